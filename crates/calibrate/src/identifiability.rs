@@ -17,7 +17,7 @@ const ALIKE: f64 = 30.0;
 /// The least component in an eigenvector for a figure to be one of those that only matter together.
 const PART: f64 = 0.25;
 
-/// Undetermined a figure is not determined.
+/// Why a figure is not determined.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Undetermined {
     /// No observation depends on it; where given, it would from this logarithm on.
@@ -151,7 +151,7 @@ pub(crate) fn advice(of: &FitParameter) -> &'static str {
     }
 }
 
-/// Undetermined a figure is left out, in words.
+/// Why a figure is left out, in words.
 pub(crate) fn reason(why: &Undetermined, of: &FitParameter, parameters: &[FitParameter]) -> String {
     match why {
         Undetermined::Nothing(None) => "no measurement depends on it".to_owned(),

@@ -64,7 +64,7 @@ impl Calibrated {
     }
 }
 
-/// Undetermined nothing could be fitted.
+/// Why nothing could be fitted.
 #[derive(Debug, Error)]
 pub enum CalibrateError {
     /// A run is incomplete.

@@ -77,7 +77,7 @@ fn label(run: &str, figures: &StepFigures) -> String {
     }
 }
 
-/// Undetermined a model of costs cannot be fitted to a step.
+/// Why a model of costs cannot be fitted to a step.
 fn unusable(step: &Step, figures: &StepFigures) -> Option<String> {
     if step.disk_loads().next().is_none() {
         return Some("it loads no disks: networks and copies are not fitted".to_owned());

@@ -1,13 +1,12 @@
-//! From the steps of a scenario to what each agent is told and what the record announces.
+//! Divides the steps of a scenario into the orders of each agent and the sources of the record.
 //!
-//! Every step is assigned before the first one starts, so that a mistake in the last is found in time and a worker which
-//! appears in several steps is one source; the steps of a search, which are decided on the way, are represented by examples
-//! that use all its workers and targets; what an agent is told is then made step by step, since a long sweep would fill
-//! memory with it. Nothing is opened here.
+//! All steps are assigned before the first one starts, so that mistakes are found early and a worker of several steps is one
+//! source; the steps of a search are represented by examples with all its workers and targets. Orders are made step by step,
+//! since those of a long sweep would fill memory. Nothing is opened here.
 
-use crate::arrays::disk::{ArrayDisk, Standing};
+use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::draft::{Draft, Lab, Thing, draft};
+use crate::draft::{Draft, IoTarget, TargetTable, draft};
 use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
@@ -20,15 +19,15 @@ use workload::{Arrivals, Demand};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
-    lab: Lab<'a>,
+    lab: TargetTable<'a>,
     seed: u64,
     agents: usize,
     /// The agent of each VM and target that has workers.
     places: BTreeMap<String, usize>,
-    /// What all steps ask of each medium, by the position of its first thing in the lab.
+    /// The demand of all steps on each medium, by the position of its first target.
     demands: BTreeMap<usize, Demand>,
     /// The embedded arrays, once they are served.
-    standing: BTreeMap<String, Standing>,
+    reachable: BTreeMap<String, ReachableArray>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
     /// The sources of network loads.
@@ -41,20 +40,20 @@ const NET_AGENT: usize = 0;
 /// One step as it is divided among agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssignedStep {
-    /// What every worker is asked to do, for the record.
+    /// The load of every worker, for the record.
     pub loads: Vec<WorkerLoad>,
-    /// What both ends of every network stream are asked to do, for the record.
+    /// The load of both ends of every network stream, for the record.
     pub streams: Vec<StreamLoad>,
-    /// For each agent with workers or network loads, what it is told; `None` for one that has none in this step.
+    /// The orders of each agent; `None` for one without workers or network loads in this step.
     pub specs: Vec<Option<StepSpec>>,
-    /// What is asked of the embedded arrays, where there are some.
+    /// The orders to the embedded arrays, where there are some.
     pub arrays: Option<ArrayStep>,
 }
 
-/// Why a scenario cannot be run on live engines. The text says what to do instead.
+/// Why a scenario cannot be run on live engines, with the remedy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum AssignError {
-    /// Hardware of the lab that nobody here owns.
+    /// Hardware of the lab that is not available.
     #[error(
         "`{vm}` has a disk on the array `{array}`, which is not at hand: `wirespeed simulate` runs this scenario on a \
          model; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or \
@@ -139,7 +138,7 @@ pub enum AssignError {
         /// The array.
         array: String,
     },
-    /// Nobody to give the work to.
+    /// There is no agent.
     #[error("there is no agent to carry out the run")]
     NoAgents,
 }
@@ -155,7 +154,7 @@ impl<'a> Assignment<'a> {
         if agents.is_empty() {
             return Err(AssignError::NoAgents);
         }
-        let lab = Lab::new(scenario);
+        let lab = TargetTable::new(scenario);
         let mut named: BTreeMap<String, &str> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -187,7 +186,7 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let (count, standing) = (agents.len(), BTreeMap::new());
+        let (count, reachable) = (agents.len(), BTreeMap::new());
         let nets = NetNumbers::default();
         let mut made = Assignment {
             lab,
@@ -195,7 +194,7 @@ impl<'a> Assignment<'a> {
             agents: count,
             places,
             demands,
-            standing,
+            reachable,
             sources,
             by_name,
             nets,
@@ -222,8 +221,8 @@ impl<'a> Assignment<'a> {
         arrays: Vec<ArraySpec>,
         portals: Vec<Portals>,
     ) -> Result<(), AssignError> {
-        let standing = Standing::all(arrays, portals);
-        self.standing = standing.map_err(|array| AssignError::NotServed { array })?;
+        let reachable = ReachableArray::all(arrays, portals);
+        self.reachable = reachable.map_err(|array| AssignError::NotServed { array })?;
         Ok(())
     }
 
@@ -233,7 +232,7 @@ impl<'a> Assignment<'a> {
         &self.sources
     }
 
-    /// What each agent is told of a step: one of those that were divided, or one that uses no other workers and targets.
+    /// The orders of each agent for a step that uses only assigned workers and targets.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {
         let drafts = draft(&self.lab, step)?;
         let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| self.empty_spec(step)).collect();
@@ -268,9 +267,9 @@ impl<'a> Assignment<'a> {
     fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {
         let medium = self.lab.medium(thing);
         let demand = self.demands.get(&medium).copied().unwrap_or_default();
-        match &self.lab.things[thing] {
-            Thing::Target(target) => target_spec(target, step, demand),
-            Thing::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
+        match &self.lab.targets[thing] {
+            IoTarget::Target(target) => target_spec(target, step, demand),
+            IoTarget::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
         }
     }
 
@@ -287,7 +286,7 @@ impl<'a> Assignment<'a> {
             false => format!("{} by {}", disk.name(), disk.ways()),
         };
         let fill = if step.precondition { Fill::SniaPts } else { Fill::Auto };
-        let (url, made_as) = match disk.reached(&self.standing) {
+        let (url, made_as) = match disk.reached(&self.reachable) {
             Some((url, serial)) => (url, Some(serial)),
             None => (disk.url(), None),
         };

@@ -1,13 +1,13 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
-//! A carrier knows nothing of the conversation. There are two: [`in_process`] hands typed messages from thread to
+//! A carrier does not interpret messages. There are two: [`in_process`] hands typed messages from thread to
 //! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. Another one
 //! implements [`Outbox`] and [`Inbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
 //! [`crate::serve`]; nothing here changes.
 //!
-//! **What a carrier owes:** a message arrives whole. It may arrive late, twice, after later ones or never: both ends notice
-//! by its number. That the other end is gone is reported sooner or later, as [`CarrierError`] of [`Inbox::recv`]; a
-//! network without connections needs a sign of life for it.
+//! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
+//! The loss of the other end is eventually reported as [`CarrierError`] of [`Inbox::recv`]; a connectionless network needs a
+//! heartbeat for it.
 //!
 //! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
 //! a second each. An asynchronous runtime would bring its own threads and timers onto cores that are being measured.
@@ -26,7 +26,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Messages that may wait between two threads; whoever is faster then waits for the other.
+/// Messages that may wait between two threads; then the sender blocks.
 pub(crate) const QUEUE_MAX: usize = 256;
 
 /// How long a coordinator tries to hand over a message to a process that does not read. A prepared step is far longer
@@ -152,7 +152,7 @@ impl<M: DeserializeOwned> Inbox<M> for SocketInbox<M> {
     }
 }
 
-/// A peer that died while bytes of ours lay unread is as gone as one that closed.
+/// A reset with unread bytes counts as a close.
 fn closed_or_failed(error: FrameError) -> CarrierError {
     use io::ErrorKind::{BrokenPipe, ConnectionReset};
     match error {
@@ -164,8 +164,8 @@ fn closed_or_failed(error: FrameError) -> CarrierError {
     }
 }
 
-/// Starts a thread that passes on whatever comes into an inbox, the error that ends it included, until `deliver`
-/// says that nobody listens any more.
+/// Starts a thread that passes on all messages of an inbox, the final error included, until `deliver` returns that its listener
+/// is gone.
 pub(crate) fn pump<M, F>(mut inbox: Box<dyn Inbox<M>>, name: &str, mut deliver: F) -> io::Result<()>
 where
     M: Send + 'static,

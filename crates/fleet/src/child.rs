@@ -1,8 +1,7 @@
-//! A child process that is an agent: its start, its last words, its end.
+//! A child process that is an agent: its start, the end of its standard error, its exit.
 //!
-//! The child is its coordinator's: it leaves by itself when the socket closes, which also happens when the coordinator
-//! dies, and it is killed where it does not. It has a process group of its own, so that a Ctrl-C at the terminal reaches
-//! the coordinator alone, which then ends the run in order.
+//! The child exits when the socket closes, which also happens when the coordinator dies, and is killed otherwise. Its own
+//! process group keeps a Ctrl-C at the terminal from it: the coordinator receives that alone and ends the run in order.
 
 use clock::Ns;
 use std::io::Read;
@@ -23,8 +22,7 @@ const POLL: Ns = Ns::millis(5);
 /// Bytes of standard error that are kept, the last ones.
 const LAST_WORDS_MAX: usize = 2048;
 
-/// How long the last words may take once the process has ended: they are in the pipe already, unless the process left
-/// a child of its own that holds it open.
+/// How long to read the pipe after the process has ended, since a grandchild may hold it open.
 const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Child {
@@ -43,14 +41,14 @@ impl Child {
         let child = Child { process, last_words, status: None };
         let listen = move || {
             let words = stderr.map(listen).unwrap_or_default();
-            // Nobody asks for the last words of a child that left in order.
+            // The last output matters only after a failure.
             let _ = tx.send(words);
         };
         thread::Builder::new().name("agent-stderr".to_owned()).spawn(listen)?;
         Ok(child)
     }
 
-    /// Waits for the end, by force where need be, and tells how it came and what the child said last.
+    /// Waits for the exit, by force if necessary; returns its cause and the last standard error output.
     pub fn epitaph(&mut self) -> String {
         let status = self.end();
         let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();
@@ -61,7 +59,7 @@ impl Child {
         };
         match words.trim() {
             "" => how,
-            words => format!("{how}, and said last: {words}"),
+            words => format!("{how}; last output: {words}"),
         }
     }
 
@@ -92,7 +90,7 @@ impl Drop for Child {
     }
 }
 
-/// Hears a child out and keeps its last words.
+/// Reads a child's standard error to the end and keeps its last bytes.
 fn listen(mut stderr: impl Read) -> Vec<u8> {
     let mut words = Vec::new();
     let mut chunk = [0; 512];

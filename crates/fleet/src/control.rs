@@ -1,17 +1,17 @@
-//! How long a coordinator is patient.
+//! The time limits of a coordinator.
 
 use clock::Ns;
 
-/// How long a coordinator waits for agents before it holds them for lost.
+/// How long a coordinator waits for agents before it gives them up as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// For the answer to `Hello`.
     pub greet: Ns,
     /// For an array that is to be made, or to be made ready for a step.
     pub serve: Ns,
-    /// For a word while an agent prepares, which may fill files.
+    /// For a message while an agent prepares, which may fill files.
     pub prepare: Ns,
-    /// For a word while the load is on, and for the end of a step after its time.
+    /// For a message while the load is on, and for the end of a step after its time.
     pub silence: Ns,
     /// For the end after `Stop`: engines wait a while themselves for what is in flight.
     pub stop: Ns,

@@ -1,9 +1,8 @@
 //! The coordinator: takes a scenario's steps through its agents and writes what they report.
 //!
 //! For every step: all agents prepare, all are ready, all start at one agreed moment, all report until all have finished.
-//! It measures nothing and judges nothing. Whatever goes wrong on the way is an event of the record, and what was recorded
-//! until then is kept: a lost agent ends the run only when nobody else is left, and is never replaced, since its load on
-//! another agent would be another experiment.
+//! It measures nothing and judges nothing. Failures are events of the record, which keeps everything until then: a lost agent
+//! ends the run only when no other is left, and is never replaced, since its load on another agent would be another experiment.
 
 use crate::arrays::plan;
 use crate::assign::{AssignError, Assignment};
@@ -22,7 +21,7 @@ use thiserror::Error;
 /// What a run needs beside agents and a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinator<'a> {
-    /// What stands there.
+    /// The lab and its plan.
     pub scenario: &'a Scenario,
     /// What is to be done: the scenario's stages, or those of them that are wanted.
     pub stages: &'a [Stage],
@@ -30,7 +29,7 @@ pub struct Coordinator<'a> {
     pub head: &'a RunHead,
     /// How long to wait for agents.
     pub limits: Limits,
-    /// The user's hand on the run.
+    /// The user's control of the run.
     pub control: &'a Control,
 }
 
@@ -73,7 +72,7 @@ pub enum RunError {
     /// No serial numbers can be drawn for the volumes of embedded arrays.
     #[error("the volumes of the embedded arrays get no serial numbers: {0}")]
     Serial(io::Error),
-    /// The record took nothing more; the load was stopped.
+    /// The record cannot be written; the load was stopped.
     #[error("the run was stopped because its record cannot be written: {0}")]
     Record(SinkError),
     /// A thread of the coordinator could not be started.

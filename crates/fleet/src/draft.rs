@@ -1,4 +1,4 @@
-//! What the workers of a step can issue to: targets, and disks on embedded arrays.
+//! The targets of a step's workers: scenario targets, and disks on embedded arrays.
 
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Targets that one step can number.
 const TARGETS_MAX: usize = 1 << 16;
 
-/// A worker of a step; its targets are positions in [`Lab::things`].
+/// A worker of a step; its targets are positions in [`TargetTable::targets`].
 pub(crate) type Draft<'a> = Worker<'a>;
 
-/// What I/O can be issued to.
+/// A target of I/O.
 #[derive(Clone, Copy)]
-pub(crate) enum Thing<'a> {
+pub(crate) enum IoTarget<'a> {
     /// A `[[target]]`.
     Target(&'a Target),
     /// A volume of an embedded array by certain ways.
@@ -22,10 +22,10 @@ pub(crate) enum Thing<'a> {
 }
 
 /// What may be named in a load.
-pub(crate) struct Lab<'a> {
+pub(crate) struct TargetTable<'a> {
     pub scenario: &'a Scenario,
     /// Targets, then disks on embedded arrays, each once.
-    pub things: Vec<Thing<'a>>,
+    pub targets: Vec<IoTarget<'a>>,
     /// For each thing, the first one that is the same storage.
     media: Vec<usize>,
     target_by_name: BTreeMap<&'a str, usize>,
@@ -34,13 +34,13 @@ pub(crate) struct Lab<'a> {
     vm_by_name: BTreeMap<&'a str, &'a Vm>,
 }
 
-impl<'a> Lab<'a> {
-    pub fn new(scenario: &'a Scenario) -> Lab<'a> {
+impl<'a> TargetTable<'a> {
+    pub fn new(scenario: &'a Scenario) -> TargetTable<'a> {
         let Scenario { lab, .. } = scenario;
         let targets = &lab.targets;
-        let mut made = Lab {
+        let mut made = TargetTable {
             scenario,
-            things: targets.iter().map(Thing::Target).collect(),
+            targets: targets.iter().map(IoTarget::Target).collect(),
             media: (0..targets.len()).collect(),
             target_by_name: targets.iter().enumerate().map(|(i, t)| (t.name.as_str(), i)).collect(),
             disk_by_url: BTreeMap::new(),
@@ -49,25 +49,25 @@ impl<'a> Lab<'a> {
         let mut volumes = BTreeMap::new();
         let disks = lab.vms.iter().flat_map(|vm| &vm.disks);
         for disk in disks.filter_map(|disk| embedded(scenario, disk)) {
-            let place = made.things.len();
+            let place = made.targets.len();
             if made.disk_by_url.contains_key(&disk.url()) {
                 continue;
             }
             made.disk_by_url.insert(disk.url(), place);
-            made.things.push(Thing::Disk(disk));
+            made.targets.push(IoTarget::Disk(disk));
             made.media.push(*volumes.entry((disk.array, disk.volume)).or_insert(place));
         }
         made
     }
 
     /// The first thing that is the same storage, by whatever way it is reached.
-    pub fn medium(&self, thing: usize) -> usize {
-        self.media.get(thing).copied().unwrap_or(thing)
+    pub fn medium(&self, target: usize) -> usize {
+        self.media.get(target).copied().unwrap_or(target)
     }
 
     /// The same for several.
-    pub fn media(&self, things: &[usize]) -> Vec<usize> {
-        things.iter().map(|thing| self.medium(*thing)).collect()
+    pub fn media(&self, targets: &[usize]) -> Vec<usize> {
+        targets.iter().map(|target| self.medium(*target)).collect()
     }
 
     /// The targets of a VM, or the one target of this name.
@@ -122,9 +122,9 @@ fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a
 }
 
 /// The workers of a step, in the order of its loads.
-pub(crate) fn draft<'a>(lab: &Lab, step: &'a Step) -> Result<Vec<Draft<'a>>, AssignError> {
+pub(crate) fn draft<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<Draft<'a>>, AssignError> {
     let targets_of = |group, workload| lab.targets_of(group, workload);
-    let drafts = workers(step, targets_of, |thing| lab.medium(thing))?;
+    let drafts = workers(step, targets_of, |target| lab.medium(target))?;
     let used: BTreeSet<usize> = drafts.iter().flat_map(|d| &d.targets).copied().collect();
     if used.len() > TARGETS_MAX {
         return Err(AssignError::TooManyTargets { step: step.index });

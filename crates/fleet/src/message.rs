@@ -3,7 +3,7 @@
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
 //! and `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step early,
 //! `Bye` the conversation.
-//! An agent that serves arrays is told so by `Serve`, once, and hears `Arrange` in the place of `Prepare`.
+//! An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
@@ -103,7 +103,7 @@ pub enum FromAgent {
         /// Which step.
         step: u32,
     },
-    /// The agent cannot do as it was told.
+    /// The agent cannot carry out an order.
     Failed {
         /// Which step; `None` where it concerns the conversation itself.
         step: Option<u32>,
@@ -126,7 +126,7 @@ pub struct Greeting {
     pub now: Ns,
 }
 
-/// Why an agent could not do as it was told.
+/// Why an agent could not carry out an order.
 #[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     /// The engine could not prepare or carry on a step.

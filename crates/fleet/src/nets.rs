@@ -1,4 +1,4 @@
-//! The network loads of a step before they have numbers: between whom they are, and what their sources are called.
+//! The network loads of a step before they have numbers: their pairs, and the names of their sources.
 //!
 //! A pair of a member and its receiver is a hop, its two machines are hops beside it, and each stream has two ends. All of
 //! them are known before the first step, since the scenario says how many streams there are: whatever reports under
@@ -24,7 +24,7 @@ pub(crate) struct NetDraft<'a> {
 }
 
 /// A source by the name that the rules give it.
-struct Named {
+struct NamedSource {
     name: String,
     kind: SourceKind,
     group: String,
@@ -116,15 +116,15 @@ impl NetDraft<'_> {
     }
 
     /// All that it reports.
-    fn sources(&self) -> Vec<Named> {
+    fn sources(&self) -> Vec<NamedSource> {
         // A hop's group is its plain name, by which it is found where the name was taken.
-        let hop = |(name, kind): (String, HopKind)| Named {
+        let hop = |(name, kind): (String, HopKind)| NamedSource {
             group: name.clone(),
             name,
             kind: SourceKind::Hop(kind),
         };
-        let end = |name| Named { name, kind: SourceKind::Stream, group: self.pair.clone() };
-        let mut all: Vec<Named> = [
+        let end = |name| NamedSource { name, kind: SourceKind::Stream, group: self.pair.clone() };
+        let mut all: Vec<NamedSource> = [
             (self.pair.clone(), HopKind::NetworkPair),
             (self.machine(scenario::SENDER), HopKind::NetworkHost),
             (self.machine(scenario::RECEIVER), HopKind::NetworkHost),
@@ -150,7 +150,7 @@ impl NetNumbers {
         taken: &mut BTreeSet<String>,
         sources: &mut Vec<Source>,
     ) {
-        for Named { name: plain, kind, group } in draft.sources() {
+        for NamedSource { name: plain, kind, group } in draft.sources() {
             if self.by_name.contains_key(&plain) {
                 continue;
             }
@@ -169,7 +169,7 @@ impl NetNumbers {
         self.by_name.get(name).copied().ok_or_else(unknown)
     }
 
-    /// What an agent is told of a load, and what the record is told of its streams.
+    /// The orders to an agent for a load, and its streams for the record.
     pub fn spec(
         &self,
         draft: &NetDraft,
@@ -205,7 +205,7 @@ impl NetNumbers {
     }
 }
 
-/// A receiver as an engine is told of it.
+/// A receiver in an engine's terms.
 fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     let place = match &receiver.place {
         scenario::ReceiverPlace::At { host, port } => {

@@ -1,4 +1,4 @@
-//! Whose clock a moment is on.
+//! Clock offsets between the coordinator and its agents.
 //!
 //! Each end of a conversation knows its own monotonic clock. Moments cross in the agent's: the coordinator, which alone
 //! knows both, translates the epoch and every moment that it names to an agent, and what an agent says of its clock back.
@@ -8,7 +8,7 @@
 
 use clock::Ns;
 
-/// What an agent's clock shows beside the coordinator's.
+/// An agent's clock relative to the coordinator's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
     /// By how many nanoseconds it is ahead; negative where it is behind.
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_what_it_is_said_to_be_within_the_bounds() {
+    fn clock_readings_are_checked_within_the_bounds() {
         let offset = ClockOffset { ahead_ns: -100, within: Ns(3) };
         for (theirs, may) in [(896, false), (897, true), (900, true), (923, true), (924, false)] {
             assert_eq!(offset.may_show(Ns(theirs), Ns(1000), Ns(1020)), may, "{theirs}");

@@ -13,14 +13,14 @@ pub const NET_SCHEME: &str = "net";
 /// The engines of an agent.
 #[derive(Default)]
 pub struct EngineRegistry {
-    entries: Vec<Entry>,
-    /// What looks at the hops under them; away while it samples a step.
+    entries: Vec<EngineEntry>,
+    /// Samples the hops under them; absent while it samples a step.
     pub(crate) sampler: Option<Box<dyn Sampler>>,
     /// What makes arrays, where the agent can serve some.
     pub(crate) server: Option<Box<dyn ArrayServer>>,
 }
 
-struct Entry {
+struct EngineEntry {
     schemes: Vec<String>,
     engine: Box<dyn Engine>,
 }
@@ -35,7 +35,7 @@ impl EngineRegistry {
     /// serves it.
     pub fn register(mut self, schemes: &[&str], engine: Box<dyn Engine>) -> EngineRegistry {
         let schemes = schemes.iter().map(|&s| s.to_owned()).collect();
-        self.entries.push(Entry { schemes, engine });
+        self.entries.push(EngineEntry { schemes, engine });
         self
     }
 

@@ -1,9 +1,8 @@
 //! Samples hops beside a step: at its start, at every cut of its intervals and at its end, so that what the hops counted
 //! and what the workers did are of the same time.
 //!
-//! A [`Sampler`] is given to an agent by whoever builds it; what a hop is and how it is looked at is unknown here. The
-//! sampling has a thread of its own, on the control plane, that sleeps between two cuts. A sample carries the moment at
-//! which it was taken, which is a little later than the cut: counters are contiguous, and nothing is lost between them.
+//! The agent's builder provides the [`Sampler`], which knows the hops. Sampling has its own thread on the control plane, which
+//! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
 use clock::Ns;
 use engine::{MeasureStart, StepSpec, Timeline};
@@ -13,13 +12,13 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 
-/// Looks at hops.
+/// Samples hops.
 pub trait Sampler: Send {
     /// The hops of a step, once everything that it uses has been opened. Slow and fallible things belong here; a hop that
     /// cannot be found is left out.
     fn hops(&mut self, step: &StepSpec) -> Vec<Hop>;
 
-    /// Looks at all hops of the last [`hops`](Sampler::hops), in their order. Must not take long.
+    /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick.
     fn sample(&mut self) -> Vec<Sample>;
 }
 
@@ -34,12 +33,12 @@ pub struct Hop {
     pub facts: Vec<(String, String)>,
 }
 
-/// One look at one hop.
+/// One sample of one hop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// When, on the monotonic clock.
     pub at: Ns,
-    /// What it says of itself, always in the same order; empty where it says nothing at this moment.
+    /// Its readings, always in the same order; empty if it has none at this moment.
     pub readings: Vec<Reading>,
 }
 
@@ -98,8 +97,7 @@ impl Sampling {
         self.edge.settle(at);
     }
 
-    /// Takes a last look and gives the sampler back, with what has been counted until then; no sampler where its thread
-    /// has panicked.
+    /// Takes a last sample and returns the sampler with the counters until then; no sampler if its thread has panicked.
     pub fn end(self) -> (Option<Box<dyn Sampler>>, Vec<Counter>) {
         let Sampling { counters, stay, thread, .. } = self;
         drop(stay);

@@ -1,8 +1,8 @@
-//! The order of messages: each end numbers what it sends, and takes what arrives once and in that order.
+//! Message sequencing: each end numbers what it sends, and accepts what arrives once and in order.
 //!
-//! A carrier may repeat, delay and reorder messages, or lose some. A message that was seen before is ignored and counted;
-//! one that overtook another waits for it. One that does not arrive within a while leaves a gap, which the owner reports:
-//! nothing is lost without a word, and nothing is taken twice. This module knows no clock; moments are arguments.
+//! A carrier may duplicate, delay, reorder or lose messages. Duplicates are ignored and counted; a message that overtook
+//! another waits for it. One that does not arrive in time leaves a gap, which the owner reports, so losses are never silent.
+//! This module has no clock; times are arguments.
 
 use clock::Ns;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -99,7 +99,7 @@ impl<M> Incoming<M> {
     /// The gap in words; ends the conversation, since what a message said cannot be guessed.
     pub fn gap(&self) -> String {
         let (number, later) = (self.next, self.held.len());
-        format!("message {number} was lost on the way, and {later} after it are left out")
+        format!("message {number} was lost; {later} later messages were discarded")
     }
 
     /// How many messages were ignored because they had arrived before, since the last time.

@@ -1,4 +1,4 @@
-//! A run that has begun: its agents have introduced themselves, and stand ready for one step after the other.
+//! A started run: its agents have introduced themselves and are ready for steps.
 //!
 //! A [`campaign::Campaign`] says which step is next, so that two runs can take turns, each with its own agents and its own
 //! record: between two steps agents have nothing to do and do nothing.

@@ -1,8 +1,8 @@
-//! Where a coordinator writes what it hears: a record, and in tests a list.
+//! Where a coordinator writes agents' reports: a record, and in tests a list.
 
 use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, StepTimes, Writer};
 
-/// Why a sink took nothing more; its text names the file.
+/// A write error of a sink; its text names the file.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Something that keeps a run. Calls come in the order of the record's own rules: a source before what it reports, a
@@ -10,7 +10,7 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 pub trait RecordSink {
     /// Provenance.
     fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError>;
-    /// Somebody who will report.
+    /// A source that will report.
     fn source(&mut self, source: &Source) -> Result<(), SinkError>;
     /// A step whose load is about to start.
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError>;
@@ -57,7 +57,7 @@ impl Entry {
     /// Writes the entry.
     ///
     /// # Errors
-    /// Where the record takes nothing more.
+    /// Where the record cannot be written.
     pub fn write(&self, sink: &mut impl RecordSink) -> Result<(), SinkError> {
         match self {
             Entry::Facts(facts) => sink.facts(facts),

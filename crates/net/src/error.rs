@@ -1,4 +1,4 @@
-//! Why a test could not be begun or carried on. Every message names the place and leads to what to do next.
+//! Why a test could not start or continue. Every message names the place and the next action.
 
 use crate::interface::InterfaceError;
 use std::io;
@@ -8,18 +8,18 @@ use thiserror::Error;
 /// What can go wrong between two ends.
 #[derive(Debug, Error)]
 pub enum NetError {
-    /// The test asks for what cannot be.
+    /// The test is out of bounds.
     #[error("{0}")]
     Spec(String),
-    /// A name that nobody knows.
-    #[error("{name}: no such host is known ({source}); check the spelling, or give its address")]
+    /// An unknown host name.
+    #[error("{name}: unknown host ({source}); check the spelling or give its address")]
     Name {
-        /// What was asked for.
+        /// The name.
         name: String,
         /// What the resolver said.
         source: io::Error,
     },
-    /// A connection that did not come about.
+    /// A connection that failed.
     #[error("{to}: {}", connecting(.to, .source))]
     Connect {
         /// Where to.
@@ -35,7 +35,7 @@ pub enum NetError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// A socket that does not take what was asked of it.
+    /// A socket option or call that failed.
     #[error("{what}: {source}")]
     Socket {
         /// What was asked.
@@ -43,7 +43,7 @@ pub enum NetError {
         /// What the kernel said.
         source: io::Error,
     },
-    /// The other end does not want to.
+    /// The other end refuses.
     #[error("{peer} refused: {why}")]
     Refused {
         /// Who.
@@ -51,7 +51,7 @@ pub enum NetError {
         /// Its reason.
         why: String,
     },
-    /// The other end is gone, or silent.
+    /// The other end is gone or silent.
     #[error("{peer} was lost {when}: {why}")]
     Lost {
         /// Who.
@@ -71,7 +71,7 @@ pub enum NetError {
         /// What was wrong.
         why: String,
     },
-    /// A worker's thread ended as it should not.
+    /// A worker thread failed.
     #[error("{thread}: {problem}")]
     Worker {
         /// The thread's name.
@@ -82,8 +82,8 @@ pub enum NetError {
     /// An interface that could not be read or set.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// Asked to stop before the end.
-    #[error("stopped before the end; nothing was measured to its end")]
+    /// Stopped before the end.
+    #[error("stopped before the end of the measurement")]
     Stopped,
 }
 
@@ -98,15 +98,13 @@ impl NetError {
 fn connecting(to: &str, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => {
-            "nobody listens there; start `wirespeed net receive` on that host"
+            "connection refused; start `wirespeed net receive` on that host"
         }
         io::ErrorKind::TimedOut => "no answer; is the host up, and does a firewall let it through?",
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             let host = to.trim_end_matches("/udp").parse::<SocketAddr>();
             let host = host.map_or_else(|_| to.to_owned(), |to| to.ip().to_string());
-            return format!(
-                "no route leads there; `ip route get {host}` shows what this host would do ({error})"
-            );
+            return format!("no route to this host; `ip route get {host}` shows the way ({error})");
         }
         io::ErrorKind::AddrNotAvailable => {
             "the source address is not one of this host's, or it has none of this family, or its ports are used up; \
@@ -124,7 +122,7 @@ fn listening(error: &io::Error) -> String {
             format!("the port is in use: is a receiver running already? ({error})")
         }
         io::ErrorKind::AddrNotAvailable => {
-            format!("this is no address of this host; `ip address` lists them ({error})")
+            format!("not an address of this host; `ip address` lists them ({error})")
         }
         _ => format!("cannot listen: {error}"),
     }

@@ -1,5 +1,5 @@
-//! What one end counted between two cuts: of each stream, and of its machine. The receiver tells its figures as they come;
-//! the sender's own are the same ones with the times of transactions.
+//! Counts of one end between two cuts, per stream and for the host. The receiver sends its figures as they come; the sender's
+//! have the times of transactions as well.
 
 use crate::grid::Cut;
 use crate::report::{Counts, HostReport, Phase};
@@ -78,8 +78,7 @@ impl Times {
 }
 
 impl Figures {
-    /// What is wrong with figures that another host tells, if anything: they must be of this cut, or stopped in it, and
-    /// of so many streams.
+    /// The problem of another host's figures, if any: they must be of this cut, or stopped within it, and of so many streams.
     pub(crate) fn problem(&self, cut: Option<Cut>, streams: usize) -> Option<&'static str> {
         let Some(cut) = cut else { return Some("more intervals than the test has") };
         if (self.index, self.phase, self.from) != (cut.index, cut.phase, cut.from) {

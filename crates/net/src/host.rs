@@ -1,8 +1,8 @@
-//! What the machine of one end spends: CPU time of the process, of its threads and of the whole host, and packets that the
-//! host could not take. A kernel that does not tell a figure leaves it out; nothing is guessed.
+//! Resource use of one end: CPU time of the process, its threads and the host, and packets that the host dropped. Figures
+//! that the kernel does not report are omitted, never guessed.
 //!
-//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and read again at each look, so
-//! that one a second costs next to nothing.
+//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, so that one sample
+//! a second is cheap.
 
 use crate::report::HostReport;
 use crate::sys::Cycles;
@@ -10,9 +10,9 @@ use clock::{CpuTime, Ns};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One look.
+/// One sample.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct HostSample {
     at: Ns,
     process: CpuTime,
     host: Option<Host>,
@@ -23,8 +23,8 @@ pub(crate) struct Look {
     threads: Vec<Option<Ns>>,
 }
 
-/// Looks at the machine, as often as it is asked to.
-pub(crate) struct Gauge {
+/// Samples the host.
+pub(crate) struct HostSampler {
     stat: Table,
     softnet: Table,
     threads: Vec<Table>,
@@ -45,7 +45,7 @@ impl Table {
         Table(File::open(path).ok())
     }
 
-    /// What it says now. The buffer comes back larger where the table needed it.
+    /// Its current text; the buffer grows to the table's size.
     fn read<'a>(&self, text: &'a mut String) -> Option<&'a str> {
         let file = self.0.as_ref()?;
         let mut bytes = std::mem::take(text).into_bytes();
@@ -63,7 +63,7 @@ impl Table {
                 Ok(0) => break,
                 Ok(more) => got += more,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                // A thread that has ended is no longer told of.
+                // A thread that has ended has no table any more.
                 Err(_) => return None,
             }
         }
@@ -82,11 +82,11 @@ struct Host {
     softirq: Ns,
 }
 
-impl Gauge {
-    /// Opens what the kernel tells of the host, and of these threads of the process.
-    pub(crate) fn new(threads: &[i32]) -> Gauge {
+impl HostSampler {
+    /// Opens the tables of the host and of these threads of the process.
+    pub(crate) fn new(threads: &[i32]) -> HostSampler {
         let schedstat = |id: &i32| Table::open(&format!("/proc/self/task/{id}/schedstat"));
-        Gauge {
+        HostSampler {
             stat: Table::open("/proc/stat"),
             softnet: Table::open("/proc/thread-self/net/softnet_stat"),
             threads: threads.iter().map(schedstat).collect(),
@@ -96,8 +96,8 @@ impl Gauge {
         }
     }
 
-    /// Looks at everything.
-    pub(crate) fn look(&mut self) -> Look {
+    /// Samples everything.
+    pub(crate) fn sample(&mut self) -> HostSample {
         let (at, process, tick) = (clock::now(), clock::process_cpu(), self.tick);
         let text = &mut self.text;
         let (host, interrupts) = match self.stat.read(text) {
@@ -108,7 +108,7 @@ impl Gauge {
         let threads = self.threads.iter().map(|table| table.read(text).and_then(schedstat));
         let threads = threads.collect();
         let cycles = self.cycles.as_ref().and_then(Cycles::total);
-        Look { at, process, host, interrupts, softnet, cycles, threads }
+        HostSample { at, process, host, interrupts, softnet, cycles, threads }
     }
 }
 
@@ -119,12 +119,13 @@ pub(crate) fn names() -> (String, String) {
     (text(name.nodename()), format!("{} {}", text(name.sysname()), text(name.release())))
 }
 
-impl Look {
-    /// What was spent from `before` to this look.
-    pub(crate) fn since(&self, before: &Look) -> HostReport {
+impl HostSample {
+    /// Resources used from `before` to this sample.
+    pub(crate) fn since(&self, before: &HostSample) -> HostReport {
         let process = self.process.since(before.process);
         let host = |of: fn(&Host) -> Ns| Some(of(&self.host?).since(of(&before.host?)));
-        let counted = |of: fn(&Look) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
+        let counted =
+            |of: fn(&HostSample) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
         HostReport {
             wall: self.at.since(before.at),
             processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
@@ -134,16 +135,16 @@ impl Look {
             host_system: host(|host| host.system),
             host_softirq: host(|host| host.softirq),
             host_irq: host(|host| host.irq),
-            softnet_drops: counted(|look| Some(look.softnet?.0)),
-            softnet_squeezes: counted(|look| Some(look.softnet?.1)),
-            interrupts: counted(|look| look.interrupts),
-            cycles: counted(|look| look.cycles),
+            softnet_drops: counted(|sample| Some(sample.softnet?.0)),
+            softnet_squeezes: counted(|sample| Some(sample.softnet?.1)),
+            interrupts: counted(|sample| sample.interrupts),
+            cycles: counted(|sample| sample.cycles),
         }
     }
 
-    /// CPU time of a thread from `before` to this look.
-    pub(crate) fn thread_since(&self, before: &Look, index: usize) -> Option<Ns> {
-        let of = |look: &Look| look.threads.get(index).copied().flatten();
+    /// CPU time of a thread from `before` to this sample.
+    pub(crate) fn thread_since(&self, before: &HostSample, index: usize) -> Option<Ns> {
+        let of = |sample: &HostSample| sample.threads.get(index).copied().flatten();
         Some(of(self)?.since(of(before)?))
     }
 }
@@ -204,22 +205,22 @@ mod tests {
     }
 
     #[test]
-    fn work_is_seen() {
+    fn cpu_time_and_interrupts_are_sampled() {
         let id = rustix::thread::gettid().as_raw_nonzero().get();
-        let mut gauge = Gauge::new(&[id, i32::MAX]);
-        let before = gauge.look();
+        let mut sampler = HostSampler::new(&[id, i32::MAX]);
+        let before = sampler.sample();
         let mut rng = clock::Rng::keyed(1, &[]);
         while clock::thread_cpu().user < Ns::millis(30) {
             rng.next_u64();
         }
-        let after = gauge.look();
+        let after = sampler.sample();
         let spent = after.since(&before);
         assert!(spent.user > Ns::ZERO && spent.wall > Ns::ZERO, "{spent:?}");
         assert!(after.thread_since(&before, 0).is_none_or(|used| used > Ns::ZERO));
         assert_eq!(after.thread_since(&before, 1), None, "there is no such thread");
-        assert_eq!(after.thread_since(&before, 2), None, "nobody asked for it");
+        assert_eq!(after.thread_since(&before, 2), None, "it was not requested");
         assert!(spent.interrupts.is_none_or(|n| n > 0), "the clock's tick is one: {spent:?}");
-        assert!(gauge.cycles.is_some() || spent.cycles.is_none(), "nothing is made up");
+        assert!(sampler.cycles.is_some() || spent.cycles.is_none(), "cycles need a counter");
     }
 
     /// A table longer than its buffer is read whole, and the buffer is there again for a shorter one.

@@ -1,15 +1,15 @@
-//! One stream's books at the end that collects: what lies between two cuts is the difference of what its worker stood at, and
-//! the measured time is the sum of its intervals.
+//! One stream's totals at the collector: an interval is the difference of its worker's counters at two cuts, and the measured
+//! time is the sum of its intervals.
 
 use crate::figures::{StreamFigures, Times};
-use crate::line::{Line, counts_of};
-use crate::plane::{Count, Desk, Page, count_of};
+use crate::plane::{Count, Page, PageReader, count_of};
 use crate::report::{Counts, Phase};
+use crate::test_stream::{TestStream, counts_of};
 use record::Histogram;
 
-/// One stream's books.
-pub(crate) struct Ledger {
-    desk: Desk,
+/// One stream's totals.
+pub(crate) struct StreamLedger {
+    reader: PageReader,
     /// A page that has arrived for a later cut than was asked for.
     held: Option<Page>,
     /// The first cut that is not settled.
@@ -25,11 +25,20 @@ pub(crate) struct Ledger {
     rest: Option<Times>,
 }
 
-impl Ledger {
-    pub(crate) fn new(desk: Desk) -> Ledger {
-        let latency = desk.cleared.is_some().then(Times::none);
+impl StreamLedger {
+    pub(crate) fn new(reader: PageReader) -> StreamLedger {
+        let latency = reader.cleared.is_some().then(Times::none);
         let (before, measured) = (Counts::default(), Counts::default());
-        Ledger { desk, held: None, next: 0, before, measured, latency, late: None, rest: None }
+        StreamLedger {
+            reader,
+            held: None,
+            next: 0,
+            before,
+            measured,
+            latency,
+            late: None,
+            rest: None,
+        }
     }
 
     /// Cuts below this are settled.
@@ -37,34 +46,34 @@ impl Ledger {
         self.next
     }
 
-    /// Settles a cut, if it is the next one and enough is known of it. Streams without times are read off their counters
-    /// where no page has come: their thread is blocked, or has ended. With `over` the others are too.
+    /// Settles a cut, if it is the next one and its page is there. Without a page (the thread is blocked or has ended) streams
+    /// without times are read off their counters; with `over` the others are too.
     pub(crate) fn settle(
         &mut self,
         cut: u32,
         phase: Phase,
-        line: &Line,
+        line: &TestStream,
         over: bool,
         out: &mut StreamFigures,
     ) {
         if cut != self.next {
             return;
         }
-        let timed = self.desk.cleared.is_some();
+        let timed = self.reader.cleared.is_some();
         let known = self.page_of(cut);
-        if timed && !over && matches!(known, Known::Nothing) {
+        if timed && !over && matches!(known, PageState::Nothing) {
             return;
         }
         let mut times = timed.then(|| self.late.take().unwrap_or_else(Times::none));
         let now = match known {
-            Known::Here(page) => {
+            PageState::Here(page) => {
                 let counts = counts_of(|count| count_of(&page.counts, count));
                 out.jitter = count_of(&page.counts, Count::Jitter);
                 self.take_times(page, times.as_mut());
                 counts
             }
-            Known::Unchanged => self.before,
-            Known::Nothing => {
+            PageState::Unchanged => self.before,
+            PageState::Nothing => {
                 if let (Some(times), Some(rest)) = (&mut times, self.rest.take()) {
                     times.merge(&rest);
                 }
@@ -86,17 +95,17 @@ impl Ledger {
         (self.before, self.next) = (now, cut + 1);
     }
 
-    fn page_of(&mut self, cut: u32) -> Known {
+    fn page_of(&mut self, cut: u32) -> PageState {
         loop {
-            let Some(page) = self.held.take().or_else(|| self.desk.pages.pop().ok()) else {
-                return Known::Nothing;
+            let Some(page) = self.held.take().or_else(|| self.reader.pages.pop().ok()) else {
+                return PageState::Nothing;
             };
             if page.cut == cut {
-                return Known::Here(page);
+                return PageState::Here(page);
             }
             if page.cut > cut {
                 self.held = Some(page);
-                return Known::Unchanged;
+                return PageState::Unchanged;
             }
             // Its cut was settled without it; its times are those of the next one.
             let mut late = self.late.take().unwrap_or_else(Times::none);
@@ -112,7 +121,7 @@ impl Ledger {
             into.merge(&times);
         }
         times.clear();
-        if let Some(cleared) = &mut self.desk.cleared {
+        if let Some(cleared) = &mut self.reader.cleared {
             // Cannot fail: the ring holds all there are.
             let _ = cleared.push(times);
         }
@@ -135,7 +144,7 @@ impl Ledger {
 }
 
 /// What is known of a stream at a cut.
-enum Known {
+enum PageState {
     Here(Page),
     /// Its worker has handed over a later cut and not this one: nothing was done in between.
     Unchanged,
@@ -146,9 +155,9 @@ enum Known {
 mod tests {
     use super::*;
     use crate::grid::{Grid, Start};
-    use crate::line::Socket;
-    use crate::plane::{Book, Clerk};
-    use crate::report::Flow;
+    use crate::plane::{Cutter, PageWriter};
+    use crate::report::Direction;
+    use crate::test_stream::Socket;
     use crate::{Carriage, Spec};
     use clock::Ns;
     use std::net::UdpSocket;
@@ -173,9 +182,9 @@ mod tests {
     #[track_caller]
     fn check(timed: bool, events: &[Event], measured: u64) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let line = Line::new(0, Flow::Up, true, Socket::Udp(Arc::new(socket)), &[0; 16]);
-        let (book, desk) = Book::open(Arc::clone(&line.meter), timed);
-        let (mut clerk, mut ledger) = (Some(Clerk::new(vec![book])), Ledger::new(desk));
+        let line = TestStream::new(0, Direction::Up, true, Socket::Udp(Arc::new(socket)), &[0; 16]);
+        let (writer, reader) = PageWriter::open(Arc::clone(&line.meter), timed);
+        let (mut cutter, mut ledger) = (Some(Cutter::new(vec![writer])), StreamLedger::new(reader));
         let spec = Spec {
             warmup: Ns(200),
             measure: Ns(200),
@@ -185,23 +194,23 @@ mod tests {
         };
         let grid = Grid::new(Start { at: Ns(1_000), since: Ns::ZERO }, &spec);
         let (mut cuts, mut again) = (grid.cuts(), None);
-        clerk.as_mut().unwrap().start(grid);
+        cutter.as_mut().unwrap().start(grid);
         let mut all = 0;
         for (number, event) in events.iter().enumerate() {
             let (expected, over) = match *event {
                 At(now) => {
-                    clerk.as_mut().unwrap().at(Ns(now));
+                    cutter.as_mut().unwrap().at(Ns(now));
                     continue;
                 }
                 Did(count) => {
                     line.meter.add(Count::Items, count);
-                    (0..count).for_each(|_| clerk.as_mut().unwrap().timed(Ns(5)));
+                    (0..count).for_each(|_| cutter.as_mut().unwrap().timed(Ns(5)));
                     all += count;
                     continue;
                 }
                 Settle(expected) => (expected, false),
                 Last(items, times) => {
-                    let rest = clerk.take().and_then(|mut clerk| clerk.rest());
+                    let rest = cutter.take().and_then(|mut cutter| cutter.rest());
                     rest.into_iter().for_each(|times| ledger.rest(*times));
                     (Some((items, times)), true)
                 }
@@ -227,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_before_a_cut_is_settled_with_it() {
+    fn work_before_a_cut_is_settled_with_it() {
         let step = |at, done| [At(at), Did(done)];
         let events = [
             &[Did(3)][..],
@@ -244,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_worker_has_done_nothing_meanwhile() {
+    fn a_blocked_worker_counts_nothing() {
         // With times it is waited for; its page says that nothing was done in the cuts that it slept through.
         let slept = [
             Did(2),
@@ -275,8 +284,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_where_nobody_collects() {
-        // Times are there for three cuts; what comes then is kept together, and told when there is room again.
+    fn counts_survive_a_late_collector() {
+        // Times are there for three cuts; later counts accumulate until there is room again.
         let events = [
             &[Did(1), At(1_100), Did(2), At(1_200), Did(3), At(1_300), Did(4)][..],
             &[At(1_400), Did(5), At(1_500), Did(6)],
@@ -287,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_worker_had_left_is_of_the_cut_that_ends_the_test() {
+    fn the_last_cut_takes_a_worker_s_rest() {
         check(true, &[Did(2), At(1_100), Settle(Some((2, 2))), Did(3), Last(3, 3)], 0);
         check(true, &[Did(2), Last(2, 2)], 0);
     }

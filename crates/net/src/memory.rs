@@ -1,5 +1,4 @@
-//! Memory that the kernel copies from and to: it begins on a page, so that copies are not unaligned by chance of the
-//! allocator; and files that are never seen by a name.
+//! Page-aligned buffers for the kernel's copies, so that the allocator does not decide alignment; and unnamed files.
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
 use std::fs::File;
@@ -38,8 +37,8 @@ impl DerefMut for Pages {
     }
 }
 
-/// A file of these bytes without a name, for `sendfile`. It lies where temporary files do, so that its pages are those of a
-/// file system, which keeps them together; where that cannot be, in memory only.
+/// An unnamed file of these bytes, for `sendfile`: in the directory of temporary files, whose file system keeps its pages
+/// together, or else in memory.
 pub(crate) fn nameless(bytes: &[u8]) -> io::Result<File> {
     let there = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let file = open(std::env::temp_dir(), there, Mode::RUSR | Mode::WUSR)

@@ -1,6 +1,6 @@
-//! What one end counted in a test, as the receiver tells it. What both ends' counts come to is for those who read a record.
+//! Counts of one end of a test, as the receiver reports them. Readers of a record combine both ends.
 
-use crate::plane::sequence::Tally;
+use crate::plane::sequence::DatagramTally;
 use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Which way a stream goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Flow {
+pub enum Direction {
     /// From the sender to the receiver.
     Up,
     /// From the receiver to the sender.
@@ -35,7 +35,7 @@ pub struct Counts {
     /// Of them, those that it copied all the same.
     pub copied: u64,
     /// Datagrams passed over that had not arrived by the end of the time: what one time finds missing and a later one finds
-    /// arrived makes the later one's losses fewer, so this is what could be seen then. [`Tally`] is exact.
+    /// arrived makes the later one's losses fewer, so this is what could be seen then. [`DatagramTally`] is exact.
     pub lost: u64,
     /// Datagrams that arrived after a later one.
     pub reordered: u64,
@@ -136,7 +136,7 @@ pub struct StreamReport {
     /// Its number: those to the receiver first.
     pub index: u16,
     /// Which way it goes.
-    pub flow: Flow,
+    pub flow: Direction,
     /// Whether this end writes (or asks) on it.
     pub writes: bool,
     /// Its address here.
@@ -170,7 +170,7 @@ pub struct StreamReport {
     /// Datagrams sent in each phase, where this end sends them.
     pub datagrams: Option<[u64; 3]>,
     /// What became of datagrams, where this end receives them.
-    pub tally: Option<Tally>,
+    pub tally: Option<DatagramTally>,
     /// Times of the measured transactions, where this end asks.
     pub latency: Option<Histogram>,
     /// Why it ended early, or the first reason of failed transactions.
@@ -199,7 +199,7 @@ pub struct HostReport {
     pub user: Ns,
     /// CPU time of this process, in the kernel.
     pub system: Ns,
-    /// The whole host's time in user mode, whoever used it.
+    /// The whole host's time in user mode.
     pub host_user: Option<Ns>,
     /// The whole host's time in the kernel, apart from interrupts.
     pub host_system: Option<Ns>,
@@ -237,7 +237,7 @@ pub struct SideReport {
 
 /// The receiver's clock against the sender's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockOffset {
+pub struct ClockComparison {
     /// What to add to the sender's clock, in nanoseconds.
     pub offset: i64,
     /// By how much that can be wrong: half the round trip of the best exchange.
@@ -275,7 +275,7 @@ impl SideReport {
     }
 }
 
-/// Another host's words, fit for a terminal.
+/// Another host's text, safe for a terminal.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().take(TEXT_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

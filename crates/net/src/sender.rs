@@ -1,10 +1,10 @@
-//! The end that asks: it finds the receiver, is let in, compares the clocks and brings the streams of a test there.
+//! The sender: connects to a receiver, authenticates, compares the clocks and connects the streams of a test.
 
 use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
 use crate::interface::Adjusted;
-use crate::line::{Line, Socket, preamble};
-use crate::report::{ClockOffset, Flow, clean};
+use crate::report::{ClockComparison, Direction, clean};
 use crate::sys::socket;
+use crate::test_stream::{Socket, TestStream, preamble};
 use crate::{Carriage, NetError, Sockets, Spec, VERSIONS};
 use clock::Ns;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket}
 use std::sync::Arc;
 use workload::Frames;
 
-/// How long a connection may take to come about.
+/// The longest time to connect.
 const CONNECT: Ns = Ns::secs(5);
 /// How long the receiver may take over an answer.
 pub(crate) const PATIENCE: Ns = Ns::secs(20);
@@ -71,7 +71,7 @@ pub(crate) fn knock(config: &SendConfig) -> Result<Link, NetError> {
     Ok(link)
 }
 
-/// Has the receiver set its interface, or tell of it.
+/// Has the receiver set its interface, or describe it.
 pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetError> {
     const WHEN: &str = "while its interface was set";
     link.outlast(FLAP)?;
@@ -96,7 +96,7 @@ pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<(), NetError
     if token {
         let token = config.token.as_ref().ok_or_else(|| NetError::Refused {
             peer: link.peer().to_owned(),
-            why: "it asks for a token; give the one that it was started with".to_owned(),
+            why: "it requires a token; give the one it was started with".to_owned(),
         })?;
         link.say(&FromSender::Proof(prove(token, &theirs, &mine)), WHEN)?;
     }
@@ -130,9 +130,9 @@ pub(crate) fn out_of_turn(link: &Link, message: &FromReceiver) -> NetError {
 }
 
 /// The exchange of NTP (RFC 5905, section 8): of several, the one with the shortest round trip bounds the error best.
-pub(crate) fn compare_clocks(link: &mut Link) -> Result<ClockOffset, NetError> {
+pub(crate) fn compare_clocks(link: &mut Link) -> Result<ClockComparison, NetError> {
     const WHEN: &str = "while clocks were compared";
-    let mut best: Option<ClockOffset> = None;
+    let mut best: Option<ClockComparison> = None;
     for _ in 0..EXCHANGES {
         let sent = clock::now();
         link.say(&FromSender::Clock { sent }, WHEN)?;
@@ -149,11 +149,11 @@ pub(crate) fn compare_clocks(link: &mut Link) -> Result<ClockOffset, NetError> {
 }
 
 /// From the four moments of an exchange: sent and back on our clock, came and left on theirs.
-fn offset(sent: Ns, came: Ns, left: Ns, back: Ns) -> ClockOffset {
+fn offset(sent: Ns, came: Ns, left: Ns, back: Ns) -> ClockComparison {
     let (there, here) = (came.0 as i128 - sent.0 as i128, left.0 as i128 - back.0 as i128);
     let trip = back.since(sent).0.saturating_sub(left.since(came).0);
     let offset = i64::try_from((there + here) / 2).unwrap_or(0);
-    ClockOffset { offset, bound: Ns(trip.div_ceil(2)) }
+    ClockComparison { offset, bound: Ns(trip.div_ceil(2)) }
 }
 
 /// Asks for the test, and brings its streams to the ports that the receiver opened for it. Answers also the name of the
@@ -162,7 +162,7 @@ pub(crate) fn join(
     link: &mut Link,
     config: &SendConfig,
     spec: &Spec,
-) -> Result<(Vec<Line>, (String, String)), NetError> {
+) -> Result<(Vec<TestStream>, (String, String)), NetError> {
     const WHEN: &str = "while a test was prepared";
     link.say(&FromSender::Prepare(Box::new(spec.clone())), WHEN)?;
     let (cookie, port, datagrams, probe, host) = match answer(link, PATIENCE, WHEN)? {
@@ -183,8 +183,8 @@ pub(crate) fn join(
         let mut to = peer;
         to.set_port(port);
         let socket = one(to, index, &cookie, config, spec)?;
-        let flow = if index < spec.up() { Flow::Up } else { Flow::Down };
-        let line = Line::new(index, flow, flow == Flow::Up, socket, &cookie);
+        let flow = if index < spec.up() { Direction::Up } else { Direction::Down };
+        let line = TestStream::new(index, flow, flow == Direction::Up, socket, &cookie);
         line.prepare(spec)?;
         lines.push(line);
     }
@@ -193,7 +193,7 @@ pub(crate) fn join(
         to.set_port(probe);
         let source = source(config, streams, to.is_ipv6())?;
         let socket = connected(to, source, &spec.probe_sockets(), &preamble(&cookie, streams))?;
-        let line = Line::probe(streams, true, socket, &cookie);
+        let line = TestStream::probe(streams, true, socket, &cookie);
         line.prepare(spec)?;
         lines.push(line);
     }
@@ -229,7 +229,7 @@ fn one(
     }
 }
 
-/// A connection that has said whose it is.
+/// A connection that has sent its preamble.
 fn connected(
     to: SocketAddr,
     source: Option<SocketAddr>,

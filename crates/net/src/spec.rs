@@ -1,10 +1,9 @@
-//! What one test is: the load, its streams, its sockets and its phases. The sender makes it, the receiver gets it over the
-//! network, and both hold it to the same bounds: a [`Spec`] that has passed [`Spec::check`] asks for no more memory, threads
-//! or time than are named here.
+//! A test: load, streams, sockets and phases. The sender makes it, the receiver gets it over the network, and both check the
+//! same bounds: a [`Spec`] that has passed [`Spec::check`] needs no more memory, threads or time than named here.
 
 use crate::NetError;
 use crate::plane::HEADER;
-use crate::report::Flow;
+use crate::report::Direction;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::{CONNECT_MIN, Carriage, DATAGRAM_MIN, Network, Sockets};
@@ -66,8 +65,8 @@ impl Spec {
     }
 
     /// Which way the stream of a number goes: those to the receiver come first.
-    pub fn flow(&self, index: u16) -> Flow {
-        if index < self.up() { Flow::Up } else { Flow::Down }
+    pub fn flow(&self, index: u16) -> Direction {
+        if index < self.up() { Direction::Up } else { Direction::Down }
     }
 
     /// Holds the test to the bounds.
@@ -100,7 +99,7 @@ impl Spec {
         self.up() + self.down()
     }
 
-    /// How the probe's sockets are set: as nobody would tune them, in the class that the streams are in.
+    /// The probe's socket options: untuned, in the traffic class of the streams.
     pub(crate) fn probe_sockets(&self) -> Sockets {
         let dscp = self.network.sockets.dscp;
         Sockets { no_delay: true, dscp, ..Sockets::default() }

@@ -2,16 +2,16 @@
 //! then does what the data plane's modules say. Dropping a team ends it, whatever it is doing.
 
 use crate::grid::Grid;
-use crate::line::{Line, Socket};
 use crate::memory::{Pages, nameless};
 use crate::plane::datagram_exchange::Patience;
 use crate::plane::exchange::Sizes;
 use crate::plane::sequence::Sequence;
 use crate::plane::{
-    Begin, Book, Clerk, Desk, End, Shift, Signals, connects, datagram_exchange, exchange, probe,
-    tcp, udp_receive, udp_send,
+    Cutter, End, PageReader, PageWriter, Signals, StartBarrier, WorkerContext, connects,
+    datagram_exchange, exchange, probe, tcp, udp_receive, udp_send,
 };
-use crate::sys::{Inbox, Outbox};
+use crate::sys::{ReceiveBatch, SendBatch};
+use crate::test_stream::{Socket, TestStream};
 use crate::{Carriage, NetError, Spec};
 use clock::{Ns, Rng};
 use std::io;
@@ -41,10 +41,10 @@ pub(crate) struct Member {
 
 /// All threads of one end of a test, and its streams.
 pub(crate) struct Team {
-    pub lines: Vec<Line>,
+    pub lines: Vec<TestStream>,
     pub members: Vec<Member>,
     /// Where the streams' figures arrive, by their numbers.
-    pub desks: Vec<Desk>,
+    pub readers: Vec<PageReader>,
     pub signals: Arc<Signals>,
     releases: Vec<Sender<Grid>>,
 }
@@ -58,7 +58,7 @@ struct Barrier {
 
 impl Barrier {
     fn pass(&self) -> Grid {
-        // Nobody listens any more where the test is called off; then nobody releases either.
+        // Where the test is called off, neither end of the channels is left.
         let _ = self.ready.send((self.index, rustix::thread::gettid().as_raw_nonzero().get()));
         let grid = self.release.recv().unwrap_or_default();
         clock::sleep_until(grid.start());
@@ -69,33 +69,37 @@ impl Barrier {
 impl Team {
     /// Spawns the threads that `spec` asks for, distributes the lines over them, and waits until all stand ready. With
     /// `cpus` the threads are pinned to these processors in turn.
-    pub(crate) fn muster(spec: &Spec, lines: Vec<Line>, cpus: &[usize]) -> Result<Team, NetError> {
-        let (books, desks): (Vec<Book>, Vec<Desk>) = lines
+    pub(crate) fn assemble(
+        spec: &Spec,
+        lines: Vec<TestStream>,
+        cpus: &[usize],
+    ) -> Result<Team, NetError> {
+        let (writers, readers): (Vec<PageWriter>, Vec<PageReader>) = lines
             .iter()
-            .map(|line| Book::open(Arc::clone(&line.meter), line.is_timed(spec)))
+            .map(|line| PageWriter::open(Arc::clone(&line.meter), line.is_timed(spec)))
             .unzip();
-        let mut books: Vec<Option<Book>> = books.into_iter().map(Some).collect();
+        let mut writers: Vec<Option<PageWriter>> = writers.into_iter().map(Some).collect();
         let (members, signals, releases) = (Vec::new(), Arc::default(), Vec::new());
-        let mut team = Team { lines, members, desks, signals, releases };
+        let mut team = Team { lines, members, readers, signals, releases };
         let (ready, stands) = channel();
         for writes in [true, false] {
-            let carries = |line: &Line| line.writes == writes && !line.probe;
+            let carries = |line: &TestStream| line.writes == writes && !line.probe;
             let mine: Vec<usize> =
                 (0..team.lines.len()).filter(|i| carries(&team.lines[*i])).collect();
             let threads = usize::from(spec.threads_of(mine.len() as u16));
             for number in 0..threads {
                 let lines: Vec<usize> =
                     mine.iter().copied().skip(number).step_by(threads).collect();
-                let books = lines.iter().filter_map(|line| books[*line].take()).collect();
+                let writers = lines.iter().filter_map(|line| writers[*line].take()).collect();
                 let name = format!("net-{}-{number}", if writes { "send" } else { "recv" });
-                team.spawn(spec, (lines, books), writes, name, cpus, &ready)?;
+                team.spawn(spec, (lines, writers), writes, name, cpus, &ready)?;
             }
         }
         if let Some(index) = team.lines.iter().position(|line| line.probe) {
-            let books = books[index].take().into_iter().collect();
+            let writers = writers[index].take().into_iter().collect();
             let writes = team.lines[index].writes;
             // Pinned to where the streams are, it would tell of its own neighbour.
-            team.spawn(spec, (vec![index], books), writes, "net-probe".to_owned(), &[], &ready)?;
+            team.spawn(spec, (vec![index], writers), writes, "net-probe".to_owned(), &[], &ready)?;
         }
         drop(ready);
         team.await_ready(&stands)?;
@@ -105,7 +109,7 @@ impl Team {
     fn spawn(
         &mut self,
         spec: &Spec,
-        (lines, books): (Vec<usize>, Vec<Book>),
+        (lines, writers): (Vec<usize>, Vec<PageWriter>),
         writes: bool,
         name: String,
         cpus: &[usize],
@@ -123,7 +127,7 @@ impl Team {
         let barrier = Barrier { ready: ready.clone(), index, release: released };
         let body = move || {
             engine::settle(cpu);
-            job.work(Clerk::new(books), &mut || barrier.pass())
+            job.work(Cutter::new(writers), &mut || barrier.pass())
         };
         let thread =
             Builder::new().name(name.clone()).spawn(body).map_err(|e| NetError::Worker {
@@ -218,7 +222,7 @@ impl Drop for Team {
         }
         self.signals.abort();
         self.releases.clear();
-        self.lines.iter().for_each(Line::cut);
+        self.lines.iter().for_each(TestStream::cut);
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
                 // Why it ended is of no use to anybody any more.
@@ -231,30 +235,30 @@ impl Drop for Team {
 /// What one thread does.
 struct Job {
     spec: Spec,
-    lines: Vec<Line>,
+    lines: Vec<TestStream>,
     signals: Arc<Signals>,
 }
 
 impl Job {
-    fn work(self, clerk: Clerk, barrier: Begin<'_>) -> Vec<End> {
-        let mut shift = Shift { clerk, signals: &self.signals, barrier };
-        let mut ends = self.run(&mut shift);
-        for (end, times) in ends.iter_mut().zip(shift.clerk.close()) {
+    fn work(self, cutter: Cutter, barrier: StartBarrier<'_>) -> Vec<End> {
+        let mut context = WorkerContext { cutter, signals: &self.signals, barrier };
+        let mut ends = self.run(&mut context);
+        for (end, times) in ends.iter_mut().zip(context.cutter.close()) {
             end.times = times;
         }
         ends
     }
 
-    fn run(&self, shift: &mut Shift<'_>) -> Vec<End> {
-        if let [line @ Line { probe: true, .. }] = &self.lines[..] {
-            return vec![probe(line, shift)];
+    fn run(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
+        if let [line @ TestStream { probe: true, .. }] = &self.lines[..] {
+            return vec![probe(line, context)];
         }
         let writes = self.lines.first().is_some_and(|line| line.writes);
         match (self.spec.network.carriage, writes) {
-            (Carriage::Tcp, true) => self.send_tcp(shift),
-            (Carriage::Tcp, false) => self.receive_tcp(shift),
-            (Carriage::Udp { segmented }, true) => self.send_udp(segmented, shift),
-            (Carriage::Udp { segmented }, false) => self.receive_udp(segmented, shift),
+            (Carriage::Tcp, true) => self.send_tcp(context),
+            (Carriage::Tcp, false) => self.receive_tcp(context),
+            (Carriage::Udp { segmented }, true) => self.send_udp(segmented, context),
+            (Carriage::Udp { segmented }, false) => self.receive_udp(segmented, context),
             (
                 Carriage::Exchange { response }
                 | Carriage::DatagramExchange { response }
@@ -265,7 +269,7 @@ impl Job {
                     request: self.spec.network.message as usize,
                     response: response as usize,
                 };
-                self.lines.iter().map(|line| self.transact(line, sizes, shift)).collect()
+                self.lines.iter().map(|line| self.transact(line, sizes, context)).collect()
             }
         }
     }
@@ -285,7 +289,7 @@ impl Job {
         sockets.map(|(socket, meter)| tcp::Stream { socket, meter, error: None }).collect()
     }
 
-    fn send_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
+    fn send_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
         let submission = self.content(self.spec.submission() as usize);
         let mut streams = self.tcp_streams();
         let file = self.spec.network.sockets.sendfile.then(|| nameless(&submission)).transpose();
@@ -296,26 +300,26 @@ impl Job {
                 file: file.as_ref(),
                 paced: self.spec.network.rate.is_some(),
             };
-            tcp::send_all(&mut streams, &how, shift)
+            tcp::send_all(&mut streams, &how, context)
         });
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
-    fn receive_tcp(&self, shift: &mut Shift<'_>) -> Vec<End> {
+    fn receive_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
         let mut buffer = Pages::zeroed(self.spec.read_size());
         let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.network.discard };
         let mut streams = self.tcp_streams();
-        let result = tcp::receive_all(&mut streams, &mut how, shift);
+        let result = tcp::receive_all(&mut streams, &mut how, context);
         ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
     }
 
-    fn send_udp(&self, segmented: bool, shift: &mut Shift<'_>) -> Vec<End> {
+    fn send_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<End> {
         let (count, size) = (self.spec.network.batch as usize, self.spec.network.message as usize);
         let gap = self.spec.network.rate.map(|rate| {
             Ns((u128::from(self.spec.submission()) * 1_000_000_000 / u128::from(rate)) as u64)
         });
-        let outbox = Outbox::new(count, size, &self.content(size));
-        let mut how = udp_send::Sending { outbox, segmented, gap };
+        let batch = SendBatch::new(count, size, &self.content(size));
+        let mut how = udp_send::Sending { batch, segmented, gap };
         let mut streams: Vec<udp_send::Stream> = self
             .lines
             .iter()
@@ -332,18 +336,18 @@ impl Job {
                 _ => None,
             })
             .collect();
-        udp_send::send_all(&mut streams, &mut how, shift);
+        udp_send::send_all(&mut streams, &mut how, context);
         let end =
             |s: udp_send::Stream| End { sent: Some(s.sent), error: s.error, ..End::default() };
         streams.into_iter().map(end).collect()
     }
 
-    fn receive_udp(&self, segmented: bool, shift: &mut Shift<'_>) -> Vec<End> {
+    fn receive_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<End> {
         let all = DATAGRAMS_MAX as usize;
         // Joined datagrams come in buffers of up to 64 KiB.
-        let mut inbox = match segmented {
-            true => Inbox::new(all / 4, 65_536),
-            false => Inbox::new(all, self.spec.network.message as usize),
+        let mut batch = match segmented {
+            true => ReceiveBatch::new(all / 4, 65_536),
+            false => ReceiveBatch::new(all, self.spec.network.message as usize),
         };
         let mut streams: Vec<udp_receive::Stream> = self
             .lines
@@ -359,7 +363,7 @@ impl Job {
                 _ => None,
             })
             .collect();
-        let result = udp_receive::receive_all(&mut streams, &mut inbox, shift);
+        let result = udp_receive::receive_all(&mut streams, &mut batch, context);
         let end = |s: udp_receive::Stream| End {
             tally: Some(s.sequence.tally()),
             error: s.error,
@@ -368,30 +372,30 @@ impl Job {
         ends(streams.into_iter().map(end), result)
     }
 
-    fn transact(&self, line: &Line, sizes: Sizes, shift: &mut Shift<'_>) -> End {
+    fn transact(&self, line: &TestStream, sizes: Sizes, context: &mut WorkerContext<'_>) -> End {
         let mut buffer = self.content(self.spec.read_size());
         buffer[..line.preamble.len().min(sizes.request)]
             .copy_from_slice(&line.preamble[..line.preamble.len().min(sizes.request)]);
         let (meter, buffer) = (&*line.meter, &mut buffer[..]);
         let error = match &line.socket {
             Socket::Tcp(socket) if line.writes => {
-                exchange::ask(socket, meter, sizes, Ns::ZERO, buffer, shift).err()
+                exchange::ask(socket, meter, sizes, Ns::ZERO, buffer, context).err()
             }
-            Socket::Tcp(socket) => exchange::answer(socket, meter, sizes, buffer, shift).err(),
+            Socket::Tcp(socket) => exchange::answer(socket, meter, sizes, buffer, context).err(),
             Socket::Calls { to, source } => {
                 let sockets = &self.spec.network.sockets;
-                let way = connects::Way { to: *to, source: *source, sockets };
-                connects::ask(&way, meter, sizes, buffer, shift)
+                let way = connects::ConnectRoute { to: *to, source: *source, sockets };
+                connects::ask(&way, meter, sizes, buffer, context)
             }
             Socket::Door(door) => {
-                connects::answer(door, meter, &line.preamble, sizes, buffer, shift).err()
+                connects::answer(door, meter, &line.preamble, sizes, buffer, context).err()
             }
             Socket::Udp(socket) => {
-                let way = datagram_exchange::Way { socket, tag: line.tag(), sizes };
+                let way = datagram_exchange::DatagramRoute { socket, tag: line.tag(), sizes };
                 let patience = Patience::default();
                 match line.writes {
-                    true => datagram_exchange::ask(&way, patience, meter, buffer, shift),
-                    false => datagram_exchange::answer(&way, meter, buffer, shift).err(),
+                    true => datagram_exchange::ask(&way, patience, meter, buffer, context),
+                    false => datagram_exchange::answer(&way, meter, buffer, context).err(),
                 }
             }
         };
@@ -400,11 +404,11 @@ impl Job {
 }
 
 /// The work of the probe's thread.
-fn probe(line: &Line, shift: &mut Shift<'_>) -> End {
+fn probe(line: &TestStream, context: &mut WorkerContext<'_>) -> End {
     let Socket::Tcp(socket) = &line.socket else { return End::default() };
     let result = match line.writes {
-        true => probe::ask(socket, &line.meter, shift),
-        false => probe::answer(socket, &line.meter, shift),
+        true => probe::ask(socket, &line.meter, context),
+        false => probe::answer(socket, &line.meter, context),
     };
     End { error: result.err(), ..End::default() }
 }

@@ -1,7 +1,7 @@
-//! The agent's end of the conversation: what each order and each word of the engines means.
+//! The agent's end of the conversation: what each order and each output of the engines means.
 //!
-//! A state machine without threads, carriers or clock, as the coordinator's end is ([`crate::conversation`]): news go in
-//! with the time on the agent's clock, effects come out in order. The driver ([`super`]) owns engines and threads. A
+//! A state machine without threads, carriers or clock, as the coordinator's end is ([`crate::conversation`]): inputs go
+//! in with the time on the agent's clock, effects come out in order. The driver ([`super`]) owns engines and threads. A
 //! message out of order is answered with `Failed` and ends the conversation.
 
 use super::Identity;
@@ -24,7 +24,7 @@ const REORDER: Ns = Ns::secs(5);
 const LATE: Ns = Ns::millis(500);
 
 /// Something that has happened.
-pub(crate) enum News {
+pub(crate) enum AgentInput {
     /// A message has arrived, in whichever order.
     Message(Numbered<ToAgent>),
     /// What has arrived is no message.
@@ -33,7 +33,7 @@ pub(crate) enum News {
     Served(Result<Vec<Portals>, EngineError>),
     /// The step is prepared, or cannot be. What engines put out on the way comes before.
     Prepared(Result<Readiness, EngineError>),
-    /// The thread that prepared the step is gone without a word.
+    /// The thread that prepared the step died.
     BrokeDown,
     /// Something an engine put out.
     Output(Output),
@@ -60,15 +60,15 @@ pub(crate) struct Readiness {
 }
 
 /// Something to be done, in its turn.
-pub(crate) enum Effect {
+pub(crate) enum AgentEffect {
     Send(Numbered<FromAgent>),
-    /// Make these arrays; answered by [`News::Served`].
+    /// Make these arrays; answered by [`AgentInput::Served`].
     Serve(Vec<ArraySpec>),
-    /// Make the arrays ready; answered by [`News::Prepared`].
+    /// Make the arrays ready; answered by [`AgentInput::Prepared`].
     Arrange(Box<ArrayStep>),
-    /// Have the engines prepare; answered by [`News::Prepared`].
+    /// Have the engines prepare; answered by [`AgentInput::Prepared`].
     Prepare(Box<StepSpec>),
-    /// Ask the engines to leave off preparing; still answered by [`News::Prepared`].
+    /// Ask the engines to leave off preparing; still answered by [`AgentInput::Prepared`].
     CallOff,
     /// Drop what was prepared.
     Discard,
@@ -82,13 +82,13 @@ pub(crate) enum Effect {
     Measure(Ns),
     /// Ask the engines to stop.
     Stop,
-    /// Drop what was prepared or runs, hear the rest of it, bring the arrays back; answered by [`News::Ended`].
+    /// Drop what was prepared or runs, hear the rest of it, bring the arrays back; answered by [`AgentInput::Ended`].
     End,
     /// The conversation is over.
     Leave(Result<(), Failure>),
 }
 
-/// Where the conversation stands.
+/// The state of the conversation.
 enum State {
     /// Before `Hello`.
     New,
@@ -133,7 +133,7 @@ pub(crate) struct AgentConversation {
     incoming: Incoming<ToAgent>,
     /// Intervals that go out together.
     batch: Vec<Interval>,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<AgentEffect>,
 }
 
 impl AgentConversation {
@@ -152,20 +152,20 @@ impl AgentConversation {
     }
 
     /// Takes in what has happened until `now`.
-    pub fn handle(&mut self, now: Ns, news: News) {
+    pub fn handle(&mut self, now: Ns, news: AgentInput) {
         self.now = now;
         match news {
-            News::Message(message) => self.incoming.take(now, message),
-            News::Garbage(problem) => self.refuse(problem),
-            News::Served(served) => self.served(served),
-            News::Prepared(prepared) => self.prepared(prepared),
-            News::BrokeDown => self.broke_down(),
-            News::Output(output) => self.output(output),
-            News::Counters(counters) => self.send_counters(counters),
-            News::Looked { closed } => self.looked(closed),
-            News::MeasuredTooLate => self.measured_too_late(),
-            News::Ended(healed) => self.ended(healed),
-            News::Timer => {}
+            AgentInput::Message(message) => self.incoming.take(now, message),
+            AgentInput::Garbage(problem) => self.refuse(problem),
+            AgentInput::Served(served) => self.served(served),
+            AgentInput::Prepared(prepared) => self.prepared(prepared),
+            AgentInput::BrokeDown => self.broke_down(),
+            AgentInput::Output(output) => self.output(output),
+            AgentInput::Counters(counters) => self.send_counters(counters),
+            AgentInput::Looked { closed } => self.looked(closed),
+            AgentInput::MeasuredTooLate => self.measured_too_late(),
+            AgentInput::Ended(healed) => self.ended(healed),
+            AgentInput::Timer => {}
         }
         // An answer to an effect comes before the orders that follow.
         while !self.is_working()
@@ -177,7 +177,7 @@ impl AgentConversation {
     }
 
     /// The next thing to be done.
-    pub fn effect(&mut self) -> Option<Effect> {
+    pub fn effect(&mut self) -> Option<AgentEffect> {
         self.effects.pop_front()
     }
 
@@ -191,7 +191,7 @@ impl AgentConversation {
         matches!(self.state, State::Preparing { .. } | State::Running { .. })
     }
 
-    /// When [`News::Timer`] is due, if nothing comes before.
+    /// When [`AgentInput::Timer`] is due, if nothing comes before.
     pub fn wake(&self) -> Ns {
         let gap = self.incoming.lost_at(REORDER).unwrap_or(Ns::MAX);
         match self.state {
@@ -213,24 +213,24 @@ impl AgentConversation {
             (ToAgent::Hello { version, .. }, State::New) => self.greet(version),
             (ToAgent::Serve(arrays), State::Idle) if !serves => {
                 self.state = State::Serving;
-                self.effects.push_back(Effect::Serve(arrays));
+                self.effects.push_back(AgentEffect::Serve(arrays));
             }
             (ToAgent::Arrange(step), State::Idle) if serves => {
-                self.prepare(step.index, Effect::Arrange(step));
+                self.prepare(step.index, AgentEffect::Arrange(step));
             }
             (ToAgent::Arrange(_), State::Idle) => self.refuse("Arrange before Serve".to_owned()),
             (ToAgent::Prepare(step), State::Idle) if !serves => {
-                self.prepare(step.index, Effect::Prepare(step));
+                self.prepare(step.index, AgentEffect::Prepare(step));
             }
             (ToAgent::Start { epoch, at, hops }, State::Ready { step, parts }) => {
                 let (step, left) = (*step, *parts);
                 self.state = State::Running { step, left, failure: None, late: None };
                 self.epoch = epoch;
-                self.effects.push_back(Effect::Start { epoch, at, hops });
+                self.effects.push_back(AgentEffect::Start { epoch, at, hops });
                 self.note_late(step, at);
             }
             (ToAgent::Measure { step, at }, State::Running { step: own, .. }) if step == *own => {
-                self.effects.push_back(Effect::Measure(at));
+                self.effects.push_back(AgentEffect::Measure(at));
             }
             // It crossed with the step's end.
             (ToAgent::Measure { .. }, State::Idle) => {}
@@ -252,7 +252,7 @@ impl AgentConversation {
         }
     }
 
-    fn prepare(&mut self, step: u32, effect: Effect) {
+    fn prepare(&mut self, step: u32, effect: AgentEffect) {
         self.state = State::Preparing { step, abandoned: None, told: false };
         self.effects.push_back(effect);
     }
@@ -271,14 +271,14 @@ impl AgentConversation {
     /// Ends a step early. Harmless between steps: the order may have crossed with the step's end.
     fn stop(&mut self) {
         match &mut self.state {
-            State::Running { .. } => self.effects.push_back(Effect::Stop),
+            State::Running { .. } => self.effects.push_back(AgentEffect::Stop),
             State::Ready { step, .. } => {
                 self.state = State::Ending { step: *step, failure: None };
-                self.effects.push_back(Effect::End);
+                self.effects.push_back(AgentEffect::End);
             }
             State::Preparing { abandoned: abandoned @ None, .. } => {
                 *abandoned = Some(self.now.plus(PATIENCE));
-                self.effects.push_back(Effect::CallOff);
+                self.effects.push_back(AgentEffect::CallOff);
             }
             _ => {}
         }
@@ -299,7 +299,7 @@ impl AgentConversation {
         match prepared {
             outcome if abandoned.is_some() => {
                 if outcome.is_ok() {
-                    self.effects.push_back(Effect::Discard);
+                    self.effects.push_back(AgentEffect::Discard);
                 }
                 if !told {
                     self.send(FromAgent::Finished { step });
@@ -360,7 +360,7 @@ impl AgentConversation {
             None => late.take(),
         };
         self.state = State::Ending { step, failure };
-        self.effects.push_back(Effect::End);
+        self.effects.push_back(AgentEffect::End);
     }
 
     fn measured_too_late(&mut self) {
@@ -368,7 +368,7 @@ impl AgentConversation {
         let problem = "the order to begin the measurement came too late: this machine, or the way to it, is too busy; \
                        use fewer workers, or a fixed `warmup` instead of `steady`";
         *late = Some(EngineError::Unsupported(problem.to_owned()));
-        self.effects.push_back(Effect::Stop);
+        self.effects.push_back(AgentEffect::Stop);
     }
 
     fn ended(&mut self, healed: Result<(), EngineError>) {
@@ -417,7 +417,7 @@ impl AgentConversation {
     fn leave(&mut self, end: Result<(), Failure>) {
         if !matches!(self.state, State::Over) {
             self.state = State::Over;
-            self.effects.push_back(Effect::Leave(end));
+            self.effects.push_back(AgentEffect::Leave(end));
         }
     }
 
@@ -450,7 +450,7 @@ impl AgentConversation {
     fn send(&mut self, message: FromAgent) {
         if !matches!(self.state, State::Over) {
             let message = self.outgoing.number(message);
-            self.effects.push_back(Effect::Send(message));
+            self.effects.push_back(AgentEffect::Send(message));
         }
     }
 }

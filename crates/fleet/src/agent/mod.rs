@@ -1,22 +1,21 @@
-//! An agent: does what one coordinator says, with the engines that it was given.
+//! An agent: carries out one coordinator's orders with its engines.
 //!
-//! What messages and the engines' output mean is decided in `conversation.rs`, a state machine; here is what it decides
-//! about: engines, their threads and the carrier. An agent never judges and never writes a record. When the coordinator is
-//! gone, the load stops and [`serve`] returns, so that no load outlives the one who watches it. An agent that serves arrays
-//! (`serving.rs`) has their ports in the place of engines.
+//! `conversation.rs`, a state machine, decides what messages and the engines' output mean; here are the engines, their threads
+//! and the carrier. An agent never judges and never writes a record. When the coordinator is gone, the load stops and [`serve`]
+//! returns, so that no load outlives its coordinator. An agent that serves arrays (`serving.rs`) has ports instead of engines.
 
 pub(crate) mod conversation;
 mod serving;
 
-use crate::arrays::attend::Attendance;
-use crate::arrays::estate::Estate;
+use crate::arrays::faults::FaultPlan;
+use crate::arrays::served::ServedArrays;
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
 use crate::message::{Failure, FromAgent, ToAgent};
 use crate::registry::EngineRegistry;
 use crate::sampling::{Hop, Sampling};
 use crate::sequence::Numbered;
 use clock::Ns;
-use conversation::{AgentConversation, Effect, News, PATIENCE, Readiness};
+use conversation::{AgentConversation, AgentEffect, AgentInput, PATIENCE, Readiness};
 use engine::{EngineError, Output, Phases, Prepared, StepHandle, StepSpec, Stop, Timeline};
 use record::{Fact, SourceId};
 use std::collections::VecDeque;
@@ -68,12 +67,12 @@ pub fn serve(
         outbox: carrier.outbox,
         engines: Some(engines),
         work: Work::Nothing,
-        estate: None,
+        served: None,
         answers: VecDeque::new(),
     };
     loop {
         while let Some(effect) = agent.conversation.effect() {
-            if let Effect::Leave(end) = effect {
+            if let AgentEffect::Leave(end) = effect {
                 return Ok(end?);
             }
             agent.carry_out(effect)?;
@@ -94,9 +93,9 @@ struct Agent {
     engines: Option<EngineRegistry>,
     work: Work,
     /// What it serves, once it has been asked to.
-    estate: Option<Arc<Estate>>,
-    /// What came of effects, to be heard before anything else.
-    answers: VecDeque<News>,
+    served: Option<Arc<ServedArrays>>,
+    /// Results of actions, handled before other inputs.
+    answers: VecDeque<AgentInput>,
 }
 
 /// What there is of a step.
@@ -115,7 +114,7 @@ struct Ready {
     phases: Phases,
     prepared: Vec<Box<dyn Prepared>>,
     /// In the place of engines, where it serves arrays.
-    attendance: Option<Attendance>,
+    plan: Option<FaultPlan>,
     wires: Wires,
 }
 
@@ -152,7 +151,7 @@ impl Ready {
         at: Ns,
         hops: Vec<SourceId>,
     ) -> Result<Running, ServeError> {
-        let Ready { step, phases, prepared, attendance, wires } = self;
+        let Ready { step, phases, prepared, plan, wires } = self;
         let Wires { tx, rx } = wires;
         let sampler = match hops.is_empty() {
             true => None,
@@ -163,7 +162,7 @@ impl Ready {
         let sampling = sampler.map(begin).transpose()?;
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
         let mut handles: Vec<Box<dyn StepHandle>> = prepared.into_iter().map(start).collect();
-        handles.extend(attendance.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
+        handles.extend(plan.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
         Ok(Running { handles, sampling, output: rx })
     }
 }
@@ -183,7 +182,7 @@ impl Agent {
     fn wait_for(
         &self,
         inbox: &Receiver<Result<Numbered<ToAgent>, CarrierError>>,
-    ) -> Result<News, ServeError> {
+    ) -> Result<AgentInput, ServeError> {
         let busy = self.conversation.is_busy();
         let message = match self.conversation.wake() {
             Ns::MAX if !busy => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -193,50 +192,50 @@ impl Agent {
             }
         };
         match message {
-            Ok(Ok(message)) => Ok(News::Message(message)),
-            Ok(Err(CarrierError::Frame(error))) => Ok(News::Garbage(error.to_string())),
+            Ok(Ok(message)) => Ok(AgentInput::Message(message)),
+            Ok(Err(CarrierError::Frame(error))) => Ok(AgentInput::Garbage(error.to_string())),
             Ok(Err(error)) => Err(error.into()),
-            Err(RecvTimeoutError::Timeout) => Ok(News::Timer),
+            Err(RecvTimeoutError::Timeout) => Ok(AgentInput::Timer),
             Err(RecvTimeoutError::Disconnected) => Err(CarrierError::Closed.into()),
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) -> Result<(), ServeError> {
+    fn carry_out(&mut self, effect: AgentEffect) -> Result<(), ServeError> {
         match effect {
-            Effect::Send(message) => return self.send(message),
-            Effect::Serve(specs) => {
+            AgentEffect::Send(message) => return self.send(message),
+            AgentEffect::Serve(specs) => {
                 let served = self.serve_arrays(specs);
-                self.answers.push_back(News::Served(served));
+                self.answers.push_back(AgentInput::Served(served));
             }
-            Effect::Arrange(step) => {
+            AgentEffect::Arrange(step) => {
                 let arranged = self.arrange(&step);
-                self.answers.push_back(News::Prepared(arranged));
+                self.answers.push_back(AgentInput::Prepared(arranged));
             }
-            Effect::Prepare(step) => {
+            AgentEffect::Prepare(step) => {
                 if let Some(engines) = self.engines.take() {
                     self.work = Work::Preparing(prepare(*step, engines)?);
                 }
             }
-            Effect::CallOff => {
+            AgentEffect::CallOff => {
                 if let Work::Preparing(preparing) = &self.work {
                     preparing.stop.ask();
                 }
             }
-            Effect::Discard => self.work = Work::Nothing,
-            Effect::Start { epoch, at, hops } => {
+            AgentEffect::Discard => self.work = Work::Nothing,
+            AgentEffect::Start { epoch, at, hops } => {
                 if let Work::Ready(ready) = std::mem::replace(&mut self.work, Work::Nothing) {
                     let running = ready.start(self.engines.as_mut(), epoch, at, hops)?;
                     self.work = Work::Running(running);
                 }
             }
-            Effect::Measure(at) => self.measure(at),
-            Effect::Stop => {
+            AgentEffect::Measure(at) => self.measure(at),
+            AgentEffect::Stop => {
                 if let Work::Running(running) = &self.work {
                     running.handles.iter().for_each(|h| h.stop());
                 }
             }
-            Effect::End => self.end_step(),
-            Effect::Leave(_) => {}
+            AgentEffect::End => self.end_step(),
+            AgentEffect::Leave(_) => {}
         }
         Ok(())
     }
@@ -245,7 +244,7 @@ impl Agent {
     fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), ServeError> {
         let Err(error) = self.outbox.send(message) else { return Ok(()) };
         match self.conversation.effect() {
-            Some(Effect::Leave(Err(refused))) => Err(refused.into()),
+            Some(AgentEffect::Leave(Err(refused))) => Err(refused.into()),
             _ => Err(error.into()),
         }
     }
@@ -255,7 +254,7 @@ impl Agent {
         let Work::Running(running) = &self.work else { return };
         running.sampling.iter().for_each(|sampling| sampling.measure(at));
         if !running.handles.iter().all(|handle| handle.measure(at)) {
-            self.answers.push_back(News::MeasuredTooLate);
+            self.answers.push_back(AgentInput::MeasuredTooLate);
         }
     }
 
@@ -270,12 +269,12 @@ impl Agent {
                 if let Some(engines) = &mut self.engines {
                     engines.sampler = sampler;
                 }
-                self.conversation.handle(clock::now(), News::Counters(counters));
+                self.conversation.handle(clock::now(), AgentInput::Counters(counters));
             }
         }
         // Only now: the last look at the hops belongs to the step.
         let healed = self.heal();
-        self.answers.push_back(News::Ended(healed));
+        self.answers.push_back(AgentInput::Ended(healed));
     }
 
     /// Passes on what the engines have put out since the last time; whether that gave the agent something to do.
@@ -290,8 +289,8 @@ impl Agent {
                 let counters = running.sampling.as_ref().map(Sampling::counters);
                 self.work = Work::Running(running);
                 let now = clock::now();
-                self.conversation.handle(now, News::Counters(counters.unwrap_or_default()));
-                self.conversation.handle(now, News::Looked { closed });
+                self.conversation.handle(now, AgentInput::Counters(counters.unwrap_or_default()));
+                self.conversation.handle(now, AgentInput::Looked { closed });
             }
             other => self.work = other,
         }
@@ -305,12 +304,12 @@ impl Agent {
         let news = match outcome {
             Err(TryRecvError::Empty) => {
                 self.work = Work::Preparing(preparing);
-                News::Looked { closed: false }
+                AgentInput::Looked { closed: false }
             }
-            Err(TryRecvError::Disconnected) => News::BrokeDown,
+            Err(TryRecvError::Disconnected) => AgentInput::BrokeDown,
             Ok((engines, outcome)) => {
                 self.engines = Some(engines);
-                News::Prepared(
+                AgentInput::Prepared(
                     outcome.map(|(prepared, hops)| self.ready(preparing, prepared, hops)),
                 )
             }
@@ -331,7 +330,7 @@ impl Agent {
         let depths = prepared.iter().flat_map(|p| p.depths()).collect();
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;
-        self.work = Work::Ready(Ready { step, phases, prepared, attendance: None, wires });
+        self.work = Work::Ready(Ready { step, phases, prepared, plan: None, wires });
         Readiness { facts, depths, hops, parts }
     }
 
@@ -340,7 +339,7 @@ impl Agent {
         let now = clock::now();
         loop {
             match output.try_recv() {
-                Ok(output) => self.conversation.handle(now, News::Output(output)),
+                Ok(output) => self.conversation.handle(now, AgentInput::Output(output)),
                 Err(end) => return end == TryRecvError::Disconnected,
             }
         }

@@ -2,8 +2,8 @@
 
 use super::conversation::Readiness;
 use super::{Agent, Ready, Wires, Work, facts_of};
-use crate::arrays::attend::Attendance;
-use crate::arrays::estate::{Estate, EstateSampler};
+use crate::arrays::faults::FaultPlan;
+use crate::arrays::served::{ArraySampler, ServedArrays};
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use engine::EngineError;
 use std::sync::{Arc, mpsc};
@@ -16,30 +16,30 @@ impl Agent {
     ) -> Result<Vec<Portals>, EngineError> {
         let server = self.engines.as_mut().and_then(|engines| engines.server.as_deref_mut());
         let none = || EngineError::Unsupported("this agent cannot serve arrays".to_owned());
-        let estate = Estate::serve(server.ok_or_else(none)?, specs)?;
-        let portals = estate.portals();
-        self.estate = Some(Arc::new(estate));
+        let served = ServedArrays::serve(server.ok_or_else(none)?, specs)?;
+        let portals = served.portals();
+        self.served = Some(Arc::new(served));
         Ok(portals)
     }
 
     /// Makes its arrays ready for a step.
     pub(super) fn arrange(&mut self, step: &ArrayStep) -> Result<Readiness, EngineError> {
         let none = || EngineError::Unsupported("this agent serves no arrays".to_owned());
-        let estate = self.estate.clone().ok_or_else(none)?;
-        let attendance = Attendance::new(estate.clone(), step)?;
-        let hops = estate.hops();
-        let mut facts = estate.facts();
+        let served = self.served.clone().ok_or_else(none)?;
+        let plan = FaultPlan::new(served.clone(), step)?;
+        let hops = served.hops();
+        let mut facts = served.facts();
         facts.extend(hops.iter().flat_map(facts_of));
         let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         if let Some(engines) = &mut self.engines {
-            engines.sampler = Some(Box::new(EstateSampler(estate)));
+            engines.sampler = Some(Box::new(ArraySampler(served)));
         }
         let (tx, rx) = mpsc::channel();
         self.work = Work::Ready(Ready {
             step: step.index,
-            phases: attendance.phases(),
+            phases: plan.phases(),
             prepared: Vec::new(),
-            attendance: Some(attendance),
+            plan: Some(plan),
             wires: Wires { tx, rx },
         });
         Ok(Readiness { facts, depths: Vec::new(), hops, parts: 1 })
@@ -47,6 +47,6 @@ impl Agent {
 
     /// After a step every port of its arrays is as before it, so that steps do not depend on each other.
     pub(super) fn heal(&self) -> Result<(), EngineError> {
-        self.estate.as_ref().map_or(Ok(()), |estate| estate.heal())
+        self.served.as_ref().map_or(Ok(()), |served| served.heal())
     }
 }

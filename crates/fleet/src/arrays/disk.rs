@@ -1,5 +1,4 @@
-//! Disks on embedded arrays: targets that exist only while the run does. Where they are reached is known once their array is
-//! served.
+//! Disks on embedded arrays: targets that exist only during the run. Their addresses are known once their array is served.
 
 use super::{ArraySpec, Portals, volume_hop};
 use scenario::{Patience, Policy, SwitchAfter};
@@ -20,31 +19,31 @@ pub(crate) struct ArrayDisk<'a> {
     pub patience: Patience,
 }
 
-/// An array that stands.
+/// A served array with its portals.
 #[derive(Clone, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ReachableArray {
     spec: ArraySpec,
     portals: Portals,
 }
 
-impl Standing {
-    /// Arrays that are served, by name; the first that is not as it was asked for is told.
+impl ReachableArray {
+    /// Served arrays by name, or the first that does not match its specification.
     pub fn all(
         specs: Vec<ArraySpec>,
         portals: Vec<Portals>,
-    ) -> Result<BTreeMap<String, Standing>, String> {
+    ) -> Result<BTreeMap<String, ReachableArray>, String> {
         let mut portals: BTreeMap<String, Portals> =
             portals.into_iter().map(|portals| (portals.array.clone(), portals)).collect();
-        let standing = specs.into_iter().map(|spec| {
+        let reachable = specs.into_iter().map(|spec| {
             let name = spec.name.clone();
             let found = portals.remove(&name);
             let right = found.filter(|portals| portals.addresses.len() == spec.ports.len());
             match right {
-                Some(portals) => Ok((name, Standing { spec, portals })),
+                Some(portals) => Ok((name, ReachableArray { spec, portals })),
                 None => Err(name),
             }
         });
-        standing.collect()
+        reachable.collect()
     }
 }
 
@@ -70,8 +69,11 @@ impl ArrayDisk<'_> {
     }
 
     /// Where it is reached, and its serial number; `None` where its array does not stand, or has no such volume or port.
-    pub fn reached(&self, standing: &BTreeMap<String, Standing>) -> Option<(String, String)> {
-        let Standing { spec, portals } = standing.get(self.array)?;
+    pub fn reached(
+        &self,
+        reachable: &BTreeMap<String, ReachableArray>,
+    ) -> Option<(String, String)> {
+        let ReachableArray { spec, portals } = reachable.get(self.array)?;
         let lun = spec.volumes.iter().position(|volume| volume.name == self.volume)?;
         let address = |name: &String| {
             let port = spec.ports.iter().position(|port| port.name == *name)?;

@@ -1,13 +1,12 @@
-//! Arrays that stand for the time of a run: what an agent is told to serve, what a step asks of it, and what serves it.
+//! Embedded arrays: what an agent serves, its orders for a step, and the interface to the server.
 //!
-//! An agent that serves arrays carries no workers. What a port or a volume is made of is unknown here: whoever builds the
-//! agent registers an [`ArrayServer`]. What is told crosses to agents in messages; the plan of it follows from a scenario
-//! ([`plan`]), what an agent does with it is in [`estate`] and [`attend`].
+//! An agent that serves arrays has no workers. The agent's builder registers an [`ArrayServer`], which knows ports and volumes.
+//! Orders reach agents in messages; [`plan`] derives them from a scenario, [`served`] and [`faults`] carry them out.
 
-pub(crate) mod attend;
 pub(crate) mod disk;
-pub(crate) mod estate;
+pub(crate) mod faults;
 pub(crate) mod plan;
+pub(crate) mod served;
 
 use clock::Ns;
 use engine::EngineError;
@@ -58,7 +57,7 @@ pub struct VolumeSpec {
     pub block: u32,
     /// Memory is taken where something is written, and not beforehand.
     pub thin: bool,
-    /// Its unit serial number, which nobody can guess: by it the write guard knows it again.
+    /// Its random unit serial number, by which the write guard identifies it.
     pub serial: String,
 }
 
@@ -162,13 +161,13 @@ pub trait ServedArray: Send + Sync {
     /// Gives a port another speed, at once.
     fn set_speed(&self, port: usize, bytes_per_s: Option<u64>);
 
-    /// Takes a port down: it listens no more, and its connections are closed without a word.
+    /// Takes a port down: it stops listening and closes its connections without notice.
     fn kill(&self, port: usize);
 
     /// Brings a port back at the same address; nothing happens to one that is there.
     ///
     /// # Errors
-    /// Why it cannot be brought back: somebody else listens there by now.
+    /// Where its address is in use by now.
     fn revive(&self, port: usize) -> Result<(), String>;
 
     /// Lets a port answer every command with BUSY, or carry them out again.

@@ -1,4 +1,4 @@
-//! From the embedded arrays of a scenario to what their agents are told: before the first step, and in each.
+//! Derives the orders to array agents from a scenario's embedded arrays: before the first step, and for each.
 
 use super::{ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Speed, VolumeSpec};
 use crate::assign::AssignError;
@@ -18,7 +18,7 @@ fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }
 
-/// A unit serial number that nobody can guess.
+/// A random unit serial number.
 pub(crate) fn draw_serial() -> io::Result<String> {
     let mut chance = [0; CHANCE];
     clock::unpredictable(&mut chance)?;

@@ -1,14 +1,14 @@
-//! The coordinator's end of the conversation with all agents: what each message, loss and moment means for the run.
+//! The coordinator's end of the conversation with all agents: what each message, loss and timeout means for the run.
 //!
-//! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and what has
-//! happened, and [`Conversation::effect`] yields what is to be done about it, in order. The driver ([`crate::run`])
-//! does it. Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
+//! A state machine without threads, sockets, channels or clock: [`Conversation::handle`] takes the time and an input, and
+//! [`Conversation::effect`] yields the resulting actions in order. The driver ([`crate::run`]) performs them.
+//! Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
 //!
 //! A driver begins a piece of work ([`greet`](Conversation::greet), [`serve`](Conversation::serve),
-//! [`begin_step`](Conversation::begin_step)) and feeds news until [`Effect::Ended`] says how it ended. **Invariant:** it
+//! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Action::Ended`] says how it ended. **Invariant:** it
 //! does end: every agent that has something to answer has a deadline.
 
-mod muster;
+mod greeting;
 mod roster;
 mod step;
 
@@ -40,27 +40,27 @@ pub(crate) struct AgentSpec {
 }
 
 /// Something that has happened.
-pub(crate) enum News {
+pub(crate) enum Input {
     /// A message has arrived from an agent, in whichever order.
     Message { agent: usize, message: Numbered<FromAgent> },
     /// The carrier says that an agent is gone, or that it sent what is no message.
     Lost { agent: usize, problem: String },
     /// A message could not be handed to the carrier.
     Undelivered { agent: usize, problem: String },
-    /// An agent that was given up has left, perhaps with last words. Follows each [`Effect::GiveUp`].
+    /// An agent that was given up has left, perhaps with a last output. Follows each [`Action::GiveUp`].
     Left { agent: usize, last_words: Option<String> },
     /// The user wants the run to end.
     Stop,
-    /// Time has passed, and nothing waits to be heard: a coordinator that was held up must not blame its agents.
+    /// Time has passed and no input waits: a delayed coordinator must not blame its agents.
     Timer,
 }
 
 /// Something to be done, in its turn.
 #[derive(Debug)]
-pub(crate) enum Effect {
+pub(crate) enum Action {
     /// Hand this to an agent's carrier.
     Tell { agent: usize, message: Numbered<ToAgent> },
-    /// Close an agent's carrier and end its process; then report [`News::Left`].
+    /// Close an agent's carrier and end its process; then report [`Input::Left`].
     GiveUp { agent: usize },
     /// Close the carriers of agents that were told `Bye` and wait for their processes.
     Release { agents: Vec<usize> },
@@ -85,7 +85,7 @@ pub(crate) enum End {
     Step(StepEnd),
 }
 
-/// Where the conversation stands.
+/// The state of the conversation.
 enum Stage {
     /// No work has been begun.
     Between,
@@ -129,7 +129,7 @@ pub(crate) struct Conversation {
     /// The moment of the last input.
     now: Ns,
     stage: Stage,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<Action>,
     /// The user wants the run to end.
     stopped: bool,
     /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
@@ -184,25 +184,25 @@ impl Conversation {
     }
 
     /// Takes in what has happened until `now`.
-    pub fn handle(&mut self, now: Ns, news: News) {
+    pub fn handle(&mut self, now: Ns, news: Input) {
         self.now = now;
         match news {
-            News::Message { agent, message } => {
+            Input::Message { agent, message } => {
                 self.roster.hear(now, agent, message);
                 while let Some(message) = self.roster.next(agent) {
-                    match self.is_mustering() {
-                        true => self.hear_mustered(agent, message),
+                    match self.is_greeting() {
+                        true => self.hear_greeting(agent, message),
                         false => self.hear(agent, message),
                     }
                 }
             }
-            News::Lost { agent, problem } => self.lose(agent, problem),
+            Input::Lost { agent, problem } => self.lose(agent, problem),
             // An agent that refused has closed its end, and what it said last has more to say.
-            News::Undelivered { .. } if self.is_mustering() => {}
-            News::Undelivered { agent, problem } => self.lose(agent, problem),
-            News::Left { agent, last_words } => self.left(agent, last_words),
-            News::Stop => self.stopped = true,
-            News::Timer => {
+            Input::Undelivered { .. } if self.is_greeting() => {}
+            Input::Undelivered { agent, problem } => self.lose(agent, problem),
+            Input::Left { agent, last_words } => self.left(agent, last_words),
+            Input::Stop => self.stopped = true,
+            Input::Timer => {
                 if let Some((agent, problem)) = self.roster.overdue(now, self.limits.reorder) {
                     self.lose(agent, problem);
                 }
@@ -216,11 +216,11 @@ impl Conversation {
     }
 
     /// The next thing to be done.
-    pub fn effect(&mut self) -> Option<Effect> {
+    pub fn effect(&mut self) -> Option<Action> {
         self.effects.pop_front()
     }
 
-    /// When [`News::Timer`] is due, if nothing comes before.
+    /// When [`Input::Timer`] is due, if nothing comes before.
     pub fn wake(&self) -> Ns {
         let deadline = self.roster.deadline(self.limits.reorder);
         let Some(work) = &self.work else { return deadline };
@@ -238,7 +238,7 @@ impl Conversation {
             for &agent in &agents {
                 self.tell(agent, ToAgent::Bye);
             }
-            self.effects.push_back(Effect::Release { agents });
+            self.effects.push_back(Action::Release { agents });
         }
     }
 
@@ -260,19 +260,19 @@ impl Conversation {
     fn tell(&mut self, agent: usize, message: ToAgent) {
         if !self.roster.is_gone(agent) {
             let message = self.roster.number(agent, message);
-            self.effects.push_back(Effect::Tell { agent, message });
+            self.effects.push_back(Action::Tell { agent, message });
         }
     }
 
     fn end(&mut self, end: End) {
         self.stage = Stage::Between;
-        self.effects.push_back(Effect::Ended(end));
+        self.effects.push_back(Action::Ended(end));
     }
 
     /// Gives an agent up. What that means follows once it has left.
     fn lose(&mut self, agent: usize, problem: String) {
         if self.roster.give_up(agent, problem) {
-            self.effects.push_back(Effect::GiveUp { agent });
+            self.effects.push_back(Action::GiveUp { agent });
         }
     }
 
@@ -281,13 +281,13 @@ impl Conversation {
         let problem = self.roster.gone(agent, last_words);
         let member = &self.roster.members[agent];
         let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
-        if self.is_mustering() {
+        if self.is_greeting() {
             return self.end(End::Unusable { agent: name, problem });
         }
         let end = match arrays.as_str() {
-            "" => "Its workers are missing from here on; mend the cause and run again".to_owned(),
+            "" => "Its workers are missing from here on; fix the cause and run again".to_owned(),
             // What is left would measure how a dead array is waited for.
-            arrays => format!("The array `{arrays}` is gone with it, which ends the run"),
+            arrays => format!("Its array `{arrays}` is gone, which ends the run"),
         };
         let text = format!("agent `{name}` was lost: {problem}. {end}");
         if let (false, Some(step)) = (arrays.is_empty(), self.index()) {
@@ -314,11 +314,11 @@ impl Conversation {
     }
 
     fn record(&mut self, entry: Entry) {
-        self.effects.push_back(Effect::Record(entry));
+        self.effects.push_back(Action::Record(entry));
     }
 
     fn show(&mut self, progress: Progress) {
-        self.effects.push_back(Effect::Show(progress));
+        self.effects.push_back(Action::Show(progress));
     }
 
     fn keep_facts(&mut self, facts: Vec<Fact>) {

@@ -1,4 +1,4 @@
-//! The agents of a run as the coordinator sees them: what each was asked, since when, and which are lost.
+//! The agents of a run as the coordinator sees them: each one's duty, its time limit, and which are lost.
 //!
 //! Bookkeeping only. What a loss or a message means for the run is decided in [`crate::conversation`].
 
@@ -9,7 +9,7 @@ use clock::Ns;
 use record::SourceId;
 use std::collections::BTreeSet;
 
-/// What an agent has been asked and has not answered in full.
+/// An agent's unfinished order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
     /// To introduce itself.
@@ -38,16 +38,16 @@ impl Duty {
     /// The answer that ends the duty, as the end of a sentence.
     fn awaited(self) -> &'static str {
         match self {
-            Duty::Greet => "; its `Hello` was awaited",
-            Duty::Serve => "; its `Serving` was awaited",
-            Duty::Prepare => "; its `Ready` was awaited",
-            Duty::Run | Duty::Stop => "; its `Finished` was awaited",
+            Duty::Greet => "; waited for its `Hello`",
+            Duty::Serve => "; waited for its `Serving`",
+            Duty::Prepare => "; waited for its `Ready`",
+            Duty::Run | Duty::Stop => "; waited for its `Finished`",
             Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
         }
     }
 }
 
-/// How long an agent may take over a duty.
+/// The time limits of a duty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     /// Without a word.
@@ -108,9 +108,9 @@ impl Member {
             at if at == gap => (at, format!("{}{awaited}", self.incoming.gap())),
             at if at == silent => {
                 let seconds = quiet.0 / 1_000_000_000;
-                (at, format!("it has said nothing for {seconds} s{awaited}"))
+                (at, format!("no message for {seconds} s{awaited}"))
             }
-            at => (at, format!("it did not end when it should have{awaited}")),
+            at => (at, format!("it did not finish in time{awaited}")),
         }
     }
 }
@@ -121,7 +121,7 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Takes in what has arrived from an agent; one that is given up is not heard.
+    /// Takes in a message of an agent, unless it is given up.
     pub fn hear(&mut self, now: Ns, agent: usize, message: Numbered<FromAgent>) {
         let member = &mut self.members[agent];
         member.heard = now;

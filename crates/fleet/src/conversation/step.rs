@@ -2,7 +2,7 @@
 //! answer means on the way.
 
 use super::roster::{Duty, Patience};
-use super::{Conversation, Effect, End, Stage, Work, name_of};
+use super::{Action, Conversation, End, Stage, Work, name_of};
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
@@ -36,7 +36,7 @@ impl Conversation {
         self.advance();
     }
 
-    /// Goes on to where the conversation can go without further news.
+    /// Advances as far as possible without further input.
     pub(super) fn advance(&mut self) {
         // How an agent ended decides with what the step ends.
         while !self.roster.any(Duty::Leaving) {
@@ -162,7 +162,7 @@ impl Conversation {
         self.epoch.plus(end).plus(self.limits.silence)
     }
 
-    /// Brings all agents back to idleness: those that still have something to do are stopped.
+    /// Returns all agents to idle: stops those that are still busy.
     fn wind_down(&mut self, end: StepEnd) {
         self.stage = Stage::WindingDown(end);
         self.work.iter_mut().for_each(|work| work.warming = None);
@@ -305,7 +305,7 @@ impl Conversation {
         let member = &mut self.roster.members[agent];
         for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);
-            self.effects.push_back(Effect::Record(Entry::Source(source)));
+            self.effects.push_back(Action::Record(Entry::Source(source)));
         }
     }
 
@@ -360,8 +360,8 @@ impl Conversation {
     }
 }
 
-/// What the workers were asked to do, with the depth that their queues can carry: a mean in flight that is compared with
-/// a depth nobody had would blame the generator.
+/// The workers' loads with the depth that their queues can carry: compared with a larger depth, the mean in flight would
+/// blame the generator.
 fn as_carried_out(loads: &[WorkerLoad], depths: &BTreeMap<SourceId, u32>) -> Vec<WorkerLoad> {
     let carried = |load: &WorkerLoad| {
         let mut load = load.clone();

@@ -3,7 +3,7 @@
 
 use super::{Weather, broken, known, steps};
 use crate::agent::Identity;
-use crate::agent::conversation::{AgentConversation, Effect, News, Readiness};
+use crate::agent::conversation::{AgentConversation, AgentEffect, AgentInput, Readiness};
 use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
@@ -112,11 +112,11 @@ impl SimAgent {
     }
 
     pub fn wake_up(&mut self, now: Ns) {
-        self.handle(now, News::Timer);
+        self.handle(now, AgentInput::Timer);
     }
 
     pub fn hear(&mut self, now: Ns, message: Numbered<ToAgent>) {
-        self.handle(now, News::Message(message));
+        self.handle(now, AgentInput::Message(message));
     }
 
     /// It is gone, or will be heard no more.
@@ -124,7 +124,7 @@ impl SimAgent {
         self.over = true;
     }
 
-    fn handle(&mut self, now: Ns, news: News) {
+    fn handle(&mut self, now: Ns, news: AgentInput) {
         if !self.over {
             let local = self.local(now);
             self.conversation.handle(local, news);
@@ -135,12 +135,12 @@ impl SimAgent {
     pub fn carry_out(&mut self, now: Ns, rng: &mut Rng) -> Option<Done> {
         while !self.over {
             match self.conversation.effect()? {
-                Effect::Send(message) => return Some(Done::Say(message)),
-                Effect::Serve(specs) => {
+                AgentEffect::Send(message) => return Some(Done::Say(message)),
+                AgentEffect::Serve(specs) => {
                     let portals = specs.iter().map(steps::portals).collect();
-                    self.handle(now, News::Served(Ok(portals)));
+                    self.handle(now, AgentInput::Served(Ok(portals)));
                 }
-                Effect::Arrange(step) => {
+                AgentEffect::Arrange(step) => {
                     self.phases = Phases {
                         warmup: step.warmup,
                         measure: step.measure,
@@ -148,10 +148,10 @@ impl SimAgent {
                     };
                     self.handle(
                         now,
-                        News::Prepared(Ok(Readiness { parts: 1, ..Readiness::default() })),
+                        AgentInput::Prepared(Ok(Readiness { parts: 1, ..Readiness::default() })),
                     );
                 }
-                Effect::Prepare(spec) => {
+                AgentEffect::Prepare(spec) => {
                     self.phases = Phases::from(&*spec);
                     self.spec = Some(*spec);
                     self.will_fail = rng.chance(self.fail);
@@ -159,7 +159,7 @@ impl SimAgent {
                     let at = now.plus(Ns(rng.below(3_000_000_000)));
                     return Some(self.later(at, |generation| Act::Prepared { generation, well }));
                 }
-                Effect::CallOff => {
+                AgentEffect::CallOff => {
                     // One in four hangs in an open.
                     if rng.chance(0.75) {
                         let well = false;
@@ -168,22 +168,22 @@ impl SimAgent {
                         );
                     }
                 }
-                Effect::Discard => self.generation += 1,
-                Effect::Start { epoch, at, .. } => {
+                AgentEffect::Discard => self.generation += 1,
+                AgentEffect::Start { epoch, at, .. } => {
                     let line = Timeline::new(epoch, at, self.phases);
                     self.load = Some(Load { line, edge: MeasureStart::default(), cut: at });
                     return Some(self.next_cut());
                 }
-                Effect::Measure(at) => self.measure(now, at),
-                Effect::Stop => {
+                AgentEffect::Measure(at) => self.measure(now, at),
+                AgentEffect::Stop => {
                     return Some(self.later(now, |generation| Act::Stopped { generation }));
                 }
-                Effect::End => {
+                AgentEffect::End => {
                     self.load = None;
                     self.generation += 1;
-                    self.handle(now, News::Ended(Ok(())));
+                    self.handle(now, AgentInput::Ended(Ok(())));
                 }
-                Effect::Leave(_) => {
+                AgentEffect::Leave(_) => {
                     self.over = true;
                     return Some(Done::Left);
                 }
@@ -208,7 +208,7 @@ impl SimAgent {
         let settled = load.line.may_measure_from(at) && load.edge.settle(at);
         load.line.follow(&load.edge);
         if !(settled && early) {
-            self.handle(now, News::MeasuredTooLate);
+            self.handle(now, AgentInput::MeasuredTooLate);
         }
     }
 
@@ -225,11 +225,14 @@ impl SimAgent {
                 // A second end of the same preparation, after it was called off, is none.
                 self.generation += u64::from(!well);
                 let ready = Readiness { parts: 1, ..Readiness::default() };
-                self.handle(now, News::Prepared(if well { Ok(ready) } else { Err(broken()) }));
+                self.handle(
+                    now,
+                    AgentInput::Prepared(if well { Ok(ready) } else { Err(broken()) }),
+                );
             }
             Act::Stopped { .. } => {
-                self.handle(now, News::Output(Output::Finished));
-                self.handle(now, News::Looked { closed: false });
+                self.handle(now, AgentInput::Output(Output::Finished));
+                self.handle(now, AgentInput::Looked { closed: false });
             }
             Act::Cut { .. } => return (self.cut(now), self.goes_on()),
         }
@@ -256,13 +259,13 @@ impl SimAgent {
         };
         let intervals: Vec<Interval> = workers.map(interval).collect();
         for interval in &intervals {
-            self.handle(now, News::Output(Output::Interval(Box::new(interval.clone()))));
+            self.handle(now, AgentInput::Output(Output::Interval(Box::new(interval.clone()))));
         }
         let end = if self.will_fail { Output::Failed(broken()) } else { Output::Finished };
         if ended || self.will_fail {
-            self.handle(now, News::Output(end));
+            self.handle(now, AgentInput::Output(end));
         }
-        self.handle(now, News::Looked { closed: false });
+        self.handle(now, AgentInput::Looked { closed: false });
         intervals
     }
 

@@ -11,7 +11,7 @@ mod steps;
 use crate::arrays::ArraySpec;
 use crate::carrier;
 use crate::control::Limits;
-use crate::conversation::{AgentSpec, Conversation, Effect, End, News};
+use crate::conversation::{Action, AgentSpec, Conversation, End, Input};
 use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// More events than any run of a test needs: beyond, a conversation is held for endless.
 const EVENTS_MAX: usize = 200_000;
 
-/// What a run is exposed to.
+/// The faults of a simulated network and its agents.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
     /// Agents with workers, and agents with arrays.
@@ -107,7 +107,7 @@ enum Event {
     /// Something that a simulated engine does.
     Engine(usize, engine::Act),
     /// News that came of an effect of the coordinator.
-    Feedback(News),
+    Feedback(Input),
     Die(usize),
     Stall(usize),
 }
@@ -185,7 +185,7 @@ impl Pair {
         }
         let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
         if self.rng.chance(self.weather.stop) {
-            self.schedule(at, Event::Feedback(News::Stop));
+            self.schedule(at, Event::Feedback(Input::Stop));
         }
     }
 
@@ -222,7 +222,7 @@ impl Pair {
         if event > wake {
             match whose {
                 Some(agent) => self.agents[agent].wake_up(self.now),
-                None => self.conversation.handle(self.now, News::Timer),
+                None => self.conversation.handle(self.now, Input::Timer),
             }
         } else if let Some(Reverse((_, number))) = self.due.pop()
             && let Some(event) = self.events.remove(&number)
@@ -262,11 +262,11 @@ impl Pair {
             Event::Stall(agent) => self.go_down(agent),
             _ if self.is_over() => {}
             Event::FromAgent(agent, message) => {
-                self.conversation.handle(now, News::Message { agent, message });
+                self.conversation.handle(now, Input::Message { agent, message });
             }
             Event::AgentGone(agent) => {
                 let problem = carrier::CarrierError::Closed.to_string();
-                self.conversation.handle(now, News::Lost { agent, problem });
+                self.conversation.handle(now, Input::Lost { agent, problem });
             }
             Event::Feedback(news) => self.conversation.handle(now, news),
         }
@@ -301,20 +301,20 @@ impl Pair {
     fn carry_out(&mut self) {
         while let Some(effect) = self.conversation.effect() {
             match effect {
-                Effect::Tell { agent, message } => {
+                Action::Tell { agent, message } => {
                     self.send(agent, true, || Event::ToAgent(agent, message.clone()));
                 }
-                Effect::GiveUp { agent } => {
+                Action::GiveUp { agent } => {
                     self.close(agent);
                     let last_words = Some("its process ended".to_owned());
-                    self.schedule(self.now, Event::Feedback(News::Left { agent, last_words }));
+                    self.schedule(self.now, Event::Feedback(Input::Left { agent, last_words }));
                 }
-                Effect::Release { agents } => {
+                Action::Release { agents } => {
                     agents.into_iter().for_each(|agent| self.close(agent))
                 }
-                Effect::Record(entry) => self.report.record.push(entry),
-                Effect::Show(_) => {}
-                Effect::Ended(end) => self.go_on(end),
+                Action::Record(entry) => self.report.record.push(entry),
+                Action::Show(_) => {}
+                Action::Ended(end) => self.go_on(end),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What holds of every conversation, whatever the weather: over many seeds.
+//! Properties of every conversation under all fault settings, over many seeds.
 
 use super::{Pair, Report, Weather, steps};
 use crate::control::Limits;
@@ -158,7 +158,7 @@ fn a_lost_message_is_never_lost_silently() {
     let report = (0..SEEDS).map(|seed| check(weather, seed)).find(|r| !r.lost.is_empty());
     let report = report.expect("a loss in a step");
     let lost = report.events().find(|event| event.code == "agent-lost").expect("an event");
-    let words = ["was lost on the way", "was awaited"];
+    let words = ["was lost; ", "waited for its"];
     assert!(words.iter().any(|word| lost.text.contains(word)), "{}", lost.text);
 }
 

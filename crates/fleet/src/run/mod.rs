@@ -1,4 +1,4 @@
-//! One run under way: does what the [`Conversation`] decides, with real carriers, the clock, the record and the observer.
+//! Drives a run: performs the actions of the [`Conversation`] with real carriers, the clock, the record and the observer.
 //!
 //! Nothing is decided here.
 
@@ -6,7 +6,7 @@ use crate::arrays::{ArraySpec, Portals};
 use crate::assign::AssignedStep;
 use crate::carrier::{self, CarrierError, Outbox};
 use crate::child::Child;
-use crate::conversation::{AgentSpec, Conversation, Effect, End, News};
+use crate::conversation::{Action, AgentSpec, Conversation, End, Input};
 use crate::coordinator::{Coordinator, Outcome, RunError};
 use crate::link::AgentLink;
 use crate::message::{FromAgent, ToAgent};
@@ -19,7 +19,7 @@ use scenario::Step;
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
-/// How often to look at the user's wishes while nothing comes in.
+/// How often to poll for a stop by the user while nothing comes in.
 const POLL: Ns = Ns::millis(50);
 
 pub(crate) struct Run<'a, S> {
@@ -36,8 +36,8 @@ struct Fleet {
     conversation: Conversation,
     agents: Vec<Agent>,
     inbox: Receiver<(usize, Result<Numbered<FromAgent>, CarrierError>)>,
-    /// What came of effects, to be heard before anything else.
-    news: VecDeque<News>,
+    /// Results of actions, handled before other inputs.
+    news: VecDeque<Input>,
 }
 
 struct Agent {
@@ -60,7 +60,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
         Ok(Run { fleet, sink, observer, control: coordinator.control, epoch: head.epoch })
     }
 
-    /// Says hello to all agents; every one must answer in the same version.
+    /// Greets all agents; each must answer with the same version.
     pub fn greet(&mut self) -> Result<(), RunError> {
         self.fleet.conversation.greet(clock::now());
         self.converse().map(drop)
@@ -128,20 +128,20 @@ impl<'a, S: RecordSink> Run<'a, S> {
         loop {
             while let Some(effect) = self.fleet.conversation.effect() {
                 match effect {
-                    Effect::Record(entry) => entry.write(&mut self.sink)?,
-                    Effect::Show(progress) => (self.observer)(progress),
-                    Effect::Ended(End::Unusable { agent, problem }) => {
+                    Action::Record(entry) => entry.write(&mut self.sink)?,
+                    Action::Show(progress) => (self.observer)(progress),
+                    Action::Ended(End::Unusable { agent, problem }) => {
                         return Err(RunError::Agent { agent, problem });
                     }
-                    Effect::Ended(end) => return Ok(end),
+                    Action::Ended(end) => return Ok(end),
                     other => self.fleet.carry_out(other),
                 }
             }
             let news = match !stopped && self.control.stopped() {
-                true => News::Stop,
+                true => Input::Stop,
                 false => self.fleet.next(),
             };
-            stopped |= matches!(news, News::Stop);
+            stopped |= matches!(news, Input::Stop);
             self.fleet.conversation.handle(clock::now(), news);
         }
     }
@@ -167,40 +167,40 @@ impl Fleet {
     }
 
     /// Waits for the next news until something is due, or the user's wishes are to be looked at.
-    fn next(&mut self) -> News {
+    fn next(&mut self) -> Input {
         if let Some(news) = self.news.pop_front() {
             return news;
         }
         let wait = self.conversation.wake().since(clock::now()).min(POLL);
         match self.inbox.recv_timeout(wait.into()) {
-            Ok((agent, Ok(message))) => News::Message { agent, message },
-            Ok((agent, Err(error))) => News::Lost { agent, problem: error.to_string() },
+            Ok((agent, Ok(message))) => Input::Message { agent, message },
+            Ok((agent, Err(error))) => Input::Lost { agent, problem: error.to_string() },
             // Without agents every channel is closed, and nothing is waited for.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => News::Timer,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Input::Timer,
         }
     }
 
     /// Does what concerns the agents.
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: Action) {
         match effect {
-            Effect::Tell { agent, message } => {
+            Action::Tell { agent, message } => {
                 let outbox = self.agents[agent].outbox.as_mut();
                 if let Some(Err(error)) = outbox.map(|outbox| outbox.send(message)) {
-                    self.news.push_back(News::Undelivered { agent, problem: error.to_string() });
+                    self.news.push_back(Input::Undelivered { agent, problem: error.to_string() });
                 }
             }
-            Effect::GiveUp { agent } => {
+            Action::GiveUp { agent } => {
                 let one = &mut self.agents[agent];
                 one.outbox = None;
                 let last_words = one.child.take().map(|mut child| child.epitaph());
-                self.news.push_back(News::Left { agent, last_words });
+                self.news.push_back(Input::Left { agent, last_words });
             }
-            Effect::Release { agents } => {
+            Action::Release { agents } => {
                 agents.iter().for_each(|&agent| self.agents[agent].outbox = None);
                 // Children are waited for as they are dropped, after the carriers of all have been closed.
                 agents.iter().for_each(|&agent| drop(self.agents[agent].child.take()));
             }
-            Effect::Record(_) | Effect::Show(_) | Effect::Ended(_) => {}
+            Action::Record(_) | Action::Show(_) | Action::Ended(_) => {}
         }
     }
 }

@@ -224,7 +224,7 @@ faults = [
             let port = if event.text.starts_with("store.p1 ") { "store.p1" } else { "store.p2" };
             assert_eq!(event.source, Some(hop(port)));
         }
-        assert_eq!(events[2].text, "store.p2 was given another speed: 5 MB/s in each direction");
+        assert_eq!(events[2].text, "store.p2 speed changed to 5 MB/s in each direction");
     }
 }
 
@@ -346,7 +346,7 @@ fn an_array_that_is_lost_ends_the_run_and_says_so() {
         assert_eq!(played.log.steps.len(), steps);
         assert_eq!(outcome.failure.expect("a failure").agent, "store");
         let told = &played.log.event("agent-lost").text;
-        assert!(told.contains("The array `store` is gone with it, which ends the run"), "{told}");
+        assert!(told.contains("Its array `store` is gone, which ends the run"), "{told}");
     }
 }
 

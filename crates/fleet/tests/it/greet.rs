@@ -56,7 +56,7 @@ fn another_version_is_refused_by_both_names() {
 #[test]
 fn another_name_is_refused() {
     let other = || FromAgent::Hello(Greeting { name: "remote".into(), ..greeting() });
-    check_unusable(answers(other), &["it calls itself `remote`"]);
+    check_unusable(answers(other), &["it identifies itself as `remote`"]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn other_answers_are_refused() {
 fn no_answer_is_no_agent() {
     check_unusable(by_hand("local", drop), &["closed the connection"]);
     check_unusable(writes(b"", true), &["closed the connection"]);
-    check_unusable(writes(b"", false), &["it has said nothing"]);
+    check_unusable(writes(b"", false), &["no message for"]);
 }
 
 #[test]

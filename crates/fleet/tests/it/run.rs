@@ -200,7 +200,7 @@ fn a_silent_agent_is_given_up() {
     let mut trial = Trial::new();
     trial.limits.silence = clock::Ns::millis(200);
     for agent in both("silent") {
-        check_lost(&trial, agent, &["it has said nothing"]);
+        check_lost(&trial, agent, &["no message for"]);
     }
 }
 
@@ -209,7 +209,7 @@ fn an_agent_that_prepares_for_ever_is_given_up() {
     let mut trial = Trial::new();
     trial.limits.prepare = clock::Ns::millis(200);
     for agent in both("hang in prepare") {
-        check_lost(&trial, agent, &["it has said nothing"]);
+        check_lost(&trial, agent, &["no message for"]);
     }
 }
 
@@ -319,7 +319,7 @@ fn an_agent_that_does_not_stop_is_given_up() {
     });
     let (outcome, log) = trial.run_watched(vec![agent], watch);
     assert_eq!(outcome.unwrap().status, Status::Stopped);
-    assert!(log.event("agent-lost").text.contains("it did not end when it should have"));
+    assert!(log.event("agent-lost").text.contains("it did not finish in time"));
 }
 
 #[test]

@@ -1,6 +1,5 @@
-//! Messages as bytes: a length of four bytes, little-endian, and so many bytes of JSON. A length above the bound, and bytes
-//! that are no message, are told as they are found; nothing waits for more than the bound, and memory is taken only for bytes
-//! that have arrived.
+//! Framing: a length of four bytes, little-endian, and so many bytes of JSON. Excessive lengths and invalid messages are errors
+//! at once; memory is allocated only for bytes that have arrived.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,12 +19,12 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Nothing yet, of a peer that nobody knows.
+    /// An empty buffer of an unauthenticated peer.
     pub(crate) fn new() -> Frames {
         Frames { bytes: Vec::new(), bound: SMALL }
     }
 
-    /// The peer has shown who it is: its messages may be longer.
+    /// The peer is authenticated: its messages may be longer.
     pub(crate) fn trust(&mut self) {
         self.bound = LARGE;
     }

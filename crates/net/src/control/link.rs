@@ -1,4 +1,4 @@
-//! Messages over a connection. One that is too long or is none, and one that stays incomplete, each end the connection.
+//! Messages over a connection. A message that is too long, invalid or stays incomplete ends the connection.
 
 use super::frame::{Frames, frame};
 use crate::NetError;
@@ -47,23 +47,23 @@ impl Link {
         Ok(Link { stream, peer, inbox: Frames::new(), heard: clock::now(), silence: Ns::MAX })
     }
 
-    /// The peer has shown who it is: its messages may be longer.
+    /// The peer is authenticated: its messages may be longer.
     pub(crate) fn trust(&mut self) {
         self.inbox.trust();
     }
 
-    /// The way to the peer may be cut for a while: whoever acknowledges nothing for so long is gone, and not sooner.
+    /// Sets how long a peer may acknowledge nothing, as while an interface on the path is set.
     pub(crate) fn outlast(&mut self, limit: Duration) -> Result<(), NetError> {
         let ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
         user_timeout(&self.stream, ms).map_err(NetError::socket("the control connection"))
     }
 
-    /// From now on a peer that says nothing for so long is lost, though its host may still answer for it.
+    /// From now on a peer that sends nothing for so long is lost, even if its host still answers.
     pub(crate) fn expect_signs(&mut self, silence: Ns) {
         (self.heard, self.silence) = (clock::now(), silence);
     }
 
-    /// Who is at the other end.
+    /// The peer's address.
     pub(crate) fn peer(&self) -> &str {
         &self.peer
     }
@@ -101,7 +101,7 @@ impl Link {
                 return Err(self.lost(
                     when,
                     format!(
-                        "it has said nothing for {:.0} s, though its host is there; was it stopped?",
+                        "no message for {:.0} s although its host answers; was it stopped?",
                         self.silence.as_secs_f64()
                     ),
                 ));
@@ -118,9 +118,7 @@ impl Link {
         when: &'static str,
     ) -> Result<M, NetError> {
         let heard = self.hear(clock::now().plus(limit), when)?;
-        heard.ok_or_else(|| {
-            self.lost(when, format!("it said nothing for {} s", limit.as_secs_f64()))
-        })
+        heard.ok_or_else(|| self.lost(when, format!("no answer for {} s", limit.as_secs_f64())))
     }
 
     fn fill(&mut self, when: &'static str) -> Result<(), NetError> {
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn invalid_messages_are_refused() {
         refused(b"", "closed the connection");
         refused(&[1, 2], "closed the connection");
         refused(&frame("\"done\"")[..6], "closed the connection");
@@ -214,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_is_known_may_say_much() {
+    fn only_authenticated_peers_may_send_long_messages() {
         let (mut peer, mut link) = pair();
         link.trust();
         let spec = serde_json::to_string(&FromSender::Done).unwrap();

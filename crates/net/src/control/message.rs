@@ -1,4 +1,4 @@
-//! Everything that a sender and a receiver can say.
+//! The messages between sender and receiver.
 
 use crate::Spec;
 use crate::figures::Figures;
@@ -12,10 +12,10 @@ use workload::Frames;
 /// Chance that one end contributes to a proof.
 pub(crate) type Nonce = [u8; 16];
 
-/// What names a test on its data connections: whoever does not know it is no part of it.
+/// Identifies a test on its data connections.
 pub(crate) type Cookie = [u8; 16];
 
-/// What a sender says.
+/// Messages of a sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromSender {
@@ -26,7 +26,7 @@ pub(crate) enum FromSender {
     /// Asks for the time; `sent` comes back.
     Clock { sent: Ns },
     /// The receiver's interface is to be what was found with this over it, for as long as this connection lives; with nothing
-    /// in it, all is put back, or it is only told what is there.
+    /// in it, everything is restored, or only described.
     Adjust(Frames),
     /// The test to come.
     Prepare(Box<Spec>),
@@ -40,7 +40,7 @@ pub(crate) enum FromSender {
     Done,
 }
 
-/// What a receiver says.
+/// Messages of a receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromReceiver {

@@ -58,7 +58,7 @@ pub(crate) fn is_proven(proof: &[u8; 32], token: &Token, receiver: &Nonce, sende
     mac(token, receiver, sender).is_some_and(|mac| mac.verify_slice(proof).is_ok())
 }
 
-/// Sixteen bytes that nobody can predict.
+/// Sixteen random bytes.
 pub(crate) fn fresh() -> Result<Nonce, NetError> {
     let mut nonce = Nonce::default();
     clock::unpredictable(&mut nonce).map_err(NetError::socket("chance from the kernel"))?;

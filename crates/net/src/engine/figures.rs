@@ -1,17 +1,16 @@
-//! Both ends' figures as a record has them: intervals and counters of every stream's two ends, of the hop between the hosts and
-//! of the two machines, on the record's time base. The receiver's cuts are this end's on another clock, so they carry this
-//! end's moments.
+//! Figures of both ends as record entries: intervals and counters of both ends of every stream, the hop between the hosts and
+//! the two machines, on the record's time base. Both ends cut at the same moments, so all entries carry this end's.
 
 use crate::Spec;
-use crate::asking::Hear;
 use crate::figures::{Figures, StreamFigures};
-use crate::report::{Flow, HostReport, Phase};
+use crate::report::{Direction, HostReport, Phase};
+use crate::sender_test::FigureSink;
 use ::engine::{IntervalTx, NetSources, Output};
 use clock::Ns;
 use record::{Counter, CounterId, Histogram, Interval, SourceId, Tally};
 
-/// Where figures go, and as what.
-pub(super) struct Scribe<'a> {
+/// Writes figures under their sources.
+pub(super) struct FigureWriter<'a> {
     pub step: u32,
     pub spec: &'a Spec,
     pub sources: &'a NetSources,
@@ -26,46 +25,46 @@ pub(super) struct Scribe<'a> {
 
 /// Which end of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum PairEnd {
     Sender,
     Receiver,
 }
 
 /// The two ends' moments of some figures, and whose.
 pub(super) struct Span<'a> {
-    scribe: &'a Scribe<'a>,
+    writer: &'a FigureWriter<'a>,
     pub source: SourceId,
     pub from: Ns,
     pub to: Ns,
 }
 
-impl<'a> Scribe<'a> {
+impl<'a> FigureWriter<'a> {
     pub(super) fn new(
         (step, start): (u32, Ns),
         spec: &'a Spec,
         sources: &'a NetSources,
         out: &'a IntervalTx,
         place: usize,
-    ) -> Scribe<'a> {
+    ) -> FigureWriter<'a> {
         let bytes = vec![[0; 2]; sources.streams.len()];
-        Scribe { step, spec, sources, start, out, place, bytes }
+        FigureWriter { step, spec, sources, start, out, place, bytes }
     }
 
     /// Counters of one source between two moments since the start.
     pub(super) fn span(&self, source: SourceId, from: Ns, to: Ns) -> Span<'_> {
         let on_record = |at: Ns| self.start.plus(at);
-        Span { scribe: self, source, from: on_record(from), to: on_record(to) }
+        Span { writer: self, source, from: on_record(from), to: on_record(to) }
     }
 
     /// The source of a stream's end at a side, and whether that end writes or asks.
-    pub(super) fn end(&self, index: usize, side: Side) -> Option<(SourceId, bool)> {
+    pub(super) fn end(&self, index: usize, side: PairEnd) -> Option<(SourceId, bool)> {
         let (sent, received) = *self.sources.streams.get(index)?;
-        let up = self.spec.flow(index as u16) == Flow::Up;
-        let writes = up == (side == Side::Sender);
+        let up = self.spec.flow(index as u16) == Direction::Up;
+        let writes = up == (side == PairEnd::Sender);
         Some((if writes { sent } else { received }, writes))
     }
 
-    fn tell(&mut self, side: Side, figures: &Figures) {
+    fn tell(&mut self, side: PairEnd, figures: &Figures) {
         let (mut bytes, mut ops) = (0u64, 0u64);
         for (index, stream) in figures.streams.iter().enumerate() {
             let Some((source, writes)) = self.end(index, side) else { continue };
@@ -80,7 +79,7 @@ impl<'a> Scribe<'a> {
             };
             (bytes, ops) = (bytes.saturating_add(came.0), ops.saturating_add(came.1));
         }
-        if let (Side::Sender, Some(source), Some(probe)) =
+        if let (PairEnd::Sender, Some(source), Some(probe)) =
             (side, self.sources.probe, &figures.probe)
         {
             self.interval(source, true, probe.counts.items, figures, probe);
@@ -88,8 +87,10 @@ impl<'a> Scribe<'a> {
         }
         // What went between the hosts, as it was received: to the receiver by its figures, from it by this end's.
         let (machine, way) = match side {
-            Side::Sender => (self.sources.sender, [CounterId::ReadBytes, CounterId::ReadOps]),
-            Side::Receiver => (self.sources.receiver, [CounterId::WriteBytes, CounterId::WriteOps]),
+            PairEnd::Sender => (self.sources.sender, [CounterId::ReadBytes, CounterId::ReadOps]),
+            PairEnd::Receiver => {
+                (self.sources.receiver, [CounterId::WriteBytes, CounterId::WriteOps])
+            }
         };
         let hop = self.span(self.sources.hop, figures.from, figures.to);
         hop.say(way[0], bytes as f64);
@@ -171,18 +172,18 @@ impl<'a> Scribe<'a> {
     }
 
     pub(super) fn send(&self, output: Output) {
-        // Who has gone hears no more.
+        // The listener may be gone.
         let _ = self.out.send(output);
     }
 }
 
-impl Hear for Scribe<'_> {
+impl FigureSink for FigureWriter<'_> {
     fn mine(&mut self, figures: &Figures) {
-        self.tell(Side::Sender, figures);
+        self.tell(PairEnd::Sender, figures);
     }
 
     fn theirs(&mut self, figures: &Figures) {
-        self.tell(Side::Receiver, figures);
+        self.tell(PairEnd::Receiver, figures);
     }
 }
 
@@ -193,9 +194,9 @@ impl Span<'_> {
 
     /// The same of a part of the source.
     pub(super) fn part(&self, id: CounterId, part: Option<String>, value: f64) {
-        self.scribe.send(Output::Counter(Counter {
+        self.writer.send(Output::Counter(Counter {
             source: self.source,
-            step: Some(self.scribe.step),
+            step: Some(self.writer.step),
             from: self.from,
             to: self.to,
             kind: id.into(),

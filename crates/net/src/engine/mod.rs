@@ -1,19 +1,19 @@
-//! The network engine as a step sees it: receivers found or started, tests agreed with them, and their figures handed on under
-//! the numbers that the step gives them.
+//! The network engine: connects to receivers or starts them, agrees on tests, and passes their figures on under the step's
+//! source numbers.
 //!
 //! Each load has a thread of the control plane, which keeps its receiver waiting until the step starts and holds the control
 //! connection while it runs; several run at once. A load that fails stops the others, and the step with it.
 
-mod around;
 mod figures;
 #[cfg(any(fuzzing, test))]
 mod fuzzing;
 mod pair;
+mod surroundings;
 mod totals;
 
-pub use around::{Embedded, Surroundings};
 #[cfg(any(fuzzing, test))]
 pub(crate) use fuzzing::{tell_end, tell_interval};
+pub use surroundings::{Embedded, Surroundings};
 
 use crate::interface::Interfaces;
 use crate::{NetError, SendConfig};
@@ -22,7 +22,7 @@ use ::engine::{
     StepHandle, StepSpec, Stop,
 };
 use clock::Ns;
-use pair::{Go, Pair, failure};
+use pair::{NetLoad, StepStart, failure};
 use record::{Fact, SourceId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -31,7 +31,7 @@ use std::thread::{Builder, JoinHandle};
 /// Carries out network loads.
 pub struct NetEngine {
     around: Box<dyn Surroundings>,
-    /// Receivers of this host that stand until the end of the run, by their names in the scenario.
+    /// Embedded receivers, by their names in the scenario.
     embedded: BTreeMap<String, Embedded>,
 }
 
@@ -41,7 +41,7 @@ impl NetEngine {
         NetEngine { around, embedded: BTreeMap::new() }
     }
 
-    /// How a receiver is reached; an embedded one is started where it does not stand yet.
+    /// How to reach a receiver; starts an embedded one on first use.
     fn config(&mut self, receiver: &ReceiverSpec) -> Result<SendConfig, NetError> {
         let base = SendConfig {
             ipv6: receiver.ipv6,
@@ -88,28 +88,28 @@ impl Engine for NetEngine {
             let config = self.config(&net.receiver).map_err(|e| failure(&net.name, e))?;
             let set = ready.interfaces.prepare(net, &config, guardian.as_ref(), notes);
             set.map_err(|e| failure(&net.name, e))?;
-            let pair = Pair::prepare(net, step, &config)?;
+            let pair = NetLoad::prepare(net, step, &config)?;
             ready.facts.extend(pair.facts());
             ready.facts.extend(ready.interfaces.facts(net));
-            ready.standing.push(stand(&net.name, pair)?);
+            ready.threads.push(stand(&net.name, pair)?);
         }
         Ok(Box::new(ready))
     }
 }
 
 /// Gives a load its thread.
-fn stand(name: &str, pair: Pair) -> Result<Standing, EngineError> {
+fn stand(name: &str, pair: NetLoad) -> Result<LoadThread, EngineError> {
     let (start, started) = mpsc::channel();
     let thread = Builder::new().name("net-pair".to_owned()).spawn(move || pair.stand_by(&started));
     let thread = thread.map_err(|e| {
         failure(name, NetError::socket("a thread that holds its control connection")(e))
     })?;
-    Ok(Standing { start, thread })
+    Ok(LoadThread { start, thread })
 }
 
-/// Loads that both ends stand ready for.
+/// Loads that are ready at both ends.
 struct Ready {
-    standing: Vec<Standing>,
+    threads: Vec<LoadThread>,
     facts: Vec<Fact>,
     /// Put back once the loads above are gone.
     interfaces: Interfaces,
@@ -122,7 +122,7 @@ struct Ready {
 impl Ready {
     fn new(step: &StepSpec) -> Ready {
         Ready {
-            standing: Vec::new(),
+            threads: Vec::new(),
             facts: Vec::new(),
             interfaces: Interfaces::new(step.index),
             nets: step.nets.clone(),
@@ -132,9 +132,9 @@ impl Ready {
     }
 }
 
-/// One load's thread. It ends by itself where the start never comes.
-struct Standing {
-    start: Sender<Go>,
+/// One load's thread. It ends by itself without a start.
+struct LoadThread {
+    start: Sender<StepStart>,
     thread: JoinHandle<()>,
 }
 
@@ -150,9 +150,10 @@ impl Prepared for Ready {
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let stop = Stop::default();
         let (ended, ends) = mpsc::channel();
-        let go = Go { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
+        let go =
+            StepStart { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
         let mut threads = Vec::new();
-        for Standing { start, thread } in self.standing {
+        for LoadThread { start, thread } in self.threads {
             // A thread that has panicked is found missing at the end.
             let _ = start.send(go.clone());
             threads.push(thread);
@@ -164,7 +165,7 @@ impl Prepared for Ready {
         let judge = move || {
             let end = judge(threads, &ends, &asks);
             tell_interfaces(interfaces, &nets, epoch, measured, &verdict);
-            // Who has gone hears no more.
+            // The listener may be gone.
             let _ = verdict.send(end);
         };
         let judge = Builder::new().name("net-step".to_owned()).spawn(judge);
@@ -172,7 +173,7 @@ impl Prepared for Ready {
             stop.ask();
             let problem = format!("the thread that waits for the loads cannot be started ({e})");
             let worker = "net-step".to_owned();
-            // Who has gone hears no more.
+            // The listener may be gone.
             let _ = out.send(Output::Failed(EngineError::Worker { worker, problem }));
         }
         Box::new(Running { stop, judge: judge.ok() })
@@ -192,7 +193,7 @@ fn tell_interfaces(
     if to > from {
         for net in nets {
             for counter in interfaces.counters(net, on_record(from), on_record(to)) {
-                // Who has gone hears no more.
+                // The listener may be gone.
                 let _ = out.send(Output::Counter(counter));
             }
         }

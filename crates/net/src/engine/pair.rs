@@ -1,7 +1,7 @@
 //! A load between this host and one receiver, on a thread of its own: kept ready until the step starts, then carried out.
 
-use super::figures::Scribe;
-use crate::asking::Asking;
+use super::figures::FigureWriter;
+use crate::sender_test::SenderTest;
 use crate::{NetError, SendConfig, Spec};
 use ::engine::{EngineError, IntervalTx, NetSpec, StepSpec, Stop};
 use clock::Ns;
@@ -9,12 +9,12 @@ use record::Fact;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 
-/// How often a receiver hears, while it waits for the start, that the test is still wanted. The clocks are compared anew.
+/// How often the clocks are compared again before the start, which also keeps the receiver waiting.
 const AWAKE: Ns = Ns::secs(3);
 
-/// A load that both ends stand ready for.
-pub(super) struct Pair {
-    asking: Asking,
+/// A load that is ready at both ends.
+pub(super) struct NetLoad {
+    test: SenderTest,
     net: NetSpec,
     spec: Spec,
     step: u32,
@@ -23,7 +23,7 @@ pub(super) struct Pair {
 
 /// The start of a step.
 #[derive(Clone)]
-pub(super) struct Go {
+pub(super) struct StepStart {
     pub epoch: Ns,
     pub at: Ns,
     pub out: IntervalTx,
@@ -32,13 +32,13 @@ pub(super) struct Go {
     pub ended: Sender<Result<(), EngineError>>,
 }
 
-impl Pair {
-    /// Brings both ends of a load of the step to where they stand ready.
+impl NetLoad {
+    /// Prepares both ends of a load.
     pub(super) fn prepare(
         net: &NetSpec,
         step: &StepSpec,
         config: &SendConfig,
-    ) -> Result<Pair, EngineError> {
+    ) -> Result<NetLoad, EngineError> {
         let spec = Spec {
             warmup: step.warmup,
             measure: step.measure,
@@ -49,29 +49,29 @@ impl Pair {
         let streams = usize::from(spec.up()) + usize::from(spec.down());
         if net.sources.streams.len() != streams {
             return Err(EngineError::Unsupported(format!(
-                "{}: {streams} streams and {} places for their figures; this is an error of the program",
+                "{}: {streams} streams and {} sources for their figures; this is a defect of the program",
                 net.name,
                 net.sources.streams.len()
             )));
         }
-        let asking = Asking::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
+        let test = SenderTest::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
         let before = step.nets.iter().take_while(|other| !std::ptr::eq(*other, net));
         let place = before.filter(|other| other.sources.hop == net.sources.hop).count();
-        Ok(Pair { asking, net: net.clone(), spec, step: step.index, place })
+        Ok(NetLoad { test, net: net.clone(), spec, step: step.index, place })
     }
 
     /// What is known of both ends before the start.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let (host, kernel) = crate::host::names();
-        let about = &self.asking.about;
-        let addresses = self.asking.addresses().ok();
+        let about = &self.test.about;
+        let addresses = self.test.addresses().ok();
         let version = |peer: IpAddr| if peer.is_ipv6() { "ipv6" } else { "ipv4" };
         let known = [
             ("sender-host", Some(host)),
             ("sender-kernel", Some(kernel)),
             ("receiver-host", Some(about.receiver.0.clone())),
             ("receiver-kernel", Some(about.receiver.1.clone())),
-            ("congestion", self.asking.congestion()),
+            ("congestion", self.test.congestion()),
             ("ip-version", addresses.map(|(_, peer)| version(peer).to_owned())),
             ("addresses", addresses.map(|(local, peer)| format!("{local} to {peer}"))),
         ];
@@ -81,8 +81,8 @@ impl Pair {
         known.into_iter().filter_map(fact).collect()
     }
 
-    /// Stands ready until the step starts, or is called off.
-    pub(super) fn stand_by(mut self, start: &Receiver<Go>) {
+    /// Waits until the step starts or is cancelled.
+    pub(super) fn stand_by(mut self, start: &Receiver<StepStart>) {
         let mut lost = None;
         loop {
             match start.recv_timeout(AWAKE.into()) {
@@ -91,26 +91,26 @@ impl Pair {
                         Some(e) => Err(e),
                         None => self.run(&go),
                     };
-                    // Nobody waits for it where the step was dropped.
+                    // The step may have been dropped.
                     let _ = go.ended.send(result);
                     return;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) if lost.is_none() => {
-                    lost = self.asking.compare().err().map(|e| failure(&self.net.name, e));
+                    lost = self.test.compare().err().map(|e| failure(&self.net.name, e));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn run(self, go: &Go) -> Result<(), EngineError> {
-        let Pair { asking, net, spec, step, place } = self;
+    fn run(self, go: &StepStart) -> Result<(), EngineError> {
+        let NetLoad { test, net, spec, step, place } = self;
         let start = go.at.since(go.epoch);
-        let mut scribe = Scribe::new((step, start), &spec, &net.sources, &go.out, place);
-        let outcome = asking.run((go.epoch, go.at), &go.stop, &mut scribe);
+        let mut writer = FigureWriter::new((step, start), &spec, &net.sources, &go.out, place);
+        let outcome = test.run((go.epoch, go.at), &go.stop, &mut writer);
         let outcome = outcome.map_err(|e| failure(&net.name, e))?;
-        scribe.close(&outcome);
+        writer.close(&outcome);
         Ok(())
     }
 }
@@ -123,7 +123,7 @@ pub(super) fn failure(name: &str, error: NetError) -> EngineError {
             let worker = format!("{name}: {thread}");
             return EngineError::Worker { worker, problem: problem.clone() };
         }
-        NetError::Lost { .. } => "; see what the receiver says, and whether its host still stands",
+        NetError::Lost { .. } => "; check the receiver's output and its host",
         _ => "",
     };
     EngineError::Target { target: name.to_owned(), problem: format!("{error}{next}") }

@@ -1,9 +1,9 @@
-//! What is told once of a step: what the kernel says of each stream over the measured time, what the threads took, how the
-//! clocks stood, and which streams broke.
+//! Figures reported once a step: the kernel's statistics of each stream over the measured time, CPU time of the threads, clock
+//! offset and drift, and broken streams.
 
-use super::figures::{Scribe, Side, Span};
-use crate::asking::Outcome;
-use crate::report::{Flow, SideReport, StreamReport, TcpReport};
+use super::figures::{FigureWriter, PairEnd, Span};
+use crate::report::{Direction, SideReport, StreamReport, TcpReport};
+use crate::sender_test::TestOutcome;
 use ::engine::Output;
 use clock::Ns;
 use record::{CounterId, Event, Level, SourceId};
@@ -11,10 +11,10 @@ use record::{CounterId, Event, Level, SourceId};
 /// The index of the measured time among the phases.
 const MEASURED: usize = 1;
 
-impl Scribe<'_> {
-    /// Tells everything that is known now that the test is over.
-    pub(super) fn close(&self, outcome: &Outcome) {
-        let sides = [(Side::Sender, &outcome.sender), (Side::Receiver, &outcome.receiver)];
+impl FigureWriter<'_> {
+    /// Reports the totals of a finished test.
+    pub(super) fn close(&self, outcome: &TestOutcome) {
+        let sides = [(PairEnd::Sender, &outcome.sender), (PairEnd::Receiver, &outcome.receiver)];
         for (side, report) in sides {
             for stream in &report.streams {
                 let source = self.end(stream.index.into(), side).map(|(source, _)| source);
@@ -22,7 +22,7 @@ impl Scribe<'_> {
             }
         }
         if let Some(probe) = &outcome.sender.probe {
-            self.broke(Side::Sender, self.sources.probe, probe, &outcome.sender);
+            self.broke(PairEnd::Sender, self.sources.probe, probe, &outcome.sender);
         }
         // A test that was stopped during its warm-up measured nothing.
         let Some((from, to)) =
@@ -39,8 +39,8 @@ impl Scribe<'_> {
                 self.span(source, from, to).total(stream, writes);
             }
             let machine = match side {
-                Side::Sender => self.sources.sender,
-                Side::Receiver => self.sources.receiver,
+                PairEnd::Sender => self.sources.sender,
+                PairEnd::Receiver => self.sources.receiver,
             };
             let span = self.span(machine, from, to);
             if self.place == 0 {
@@ -66,15 +66,15 @@ impl Scribe<'_> {
 
     fn broke(
         &self,
-        side: Side,
+        side: PairEnd,
         source: Option<SourceId>,
         stream: &StreamReport,
         report: &SideReport,
     ) {
         let (Some(error), Some(source)) = (&stream.error, source) else { return };
-        let whose = if side == Side::Sender { "sender" } else { "receiver" };
+        let whose = if side == PairEnd::Sender { "sender" } else { "receiver" };
         let text = format!(
-            "stream {} broke at the {whose} ({}): {error}; what it had carried until then is counted",
+            "stream {} broke at the {whose} ({}): {error}; its traffic until then is counted",
             stream.index, report.host
         );
         self.send(Output::Event(Event {
@@ -88,7 +88,7 @@ impl Scribe<'_> {
     }
 
     /// Datagrams sent in the measured time, by the phase that they carry: received and lost are exactly those sent.
-    fn datagrams(&self, outcome: &Outcome, (from, to): (Ns, Ns)) {
+    fn datagrams(&self, outcome: &TestOutcome, (from, to): (Ns, Ns)) {
         for (one, other) in outcome.sender.streams.iter().zip(&outcome.receiver.streams) {
             let (sent, received) = if one.writes { (one, other) } else { (other, one) };
             let index = usize::from(one.index);
@@ -102,7 +102,7 @@ impl Scribe<'_> {
         }
     }
 
-    fn pair(&self, outcome: &Outcome, (from, to): (Ns, Ns)) {
+    fn pair(&self, outcome: &TestOutcome, (from, to): (Ns, Ns)) {
         let span = self.span(self.sources.hop, from, to);
         // The later comparison tells by how much the clocks drifted apart meanwhile.
         let (before, after) = (outcome.about.clock, outcome.clock_after);
@@ -114,8 +114,9 @@ impl Scribe<'_> {
             mine.map(|stream| stream.total.bytes).fold(0, u64::saturating_add)
         };
         let (sender, receiver) = (&outcome.sender, &outcome.receiver);
-        let up = written(sender, Flow::Up).saturating_sub(written(receiver, Flow::Up));
-        let down = written(receiver, Flow::Down).saturating_sub(written(sender, Flow::Down));
+        let up = written(sender, Direction::Up).saturating_sub(written(receiver, Direction::Up));
+        let down =
+            written(receiver, Direction::Down).saturating_sub(written(sender, Direction::Down));
         span.say(CounterId::WriteUndelivered, up as f64);
         span.say(CounterId::ReadUndelivered, down as f64);
     }

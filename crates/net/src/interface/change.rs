@@ -1,15 +1,14 @@
-//! What has to be done at an interface, and the doing of it. The plan is made of two pictures, what was found before the
-//! first change and what is there now, so that a wish never leaves more behind than it says: whatever it does not speak of
-//! goes back to what was found.
+//! Plans and applies changes to an interface. The plan compares the original settings with the current ones and the request:
+//! settings that the request does not name return to their original value.
 
-use super::netlink::{self, Which};
+use super::netlink::{self, LinkSelector};
 use super::{Interface, InterfaceError, OFFLOADS, RX_LRO};
 use crate::sys::Ethtool;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::Frames;
 
-/// How long a link may take to come up again: copper negotiates for some seconds.
+/// The longest time for a link to come up again: copper negotiates for some seconds.
 const UP_AGAIN: Ns = Ns::secs(20);
 /// How often to look whether it has.
 const LOOK: Ns = Ns::millis(50);
@@ -19,7 +18,7 @@ const IP_MOST: u32 = 65_536;
 /// The least MTU of IPv6 (RFC 8200, section 5).
 const IPV6_LEAST: u32 = 1280;
 
-/// An interface after a wish was carried out.
+/// An interface after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Adjusted {
     /// As it is now.
@@ -36,7 +35,7 @@ impl Adjusted {
         Adjusted { interface, changed: Vec::new(), held: Vec::new() }
     }
 
-    /// What another host tells, fit for a terminal and a record.
+    /// Another host's report, safe for a terminal and a record.
     pub(crate) fn cleaned(self) -> Adjusted {
         let clean = |all: Vec<String>| {
             let cut = |text: String| -> String {
@@ -52,9 +51,9 @@ impl Adjusted {
     }
 }
 
-/// What of an interface may be changed, as it was found.
+/// The original value of all changeable settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct OriginalSettings {
     pub(super) name: String,
     pub(super) index: u32,
     pub(super) mtu: u32,
@@ -62,10 +61,10 @@ pub(super) struct Found {
     pub(super) features: Vec<(String, bool)>,
 }
 
-impl Found {
-    pub(super) fn of(interface: &Interface) -> Found {
+impl OriginalSettings {
+    pub(super) fn of(interface: &Interface) -> OriginalSettings {
         let changeable = interface.features.iter().filter(|feature| !feature.fixed);
-        Found {
+        OriginalSettings {
             name: interface.name.clone(),
             index: interface.index,
             mtu: interface.mtu,
@@ -94,7 +93,7 @@ impl Plan {
 }
 
 /// How an offload should be under a wish.
-fn should(found: &Found, name: &str, frames: Frames) -> Option<bool> {
+fn should(found: &OriginalSettings, name: &str, frames: Frames) -> Option<bool> {
     let before = found.wanted(name)?;
     Some(match frames.offload {
         Some(true) if name == RX_LRO => before,
@@ -103,8 +102,8 @@ fn should(found: &Found, name: &str, frames: Frames) -> Option<bool> {
     })
 }
 
-/// From what is there now to what was found, with the wish over it.
-pub(super) fn plan(found: &Found, now: &Interface, frames: Frames) -> Plan {
+/// From the current settings to the original ones overlaid with the request.
+pub(super) fn plan(found: &OriginalSettings, now: &Interface, frames: Frames) -> Plan {
     let mtu = frames.mtu.unwrap_or(found.mtu);
     let switch = |name: &&str| {
         let on = should(found, name, frames)?;
@@ -117,9 +116,13 @@ pub(super) fn plan(found: &Found, now: &Interface, frames: Frames) -> Plan {
     }
 }
 
-/// Offloads that are not what the wish says: fixed ones, and those that the driver or another feature keeps off. One that
-/// was to be off, could be, and is on after all makes the wish void.
-fn held(found: &Found, now: &Interface, frames: Frames) -> Result<Vec<String>, InterfaceError> {
+/// Offloads that differ from the request: fixed ones, and those that the driver or another feature keeps off. One that could
+/// be off and stays on against the request is an error.
+fn held(
+    found: &OriginalSettings,
+    now: &Interface,
+    frames: Frames,
+) -> Result<Vec<String>, InterfaceError> {
     let Some(wish) = frames.offload else { return Ok(Vec::new()) };
     let mut held = Vec::new();
     for feature in &now.features {
@@ -167,7 +170,7 @@ pub(super) fn check_permission(now: &Interface) -> Result<(), InterfaceError> {
 
 /// What a wish asks of an interface, checked as far as it can be before anything is done.
 pub(super) fn prepare(
-    found: &Found,
+    found: &OriginalSettings,
     now: &Interface,
     frames: Frames,
 ) -> Result<Plan, InterfaceError> {
@@ -178,10 +181,10 @@ pub(super) fn prepare(
     Ok(plan)
 }
 
-/// Carries out a plan, and looks whether it has come true.
+/// Applies a plan and verifies it.
 pub(super) fn carry_out(
     plan: &Plan,
-    found: &Found,
+    found: &OriginalSettings,
     before: &Interface,
     frames: Frames,
 ) -> Result<Adjusted, InterfaceError> {
@@ -256,9 +259,9 @@ fn differences(before: &Interface, now: &Interface) -> Vec<String> {
     all
 }
 
-/// Puts back what was found; answers what was changed for it.
-pub(super) fn put_back(found: &Found) -> Result<Adjusted, InterfaceError> {
-    let link = netlink::link(Which::Name(&found.name))
+/// Restores the original settings; returns the changes.
+pub(super) fn put_back(found: &OriginalSettings) -> Result<Adjusted, InterfaceError> {
+    let link = netlink::link(LinkSelector::Name(&found.name))
         .map_err(|source| InterfaceError::reading(&found.name, source))?;
     if link.index != found.index {
         return Err(InterfaceError::Another { interface: found.name.clone() });
@@ -303,7 +306,8 @@ mod tests {
     /// What a wish asks of an interface that was found with an MTU of 1500, TSO on, and GRO off.
     #[track_caller]
     fn check(now: (u32, char, char), wish: Frames, expected: &str) {
-        let found = Found::of(&interface(1500, &[(TSO, '+'), (GRO, '-'), (RX_LRO, '-')]));
+        let found =
+            OriginalSettings::of(&interface(1500, &[(TSO, '+'), (GRO, '-'), (RX_LRO, '-')]));
         let now = interface(now.0, &[(TSO, now.1), (GRO, now.2), (RX_LRO, '-')]);
         let plan = plan(&found, &now, wish);
         let mtu = plan.mtu.map(|mtu| mtu.to_string());
@@ -314,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_done() {
+    fn only_differences_are_changed() {
         let none = Frames::default();
         check((1500, '+', '-'), none, "");
         check((1500, '+', '-'), frames(1500, None), "");
@@ -326,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_wish_does_not_speak_of_goes_back_to_what_was_found() {
+    fn unnamed_settings_return_to_their_original_value() {
         check((9000, '-', '+'), Frames::default(), "1500 tx-tcp-segmentation=on rx-gro=off");
         check((9000, '-', '+'), frames(9000, None), "tx-tcp-segmentation=on rx-gro=off");
         check((9000, '+', '+'), frames(None, true), "1500");
@@ -338,7 +342,7 @@ mod tests {
     #[track_caller]
     fn check_held(features: &[(&str, char)], on: bool, expected: Result<&[&str], &str>) {
         let now = interface(1500, features);
-        let result = held(&Found::of(&now), &now, frames(None, on));
+        let result = held(&OriginalSettings::of(&now), &now, frames(None, on));
         match (result, expected) {
             (Ok(found), Ok(expected)) => assert_eq!(found, expected),
             (Err(e), Err(hint)) => assert!(e.to_string().contains(hint), "{e}"),
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fixed_is_told_and_what_disobeys_is_an_error() {
+    fn fixed_offloads_are_reported_and_refused_changes_are_errors() {
         check_held(&[(TSO, '+'), (GRO, '+')], true, Ok(&[]));
         check_held(&[(TSO, '0')], true, Ok(&["tx-tcp-segmentation stays off (fixed)"]));
         check_held(&[(TSO, '1')], false, Ok(&["tx-tcp-segmentation stays on (fixed)"]));
@@ -363,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told() {
+    fn differences_are_listed() {
         let before = interface(1500, &[(TSO, '+'), (GRO, '-')]);
         let now = interface(9000, &[(TSO, '-'), (GRO, '-')]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Why an interface could not be read or set, each with what to do next.
+//! Why an interface could not be read or set, each with the next action.
 
 use std::io;
 use std::net::IpAddr;
@@ -7,22 +7,20 @@ use thiserror::Error;
 /// What can be wrong with an interface.
 #[derive(Debug, Error)]
 pub enum InterfaceError {
-    /// There is none of that name.
-    #[error(
-        "{interface}: there is no such interface here; `ip -brief link` lists those that there are"
-    )]
+    /// No interface of that name.
+    #[error("{interface}: there is no such interface here; `ip -brief link` lists them")]
     Missing {
-        /// What was asked for.
+        /// The name.
         interface: String,
     },
     /// None has the address.
-    #[error("no interface has {address}; `ip -brief address` lists who has which")]
+    #[error("no interface has {address}; `ip -brief address` lists all addresses")]
     NoAddress {
-        /// What was asked for.
+        /// The name.
         address: IpAddr,
     },
-    /// The kernel did not tell.
-    #[error("{interface}: what it is could not be read: {source}")]
+    /// It could not be read.
+    #[error("{interface}: could not be read: {source}")]
     Unread {
         /// Its name or address.
         interface: String,
@@ -44,14 +42,14 @@ pub enum InterfaceError {
     MtuRange {
         /// Its name.
         interface: String,
-        /// What was asked for.
+        /// The name.
         mtu: u32,
         /// The driver's least.
         least: u32,
         /// The driver's greatest.
         most: u32,
     },
-    /// The kernel would take away what nobody can put back.
+    /// The kernel would remove addresses that cannot be restored.
     #[error(
         "{interface}: with an MTU of {mtu} B the kernel would take its IPv6 addresses away for good, since IPv6 needs 1280 \
          B; choose 1280 or more, or an interface without them (`sysctl net.ipv6.conf.{interface}.disable_ipv6=1`)"
@@ -59,7 +57,7 @@ pub enum InterfaceError {
     MtuOfIpv6 {
         /// Its name.
         interface: String,
-        /// What was asked for.
+        /// The name.
         mtu: u32,
     },
     /// The kernel or the driver did not take it.
@@ -74,7 +72,7 @@ pub enum InterfaceError {
         /// What to do, where something is known.
         advice: &'static str,
     },
-    /// The kernel took it, and yet it is not so.
+    /// The kernel accepted it without effect.
     #[error(
         "{interface}: {what} did not become what was asked, though the kernel took it; its driver holds it: choose another \
          interface, or leave `offload` away"
@@ -85,9 +83,9 @@ pub enum InterfaceError {
         /// What was to be set.
         what: String,
     },
-    /// After a change the other end did not come back.
+    /// After a change the link stayed down.
     #[error(
-        "{interface}: after the change its link did not come up again within {seconds} s; look at cable and switch"
+        "{interface}: after the change its link stayed down for {seconds} s; check cable and switch"
     )]
     Down {
         /// Its name.
@@ -95,15 +93,15 @@ pub enum InterfaceError {
         /// How long it was waited for.
         seconds: u64,
     },
-    /// It is not the one that it was.
-    #[error("{interface}: it is another one than it was when the test began; nothing was put back")]
+    /// It was replaced by another one.
+    #[error("{interface}: it was replaced since the test began; nothing was restored")]
     Another {
         /// Its name.
         interface: String,
     },
-    /// The process that would put it back cannot be relied on, so nothing was changed.
+    /// The process that restores it did not start, so nothing was changed.
     #[error(
-        "{interface}: it stays as it is, since the process that puts it back could not be started: {why}"
+        "{interface}: not changed, since the process that restores it could not be started: {why}"
     )]
     Unguarded {
         /// Its name.
@@ -135,8 +133,8 @@ impl InterfaceError {
             Some(libc::ERANGE) => {
                 "; a VLAN or a team carries no more than the interfaces below it: set theirs first"
             }
-            Some(libc::EBUSY) => "; something else holds the interface: take it out of use first",
-            Some(libc::EOPNOTSUPP) => "; its driver does not know how",
+            Some(libc::EBUSY) => "; the interface is in use: release it first",
+            Some(libc::EOPNOTSUPP) => "; its driver does not support it",
             _ => "",
         };
         InterfaceError::Unset { interface, what, source, advice }

@@ -1,12 +1,11 @@
-//! The process that puts an interface back however its parent ends, `kill -9` included.
+//! The process that restores an interface however its parent ends, `kill -9` included.
 //!
-//! It is told what was found, says that it knows, and waits at a pipe whose other end its parent holds and nobody else. The
-//! kernel closes that end with the parent's last thread, and then the guardian acts. It has a session of its own and ignores
-//! the signals that ask a process to end, so that a Ctrl-C, a closed terminal or a service manager's first signal does not
-//! take both at once. What it is told in the orderly case, it answers to its parent; where there is none any more, it says on
-//! standard error what it has done.
+//! It receives the original settings, confirms them, and waits at a pipe whose other end only its parent holds. The kernel
+//! closes that end with the parent's last thread, and then the guardian acts. It has its own session and ignores termination
+//! signals, so that a Ctrl-C, a closed terminal or a service manager's first signal does not end both at once. It reports to
+//! its parent, or on standard error if the parent is gone.
 
-use super::change::{Found, put_back};
+use super::change::{OriginalSettings, put_back};
 use super::{Adjusted, InterfaceError, OFFLOADS, is_name};
 use crate::sys::{ignore_ending, socket};
 use clock::Ns;
@@ -20,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 const LINE_MAX: u64 = 64 << 10;
 /// How long it may take to start.
 const START: Ns = Ns::secs(20);
-/// How long it may take to put an interface back, with a link that comes up slowly.
+/// The longest time to restore an interface, with a link that comes up slowly.
 const RETURN: Ns = Ns::secs(40);
 
 /// How a guardian is started: a program that calls [`keep`].
@@ -37,7 +36,7 @@ pub struct Guardian {
 #[serde(rename_all = "kebab-case")]
 enum Order {
     /// What to put back.
-    Keep(Found),
+    Keep(OriginalSettings),
     /// The end has come in order: the parent waits for an answer.
     Finish,
 }
@@ -46,25 +45,28 @@ enum Order {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
-    /// It knows what to put back.
+    /// It has the original settings.
     Keeping,
-    /// It has put it back.
+    /// Restored.
     Done(Adjusted),
-    /// It has not.
+    /// Not restored.
     Failed(String),
 }
 
-/// A guardian that stands ready, seen from its parent.
+/// A running guardian, seen from its parent.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(super) struct GuardianHandle {
     child: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
-impl Guard {
-    /// Starts a guardian, and waits until it knows what to put back.
-    pub(super) fn post(guardian: &Guardian, found: &Found) -> Result<Guard, InterfaceError> {
+impl GuardianHandle {
+    /// Starts a guardian and waits for its confirmation.
+    pub(super) fn post(
+        guardian: &Guardian,
+        found: &OriginalSettings,
+    ) -> Result<GuardianHandle, InterfaceError> {
         let unguarded =
             |why: String| InterfaceError::Unguarded { interface: found.name.clone(), why };
         let mut command = Command::new(&guardian.program);
@@ -73,7 +75,7 @@ impl Guard {
         let mut child = command.spawn().map_err(|e| unguarded(format!("{program}: {e}")))?;
         let (orders, answers) = (child.stdin.take(), child.stdout.take());
         let answers = answers.ok_or_else(|| unguarded("it has no output".to_owned()))?;
-        let mut guard = Guard { child, orders, answers: BufReader::new(answers) };
+        let mut guard = GuardianHandle { child, orders, answers: BufReader::new(answers) };
         guard.say(&Order::Keep(found.clone())).map_err(|e| unguarded(e.to_string()))?;
         match guard.hear(START) {
             Ok(Answer::Keeping) => Ok(guard),
@@ -83,7 +85,7 @@ impl Guard {
         }
     }
 
-    /// Has it put the interface back. An error says that it did not, or that nobody knows.
+    /// Has it restore the interface. An error: it did not, or the outcome is unknown.
     pub(super) fn finish(mut self) -> Result<Adjusted, String> {
         let said = self.say(&Order::Finish);
         // The end of its input, whatever was said: it acts now.
@@ -113,10 +115,10 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for GuardianHandle {
     fn drop(&mut self) {
         self.orders = None;
-        // It acts on the end of its input and then ends; nobody else waits for it.
+        // It acts on the end of its input and then ends.
         let _ = self.child.wait();
     }
 }
@@ -137,8 +139,8 @@ fn hear<M: serde::de::DeserializeOwned>(from: &mut impl BufRead) -> io::Result<M
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// Is a guardian: reads from `orders` what to keep, and puts it back when they end. Answers go to `answers`, and to `notes`
-/// what the parent no longer hears. Returns whether all is as it was found.
+/// Runs a guardian: reads the original settings from `orders` and restores them at its end. Answers go to `answers`, and to
+/// `notes` if the parent is gone. Returns whether everything is restored.
 ///
 /// # Errors
 /// Where nothing was kept: the first order does not come or makes no sense, or the process cannot leave its session.
@@ -163,14 +165,14 @@ pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -
     };
     let heard = orderly && say(&mut answers, &answer).is_ok();
     if !heard {
-        // Nobody is left to be told of a standard error that is closed.
+        // Standard error may be closed; there is no other channel.
         let _ = writeln!(notes, "{note}");
     }
     Ok(back)
 }
 
 /// Bounds of what a guardian takes.
-fn is_sound(found: &Found) -> bool {
+fn is_sound(found: &OriginalSettings) -> bool {
     let known = |(name, _): &(String, bool)| OFFLOADS.contains(&name.as_str());
     is_name(&found.name)
         && found.features.len() <= OFFLOADS.len()
@@ -178,15 +180,15 @@ fn is_sound(found: &Found) -> bool {
 }
 
 /// What there is to say where a run ended without its own end.
-fn note(found: &Found, result: &Result<Adjusted, InterfaceError>) -> String {
+fn note(found: &OriginalSettings, result: &Result<Adjusted, InterfaceError>) -> String {
     let name = &found.name;
     match result {
         Ok(adjusted) if adjusted.changed.is_empty() => {
-            format!("{name}: the run ended early; it is as it was found")
+            format!("{name}: the run ended early; the interface is unchanged")
         }
         Ok(adjusted) => {
             let changed = adjusted.changed.join(", ");
-            format!("{name}: the run ended early; put back what was found: {changed}")
+            format!("{name}: the run ended early; restored: {changed}")
         }
         Err(e) => {
             let mtu = found.mtu;
@@ -199,7 +201,7 @@ fn note(found: &Found, result: &Result<Adjusted, InterfaceError>) -> String {
     }
 }
 
-fn switches(found: &Found) -> String {
+fn switches(found: &OriginalSettings) -> String {
     let switch = |(name, on): &(String, bool)| format!("{name} {}", if *on { "on" } else { "off" });
     let all: Vec<String> = found.features.iter().map(switch).collect();
     all.join(" ")
@@ -211,13 +213,13 @@ mod tests {
     use crate::interface::Interface;
 
     /// Names of interfaces that are none, so that nothing is touched.
-    fn found(name: &str, features: &[&str]) -> Found {
+    fn found(name: &str, features: &[&str]) -> OriginalSettings {
         let features = features.iter().map(|name| ((*name).to_owned(), true)).collect();
-        Found { name: name.to_owned(), index: 77, mtu: 1500, features }
+        OriginalSettings { name: name.to_owned(), index: 77, mtu: 1500, features }
     }
 
     #[test]
-    fn only_what_can_be_is_kept() {
+    fn impossible_settings_are_refused() {
         assert!(is_sound(&found("eth0", &["rx-gro", "tx-tcp-segmentation"])));
         for wrong in [found("", &[]), found("a/b", &[]), found("eth0", &["loopback"])] {
             assert!(!is_sound(&wrong), "{wrong:?}");
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_put_back_is_told_with_what_to_do() {
+    fn failed_restores_name_the_manual_commands() {
         let missing = Err(InterfaceError::Missing { interface: "eth0".to_owned() });
         let text = note(&found("eth0", &["rx-gro"]), &missing);
         for hint in ["ip link set dev eth0 mtu 1500", "ethtool -K eth0` with rx-gro on"] {
@@ -235,9 +237,11 @@ mod tests {
         let interface = Interface::named("lo").unwrap();
         let adjusted =
             |changed| Ok(Adjusted { interface: interface.clone(), changed, held: vec![] });
-        assert!(note(&found("lo", &[]), &adjusted(vec![])).contains("it is as it was found"));
+        assert!(note(&found("lo", &[]), &adjusted(vec![])).contains("the interface is unchanged"));
         let changed = vec!["MTU 9000 to 1500".to_owned()];
-        assert!(note(&found("lo", &[]), &adjusted(changed)).ends_with("found: MTU 9000 to 1500"));
+        assert!(
+            note(&found("lo", &[]), &adjusted(changed)).ends_with("restored: MTU 9000 to 1500")
+        );
     }
 
     #[track_caller]

@@ -1,30 +1,29 @@
-//! The network interface that a test goes by: what it is, and what a test may set at it.
+//! The network interface of a test: its properties, and the settings that a test may change.
 //!
-//! A calibration asks what jumbo frames gain and what an adapter's offloads save, so a step can set the MTU and the
-//! offloads of an interface at both ends. Nothing is changed unless the interface was named beforehand, here by the
-//! scenario, there by whoever started the receiver; and before the first change, what was found is in the hands of a
-//! process of its own, which puts it back however this one ends.
+//! To measure the gain of jumbo frames and offloads, a step can set MTU and offloads at both ends. An interface changes only if
+//! it was named beforehand, by the scenario here or at the receiver's start there; and before the first change a separate
+//! process has the original settings and restores them however this one ends.
 //!
-//! No other program is run for it: the kernel's routing socket (rtnetlink(7)) tells names, addresses and MTUs and sets the
-//! latter, `ioctl(SIOCETHTOOL)` tells and sets the rest.
+//! No external program is needed: the kernel's routing socket (rtnetlink(7)) reads names, addresses and MTUs and sets MTUs,
+//! `ioctl(SIOCETHTOOL)` reads and sets the rest.
 
 mod change;
-mod ends;
 mod error;
 mod guardian;
-mod keeper;
+mod lease;
 mod netlink;
+mod path;
 mod step;
 
 pub use change::Adjusted;
-pub(crate) use ends::{Ends, Permission};
 pub use error::InterfaceError;
 pub use guardian::{Guardian, keep};
-pub use keeper::Keeper;
+pub use lease::InterfaceLease;
+pub(crate) use path::{AdjustPermission, PathInterfaces};
 pub(crate) use step::Interfaces;
 
 use crate::sys::Ethtool;
-use netlink::Which;
+use netlink::LinkSelector;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::{fmt, io};
@@ -98,7 +97,7 @@ impl Interface {
         if !is_name(name) {
             return Err(failed(io::Error::from_raw_os_error(libc::ENODEV)));
         }
-        Interface::read(netlink::link(Which::Name(name)).map_err(failed)?)
+        Interface::read(netlink::link(LinkSelector::Name(name)).map_err(failed)?)
     }
 
     /// The interface of this network namespace that has an address; `scope` is the number of the interface where the address
@@ -116,7 +115,7 @@ impl Interface {
         let mut links = Vec::new();
         for (index, one) in netlink::addresses().map_err(failed)? {
             if one == address && (scope == 0 || scope == index) {
-                links.push(netlink::link(Which::Index(index)).map_err(failed)?);
+                links.push(netlink::link(LinkSelector::Index(index)).map_err(failed)?);
             }
         }
         let wanted = links.iter().position(|link| Some(link.name.as_str()) == preferred);
@@ -142,7 +141,7 @@ impl Interface {
         Interface::at(local.ip(), scope, preferred)
     }
 
-    fn read(link: netlink::Link) -> Result<Interface, InterfaceError> {
+    fn read(link: netlink::LinkInfo) -> Result<Interface, InterfaceError> {
         let failed = |source| InterfaceError::reading(&link.name, source);
         let tool = Ethtool::open(&link.name).map_err(failed)?;
         let driver =
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn missing_interfaces_are_errors_with_hints() {
         for name in ["no-such-one", "", "a/b", "a b", "sixteen-letters-"] {
             refused(Interface::named(name), "no such interface");
         }

@@ -21,7 +21,7 @@ const PARTS_MAX: usize = 10_000;
 
 /// A link as the kernel tells of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct LinkInfo {
     pub(super) index: u32,
     pub(super) name: String,
     pub(super) mtu: u32,
@@ -35,16 +35,16 @@ pub(super) struct Link {
 
 /// Which link is meant.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Which<'a> {
+pub(super) enum LinkSelector<'a> {
     Name(&'a str),
     Index(u32),
 }
 
 /// A link of this network namespace.
-pub(super) fn link(which: Which<'_>) -> io::Result<Link> {
+pub(super) fn link(which: LinkSelector<'_>) -> io::Result<LinkInfo> {
     let (index, attributes) = match which {
-        Which::Name(name) => (0, attribute(Ifla::Ifname, name)?),
-        Which::Index(index) => (index, RtBuffer::new()),
+        LinkSelector::Name(name) => (0, attribute(Ifla::Ifname, name)?),
+        LinkSelector::Index(index) => (index, RtBuffer::new()),
     };
     let mut found = None;
     let take = |body: &Ifinfomsg| found = read_link(body);
@@ -87,9 +87,9 @@ where
     Ok([attribute.build().map_err(unbuilt)?].into_iter().collect())
 }
 
-fn read_link(body: &Ifinfomsg) -> Option<Link> {
+fn read_link(body: &Ifinfomsg) -> Option<LinkInfo> {
     let index = u32::try_from(*body.ifi_index()).ok()?;
-    let mut link = Link { index, ..Link::default() };
+    let mut link = LinkInfo { index, ..LinkInfo::default() };
     for attribute in body.rtattrs().iter() {
         let value = attribute.rta_payload().as_ref();
         match attribute.rta_type() {
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn loopback_is_found_by_name_index_and_address() {
-        let lo = link(Which::Name("lo")).unwrap();
+        let lo = link(LinkSelector::Name("lo")).unwrap();
         assert_eq!((lo.name.as_str(), lo.index), ("lo", 1));
-        assert_eq!(link(Which::Index(lo.index)).unwrap(), lo);
+        assert_eq!(link(LinkSelector::Index(lo.index)).unwrap(), lo);
         assert!(addresses().unwrap().contains(&(1, Ipv4Addr::LOCALHOST.into())));
-        let nobody = link(Which::Name("no-such-one")).unwrap_err();
+        let nobody = link(LinkSelector::Name("no-such-one")).unwrap_err();
         assert_eq!(nobody.raw_os_error(), Some(libc::ENODEV));
     }
 
@@ -224,7 +224,7 @@ mod tests {
             attribute(Ifla::Carrier, 1u8),
         ];
         let attributes = attributes.into_iter().flat_map(Result::unwrap).collect();
-        let expected = Link {
+        let expected = LinkInfo {
             index: 9,
             name: "eth9".to_owned(),
             mtu: 1500,

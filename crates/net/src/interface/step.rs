@@ -1,28 +1,28 @@
-//! The interfaces of a step: set before its streams are connected, told of in the record, and put back before it ends.
-//! Several loads may go to one receiver; its interfaces are looked at, and set, once.
+//! The interfaces of a step: set before its streams connect, recorded, and restored before it ends. Several loads may share a
+//! receiver, whose interfaces are read and set once.
 
-use super::{Adjusted, Ends, Feature, Guardian, Interface, Permission};
+use super::{AdjustPermission, Adjusted, Feature, Guardian, Interface, PathInterfaces};
 use crate::{NetError, SendConfig};
 use clock::Ns;
 use engine::{EventNote, IntervalTx, NetSpec, Output};
 use record::{Counter, CounterId, Event, Fact, Level, SourceId};
 
-/// The interfaces of a step's loads. Dropping it puts back what was found; what it says then has no time.
+/// The interfaces of a step's loads. Dropping it restores the original settings; events of that have no time.
 #[derive(Debug)]
 pub struct Interfaces {
     step: u32,
-    each: Vec<Pair>,
-    /// Who hears of a step that does not come to its own end.
+    each: Vec<ReceiverPath>,
+    /// Takes the events of a step that is dropped.
     notes: Option<IntervalTx>,
 }
 
 /// Both ends of the way to one receiver.
 #[derive(Debug)]
-struct Pair {
+struct ReceiverPath {
     receiver: String,
     /// The machines at both ends, in the record.
     machines: (SourceId, SourceId),
-    ends: Ends,
+    ends: PathInterfaces,
 }
 
 impl Interfaces {
@@ -36,7 +36,7 @@ impl Interfaces {
     /// changed.
     ///
     /// # Errors
-    /// As [`Ends::prepare`]. What was set for loads before stays set until this is dropped.
+    /// As [`PathInterfaces::prepare`]. What was set for loads before stays set until this is dropped.
     pub fn prepare(
         &mut self,
         net: &NetSpec,
@@ -47,16 +47,16 @@ impl Interfaces {
         if self.of(net).is_some() {
             return Ok(());
         }
-        let permission = Permission { adjust: net.receiver.adjust.as_deref(), guardian };
-        let ends = Ends::prepare(config, permission, net.frames)?;
-        let pair = Pair {
+        let permission = AdjustPermission { adjust: net.receiver.adjust.as_deref(), guardian };
+        let ends = PathInterfaces::prepare(config, permission, net.frames)?;
+        let pair = ReceiverPath {
             receiver: net.receiver.name.clone(),
             machines: (net.sources.sender, net.sources.receiver),
             ends,
         };
         for (whose, source, adjusted) in both(pair.machines, &pair.ends.near, &pair.ends.far) {
             for note in notes_of(whose, adjusted, "interface-set") {
-                // Whoever no longer listens has lost the step already.
+                // A listener that is gone has dropped the step.
                 let _ = notes.send(Output::Event(note.event(self.step, Some(source))));
             }
         }
@@ -65,13 +65,13 @@ impl Interfaces {
         Ok(())
     }
 
-    fn of(&self, net: &NetSpec) -> Option<&Pair> {
+    fn of(&self, net: &NetSpec) -> Option<&ReceiverPath> {
         self.each.iter().find(|pair| pair.receiver == net.receiver.name)
     }
 
     /// Which interfaces a load goes by, for the record.
     pub fn facts(&self, net: &NetSpec) -> Vec<Fact> {
-        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let fact = |key: &str, interface: &Interface| Fact {
             subject: net.name.clone(),
             key: key.to_owned(),
@@ -86,7 +86,7 @@ impl Interfaces {
     /// What the interfaces of a load were while it was measured, from `from` to `to` on the record's time base: MTU, speed
     /// where there is a wire, and offloads, for the machine at each end.
     pub fn counters(&self, net: &NetSpec, from: Ns, to: Ns) -> Vec<Counter> {
-        let Some(Pair { ends, .. }) = self.of(net) else { return Vec::new() };
+        let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let both = [
             (net.sources.sender, &ends.near.interface),
             (net.sources.receiver, &ends.far.interface),
@@ -140,7 +140,7 @@ impl Drop for Interfaces {
         let notes = self.notes.take();
         for event in self.undo(|| Ns::ZERO) {
             if let Some(notes) = &notes {
-                // Whoever no longer listens has lost the step already.
+                // A listener that is gone has dropped the step.
                 let _ = notes.send(Output::Event(event));
             }
         }

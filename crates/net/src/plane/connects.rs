@@ -2,7 +2,7 @@
 //! the wait for late segments (TIME-WAIT, RFC 9293) takes none of the asking end's ports.
 
 use super::exchange::{self, Sizes, read, write};
-use super::{Count, Meter, Shift};
+use super::{Count, Meter, WorkerContext};
 use crate::NetError;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
@@ -12,36 +12,36 @@ use std::net::{SocketAddr, TcpListener};
 use workload::Sockets;
 
 /// Where an asking thread connects, and as whom.
-pub(crate) struct Way<'a> {
+pub(crate) struct ConnectRoute<'a> {
     pub to: SocketAddr,
     pub source: Option<SocketAddr>,
     pub sockets: &'a Sockets,
 }
 
-/// How long a connection may take to come about.
+/// The longest time to connect.
 const CONNECT: Ns = Ns::secs(3);
 /// A pause after a connection that failed.
 const PAUSE: Ns = Ns::millis(1);
 
-/// Asks from `begin` on until told to stop. A transaction that failed is counted, the first reason is kept, and the next
+/// Asks from `begin` on until stopped. A transaction that failed is counted, the first reason is kept, and the next
 /// one follows; only what no further one can cure is an error.
 pub(crate) fn ask(
-    way: &Way<'_>,
+    route: &ConnectRoute<'_>,
     meter: &Meter,
     sizes: Sizes,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> Option<io::Error> {
     let mut request = buffer[..sizes.request].to_vec();
     request.resize(sizes.request, 0);
     let mut first = None;
-    shift.begin();
-    while !shift.signals.stopped() {
+    context.begin();
+    while !context.signals.stopped() {
         let from = clock::now();
-        match transaction(way, meter, &request, &mut buffer[..sizes.response]) {
-            Ok(()) => exchange::done(meter, sizes, shift, from),
+        match transaction(route, meter, &request, &mut buffer[..sizes.response]) {
+            Ok(()) => exchange::done(meter, sizes, context, from),
             Err(e) => {
-                shift.clerk.at(clock::now());
+                context.cutter.at(clock::now());
                 meter.add(Count::Failed, 1);
                 first.get_or_insert(e);
                 clock::sleep_until(clock::now().plus(PAUSE));
@@ -52,13 +52,13 @@ pub(crate) fn ask(
 }
 
 fn transaction(
-    way: &Way<'_>,
+    route: &ConnectRoute<'_>,
     meter: &Meter,
     request: &[u8],
     response: &mut [u8],
 ) -> io::Result<()> {
     let stream =
-        socket::connect(way.to, way.source, way.sockets, CONNECT).map_err(|e| match e {
+        socket::connect(route.to, route.source, route.sockets, CONNECT).map_err(|e| match e {
             NetError::Connect { source, .. } | NetError::Socket { source, .. } => source,
             other => io::Error::other(other.to_string()),
         })?;
@@ -75,21 +75,21 @@ fn transaction(
     }
 }
 
-/// Answers from `begin` on until told to stop. Who does not begin with the test's preamble is shut out.
+/// Answers from `begin` on until stopped. Who does not begin with the test's preamble is shut out.
 pub(crate) fn answer(
     listener: &TcpListener,
     meter: &Meter,
     preamble: &[u8; PREAMBLE],
     sizes: Sizes,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
-    shift.begin();
-    while !shift.signals.aborted() && !shift.signals.draining() {
+    context.begin();
+    while !context.signals.aborted() && !context.signals.draining() {
         if !socket::can_read(listener, socket::LOOK.into())? {
             continue;
         }
-        shift.clerk.glance();
+        context.cutter.glance();
         match one(listener, meter, preamble, sizes, buffer) {
             Ok(()) => {}
             // Another thread was faster.

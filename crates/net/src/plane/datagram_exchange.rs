@@ -6,7 +6,7 @@
 //! transaction that failed: it has no time, and it is not sent again.
 
 use super::exchange::{Sizes, done};
-use super::{Count, Header, Meter, Shift, again, nothing};
+use super::{Count, Header, Meter, WorkerContext, again, nothing};
 use crate::sys::socket;
 use clock::Ns;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -14,7 +14,7 @@ use std::io;
 use std::net::UdpSocket;
 
 /// One stream of requests at one end.
-pub(crate) struct Way<'a> {
+pub(crate) struct DatagramRoute<'a> {
     pub socket: &'a UdpSocket,
     /// The stream's mark in each datagram.
     pub tag: u32,
@@ -32,27 +32,27 @@ pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(socket::LOOK))
 }
 
-/// Asks from `begin` on until told to stop. What the kernel refuses is a failed transaction, and the first reason is kept;
+/// Asks from `begin` on until stopped. What the kernel refuses is a failed transaction, and the first reason is kept;
 /// what merely got lost needs none.
 pub(crate) fn ask(
-    way: &Way<'_>,
+    route: &DatagramRoute<'_>,
     mut patience: Patience,
     meter: &Meter,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> Option<io::Error> {
     let (mut number, mut first) = (0, None);
-    shift.begin();
-    while !shift.signals.stopped() {
+    context.begin();
+    while !context.signals.stopped() {
         let from = clock::now();
-        shift.clerk.at(from);
-        let phase = shift.clerk.phase() as u8;
-        let header = Header { tag: way.tag, phase, number, left: from };
+        context.cutter.at(from);
+        let phase = context.cutter.phase() as u8;
+        let header = Header { tag: route.tag, phase, number, left: from };
         let until = from.plus(patience.limit);
-        match transaction(way, meter, &header, until, buffer, shift) {
+        match transaction(route, meter, &header, until, buffer, context) {
             Ok(true) => {
                 patience.answered(clock::now().since(from));
-                done(meter, way.sizes, shift, from);
+                done(meter, route.sizes, context, from);
             }
             Ok(false) => {
                 meter.add(Count::Failed, 1);
@@ -71,20 +71,20 @@ pub(crate) fn ask(
 
 /// One request and its answer; `false` where none came by `until`.
 fn transaction(
-    way: &Way<'_>,
+    route: &DatagramRoute<'_>,
     meter: &Meter,
     header: &Header,
     until: Ns,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<bool> {
     header.write(buffer);
-    send(way.socket, &buffer[..way.sizes.request], SendFlags::NOSIGNAL)?;
-    meter.add(Count::Bytes, way.sizes.request as u64);
+    send(route.socket, &buffer[..route.sizes.request], SendFlags::NOSIGNAL)?;
+    meter.add(Count::Bytes, route.sizes.request as u64);
     loop {
-        match recv(way.socket, &mut buffer[..way.sizes.response], RecvFlags::TRUNC) {
-            Ok((_, len)) => match Header::read(&buffer[..len.min(way.sizes.response)]) {
-                Some(theirs) if theirs.tag != way.tag || len != way.sizes.response => {}
+        match recv(route.socket, &mut buffer[..route.sizes.response], RecvFlags::TRUNC) {
+            Ok((_, len)) => match Header::read(&buffer[..len.min(route.sizes.response)]) {
+                Some(theirs) if theirs.tag != route.tag || len != route.sizes.response => {}
                 Some(theirs) if theirs.number == header.number => return Ok(true),
                 Some(theirs) if theirs.number < header.number => meter.add(Count::Late, 1),
                 _ => {}
@@ -93,8 +93,8 @@ fn transaction(
             Err(e) => return Err(e.into()),
         }
         let now = clock::now();
-        shift.clerk.at(now);
-        if shift.signals.aborted() || now >= until {
+        context.cutter.at(now);
+        if context.signals.aborted() || now >= until {
             return Ok(false);
         }
     }
@@ -102,28 +102,28 @@ fn transaction(
 
 /// Answers from `begin` on until the peer asks no more. What is no request of this stream is dropped.
 pub(crate) fn answer(
-    way: &Way<'_>,
+    route: &DatagramRoute<'_>,
     meter: &Meter,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
-    let Sizes { request, response } = way.sizes;
-    shift.begin();
-    while !shift.signals.aborted() && !shift.signals.draining() {
-        let len = match recv(way.socket, &mut buffer[..request], RecvFlags::TRUNC) {
+    let Sizes { request, response } = route.sizes;
+    context.begin();
+    while !context.signals.aborted() && !context.signals.draining() {
+        let len = match recv(route.socket, &mut buffer[..request], RecvFlags::TRUNC) {
             Ok((_, len)) => len,
             Err(e) if passes(&e.into()) => continue,
             Err(e) => return Err(e.into()),
         };
-        shift.clerk.glance();
+        context.cutter.glance();
         let header = Header::read(&buffer[..len.min(request)]);
-        if len != request || header.is_none_or(|header| header.tag != way.tag) {
+        if len != request || header.is_none_or(|header| header.tag != route.tag) {
             continue;
         }
         meter.add(Count::Bytes, request as u64);
         meter.add(Count::Calls, 2);
         // The header stands where it stood: the answer carries the request's number.
-        match send(way.socket, &buffer[..response], SendFlags::NOSIGNAL) {
+        match send(route.socket, &buffer[..response], SendFlags::NOSIGNAL) {
             Ok(_) => {
                 meter.add(Count::Back, response as u64);
                 meter.add(Count::Items, 1);
@@ -181,7 +181,7 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Book, Clerk, Signals};
+    use super::super::{Cutter, PageWriter, Signals};
     use super::*;
     use crate::grid::Grid;
     use std::sync::Arc;
@@ -221,23 +221,23 @@ mod tests {
 
     /// What asking ends in, and how many transactions were timed.
     fn asked(
-        way: &Way<'_>,
+        route: &DatagramRoute<'_>,
         patience: Patience,
         meter: &Arc<Meter>,
         signals: &Signals,
     ) -> (Option<io::Error>, u64) {
-        let (book, _desk) = Book::open(Arc::clone(meter), true);
-        let clerk = Clerk::new(vec![book]);
-        let mut shift = Shift { clerk, signals, barrier: &mut Grid::default };
-        let error = ask(way, patience, meter, &mut [0; 64], &mut shift);
-        let timed = shift.clerk.close().into_iter().flatten().map(|t| t.histogram.count()).sum();
+        let (writer, _desk) = PageWriter::open(Arc::clone(meter), true);
+        let cutter = Cutter::new(vec![writer]);
+        let mut context = WorkerContext { cutter, signals, barrier: &mut Grid::default };
+        let error = ask(route, patience, meter, &mut [0; 64], &mut context);
+        let timed = context.cutter.close().into_iter().flatten().map(|t| t.histogram.count()).sum();
         (error, timed)
     }
 
     /// What an asking end counts whose peer answers each request with the datagrams that `answers` makes of its number.
     #[track_caller]
     fn check(requests: u64, answers: fn(u64) -> Vec<(u32, u64, usize)>, expected: [u64; 3]) {
-        let (asking, answering) = pair();
+        let (test, answering) = pair();
         let (signals, meter) = (Arc::<Signals>::default(), Arc::<Meter>::default());
         let told = Arc::clone(&signals);
         let peer = std::thread::spawn(move || {
@@ -256,10 +256,10 @@ mod tests {
                 }
             }
         });
-        let way = Way { socket: &asking, tag: TAG, sizes: SIZES };
+        let route = DatagramRoute { socket: &test, tag: TAG, sizes: SIZES };
         // The first request may be given up soon; those after it only where the test is wrong.
         let patient = Patience { bounds: (Ns::secs(60), Ns::secs(60)), ..Patience::default() };
-        let (error, timed) = asked(&way, patient, &meter, &signals);
+        let (error, timed) = asked(&route, patient, &meter, &signals);
         assert!(error.is_none(), "{error:?}");
         peer.join().unwrap();
         let found = [Count::Items, Count::Failed, Count::Late].map(|count| meter.get(count));
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn who_is_not_there_is_a_failure_and_a_reason() {
-        let (asking, gone) = pair();
+        let (test, gone) = pair();
         drop(gone);
         let (signals, meter) = (Arc::<Signals>::default(), Arc::<Meter>::default());
         let (told, counted) = (Arc::clone(&signals), Arc::clone(&meter));
@@ -301,8 +301,8 @@ mod tests {
             }
             told.stop();
         });
-        let way = Way { socket: &asking, tag: TAG, sizes: SIZES };
-        let (error, timed) = asked(&way, Patience::default(), &meter, &signals);
+        let route = DatagramRoute { socket: &test, tag: TAG, sizes: SIZES };
+        let (error, timed) = asked(&route, Patience::default(), &meter, &signals);
         watch.join().unwrap();
         assert_eq!(error.map(|e| e.kind()), Some(io::ErrorKind::ConnectionRefused));
         assert_eq!((meter.get(Count::Items), timed), (0, 0));

@@ -1,7 +1,7 @@
 //! Requests and responses on a standing connection, one at a time. The time of a transaction is from the moment before its
 //! request is handed to the kernel to the moment after its last byte of response was read: a closed loop.
 
-use super::{Count, Meter, Shift, again, nothing};
+use super::{Count, Meter, WorkerContext, again, nothing};
 use clock::Ns;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
@@ -15,24 +15,24 @@ pub(crate) struct Sizes {
     pub response: usize,
 }
 
-/// Asks from the start on until told to stop, with a pause between a response and the next request.
+/// Asks from the start on until stopped, with a pause between a response and the next request.
 pub(crate) fn ask(
     socket: &TcpStream,
     meter: &Meter,
     sizes: Sizes,
     pause: Ns,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
-    shift.begin();
-    while !shift.signals.stopped() {
+    context.begin();
+    while !context.signals.stopped() {
         let from = clock::now();
         write(socket, &buffer[..sizes.request])?;
         meter.add(Count::Bytes, sizes.request as u64);
-        if !read(socket, &mut buffer[..sizes.response], || shift.waits())? {
+        if !read(socket, &mut buffer[..sizes.response], || context.waits())? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        done(meter, sizes, shift, from);
+        done(meter, sizes, context, from);
         if pause > Ns::ZERO {
             clock::sleep_until(clock::now().plus(pause));
         }
@@ -43,10 +43,10 @@ pub(crate) fn ask(
 }
 
 /// Counts one transaction that began at `from`.
-pub(super) fn done(meter: &Meter, sizes: Sizes, shift: &mut Shift<'_>, from: Ns) {
+pub(super) fn done(meter: &Meter, sizes: Sizes, context: &mut WorkerContext<'_>, from: Ns) {
     let now = clock::now();
-    shift.clerk.at(now);
-    shift.clerk.timed(now.since(from));
+    context.cutter.at(now);
+    context.cutter.timed(now.since(from));
     meter.add(Count::Back, sizes.response as u64);
     meter.add(Count::Calls, 2);
     meter.add(Count::Items, 1);
@@ -58,12 +58,13 @@ pub(crate) fn answer(
     meter: &Meter,
     sizes: Sizes,
     buffer: &mut [u8],
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
-    shift.begin();
-    while !shift.signals.aborted() && read(socket, &mut buffer[..sizes.request], || shift.waits())?
+    context.begin();
+    while !context.signals.aborted()
+        && read(socket, &mut buffer[..sizes.request], || context.waits())?
     {
-        shift.clerk.glance();
+        context.cutter.glance();
         meter.add(Count::Bytes, sizes.request as u64);
         meter.add(Count::Calls, 2);
         write(socket, &buffer[..sizes.response])?;

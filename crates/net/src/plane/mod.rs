@@ -1,8 +1,8 @@
-//! The data plane: what a worker's thread does between the start and the end. It allocates nothing, takes no lock and
-//! logs nothing; it moves bytes and counts them in a [`Meter`] of its own, which others only read.
+//! The data plane: the worker threads between start and end. They allocate nothing, take no locks and log nothing; they move
+//! bytes and count them in their own [`Meter`], which others only read.
 
-pub(crate) mod clerk;
 pub(crate) mod connects;
+pub(crate) mod cutter;
 pub(crate) mod datagram_exchange;
 pub(crate) mod exchange;
 pub(crate) mod header;
@@ -14,12 +14,12 @@ pub(crate) mod tcp;
 pub(crate) mod udp_receive;
 pub(crate) mod udp_send;
 
-pub(crate) use clerk::{Book, Clerk, Desk, Page, count_of};
+pub(crate) use cutter::{Cutter, Page, PageReader, PageWriter, count_of};
 pub(crate) use header::{HEADER, Header};
 
 use crate::figures::Times;
 use crate::grid::Grid;
-use sequence::Tally;
+use sequence::DatagramTally;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -61,7 +61,7 @@ pub(crate) const COUNTS: usize = 12;
 pub(crate) struct Meter([AtomicU64; COUNTS]);
 
 impl Meter {
-    /// Adds to a counter: a plain load and store, since nobody else writes it.
+    /// Adds to a counter: a plain load and store, since it has one writer.
     #[inline]
     pub(crate) fn add(&self, count: Count, by: u64) {
         let cell = &self.0[count as usize];
@@ -87,7 +87,7 @@ impl Meter {
 /// Phases that are counted apart.
 pub(crate) const PHASES: usize = 3;
 
-/// What the control plane tells the workers of one end while a test runs.
+/// Signals of the control plane to the workers of one end.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// Who sends ends.
@@ -127,11 +127,11 @@ impl Signals {
     }
 }
 
-/// What a worker hands back of a stream when it is over.
+/// A worker's final result for a stream.
 #[derive(Debug, Default)]
 pub(crate) struct End {
-    /// What became of datagrams, at the end that reads them.
-    pub tally: Option<Tally>,
+    /// Datagrams received, lost and reordered, at the reading end.
+    pub tally: Option<DatagramTally>,
     /// Datagrams sent in each phase, of a stream of them.
     pub sent: Option<[u64; PHASES]>,
     /// Times of transactions since the last cut that was handed over.
@@ -140,30 +140,29 @@ pub(crate) struct End {
     pub error: Option<io::Error>,
 }
 
-/// Waits at the start barrier, and learns there when the test's phases are. All that must be allocated is allocated before
-/// it is called.
-pub(crate) type Begin<'a> = &'a mut dyn FnMut() -> Grid;
+/// Waits at the start barrier and returns the test's phases. All allocations come before it is called.
+pub(crate) type StartBarrier<'a> = &'a mut dyn FnMut() -> Grid;
 
-/// What a thread works by.
-pub(crate) struct Shift<'a> {
+/// What a worker thread needs besides its streams.
+pub(crate) struct WorkerContext<'a> {
     /// Watches the clock for it.
-    pub clerk: Clerk,
+    pub cutter: Cutter,
     /// Tells it when to end.
     pub signals: &'a Signals,
     /// Tells it when to begin.
-    pub barrier: Begin<'a>,
+    pub barrier: StartBarrier<'a>,
 }
 
-impl Shift<'_> {
+impl WorkerContext<'_> {
     /// A call has waited in vain: whether to wait on. Cuts are not missed meanwhile.
     fn waits(&mut self) -> bool {
-        self.clerk.at(clock::now());
+        self.cutter.at(clock::now());
         !self.signals.aborted()
     }
 
     /// Waits for the start.
     fn begin(&mut self) {
-        self.clerk.start((self.barrier)());
+        self.cutter.start((self.barrier)());
     }
 }
 

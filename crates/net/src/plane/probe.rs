@@ -1,9 +1,8 @@
-//! The probe beside the streams: a small request and its response on a connection of their own, one after the other with a
-//! pause in between, so that it tells what the load does to others and is hardly one itself. At most a thousand transactions
-//! a second of 64 B each way: 0.1 MB/s with all headers.
+//! The probe beside the streams: small requests and responses on their own connection, one at a time with a pause, which measure
+//! latency under load and hardly add any: at most a thousand transactions a second of 64 B each way, 0.1 MB/s with headers.
 
 use super::exchange::{self, Sizes};
-use super::{Meter, Shift};
+use super::{Meter, WorkerContext};
 use clock::Ns;
 use std::io;
 use std::net::TcpStream;
@@ -14,12 +13,20 @@ const BYTES: usize = 64;
 const PAUSE: Ns = Ns::millis(1);
 const SIZES: Sizes = Sizes { request: BYTES, response: BYTES };
 
-/// Asks until told to stop.
-pub(crate) fn ask(socket: &TcpStream, meter: &Meter, shift: &mut Shift<'_>) -> io::Result<()> {
-    exchange::ask(socket, meter, SIZES, PAUSE, &mut [0x5a; BYTES], shift)
+/// Asks until stopped.
+pub(crate) fn ask(
+    socket: &TcpStream,
+    meter: &Meter,
+    context: &mut WorkerContext<'_>,
+) -> io::Result<()> {
+    exchange::ask(socket, meter, SIZES, PAUSE, &mut [0x5a; BYTES], context)
 }
 
 /// Answers until the peer asks no more.
-pub(crate) fn answer(socket: &TcpStream, meter: &Meter, shift: &mut Shift<'_>) -> io::Result<()> {
-    exchange::answer(socket, meter, SIZES, &mut [0; BYTES], shift)
+pub(crate) fn answer(
+    socket: &TcpStream,
+    meter: &Meter,
+    context: &mut WorkerContext<'_>,
+) -> io::Result<()> {
+    exchange::answer(socket, meter, SIZES, &mut [0; BYTES], context)
 }

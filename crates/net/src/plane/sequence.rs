@@ -1,4 +1,4 @@
-//! What became of a stream's datagrams, told by their numbers: those that arrived once, twice, late or never.
+//! Counts a stream's datagrams by their numbers: received, duplicate, reordered or lost.
 //!
 //! A datagram counts for the phase in which it was *sent*, which it carries; so for each phase, unique + lost = sent exactly,
 //! whenever it arrived. Reordering is that of RFC 4737 (a number below the next expected one); jitter is the
@@ -17,14 +17,14 @@ const NUMBER_MAX: u64 = 1 << 56;
 
 /// Datagrams of one stream at the end that reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct DatagramTally {
     /// Datagrams that arrived, each counted once, by the phase in which they were sent.
     pub unique: [u64; PHASES],
     /// Of them, those that a later one had overtaken.
     pub reordered: [u64; PHASES],
     /// Datagrams that had arrived before.
     pub duplicates: [u64; PHASES],
-    /// Datagrams so late that nobody remembers whether they had arrived; they count as lost.
+    /// Datagrams too late to be told from duplicates; they count as lost.
     pub too_late: [u64; PHASES],
     /// Datagrams that are none of this stream.
     pub foreign: u64,
@@ -34,7 +34,7 @@ pub struct Tally {
 
 /// Watches the numbers of one stream.
 pub(crate) struct Sequence {
-    tally: Tally,
+    tally: DatagramTally,
     /// One bit for each of the last [`WINDOW`] numbers.
     seen: Vec<u64>,
     /// The next number above all that arrived.
@@ -46,7 +46,7 @@ pub(crate) struct Sequence {
 impl Sequence {
     pub(crate) fn new() -> Sequence {
         Sequence {
-            tally: Tally::default(),
+            tally: DatagramTally::default(),
             seen: vec![0; (WINDOW / 64) as usize],
             next: 0,
             transit: None,
@@ -107,7 +107,7 @@ impl Sequence {
     }
 
     /// What was counted.
-    pub(crate) fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> DatagramTally {
         self.tally
     }
 

@@ -1,6 +1,6 @@
-//! The watch over numbers against a model that keeps them all: whatever arrives in whatever order, both count the same.
+//! The datagram counters against a model that keeps all numbers: both agree for any arrivals in any order.
 
-use super::sequence::{Sequence, Tally, WINDOW};
+use super::sequence::{DatagramTally, Sequence, WINDOW};
 use super::{Header, PHASES};
 use clock::Ns;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 struct Model {
     arrived: BTreeSet<u64>,
-    tally: Tally,
+    tally: DatagramTally,
 }
 
 impl Model {

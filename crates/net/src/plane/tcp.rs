@@ -1,7 +1,7 @@
 //! TCP streams: one end hands messages to the kernel, the other takes what arrives. A thread with one stream blocks in its
 //! calls; a thread with several asks the kernel which are ready, and gives each one call a turn.
 
-use super::{Clerk, Count, Meter, Shift, again, nothing};
+use super::{Count, Cutter, Meter, WorkerContext, again, nothing};
 use crate::sys::{Completions, completions, maximum_pace};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -45,22 +45,22 @@ const COMPLETIONS: Ns = Ns::secs(4);
 /// How often a waiting thread looks whether it shall end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Sends from `begin` on until told to stop, then says so to the peer. Streams end one by one where the peer goes.
+/// Sends from `begin` on until stopped, then says so to the peer. Streams end one by one where the peer goes.
 pub(crate) fn send_all(
     streams: &mut [Stream],
     how: &Sending<'_>,
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
     let mut wait = Waiting::new(&sockets, PollFlags::OUT)?;
     let mut states: Vec<State> = streams.iter().map(|_| State::default()).collect();
-    shift.begin();
-    while !shift.signals.stopped() && wait.turn() {
+    context.begin();
+    while !context.signals.stopped() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
             if !wait.is_ready(index) {
                 continue;
             }
-            match submit(stream, &mut states[index], how, &mut shift.clerk) {
+            match submit(stream, &mut states[index], how, &mut context.cutter) {
                 Ok(()) => {}
                 Err(e) if nothing(&e) => wait.park(index),
                 Err(e) => {
@@ -93,7 +93,7 @@ fn submit(
     stream: &mut Stream,
     state: &mut State,
     how: &Sending<'_>,
-    clerk: &mut Clerk,
+    cutter: &mut Cutter,
 ) -> io::Result<()> {
     let flags = if how.zero_copy { ZERO_COPY | SendFlags::NOSIGNAL } else { SendFlags::NOSIGNAL };
     let rest = &how.submission[state.offset..];
@@ -102,7 +102,7 @@ fn submit(
         Some(file) => sendfile(&*stream.socket, file, Some(&mut (state.offset as u64)), rest.len()),
         None => send(&*stream.socket, rest, flags),
     };
-    clerk.glance();
+    cutter.glance();
     match sent.map_err(io::Error::from) {
         Ok(sent) => {
             stream.meter.add(Count::Bytes, sent as u64);
@@ -166,17 +166,17 @@ fn finish(stream: &mut Stream, state: &mut State, how: &Sending<'_>) {
 pub(crate) fn receive_all(
     streams: &mut [Stream],
     how: &mut Receiving<'_>,
-    shift: &mut Shift<'_>,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
     let mut wait = Waiting::new(&sockets, PollFlags::IN)?;
-    shift.begin();
-    while !shift.signals.aborted() && wait.turn() {
+    context.begin();
+    while !context.signals.aborted() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
             if !wait.is_ready(index) {
                 continue;
             }
-            match take(stream, how, &mut shift.clerk) {
+            match take(stream, how, &mut context.cutter) {
                 Ok(true) => {}
                 Ok(false) => wait.end(index),
                 Err(e) if nothing(&e) => wait.park(index),
@@ -192,10 +192,10 @@ pub(crate) fn receive_all(
 
 /// One call of the kernel; `false` where no more follows.
 #[inline]
-fn take(stream: &mut Stream, how: &mut Receiving<'_>, clerk: &mut Clerk) -> io::Result<bool> {
+fn take(stream: &mut Stream, how: &mut Receiving<'_>, cutter: &mut Cutter) -> io::Result<bool> {
     let flags = if how.discard { RecvFlags::TRUNC } else { RecvFlags::empty() };
     let taken = recv(&*stream.socket, &mut *how.buffer, flags).map_err(io::Error::from);
-    clerk.glance();
+    cutter.glance();
     match taken {
         // With TRUNC the first number is what the buffer holds, the second what left the socket.
         Ok((_, 0)) => Ok(false),
@@ -214,12 +214,12 @@ fn take(stream: &mut Stream, how: &mut Receiving<'_>, clerk: &mut Clerk) -> io::
 struct Waiting<'a> {
     sockets: &'a [Arc<TcpStream>],
     fds: Vec<PollFd<'a>>,
-    standing: Vec<Standing>,
+    readiness: Vec<Readiness>,
     interest: PollFlags,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Readiness {
     Ready,
     Parked,
     Over,
@@ -231,45 +231,45 @@ impl<'a> Waiting<'a> {
             sockets.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
         }
         let fds = Vec::with_capacity(sockets.len());
-        Ok(Waiting { sockets, fds, standing: vec![Standing::Ready; sockets.len()], interest })
+        Ok(Waiting { sockets, fds, readiness: vec![Readiness::Ready; sockets.len()], interest })
     }
 
     fn is_ready(&self, index: usize) -> bool {
-        self.standing[index] == Standing::Ready
+        self.readiness[index] == Readiness::Ready
     }
 
     fn park(&mut self, index: usize) {
-        // Whoever is alone has waited in the call already.
+        // A single stream has waited in its call already.
         if self.sockets.len() > 1 {
-            self.standing[index] = Standing::Parked;
+            self.readiness[index] = Readiness::Parked;
         }
     }
 
     fn end(&mut self, index: usize) {
-        self.standing[index] = Standing::Over;
+        self.readiness[index] = Readiness::Over;
     }
 
     /// Looks which of the parked ones are ready, and waits for one, a while, where none else is. `false` once all are over.
     fn turn(&mut self) -> bool {
-        let any = |this: &Waiting<'_>, standing| this.standing.contains(&standing);
-        if !any(self, Standing::Parked) {
-            return any(self, Standing::Ready);
+        let any = |this: &Waiting<'_>, readiness| this.readiness.contains(&readiness);
+        if !any(self, Readiness::Parked) {
+            return any(self, Readiness::Ready);
         }
         let patience =
-            if any(self, Standing::Ready) { Timespec { tv_sec: 0, tv_nsec: 0 } } else { LOOK };
+            if any(self, Readiness::Ready) { Timespec { tv_sec: 0, tv_nsec: 0 } } else { LOOK };
         // Only the parked ones: one that is over would be called ready for ever.
         self.fds.clear();
-        for (socket, standing) in self.sockets.iter().zip(&self.standing) {
-            if *standing == Standing::Parked {
+        for (socket, readiness) in self.sockets.iter().zip(&self.readiness) {
+            if *readiness == Readiness::Parked {
                 self.fds.push(PollFd::new(socket, self.interest));
             }
         }
         // An interrupted look finds nothing; the next one follows.
         let _ = poll(&mut self.fds, Some(&patience));
-        let parked = self.standing.iter_mut().filter(|standing| **standing == Standing::Parked);
-        for (fd, standing) in self.fds.iter().zip(parked) {
+        let parked = self.readiness.iter_mut().filter(|readiness| **readiness == Readiness::Parked);
+        for (fd, readiness) in self.fds.iter().zip(parked) {
             if !fd.revents().is_empty() {
-                *standing = Standing::Ready;
+                *readiness = Readiness::Ready;
             }
         }
         true

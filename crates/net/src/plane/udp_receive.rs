@@ -1,8 +1,8 @@
-//! UDP datagrams in: taken by the batch, told apart by their numbers. Only new datagrams count as received.
+//! UDP datagrams in: taken by the batch, distinguished by their numbers. Only new datagrams count as received.
 
 use super::sequence::Sequence;
-use super::{Clerk, Count, Header, Meter, Shift, again, nothing};
-use crate::sys::{Inbox, socket};
+use super::{Count, Cutter, Header, Meter, WorkerContext, again, nothing};
+use crate::sys::{ReceiveBatch, socket};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -27,8 +27,8 @@ const DRAIN_MAX: Ns = Ns::secs(2);
 /// Takes datagrams from `begin` on until the peer has stopped and the path is empty, or the test is aborted.
 pub(crate) fn receive_all(
     streams: &mut [Stream],
-    inbox: &mut Inbox,
-    shift: &mut Shift<'_>,
+    batch: &mut ReceiveBatch,
+    context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     let sockets: Vec<Arc<UdpSocket>> = streams.iter().map(|s| Arc::clone(&s.socket)).collect();
     let alone = sockets.len() == 1;
@@ -37,17 +37,17 @@ pub(crate) fn receive_all(
         socket.set_nonblocking(!alone)?;
     }
     let mut fds: Vec<PollFd<'_>> = sockets.iter().map(|s| PollFd::new(s, PollFlags::IN)).collect();
-    shift.begin();
+    context.begin();
     let mut drain: Option<Drain> = None;
     loop {
         let mut any = false;
         for stream in streams.iter_mut() {
-            any |= receive(stream, inbox, &mut shift.clerk);
+            any |= receive(stream, batch, &mut context.cutter);
         }
-        if shift.signals.aborted() {
+        if context.signals.aborted() {
             return Ok(());
         }
-        if shift.signals.draining() && drain.get_or_insert_with(Drain::new).is_over(any) {
+        if context.signals.draining() && drain.get_or_insert_with(Drain::new).is_over(any) {
             return Ok(());
         }
         if !any && !alone {
@@ -80,16 +80,16 @@ impl Drain {
 }
 
 /// One call of the kernel; answers whether something arrived.
-fn receive(stream: &mut Stream, inbox: &mut Inbox, clerk: &mut Clerk) -> bool {
+fn receive(stream: &mut Stream, batch: &mut ReceiveBatch, cutter: &mut Cutter) -> bool {
     if stream.error.is_some() {
         return false;
     }
-    let received = inbox.receive(&*stream.socket);
-    clerk.glance();
+    let received = batch.receive(&*stream.socket);
+    cutter.glance();
     match received {
         Ok(_) => {
             stream.meter.add(Count::Calls, 1);
-            for arrival in inbox.arrivals() {
+            for arrival in batch.arrivals() {
                 take(stream, arrival.bytes, arrival.segment, arrival.at);
             }
             stream.sequence.tell(&stream.meter);

@@ -1,8 +1,8 @@
 //! UDP datagrams out: numbered, stamped, and paced here, since the kernel paces TCP alone. Where a thread falls behind its
 //! pace it makes up for a few milliseconds at most, so that a stall of its own does not end in a burst.
 
-use super::{Clerk, Count, Header, Meter, PHASES, Shift, again, nothing};
-use crate::sys::Outbox;
+use super::{Count, Cutter, Header, Meter, PHASES, WorkerContext, again, nothing};
+use crate::sys::SendBatch;
 use clock::Ns;
 use std::io;
 use std::net::UdpSocket;
@@ -26,7 +26,7 @@ pub(crate) struct Stream {
 /// How datagrams leave.
 pub(crate) struct Sending {
     /// The datagrams of one submission.
-    pub outbox: Outbox,
+    pub batch: SendBatch,
     /// The kernel cuts it.
     pub segmented: bool,
     /// Time from one submission to the next, where the stream is paced.
@@ -40,18 +40,18 @@ const PAUSE: Ns = Ns(100_000);
 /// How long is slept at a time, at most, before looking whether to end.
 const LOOK: Ns = Ns::millis(100);
 
-/// Sends from `begin` on until told to stop. Streams of a thread take turns, the one that is due first going first.
-pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, shift: &mut Shift<'_>) {
-    shift.begin();
+/// Sends from `begin` on until stopped. Streams of a thread take turns, the one that is due first going first.
+pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, context: &mut WorkerContext<'_>) {
+    context.begin();
     let start = clock::now();
     streams.iter_mut().for_each(|stream| stream.due = start);
-    while !shift.signals.stopped() {
+    while !context.signals.stopped() {
         let Some(stream) = streams.iter_mut().filter(|s| s.error.is_none()).min_by_key(|s| s.due)
         else {
             return;
         };
         let now = clock::now();
-        shift.clerk.at(now);
+        context.cutter.at(now);
         if stream.due > now {
             clock::sleep_until(stream.due.min(now.plus(LOOK)));
             continue;
@@ -63,11 +63,11 @@ pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, shift: &mut Sh
             // Unpaced streams only take turns.
             None => stream.due = now,
         }
-        match submit(stream, how, &shift.clerk, now) {
+        match submit(stream, how, &context.cutter, now) {
             Ok(()) => {}
             Err(e) if again(&e) => {}
             Err(e) if nothing(&e) || passes(&e) => {
-                stream.meter.add(Count::Failed, how.outbox.count() as u64);
+                stream.meter.add(Count::Failed, how.batch.count() as u64);
                 clock::sleep_until(clock::now().plus(PAUSE));
             }
             Err(e) => stream.error = Some(e),
@@ -83,18 +83,18 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// One call of the kernel.
-fn submit(stream: &mut Stream, how: &mut Sending, clerk: &Clerk, now: Ns) -> io::Result<()> {
-    let phase = clerk.phase();
-    for index in 0..how.outbox.count() {
+fn submit(stream: &mut Stream, how: &mut Sending, cutter: &Cutter, now: Ns) -> io::Result<()> {
+    let phase = cutter.phase();
+    for index in 0..how.batch.count() {
         let number = stream.number + index as u64;
         let header = Header { tag: stream.tag, phase: phase as u8, number, left: now };
-        header.write(how.outbox.datagram(index));
+        header.write(how.batch.datagram(index));
     }
-    let size = how.outbox.datagram(0).len() as u64;
+    let size = how.batch.datagram(0).len() as u64;
     let sent = if how.segmented {
-        how.outbox.send_whole(&*stream.socket)? as u64 / size
+        how.batch.send_whole(&*stream.socket)? as u64 / size
     } else {
-        how.outbox.send_many(&*stream.socket)? as u64
+        how.batch.send_many(&*stream.socket)? as u64
     };
     stream.number += sent;
     stream.sent[phase] += sent;

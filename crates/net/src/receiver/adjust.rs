@@ -1,44 +1,44 @@
-//! The interface at a receiver that its senders may have set. There is one at most, named by whoever started the receiver;
-//! a sender has it set only where its own control connection comes in by it, and for as long as that connection lives.
-//! Senders of one host share it, since one load can go by several connections: the last wish holds, and what was found is
-//! put back with the last of them. A sender of another host has to wait.
+//! The interface of a receiver that senders may change: at most one, named at the receiver's start. A sender can change it only
+//! if its control connection uses it, and only while that connection is open. Senders of one host share it, since a load can
+//! use several connections: the last request applies, and the original settings return with the last connection. Senders of
+//! other hosts have to wait.
 
 use super::{Event, Shared};
 use crate::NetError;
 use crate::control::Link;
-use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, Keeper};
+use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, InterfaceLease};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use workload::Frames;
 
-/// Which interface may be changed, and who puts it back.
+/// Which interface may be changed, and how it is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adjust {
-    /// Its name. Naming it is the permission.
+    /// Its name, which grants the permission.
     pub interface: String,
-    /// How the process is started that puts back what was found.
+    /// Starts the process that restores the original settings.
     pub guardian: Guardian,
 }
 
 /// The interface, and for whom it is set.
 #[derive(Debug)]
-pub(super) struct Post {
+pub(super) struct AdjustableInterface {
     interface: String,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    keeper: Keeper,
-    /// The hosts of the senders that have it set, one for each connection.
+    keeper: InterfaceLease,
+    /// The hosts of the senders that hold it, one for each connection.
     holders: Vec<IpAddr>,
 }
 
-impl Post {
-    pub(super) fn new(adjust: &Adjust) -> Result<Post, InterfaceError> {
-        let keeper = Keeper::new(&adjust.interface, adjust.guardian.clone())?;
+impl AdjustableInterface {
+    pub(super) fn new(adjust: &Adjust) -> Result<AdjustableInterface, InterfaceError> {
+        let keeper = InterfaceLease::new(&adjust.interface, adjust.guardian.clone())?;
         let state = Mutex::new(State { keeper, holders: Vec::new() });
-        Ok(Post { interface: adjust.interface.clone(), state })
+        Ok(AdjustableInterface { interface: adjust.interface.clone(), state })
     }
 
     /// Held while the kernel works: seconds, where a link comes up slowly. The data plane never asks for it.
@@ -51,13 +51,13 @@ impl Post {
         let mut state = self.state();
         if let Some(other) = state.holders.iter().find(|holder| **holder != host) {
             return Err(NetError::Spec(format!(
-                "{}: it is set for a sender on {other} already; try again when that has ended",
+                "{}: already set for a sender on {other}; try again when that has ended",
                 self.interface
             )));
         }
         let adjusted = state.keeper.apply(frames);
         if adjusted.is_err() && !again && state.holders.is_empty() {
-            // What was half done is undone; why it was not done whole is what counts.
+            // A partial change is undone; its cause is the error to report.
             let _ = state.keeper.put_back();
         }
         if adjusted.is_ok() && !again {
@@ -76,17 +76,17 @@ impl Post {
     }
 }
 
-/// What one sender may have changed. Dropping it puts back what was found.
-pub(super) struct Stake<'a> {
+/// One sender's hold on the interface. Dropping it restores the original settings.
+pub(super) struct SenderLease<'a> {
     shared: &'a Shared,
     peer: String,
     /// The sender's host, while it has the interface set.
     holder: Option<IpAddr>,
 }
 
-impl<'a> Stake<'a> {
-    pub(super) fn new(shared: &'a Shared, link: &Link) -> Stake<'a> {
-        Stake { shared, peer: link.peer().to_owned(), holder: None }
+impl<'a> SenderLease<'a> {
+    pub(super) fn new(shared: &'a Shared, link: &Link) -> SenderLease<'a> {
+        SenderLease { shared, peer: link.peer().to_owned(), holder: None }
     }
 
     /// Whether the sender has the interface set: its connection may then be silent for long.
@@ -105,7 +105,7 @@ impl<'a> Stake<'a> {
         let name = &mine.name;
         let post = post.ok_or_else(|| {
             NetError::Spec(format!(
-                "this receiver changes no interface; start it with `--adjust {name}` to let senders set what they come in by"
+                "this receiver changes no interface; start it with `--adjust {name}` to let senders set it"
             ))
         })?;
         if post.interface != *name {
@@ -149,9 +149,9 @@ impl<'a> Stake<'a> {
     }
 }
 
-impl Drop for Stake<'_> {
+impl Drop for SenderLease<'_> {
     fn drop(&mut self) {
-        // What went wrong was told already.
+        // The error is reported already.
         let _ = self.leave();
     }
 }

@@ -1,13 +1,13 @@
-//! How the streams of a test find their receiver: it opens ports of the test's own, and takes those connections and
-//! datagrams that begin with the test's preamble. Others are dropped; what waits to be told apart has a bound and a limit.
+//! Accepts the streams of a test: ports of the test's own take connections and datagrams that begin with the test's preamble
+//! and drop others; unidentified connections are bounded in number and time.
 
 use super::Shared;
 use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
 use crate::host;
-use crate::line::{Line, Socket, preamble, stream_of};
-use crate::report::Flow;
+use crate::report::Direction;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
+use crate::test_stream::{Socket, TestStream, preamble, stream_of};
 use crate::{Carriage, NetError, Spec};
 use clock::Ns;
 use std::io::{self, Read};
@@ -16,29 +16,29 @@ use std::sync::Arc;
 
 /// How long the streams may take to arrive.
 const ARRIVE: Ns = Ns::secs(15);
-/// How long they may take once the sender has said that all are on their way: each goes over a connection of its own, and
-/// one whose first packets were lost is overtaken by what the sender says.
+/// The same once the sender has announced all of them: the announcement may overtake a connection whose first packets were
+/// lost.
 const OVERTAKEN: Ns = Ns::secs(5);
 /// Connections whose preamble has not come yet, at most.
 const STRANGERS_MAX: usize = 64;
 /// How long a connection may take over its preamble.
 const STRANGER: Ns = Ns::secs(2);
-/// How long the control connection is listened to between two looks at the others.
+/// How long to wait on the control connection between two polls of the others.
 const LOOK: Ns = Ns::millis(2);
 
-/// The ports of a test, and who has arrived at them.
+/// The ports of a test, and the streams that have arrived.
 pub(super) struct Gathering {
     cookie: Cookie,
     listener: Option<Arc<TcpListener>>,
     /// Where the probe comes in.
     probe: Option<TcpListener>,
     datagrams: Vec<UdpSocket>,
-    strangers: Vec<Stranger>,
+    strangers: Vec<PendingConnection>,
     arrived: Vec<Option<Socket>>,
 }
 
-/// A connection that has not said yet what it is.
-struct Stranger {
+/// A connection whose preamble is incomplete.
+struct PendingConnection {
     stream: TcpStream,
     bytes: [u8; PREAMBLE],
     got: usize,
@@ -98,13 +98,13 @@ impl Gathering {
         }
     }
 
-    /// Waits until the sender has said that all its streams are through, and they are.
+    /// Waits until the sender has announced all its streams and they have arrived.
     pub(super) fn gather(
         mut self,
         link: &mut Link,
         spec: &Spec,
         shared: &Shared,
-    ) -> Result<Vec<Line>, NetError> {
+    ) -> Result<Vec<TestStream>, NetError> {
         const WHEN: &str = "while its streams were awaited";
         let mut limit = clock::now().plus(ARRIVE);
         let mut joined = false;
@@ -131,7 +131,7 @@ impl Gathering {
         }
     }
 
-    /// Takes who is there.
+    /// Takes what has arrived.
     fn look(&mut self) {
         self.accept();
         for mut stranger in std::mem::take(&mut self.strangers) {
@@ -158,13 +158,18 @@ impl Gathering {
                 let Ok((stream, _)) = listener.accept() else { break };
                 if stream.set_nonblocking(true).is_ok() {
                     let since = clock::now();
-                    self.strangers.push(Stranger { stream, bytes: [0; PREAMBLE], got: 0, since });
+                    self.strangers.push(PendingConnection {
+                        stream,
+                        bytes: [0; PREAMBLE],
+                        got: 0,
+                        since,
+                    });
                 }
             }
         }
     }
 
-    fn seat(&mut self, stranger: Stranger) {
+    fn seat(&mut self, stranger: PendingConnection) {
         let index = stream_of(&stranger.bytes, &self.cookie).map(usize::from);
         let seat = index.and_then(|index| self.arrived.get_mut(index));
         if let Some(seat @ None) = seat
@@ -199,15 +204,15 @@ impl Gathering {
     }
 
     /// The streams at this end.
-    fn lines(self, spec: &Spec) -> Result<Vec<Line>, NetError> {
+    fn lines(self, spec: &Spec) -> Result<Vec<TestStream>, NetError> {
         let mut lines = Vec::with_capacity(self.arrived.len());
         for (index, socket) in (0u16..).zip(self.arrived) {
             let socket =
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
             let flow = spec.flow(index);
             let line = match index < spec.streams() {
-                true => Line::new(index, flow, flow == Flow::Down, socket, &self.cookie),
-                false => Line::probe(index, false, socket, &self.cookie),
+                true => TestStream::new(index, flow, flow == Direction::Down, socket, &self.cookie),
+                false => TestStream::probe(index, false, socket, &self.cookie),
             };
             line.prepare(spec)?;
             lines.push(line);
@@ -222,7 +227,7 @@ enum Heard {
     Wrong,
 }
 
-impl Stranger {
+impl PendingConnection {
     /// Reads what has come of the preamble.
     fn listen(&mut self) -> Heard {
         match self.stream.read(&mut self.bytes[self.got..]) {

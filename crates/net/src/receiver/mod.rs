@@ -1,16 +1,16 @@
-//! The end that waits: it listens, lets senders in, and serves each on a thread of its own, so that many tests can be under
-//! way at once. Whatever a sender does or ceases to do ends its own test and nothing else.
+//! The receiver: listens, admits senders, and serves each on its own thread, so that tests run concurrently. A sender's failure
+//! ends its own test only.
 
 mod adjust;
 mod gather;
-mod served;
+mod session;
 
 use crate::control::{Link, Token};
 use crate::interface::Adjusted;
 use crate::report::SideReport;
 use crate::sys::socket;
 use crate::{NetError, Sockets, Spec};
-use adjust::Post;
+use adjust::AdjustableInterface;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
@@ -21,9 +21,9 @@ use std::thread::{Builder, JoinHandle};
 
 pub use adjust::Adjust;
 
-/// Senders that are served at once, at most.
+/// Most senders served at once.
 pub(crate) const SENDERS_MAX: usize = 64;
-/// How often the door looks whether it shall close.
+/// How often the listener polls for a stop.
 const LOOK: Ns = Ns::millis(100);
 
 /// How a receiver is set up.
@@ -31,17 +31,17 @@ const LOOK: Ns = Ns::millis(100);
 pub struct ReceiverConfig {
     /// Where it listens. Port 0 takes a free one.
     pub listen: Vec<SocketAddr>,
-    /// What senders must know; needed off loopback.
+    /// The secret of the senders; required off loopback.
     pub token: Option<Token>,
     /// Processors that the threads of a test are pinned to, in turn; none: left to the scheduler.
     pub cpus: Vec<usize>,
     /// The interface that senders may have set while they are connected.
     pub adjust: Option<Adjust>,
-    /// Who hears of what happens.
+    /// Takes events.
     pub listener: Listener,
 }
 
-/// Who hears of what happens, on the receiver's threads.
+/// Takes events, on the receiver's threads.
 #[derive(Clone)]
 pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
 
@@ -76,7 +76,7 @@ pub enum Event {
     Ended {
         /// The sender's address.
         peer: String,
-        /// What was asked for.
+        /// The name.
         spec: Box<Spec>,
         /// What this end counted.
         side: Box<SideReport>,
@@ -110,7 +110,7 @@ pub struct Receiver {
 struct Shared {
     config: ReceiverConfig,
     /// The interface that may be changed.
-    post: Option<Post>,
+    post: Option<AdjustableInterface>,
     stop: AtomicBool,
     senders: AtomicUsize,
 }
@@ -128,7 +128,7 @@ impl Receiver {
                 "{address} can be reached from other hosts: senders must know a token there"
             )));
         }
-        let post = config.adjust.as_ref().map(Post::new).transpose()?;
+        let post = config.adjust.as_ref().map(AdjustableInterface::new).transpose()?;
         let plain = Sockets { no_delay: true, ..Sockets::default() };
         let mut listeners = Vec::new();
         for address in &config.listen {
@@ -216,10 +216,10 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
             return None;
         }
     };
-    let guest = Guest::enter(shared);
+    let guest = SenderSlot::enter(shared);
     if shared.senders.load(Ordering::Relaxed) > SENDERS_MAX {
-        served::hear_out(&mut link);
-        served::turn_away(
+        session::hear_out(&mut link);
+        session::turn_away(
             &mut link,
             format!("it serves {SENDERS_MAX} senders already; try again later"),
         );
@@ -227,7 +227,7 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
         return None;
     }
     let body = move || {
-        if let Err(e) = served::serve(link, &guest.0) {
+        if let Err(e) = session::serve(link, &guest.0) {
             guest.0.config.listener.tell(Event::Failed { peer: name, why: e.to_string() });
         }
     };
@@ -249,17 +249,17 @@ impl Shared {
     }
 }
 
-/// A sender inside, counted for as long as it is.
-struct Guest(Arc<Shared>);
+/// A sender being served, counted until it is dropped.
+struct SenderSlot(Arc<Shared>);
 
-impl Guest {
-    fn enter(shared: &Arc<Shared>) -> Guest {
+impl SenderSlot {
+    fn enter(shared: &Arc<Shared>) -> SenderSlot {
         shared.senders.fetch_add(1, Ordering::Relaxed);
-        Guest(Arc::clone(shared))
+        SenderSlot(Arc::clone(shared))
     }
 }
 
-impl Drop for Guest {
+impl Drop for SenderSlot {
     fn drop(&mut self) {
         self.0.senders.fetch_sub(1, Ordering::Relaxed);
     }

@@ -7,10 +7,10 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Room for two control messages: the moment of arrival, and the size of joined datagrams.
 #[repr(align(8))]
 #[derive(Clone, Copy)]
-struct Control([u8; 64]);
+struct ControlBuffer([u8; 64]);
 
 /// Equal datagrams that leave together, side by side in one buffer.
-pub(crate) struct Outbox {
+pub(crate) struct SendBatch {
     bytes: Vec<u8>,
     size: usize,
     /// Point into `bytes`, which never moves; kept so that they are made once.
@@ -19,11 +19,11 @@ pub(crate) struct Outbox {
 }
 
 // SAFETY: the pointers lead into heap buffers that the value itself owns and never reallocates.
-unsafe impl Send for Outbox {}
+unsafe impl Send for SendBatch {}
 
-impl Outbox {
+impl SendBatch {
     /// `count` datagrams of `size` bytes, filled with `fill` over and over.
-    pub(crate) fn new(count: usize, size: usize, fill: &[u8]) -> Outbox {
+    pub(crate) fn new(count: usize, size: usize, fill: &[u8]) -> SendBatch {
         let mut bytes: Vec<u8> = fill.iter().copied().cycle().take(count * size).collect();
         bytes.resize(count * size, 0);
         let mut parts: Vec<libc::iovec> = bytes
@@ -31,7 +31,7 @@ impl Outbox {
             .map(|part| libc::iovec { iov_base: part.as_mut_ptr().cast(), iov_len: size })
             .collect();
         let headers = parts.iter_mut().map(header).collect();
-        Outbox { bytes, size, parts, headers }
+        SendBatch { bytes, size, parts, headers }
     }
 
     /// How many there are.
@@ -60,10 +60,10 @@ impl Outbox {
 }
 
 /// Room for datagrams that arrive together.
-pub(crate) struct Inbox {
+pub(crate) struct ReceiveBatch {
     bytes: Vec<u8>,
     size: usize,
-    control: Vec<Control>,
+    control: Vec<ControlBuffer>,
     /// Point into `bytes`, which never moves.
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
@@ -71,7 +71,7 @@ pub(crate) struct Inbox {
 }
 
 // SAFETY: the pointers lead into heap buffers that the value itself owns and never reallocates.
-unsafe impl Send for Inbox {}
+unsafe impl Send for ReceiveBatch {}
 
 /// One buffer that has arrived: a datagram, or several of equal size that the kernel joined.
 pub(crate) struct Arrival<'a> {
@@ -83,17 +83,17 @@ pub(crate) struct Arrival<'a> {
     pub at: Option<u64>,
 }
 
-impl Inbox {
+impl ReceiveBatch {
     /// Room for `count` buffers of `size` bytes.
-    pub(crate) fn new(count: usize, size: usize) -> Inbox {
+    pub(crate) fn new(count: usize, size: usize) -> ReceiveBatch {
         let mut bytes = vec![0u8; count * size];
         let mut parts: Vec<libc::iovec> = bytes
             .chunks_exact_mut(size)
             .map(|part| libc::iovec { iov_base: part.as_mut_ptr().cast(), iov_len: size })
             .collect();
         let headers = parts.iter_mut().map(header).collect();
-        let control = vec![Control([0; 64]); count];
-        Inbox { bytes, size, control, parts, headers, filled: 0 }
+        let control = vec![ControlBuffer([0; 64]); count];
+        ReceiveBatch { bytes, size, control, parts, headers, filled: 0 }
     }
 
     /// Waits for one buffer, as long as the socket's time limit allows, and takes what else is there.
@@ -102,7 +102,7 @@ impl Inbox {
         for (header, control) in self.headers.iter_mut().zip(&mut self.control) {
             // The kernel leaves the length of what it wrote.
             header.msg_hdr.msg_control = control.0.as_mut_ptr().cast();
-            header.msg_hdr.msg_controllen = size_of::<Control>() as _;
+            header.msg_hdr.msg_controllen = size_of::<ControlBuffer>() as _;
         }
         let (at, len) = (self.headers.as_mut_ptr(), self.parts.len() as u32);
         let flags = libc::MSG_WAITFORONE;
@@ -177,22 +177,22 @@ mod tests {
     }
 
     /// The datagrams that an inbox took, each by its first byte.
-    fn firsts(inbox: &Inbox) -> Vec<u8> {
-        inbox.arrivals().flat_map(|a| a.bytes.chunks(a.segment).map(|d| d[0])).collect()
+    fn firsts(batch: &ReceiveBatch) -> Vec<u8> {
+        batch.arrivals().flat_map(|a| a.bytes.chunks(a.segment).map(|d| d[0])).collect()
     }
 
     #[test]
     fn many_leave_and_arrive_in_one_call_each() {
         let (a, b) = pair();
         enable_timestamps(&b).unwrap();
-        let mut out = Outbox::new(5, 100, &[9]);
+        let mut out = SendBatch::new(5, 100, &[9]);
         (0..5).for_each(|i| out.datagram(i)[0] = i as u8);
         assert_eq!(out.send_many(&a).unwrap(), 5);
-        let mut inbox = Inbox::new(8, 200);
-        assert_eq!(inbox.receive(&b).unwrap(), 5);
-        assert_eq!(firsts(&inbox), [0, 1, 2, 3, 4]);
-        assert!(inbox.arrivals().all(|a| a.bytes.len() == 100 && a.at.is_some()));
-        assert!(inbox.arrivals().all(|a| a.bytes[1..].iter().all(|byte| *byte == 9)));
+        let mut batch = ReceiveBatch::new(8, 200);
+        assert_eq!(batch.receive(&b).unwrap(), 5);
+        assert_eq!(firsts(&batch), [0, 1, 2, 3, 4]);
+        assert!(batch.arrivals().all(|a| a.bytes.len() == 100 && a.at.is_some()));
+        assert!(batch.arrivals().all(|a| a.bytes[1..].iter().all(|byte| *byte == 9)));
     }
 
     #[test]
@@ -200,15 +200,15 @@ mod tests {
         let (a, b) = pair();
         segment_size(&a, 100).unwrap();
         enable_gro(&b).unwrap();
-        let mut out = Outbox::new(6, 100, &[0]);
+        let mut out = SendBatch::new(6, 100, &[0]);
         (0..6).for_each(|i| out.datagram(i)[0] = i as u8);
         assert_eq!(out.send_whole(&a).unwrap(), 600);
-        let mut inbox = Inbox::new(4, 65_536);
+        let mut batch = ReceiveBatch::new(4, 65_536);
         let mut seen = Vec::new();
         while seen.len() < 6 {
-            inbox.receive(&b).unwrap();
-            assert!(inbox.arrivals().all(|a| a.segment == 100));
-            seen.extend(firsts(&inbox));
+            batch.receive(&b).unwrap();
+            assert!(batch.arrivals().all(|a| a.segment == 100));
+            seen.extend(firsts(&batch));
         }
         assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
     }

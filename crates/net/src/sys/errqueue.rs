@@ -5,7 +5,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd};
 
-/// What one look at the queue told.
+/// The result of one read of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Completions {
     /// Sends that the kernel is done with.
@@ -16,7 +16,7 @@ pub(crate) struct Completions {
 
 /// Aligned as control messages must be.
 #[repr(align(8))]
-struct Control([u8; 128]);
+struct ControlBuffer([u8; 128]);
 
 /// Notifications taken in one look, at most; neighbouring sends share one.
 const LOOKS_MAX: usize = 64;
@@ -37,7 +37,7 @@ pub(crate) fn completions(socket: impl AsFd) -> io::Result<Completions> {
 }
 
 fn notification(socket: &impl AsFd) -> io::Result<Option<Completions>> {
-    let mut control = Control([0; 128]);
+    let mut control = ControlBuffer([0; 128]);
     // SAFETY: an all-zero msghdr is valid: no name, no buffers, no control.
     let mut header: libc::msghdr = unsafe { zeroed() };
     header.msg_control = control.0.as_mut_ptr().cast();

@@ -11,7 +11,7 @@ mod option;
 mod signals;
 pub(crate) mod socket;
 
-pub(crate) use batch::{Inbox, Outbox};
+pub(crate) use batch::{ReceiveBatch, SendBatch};
 pub(crate) use cycles::Cycles;
 pub(crate) use errqueue::{Completions, completions};
 pub(crate) use ethtool::Ethtool;

@@ -57,11 +57,11 @@ mod tests {
     }
 
     /// The subflows at both ends of a connection on loopback, by whether each end asks for Multipath TCP.
-    fn both(asking: bool, listening: bool) -> (u16, u16) {
+    fn both(test: bool, listening: bool) -> (u16, u16) {
         let ends = |multipath| Sockets { multipath, ..Sockets::default() };
         let door = socket::listen("127.0.0.1:0".parse().unwrap(), &ends(listening)).unwrap();
         let to = door.local_addr().unwrap();
-        let out = socket::connect(to, None, &ends(asking), Ns::secs(60)).unwrap();
+        let out = socket::connect(to, None, &ends(test), Ns::secs(60)).unwrap();
         let (back, _) = door.accept().unwrap();
         (subflows(&out), subflows(&back))
     }

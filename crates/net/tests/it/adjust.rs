@@ -60,9 +60,10 @@ fn nothing_is_changed_without_a_guardian() {
         return println!("skipped: changing an interface needs root");
     }
     let before = Interface::named("lo").expect("it is there");
-    let mut keeper = net::interface::Keeper::new("lo", missing_guardian()).expect("root may");
+    let mut lease =
+        net::interface::InterfaceLease::new("lo", missing_guardian()).expect("root may");
     let frames = Frames { mtu: Some(before.mtu - 1), offload: None };
-    let error = keeper.apply(frames).expect_err("nobody stands by").to_string();
-    assert!(error.contains("it stays as it is") && error.contains("/no/such/program"), "{error}");
+    let error = lease.apply(frames).expect_err("nobody stands by").to_string();
+    assert!(error.contains("not changed, since") && error.contains("/no/such/program"), "{error}");
     assert_eq!(Interface::named("lo").expect("it is there"), before);
 }

@@ -247,7 +247,7 @@ fn a_host_without_a_route_is_told_what_to_look_at() {
             );
             return;
         }
-        let route = "no route leads there; `ip route get 192.0.2.1` shows what this host would do \
+        let route = "no route to this host; `ip route get 192.0.2.1` shows the way \
                      (Network is unreachable (os error 101))";
         // Without any address of the family the kernel does not come as far as its routes.
         for (host, hint) in [("192.0.2.1", route), ("2001:db8::1", "it has none of this family")] {

@@ -312,10 +312,10 @@ fn refused(change: impl FnOnce(&mut NetSpec), hint: &str) {
 fn what_cannot_be_prepared_says_why() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
     let nobody = port(free.expect("loopback is there").port());
-    refused(|net| net.receiver.place = nobody, "nobody listens there");
+    refused(|net| net.receiver.place = nobody, "connection refused");
     refused(|net| net.receiver.ipv6 = Some(true), "no address of the family");
     refused(|net| net.network.message = 0, "1 B to 16 MiB");
-    refused(|net| net.sources.streams.clear(), "places for their figures");
+    refused(|net| net.sources.streams.clear(), "sources for their figures");
     let missing = TokenSource::File("nowhere".to_owned());
     refused(|net| net.receiver.token = Some(missing), "nowhere: no such token");
     refused(

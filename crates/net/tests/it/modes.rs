@@ -3,7 +3,7 @@
 use crate::engine::on_the_grid;
 use crate::support::{Bench, Told, short, step_of, try_run, ways, with};
 use clock::Ns;
-use net::{Carriage, Flow, SideReport, Sockets, Spec, StreamReport};
+use net::{Carriage, Direction, SideReport, Sockets, Spec, StreamReport};
 use record::Counter;
 
 const UDP: Carriage = Carriage::Udp { segmented: false };
@@ -49,7 +49,7 @@ fn tcp_goes_either_way_and_both() {
     for (up, down) in [(1, 0), (0, 1), (2, 2), (3, 0)] {
         let (told, side) = run(&with(short(Carriage::Tcp), |n| ways(n, up, down)));
         let of = |flow| side.streams.iter().filter(|stream| stream.flow == flow).count();
-        assert_eq!((of(Flow::Up), of(Flow::Down)), (up.into(), down.into()));
+        assert_eq!((of(Direction::Up), of(Direction::Down)), (up.into(), down.into()));
         let hop = told.net().sources.hop;
         let moved = ["write-bytes", "read-bytes"].map(|way| told.sum(hop, way) > 0);
         assert_eq!(moved, [up > 0, down > 0]);

@@ -173,7 +173,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
         let token = token.map(|token| TokenSource::Env(token.to_owned()));
         try_run(&reaching(at(&receiver), |receiver| receiver.token = token))
     };
-    refused(send(None), "it asks for a token");
+    refused(send(None), "it requires a token");
     refused(send(Some("wrong horse battery")), "token is not the receiver's");
     send(Some("correct horse battery")).expect("it is the token");
 }
@@ -182,11 +182,11 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
 fn what_cannot_be_reached_is_told_apart() {
     let send = |place, change: &dyn Fn(&mut ReceiverSpec)| try_run(&reaching(place, change));
     let nowhere = ReceiverAddress::At { host: "no.such.host.invalid".to_owned(), port: 1 };
-    refused(send(nowhere, &|_| {}), "no such host is known");
+    refused(send(nowhere, &|_| {}), "unknown host");
     refused(send(place(([240, 0, 0, 1], 1).into()), &|_| {}), "240.0.0.1");
     let free =
         TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("loopback is there");
-    refused(send(place(free), &|_| {}), "nobody listens there");
+    refused(send(place(free), &|_| {}), "connection refused");
     let foreign = |receiver: &mut ReceiverSpec| {
         receiver.source = Some("192.0.2.1".parse().expect("an address"));
     };

@@ -7,9 +7,9 @@
 
 use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, estimate};
 use crate::plant::{EndMachine, NetStream, Plant};
-use crate::simulate::book::Book;
-use crate::simulate::meter::Carried;
-use crate::simulate::piece::{Begun, Cut, HopHead, Note, Reading};
+use crate::simulate::meter::StreamCounts;
+use crate::simulate::record_writer::RecordBook;
+use crate::simulate::step_event::{Cut, HopHead, Note, Reading, StepStart};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
@@ -53,7 +53,7 @@ pub fn record(
     writer: Writer,
     tell: &mut dyn FnMut(Told),
 ) -> Result<Option<(u32, String)>, RecordError> {
-    let mut book = Book::new(writer);
+    let mut book = RecordBook::new(writer);
     book.facts(provenance())?;
     let session = Session { order, book, tell, failure: None };
     Campaign::new(session, order.stages).run(order.stages)
@@ -61,7 +61,7 @@ pub fn record(
 
 struct Session<'a, 't> {
     order: &'a Order<'a>,
-    book: Book,
+    book: RecordBook,
     tell: &'t mut dyn FnMut(Told),
     failure: Option<(u32, String)>,
 }
@@ -135,7 +135,7 @@ impl Session<'_, '_> {
             limits: hop.limits,
         });
         let times = StepTimes { start: Ns::ZERO, measure: Ns::ZERO, cooldown: STEP, end: STEP };
-        let begun = Begun {
+        let begun = StepStart {
             issuers: plant.issuers.clone(),
             workers: names.clone(),
             hops: heads.collect(),
@@ -198,14 +198,14 @@ fn add(side: &mut Option<Tally>, flow: &DirectionRates, open: bool) {
 }
 
 /// What a stream does in a second.
-fn carried((stream, of): (&NetStream, &IssuerEstimate)) -> Carried {
+fn carried((stream, of): (&NetStream, &IssuerEstimate)) -> StreamCounts {
     let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
     let times = Tally {
         ops: jobs.round() as u64,
         service_sum: Ns((of.service * jobs * 1e9).round() as u64),
         ..Tally::empty(false)
     };
-    Carried { jobs: jobs.round() as u64, lost: 0, times: stream.job.timed.then_some(times) }
+    StreamCounts { jobs: jobs.round() as u64, lost: 0, times: stream.job.timed.then_some(times) }
 }
 
 /// Seconds of a second for which the processors of each pair's machines are busy, all of them together.

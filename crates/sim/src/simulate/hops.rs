@@ -1,53 +1,55 @@
-//! What hops count between two cuts, read off the engine's snapshots.
+//! The counters of hops between two cuts, from the engine's snapshots.
 //!
 //! A hop stands for several places of the network: stations in a row, both directions of a link, a queue limit. What went
 //! through them is what the busiest of them saw; what stays in them adds up. A group of disks is the exception: each I/O
 //! sees some of them, so that their traffic adds up too.
 
+use super::elements::{ElementCounters, ElementCounts};
 use super::meter::Meter;
-use super::piece::Reading;
-use super::sight::{Sight, Sights};
+use super::step_event::Reading;
 use crate::engine::Simulation;
 use crate::plant::{HopElement, Plant, PlantHop};
 use record::{CounterId, HopKind};
 
 /// Remembers what was read last.
-pub(super) struct Ledger {
+pub(super) struct HopReader {
     hops: Vec<(HopKind, Vec<HopElement>)>,
-    sights: Sights,
+    elements: ElementCounters,
 }
 
-impl Ledger {
+impl HopReader {
     /// The hops of a plant, which has not moved yet.
-    pub fn new(plant: &Plant) -> Ledger {
-        Ledger::of(plant, |_| true)
+    pub fn new(plant: &Plant) -> HopReader {
+        HopReader::of(plant, |_| true)
     }
 
     /// Some hops of a plant.
-    pub fn of(plant: &Plant, wanted: impl Fn(&PlantHop) -> bool) -> Ledger {
+    pub fn of(plant: &Plant, wanted: impl Fn(&PlantHop) -> bool) -> HopReader {
         let places = |hop: &PlantHop| (hop.kind, hop.places.clone());
-        Ledger {
+        HopReader {
             hops: plant.hops.iter().filter(|hop| wanted(hop)).map(places).collect(),
-            sights: Sights::new(&plant.network),
+            elements: ElementCounters::new(&plant.network),
         }
     }
 
     /// What every hop counted since it was last asked. A hop without places has nothing to count.
     pub fn readings(&mut self, simulation: &mut Simulation<Meter>) -> Vec<Vec<Reading>> {
-        self.sights.look(simulation);
+        self.elements.look(simulation);
         let of = |(kind, places): &(HopKind, Vec<HopElement>)| {
-            let seen: Vec<Sight> = places.iter().map(|place| self.sights.of(*place)).collect();
-            if seen.is_empty() { Vec::new() } else { readings(*kind, &seen, self.sights.span()) }
+            let seen: Vec<ElementCounts> =
+                places.iter().map(|place| self.elements.of(*place)).collect();
+            if seen.is_empty() { Vec::new() } else { readings(*kind, &seen, self.elements.span()) }
         };
         self.hops.iter().map(of).collect()
     }
 }
 
 /// The counters of a hop of these places over `span` seconds.
-fn readings(kind: HopKind, seen: &[Sight], span: f64) -> Vec<Reading> {
-    let sum = |of: fn(&Sight) -> f64| seen.iter().map(of).sum::<f64>();
-    let most = |of: fn(&Sight) -> f64| seen.iter().map(of).fold(0.0, f64::max);
-    let traffic = |of: fn(&Sight) -> f64| if kind == HopKind::Disks { sum(of) } else { most(of) };
+fn readings(kind: HopKind, seen: &[ElementCounts], span: f64) -> Vec<Reading> {
+    let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
+    let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
+    let traffic =
+        |of: fn(&ElementCounts) -> f64| if kind == HopKind::Disks { sum(of) } else { most(of) };
     let mut all = vec![
         (CounterId::ReadOps, traffic(|s| s.ops[0])),
         (CounterId::WriteOps, traffic(|s| s.ops[1])),

@@ -1,4 +1,4 @@
-//! What workers see of their I/O: tallies of an interval, as a live worker keeps them, and sums of a cell.
+//! The workers' I/O: tallies of an interval, as of a live worker, and sums of a cell.
 //!
 //! Times of I/Os are counted here, one by one and exactly, rather than read off the engine's own histograms, so that a
 //! simulated interval holds what a measured one holds. Nothing here decides anything.
@@ -11,8 +11,8 @@ use clock::Ns;
 use record::{Loop, Tally};
 use workload::{Demand, Dir};
 
-/// A class that no worker issues.
-const NOBODY: u32 = u32::MAX;
+/// A class without a worker.
+const NO_WORKER: u32 = u32::MAX;
 
 /// Reads and writes of a worker; `None` where it never does that.
 pub(super) type Tallies = [Option<Tally>; 2];
@@ -44,18 +44,18 @@ impl Cell {
     }
 }
 
-/// Hears of every I/O's end.
+/// Counts every completed I/O.
 pub(super) struct Meter {
     /// For each class the worker that issues it, that worker's group, and whether it writes.
     classes: Vec<(u32, u32, Dir)>,
     /// Whether each worker reads, writes, and keeps response times.
-    kinds: Vec<Kind>,
+    kinds: Vec<WorkerKind>,
     tallies: Vec<Tallies>,
     /// Of each group since the last cell was taken, and in the cells taken since its own sums were.
     cells: Vec<Cell>,
     groups: Vec<Cell>,
     /// Of each stream of a network load: since it was last asked for, and its jobs ever since.
-    streams: Vec<Carried>,
+    streams: Vec<StreamCounts>,
     ever: Vec<u64>,
     /// Of all streams since the last cell was taken.
     net: Cell,
@@ -63,7 +63,7 @@ pub(super) struct Meter {
 
 /// What a stream of a network load did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Carried {
+pub(crate) struct StreamCounts {
     /// Jobs that came to their end, and those that were given up.
     pub jobs: u64,
     pub lost: u64,
@@ -84,7 +84,7 @@ pub(super) fn groups(plant: &Plant) -> Vec<String> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Kind {
+struct WorkerKind {
     reads: bool,
     writes: bool,
     open: bool,
@@ -93,16 +93,16 @@ struct Kind {
 impl Meter {
     /// A meter for the workers of a plant, which go by the order of `names`.
     pub fn new(plant: &Plant, names: &[String]) -> Meter {
-        let mut kinds = vec![Kind::default(); names.len()];
+        let mut kinds = vec![WorkerKind::default(); names.len()];
         let groups = groups(plant);
-        let mut worker_of = vec![(NOBODY, NOBODY); plant.network.loads().len()];
+        let mut worker_of = vec![(NO_WORKER, NO_WORKER); plant.network.loads().len()];
         for issuer in &plant.issuers {
             let Some(worker) = names.iter().position(|name| *name == issuer.source) else {
                 continue;
             };
             let Some(load) = plant.network.loads().get(issuer.load.0 as usize) else { continue };
             let group = groups.iter().position(|group| *group == issuer.group);
-            let group = group.map_or(NOBODY, |group| group as u32);
+            let group = group.map_or(NO_WORKER, |group| group as u32);
             worker_of[issuer.load.0 as usize] = (worker as u32, group);
             let (reads, writes) = directions(load);
             let kind = &mut kinds[worker];
@@ -113,26 +113,26 @@ impl Meter {
         // Streams are numbered behind the workers.
         for (number, stream) in (names.len()..).zip(plant.streams()) {
             if let Some(of) = worker_of.get_mut(stream.load.0 as usize) {
-                *of = (number as u32, NOBODY);
+                *of = (number as u32, NO_WORKER);
             }
         }
-        let streams: Vec<Carried> =
-            plant.streams().map(|stream| Carried::none(stream.job.timed)).collect();
+        let streams: Vec<StreamCounts> =
+            plant.streams().map(|stream| StreamCounts::none(stream.job.timed)).collect();
         let loads = plant.network.loads().iter().zip(&worker_of);
         let classes = loads
             .flat_map(|(load, (worker, group))| {
                 load.classes.iter().map(|class| (*worker, *group, class.dir))
             })
             .collect();
-        let tallies = kinds.iter().map(Kind::empty).collect();
+        let tallies = kinds.iter().map(WorkerKind::empty).collect();
         let none = vec![Cell::default(); groups.len()];
         let (ever, net) = (vec![0; streams.len()], Cell::default());
         Meter { classes, kinds, tallies, cells: none.clone(), groups: none, streams, ever, net }
     }
 
     /// What all streams did since they were last asked.
-    pub fn take_streams(&mut self) -> Vec<Carried> {
-        let fresh = self.streams.iter().map(|of| Carried::none(of.times.is_some())).collect();
+    pub fn take_streams(&mut self) -> Vec<StreamCounts> {
+        let fresh = self.streams.iter().map(|of| StreamCounts::none(of.times.is_some())).collect();
         std::mem::replace(&mut self.streams, fresh)
     }
 
@@ -163,7 +163,7 @@ impl Meter {
 
     /// What all workers did since they were last asked.
     pub fn take(&mut self) -> Vec<Tallies> {
-        let fresh = self.kinds.iter().map(Kind::empty).collect();
+        let fresh = self.kinds.iter().map(WorkerKind::empty).collect();
         std::mem::replace(&mut self.tallies, fresh)
     }
 
@@ -189,13 +189,13 @@ impl Meter {
     }
 }
 
-impl Carried {
-    fn none(timed: bool) -> Carried {
-        Carried { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
+impl StreamCounts {
+    fn none(timed: bool) -> StreamCounts {
+        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
     }
 }
 
-impl Kind {
+impl WorkerKind {
     fn empty(&self) -> Tallies {
         [self.reads, self.writes].map(|does| does.then(|| Tally::empty(self.open)))
     }
@@ -231,7 +231,7 @@ impl Observer for Meter {
     fn ended(&mut self, io: &Ended) {
         let (worker, group, dir) = self.classes[io.class as usize];
         if let Some(stream) = (worker as usize).checked_sub(self.tallies.len())
-            && worker != NOBODY
+            && worker != NO_WORKER
         {
             return self.carried(stream, dir, io);
         }

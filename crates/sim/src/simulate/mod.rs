@@ -1,25 +1,25 @@
-//! A scenario simulated: its steps walked through by the event engine, and a record written as a run would leave it.
+//! Simulates a scenario: the event engine runs its steps and writes a record like that of a live run.
 //!
-//! Sweeps, repetitions, searches and warm-ups go by the same rules as in a live run, which stand in `scenario`; goals and
-//! claims are judged afterwards, by whoever reads the record. Nothing here reads a clock: time is simulated, the record's
+//! Sweeps, repetitions, searches and warm-ups follow the rules of a live run in `scenario`; readers of the record judge goals
+//! and claims. Nothing here reads a clock: time is simulated, the record's
 //! zero is the beginning of the first step, and a scenario with the same seed leaves the same record whatever the number
 //! of threads. (Independent replications side by side as in A. M. Law, *Simulation Modeling and Analysis*, 5th ed., 2015,
 //! ch. 9; batches within a run as in [`crate::study`].)
 
-pub(crate) mod book;
-mod course;
+mod batches;
+mod confidence;
+mod elements;
 mod hops;
 pub(crate) mod meter;
 mod named;
 mod pairs;
-pub(crate) mod piece;
-mod scatter;
+pub(crate) mod record_writer;
 mod session;
-mod sight;
-mod trust;
+mod step;
+pub(crate) mod step_event;
 
+pub use confidence::CONFIDENCE;
 pub use named::Named;
-pub use trust::CONFIDENCE;
 
 use crate::plant::Plant;
 use campaign::{Control, Progress};
@@ -28,7 +28,7 @@ use record::{RecordError, Status, Writer};
 use scenario::{Stage, Step};
 use thiserror::Error;
 
-/// The agent of all sources of a simulated record, and the subject of what it assumes of itself.
+/// The agent of all sources of a simulated record, and the subject of its assumptions.
 pub const SIMULATOR: &str = "simulator";
 
 /// The fact of a record, of the subject `run`, that says that it was simulated.
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub status: Status,
     /// The step that could not be carried out, by its number, and why.
     pub failure: Option<(u32, String)>,
-    /// I/Os of all workers, in all phases: for those who ask how fast it is.
+    /// I/Os of all workers, in all phases, for figures of speed.
     pub ios: u64,
     /// The load of all steps together, in simulated time.
     pub simulated: Ns,
@@ -76,10 +76,10 @@ pub enum SimulateError {
     Record(#[from] RecordError),
 }
 
-/// Simulates all stages into a record, which must be new: what it knows of its circumstances may be in it.
+/// Simulates all stages into a new record, which may hold facts already.
 ///
 /// # Errors
-/// The record cannot be written. A step that cannot be simulated is no such error: the record says so, and is *failed*.
+/// The record cannot be written. A step that cannot be simulated is no error: the record is *failed* and says why.
 pub fn simulate(
     order: &Order,
     writer: Writer,

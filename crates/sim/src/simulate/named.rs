@@ -3,7 +3,7 @@
 use scenario::{Claim, Goal, Scenario, Scope};
 use std::collections::BTreeSet;
 
-/// Hops and sums of VMs or targets that somebody will ask for.
+/// Hops and sums of VMs or targets with intervals of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// Hops, by name.

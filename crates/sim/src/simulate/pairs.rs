@@ -1,13 +1,12 @@
-//! Network loads in the record: the sources, intervals and counters that a live run has for a pair, its machines, its streams
-//! and its probe, by the same names (`docs/record.md`).
+//! Network loads in the record: sources, intervals and counters of a pair, its machines, streams and probe, under the names of
+//! a live run (`docs/record.md`).
 //!
-//! A job is counted at both ends when it is over, so that what was sent is what was received: what is under way at a cut is
-//! counted in the next.
+//! A job counts at both ends when it is complete, so sent equals received; jobs in flight at a cut count in the next interval.
 
-use super::book::{Book, counter};
-use super::meter::{Carried, Meter};
-use super::piece::Reading;
-use super::trust;
+use super::confidence;
+use super::meter::{Meter, StreamCounts};
+use super::record_writer::{RecordBook, counter};
+use super::step_event::Reading;
 use crate::engine::Simulation;
 use crate::model::{Station, StationId};
 use crate::plant::{EndMachine, HopElement, MachinePair, NetStream, Plant, StreamJob};
@@ -17,7 +16,7 @@ use record::{
     SourceId, SourceKind, StreamEnd, StreamLoad, Tally, Writer,
 };
 
-/// From this share of what its window lets through in an unloaded round trip, the window limits a stream.
+/// The window limits a stream from this share of one window per unloaded round trip.
 const BY_WINDOW: f64 = 0.9;
 
 /// A pair of the step that is being written.
@@ -35,7 +34,7 @@ pub(super) struct OpenPair {
 /// The step, the phase, and from when to when.
 type When = (u32, Phase, (Ns, Ns));
 
-impl Book {
+impl RecordBook {
     /// The sources of the pairs of a step, and what it says of their streams.
     pub(super) fn open_pairs(
         &mut self,
@@ -77,7 +76,7 @@ impl Book {
 /// What is known of both ends.
 fn facts(pair: &MachinePair) -> Vec<Fact> {
     let [sender, receiver] = &pair.machines;
-    let told = [
+    let values = [
         ("ip-version", "ipv4".to_owned()),
         ("sender-host", sender.host.clone()),
         ("sender-interface", sender.interface.clone()),
@@ -89,7 +88,7 @@ fn facts(pair: &MachinePair) -> Vec<Fact> {
         key: key.to_owned(),
         value,
     };
-    told.into_iter().map(fact).collect()
+    values.into_iter().map(fact).collect()
 }
 
 impl OpenPair {
@@ -97,7 +96,7 @@ impl OpenPair {
     pub fn cut(
         &mut self,
         when: When,
-        streams: &mut impl Iterator<Item = Carried>,
+        streams: &mut impl Iterator<Item = StreamCounts>,
         busy: [f64; 2],
         writer: &mut Writer,
     ) -> Result<(), RecordError> {
@@ -194,7 +193,7 @@ impl OpenPair {
         part(self.hop, CounterId::ReadUndelivered, None, 0.0)
     }
 
-    /// What the writing end's socket would say of a stream.
+    /// The counters of the writing end's socket.
     fn socket(&self, job: &StreamJob, jobs: u64, seconds: f64) -> Vec<Reading> {
         let moved = jobs as f64 * f64::from(job.bytes);
         let mut all = vec![(CounterId::SendBuffer, job.window as f64)];
@@ -261,7 +260,7 @@ fn messages(job: &StreamJob, jobs: u64) -> u64 {
 struct Written<'a> {
     job: &'a StreamJob,
     ops: u64,
-    carried: Carried,
+    carried: StreamCounts,
     /// The writing end, and the reading one, which a probe has not.
     ends: (SourceId, Option<SourceId>),
 }
@@ -316,7 +315,7 @@ impl Written<'_> {
 }
 
 /// The scatter of pairs and of how busy their machines are, batch by batch.
-pub(super) struct Nets {
+pub(super) struct NetBatches {
     pairs: Vec<MachinePair>,
     /// By pair, by stream: its jobs until the last batch.
     seen: Vec<Vec<u64>>,
@@ -329,9 +328,9 @@ pub(super) struct Nets {
 /// A machine's processors, the picoseconds that they had worked, and the share of each batch.
 type Busy = (Option<StationId>, u128, Vec<f64>);
 
-impl Nets {
+impl NetBatches {
     /// Of a plant that has not moved yet.
-    pub fn new(plant: &Plant) -> Nets {
+    pub fn new(plant: &Plant) -> NetBatches {
         let station = |machine: &EndMachine| {
             let hop = plant.hops.get(machine.processors)?;
             let queues = hop.places.iter().filter_map(|place| match place {
@@ -346,7 +345,7 @@ impl Nets {
         };
         let machines =
             |pair: &MachinePair| [0, 1].map(|end| (station(&pair.machines[end]), 0, Vec::new()));
-        Nets {
+        NetBatches {
             seen: plant.pairs.iter().map(|pair| vec![0; pair.all().count()]).collect(),
             moved: plant.pairs.iter().map(|_| Vec::new()).collect(),
             busy: plant.pairs.iter().map(machines).collect(),
@@ -414,14 +413,14 @@ impl Nets {
             ];
             let name = Some(pair.name.as_str());
             all.extend(
-                figures.iter().filter_map(|(of, sums)| trust::interval(step, name, *of, sums)),
+                figures.iter().filter_map(|(of, sums)| confidence::interval(step, name, *of, sums)),
             );
             for (end, (.., shares)) in busy.iter().enumerate() {
                 let word = [scenario::SENDER, scenario::RECEIVER][end];
                 let name = format!("{}/{word}", pair.name);
                 let whole = seconds * f64::from(pair.machines[end].cores) / 100.0;
                 let sums: Vec<(f64, f64)> = shares.iter().map(|busy| (*busy, whole)).collect();
-                all.extend(trust::interval(step, Some(&name), ("cpu", "%"), &sums));
+                all.extend(confidence::interval(step, Some(&name), ("cpu", "%"), &sums));
             }
         }
         all

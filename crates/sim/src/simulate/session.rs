@@ -4,9 +4,9 @@
 //! they tell waits in a queue of [`PIECES`] cuts, so that a long step that is ahead of the record waits for it rather than
 //! fill memory. A step of a search depends on those before it and is simulated alone.
 
-use super::book::Book;
-use super::course::{self, Terms};
-use super::piece::{Note, Piece};
+use super::record_writer::RecordBook;
+use super::step::{self, StepTerms};
+use super::step_event::{Note, StepEvent};
 use super::{Order, Outcome, SIMULATED, SIMULATOR, SimulateError};
 use crate::engine::Seeds;
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
@@ -41,10 +41,10 @@ struct Session<'s, 'e, 'w> {
     order: &'e Order<'e>,
     shared: &'e Shared,
     scope: &'s Scope<'s, 'e>,
-    book: Book,
+    record_writer: RecordBook,
     watch: &'w mut dyn FnMut(Progress),
     /// Steps that are being simulated or are to be, in order.
-    ahead: VecDeque<Receiver<Piece>>,
+    ahead: VecDeque<Receiver<StepEvent>>,
     failure: Option<(u32, String)>,
     ios: u64,
 }
@@ -57,10 +57,11 @@ pub(super) fn run(
 ) -> Result<Outcome, SimulateError> {
     let shared = Shared::default();
     std::thread::scope(|scope| {
-        let mut book = Book::new(writer);
-        book.facts(provenance(order))?;
+        let mut record_writer = RecordBook::new(writer);
+        record_writer.facts(provenance(order))?;
         let (ahead, failure, ios) = (VecDeque::new(), None, 0);
-        let session = Session { order, shared: &shared, scope, book, watch, ahead, failure, ios };
+        let session =
+            Session { order, shared: &shared, scope, record_writer, watch, ahead, failure, ios };
         Campaign::new(session, order.stages).run(order.stages)
     })
 }
@@ -102,37 +103,37 @@ impl Stepper for Session<'_, '_, '_> {
             return self.failed(step, "it was not announced".to_owned());
         };
         loop {
-            let piece = match hear.recv_timeout(TICK) {
-                Ok(piece) => Some(piece),
+            let step_event = match hear.recv_timeout(TICK) {
+                Ok(step_event) => Some(step_event),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Ok(StepEnd::Stopped),
             };
             self.show(Progress::Advanced(Ns(self.shared.advanced.load(Ordering::Relaxed))));
-            match piece {
+            match step_event {
                 None => {}
-                Some(Piece::Begun(begun)) => {
+                Some(StepEvent::StepStart(begun)) => {
                     let measured = begun.times.measured();
-                    let loads = self.book.begin(step, *begun)?;
+                    let loads = self.record_writer.begin(step, *begun)?;
                     gauge.iter_mut().for_each(|gauge| gauge.begin(measured, &loads));
                 }
-                Some(Piece::Times(times)) => self.book.times(times)?,
-                Some(Piece::Cut(cut)) => {
-                    for interval in self.book.cut(*cut)? {
+                Some(StepEvent::Times(times)) => self.record_writer.times(times)?,
+                Some(StepEvent::Cut(cut)) => {
+                    for interval in self.record_writer.cut(*cut)? {
                         let tallies = [&interval.read, &interval.write];
                         self.ios +=
                             tallies.into_iter().flatten().map(|tally| tally.ops).sum::<u64>();
                         gauge.iter_mut().for_each(|gauge| gauge.add(&interval));
                     }
                 }
-                Some(Piece::Note(note)) => {
-                    let event = self.book.note(note)?;
+                Some(StepEvent::Note(note)) => {
+                    let event = self.record_writer.note(note)?;
                     self.show(Progress::Event(event));
                 }
-                Some(Piece::Done(confidences)) => {
-                    self.book.done(&confidences)?;
+                Some(StepEvent::Done(confidences)) => {
+                    self.record_writer.done(&confidences)?;
                     return Ok(StepEnd::Done);
                 }
-                Some(Piece::Failed(why)) => return self.failed(step, why),
+                Some(StepEvent::Failed(why)) => return self.failed(step, why),
             }
         }
     }
@@ -147,7 +148,7 @@ impl Stepper for Session<'_, '_, '_> {
         code: &'static str,
         text: &str,
     ) -> Result<Event, SimulateError> {
-        Ok(self.book.note(Note { at: Ns::ZERO, level, code, text: text.to_owned() })?)
+        Ok(self.record_writer.note(Note { at: Ns::ZERO, level, code, text: text.to_owned() })?)
     }
 
     fn show(&mut self, progress: Progress) {
@@ -158,7 +159,7 @@ impl Stepper for Session<'_, '_, '_> {
         // Steps that are ahead find nobody who listens, and end.
         self.shared.over.store(true, Ordering::Relaxed);
         drop(self.ahead);
-        self.book.finish(status)?;
+        self.record_writer.finish(status)?;
         let simulated = Ns(self.shared.advanced.load(Ordering::Relaxed));
         Ok(Outcome { status, failure: self.failure, ios: self.ios, simulated })
     }
@@ -174,25 +175,25 @@ impl Session<'_, '_, '_> {
     }
 }
 
-/// Compiles and simulates a step, telling all of it.
-fn simulate_step(order: &Order, step: &Step, advanced: &AtomicU64, tell: &SyncSender<Piece>) {
+/// Compiles and simulates a step, sending all its events.
+fn simulate_step(order: &Order, step: &Step, advanced: &AtomicU64, tell: &SyncSender<StepEvent>) {
     let plant = match (order.compile)(step) {
         Ok(plant) => plant,
         Err(why) => {
-            // Where nobody listens any more, nobody needs to know.
-            let _ = tell.send(Piece::Failed(why));
+            // The listener may be gone.
+            let _ = tell.send(StepEvent::Failed(why));
             return;
         }
     };
     let draws = Rng::keyed(order.seed, &[STEP, step.index.into()]).next_u64();
-    let terms = Terms {
+    let terms = StepTerms {
         named: order.named,
         seeds: Seeds { operations: order.seed, draws },
         settle: order.settle,
         stop: order.stop,
         advanced,
     };
-    course::simulate(step, plant, &terms, &mut |piece| tell.send(piece).is_ok());
+    step::simulate(step, plant, &terms, &mut |step_event| tell.send(step_event).is_ok());
 }
 
 /// How the record came to be.

@@ -295,7 +295,7 @@ fn an_array_that_is_killed_ends_the_run() {
     let ended = ended(child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("The array `store` is gone with it, which ends the run"),
+        ended.stderr.contains("Its array `store` is gone, which ends the run"),
         "{}",
         ended.stderr
     );

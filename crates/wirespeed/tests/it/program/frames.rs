@@ -239,7 +239,7 @@ fn ends_early(signal: Signal) -> Option<(Ended, Bench)> {
 #[test]
 fn a_killed_run_leaves_nothing_behind() {
     let Some((run, _)) = ends_early(Signal::KILL) else { return };
-    let told = "wire: the run ended early; put back what was found: MTU 9000 to 1500";
+    let told = "wire: the run ended early; restored: MTU 9000 to 1500";
     assert!(run.stderr.contains(told), "{:?}", run.stderr);
 }
 

@@ -276,7 +276,7 @@ fn a_token_is_read_where_it_lies_and_is_in_no_record() {
     let bench = Bench::new("");
     let (mut receiver, address) = receiver(&bench);
     for (token, code, says) in [
-        ("", 3, "asks for a token"),
+        ("", 3, "requires a token"),
         (
             "token_env = \"WIRESPEED_TEST_TOKEN\"",
             3,

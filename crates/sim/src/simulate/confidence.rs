@@ -1,8 +1,8 @@
-//! How far a step's figures can be trusted: intervals of confidence, and whether the warm-up was long enough.
+//! Confidence intervals of a step's figures, and whether the warm-up was long enough.
 //!
 //! The measured time is cut into [`CELLS`] cells of equal length, which make [`BATCHES`] batches; a figure is a ratio of
 //! two sums over them. Its interval is that of [`crate::statistics`], corrected for skewness and for what correlation is
-//! left between neighbours. Whether a warm-up was too short is asked of MSER-5 (White, Cobb and Spratt 2000), over the
+//! left between neighbours. A warm-up that was too short is found by MSER-5 (White, Cobb and Spratt 2000), over the
 //! whole of it and the measured time. That rule alone leaves something out of most series by chance, so that it is
 //! believed only where what it leaves out differs from the rest by more than noise.
 

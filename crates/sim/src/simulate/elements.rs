@@ -11,7 +11,7 @@ const SECOND: f64 = 1e12;
 
 /// A place over a span. Reads, then writes; times in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sight {
+pub(super) struct ElementCounts {
     pub ops: [f64; 2],
     pub bytes: [f64; 2],
     /// Stays, summed over the I/Os.
@@ -28,7 +28,7 @@ pub(super) struct Sight {
 }
 
 /// Looks at all places.
-pub(super) struct Sights {
+pub(super) struct ElementCounters {
     stations: Vec<Station>,
     pools: Vec<Pool>,
     last: Snapshot,
@@ -38,15 +38,15 @@ pub(super) struct Sights {
     crossed: Vec<Vec<(f64, Tally)>>,
 }
 
-impl Sights {
+impl ElementCounters {
     /// Of a network that has not moved yet.
-    pub fn new(network: &Network) -> Sights {
+    pub fn new(network: &Network) -> ElementCounters {
         let links = |station: &Station| match station {
             Station::Links { rates } => vec![(0.0, Tally::default()); rates.len()],
             _ => Vec::new(),
         };
         let none: Vec<Vec<(f64, Tally)>> = network.stations().iter().map(links).collect();
-        Sights {
+        ElementCounters {
             stations: network.stations().to_vec(),
             pools: network.pools().to_vec(),
             last: Snapshot::default(),
@@ -86,7 +86,7 @@ impl Sights {
     }
 
     /// A place between the last two looks.
-    pub fn of(&self, place: HopElement) -> Sight {
+    pub fn of(&self, place: HopElement) -> ElementCounts {
         match place {
             HopElement::Station(id) => self.station(id).unwrap_or_default(),
             HopElement::ReadLink(id, link) => {
@@ -104,51 +104,51 @@ impl Sights {
         }
     }
 
-    fn station(&self, id: StationId) -> Option<Sight> {
+    fn station(&self, id: StationId) -> Option<ElementCounts> {
         let tally = self.span.stations.get(id.0 as usize)?;
         let seen = traffic(tally, [true, true]);
         let busy = tally.busy as f64 / SECOND;
         let servers = match self.stations.get(id.0 as usize)? {
             Station::Queue { servers, .. } | Station::Sharing { servers } => f64::from(*servers),
             // Nobody waits, and nothing can be full.
-            _ => return Some(Sight { waiting: 0.0, ..seen }),
+            _ => return Some(ElementCounts { waiting: 0.0, ..seen }),
         };
         // A server that is blocked by what is behind it is not at work, and whom it keeps waits.
         let waiting = (seen.present - busy).max(0.0);
-        Some(Sight { serves: true, busy: busy / servers, waiting, ..seen })
+        Some(ElementCounts { serves: true, busy: busy / servers, waiting, ..seen })
     }
 
-    fn link(&self, id: StationId, link: u16, counted: [bool; 2]) -> Option<Sight> {
+    fn link(&self, id: StationId, link: u16, counted: [bool; 2]) -> Option<ElementCounts> {
         let (carried, tally) = self.crossed.get(id.0 as usize)?.get(usize::from(link))?;
         let Station::Links { rates } = self.stations.get(id.0 as usize)? else { return None };
         let busy = carried / *rates.get(usize::from(link))? as f64;
         let seen = traffic(tally, counted);
         // All who cross are served at once; as many as the wire would take one after the other do not wait.
         let waiting = (seen.present - busy).max(0.0);
-        Some(Sight { serves: true, busy, waiting, ..seen })
+        Some(ElementCounts { serves: true, busy, waiting, ..seen })
     }
 }
 
 /// What is counted of a tally, of the directions that the place is for.
-fn traffic(tally: &Tally, counted: [bool; 2]) -> Sight {
+fn traffic(tally: &Tally, counted: [bool; 2]) -> ElementCounts {
     let both = |read: f64, write: f64| {
         [if counted[0] { read } else { 0.0 }, if counted[1] { write } else { 0.0 }]
     };
     let (ops, writes) = (tally.departures as f64, tally.writes as f64);
     let (stayed, writing) = (tally.stayed as f64 / SECOND, tally.stayed_writing as f64 / SECOND);
-    Sight {
+    ElementCounts {
         ops: both(ops - writes, writes),
         bytes: both(tally.bytes[0] as f64, tally.bytes[1] as f64),
         stayed: both(stayed - writing, writing),
         present: tally.present as f64 / SECOND,
-        ..Sight::default()
+        ..ElementCounts::default()
     }
 }
 
 /// A queue limit: who is present waits for tokens.
-fn limit(pool: &Pool, tally: &Tally) -> Sight {
+fn limit(pool: &Pool, tally: &Tally) -> ElementCounts {
     let seen = traffic(tally, [true, true]);
-    Sight {
+    ElementCounts {
         waiting: seen.present,
         tokens: f64::from(pool.tokens),
         taken: tally.busy as f64 / SECOND,

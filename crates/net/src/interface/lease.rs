@@ -1,32 +1,31 @@
-//! An interface that a test may change, for as long as it does: what was found, and the guardian that stands by from the
-//! first change on.
+//! An interface that a test may change for a limited time: its original settings, and the guardian from the first change on.
 
-use super::change::{self, Found};
-use super::guardian::{Guard, Guardian};
+use super::change::{self, OriginalSettings};
+use super::guardian::{Guardian, GuardianHandle};
 use super::{Adjusted, Interface, InterfaceError};
 use workload::Frames;
 
-/// Holds an interface that may be changed. Whatever was changed is put back when it is dropped, at the latest.
+/// A changeable interface. Dropping it restores the original settings.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct InterfaceLease {
     interface: String,
     guardian: Guardian,
     /// From the first change on: what was found, and who puts it back.
-    guarded: Option<(Found, Guard)>,
+    guarded: Option<(OriginalSettings, GuardianHandle)>,
 }
 
-impl Keeper {
-    /// Takes charge of an interface. Nothing is changed yet.
+impl InterfaceLease {
+    /// Takes an interface. Changes nothing yet.
     ///
     /// # Errors
     /// [`InterfaceError::Missing`] where there is none of that name, [`InterfaceError::Forbidden`] where this process may not
     /// change it.
-    pub fn new(interface: &str, guardian: Guardian) -> Result<Keeper, InterfaceError> {
+    pub fn new(interface: &str, guardian: Guardian) -> Result<InterfaceLease, InterfaceError> {
         change::check_permission(&Interface::named(interface)?)?;
-        Ok(Keeper { interface: interface.to_owned(), guardian, guarded: None })
+        Ok(InterfaceLease { interface: interface.to_owned(), guardian, guarded: None })
     }
 
-    /// Makes it what was found, with `frames` over it; with nothing in them, all is put back.
+    /// Sets the original settings overlaid with `frames`; empty `frames` restore everything.
     ///
     /// # Errors
     /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
@@ -36,14 +35,16 @@ impl Keeper {
             return self.put_back();
         }
         let now = Interface::named(&self.interface)?;
-        let found =
-            self.guarded.as_ref().map_or_else(|| Found::of(&now), |(found, _)| found.clone());
+        let found = self
+            .guarded
+            .as_ref()
+            .map_or_else(|| OriginalSettings::of(&now), |(found, _)| found.clone());
         if found.index != now.index {
             return Err(InterfaceError::Another { interface: now.name });
         }
         let plan = change::prepare(&found, &now, frames)?;
         if self.guarded.is_none() && !plan.is_empty() {
-            let guard = Guard::post(&self.guardian, &found)?;
+            let guard = GuardianHandle::post(&self.guardian, &found)?;
             self.guarded = Some((found.clone(), guard));
         }
         change::carry_out(&plan, &found, &now, frames)
@@ -64,12 +65,12 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for InterfaceLease {
     fn drop(&mut self) {
         if self.guarded.is_some()
             && let Err(e) = self.put_back()
         {
-            // Nobody is left to hand it to, and it must not pass in silence.
+            // No caller takes the error, and it must be visible.
             eprintln!("{e}");
         }
     }

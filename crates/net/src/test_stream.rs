@@ -1,7 +1,7 @@
-//! The streams of a test at one end: their sockets, their counters, and what they tell when they are looked at.
+//! The streams of a test at one end: sockets, counters and samples of both.
 
 use crate::plane::{Count, Meter, datagram_exchange};
-use crate::report::{Counts, Flow, StreamReport, TcpReport};
+use crate::report::{Counts, Direction, StreamReport, TcpReport};
 use crate::spec::PREAMBLE;
 use crate::sys::{self, TcpInfo, socket};
 use crate::{Carriage, NetError, Spec};
@@ -11,7 +11,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 
-/// What a stream goes over.
+/// A stream's transport.
 #[derive(Clone, Debug)]
 pub(crate) enum Socket {
     Tcp(Arc<TcpStream>),
@@ -27,9 +27,9 @@ pub(crate) enum Socket {
 
 /// One stream at one end.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct TestStream {
     pub index: u16,
-    pub flow: Flow,
+    pub flow: Direction,
     /// Whether this end writes, or asks.
     pub writes: bool,
     /// It is the probe beside the streams, the last of all.
@@ -39,20 +39,20 @@ pub(crate) struct Line {
     pub meter: Arc<Meter>,
     /// The thread that carries it.
     pub thread: u16,
-    /// Its addresses here and at the peer, as they were while it stood.
+    /// Its local and remote address while it was connected.
     addresses: (String, String),
 }
 
-/// A stream at one moment.
+/// A sample of a stream's socket.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Look {
+pub(crate) struct SocketSample {
     pub tcp: Option<TcpInfo>,
     pub queued: u64,
     pub subflows: u16,
 }
 
-/// A reader of a stream that goes as fast as it can is woken once so many bytes wait: each wake-up costs both ends, and to be
-/// woken for every segment brings nothing. A receive buffer that is too small for it lowers it (tcp(7)).
+/// An unpaced stream's reader is woken once so many bytes wait, since each wake-up costs both ends. A smaller receive buffer
+/// lowers it (tcp(7)).
 const WAKE: u32 = 64 << 10;
 
 /// The first bytes of every preamble.
@@ -74,23 +74,23 @@ pub(crate) fn stream_of(bytes: &[u8; PREAMBLE], cookie: &[u8; 16]) -> Option<u16
     (*bytes == preamble(cookie, index)).then_some(index)
 }
 
-impl Line {
+impl TestStream {
     /// The stream of this number on its socket, for the test that the cookie names.
     pub(crate) fn new(
         index: u16,
-        flow: Flow,
+        flow: Direction,
         writes: bool,
         socket: Socket,
         cookie: &[u8; 16],
-    ) -> Line {
+    ) -> TestStream {
         let (addresses, preamble) = (addresses(&socket), preamble(cookie, index));
         let (meter, thread, probe) = (Arc::default(), 0, false);
-        Line { index, flow, writes, probe, socket, preamble, meter, thread, addresses }
+        TestStream { index, flow, writes, probe, socket, preamble, meter, thread, addresses }
     }
 
     /// The probe of a test with so many streams, at the end that asks or at the one that answers.
-    pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> Line {
-        Line { probe: true, ..Line::new(streams, Flow::Up, asks, socket, cookie) }
+    pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> TestStream {
+        TestStream { probe: true, ..TestStream::new(streams, Direction::Up, asks, socket, cookie) }
     }
 
     /// Whether its transactions are timed at this end.
@@ -160,7 +160,7 @@ impl Line {
     }
 
     /// Looks at its socket.
-    pub(crate) fn look(&self) -> Look {
+    pub(crate) fn sample(&self) -> SocketSample {
         let queued = match &self.socket {
             Socket::Tcp(socket) if self.writes => sys::queued_to_send(&**socket),
             Socket::Tcp(socket) => sys::queued_to_read(&**socket),
@@ -170,7 +170,7 @@ impl Line {
             Socket::Tcp(socket) => sys::subflows(&**socket),
             _ => 0,
         };
-        Look { tcp: self.tcp(), queued, subflows }
+        SocketSample { tcp: self.tcp(), queued, subflows }
     }
 
     /// TCP's own figures, where there are any.
@@ -181,7 +181,7 @@ impl Line {
         }
     }
 
-    /// Ends it at once: whoever blocks in a call of it comes back.
+    /// Ends it at once: blocked calls return.
     pub(crate) fn cut(&self) {
         if let Socket::Tcp(socket) = &self.socket {
             // It may be over already.
@@ -189,7 +189,7 @@ impl Line {
         }
     }
 
-    /// What congestion control the kernel uses for it.
+    /// The kernel's congestion control for it.
     pub(crate) fn congestion(&self) -> Option<String> {
         match &self.socket {
             Socket::Tcp(socket) => sys::congestion(&**socket).ok(),
@@ -197,9 +197,8 @@ impl Line {
         }
     }
 
-    /// What its socket says of the time between two looks, with what is known of it when it is over. What it counted in
-    /// that time is left to the [ledger](crate::ledger).
-    pub(crate) fn report(&self, before: &Look, after: &Look) -> StreamReport {
+    /// The report of its socket between two samples; counts come from the [ledger](crate::ledger).
+    pub(crate) fn report(&self, before: &SocketSample, after: &SocketSample) -> StreamReport {
         let (local, peer) = self.addresses.clone();
         StreamReport {
             index: self.index,
@@ -310,7 +309,7 @@ mod tests {
         out.set_nonblocking(true).unwrap();
         let end = |socket: &TcpStream, writes| {
             let socket = Socket::Tcp(Arc::new(socket.try_clone().unwrap()));
-            Line::new(0, Flow::Up, writes, socket, &[0; 16])
+            TestStream::new(0, Direction::Up, writes, socket, &[0; 16])
         };
         let (writer, reader) = (end(&out, true), end(&back, false));
         for part in [0, 1, 70_000] {
@@ -322,7 +321,8 @@ mod tests {
             // An acknowledgement may be on its way: then bytes are in both queues for a moment.
             let limit = clock::now().plus(Ns::secs(10));
             loop {
-                let accounted = reader.counts().bytes + reader.look().queued + writer.look().queued;
+                let accounted =
+                    reader.counts().bytes + reader.sample().queued + writer.sample().queued;
                 if writer.counts().bytes == accounted {
                     break;
                 }

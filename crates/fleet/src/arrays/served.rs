@@ -1,5 +1,4 @@
-//! The arrays that an agent serves, as it holds them: found by their ports' names, set for a step, healed after it, and
-//! looked at as hops.
+//! The arrays that an agent serves: their ports by name, set for a step, restored after it, and sampled as hops.
 
 use super::{
     ArrayServer, ArraySpec, PortFault, Portals, ServedArray, Traffic, port_hop, volume_hop,
@@ -10,17 +9,17 @@ use record::{CounterId, Fact, HopKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How long everything here lasts, for the record: two runs need not be told apart by where their ports were.
+/// The lifetime of ports and volumes, for the record: port addresses do not distinguish runs.
 const LIFETIME: &str = "this run";
 
-/// What an agent serves.
-pub(crate) struct Estate {
-    arrays: Vec<Stand>,
+/// The arrays of an agent.
+pub(crate) struct ServedArrays {
+    arrays: Vec<ServedEntry>,
     /// Ports by array and name, with their places among the hops.
     ports: BTreeMap<(String, String), Port>,
 }
 
-struct Stand {
+struct ServedEntry {
     spec: ArraySpec,
     array: Box<dyn ServedArray>,
 }
@@ -30,17 +29,18 @@ struct Stand {
 pub(crate) struct Port {
     array: usize,
     port: usize,
-    /// Its place in [`Estate::hops`].
+    /// Its place in [`ServedArrays::hops`].
     pub hop: usize,
 }
 
-impl Estate {
-    /// Makes and serves arrays; those that stand already are given up where one cannot be made.
+impl ServedArrays {
+    /// Makes and serves arrays; if one fails, the others are dropped.
     pub fn serve(
         server: &mut dyn ArrayServer,
         specs: Vec<ArraySpec>,
-    ) -> Result<Estate, EngineError> {
-        let mut estate = Estate { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
+    ) -> Result<ServedArrays, EngineError> {
+        let mut served =
+            ServedArrays { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
         let mut hop = 0;
         for spec in specs {
             let array = server.serve(&spec)?;
@@ -55,22 +55,22 @@ impl Estate {
             hop += usize::from(array.cpu().is_some());
             for (number, port) in spec.ports.iter().enumerate() {
                 let key = (spec.name.clone(), port.name.clone());
-                let port = Port { array: estate.arrays.len(), port: number, hop };
-                estate.ports.insert(key, port);
+                let port = Port { array: served.arrays.len(), port: number, hop };
+                served.ports.insert(key, port);
                 hop += 1;
             }
             hop += spec.volumes.len();
-            estate.arrays.push(Stand { spec, array });
+            served.arrays.push(ServedEntry { spec, array });
         }
-        Ok(estate)
+        Ok(served)
     }
 
     /// Where the arrays are served.
     pub fn portals(&self) -> Vec<Portals> {
-        let of = |stand: &Stand| Portals {
-            array: stand.spec.name.clone(),
-            target: stand.array.target(),
-            addresses: stand.array.addresses(),
+        let of = |entry: &ServedEntry| Portals {
+            array: entry.spec.name.clone(),
+            target: entry.array.target(),
+            addresses: entry.array.addresses(),
         };
         self.arrays.iter().map(of).collect()
     }
@@ -90,7 +90,7 @@ impl Estate {
         &*self.arrays[port.array].array
     }
 
-    /// Does something to a port.
+    /// Applies a fault to a port.
     pub fn do_to(&self, port: Port, action: PortFault) -> Result<(), EngineError> {
         let (array, number) = (self.array(port), port.port);
         match action {
@@ -104,15 +104,14 @@ impl Estate {
     }
 
     fn revive(&self, port: Port) -> Result<(), EngineError> {
-        let stand = &self.arrays[port.array];
-        stand.array.revive(port.port).map_err(|problem| EngineError::Target {
-            target: port_hop(&stand.spec.name, &stand.spec.ports[port.port].name),
+        let entry = &self.arrays[port.array];
+        entry.array.revive(port.port).map_err(|problem| EngineError::Target {
+            target: port_hop(&entry.spec.name, &entry.spec.ports[port.port].name),
             problem: format!("the port cannot be brought back: {problem}"),
         })
     }
 
-    /// Every port stands, carries out commands and is as fast as it goes, whatever happened to it. All are seen to, also
-    /// where one cannot be brought back.
+    /// Makes every port reachable, ready and unlimited. Tries all of them, even if one cannot be brought back.
     pub fn heal(&self) -> Result<(), EngineError> {
         let mut healed = Ok(());
         for port in self.ports.values() {
@@ -134,27 +133,27 @@ impl Estate {
         self.arrays.iter().flat_map(hops_of).collect()
     }
 
-    /// What is worth knowing about the arrays as such.
+    /// Facts of the arrays.
     pub fn facts(&self) -> Vec<Fact> {
-        let of = |stand: &Stand| {
-            let threads = match stand.spec.threads {
+        let of = |entry: &ServedEntry| {
+            let threads = match entry.spec.threads {
                 0 => "auto".to_owned(),
                 threads => threads.to_string(),
             };
             let pairs = [
-                ("target", stand.array.target()),
+                ("target", entry.array.target()),
                 ("threads", threads),
-                ("scale", stand.spec.scale.clone()),
+                ("scale", entry.spec.scale.clone()),
             ];
-            let subject = stand.spec.name.clone();
+            let subject = entry.spec.name.clone();
             pairs.map(|(key, value)| Fact { subject: subject.clone(), key: key.to_owned(), value })
         };
         self.arrays.iter().flat_map(of).collect()
     }
 }
 
-fn hops_of(stand: &Stand) -> Vec<Hop> {
-    let Stand { spec, array } = stand;
+fn hops_of(entry: &ServedEntry) -> Vec<Hop> {
+    let ServedEntry { spec, array } = entry;
     let hop = |name, kind, facts: Vec<(&str, String)>| Hop {
         name,
         kind,
@@ -186,10 +185,10 @@ fn hops_of(stand: &Stand) -> Vec<Hop> {
     process.into_iter().chain(ports).chain(volumes).collect()
 }
 
-/// Looks at an estate's hops.
-pub(crate) struct EstateSampler(pub Arc<Estate>);
+/// Samples the hops of served arrays.
+pub(crate) struct ArraySampler(pub Arc<ServedArrays>);
 
-impl Sampler for EstateSampler {
+impl Sampler for ArraySampler {
     fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
         self.0.hops()
     }
@@ -199,8 +198,8 @@ impl Sampler for EstateSampler {
     }
 }
 
-fn samples_of(stand: &Stand) -> Vec<Sample> {
-    let Stand { spec, array } = stand;
+fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
+    let ServedEntry { spec, array } = entry;
     let sample = |readings| Sample { at: clock::now(), readings };
     let process = array.cpu().map(|cpu| sample(vec![reading(CounterId::Cpu, cpu.0 as f64)]));
     let ports = (0..spec.ports.len()).map(|port| {

@@ -1,14 +1,14 @@
 //! One sender at a receiver: the greeting, and its tests one after the other.
 
-use super::adjust::Stake;
+use super::adjust::SenderLease;
 use super::gather::Gathering;
 use super::{Event, Shared};
 use crate::control::{FLAP, FromReceiver, FromSender, Link, agree, fresh, is_proven};
-use crate::course::{Course, Going, Watch};
 use crate::figures::Figures;
 use crate::grid::{Grid, Start};
 use crate::report::SideReport;
 use crate::team::Team;
+use crate::test_run::{Decision, TestRun, Watch};
 use crate::{NetError, Spec, VERSIONS};
 use clock::Ns;
 use workload::Frames;
@@ -34,13 +34,13 @@ pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
         return Err(e);
     }
     link.trust();
-    let mut stake = Stake::new(shared, &link);
+    let mut lease = SenderLease::new(shared, &link);
     loop {
         // Who has the interface set may be silent for as long as a test takes; a connection that is dead ends by itself.
-        let limit = if stake.holds() { Ns::MAX } else { IDLE };
+        let limit = if lease.holds() { Ns::MAX } else { IDLE };
         let Some(message) = next(&mut link, shared, limit)? else { return Ok(()) };
         match message {
-            FromSender::Adjust(frames) => adjust(&mut link, &mut stake, frames)?,
+            FromSender::Adjust(frames) => adjust(&mut link, &mut lease, frames)?,
             FromSender::Clock { sent } => tell_time(&mut link, sent)?,
             FromSender::Prepare(spec) => test(&mut link, shared, *spec)?,
             other => return Err(out_of_turn(&link, &other)),
@@ -103,9 +103,9 @@ fn next(link: &mut Link, shared: &Shared, limit: Ns) -> Result<Option<FromSender
 }
 
 /// Sets the interface, or says why not; the sender may go on without.
-fn adjust(link: &mut Link, stake: &mut Stake<'_>, frames: Frames) -> Result<(), NetError> {
+fn adjust(link: &mut Link, lease: &mut SenderLease<'_>, frames: Frames) -> Result<(), NetError> {
     link.outlast(FLAP)?;
-    let answer = match stake.adjust(link, frames) {
+    let answer = match lease.adjust(link, frames) {
         Ok(adjusted) => FromReceiver::Adjusted(Box::new(adjusted)),
         Err(e) => FromReceiver::Refused(e.to_string()),
     };
@@ -152,18 +152,18 @@ fn run(link: &mut Link, shared: &Shared, spec: &Spec) -> Result<SideReport, NetE
     let gathering = Gathering::open(link, spec)?;
     link.say(&gathering.invitation(), "while a test was prepared")?;
     let lines = gathering.gather(link, spec, shared)?;
-    let mut team = Team::muster(spec, lines, &shared.config.cpus)?;
+    let mut team = Team::assemble(spec, lines, &shared.config.cpus)?;
     link.say(&FromReceiver::Ready, "while a test was prepared")?;
     let peer = link.peer().to_owned();
     shared.config.listener.tell(Event::Began { peer, spec: Box::new(spec.clone()) });
     let start = await_start(link, shared)?;
-    let mut attendant = Attendant { link, shared, done: false, stopped: false };
-    let course = Course::conduct(&mut team, Grid::new(start, spec), &mut attendant)?;
+    let mut control = ReceiverControl { link, shared, done: false, stopped: false };
+    let run = TestRun::conduct(&mut team, Grid::new(start, spec), &mut control)?;
     let mut ends = team.join(true);
-    attendant.await_done()?;
+    control.await_done()?;
     team.signals.drain();
     ends.extend(team.join(false));
-    course.finish(&team, ends, &mut attendant)
+    run.finish(&team, ends, &mut control)
 }
 
 /// A sender that has others to wait for asks for the time meanwhile.
@@ -184,7 +184,7 @@ fn await_start(link: &mut Link, shared: &Shared) -> Result<Start, NetError> {
 }
 
 /// Holds the control connection while a test runs.
-struct Attendant<'a> {
+struct ReceiverControl<'a> {
     link: &'a mut Link,
     shared: &'a Shared,
     /// The sender's workers have ended, on a clock that may be a little ahead.
@@ -193,7 +193,7 @@ struct Attendant<'a> {
     stopped: bool,
 }
 
-impl Attendant<'_> {
+impl ReceiverControl<'_> {
     fn attend(&mut self, until: Ns) -> Result<(), NetError> {
         if self.shared.stopped() {
             return Err(NetError::Spec("the receiver was stopped".to_owned()));
@@ -227,12 +227,12 @@ impl Attendant<'_> {
     }
 }
 
-impl Watch for Attendant<'_> {
-    fn until(&mut self, at: Ns) -> Result<Going, NetError> {
+impl Watch for ReceiverControl<'_> {
+    fn until(&mut self, at: Ns) -> Result<Decision, NetError> {
         while clock::now() < at && !self.stopped {
             self.attend(at.min(clock::now().plus(LOOK)))?;
         }
-        Ok(if self.stopped { Going::Stop } else { Going::On })
+        Ok(if self.stopped { Decision::Stop } else { Decision::On })
     }
 
     fn cut(&mut self, figures: Figures) -> Result<(), NetError> {

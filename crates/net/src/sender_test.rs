@@ -1,46 +1,44 @@
-//! A test at the end that asks for it: prepared with the receiver, kept ready, carried out, and both ends' figures handed on as
-//! they come.
+//! A test at the sender: agreed with the receiver, kept ready, run, with the figures of both ends passed on as they arrive.
 
 use crate::control::{FromReceiver, FromSender, Link};
-use crate::course::{Course, Going, Watch};
 use crate::figures::Figures;
 use crate::grid::{Cut, Grid, Start};
-use crate::report::{ClockOffset, SideReport, clean};
+use crate::report::{ClockComparison, SideReport, clean};
 use crate::sender::{self, PATIENCE, answer, compare_clocks, greet, join, out_of_turn, reach};
 use crate::team::Team;
+use crate::test_run::{Decision, TestRun, Watch};
 use crate::{Carriage, NetError, SendConfig, Spec};
 use clock::Ns;
 use engine::Stop;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// How much later than its interval the receiver may tell what it counted.
+/// The longest delay of the receiver's figures after their interval.
 const SILENCE: Ns = Ns::secs(10);
-/// How long after the sender's end the receiver's figures may take.
+/// The longest delay of the receiver's final figures after the sender's end.
 const FIGURES: Ns = Ns::secs(30);
-/// How often a waiting thread looks whether it shall stop.
+/// How often a waiting thread polls for a stop.
 const LOOK: Ns = Ns::millis(50);
 
-/// A test that both ends stand ready for.
-pub(crate) struct Asking {
+/// A test that both ends are ready to start.
+pub(crate) struct SenderTest {
     link: Link,
     team: Team,
     spec: Spec,
-    /// What went before, and what the ends are.
-    pub about: About,
+    pub about: PeerInfo,
 }
 
-/// Where a test goes.
+/// The receiver of a test.
 #[derive(Clone, Debug)]
-pub(crate) struct About {
+pub(crate) struct PeerInfo {
     /// Its host's name and kernel.
     pub receiver: (String, String),
     /// Its clock.
-    pub clock: ClockOffset,
+    pub clock: ClockComparison,
 }
 
-/// Who hears of both ends' figures.
-pub(crate) trait Hear {
+/// Takes the figures of both ends.
+pub(crate) trait FigureSink {
     /// Of this end's.
     fn mine(&mut self, figures: &Figures);
 
@@ -49,22 +47,21 @@ pub(crate) trait Hear {
 }
 
 /// What a test came to.
-pub(crate) struct Outcome {
-    pub about: About,
-    pub clock_after: ClockOffset,
+pub(crate) struct TestOutcome {
+    pub about: PeerInfo,
+    pub clock_after: ClockComparison,
     pub sender: SideReport,
     pub receiver: SideReport,
 }
 
-impl Asking {
-    /// Finds the receiver, agrees with it on the test, brings the streams there and waits until both ends stand ready.
-    pub(crate) fn prepare(config: &SendConfig, spec: &Spec) -> Result<Asking, NetError> {
+impl SenderTest {
+    /// Connects to the receiver, agrees on the test, connects the streams and waits until both ends are ready.
+    pub(crate) fn prepare(config: &SendConfig, spec: &Spec) -> Result<SenderTest, NetError> {
         spec.check()?;
         let connects = matches!(spec.network.carriage, Carriage::Connects { .. });
         if connects && config.source_port.is_some() {
             return Err(NetError::Spec(
-                "connections one after the other need ports of their own; leave the source port away"
-                    .to_owned(),
+                "short connections need ports of their own; omit the source port".to_owned(),
             ));
         }
         let mut link = reach(config)?;
@@ -72,16 +69,16 @@ impl Asking {
         link.trust();
         let clock = compare_clocks(&mut link)?;
         let (lines, receiver) = join(&mut link, config, spec)?;
-        let team = Team::muster(spec, lines, &spec.network.cpus)?;
+        let team = Team::assemble(spec, lines, &spec.network.cpus)?;
         match answer(&mut link, PATIENCE, "before the start")? {
             FromReceiver::Ready => {}
             other => return Err(out_of_turn(&link, &other)),
         }
-        let about = About { receiver, clock };
-        Ok(Asking { link, team, spec: spec.clone(), about })
+        let about = PeerInfo { receiver, clock };
+        Ok(SenderTest { link, team, spec: spec.clone(), about })
     }
 
-    /// Compares the clocks anew, which also tells the receiver that the test is still wanted.
+    /// Compares the clocks again, which also keeps the receiver waiting.
     pub(crate) fn compare(&mut self) -> Result<(), NetError> {
         self.about.clock = compare_clocks(&mut self.link)?;
         Ok(())
@@ -101,15 +98,14 @@ impl Asking {
         self.team.lines.iter().find_map(|line| line.congestion())
     }
 
-    /// Carries the test out. Load begins at `at`; whole cuts are counted from `epoch`. Once `stop` is asked, both ends stop
-    /// and are accounted for.
+    /// Runs the test. Load begins at `at`; whole cuts are counted from `epoch`. On `stop` both ends stop and report.
     pub(crate) fn run(
         self,
         (epoch, at): (Ns, Ns),
         stop: &Stop,
-        hear: &mut dyn Hear,
-    ) -> Result<Outcome, NetError> {
-        let Asking { mut link, mut team, spec, about } = self;
+        sink: &mut dyn FigureSink,
+    ) -> Result<TestOutcome, NetError> {
+        let SenderTest { mut link, mut team, spec, about } = self;
         let start = Start::new(at, epoch, spec.interval);
         link.say(&FromSender::Start(start.shifted(about.clock.offset)), "at the start")?;
         let first = at.since(clock::now()).plus(spec.interval);
@@ -117,33 +113,33 @@ impl Asking {
         let grid = Grid::new(start, &spec);
         let theirs = Box::new(grid.cuts());
         let streams = spec.streams().into();
-        let mut attendant =
-            Attendant { link: &mut link, stop, hear, theirs, streams, stopped: false };
-        let course = Course::conduct(&mut team, grid, &mut attendant)?;
-        attendant.link.expect_signs(FIGURES);
+        let mut control =
+            SenderControl { link: &mut link, stop, sink, theirs, streams, stopped: false };
+        let run = TestRun::conduct(&mut team, grid, &mut control)?;
+        control.link.expect_signs(FIGURES);
         let mut ends = team.join(true);
-        attendant.link.say(&FromSender::Done, "at the end")?;
-        let receiver = attendant.await_figures()?;
+        control.link.say(&FromSender::Done, "at the end")?;
+        let receiver = control.await_figures()?;
         team.signals.drain();
         ends.extend(team.join(false));
-        let sender = course.finish(&team, ends, &mut attendant)?;
+        let sender = run.finish(&team, ends, &mut control)?;
         let clock_after = compare_clocks(&mut link)?;
-        Ok(Outcome { about, clock_after, sender, receiver })
+        Ok(TestOutcome { about, clock_after, sender, receiver })
     }
 }
 
 /// Holds the control connection while a test runs.
-struct Attendant<'a> {
+struct SenderControl<'a> {
     link: &'a mut Link,
     stop: &'a Stop,
-    hear: &'a mut dyn Hear,
+    sink: &'a mut dyn FigureSink,
     /// The receiver's cuts that are still to come.
     theirs: Box<dyn Iterator<Item = Cut>>,
     streams: usize,
     stopped: bool,
 }
 
-impl Attendant<'_> {
+impl SenderControl<'_> {
     fn take(&mut self, message: FromReceiver) -> Result<Option<SideReport>, NetError> {
         match message {
             FromReceiver::Interval(figures) => {
@@ -153,7 +149,7 @@ impl Attendant<'_> {
                 if let Some(problem) = figures.problem(cut, self.streams).or(early) {
                     return Err(self.link.garbled(problem));
                 }
-                self.hear.theirs(&figures);
+                self.sink.theirs(&figures);
                 Ok(None)
             }
             FromReceiver::Finished(side) => match side.believed(self.streams) {
@@ -176,13 +172,13 @@ impl Attendant<'_> {
     }
 }
 
-impl Watch for Attendant<'_> {
-    fn until(&mut self, at: Ns) -> Result<Going, NetError> {
+impl Watch for SenderControl<'_> {
+    fn until(&mut self, at: Ns) -> Result<Decision, NetError> {
         while clock::now() < at {
             if self.stop.asked() {
                 self.stopped = true;
                 self.link.say(&FromSender::Stop, "while it was stopped")?;
-                return Ok(Going::Stop);
+                return Ok(Decision::Stop);
             }
             let until = at.min(clock::now().plus(LOOK));
             if let Some(message) = self.link.hear(until, "during the test")?
@@ -191,11 +187,11 @@ impl Watch for Attendant<'_> {
                 return Err(self.link.garbled("it finished before the end"));
             }
         }
-        Ok(Going::On)
+        Ok(Decision::On)
     }
 
     fn cut(&mut self, figures: Figures) -> Result<(), NetError> {
-        self.hear.mine(&figures);
+        self.sink.mine(&figures);
         Ok(())
     }
 }

@@ -1,19 +1,17 @@
-//! Both interfaces that a load goes by, set for the time of a step: this host's by this process, the receiver's over a
-//! control connection of its own, which stays open for as long as it is set. When that connection ends, whatever way, the
-//! receiver puts back what it found.
+//! Both interfaces on the path of a load, set for a step: this host's by this process, the receiver's over a control connection
+//! that stays open meanwhile. When that connection ends, the receiver restores its original settings.
 //!
-//! The order matters, since the two change at different moments and the connection must live through it. Packets that an
-//! interface is too small for are dropped, so whoever may say much must not have the larger MTU: a greater MTU is set here
-//! first, a smaller one there first, and what is said to the receiver meanwhile fits into any packet.
+//! The order matters, since the connection must survive the time between both changes and packets above an interface's MTU are
+//! dropped: a larger MTU is set here first, a smaller one there first; messages to the receiver meanwhile fit any packet.
 
-use super::{Adjusted, Guardian, Interface, Keeper};
+use super::{Adjusted, Guardian, Interface, InterfaceLease};
 use crate::control::Link;
 use crate::{NetError, SendConfig, sender};
 use workload::Frames;
 
-/// The interfaces at both ends, and what was done to them. Dropping it puts back what was found.
+/// The interfaces at both ends, and their changes. Dropping it restores the original settings.
 #[derive(Debug)]
-pub struct Ends {
+pub struct PathInterfaces {
     /// This host's.
     pub near: Adjusted,
     /// The receiver's.
@@ -24,35 +22,35 @@ pub struct Ends {
     held: Option<Held>,
 }
 
-/// What was done to put an end back, or why it was not.
+/// The changes that restored an end, or why it was not restored.
 pub type Back = Result<Adjusted, NetError>;
 
 #[derive(Debug)]
 struct Held {
-    near: Keeper,
+    near: InterfaceLease,
     far: Link,
 }
 
 /// This host's interface to a receiver, where it may be changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Permission<'a> {
-    /// Its name. Naming it is the permission.
+pub struct AdjustPermission<'a> {
+    /// Its name, which grants the permission.
     pub adjust: Option<&'a str>,
-    /// How the process is started that puts it back.
+    /// Starts the process that restores it.
     pub guardian: Option<&'a Guardian>,
 }
 
-impl Ends {
-    /// Looks at the interfaces by which a receiver is reached, and where `frames` asks for something, sets both.
+impl PathInterfaces {
+    /// Reads the interfaces on the path to a receiver and applies `frames` to both.
     ///
     /// # Errors
     /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is another one than the
     /// way there goes by, and where either end cannot be set. What was changed before is put back.
     pub fn prepare(
         config: &SendConfig,
-        permission: Permission<'_>,
+        permission: AdjustPermission<'_>,
         frames: Frames,
-    ) -> Result<Ends, NetError> {
+    ) -> Result<PathInterfaces, NetError> {
         let mut far = sender::knock(config)?;
         let local =
             far.stream().local_addr().map_err(NetError::socket("the control connection"))?;
@@ -60,7 +58,7 @@ impl Ends {
         if frames == Frames::default() {
             let near = Adjusted::untouched(interface);
             let far = sender::adjust(&mut far, frames)?;
-            return Ok(Ends { near, far, near_shrank: false, held: None });
+            return Ok(PathInterfaces { near, far, near_shrank: false, held: None });
         }
         let mut keeper = permitted(&interface, permission)?;
         let here_first = frames.mtu.is_some_and(|mtu| mtu > interface.mtu);
@@ -73,11 +71,16 @@ impl Ends {
             near = keeper.apply(frames)?;
         }
         let near_shrank = near.interface.mtu < interface.mtu;
-        Ok(Ends { near, far: far_end, near_shrank, held: Some(Held { near: keeper, far }) })
+        Ok(PathInterfaces {
+            near,
+            far: far_end,
+            near_shrank,
+            held: Some(Held { near: keeper, far }),
+        })
     }
 
-    /// Puts back what was found, at both ends, and waits for it; answers what was changed for it, here and there, or why it
-    /// could not be. `None` where nothing was set.
+    /// Restores the original settings of both ends; returns the changes here and there, or the failure. `None` where nothing was
+    /// set.
     pub fn put_back(mut self) -> Option<(Back, Back)> {
         let Held { mut near, mut far } = self.held.take()?;
         let mut there = || sender::adjust(&mut far, Frames::default());
@@ -94,7 +97,10 @@ impl Ends {
 }
 
 /// Takes charge of the interface, where that is permitted.
-fn permitted(interface: &Interface, permission: Permission<'_>) -> Result<Keeper, NetError> {
+fn permitted(
+    interface: &Interface,
+    permission: AdjustPermission<'_>,
+) -> Result<InterfaceLease, NetError> {
     let name = &interface.name;
     let missing = |why: String| Err(NetError::Spec(why));
     match (permission.adjust, permission.guardian) {
@@ -107,8 +113,8 @@ fn permitted(interface: &Interface, permission: Permission<'_>) -> Result<Keeper
              receiver, or give it a `source` address of {named}"
         )),
         (Some(_), None) => {
-            missing(format!("{name}: this program has no way to put it back, so it is not changed"))
+            missing(format!("{name}: this program cannot restore it, so it is not changed"))
         }
-        (Some(_), Some(guardian)) => Ok(Keeper::new(name, guardian.clone())?),
+        (Some(_), Some(guardian)) => Ok(InterfaceLease::new(name, guardian.clone())?),
     }
 }

@@ -1,11 +1,11 @@
-//! The record of a simulation as it is written: pieces of steps under the names and numbers of the record.
+//! Writes the record of a simulation: events of steps under the names and numbers of the record.
 //!
 //! One thread writes, step after step in the order of the plan, so that the file does not depend on how many threads
 //! simulated it. Each cut is a transaction: a killed process loses at most the last second.
 
 use super::SIMULATOR;
 use super::pairs::OpenPair;
-use super::piece::{Begun, Cut, HopHead, Note, Reading};
+use super::step_event::{Cut, HopHead, Note, Reading, StepStart};
 use crate::plant::{Assumption, HopLimits, Issuer};
 use clock::Ns;
 use record::{
@@ -16,7 +16,7 @@ use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Writes the record.
-pub(crate) struct Book {
+pub(crate) struct RecordBook {
     pub(super) writer: Writer,
     numbers: BTreeMap<String, SourceId>,
     facts: BTreeSet<(String, String)>,
@@ -36,10 +36,10 @@ struct Open {
     pairs: Vec<OpenPair>,
 }
 
-impl Book {
-    pub fn new(writer: Writer) -> Book {
+impl RecordBook {
+    pub fn new(writer: Writer) -> RecordBook {
         let (numbers, facts) = (BTreeMap::new(), BTreeSet::new());
-        Book { writer, numbers, facts, end: Ns::ZERO, step: None }
+        RecordBook { writer, numbers, facts, end: Ns::ZERO, step: None }
     }
 
     /// Adds facts that are not there yet.
@@ -50,7 +50,7 @@ impl Book {
     }
 
     /// Opens a step; what its workers are to do.
-    pub fn begin(&mut self, step: &Step, begun: Begun) -> Result<Vec<WorkerLoad>, RecordError> {
+    pub fn begin(&mut self, step: &Step, begun: StepStart) -> Result<Vec<WorkerLoad>, RecordError> {
         let group = |name: &String| {
             let issuer = begun.issuers.iter().find(|issuer| issuer.source == *name);
             issuer.map_or_else(|| name.clone(), |issuer| issuer.group.clone())

@@ -1,5 +1,4 @@
-//! What the network engine needs of the program around it: where secrets are kept, and receivers of its own. Both are the
-//! binary's business; here it is only asked for.
+//! What the network engine needs from the program: secrets, and embedded receivers. The binary implements both.
 
 use crate::interface::Guardian;
 use crate::{NetError, Token};
@@ -19,16 +18,16 @@ pub trait Surroundings: Send {
     /// receiver is kept until the engine is dropped.
     ///
     /// # Errors
-    /// Where it does not come to stand.
+    /// Where it cannot be started.
     fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError>;
 
-    /// How the process is started that puts an interface back which a step has set; without one, none is set.
+    /// Starts the process that restores an interface; without it, no interface is changed.
     fn guardian(&self) -> Option<Guardian> {
         None
     }
 }
 
-/// A receiver that stands for the time of a run. Dropping it ends it.
+/// A receiver for the duration of a run. Dropping it ends it.
 pub struct Embedded {
     /// Its address, or its name.
     pub host: String,

@@ -1,18 +1,17 @@
-//! What a step that is being simulated tells of itself, in order: the joint between the thread that simulates it and the
-//! one that writes the record.
+//! The events of a simulated step, in order: the interface between the thread that simulates it and the one that writes the
+//! record.
 //!
-//! Times are those of the step, from its beginning. Nothing of it depends on when, or beside which others, it is simulated:
-//! so the number of threads changes nothing.
+//! Times count from the step's start. No event depends on the simulation of other steps, so the number of threads has no effect.
 
-use super::meter::{Carried, Tallies};
+use super::meter::{StreamCounts, Tallies};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
-/// A part of a step's story.
-pub(crate) enum Piece {
+/// An event of a simulated step.
+pub(crate) enum StepEvent {
     /// It begins.
-    Begun(Box<Begun>),
+    StepStart(Box<StepStart>),
     /// Its measurement begins sooner than announced, or later.
     Times(StepTimes),
     /// What happened between two cuts.
@@ -25,15 +24,15 @@ pub(crate) enum Piece {
     Failed(String),
 }
 
-/// Who takes part in a step.
-pub(crate) struct Begun {
+/// The participants of a step.
+pub(crate) struct StepStart {
     pub issuers: Vec<Issuer>,
     /// Names of the workers: those of the issuers, each once.
     pub workers: Vec<String>,
     pub hops: Vec<HopHead>,
     pub assumptions: Vec<Assumption>,
     pub pairs: Vec<MachinePair>,
-    /// What is to be known of it besides.
+    /// Further notes.
     pub notes: Vec<String>,
     pub times: StepTimes,
 }
@@ -46,7 +45,7 @@ pub(crate) struct HopHead {
     pub limits: HopLimits,
 }
 
-/// What everybody did between two cuts.
+/// The work of all participants between two cuts.
 pub(crate) struct Cut {
     pub phase: Phase,
     pub from: Ns,
@@ -56,7 +55,7 @@ pub(crate) struct Cut {
     /// Of each hop: its counters.
     pub hops: Vec<Vec<Reading>>,
     /// Of each stream, in the order of the pairs.
-    pub streams: Vec<Carried>,
+    pub streams: Vec<StreamCounts>,
     /// Seconds for which the processors of each pair's two machines were busy, all of them together.
     pub machines: Vec<[f64; 2]>,
 }

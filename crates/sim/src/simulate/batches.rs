@@ -1,15 +1,15 @@
-//! The scatter of the parts of a step: of each group, of sums of groups, and of hops that somebody asks for, batch by batch.
+//! The scatter of the parts of a step: of each group, of sums of groups, and of requested hops, batch by batch.
 //!
 //! Between the cells of a step nothing of this is known: groups are summed by the meter as their I/Os end, and hops are
 //! read off the engine at the end of a batch. So it costs the same whatever the load; its memory is [`BATCHES`] cells for
 //! each of [`GROUPS_MOST`] groups and each hop that is named.
 
-use super::hops::Ledger;
+use super::confidence;
+use super::hops::HopReader;
 use super::meter::{Cell, Meter, groups};
 use super::named::Named;
-use super::pairs::Nets;
-use super::piece::Reading;
-use super::trust;
+use super::pairs::NetBatches;
+use super::step_event::Reading;
 use crate::engine::Simulation;
 use crate::plant::{Plant, PlantHop};
 use crate::study::{BATCHES, CELLS};
@@ -21,23 +21,23 @@ const EACH: usize = CELLS / BATCHES;
 const GROUPS_MOST: usize = 1024;
 
 /// What has been seen of the parts of a step.
-pub(super) struct Scatter {
+pub(super) struct Batches {
     groups: Vec<String>,
     /// Sums of groups, by name and by their places among the groups.
     sums: Vec<(String, Vec<usize>)>,
     hops: Vec<String>,
-    ledger: Ledger,
+    hop_reader: HopReader,
     /// Cells since the last batch.
     cells: usize,
     /// Batches of each group, and of each hop.
     of_groups: Vec<Vec<Cell>>,
     of_hops: Vec<Vec<Cell>>,
-    nets: Nets,
+    nets: NetBatches,
 }
 
-impl Scatter {
+impl Batches {
     /// Of a plant that has not moved yet.
-    pub fn new(plant: &Plant, named: &Named) -> Scatter {
+    pub fn new(plant: &Plant, named: &Named) -> Batches {
         let mut groups = groups(plant);
         groups.truncate(GROUPS_MOST);
         let sum = |names: &Vec<String>| {
@@ -49,10 +49,10 @@ impl Scatter {
         let wanted = |hop: &PlantHop| named.hops.contains(&hop.name) && !groups.contains(&hop.name);
         let hops: Vec<String> =
             plant.hops.iter().filter(|hop| wanted(hop)).map(|hop| hop.name.clone()).collect();
-        let ledger = Ledger::of(plant, wanted);
+        let hop_reader = HopReader::of(plant, wanted);
         let (of_groups, of_hops) = (vec![Vec::new(); groups.len()], vec![Vec::new(); hops.len()]);
-        let nets = Nets::new(plant);
-        Scatter { groups, sums, hops, ledger, cells: 0, of_groups, of_hops, nets }
+        let nets = NetBatches::new(plant);
+        Batches { groups, sums, hops, hop_reader, cells: 0, of_groups, of_hops, nets }
     }
 
     /// The measured time begins.
@@ -60,7 +60,7 @@ impl Scatter {
         simulation.observer_mut().take_groups();
         self.nets.begin(simulation);
         if !self.hops.is_empty() {
-            self.ledger.readings(simulation);
+            self.hop_reader.readings(simulation);
         }
     }
 
@@ -82,7 +82,7 @@ impl Scatter {
         if self.hops.is_empty() {
             return;
         }
-        let readings = self.ledger.readings(simulation);
+        let readings = self.hop_reader.readings(simulation);
         for (all, readings) in self.of_hops.iter_mut().zip(readings) {
             all.push(counted(&readings));
         }
@@ -91,7 +91,8 @@ impl Scatter {
     /// The intervals of all parts, from cells of so many seconds. One group alone is the whole step.
     pub fn intervals(&self, step: u32, seconds: f64) -> Vec<Confidence> {
         let seconds = seconds * EACH as f64;
-        let of = |name: &str, cells: &[Cell]| trust::intervals(step, Some(name), cells, seconds);
+        let of =
+            |name: &str, cells: &[Cell]| confidence::intervals(step, Some(name), cells, seconds);
         let mut all = Vec::new();
         if self.groups.len() > 1 {
             let groups = self.groups.iter().zip(&self.of_groups);

@@ -1,9 +1,9 @@
-//! An agent's attendance at one step of its arrays: it carries out the step's faults at their moments, and stays to the end.
+//! The faults of a step at an agent's arrays, injected at their times on a thread that runs until the step ends.
 //!
-//! Faults are counted from the beginning of the measured time, which may be brought forward while the step warms up. Each
-//! is an event of the record. The agent does it by itself: nothing is asked of the coordinator at the moment of a fault.
+//! Fault times count from the start of the measured time, which may move forward during the warm-up. Each fault is an event of
+//! the record. The agent acts alone, without messages to the coordinator at the time of a fault.
 
-use super::estate::{Estate, Port};
+use super::served::{Port, ServedArrays};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
 use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, Timeline};
@@ -13,40 +13,39 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 
-/// A step that is about to start.
-pub(crate) struct Attendance {
-    estate: Arc<Estate>,
+/// The speeds and faults of a step that is about to start.
+pub(crate) struct FaultPlan {
+    served: Arc<ServedArrays>,
     index: u32,
     phases: Phases,
     speeds: Vec<(Port, Option<u64>)>,
-    faults: VecDeque<Due>,
+    faults: VecDeque<PendingFault>,
 }
 
-/// A fault that is to come.
-struct Due {
+/// A fault to come.
+struct PendingFault {
     at: Ns,
     port: Port,
     hop: String,
     action: PortFault,
 }
 
-/// What the thread is told on the way.
+/// An order to the thread.
 enum Order {
     /// The edges have moved.
     Look,
     Stop,
 }
 
-impl Attendance {
-    /// Sees that all ports are well, and lays the step's speeds and faults ready. Until the start ports are as fast as they
-    /// go, so that what is filled before it does not wait for them.
-    pub fn new(estate: Arc<Estate>, step: &ArrayStep) -> Result<Attendance, EngineError> {
-        estate.heal()?;
+impl FaultPlan {
+    /// Restores all ports and prepares the step's speeds and faults. Until the start ports are unlimited, so that filling is fast.
+    pub fn new(served: Arc<ServedArrays>, step: &ArrayStep) -> Result<FaultPlan, EngineError> {
+        served.heal()?;
         let (mut speeds, mut faults) = (Vec::new(), Vec::new());
         for wanted in &step.ports {
-            let port = estate.port(&wanted.array, &wanted.port)?;
+            let port = served.port(&wanted.array, &wanted.port)?;
             speeds.push((port, wanted.bytes_per_s));
-            faults.extend(wanted.faults.iter().map(|fault| Due {
+            faults.extend(wanted.faults.iter().map(|fault| PendingFault {
                 at: fault.at,
                 port,
                 hop: port_hop(&wanted.array, &wanted.port),
@@ -57,7 +56,7 @@ impl Attendance {
         faults.sort_by_key(|fault| fault.at);
         let ArrayStep { index, warmup, measure, cooldown, .. } = *step;
         let phases = Phases { warmup, measure, cooldown };
-        Ok(Attendance { estate, index, phases, speeds, faults: faults.into() })
+        Ok(FaultPlan { served, index, phases, speeds, faults: faults.into() })
     }
 
     /// The lengths of the step's phases.
@@ -65,8 +64,8 @@ impl Attendance {
         self.phases
     }
 
-    /// Begins: ports get their speeds at once; events and one end arrive at `out`, as from an engine. `hops` are the numbers of the estate's hops in the
-    /// record; without them events name no source.
+    /// Starts: ports get their speeds at once; events and one end go to `out`, as from an engine. `hops` are the numbers of the
+    /// arrays' hops in the record; without them events name no source.
     pub fn start(
         self,
         epoch: Ns,
@@ -75,52 +74,52 @@ impl Attendance {
         out: IntervalTx,
     ) -> Box<dyn StepHandle> {
         for (port, speed) in &self.speeds {
-            self.estate.set_speed(*port, *speed);
+            self.served.set_speed(*port, *speed);
         }
-        let (orders, told) = mpsc::channel();
+        let (orders, inbox) = mpsc::channel();
         let line = Timeline::new(epoch, at, self.phases);
         let edge = MeasureStart::default();
-        let mut vigil = Vigil { attendance: self, line, edge: edge.clone(), hops, out, told };
-        let failed = vigil.out.clone();
+        let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, inbox };
+        let failed = worker.out.clone();
         let stay = move || {
-            let end = vigil.stay();
-            // Nobody listens where the agent has been given up.
-            let _ = vigil.out.send(end);
+            let end = worker.stay();
+            // The agent may have been given up.
+            let _ = worker.out.send(end);
         };
         let thread = Builder::new().name("array-faults".to_owned()).spawn(stay);
         let thread = thread.map_err(|e| {
             let problem = format!("the thread that carries out faults cannot be started ({e})");
             let _ = failed.send(Output::Failed(EngineError::Unsupported(problem)));
         });
-        Box::new(Attending { line, edge, orders, thread: thread.ok() })
+        Box::new(ActiveStep { line, edge, orders, thread: thread.ok() })
     }
 }
 
 /// The thread's part.
-struct Vigil {
-    attendance: Attendance,
+struct FaultThread {
+    plan: FaultPlan,
     line: Timeline,
     edge: MeasureStart,
     hops: Vec<SourceId>,
     out: IntervalTx,
-    told: Receiver<Order>,
+    inbox: Receiver<Order>,
 }
 
-impl Vigil {
-    /// Stays until the step ends, by itself or because it is told so.
+impl FaultThread {
+    /// Runs until the step ends or is stopped.
     fn stay(&mut self) -> Output {
         loop {
             self.line.follow(&self.edge);
             let end = self.line.end();
-            let next = self.attendance.faults.front();
+            let next = self.plan.faults.front();
             let due = next.map(|fault| self.line.measure().plus(fault.at)).filter(|due| *due < end);
             let wait = due.unwrap_or(end).since(clock::now());
-            match self.told.recv_timeout(wait.into()) {
+            match self.inbox.recv_timeout(wait.into()) {
                 Ok(Order::Look) => continue,
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return Output::Finished,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let fault = self.attendance.faults.pop_front().filter(|_| due.is_some());
+            let fault = self.plan.faults.pop_front().filter(|_| due.is_some());
             let Some(fault) = fault else { return Output::Finished };
             if let Err(error) = self.carry_out(&fault) {
                 return Output::Failed(error);
@@ -128,14 +127,14 @@ impl Vigil {
         }
     }
 
-    fn carry_out(&self, fault: &Due) -> Result<(), EngineError> {
+    fn carry_out(&self, fault: &PendingFault) -> Result<(), EngineError> {
         // The moment before: what initiators notice comes after it.
         let at = self.line.on_record(clock::now());
-        self.attendance.estate.do_to(fault.port, fault.action)?;
-        let (code, what) = told(fault.action);
+        self.plan.served.do_to(fault.port, fault.action)?;
+        let (code, what) = describe(fault.action);
         let _ = self.out.send(Output::Event(Event {
             at,
-            step: Some(self.attendance.index),
+            step: Some(self.plan.index),
             source: self.hops.get(fault.port.hop).copied(),
             level: Level::Info,
             code: code.to_owned(),
@@ -145,8 +144,8 @@ impl Vigil {
     }
 }
 
-/// A fault's code and what it means, behind the name of its port.
-fn told(action: PortFault) -> (&'static str, String) {
+/// A fault's event code, and its text after the name of the port.
+fn describe(action: PortFault) -> (&'static str, String) {
     match action {
         PortFault::Kill => (
             "fault-kill",
@@ -155,22 +154,22 @@ fn told(action: PortFault) -> (&'static str, String) {
         PortFault::Revive => ("fault-revive", "was revived: it accepts connections".to_owned()),
         PortFault::Slow { bytes_per_s } => {
             let rate = units::rate(bytes_per_s as f64);
-            ("fault-slow", format!("was given another speed: {rate} in each direction"))
+            ("fault-slow", format!("speed changed to {rate} in each direction"))
         }
         PortFault::Busy => ("fault-busy", "answers every command with BUSY".to_owned()),
         PortFault::Ready => ("fault-ready", "carries out commands again".to_owned()),
     }
 }
 
-/// A step that is attended.
-struct Attending {
+/// A step whose faults are being injected.
+struct ActiveStep {
     line: Timeline,
     edge: MeasureStart,
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl StepHandle for Attending {
+impl StepHandle for ActiveStep {
     fn stop(&self) {
         // One that has ended needs no order.
         let _ = self.orders.send(Order::Stop);
@@ -184,7 +183,7 @@ impl StepHandle for Attending {
     }
 }
 
-impl Drop for Attending {
+impl Drop for ActiveStep {
     fn drop(&mut self) {
         self.stop();
         if let Some(thread) = self.thread.take() {

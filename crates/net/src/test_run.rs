@@ -1,40 +1,40 @@
-//! The course of a test at one end: its phases and intervals. Workers cut at their own end ([`Clerk`](crate::plane::Clerk));
-//! here their pages are collected a moment after each cut, together with what the kernel says of sockets and of the machine.
-//! That moment is the same after every cut, so differences between two cuts are of the time between them.
+//! The phases and intervals of a test at one end. Workers cut their own counts ([`Cutter`](crate::plane::Cutter)); here the
+//! pages are collected a fixed time after each cut, together with the kernel's figures of sockets and the host, so differences
+//! between two cuts cover exactly the time between them.
 
 use crate::figures::{Figures, StreamFigures};
 use crate::grid::{Cut, Grid};
 use crate::host;
-use crate::ledger::Ledger;
-use crate::line::{Line, Look};
+use crate::ledger::StreamLedger;
 use crate::report::{SideReport, StreamReport, ThreadReport};
 use crate::sys::TcpInfo;
 use crate::team::Team;
+use crate::test_stream::{SocketSample, TestStream};
 use crate::{NetError, plane};
 use clock::Ns;
 use std::collections::VecDeque;
 
-/// How long after a cut it is collected: a thread that is at work has handed over its pages by then.
+/// Delay from a cut to its collection; a running thread has delivered its pages by then.
 const LAG: Ns = Ns::millis(2);
-/// Cuts that wait for a blocked thread's page, at most: then they are told without it.
+/// Most cuts that wait for a blocked thread's page; beyond, they are reported without it.
 const WAITING_MAX: usize = 64;
 
-/// What becomes of a test at one of its moments.
+/// Whether a test goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Going {
+pub(crate) enum Decision {
     /// It goes on.
     On,
     /// It ends here, in order.
     Stop,
 }
 
-/// Who goes along with a test: holds the control connection meanwhile, and hears of every interval.
+/// Serves the control connection during a test, and takes every interval.
 pub(crate) trait Watch {
-    /// Minds other things until a moment, or until the test shall end.
+    /// Serves the connection until a moment, or until the test is stopped.
     ///
     /// # Errors
     /// Where the test cannot go on.
-    fn until(&mut self, at: Ns) -> Result<Going, NetError>;
+    fn until(&mut self, at: Ns) -> Result<Decision, NetError>;
 
     /// An interval has been counted.
     ///
@@ -44,14 +44,14 @@ pub(crate) trait Watch {
 }
 
 /// What one end counts while a test runs.
-pub(crate) struct Course {
+pub(crate) struct TestRun {
     grid: Grid,
-    ledgers: Vec<Ledger>,
-    gauge: host::Gauge,
+    ledgers: Vec<StreamLedger>,
+    sampler: host::HostSampler,
     /// As they were at the cut before.
     tcp: Vec<Option<TcpInfo>>,
-    machine: host::Look,
-    /// Cuts that have passed and are not told yet.
+    machine: host::HostSample,
+    /// Cuts that have passed and are not reported yet.
     waiting: VecDeque<Figures>,
     /// Both edges of the measured time.
     edges: [Option<Edge>; 2],
@@ -61,32 +61,32 @@ pub(crate) struct Course {
 
 struct Edge {
     at: Ns,
-    lines: Vec<Look>,
-    machine: host::Look,
+    lines: Vec<SocketSample>,
+    machine: host::HostSample,
 }
 
-impl Course {
-    /// Lets the team work through all phases of `grid`. Its writers are told to stop at the end.
+impl TestRun {
+    /// Runs the team through all phases of `grid`; signals its writers to stop at the end.
     pub(crate) fn conduct(
         team: &mut Team,
         grid: Grid,
         watch: &mut dyn Watch,
-    ) -> Result<Course, NetError> {
+    ) -> Result<TestRun, NetError> {
         team.start(grid);
         let waited = watch.until(grid.start())?;
         let threads: Vec<i32> = team.members.iter().map(|member| member.id).collect();
-        let mut gauge = host::Gauge::new(&threads);
-        let mut course = Course {
+        let mut sampler = host::HostSampler::new(&threads);
+        let mut course = TestRun {
             grid,
-            ledgers: std::mem::take(&mut team.desks).into_iter().map(Ledger::new).collect(),
-            tcp: team.lines.iter().map(Line::tcp).collect(),
-            machine: gauge.look(),
-            gauge,
+            ledgers: std::mem::take(&mut team.readers).into_iter().map(StreamLedger::new).collect(),
+            tcp: team.lines.iter().map(TestStream::tcp).collect(),
+            machine: sampler.sample(),
+            sampler,
             waiting: VecDeque::new(),
             edges: [None, None],
             to: Ns::ZERO,
         };
-        if waited == Going::On {
+        if waited == Decision::On {
             course.pass(team, watch)?;
         }
         team.signals.stop();
@@ -102,7 +102,7 @@ impl Course {
             let cut = Cut { to: cut.to.min(now), ..cut };
             self.close(cut, team);
             self.tell(team, false, watch)?;
-            if going == Going::Stop {
+            if going == Decision::Stop {
                 // A measured time that was begun ends here.
                 if self.edges[0].is_some() && self.edges[1].is_none() {
                     self.edges[1] = Some(self.look(cut.to, team));
@@ -113,9 +113,9 @@ impl Course {
         Ok(())
     }
 
-    /// Takes what can be had at once of what lies before a cut.
+    /// Collects what is available at once for a cut.
     fn close(&mut self, cut: Cut, team: &Team) {
-        let machine = self.gauge.look();
+        let machine = self.sampler.sample();
         let mut streams = Vec::with_capacity(team.lines.len());
         for (line, before) in team.lines.iter().zip(&mut self.tcp) {
             let now = line.tcp();
@@ -140,7 +140,7 @@ impl Course {
         self.edge(to, team);
     }
 
-    /// Looks at everything where a cut is an edge of the measured time.
+    /// Samples everything if a cut is an edge of the measured time.
     fn edge(&mut self, at: Ns, team: &Team) {
         let (from, to) = self.grid.measured();
         if at == from && self.edges[0].is_none() {
@@ -151,11 +151,11 @@ impl Course {
     }
 
     fn look(&self, at: Ns, team: &Team) -> Edge {
-        let lines = team.lines.iter().map(Line::look).collect();
+        let lines = team.lines.iter().map(TestStream::sample).collect();
         Edge { at, lines, machine: self.machine.clone() }
     }
 
-    /// Tells the cuts of which all is known; with `over` the threads have ended, and nothing more will be.
+    /// Reports the complete cuts; with `over` all of them, since the threads have ended.
     fn tell(&mut self, team: &Team, over: bool, watch: &mut dyn Watch) -> Result<(), NetError> {
         let over = over || self.waiting.len() > WAITING_MAX;
         for figures in &mut self.waiting {
@@ -164,7 +164,7 @@ impl Course {
                 ledger.settle(figures.index, figures.phase, line, over, stream);
             }
         }
-        let settled = self.ledgers.iter().map(Ledger::settled).min().unwrap_or(u32::MAX);
+        let settled = self.ledgers.iter().map(StreamLedger::settled).min().unwrap_or(u32::MAX);
         while let Some(mut figures) = self.waiting.pop_front_if(|figures| figures.index < settled) {
             figures.probe = apart(team, &mut figures.streams);
             watch.cut(figures)?;
@@ -172,8 +172,7 @@ impl Course {
         Ok(())
     }
 
-    /// What this end has to report, once all its threads have ended; `ends` are what they ended in. Cuts that waited for
-    /// them are told.
+    /// This end's report once all its threads have ended with `ends`; reports the cuts that waited for them.
     pub(crate) fn finish(
         mut self,
         team: &Team,
@@ -208,9 +207,9 @@ impl Course {
             _ => (self.to, self.to),
         };
         let look = |edge: &Option<Edge>, index: usize| {
-            edge.as_ref().map_or_else(Look::default, |edge| edge.lines[index])
+            edge.as_ref().map_or_else(SocketSample::default, |edge| edge.lines[index])
         };
-        let of = |(index, (line, ledger)): (usize, (&Line, &Ledger))| StreamReport {
+        let of = |(index, (line, ledger)): (usize, (&TestStream, &StreamLedger))| StreamReport {
             from,
             to,
             measured: ledger.measured(),
@@ -229,7 +228,7 @@ impl Course {
     }
 }
 
-/// Takes what is told of the probe out of what is told of all lines. The end that answers has nothing to tell of it.
+/// Moves the probe's figures out of those of all streams. The answering end has none.
 fn apart<T>(team: &Team, each: &mut Vec<T>) -> Option<T> {
     let line = team.lines.last().filter(|line| line.probe)?;
     each.pop().filter(|_| line.writes)

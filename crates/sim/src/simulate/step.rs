@@ -1,15 +1,15 @@
 //! One step, simulated from its first I/O to its last: warm-up, measured time, cool-down, in simulated time.
 //!
 //! Intervals are cut at whole seconds and at phase edges, as a live engine cuts them. Between the cuts the step goes on in
-//! cells, after each of which it looks whether it is to stop; those of the measured time are what its intervals of
-//! confidence are taken from. What it tells is a function of the plant and the seeds alone.
+//! cells, after each of which it may stop; the cells of the measured time yield its confidence intervals. Its events depend on
+//! the plant and the seeds alone.
 
-use super::hops::Ledger;
+use super::batches::Batches;
+use super::confidence;
+use super::hops::HopReader;
 use super::meter::{Cell, Meter};
 use super::named::Named;
-use super::piece::{Begun, Cut, HopHead, Note, Piece, machines};
-use super::scatter::Scatter;
-use super::trust;
+use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, machines};
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
 use crate::plant::{MachinePair, Plant};
@@ -20,14 +20,13 @@ use record::{Interval, Level, Phase, SourceId, StepTimes};
 use scenario::{Change, Step};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A warm-up so many times as long as the measured time is not asked whether it was long enough: the rule looks no
-/// further than half of all.
+/// A warm-up so many times as long as the measured time is not checked: the rule considers at most half of all cells.
 const ASKED_MOST: u64 = 16;
 /// A pilot is doubled so often at most.
 const DOUBLINGS_MOST: u32 = 6;
 
 /// What a step is simulated with besides its plant.
-pub(super) struct Terms<'a> {
+pub(super) struct StepTerms<'a> {
     pub named: &'a Named,
     pub seeds: Seeds,
     /// The warm-up goes on until it has settled.
@@ -38,28 +37,28 @@ pub(super) struct Terms<'a> {
 }
 
 /// Why a step ended before its time.
-enum Early {
-    /// The user ended it, or nobody listens any more.
+enum EarlyEnd {
+    /// The user ended it, or the listener is gone.
     Stopped,
     /// It cannot go on.
     Failed(String),
 }
 
-/// Simulates a step; whether it came to its end, or to a failure that it told. `tell` answers whether somebody listens.
+/// Simulates a step up to its end or a reported failure. `tell` returns false when the listener is gone.
 pub(super) fn simulate(
     step: &Step,
     plant: Plant,
-    terms: &Terms,
-    tell: &mut dyn FnMut(Piece) -> bool,
+    terms: &StepTerms,
+    tell: &mut dyn FnMut(StepEvent) -> bool,
 ) {
     let workers = names(&plant);
     let meter = Meter::new(&plant, &workers);
     let ended = match Simulation::observed(&plant.network, terms.seeds, meter) {
         Ok(simulation) => {
-            let course = Course {
+            let step_run = StepRun {
                 step,
-                ledger: Ledger::new(&plant),
-                scatter: Scatter::new(&plant, terms.named),
+                hop_reader: HopReader::new(&plant),
+                batches: Batches::new(&plant, terms.named),
                 pairs: plant.pairs.clone(),
                 simulation,
                 terms,
@@ -70,12 +69,12 @@ pub(super) fn simulate(
                 warming: None,
                 tell,
             };
-            course.run(plant, workers)
+            step_run.run(plant, workers)
         }
-        Err(error) => Err(Early::Failed(error.to_string())),
+        Err(error) => Err(EarlyEnd::Failed(error.to_string())),
     };
-    if let Err(Early::Failed(why)) = ended {
-        tell(Piece::Failed(why));
+    if let Err(EarlyEnd::Failed(why)) = ended {
+        tell(StepEvent::Failed(why));
     }
 }
 
@@ -90,13 +89,13 @@ fn names(plant: &Plant) -> Vec<String> {
     names
 }
 
-struct Course<'a> {
+struct StepRun<'a> {
     step: &'a Step,
     simulation: Simulation<Meter>,
-    ledger: Ledger,
-    scatter: Scatter,
+    hop_reader: HopReader,
+    batches: Batches,
     pairs: Vec<MachinePair>,
-    terms: &'a Terms<'a>,
+    terms: &'a StepTerms<'a>,
     workers: usize,
     times: StepTimes,
     /// Until when intervals have been cut.
@@ -104,18 +103,18 @@ struct Course<'a> {
     /// Cells of the phases so far that are asked for.
     cells: Vec<Cell>,
     warming: Option<Warming>,
-    tell: &'a mut dyn FnMut(Piece) -> bool,
+    tell: &'a mut dyn FnMut(StepEvent) -> bool,
 }
 
-impl Course<'_> {
-    fn run(mut self, plant: Plant, workers: Vec<String>) -> Result<(), Early> {
+impl StepRun<'_> {
+    fn run(mut self, plant: Plant, workers: Vec<String>) -> Result<(), EarlyEnd> {
         let head = |hop: crate::plant::PlantHop| HopHead {
             name: hop.name,
             kind: hop.kind,
             device: hop.device,
             limits: hop.limits,
         };
-        let begun = Begun {
+        let begun = StepStart {
             issuers: plant.issuers,
             workers,
             hops: plant.hops.into_iter().map(head).collect(),
@@ -124,12 +123,12 @@ impl Course<'_> {
             notes: plant.notes,
             times: self.times,
         };
-        self.say(Piece::Begun(Box::new(begun)))?;
-        let cell = trust::cell_of(self.times.measured().into());
+        self.say(StepEvent::StepStart(Box::new(begun)))?;
+        let cell = confidence::cell_of(self.times.measured().into());
         let warm = self.warm_up(cell)?;
         self.times = remeasured(&self.times, self.cut);
         self.simulation.observer_mut().take_cell();
-        self.scatter.begin(&mut self.simulation);
+        self.batches.begin(&mut self.simulation);
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
         self.tell_incidents()?;
         let measured = self.cells.get(warm..).unwrap_or_default();
@@ -138,17 +137,17 @@ impl Course<'_> {
         // Streams have intervals by the names of their pairs.
         let mut intervals = match self.workers {
             0 => Vec::new(),
-            _ => trust::intervals(index, None, measured, seconds),
+            _ => confidence::intervals(index, None, measured, seconds),
         };
-        intervals.extend(self.scatter.intervals(index, seconds));
+        intervals.extend(self.batches.intervals(index, seconds));
         self.ask_of_warmup(warm, cell)?;
         self.cells.clear();
         self.advance(Phase::Cooldown, self.times.end, cell)?;
-        self.say(Piece::Done(intervals))
+        self.say(StepEvent::Done(intervals))
     }
 
     /// Load that is not measured; how many of the cells are its own.
-    fn warm_up(&mut self, cell: Ps) -> Result<usize, Early> {
+    fn warm_up(&mut self, cell: Ps) -> Result<usize, EarlyEnd> {
         let planned: Ns = self.step.warmup.into();
         if !self.step.incidents.is_empty() {
             // Their moments are in the network already, and count from a measurement that begins as announced.
@@ -177,7 +176,7 @@ impl Course<'_> {
     }
 
     /// Warms up until the plan's rule holds, for as long as the plan lets it at most.
-    fn until_steady(&mut self, cell: Ps) -> Result<(), Early> {
+    fn until_steady(&mut self, cell: Ps) -> Result<(), EarlyEnd> {
         let most = self.times.measure;
         loop {
             let until = next_second(self.cut).min(most);
@@ -186,14 +185,14 @@ impl Course<'_> {
             let Some(warming) = &self.warming else { return Ok(()) };
             let Some(warmed) = warming.look(self.cut, Ns::ZERO) else { continue };
             let (at, level, code, text) = (self.cut, warmed.level, warmed.code, warmed.text);
-            self.say(Piece::Note(Note { at, level, code, text }))?;
+            self.say(StepEvent::Note(Note { at, level, code, text }))?;
             self.times = remeasured(&self.times, self.cut);
-            return self.say(Piece::Times(self.times));
+            return self.say(StepEvent::Times(self.times));
         }
     }
 
-    /// Warms up until what it shows has come to rest: a pilot as in [`crate::study`], which is doubled until then.
-    fn pilot(&mut self, least: Ns) -> Result<(), Early> {
+    /// Warms up until the figures have settled: a pilot as in [`crate::study`], doubled until then.
+    fn pilot(&mut self, least: Ns) -> Result<(), EarlyEnd> {
         let first = if least > Ns::ZERO { least } else { self.times.measured() };
         let mut cell = Ps::nanos((first.0 / CELLS as u64).max(1));
         for doubled in 0..=DOUBLINGS_MOST {
@@ -201,14 +200,14 @@ impl Course<'_> {
             self.advance(Phase::Warmup, until, cell)?;
             let at = self.cut;
             let load = at.as_secs_f64();
-            let note = if trust::has_settled(&self.cells) {
+            let note = if confidence::has_settled(&self.cells) {
                 let text = format!(
                     "settled after {load:.3} s of load, by MSER-5 and a test of correlation"
                 );
                 Note { at, level: Level::Info, code: "settled", text }
             } else if doubled == DOUBLINGS_MOST {
                 let text = format!(
-                    "not settled after {load:.3} s of load, but measured all the same: lengthen `warmup`, or the load \
+                    "not settled after {load:.3} s of load, measured anyway: lengthen `warmup`, or the load \
                      grows without end"
                 );
                 Note { at, level: Level::Warning, code: "never-settled", text }
@@ -218,15 +217,15 @@ impl Course<'_> {
                 cell = Ps(cell.0.saturating_mul(2));
                 continue;
             };
-            self.say(Piece::Note(note))?;
+            self.say(StepEvent::Note(note))?;
             self.times = remeasured(&self.times, self.cut);
-            return self.say(Piece::Times(self.times));
+            return self.say(StepEvent::Times(self.times));
         }
         Ok(())
     }
 
     /// What failed, was restored or moved in the measured time.
-    fn tell_incidents(&mut self) -> Result<(), Early> {
+    fn tell_incidents(&mut self) -> Result<(), EarlyEnd> {
         for incident in &self.step.incidents {
             let (code, text) = match &incident.change {
                 Change::Fail(name) => ("incident-fail", format!("{name} failed")),
@@ -234,18 +233,18 @@ impl Course<'_> {
                 Change::Move { vm, to } => ("incident-move", format!("{vm} moved to {to}")),
             };
             let at = self.times.measure.plus(incident.at.into());
-            self.say(Piece::Note(Note { at, level: Level::Info, code, text }))?;
+            self.say(StepEvent::Note(Note { at, level: Level::Info, code, text }))?;
         }
         Ok(())
     }
 
-    /// Says so where the warm-up was too short.
-    fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), Early> {
+    /// Warns of a warm-up that was too short.
+    fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), EarlyEnd> {
         let chosen = self.step.steady.is_some() || self.terms.settle;
         if chosen || !self.step.incidents.is_empty() {
             return Ok(());
         }
-        let Some(longer) = trust::longer_warmup(&self.cells, warm) else { return Ok(()) };
+        let Some(longer) = confidence::longer_warmup(&self.cells, warm) else { return Ok(()) };
         let seconds = |cells: usize| cells as f64 * cell.as_secs_f64();
         let text = format!(
             "the warm-up of {:.3} s was too short: MSER-5 leaves out {:.3} s; lengthen `warmup`, or let `--settle` do it",
@@ -253,11 +252,11 @@ impl Course<'_> {
             seconds(longer),
         );
         let at = self.times.cooldown;
-        self.say(Piece::Note(Note { at, level: Level::Warning, code: "warmup-short", text }))
+        self.say(StepEvent::Note(Note { at, level: Level::Warning, code: "warmup-short", text }))
     }
 
     /// Simulates a phase until a moment, cutting intervals on the way and gathering its cells.
-    fn advance(&mut self, phase: Phase, until: Ns, cell: Ps) -> Result<(), Early> {
+    fn advance(&mut self, phase: Phase, until: Ns, cell: Ps) -> Result<(), EarlyEnd> {
         let end = Ps::from(until);
         let mut next_cell = self.simulation.now().plus(cell);
         self.simulation.observer_mut().take_cell();
@@ -269,12 +268,12 @@ impl Course<'_> {
             let passed = next.as_ns().since(before.as_ns());
             self.terms.advanced.fetch_add(passed.0, Ordering::Relaxed);
             if let Some(halt) = halted {
-                return Err(Early::Failed(halt.to_string()));
+                return Err(EarlyEnd::Failed(halt.to_string()));
             }
             if next == next_cell {
                 self.cells.push(self.simulation.observer_mut().take_cell());
                 if phase == Phase::Measure {
-                    self.scatter.look(&mut self.simulation);
+                    self.batches.look(&mut self.simulation);
                 }
                 next_cell = next_cell.plus(cell);
             }
@@ -283,33 +282,33 @@ impl Course<'_> {
                 self.cut(phase)?;
             }
             if stopped {
-                return Err(Early::Stopped);
+                return Err(EarlyEnd::Stopped);
             }
         }
         Ok(())
     }
 
-    fn cut(&mut self, phase: Phase) -> Result<(), Early> {
+    fn cut(&mut self, phase: Phase) -> Result<(), EarlyEnd> {
         let (from, to) = (self.cut, self.simulation.now().as_ns());
         if to <= from {
             return Ok(());
         }
         self.cut = to;
         let workers = self.simulation.observer_mut().take();
-        let hops = self.ledger.readings(&mut self.simulation);
+        let hops = self.hop_reader.readings(&mut self.simulation);
         let streams = self.simulation.observer_mut().take_streams();
         let machines = machines(&self.pairs, &hops);
         let mut cut = Cut { phase, from, to, workers, hops, streams, machines };
         self.warming.iter_mut().for_each(|warming| watch(warming, &mut cut));
-        self.say(Piece::Cut(Box::new(cut)))
+        self.say(StepEvent::Cut(Box::new(cut)))
     }
 
-    fn say(&mut self, piece: Piece) -> Result<(), Early> {
-        if (self.tell)(piece) { Ok(()) } else { Err(Early::Stopped) }
+    fn say(&mut self, step_event: StepEvent) -> Result<(), EarlyEnd> {
+        if (self.tell)(step_event) { Ok(()) } else { Err(EarlyEnd::Stopped) }
     }
 }
 
-/// Shows a warm-up what the workers did, which stays in the cut.
+/// Adds a cut's worker intervals to the warm-up rule; the cut keeps them.
 fn watch(warming: &mut Warming, cut: &mut Cut) {
     let (phase, from, to) = (cut.phase, cut.from, cut.to);
     for (number, tallies) in (0..).zip(&mut cut.workers) {

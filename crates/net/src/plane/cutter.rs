@@ -1,6 +1,5 @@
-//! Cutting at the worker's own end: each thread watches the clock as it works, and when a cut has passed it hands over what
-//! its streams stood at, with the times of the transactions until then. So an interval holds what was done in it, however
-//! late the thread that collects them wakes.
+//! Cutting by the workers: each thread reads the clock as it works, and after a cut it delivers its streams' counters with the
+//! times of the transactions until then. So an interval holds the work done in it, however late the collector wakes.
 //!
 //! Pages go out and times come back cleared over bounded single-producer rings, all of them made before the start, as in
 //! `engine`. A stream without times needs no page of a thread that is blocked: its counters stand still meanwhile, and are
@@ -24,29 +23,29 @@ const STRIDE_MAX: u32 = 64;
 /// and about so often, as long as calls are short.
 const GLANCE: Ns = Ns(25_000);
 
-/// What a stream stood at when a cut passed.
+/// A stream's counters at a cut.
 pub(crate) struct Page {
     pub cut: u32,
     pub counts: [u64; COUNTS],
     pub times: Option<Box<Times>>,
 }
 
-/// One stream's end at the worker.
-pub(crate) struct Book {
+/// The worker's end of a stream's pages.
+pub(crate) struct PageWriter {
     meter: Arc<Meter>,
     out: Producer<Page>,
     times: Option<(Box<Times>, Consumer<Box<Times>>)>,
 }
 
-/// The other end: where pages arrive.
-pub(crate) struct Desk {
+/// The collector's end.
+pub(crate) struct PageReader {
     pub pages: Consumer<Page>,
     pub cleared: Option<Producer<Box<Times>>>,
 }
 
-impl Book {
-    /// Both ends of a stream's books; with `timed` its transactions are timed.
-    pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (Book, Desk) {
+impl PageWriter {
+    /// Both ends of a stream's pages; with `timed` its transactions are timed.
+    pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (PageWriter, PageReader) {
         let (out, pages) = RingBuffer::new(PAGES);
         let (mut times, mut cleared) = (None, None);
         if timed {
@@ -55,7 +54,7 @@ impl Book {
             (0..SPARE).for_each(|_| drop(give.push(Box::new(Times::reserved()))));
             (times, cleared) = (Some((Box::new(Times::reserved()), back)), Some(give));
         }
-        (Book { meter, out, times }, Desk { pages, cleared })
+        (PageWriter { meter, out, times }, PageReader { pages, cleared })
     }
 
     fn hand_over(&mut self, cut: u32) {
@@ -74,8 +73,8 @@ impl Book {
     }
 }
 
-/// What one thread knows of the course of the test.
-pub(crate) struct Clerk {
+/// Cuts the intervals of one thread's streams.
+pub(crate) struct Cutter {
     grid: Grid,
     /// The next cut's number and moment.
     cut: u32,
@@ -84,13 +83,13 @@ pub(crate) struct Clerk {
     stride: u32,
     left: u32,
     last: Ns,
-    books: Vec<Book>,
+    writers: Vec<PageWriter>,
 }
 
-impl Clerk {
+impl Cutter {
     /// For a thread with these streams, in their order.
-    pub(crate) fn new(books: Vec<Book>) -> Clerk {
-        Clerk {
+    pub(crate) fn new(writers: Vec<PageWriter>) -> Cutter {
+        Cutter {
             grid: Grid::default(),
             cut: 0,
             next: Ns::MAX,
@@ -98,7 +97,7 @@ impl Clerk {
             stride: 1,
             left: 1,
             last: Ns::ZERO,
-            books,
+            writers,
         }
     }
 
@@ -148,8 +147,8 @@ impl Clerk {
 
     #[cold]
     fn pass(&mut self, now: Ns) {
-        for book in &mut self.books {
-            book.hand_over(self.cut);
+        for writer in &mut self.writers {
+            writer.hand_over(self.cut);
         }
         // Where several have passed, nothing was done between them.
         while now >= self.next {
@@ -162,7 +161,8 @@ impl Clerk {
     /// Counts the time of a transaction that ended `now`, on the thread's only stream.
     #[inline]
     pub(crate) fn timed(&mut self, took: Ns) {
-        if let Some((times, _)) = self.books.first_mut().and_then(|book| book.times.as_mut()) {
+        if let Some((times, _)) = self.writers.first_mut().and_then(|writer| writer.times.as_mut())
+        {
             times.record(took);
         }
     }
@@ -170,14 +170,14 @@ impl Clerk {
     /// The times that its only stream has, which belong to no cut yet.
     #[cfg(test)]
     pub(crate) fn rest(&mut self) -> Option<Box<Times>> {
-        self.books.pop()?.times.map(|(times, _)| times)
+        self.writers.pop()?.times.map(|(times, _)| times)
     }
 
     /// The thread has come to its end: cuts that have passed are handed over, and the times that belong to none of them
     /// are given back, one for each stream that has any.
     pub(crate) fn close(mut self) -> Vec<Option<Box<Times>>> {
         self.at(clock::now());
-        self.books.into_iter().map(|book| book.times.map(|(times, _)| times)).collect()
+        self.writers.into_iter().map(|writer| writer.times.map(|(times, _)| times)).collect()
     }
 }
 

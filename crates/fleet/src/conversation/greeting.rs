@@ -1,5 +1,5 @@
-//! Before the first step: agents introduce themselves, and those that were given arrays serve them. What fails here is a
-//! mistake of the set-up, and ends the run.
+//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure here is a mistake of the
+//! set-up and ends the run.
 
 use super::roster::{Duty, Patience};
 use super::{Conversation, End, Stage, name_of};
@@ -8,7 +8,7 @@ use crate::message::{FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use clock::Ns;
 
 impl Conversation {
-    /// Says hello to all agents; every one must answer in the same version and by the clock that it is said to have.
+    /// Greets all agents; each must answer with the same version and the expected clock.
     pub fn greet(&mut self, now: Ns) {
         self.now = now;
         self.stage = Stage::Greeting { asked: now };
@@ -40,19 +40,19 @@ impl Conversation {
         self.advance();
     }
 
-    /// Gives an agent a duty that it is to answer within a while.
+    /// Gives an agent a duty with a time limit.
     fn ask(&mut self, agent: usize, duty: Duty, quiet: Ns, message: ToAgent) {
         self.roster.assign(self.now, agent, duty, Patience { quiet, until: Ns::MAX });
         self.tell(agent, message);
     }
 
     /// Whether agents are being asked to introduce themselves or to serve.
-    pub(super) fn is_mustering(&self) -> bool {
+    pub(super) fn is_greeting(&self) -> bool {
         matches!(self.stage, Stage::Greeting { .. } | Stage::Serving { .. })
     }
 
     /// Takes an answer to one of these questions.
-    pub(super) fn hear_mustered(&mut self, agent: usize, message: FromAgent) {
+    pub(super) fn hear_greeting(&mut self, agent: usize, message: FromAgent) {
         let problem = match (message, &mut self.stage) {
             (FromAgent::Failed { error, .. }, _) => Some(error.to_string()),
             (FromAgent::Hello(greeting), Stage::Greeting { asked }) => {
@@ -83,7 +83,7 @@ impl Conversation {
         let member = &self.roster.members[agent];
         if name != member.name {
             return Some(format!(
-                "it calls itself `{name}`; start it under the name it is used by"
+                "it identifies itself as `{name}`; start it under the expected name"
             ));
         }
         if !member.clock.may_show(now, asked, self.now) {
