@@ -79,7 +79,7 @@ fn the_steps_of_a_search_follow_from_what_the_ones_before_measured() {
         "{text}"
     );
     assert!(
-        text.ends_with("it holds at 11 and not at 12, and nothing lies between them"),
+        text.ends_with("it holds at 11 and not at 12, and no load lies between them"),
         "{text}"
     );
     assert_eq!(

@@ -78,7 +78,7 @@ fn what_was_not_announced_is_refused() {
 #[test]
 fn what_is_there_already_is_refused() {
     refuses(|w| w.interval(&interval(&step(0, 3, 2), 0, 0)), &["source 0", "already"]);
-    refuses(|w| w.step(&step(0, 3, 2)), &["step 0 is in the record already"]);
+    refuses(|w| w.step(&step(0, 3, 2)), &["step 0 is already in the record"]);
     refuses(
         |w| w.source(&source(1, SourceKind::Hop(HopKind::Other))),
         &["source 1 (hop1)", "already"],

@@ -32,7 +32,7 @@ impl Limit {
         let metric = metric(name)?;
         let value = value_of(&metric, value)?;
         if metric == Metric::Errors && bound == Bound::AtLeast {
-            return Err("errors can only be limited from above: `errors <= 0`".to_owned());
+            return Err("errors can only have an upper limit: `errors <= 0`".to_owned());
         }
         Ok(Limit { metric, bound, value })
     }
@@ -122,7 +122,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<Value, String> {
     match metric {
         Metric::Latency { .. } => match units::parse_duration(text) {
             Ok(time) if !time.is_zero() => Ok(Value::Time(time)),
-            Ok(_) => Err("no operation takes no time; give a latency such as `5 ms`".to_owned()),
+            Ok(_) => Err("a latency cannot be 0; give one such as `5 ms`".to_owned()),
             Err(_) => Err(format!("expected a latency such as `5 ms`, found `{shown}`")),
         },
         Metric::Errors => text
