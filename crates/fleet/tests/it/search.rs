@@ -113,7 +113,7 @@ fn a_search_ends_with_an_incomplete_step() {
     let (outcome, log) = trial(MOST).run(vec![threaded("local", "empty")]);
     assert_eq!(outcome.unwrap().status, Status::Complete, "the next plan is run all the same");
     assert_eq!(steps(&log), ["0 1#0", "1 -#0"]);
-    assert!(log.events[0].text.ends_with("not those of its whole load"), "{}", log.events[0].text);
+    assert!(log.events[0].text.ends_with("do not cover its whole load"), "{}", log.events[0].text);
 }
 
 #[test]

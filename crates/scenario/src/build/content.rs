@@ -19,7 +19,7 @@ pub(super) fn data(target: &Record) -> Data {
 /// Whether a target is filled.
 pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
     if null && target.has("fill") {
-        complain(target, "fill", "`null:` stores nothing", sink);
+        complain(target, "fill", "`null:` holds nothing", sink);
     }
     match target.word("fill").map(|at| at.value) {
         Some("always") => Fill::Always,
@@ -41,7 +41,7 @@ pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
     for (plan, record) in plans.iter().zip(root.records("plan")).filter(|(p, _)| p.precondition) {
         let mut on = plan.disk_loads().flat_map(|load| load.on);
         if let Some(name) = on.find(|name| on_null(name)) {
-            let message = format!("precondition: `{name}` is `null:`, which stores nothing");
+            let message = format!("precondition: `{name}` is `null:`, which holds nothing");
             sink.push(|| Mistake::new(place(record, "precondition"), message));
         }
     }

@@ -215,7 +215,7 @@ impl Builder<'_> {
     /// Where verification keeps its state of each of `n` targets; empty where it keeps none.
     fn states(&mut self, record: &Record, null: bool, n: usize) -> Vec<String> {
         if record.has("verify_state") && null {
-            let problem = "`null:` stores nothing to verify";
+            let problem = "`null:` holds nothing to verify";
             complain(record, "verify_state", problem, self.sink);
         }
         if record.has("verify_flushed") && !record.has("verify_state") {

@@ -100,7 +100,7 @@ fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
         verifiers.iter().filter(|(n, _)| touched.verify.contains(n.value.as_str()))
     {
         let problem =
-            format!("`{}` runs on `{target}`, a `null:` target, which stores nothing", name.value);
+            format!("`{}` runs on `{target}`, a `null:` target, which holds nothing", name.value);
         complain(record, "verify", problem, sink);
     }
 }
