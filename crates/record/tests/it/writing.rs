@@ -10,14 +10,14 @@ fn a_record_is_never_written_over_anything() {
     let (dir, path) = place();
     std::fs::write(&path, "precious").expect("a file");
     let refused = || Writer::create(&path, &head()).map(|_| ());
-    says(refused(), &["run.wsr exists already", "another name"]);
+    says(refused(), &["run.wsr already exists", "another name"]);
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "precious");
-    says(Writer::create(dir.path(), &head()).map(|_| ()), &["exists already"]);
+    says(Writer::create(dir.path(), &head()).map(|_| ()), &["already exists"]);
     #[cfg(unix)]
     {
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).expect("a link");
-        says(Writer::create(&link, &head()).map(|_| ()), &["exists already"]);
+        says(Writer::create(&link, &head()).map(|_| ()), &["already exists"]);
     }
 }
 
