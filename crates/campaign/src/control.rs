@@ -3,24 +3,24 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A handle on a run under way, to be cloned and kept by whatever may end it: a signal handler, a page.
+/// A cloneable handle to stop a running campaign, for a signal handler or a page.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     stop: Arc<AtomicBool>,
 }
 
 impl Control {
-    /// A handle that has asked for nothing.
+    /// A handle without a stop request.
     pub fn new() -> Control {
         Control::default()
     }
 
-    /// Asks for an early end in good order. Safe in a signal handler.
+    /// Requests an orderly early end. Safe in a signal handler.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether an early end was asked for.
+    /// Whether a stop was requested.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -6,42 +6,41 @@ use record::{Event, Level, Status};
 use scenario::search::Next;
 use scenario::{Hunt, Stage, Step};
 
-/// Carries out steps and writes their record: agents with real load, a simulator, an estimator.
+/// Runs steps and writes their record: agents with real load, a simulator, or an estimator.
 pub trait Stepper {
-    /// What is known of the whole run at its end.
+    /// The result of the whole run.
     type Outcome;
-    /// Why the record takes nothing more, or a step cannot be asked for at all.
+    /// Why the record cannot be written, or a step cannot be requested at all.
     type Error;
 
-    /// These steps come next, in this order, and do not depend on each other: they may be begun ahead of their turn.
+    /// Announces independent steps that come next, in this order, so that they may start early.
     fn ahead(&mut self, steps: impl Iterator<Item = Step>) {
         let _ = steps;
     }
 
-    /// Carries out a step. What its workers measure goes into the gauge, where there is one.
+    /// Runs a step. The gauge, if given, receives what its workers measure.
     ///
     /// # Errors
-    /// Where the record takes nothing more. A step that cannot be carried out is no such error: the record says so, and the
-    /// step ends as [`StepEnd::Failed`].
+    /// If the record cannot be written. A step that cannot run is recorded and ends as [`StepEnd::Failed`] instead.
     fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, Self::Error>;
 
     /// Whether the user has asked for an early end.
     fn stopped(&self) -> bool;
 
-    /// Records an event between two steps, and returns it as it was recorded.
+    /// Records an event between two steps and returns it.
     ///
     /// # Errors
-    /// Where the record takes nothing more.
+    /// If the record cannot be written.
     fn event(&mut self, level: Level, code: &'static str, text: &str)
     -> Result<Event, Self::Error>;
 
-    /// Passes progress on to the observer of the run.
+    /// Reports progress to the observer of the run.
     fn show(&mut self, progress: Progress);
 
     /// Ends the run and closes its record.
     ///
     /// # Errors
-    /// Where the record cannot be closed.
+    /// If the record cannot be closed.
     fn finish(self, status: Status) -> Result<Self::Outcome, Self::Error>;
 }
 
@@ -52,7 +51,7 @@ pub enum StepEnd {
     Done,
     /// The user ended it.
     Stopped,
-    /// It could not be carried out.
+    /// It could not run.
     Failed,
 }
 
@@ -78,32 +77,32 @@ pub struct Campaign<S> {
 }
 
 impl<S: Stepper> Campaign<S> {
-    /// A run of these stages, of which none has begun.
+    /// A run of these stages, not started yet.
     pub fn new(stepper: S, stages: &[Stage]) -> Campaign<S> {
         let of = stages.iter().fold(0_u32, |sum, stage| sum.saturating_add(stage.steps_max()));
         let searches = stages.iter().filter(|stage| matches!(stage, Stage::Search(_))).count();
         Campaign { stepper, next: 0, of, searches }
     }
 
-    /// Carries out the stages from the first to the last, or to the first step that fails or is stopped, and closes the record.
+    /// Runs the stages in order until one fails or is stopped, and closes the record.
     ///
     /// # Errors
-    /// Where the record takes nothing more.
+    /// If the record cannot be written.
     pub fn run(mut self, stages: &[Stage]) -> Result<S::Outcome, S::Error> {
         match self.stages(stages) {
             Ok(end) => self.finish(end.into()),
             Err(error) => {
-                // Where the record takes not even this, it opens as incomplete, and the first error says why.
+                // If even this fails, the record opens as incomplete; the first error is the cause.
                 let _ = self.finish(Status::Failed);
                 Err(error)
             }
         }
     }
 
-    /// Carries out some stages: one step, or a search from its first step to its answer, after the other.
+    /// Runs stages one after the other: steps, or whole searches.
     ///
     /// # Errors
-    /// Where the record takes nothing more.
+    /// If the record cannot be written.
     pub fn stages(&mut self, stages: &[Stage]) -> Result<StepEnd, S::Error> {
         let steps = |a: &Stage, b: &Stage| matches!((a, b), (Stage::Step(_), Stage::Step(_)));
         for part in stages.chunk_by(steps) {
@@ -118,10 +117,10 @@ impl<S: Stepper> Campaign<S> {
         Ok(StepEnd::Done)
     }
 
-    /// Records that something happened to the run as a whole, and shows it.
+    /// Records and shows an event of the whole run.
     ///
     /// # Errors
-    /// Where the record takes nothing more.
+    /// If the record cannot be written.
     pub fn note(&mut self, level: Level, code: &'static str, text: &str) -> Result<(), S::Error> {
         let event = self.stepper.event(level, code, text)?;
         self.stepper.show(Progress::Event(event));
@@ -131,7 +130,7 @@ impl<S: Stepper> Campaign<S> {
     /// Ends the run and closes its record.
     ///
     /// # Errors
-    /// Where the record cannot be closed.
+    /// If the record cannot be closed.
     pub fn finish(self, status: Status) -> Result<S::Outcome, S::Error> {
         self.stepper.finish(status)
     }
@@ -144,7 +143,7 @@ impl<S: Stepper> Campaign<S> {
                 Stage::Search(_) => None,
             })
         };
-        // Numbered as they run: how many steps a search takes is not known before.
+        // Numbered as they run: the number of steps of a search is not known beforehand.
         let numbered = |(index, step): (u32, &Step)| Step { index, ..step.clone() };
         self.stepper.ahead((self.next..).zip(steps()).map(numbered));
         for step in steps() {
@@ -201,7 +200,7 @@ impl<S: Stepper> Campaign<S> {
         self.of -= unused.min(self.of);
         self.searches = self.searches.saturating_sub(1);
         if assumed {
-            let text = "an estimate knows means: the search took latency for exponential";
+            let text = "estimates have only mean latencies; the search assumed an exponential distribution";
             self.note(Level::Warning, "assumed-exponential", text)?;
         }
         let text =

@@ -1,7 +1,7 @@
-//! What the step under way measures, for a search that decides about the next one.
+//! Results of the current step, for a search that chooses the next one.
 //!
-//! Intervals are merged as a record merges them, so that findings, which read the record, see the same figures. Nothing is
-//! judged here: the sums are handed to [`scenario::search`].
+//! Intervals are merged as in a record, so that findings see the same figures. Judging is left to
+//! [`scenario::search`].
 
 use clock::Ns;
 use record::{Interval, Loop, SourceId, StepTotal, Tally, WorkerLoad};
@@ -9,8 +9,8 @@ use scenario::search::{Measured, Search, Seen, Side};
 use scenario::{LatencyPoint, Metric, Step};
 use std::collections::BTreeMap;
 
-/// Below this share of the measured time a worker's figures are not those of the step. Cuts tile it exactly; the slack
-/// absorbs rounding.
+/// Minimum share of the measured time that a worker's intervals must cover. They tile it exactly; the slack absorbs
+/// rounding.
 const COMPLETE_SHARE: f64 = 0.999;
 
 /// Gathers one step.
@@ -19,29 +19,29 @@ pub struct Gauge {
     measured: Ns,
     loads: Vec<WorkerLoad>,
     totals: BTreeMap<SourceId, StepTotal>,
-    /// Means of service time and of response time in nanoseconds, where nothing else is known of latency.
+    /// Means of service and response time in nanoseconds, if only the means are known.
     means: Option<[Option<f64>; 2]>,
 }
 
 impl Gauge {
-    /// The step begins: it will measure for so long, with these loads as they can be carried.
+    /// Starts a step with this measured time and these loads (after clamping).
     pub fn begin(&mut self, measured: Ns, loads: &[WorkerLoad]) {
         self.measured = measured;
         self.loads = loads.to_vec();
     }
 
-    /// Takes in what a worker did.
+    /// Adds an interval of a worker.
     pub fn add(&mut self, interval: &Interval) {
         let source = interval.source;
         self.totals.entry(source).or_insert_with(|| StepTotal::new(source)).add(interval);
     }
 
-    /// Nothing is known of latency but these means of service time and of response time, in nanoseconds.
+    /// Sets the means of service and response time in nanoseconds, for a step without histograms.
     pub fn means(&mut self, service_ns: Option<f64>, response_ns: Option<f64>) {
         self.means = Some([service_ns, response_ns]);
     }
 
-    /// Whether a search's limit is judged by a percentile that is derived from a mean.
+    /// Whether a limit of the search is judged by a percentile derived from a mean.
     pub(crate) fn assumes(&self, search: &Search) -> bool {
         let of_mean =
             |point: &LatencyPoint| self.means.is_some() && !matches!(point, LatencyPoint::Mean);
@@ -50,7 +50,7 @@ impl Gauge {
         search.limits().iter().any(|limit| percentile(&limit.metric))
     }
 
-    /// The step as the search sees it, which had asked for this load.
+    /// The result of the step, run at this load, for the search.
     pub fn seen(&self, search: &Search, step: &Step, load: f64) -> Seen {
         let seconds = self.measured.as_secs_f64();
         let (mut read, mut write) = (Tally::empty(false), Tally::empty(false));
@@ -94,7 +94,7 @@ impl Gauge {
     }
 }
 
-/// A point of the latencies that were counted, in nanoseconds.
+/// A point of the measured latency distribution, in nanoseconds.
 fn counted(both: &Tally, point: LatencyPoint, response: bool) -> Option<f64> {
     let histogram = if response { both.response() } else { &both.service };
     let ns = match point {

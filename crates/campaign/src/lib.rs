@@ -1,5 +1,5 @@
-//! A run from its first step to its last: the order of stages, searches, numbers of steps, warm-ups that end when the load is
-//! steady, two runs in turns, and the progress of all of it.
+//! Drives a run from its first step to its last: order of stages, searches, step numbers, warm-ups that end when the
+//! load is steady, two alternating runs, and progress.
 //!
 //! ```text
 //! stages ──► Campaign ──► Stepper (live agents, simulator, estimator) ──► record
@@ -7,8 +7,9 @@
 //!               └─── Gauge ◄───┘
 //! ```
 //!
-//! A [`Stepper`] carries out one step and writes its record; a [`Campaign`] says which step is next. Nothing here opens a
-//! device, reads a clock or writes a file, so live, simulated and estimated runs with the same figures take the same steps.
+//! A [`Stepper`] runs one step and writes its record; a [`Campaign`] chooses the next step. This crate opens no
+//! device, reads no clock and writes no file, so live, simulated and estimated runs with the same figures take the
+//! same steps.
 
 #![forbid(unsafe_code)]
 

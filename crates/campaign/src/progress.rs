@@ -1,4 +1,4 @@
-//! What an observer of a run is shown, whatever carries out its steps.
+//! Progress reports for an observer of a run.
 
 use crate::rates::Rates;
 use clock::Ns;
@@ -11,15 +11,15 @@ pub enum Progress {
     StepStarting {
         /// Its number, from 0.
         index: u32,
-        /// How many there are; at most so many while a search is to come or under way.
+        /// Number of steps; an upper bound (`at_most`) until all searches are done.
         of: u32,
-        /// Whether there may be fewer.
+        /// Whether `of` is an upper bound.
         at_most: bool,
         /// Its settings, or its plan's name where it has none.
         name: String,
         /// From the start of its load to its end.
         duration: Ns,
-        /// What a search looks for with it, and what is known so far.
+        /// The search's question and its results so far.
         aim: Option<String>,
     },
     /// Its targets are being opened, created and filled.
@@ -30,10 +30,10 @@ pub enum Progress {
         elapsed: Ns,
         /// Until the load ends, in this step.
         remaining: Ns,
-        /// What the workers did of late.
+        /// The workers' recent rates.
         rates: Rates,
     },
-    /// So much load has been simulated, in all steps together: steps may be simulated side by side.
+    /// Simulated time so far, over all steps: steps may be simulated in parallel.
     Advanced(Ns),
     /// The step ran to its end.
     StepDone {
@@ -44,7 +44,7 @@ pub enum Progress {
     Searched {
         /// What it found, and why it stopped.
         text: String,
-        /// The load of the steps that it did not need.
+        /// Load time of the steps that it did not need.
         unused: Ns,
     },
     /// An event of the record.

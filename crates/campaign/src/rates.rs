@@ -1,10 +1,10 @@
-//! The figures of the last second, for people who watch. Nothing here is recorded: a review computes its own.
+//! The figures of the last second, for live display. They are not recorded: a review computes its own.
 
 use clock::Ns;
 use record::{Flow, Histogram, Interval, SourceId, StreamEnd, StreamLoad, Tally};
 use std::collections::BTreeMap;
 
-/// What a step did of late.
+/// Recent rates of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// All workers together; `None` where none has reported.
@@ -13,12 +13,12 @@ pub struct Rates {
     pub net: Option<NetRates>,
 }
 
-/// What all workers together did of late.
+/// Recent rates of all workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskRates {
-    /// Operations a second, both directions.
+    /// Operations per second, both directions.
     pub iops: f64,
-    /// Bytes a second, both directions.
+    /// Bytes per second, both directions.
     pub bytes_per_s: f64,
     /// Failed operations.
     pub errors: u64,
@@ -26,27 +26,27 @@ pub struct DiskRates {
     pub p99: Option<Ns>,
 }
 
-/// What all network streams together did of late.
+/// Recent rates of all network streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetRates {
-    /// Bytes a second to receivers, as they received them; `None` where no stream goes that way.
+    /// Bytes per second to receivers, as received there; `None` without such streams.
     pub up_bytes_per_s: Option<f64>,
-    /// Bytes a second from receivers, as they arrived here; `None` where no stream goes that way.
+    /// Bytes per second from receivers, as received here; `None` without such streams.
     pub down_bytes_per_s: Option<f64>,
-    /// Transactions a second with the 99th percentile of their times; `None` where there were none.
+    /// Transactions per second with the 99th percentile of their latency; `None` if there were none.
     pub transactions: Option<(f64, Ns)>,
-    /// The 99th percentile of probes beside the streams; `None` where there were none.
+    /// The 99th percentile of the probes' latency; `None` if there were none.
     pub probe_p99: Option<Ns>,
     /// Messages, datagrams or transactions that failed.
     pub errors: u64,
 }
 
-/// What a source of a network load is to those who watch.
+/// The role of a network source in the display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The end whose bytes count.
+    /// The receiving end, whose bytes count.
     Received(Flow),
-    /// The end that may ask and wait.
+    /// The sending end, which may issue requests.
     Sent,
     Probe,
 }
@@ -77,7 +77,7 @@ struct Sum {
 }
 
 impl RateMeter {
-    /// A meter of a step with these streams and probes; whoever else reports is a worker.
+    /// A meter of a step with these streams and probes; all other sources are workers.
     pub fn new(streams: &[StreamLoad], probes: impl Iterator<Item = SourceId>) -> RateMeter {
         let part = |stream: &StreamLoad| match stream.end {
             StreamEnd::Received => (stream.source, Part::Received(stream.flow)),
@@ -90,7 +90,7 @@ impl RateMeter {
         }
     }
 
-    /// Takes in what a source did.
+    /// Adds an interval of a source.
     pub fn add(&mut self, interval: &Interval) {
         match self.parts.get(&interval.source) {
             None => &mut self.disk,
@@ -102,7 +102,7 @@ impl RateMeter {
         .add(interval);
     }
 
-    /// The figures since the last look; `None` when no interval has come.
+    /// The figures since the last call; `None` without a new interval.
     pub fn take(&mut self) -> Option<Rates> {
         let (disk, net) = (self.take_disk(), self.take_net());
         (disk.is_some() || net.is_some()).then_some(Rates { disk, net })

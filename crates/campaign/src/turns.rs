@@ -1,38 +1,38 @@
-//! Two runs in turns: each step of the first beside the same step of the second, in an order that changes from round to
-//! round (A B, B A, A B, …), so that a slow drift of the machine falls on both alike (the ABBA design, as in R. A. Fisher,
-//! *The Design of Experiments*, 1935). A step's repetition is its round.
+//! Two alternating runs: each step of the first next to the same step of the second, in an order that changes from
+//! round to round (A B, B A, A B, …), so that slow drift of the machine affects both equally (the ABBA design, as in
+//! R. A. Fisher, *The Design of Experiments*, 1935). A step's repetition is its round.
 
 use crate::{Campaign, StepEnd, Stepper};
 use record::{Level, Status};
 use scenario::{Stage, Step};
 use std::collections::BTreeMap;
 
-/// What the two are called.
+/// Names of the two sides.
 pub const SIDES: [&str; 2] = ["A", "B"];
 
-/// The event with which one side's record says that the other ended the comparison.
+/// Code of the event in one side's record when the other side ended the comparison.
 pub const COMPARISON_ENDED: &str = "comparison-ended";
 
-/// The same step on both sides.
+/// A step that both sides have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Its positions among the stages of either side.
+    /// Its positions among the stages of each side.
     pub stages: [usize; 2],
-    /// The side that begins: 0, or 1 in odd rounds.
+    /// The side that runs first: 0, or 1 in odd rounds.
     pub first: usize,
 }
 
 /// Steps that only one side has, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unpaired {
-    /// Of either side.
+    /// The steps of each side.
     pub only: [Vec<Step>; 2],
 }
 
-/// The steps of both sides in pairs, round by round; searches are left out, since their steps are not known beforehand.
+/// Pairs the steps of both sides, round by round; searches are skipped, since their steps are not known beforehand.
 ///
 /// # Errors
-/// Where one side has a step that the other has not.
+/// If one side has a step that the other lacks.
 pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<Turn>, Unpaired> {
     type Name<'a> = (&'a str, &'a [(String, String)], u32);
     fn name(step: &Step) -> Name<'_> {
@@ -68,10 +68,10 @@ pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<Turn>, Unpaired> {
     Ok(turns.into_iter().map(|(_, turn)| turn).collect())
 }
 
-/// Takes two runs through all turns, or to the first step that one of them cannot carry out, and closes both records.
+/// Runs all turns of two runs, or up to the first step that one of them cannot run, and closes both records.
 ///
 /// # Errors
-/// Where the record of a side, which is named by its number, takes nothing more.
+/// The number of the side whose record cannot be written, with its error.
 pub fn take_turns<S: Stepper>(
     mut sides: [Campaign<S>; 2],
     stages: [&[Stage]; 2],
@@ -98,7 +98,7 @@ where
     }
 }
 
-/// Takes the turns. Returns how the runs ended, or the side whose record takes nothing more.
+/// Runs the turns. Returns how the runs ended, or the side whose record cannot be written.
 fn alternate<S: Stepper>(
     sides: &mut [Campaign<S>; 2],
     stages: [&[Stage]; 2],
@@ -124,7 +124,7 @@ fn alternate<S: Stepper>(
 }
 
 impl<S: Stepper> Campaign<S> {
-    /// Closes the record because of the other side. Where it takes no more, the error that ended the comparison says why.
+    /// Closes the record because of the other side. Write errors are ignored: the first error ended the comparison.
     pub fn abandon(mut self, status: Status, why: &str) {
         let _ = self.note(Level::Warning, COMPARISON_ENDED, why);
         let _ = self.finish(status);

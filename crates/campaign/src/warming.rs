@@ -1,29 +1,29 @@
-//! A warm-up that lasts until the load is steady, and the moment from which the step is measured then.
+//! A warm-up that lasts until the load is steady.
 //!
-//! The rule is [`scenario::steady`]'s, the rounds are the record's; here they meet the time. Whoever carries out the step
-//! tells its workers, and records what came of it.
+//! It applies the rule of [`scenario::steady`] to the record's rounds. The stepper informs its workers and records the
+//! result.
 
 use clock::Ns;
 use record::{Interval, Level, Phase, Round, Rounds, StepTimes};
 use scenario::Steady;
 use scenario::steady::{Figures, Metric, Window};
 
-/// A step under way whose measurement has not been settled.
+/// A running step whose measurement has not started.
 pub struct Warming {
     rule: Steady,
     rounds: Rounds,
     start: Ns,
-    /// When the measurement may begin at the earliest, and when it begins in any case, on the record's time base.
+    /// The earliest and the latest start of the measurement, on the record's time base.
     least: Ns,
     most: Ns,
 }
 
-/// What became of a warm-up, with the event that says so.
+/// The result of a warm-up, with its event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warmed {
-    /// When to measure from; `None` where the longest warm-up is over and the load is not steady.
+    /// Start of the measurement; `None` if the longest warm-up ended without a steady load.
     pub at: Option<Ns>,
-    /// How the event is rated.
+    /// Level of the event.
     pub level: Level,
     /// The event: `steady` or `never-steady`.
     pub code: &'static str,
@@ -32,7 +32,7 @@ pub struct Warmed {
 }
 
 impl Warming {
-    /// Watches a step of these times, with a warm-up of at least `least` and so many workers.
+    /// Watches a step with these times, a warm-up of at least `least`, and this number of workers.
     pub fn new(rule: Steady, times: &StepTimes, least: Ns, workers: usize) -> Warming {
         Warming {
             rule,
@@ -43,15 +43,15 @@ impl Warming {
         }
     }
 
-    /// Takes in what a worker did.
+    /// Adds an interval of a worker.
     pub fn add(&mut self, interval: &Interval) {
         if interval.phase == Phase::Warmup {
             self.rounds.add(interval);
         }
     }
 
-    /// Looks at the last window; `None` while there is nothing to decide. The measurement begins no sooner than `lead`
-    /// from now, so that an order to measure arrives in time; a simulator, which needs no order, gives none.
+    /// Checks the last window; `None` while there is nothing to decide. The measurement starts no sooner than `lead`
+    /// from now, so that the order to measure arrives in time; a simulator needs no lead.
     pub fn look(&self, now: Ns, lead: Ns) -> Option<Warmed> {
         let reached = now.plus(lead);
         if reached < self.least.min(self.most) {
@@ -68,7 +68,7 @@ impl Warming {
         let load = |until: Ns| format!("{:.0} s of load", until.since(self.start).as_secs_f64());
         match window.filter(|window| self.rule.holds(window)) {
             Some(window) => {
-                // So late that the measurement begins by itself.
+                // The measurement starts at the latest moment by itself.
                 let at = at.min(self.most);
                 let (load, figures) = (load(now.min(at)), Figures(&self.rule, &window));
                 let text = format!("steady after {load}: {figures}");
@@ -76,7 +76,7 @@ impl Warming {
             }
             None if now >= self.most => {
                 let (load, figures) = (load(self.most), self.figures(window));
-                let text = format!("not steady after {load}, but measured all the same: {figures}");
+                let text = format!("not steady after {load}, but measured anyway: {figures}");
                 Some(Warmed { at: None, level: Level::Warning, code: "never-steady", text })
             }
             None => None,
@@ -87,7 +87,7 @@ impl Warming {
         match window {
             Some(window) => Figures(&self.rule, &window).to_string(),
             None => format!(
-                "no {} rounds in which anything was done could be compared",
+                "there were no {} rounds with completed operations to compare",
                 self.rule.rounds
             ),
         }
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use record::{SourceId, Tally};
 
-    /// What is said, second by second, of two workers that together do so many operations in each, from 300 ms on: at
-    /// which second it is settled, and from when on to measure. At least 2 s of warm-up, 10 s at most.
+    /// Two workers that together do `ops` operations per second, from 300 ms on: the second in which the warm-up ends,
+    /// and the start of the measurement. Warm-up is 2 s to 10 s.
     #[track_caller]
     fn check(ops: &[u64], lead: Ns, settled: Option<(u64, Option<u64>)>) {
         let start = Ns::millis(300);
@@ -197,9 +197,9 @@ mod tests {
             )
         };
         assert_eq!(say(|_| 100), format!("steady after 6 s of load: {}", figures("0%", "0%")));
-        let rising = "not steady after 6 s of load, but measured all the same: ";
+        let rising = "not steady after 6 s of load, but measured anyway: ";
         assert_eq!(say(|s| 100 * s), rising.to_owned() + &figures("133%", "133%"));
-        let nothing = "no 5 rounds in which anything was done could be compared";
+        let nothing = "there were no 5 rounds with completed operations to compare";
         assert_eq!(say(|_| 0), rising.to_owned() + nothing);
     }
 }

@@ -1,17 +1,17 @@
-//! What a hop is: the kinds of places on a path where traffic is counted and can saturate.
+//! Kinds of hops: the components of a path where traffic is counted and can saturate.
 //!
-//! The lab's topology makes hops of these kinds, every producer stores the kind with its source in the record, and
-//! findings read it there. The type has a crate of its own, below both, because the language must not depend on the
-//! record and the record must not depend on the language. A kind is never guessed from a name.
+//! The topology creates hops of these kinds, producers store the kind in the record, and findings read it there. The
+//! type has its own crate because neither the language nor the record may depend on the other. A kind is never guessed
+//! from a name.
 
 #![forbid(unsafe_code)]
 
 use serde::{Deserialize, Serialize};
 
-/// Defines the kinds with their words, so that a new kind is one line.
+/// Defines the kinds with their stored words.
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $kind:ident = $word:literal,)+) => {
-        /// What a hop is.
+        /// The kind of a hop.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum HopKind {
             $($(#[doc = $doc])+ $kind,)+
@@ -21,7 +21,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &[HopKind] = &[$(HopKind::$kind),+];
 
-            /// The stable word that a record stores.
+            /// The stable word stored in a record.
             pub fn word(self) -> &'static str {
                 match self {
                     $(HopKind::$kind => $word,)+
@@ -38,9 +38,9 @@ kinds! {
     VirtualAdapter = "virtual-adapter",
     /// A virtual disk with its queue.
     VirtualDisk = "virtual-disk",
-    /// Processors of a host, with its hypervisor's work.
+    /// Processors of a host, including the hypervisor's work.
     HostCpu = "host-cpu",
-    /// A file system that holds virtual disks as files, with its lock.
+    /// A file system with virtual disks as files, and its lock.
     Datastore = "datastore",
     /// The queue of one LUN at one adapter.
     LunQueue = "lun-queue",
@@ -60,19 +60,19 @@ kinds! {
     Controller = "controller",
     /// The cache of an array.
     Cache = "cache",
-    /// What joins an array's controllers to its disks.
+    /// The connection of an array's controllers to its disks.
     Backend = "backend",
-    /// The disks of a volume, of whatever kind, as one RAID group.
+    /// The disks of a volume, as one RAID group.
     Disks = "disks",
     /// A tape drive.
     TapeDrive = "tape-drive",
     /// A volume of an array as a whole.
     Volume = "volume",
-    /// The process that serves an array, with its processors.
+    /// The process that serves an array, and its processors.
     ArrayCpu = "array-cpu",
-    /// A disk of a machine, or a partition of one.
+    /// A disk or partition of a machine.
     BlockDevice = "block-device",
-    /// The way of network loads between two hosts.
+    /// The path of network loads between two hosts.
     NetworkPair = "network-pair",
     /// The machine at one end of network loads.
     NetworkHost = "network-host",

@@ -1,7 +1,8 @@
-//! Between a row's columns and our types: what is written in which order, and how each is read back with suspicion.
+//! Conversion between columns of a row and our types: the order in which values are written, and how they are checked
+//! when read.
 //!
 //! SQLite's integers are signed. A quantity above 2^63 - 1 (292 years in nanoseconds, 9 EB) is stored as 2^63 - 1; no
-//! measurement reaches it, and a run does not die of it. A negative one was not written by us.
+//! measurement reaches it. Negative values are rejected.
 
 use crate::histogram::Encoder;
 use crate::schema::Word;
@@ -15,7 +16,7 @@ use rusqlite::types::{Value, ValueRef};
 pub(crate) enum RowError {
     /// SQLite's reason.
     Sql(rusqlite::Error),
-    /// The row holds what a record never does.
+    /// The row holds an invalid value.
     Bad(String),
 }
 
@@ -25,17 +26,17 @@ impl From<rusqlite::Error> for RowError {
     }
 }
 
-/// A quantity as SQLite's signed integer.
+/// A quantity as a signed SQLite integer.
 pub(crate) fn int(quantity: u64) -> Value {
     Value::Integer(i64::try_from(quantity).unwrap_or(i64::MAX))
 }
 
-/// Text as SQLite keeps it.
+/// Text as a SQLite value.
 pub(crate) fn text(text: &str) -> Value {
     Value::Text(text.to_string())
 }
 
-/// Text that there may not be.
+/// Optional text; NULL if absent.
 pub(crate) fn opt_text(text: Option<&str>) -> Value {
     text.map_or(Value::Null, self::text)
 }
@@ -79,7 +80,7 @@ fn push_testimony(row: &mut Vec<Value>, testimony: Option<&Testimony>) {
     row.extend([t.late_max.0, t.overruns.into(), t.open.into(), t.open_age_max.0].map(int));
 }
 
-/// NULL where nothing was counted.
+/// NULL if nothing was counted.
 fn service(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value {
     match tally {
         Some(t) if t.service.count() > 0 => Value::Blob(encode(&t.service, encoder, coarse)),
@@ -87,7 +88,7 @@ fn service(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value 
     }
 }
 
-/// NULL where response time was not kept apart; zero bytes where it was and nothing was counted.
+/// NULL if response time was not kept separately; zero bytes if it was and nothing was counted.
 fn response(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value {
     match tally.and_then(|t| t.response.as_ref()) {
         Some(h) if h.count() > 0 => Value::Blob(encode(h, encoder, coarse)),
@@ -104,7 +105,7 @@ fn encode(histogram: &Histogram, encoder: &mut Encoder, coarse: bool) -> Vec<u8>
     }
 }
 
-/// A row that is read from left to right.
+/// Reads a row from left to right.
 pub(crate) struct Cells<'a> {
     row: &'a Row<'a>,
     next: usize,
@@ -121,7 +122,7 @@ impl<'a> Cells<'a> {
         Ok(value)
     }
 
-    /// An error that names the column last read.
+    /// An error naming the last column read.
     fn bad<T>(&self, what: &str) -> Result<T, RowError> {
         let column = self.row.as_ref().column_name(self.next - 1).unwrap_or("?");
         Err(RowError::Bad(format!("column {column} {what}")))

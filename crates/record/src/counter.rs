@@ -1,8 +1,8 @@
-//! The registry of counters: what each is called in the record, its unit, what its value means and what it is counted of.
+//! The registry of counters: name in the record, unit, meaning of the value, and scope.
 //!
-//! Producers and readers name a counter by its [`CounterId`]; its spelling stands here alone. The record stores unit, meaning
-//! and scope beside the name, so that a reader in another language needs no registry, and a counter of a later version is
-//! still read: as an [`UnknownCounter`] with what the record says of it.
+//! Producers and readers use the [`CounterId`]; the names are spelled only here. The record stores unit, meaning and
+//! scope with the name, so that other readers need no registry, and a counter of a later version is read as an
+//! [`UnknownCounter`].
 
 use crate::SourceId;
 use clock::Ns;
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 /// What the value of a counter means for its interval from `from` to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Meaning {
-    /// How many came to pass within the interval.
+    /// Occurrences within the interval.
     Count,
-    /// The time that was spent within the interval; of things that overlap, the sum.
+    /// Time spent within the interval; overlapping times are summed.
     Time,
     /// The mean over the interval.
     Mean,
-    /// The level at the interval's end.
+    /// Level at the end of the interval.
     End,
-    /// A property of the source, which held throughout the interval: a limit or a setting.
+    /// A property of the source throughout the interval: a limit or a setting.
     Setting,
 }
 
-/// What a counter is counted of.
+/// What a counter covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// All I/O at a hop, whoever issued it; of a pair of network loads the data received at either end.
+    /// All I/O at a hop, from any source; for network loads, the data received at either end.
     Hop,
     /// One worker.
     Worker,
@@ -37,13 +37,13 @@ pub enum Scope {
 }
 
 impl Meaning {
-    /// Whether the parts of two intervals add up to that of both; levels are averaged over time instead.
+    /// Whether values of two intervals add up; levels are averaged over time instead.
     pub fn adds_up(self) -> bool {
         matches!(self, Meaning::Count | Meaning::Time)
     }
 }
 
-/// What is known of a counter.
+/// Properties of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterInfo {
     /// Its name in the record.
@@ -54,11 +54,11 @@ pub struct CounterInfo {
     pub meaning: Meaning,
     /// What it is counted of.
     pub scope: Scope,
-    /// What is counted, for people.
+    /// Description for people.
     pub about: &'static str,
 }
 
-/// Defines the counters, so that a new one is one line here and one of `docs/record.md`.
+/// Defines the counters; `docs/record.md` lists each of them too.
 macro_rules! counters {
     ($($id:ident = $name:literal, $unit:literal, $meaning:ident, $scope:ident, $about:literal;)+) => {
         /// A counter that this program knows.
@@ -71,7 +71,7 @@ macro_rules! counters {
             /// Every counter.
             pub const ALL: &[CounterId] = &[$(CounterId::$id),+];
 
-            /// What is known of it.
+            /// Its properties.
             pub fn info(self) -> CounterInfo {
                 match self {
                     $(CounterId::$id => CounterInfo {
@@ -90,29 +90,29 @@ macro_rules! counters {
 counters! {
     ReadOps = "read-ops", "1", Count, Hop, "reads that completed";
     ReadBytes = "read-bytes", "B", Count, Hop, "bytes that were read";
-    ReadMerges = "read-merges", "1", Count, Hop, "reads that were merged into others on their way";
-    ReadTime = "read-time", "ns", Time, Hop, "time that reads stayed, summed over them";
+    ReadMerges = "read-merges", "1", Count, Hop, "reads merged into other requests";
+    ReadTime = "read-time", "ns", Time, Hop, "time that reads took, summed";
     WriteOps = "write-ops", "1", Count, Hop, "writes that completed";
     WriteBytes = "write-bytes", "B", Count, Hop, "bytes that were written";
-    WriteMerges = "write-merges", "1", Count, Hop, "writes that were merged into others on their way";
-    WriteTime = "write-time", "ns", Time, Hop, "time that writes stayed, summed over them";
+    WriteMerges = "write-merges", "1", Count, Hop, "writes merged into other requests";
+    WriteTime = "write-time", "ns", Time, Hop, "time that writes took, summed";
     Errors = "errors", "1", Count, Hop, "operations that failed";
-    Busy = "busy", "ns", Time, Hop, "time during which anything was served";
-    QueueTime = "queue-time", "ns", Time, Hop, "time that requests were in flight, summed over them";
+    Busy = "busy", "ns", Time, Hop, "time with at least one request in service";
+    QueueTime = "queue-time", "ns", Time, Hop, "time that requests were in flight, summed";
     QueueDepthEnd = "queue-depth-end", "1", End, Hop, "requests in flight";
     QueueDepthMean = "queue-depth-mean", "1", Mean, Hop, "I/Os present";
     Waiting = "waiting", "1", Mean, Hop, "I/Os that wait for service";
-    SlotsUsed = "slots-used", "1", Mean, Hop, "places of the queue limit that are taken";
-    SlotsWaiting = "slots-waiting", "1", Mean, Hop, "I/Os that wait for a place of the queue limit";
+    SlotsUsed = "slots-used", "1", Mean, Hop, "queue slots in use";
+    SlotsWaiting = "slots-waiting", "1", Mean, Hop, "I/Os waiting for a queue slot";
     Utilization = "utilization", "%", Mean, Hop, "share of the time that was busy";
-    Servers = "servers", "1", Setting, Hop, "I/Os that are served at once at most";
-    Slots = "slots", "1", Setting, Hop, "places of the queue limit";
+    Servers = "servers", "1", Setting, Hop, "maximum I/Os in service";
+    Slots = "slots", "1", Setting, Hop, "queue slots";
     ReadRate = "read-rate", "B/s", Setting, Hop, "payload that can be read";
     WriteRate = "write-rate", "B/s", Setting, Hop, "payload that can be written";
     BothRate = "both-rate", "B/s", Setting, Hop, "payload that can be moved in both directions together";
     OpsRate = "ops-rate", "1/s", Setting, Hop, "I/Os that can be carried";
     PortRate = "rate", "B/s", End, Hop, "speed of a port in each direction";
-    Connections = "connections", "1", End, Hop, "connections that stand at a port";
+    Connections = "connections", "1", End, Hop, "open connections at a port";
     Cpu = "cpu", "ns", Time, Hop, "CPU time of the process that serves an array, all threads together";
     WriteUndelivered = "write-undelivered", "B", Count, Hop, "sent to the receiver and never read there";
     ReadUndelivered = "read-undelivered", "B", Count, Hop, "sent by the receiver and never read";
@@ -123,11 +123,11 @@ counters! {
     PathIosMoved = "path-ios-moved", "1", Count, Worker, "I/Os that went to another path";
     TargetBusy = "target-busy-answers", "1", Count, Worker, "answers BUSY or TASK SET FULL";
     UnitAttentions = "unit-attentions", "1", Count, Worker, "unit attentions";
-    CommandsAborted = "commands-aborted", "1", Count, Worker, "commands that were given up for their time";
+    CommandsAborted = "commands-aborted", "1", Count, Worker, "commands aborted after their timeout";
     PathIosGivenUp = "path-ios-given-up", "1", Count, Worker, "I/Os that failed because no path was left";
-    PathEventsUntold = "path-events-untold", "1", Count, Worker, "occurrences at paths that are counted only";
+    PathEventsUntold = "path-events-untold", "1", Count, Worker, "path events that were only counted";
     VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
-    VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read of which nothing was known";
+    VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read with unknown expected contents";
     VerifyWritten = "verify-written", "1", Count, Worker, "blocks that were written";
     VerifyLost = "verify-lost", "1", Count, Worker, "blocks whose acknowledged write was lost";
     VerifyStale = "verify-stale", "1", Count, Worker, "blocks that hold older data";
@@ -136,7 +136,7 @@ counters! {
     VerifyCorrupt = "verify-corrupt", "1", Count, Worker, "blocks whose checksum is wrong";
     VerifyForeign = "verify-foreign", "1", Count, Worker, "blocks that hold data of others";
     VerifyBlocks = "verify-blocks", "1", End, Worker, "blocks that the targets have";
-    VerifyBlocksKnown = "verify-blocks-known", "1", End, Worker, "blocks of which it is known what they hold";
+    VerifyBlocksKnown = "verify-blocks-known", "1", End, Worker, "blocks with known expected contents";
     VerifyBlocksSeen = "verify-blocks-seen", "1", End, Worker, "known blocks that have been read back";
     Calls = "calls", "1", Count, StreamEnd, "system calls";
     Packets = "packets", "1", Count, StreamEnd, "segments or datagrams";
@@ -202,38 +202,38 @@ impl CounterId {
         self.info().meaning
     }
 
-    /// The counter of a stored name; `None` where the registry has none.
+    /// The counter with a stored name; `None` if the registry lacks it.
     pub fn of(name: &str) -> Option<CounterId> {
         CounterId::ALL.iter().copied().find(|id| id.name() == name)
     }
 }
 
-/// A counter that the registry does not have, as the record describes it.
+/// A counter missing from the registry, as the record describes it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnknownCounter {
     /// Its name.
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// What its value means; `None` where the record does not say, or says what this program does not know.
+    /// Meaning of its value; `None` if not recorded or not known to this program.
     pub meaning: Option<Meaning>,
 }
 
-/// Which counter.
+/// A known or unknown counter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CounterKind {
-    /// One of the registry.
+    /// A counter of the registry.
     Known(CounterId),
     /// Another one.
     Unknown(UnknownCounter),
 }
 
-/// What a source counted over an interval.
+/// A counter's value of one source over an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     /// The hop, worker or end of a stream.
     pub source: SourceId,
-    /// In which step, if in one.
+    /// The step, if any.
     pub step: Option<u32>,
     /// Start, on the record's time base.
     pub from: Ns,
@@ -241,9 +241,9 @@ pub struct Counter {
     pub to: Ns,
     /// What is counted.
     pub kind: CounterKind,
-    /// The part of the source that it is counted of, where a counter is kept of several: a thread, an offload.
+    /// The part of the source, for counters kept per part: a thread, an offload.
     pub part: Option<String>,
-    /// The value, in the unit of its kind; not a number where there was nothing to count.
+    /// The value, in the unit of its kind; NaN if there was nothing to count.
     pub value: f64,
 }
 
@@ -254,7 +254,7 @@ impl From<CounterId> for CounterKind {
 }
 
 impl CounterKind {
-    /// The counter of the registry; `None` for one that it does not have.
+    /// The registry's counter; `None` for an unknown one.
     pub fn id(&self) -> Option<CounterId> {
         match self {
             CounterKind::Known(id) => Some(*id),
@@ -278,7 +278,7 @@ impl CounterKind {
         }
     }
 
-    /// What its value means, as far as that is known.
+    /// Meaning of its value, if known.
     pub fn meaning(&self) -> Option<Meaning> {
         match self {
             CounterKind::Known(id) => Some(id.meaning()),
@@ -286,8 +286,7 @@ impl CounterKind {
         }
     }
 
-    /// What a record stores: the counter of the registry where it is described as there, and as the record describes it
-    /// elsewhere.
+    /// The counter of a stored description: known if name, unit and meaning match the registry, otherwise unknown.
     pub fn stored(name: &str, unit: &str, meaning: Option<Meaning>) -> CounterKind {
         match CounterId::of(name)
             .filter(|id| id.info().unit == unit && Some(id.meaning()) == meaning)

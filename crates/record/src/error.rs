@@ -1,4 +1,4 @@
-//! What can go wrong with a record, in sentences that say what to do next.
+//! Errors of writing and reading a record; each message names the next action.
 
 use crate::schema::{OLDEST, VERSION};
 use rusqlite::ErrorCode;
@@ -9,9 +9,9 @@ use thiserror::Error;
 /// Why a record could not be written or read.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// A record is never written over anything.
+    /// The file already exists; records never overwrite a file.
     #[error(
-        "{path} exists already; choose another name for the record, or move that file away first"
+        "{path} already exists; choose another name for the record, or move that file away first"
     )]
     Exists {
         /// The file.
@@ -27,7 +27,7 @@ pub enum RecordError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The file could not be read at all.
+    /// The file could not be read.
     #[error("cannot read the record {path}: {source}")]
     Read {
         /// The file.
@@ -35,7 +35,7 @@ pub enum RecordError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The file is something else.
+    /// The file is not a record.
     #[error("{path} is not a record: {why}")]
     NotARecord {
         /// The file.
@@ -74,10 +74,10 @@ pub enum RecordError {
         path: PathBuf,
         /// Bytes that are there.
         found: u64,
-        /// Bytes that its header speaks of.
+        /// Bytes that its header states.
         expected: u64,
     },
-    /// The file contradicts itself or its format.
+    /// The file is inconsistent or violates the format.
     #[error("{path} is damaged: {what}; copy it again from where it was written")]
     Damaged {
         /// The file.
@@ -85,23 +85,23 @@ pub enum RecordError {
         /// Where and how.
         what: String,
     },
-    /// A record that was not finished, in a directory where SQLite may not work on its log.
+    /// An unfinished record in a directory where SQLite cannot write its log.
     #[error(
-        "{path} was not finished, and its directory cannot be written; copy it together with {path}-wal to a \
-         directory that can, and open it there"
+        "{path} was not finished, and its directory is not writable; copy it together with {path}-wal to a writable \
+         directory, and open it there"
     )]
     NeedsWritableDirectory {
         /// The file.
         path: PathBuf,
     },
-    /// The file system has no room left.
-    #[error("no room left for the record {path}; what was committed is kept, nothing more will be")]
+    /// The file system is full.
+    #[error("no space left for the record {path}; committed data is kept, nothing more is written")]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// A write failed earlier; the record keeps what was committed before it and takes no more.
-    #[error("the record {path} takes nothing more since a write to it failed")]
+    /// An earlier write failed; the record keeps what was committed before and accepts no more.
+    #[error("the record {path} accepts no more data after a failed write")]
     Broken {
         /// The file.
         path: PathBuf,
@@ -115,25 +115,25 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
-    /// Something refers to a step that was not announced.
+    /// A row refers to a step that was not announced.
     #[error("step {step} is not in the record; announce a step before what belongs to it")]
     UnknownStep {
         /// Its number.
         step: u32,
     },
-    /// Something refers to a source that was not announced.
+    /// A row refers to a source that was not announced.
     #[error("source {source_id} is not in the record; announce a source before what it reports")]
     UnknownSource {
         /// Its number.
         source_id: u32,
     },
     /// A source, step or interval was written a second time.
-    #[error("{what} is in the record already")]
+    #[error("{what} is already in the record")]
     Twice {
         /// Which.
         what: String,
     },
-    /// The step's totals are written.
+    /// The step's totals are already written.
     #[error("step {step} is done; its intervals and its end come before that, and once")]
     StepDone {
         /// Its number.
@@ -150,7 +150,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// SQLite's error about the record at `path`, in our words where we have them.
+    /// Converts SQLite's error about the record at `path`.
     pub(crate) fn from_sql(path: &Path, source: rusqlite::Error) -> RecordError {
         let path = path.to_path_buf();
         match source.sqlite_error_code() {

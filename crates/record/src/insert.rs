@@ -1,4 +1,4 @@
-//! One function a table: which row a record's types become. `select` is its counterpart.
+//! One function per table that turns the record's types into rows. `select` is its counterpart.
 
 use crate::columns::{Figures, int, opt_text, text};
 use crate::histogram::Encoder;
@@ -23,7 +23,7 @@ pub(crate) fn head(db: &Connection, head: &RunHead) -> rusqlite::Result<()> {
         text(&head.scenario.text),
         int(head.epoch.0),
         int(head.wall_ns),
-        // A seed is a name and not a quantity: all 64 bits of it matter, so that it is kept as text.
+        // All 64 bits of a seed matter, so it is stored as text.
         text(&head.seed.to_string()),
         text(Status::Running.word()),
     ];
@@ -176,7 +176,7 @@ pub(crate) fn counter(db: &Connection, counter: &Counter) -> rusqlite::Result<()
     insert(db, "counter", "source, step, from_ns, to_ns, name, part, value, unit", row)
 }
 
-/// What a counter is; nothing where that is there already.
+/// The description of a counter, unless it is already there.
 pub(crate) fn counter_kind(db: &Connection, kind: &CounterKind) -> rusqlite::Result<()> {
     let info = kind.id().map(|id| id.info());
     let row = vec![

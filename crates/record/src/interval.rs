@@ -1,4 +1,5 @@
-//! What one source did between two cuts: counts, bytes, errors, latency histograms, and its testimony about itself.
+//! The figures of one source between two cuts: counts, bytes, errors, latency histograms, and the generator's
+//! testimony.
 
 use crate::{Histogram, SourceId};
 use clock::Ns;
@@ -17,8 +18,9 @@ pub enum Phase {
     Cooldown,
 }
 
-/// What one source did between two cuts. Cuts fall on the run's epoch plus whole seconds and on every phase edge, so an
-/// interval lies in one phase and is at most a second long. An idle interval is written as zeros, never left out.
+/// The figures of one source between two cuts. Cuts fall on the run's epoch plus whole seconds and on every phase
+/// edge, so an interval is within one phase and at most a second long. An idle interval is written as zeros, never
+/// omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Who.
@@ -35,7 +37,7 @@ pub struct Interval {
     pub read: Option<Tally>,
     /// Writes that completed in it; `None` where the source never writes.
     pub write: Option<Tally>,
-    /// What the generator says of itself; `None` where the source is not a generator.
+    /// The generator's testimony; `None` if the source is not a generator.
     pub testimony: Option<Testimony>,
 }
 
@@ -46,7 +48,7 @@ pub struct Tally {
     pub ops: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// Operations that failed; they are in no histogram and moved nothing.
+    /// Failed operations; they are not in the histograms or bytes.
     pub errors: u64,
     /// Sum of the service times of the successful operations.
     pub service_sum: Ns,
@@ -56,7 +58,7 @@ pub struct Tally {
     pub response: Option<Histogram>,
 }
 
-/// What a generator says of itself over one interval.
+/// A generator's testimony about its own overhead over one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Testimony {
     /// CPU time of the worker's thread in user mode, in nanoseconds.
@@ -72,13 +74,13 @@ pub struct Testimony {
     /// number in flight.
     #[schemars(with = "u64")]
     pub in_flight: Ns,
-    /// Operations submitted more than a millisecond after they were due and the generator could have (open loops): while
-    /// all slots are in flight, the target makes them wait and not the generator.
+    /// Operations submitted more than a millisecond after they were due because of the generator (open loops); waiting
+    /// for a free slot does not count.
     pub late: u64,
     /// The largest such delay, in nanoseconds.
     #[schemars(with = "u64")]
     pub late_max: Ns,
-    /// Cuts at which no free buffer was available, so that this interval took in more than its own time.
+    /// Cuts without a free buffer, so that this interval covers more than its own time.
     pub overruns: u32,
     /// Operations in flight at the interval's end.
     pub open: u32,
@@ -87,42 +89,42 @@ pub struct Testimony {
     pub open_age_max: Ns,
 }
 
-/// How much an event matters.
+/// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
     /// Worth knowing.
     Info,
-    /// The figures may mean less than they seem.
+    /// The figures may be misleading.
     Warning,
     /// Something was lost.
     Error,
 }
 
-/// Something that happened at a moment.
+/// Something that happened at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When, on the record's time base.
+    /// Time of the event, on the record's time base.
     pub at: Ns,
-    /// In which step, if in one.
+    /// The step, if any.
     pub step: Option<u32>,
-    /// To whom, if to one source.
+    /// The source, if it concerns one.
     pub source: Option<SourceId>,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
     /// A stable, lower-case, hyphenated word (`agent-lost`, `depth-clamped`).
     pub code: String,
-    /// A sentence for people: what happened and what to do next.
+    /// A sentence for people: what happened, and the next action.
     pub text: String,
 }
 
-/// Between which values a figure of a step lies, as far as its own scatter tells: for figures that come from a process of
-/// chance, as a simulation's do.
+/// Confidence interval of a figure of a step, from the figure's own variation: for random processes such as a
+/// simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confidence {
     /// The step.
     pub step: u32,
-    /// Whose figure it is; all workers together where `None`. Else the name of a source (a worker, a stream, a hop) or of a
-    /// group (a VM, a target), or the names of several groups with `+` between them: their sum.
+    /// `None` for all workers together; otherwise the name of a source (worker, stream, hop) or group (VM, target), or
+    /// several group names joined by `+` for their sum.
     pub source: Option<String>,
     /// The figure (`iops`, `total-rate`, `read-rate`, `write-rate`, `service-mean`, `response-mean`).
     pub figure: String,
@@ -132,19 +134,19 @@ pub struct Confidence {
     pub high: f64,
     /// `1/s`, `B/s`, `ns`.
     pub unit: String,
-    /// The probability with which it holds the true figure, 0 to 1.
+    /// The probability that it contains the true figure, 0 to 1.
     pub level: f64,
-    /// Parts of the measured time that it was taken from.
+    /// Number of parts of the measured time that it is computed from.
     pub batches: u32,
 }
 
 impl Tally {
-    /// Nothing completed; with a response histogram when `open_loop`.
+    /// An empty tally; with a response histogram if `open_loop`.
     pub fn empty(open_loop: bool) -> Tally {
         Tally::of(Histogram::new, open_loop)
     }
 
-    /// The same for a worker's thread: counting will never allocate.
+    /// The same, with memory reserved: counting never allocates.
     pub fn reserved(open_loop: bool) -> Tally {
         Tally::of(Histogram::reserved, open_loop)
     }
@@ -160,7 +162,7 @@ impl Tally {
         }
     }
 
-    /// Counts one successful operation. Allocates nothing where the tally was [reserved](Tally::reserved).
+    /// Counts one successful operation. Never allocates if the tally is [reserved](Tally::reserved).
     #[inline]
     pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
         self.ops += 1;
@@ -180,7 +182,7 @@ impl Tally {
         self.service_sum = self.service_sum.plus(other.service_sum);
         match (&mut self.response, &other.response) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
-            // Where one side keeps no response time, its service time is its response time.
+            // Without separate response times, the service times are the response times.
             (Some(mine), None) => mine.merge(&other.service),
             (None, Some(theirs)) => {
                 let mut merged = self.service.clone();
@@ -192,7 +194,7 @@ impl Tally {
         self.service.merge(&other.service);
     }
 
-    /// The response times, which are the service times where none were kept apart.
+    /// The response times; the service times if none were kept separately.
     pub fn response(&self) -> &Histogram {
         self.response.as_ref().unwrap_or(&self.service)
     }

@@ -1,14 +1,15 @@
-//! What records of versions before 6 only spell: what a hop is, which counter is meant, what made the record. This is the
-//! only place where names are interpreted, and only those of such records.
+//! Interprets names in records of versions before 6, which do not store the kinds of hops, counters and producers.
+//! Names are interpreted nowhere else.
 
 use crate::counter::{CounterId, CounterKind, Meaning};
 use crate::{Fact, HopKind, Producer, ProducerKind, Source, SourceKind, StepHead};
 use std::collections::BTreeSet;
 
-/// What a source called itself that a simulator or an estimator wrote.
+/// Agent name of sources written by a simulator or an estimator.
 const SIMULATOR: &str = "simulator";
 
-/// What made an old record: its facts say so of simulated and estimated ones, and its own words of old ones among these.
+/// The producer of an old record: from its facts, or for the oldest simulated and estimated records from the
+/// producer's name.
 pub(crate) fn producer(name: String, facts: &[Fact]) -> Producer {
     let says = |key: &str| facts.iter().any(|f| f.subject == "run" && f.key == key);
     let kind = match () {
@@ -19,7 +20,7 @@ pub(crate) fn producer(name: String, facts: &[Fact]) -> Producer {
     Producer { kind, name }
 }
 
-/// Says what the hops of an old record are.
+/// Sets the kinds of the hops of an old record.
 pub(crate) fn hops(sources: &mut [Source], steps: &[StepHead], producer: &Producer) {
     let pairs: BTreeSet<_> = steps.iter().flat_map(|s| s.streams.iter().map(|s| s.hop)).collect();
     let ends: BTreeSet<String> = sources
@@ -44,8 +45,8 @@ pub(crate) fn hops(sources: &mut [Source], steps: &[StepHead], producer: &Produc
     }
 }
 
-/// A hop of a live run by the name that it has on its machine: a port or a volume of an embedded array, the array itself,
-/// or a block device, whose name in the kernel has neither dot nor slash.
+/// A hop of a live run, by its name: a port or a volume of an embedded array, the array itself, or a block device,
+/// whose kernel name has neither dot nor slash.
 fn live_hop(plain: &str, arrays: &BTreeSet<String>) -> HopKind {
     match () {
         () if plain.contains('/') => HopKind::Volume,
@@ -55,7 +56,7 @@ fn live_hop(plain: &str, arrays: &BTreeSet<String>) -> HopKind {
     }
 }
 
-/// A hop of a simulated lab, by the rules that the lab's language has for names.
+/// A hop of a simulated lab, by the naming rules of the scenario language.
 fn simulated_hop(name: &str) -> HopKind {
     let last = name.rsplit('.').next().unwrap_or(name);
     match last.trim_end_matches(|c: char| c.is_ascii_digit()) {
@@ -83,7 +84,7 @@ fn simulated_hop(name: &str) -> HopKind {
     }
 }
 
-/// The counter that an old record spells, with the part of the source that stood in its name.
+/// The counter of a name in an old record, and the part of the source in that name.
 pub(crate) fn counter(
     name: &str,
     unit: &str,
@@ -107,7 +108,7 @@ pub(crate) fn counter(
     (kind, part)
 }
 
-/// What readers before took a counter for that they did not know, by its unit.
+/// The meaning that earlier readers assumed for an unknown counter, by its unit.
 fn meaning(unit: &str) -> Option<Meaning> {
     match unit {
         "B" | "1" => Some(Meaning::Count),

@@ -1,8 +1,8 @@
-//! What a run leaves behind, and the one file it is kept in.
+//! The record of a run, and its file.
 //!
 //! Everything that measures writes a record; everything that judges reads only a record. A record made by the
-//! simulator cannot be told from a measured one except by its provenance. This crate does not know how a record came
-//! to be, and judges nothing. `docs/record.md` describes the file for those who read it without us.
+//! simulator cannot be told from a measured one except by its provenance. This crate neither produces nor judges
+//! figures. `docs/record.md` describes the file format for other readers.
 
 #![forbid(unsafe_code)]
 

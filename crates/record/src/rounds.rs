@@ -1,15 +1,15 @@
-//! What all sources of a step did in each round: intervals gathered into longer, equal spans of time. Averages nothing
-//! but rates; percentiles are not for rounds.
+//! Rounds of a step: intervals of all sources gathered into longer, equal spans of time. Only rates are averaged;
+//! rounds have no percentiles.
 //!
-//! Intervals end at whole seconds and phase edges, rounds where they please. An interval belongs to the round that its
-//! middle lies in, and a round's rates divide by the time that its intervals cover, so that a round that is half a
-//! second longer than another does no more for it.
+//! Intervals end at whole seconds and phase edges, rounds at any time. An interval belongs to the round that contains
+//! its middle, and rates divide by the time that the intervals cover, so that a round of half a second more has no
+//! higher rate.
 
 use crate::{Interval, SourceId};
 use clock::Ns;
 use std::collections::BTreeMap;
 
-/// The longest interval reaches so far from its middle.
+/// Half of the longest interval.
 const HALF_INTERVAL: Ns = Ns::millis(500);
 
 /// Gathers intervals of some sources into rounds.
@@ -19,11 +19,11 @@ pub struct Rounds {
     length: Ns,
     sources: usize,
     rounds: BTreeMap<u64, Round>,
-    /// How far each source has reported.
+    /// End of the last interval of each source.
     heard: BTreeMap<SourceId, Ns>,
 }
 
-/// What all sources did in one round.
+/// One round of all sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Round {
     ops: u64,
@@ -35,13 +35,13 @@ pub struct Round {
 }
 
 impl Rounds {
-    /// Rounds of `length` from `start` on, for that many sources. A length of zero is taken as a nanosecond.
+    /// Rounds of `length` from `start` on, for this number of sources. A length of zero counts as 1 ns.
     pub fn new(start: Ns, length: Ns, sources: usize) -> Rounds {
         let (rounds, heard) = (BTreeMap::new(), BTreeMap::new());
         Rounds { start, length: length.max(Ns(1)), sources, rounds, heard }
     }
 
-    /// Takes in one interval; one that begins before the first round is left out.
+    /// Adds an interval; one that starts before the first round is ignored.
     pub fn add(&mut self, interval: &Interval) {
         let Interval { source, from, to, .. } = *interval;
         if from < self.start {
@@ -61,7 +61,7 @@ impl Rounds {
         round.sources = u32::try_from(self.sources).unwrap_or(u32::MAX);
     }
 
-    /// The rounds from the first on of which every source has reported everything, in order; for a run that goes on.
+    /// The rounds, from the first, that every source has completely reported; for a running step.
     pub fn finished(&self) -> Vec<Round> {
         let reached = match self.heard.len() == self.sources {
             true => self.heard.values().min().copied().unwrap_or(Ns::ZERO),
@@ -75,7 +75,7 @@ impl Rounds {
         in_order.map(|((_, round), _)| *round).collect()
     }
 
-    /// Every round that is at least half covered, in order; for what is over.
+    /// All rounds that are at least half covered, in order; for a finished step.
     pub fn all(&self) -> Vec<Round> {
         let half = |round: &&Round| round.time() * 2.0 >= self.length.as_secs_f64();
         self.rounds.values().filter(half).copied().collect()
@@ -83,17 +83,17 @@ impl Rounds {
 }
 
 impl Round {
-    /// Operations a second, all sources together.
+    /// Operations per second, all sources together.
     pub fn iops(&self) -> f64 {
         self.ops as f64 / self.time()
     }
 
-    /// Bytes a second, all sources together.
+    /// Bytes per second, all sources together.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes as f64 / self.time()
     }
 
-    /// Mean service time in nanoseconds; not a number where nothing completed.
+    /// Mean service time in nanoseconds; NaN if nothing completed.
     pub fn service_ns_per_op(&self) -> f64 {
         self.service_sum.0 as f64 / self.ops as f64
     }

@@ -1,4 +1,4 @@
-//! Who and what a record speaks of: the run, its sources, its steps.
+//! The run, its sources and its steps, as a record describes them.
 
 use crate::{HopKind, Phase};
 use clock::Ns;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
 
-/// Somebody who reports intervals or counters.
+/// A source of intervals or counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its number.
@@ -18,7 +18,7 @@ pub struct Source {
     pub kind: SourceKind,
     /// Its unique name (`vm3`, `data/2`, `hba`).
     pub name: String,
-    /// The VM or target that it works for or stands in; balance is judged over groups.
+    /// The VM or target it belongs to; balance is judged over groups.
     pub group: String,
     /// The agent that reports it.
     pub agent: String,
@@ -29,14 +29,14 @@ pub struct Source {
 pub enum SourceKind {
     /// An issuer of I/O.
     Worker,
-    /// A place on a path where traffic is counted, and what it is.
+    /// A component of a path where traffic is counted, with its kind.
     Hop(HopKind),
     /// One end of a network stream.
     Stream,
 }
 
 impl Source {
-    /// What kind of hop it is; `None` where it is none.
+    /// The kind of hop; `None` for other sources.
     pub fn hop(&self) -> Option<HopKind> {
         match self.kind {
             SourceKind::Hop(kind) => Some(kind),
@@ -45,7 +45,7 @@ impl Source {
     }
 }
 
-/// Which way a network stream goes.
+/// Direction of a network stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Flow {
     /// To the receiver.
@@ -54,25 +54,25 @@ pub enum Flow {
     Down,
 }
 
-/// Which end of a network stream a source is.
+/// The end of a network stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum StreamEnd {
-    /// The one that writes, or asks.
+    /// The end that writes, or sends requests.
     Sent,
-    /// The one that reads, or answers.
+    /// The end that reads, or answers.
     Received,
 }
 
-/// What one end of a network stream was asked to do in a step.
+/// The configured load of one end of a network stream in a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamLoad {
     /// The stream's end.
     pub source: SourceId,
     /// The workload's name.
     pub workload: String,
-    /// The hop between the two hosts that it is a part of.
+    /// The hop between the two hosts.
     pub hop: SourceId,
-    /// Which way it goes.
+    /// Its direction.
     pub flow: Flow,
     /// Which end it is.
     pub end: StreamEnd,
@@ -80,14 +80,14 @@ pub struct StreamLoad {
     pub number: u16,
 }
 
-/// How a run begins.
+/// The head of a run's record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHead {
     /// The scenario's title.
     pub title: String,
     /// What made the record.
     pub producer: Producer,
-    /// The scenario, with its overrides; a record carries its own question.
+    /// The scenario, with its overrides.
     pub scenario: ScenarioText,
     /// Zero of the record's time base, on its producer's monotonic (or simulated) clock.
     pub epoch: Ns,
@@ -100,22 +100,22 @@ pub struct RunHead {
 /// What made a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Producer {
-    /// How its figures came to be.
+    /// How its figures were produced.
     pub kind: ProducerKind,
     /// The program with its version: `wirespeed 0.1.0 run`, `by hand, in a test`, …
     pub name: String,
 }
 
-/// How the figures of a record came to be.
+/// How the figures of a record were produced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProducerKind {
     /// Measured by this program's engines.
     Live,
-    /// By discrete events on a model of the lab.
+    /// Simulated with discrete events on a model of the lab.
     Simulated,
-    /// Means that follow from a model of the lab.
+    /// Computed analytically as means from a model of the lab.
     Estimated,
-    /// Measured by another program, whose files were read.
+    /// Measured by another program and imported from its files.
     Imported,
 }
 
@@ -125,7 +125,7 @@ impl Producer {
         Producer { kind, name: name.into() }
     }
 
-    /// Whether its figures come from a model, and nothing was measured.
+    /// Whether its figures come from a model instead of a measurement.
     pub fn is_model(&self) -> bool {
         matches!(self.kind, ProducerKind::Simulated | ProducerKind::Estimated)
     }
@@ -138,7 +138,7 @@ pub struct ScenarioText {
     pub name: String,
     /// Its text.
     pub text: String,
-    /// What was set on top of it, in order.
+    /// `--set` overrides, in order.
     pub overrides: Vec<(String, String)>,
 }
 
@@ -147,32 +147,32 @@ pub struct ScenarioText {
 pub struct Fact {
     /// What it is about: `run`, an agent's name, or a target's.
     pub subject: String,
-    /// Which fact, as a stable hyphenated word.
+    /// The fact's name, a stable hyphenated word.
     pub key: String,
     /// Its value as text, unit included.
     pub value: String,
 }
 
-/// One point of the plan, as it is announced before its intervals come.
+/// One step of the plan, announced before its intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepHead {
     /// Its number in the run, from 0.
     pub index: u32,
     /// The plan it belongs to.
     pub plan: String,
-    /// What the sweep settled, in the order of its axes.
+    /// The sweep's settings, in the order of its axes.
     pub settings: Vec<(String, String)>,
     /// Which repetition of these settings, from 0.
     pub repetition: u32,
-    /// When its phases begin and end.
+    /// Start and end of its phases.
     pub times: StepTimes,
-    /// What every worker was asked to do.
+    /// The load of every worker.
     pub workers: Vec<WorkerLoad>,
-    /// What both ends of every network stream were asked to do.
+    /// The load of both ends of every network stream.
     pub streams: Vec<StreamLoad>,
 }
 
-/// The edges of a step's phases, on the record's time base.
+/// The start and end of a step's phases, on the record's time base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepTimes {
     /// Load starts.
@@ -185,7 +185,7 @@ pub struct StepTimes {
     pub end: Ns,
 }
 
-/// What one worker was asked to do in a step.
+/// The configured load of one worker in a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerLoad {
     /// The worker.
@@ -194,23 +194,23 @@ pub struct WorkerLoad {
     pub workload: String,
     /// Its loop.
     pub arrivals: Loop,
-    /// Operations of one transaction; 1 where the workload has none.
+    /// Operations per transaction; 1 without transactions.
     pub ops_per_transaction: u32,
 }
 
 /// How a worker's operations arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Loop {
-    /// A closed loop; `think` tells whether slots pause, so that fewer than `depth` may be in flight.
+    /// A closed loop; if slots pause (`think`), fewer than `depth` may be in flight.
     Closed {
-        /// Operations outstanding at most, as they were carried out (not merely asked for).
+        /// Maximum operations outstanding, after clamping.
         depth: u32,
         /// Whether slots pause between operations.
         think: bool,
     },
     /// An open loop.
     Open {
-        /// Mean operations a second over the measured time.
+        /// Mean operations per second over the measured time.
         rate: f64,
     },
 }
@@ -218,7 +218,7 @@ pub enum Loop {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Status {
-    /// Still running, or killed before it could say otherwise: incomplete.
+    /// Still running, or killed: incomplete.
     Running,
     /// All steps ran to their end.
     Complete,
@@ -229,7 +229,7 @@ pub enum Status {
 }
 
 impl StepTimes {
-    /// The phase that a moment lies in; `None` outside the step.
+    /// The phase at a moment; `None` outside the step.
     pub fn phase_at(&self, at: Ns) -> Option<Phase> {
         match at {
             t if t < self.start || t >= self.end => None,

@@ -1,23 +1,23 @@
-//! What samples of a target showed before it was read: the value of the fact [`Sampling::FACT`], made and read here so
-//! that who samples and who judges cannot disagree about it.
+//! Results of sampling a target before it is read: the value of the fact [`Sampling::FACT`], formatted and parsed only
+//! here.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Counts of a sampling. Kinds exclude each other: a block is counted once, as the first of them that fits.
+/// Counts of a sampling. A block is counted once, as the first kind that fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampling {
-    /// Blocks looked at.
+    /// Blocks sampled.
     pub blocks: u32,
-    /// Bytes of each.
+    /// Bytes per block.
     pub block: u32,
-    /// Bytes from the target's start over which they were spread.
+    /// Bytes from the target's start over which they are spread.
     pub over: u64,
-    /// Those that were never written, by the file system's word: holes and unwritten extents.
+    /// Blocks never written according to the file system: holes and unwritten extents.
     pub unwritten: u32,
-    /// Those that read as zeros: trimmed, thin, or written so.
+    /// Blocks that read as zeros: trimmed, thin, or written as zeros.
     pub zero: u32,
-    /// Those that equal another sampled block, or whose sectors are all alike.
+    /// Blocks equal to another sampled block, or with all sectors equal.
     pub repeated: u32,
 }
 
@@ -25,7 +25,7 @@ impl Sampling {
     /// The key of the fact that holds a sampling; its subject is the target.
     pub const FACT: &str = "sample";
 
-    /// Blocks that hold data like no other.
+    /// Blocks with unique data.
     pub fn sound(&self) -> u32 {
         let poor = self.unwritten.saturating_add(self.zero).saturating_add(self.repeated);
         self.blocks.saturating_sub(poor)
@@ -42,7 +42,7 @@ impl fmt::Display for Sampling {
     }
 }
 
-/// A text that is no sampling.
+/// The text is not a sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "this is no sampling of a target; expected `0 unwritten, 0 zero, 0 repeated of 1000 blocks of …`"
@@ -67,7 +67,7 @@ impl FromStr for Sampling {
             zero: short(zero)?,
             repeated: short(repeated)?,
         };
-        // The very text, and no more poor blocks than there are blocks.
+        // Exactly this text, and no more poor blocks than blocks.
         let whole = unwritten.checked_add(zero).and_then(|n| n.checked_add(repeated));
         let sound = whole.is_some_and(|n| n <= blocks) && sampling.to_string() == text;
         sound.then_some(sampling).ok_or(NoSampling)

@@ -1,20 +1,20 @@
 //! The record file's tables and views, in SQL, and the words that its enumerations are stored as. `docs/record.md`
-//! explains every one of them to people; a test holds the two together.
+//! explains all of them; a test compares the two.
 
 use crate::{Flow, Level, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd};
 
 /// `PRAGMA application_id`: the letters `WSPD`.
 pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
-/// `PRAGMA user_version`: the version of this format. It grows with any change that a reader of the last version could
-/// misread.
+/// `PRAGMA user_version`: the version of this format. It increases with any change that a reader of the last version
+/// could misread.
 pub(crate) const VERSION: u32 = 6;
 
-/// The oldest version that this program reads: version 2 differs in knowing no network streams, version 3 no intervals of
-/// confidence, version 4 only those over all workers; version 5 only spells what `legacy` interprets.
+/// The oldest version that this program reads: version 2 has no network streams, version 3 no confidence intervals,
+/// version 4 only those over all workers; version 5 has only names, which `legacy` interprets.
 pub(crate) const OLDEST: u32 = 2;
 
-/// Tables that a record must have, with the version that brought them.
+/// Tables that a record must have, with the version that introduced them.
 pub(crate) const TABLES: [(&str, u32); 14] = [
     ("run", 2),
     ("scenario_override", 2),
@@ -32,27 +32,27 @@ pub(crate) const TABLES: [(&str, u32); 14] = [
     ("confidence", CONFIDENCE_SINCE),
 ];
 
-/// The version that brought network streams.
+/// The version that introduced network streams.
 pub(crate) const STREAMS_SINCE: u32 = 3;
 
-/// The version that brought intervals of confidence.
+/// The version that introduced intervals of confidence.
 pub(crate) const CONFIDENCE_SINCE: u32 = 4;
 
-/// The version that brought intervals of parts of a step.
+/// The version that introduced intervals of parts of a step.
 pub(crate) const CONFIDENCE_OF_SINCE: u32 = 5;
 
-/// The version that brought kinds of hops, counters and producers.
+/// The version that introduced kinds of hops, counters and producers.
 pub(crate) const TYPED_SINCE: u32 = 6;
 
-/// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms are
-/// last, so that SQLite reaches the figures without walking over them.
+/// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms
+/// are last, so that SQLite reads the figures without passing over them.
 pub(crate) const FIGURES: &str = "\
     read_ops, read_bytes, read_errors, read_service_sum_ns, \
     write_ops, write_bytes, write_errors, write_service_sum_ns, \
     cpu_user_ns, cpu_system_ns, own_ns, in_flight_ns, late_ops, late_max_ns, overruns, open_ops, open_age_max_ns, \
     read_service, read_response, write_service, write_response";
 
-/// Everything, as a new record is set up.
+/// The schema of a new record.
 pub(crate) const CREATE: &str = "
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -1,5 +1,5 @@
-//! A step's figures for one source: the merge of its measured intervals. Writer and reader merge in this one way, so
-//! that a killed record's totals differ from a finished one's only in what was lost, and in digits.
+//! A step's figures for one source: its merged measured intervals. Writer and reader share this code, so that a killed
+//! record's totals differ from a finished one's only in lost intervals and in digits.
 
 use crate::{Interval, Phase, SourceId, Tally, Testimony};
 use clock::Ns;
@@ -13,12 +13,12 @@ pub struct StepTotal {
     pub read: Option<Tally>,
     /// Writes; `None` where the source never writes.
     pub write: Option<Tally>,
-    /// The generator's testimony, of which `open` is that of the last measured interval; `None` where the source is not
-    /// a generator.
+    /// The generator's testimony, with `open` from the last measured interval; `None` if the source is not a
+    /// generator.
     pub testimony: Option<Testimony>,
-    /// Length of the measured intervals that are merged here.
+    /// Total length of the merged intervals.
     pub measured: Ns,
-    /// Whether the step ran to its end. Where not, this is what was measured until then.
+    /// Whether the step ran to its end; otherwise the figures end early.
     pub complete: bool,
 }
 
@@ -29,7 +29,7 @@ impl StepTotal {
         StepTotal { source, read, write, testimony, measured: Ns::ZERO, complete: false }
     }
 
-    /// Merges an interval, if it is a measured one. A source's intervals come in the order of time.
+    /// Merges an interval if it is in the measured phase. A source's intervals arrive in order of time.
     pub fn add(&mut self, interval: &Interval) {
         if interval.phase != Phase::Measure {
             return;
@@ -39,7 +39,7 @@ impl StepTotal {
         if let Some(theirs) = &interval.testimony {
             let mine = self.testimony.get_or_insert_default();
             mine.merge(theirs);
-            // What is in flight at the end of one interval is in flight in the next: only the last end counts.
+            // Operations in flight at the end of one interval are in the next too: only the last end counts.
             mine.open = theirs.open;
         }
         self.measured = self.measured.plus(interval.to.since(interval.from));

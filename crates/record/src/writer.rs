@@ -1,8 +1,8 @@
-//! Writes a record as the run goes on: rows into SQLite's write-ahead log, one transaction a second, no fsync until the
-//! end. What was committed is with the kernel and outlives the process; `finish` folds the log into one plain file.
+//! Writes a record during the run: rows into SQLite's write-ahead log, one transaction per second, no fsync until the
+//! end. Committed data is with the kernel and outlives the process; `finish` folds the log into one plain file.
 //!
 //! The coordinator and the simulator are the only writers. A writer never reads a record, never overwrites one, and
-//! never repairs one: after a failed write it takes nothing more.
+//! never repairs one: after a failed write it accepts no more.
 
 use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
@@ -22,19 +22,18 @@ use std::time::Duration;
 /// How long a write waits for another program that has locked the file.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often, and how far apart, `finish` tries to fold the log while somebody reads it.
+/// Attempts of `finish` to fold the log while another program reads it, and their spacing.
 const FOLD_ATTEMPTS: u32 = 40;
 const FOLD_PAUSE: Ns = Ns::millis(50);
 
-/// Bytes of a page of the file. Rows are not divided among pages, so that small pages would waste a fifth of themselves
-/// on rows of several hundred bytes.
+/// Bytes of a page of the file. Rows are not split across pages, so small pages would waste a fifth of their space
+/// with rows of several hundred bytes.
 const PAGE_BYTES: u32 = 16_384;
 
 /// A record that is being written.
 ///
 /// Announce a source before what it reports and a step before its intervals. Dropping a writer without
-/// [`finish`](Writer::finish) leaves what a killed run leaves: an incomplete record up to the last
-/// [`commit`](Writer::commit).
+/// [`finish`](Writer::finish) leaves an incomplete record up to the last [`commit`](Writer::commit).
 ///
 /// ```
 /// use clock::Ns;
@@ -93,12 +92,12 @@ pub struct Writer {
     path: PathBuf,
     db: Connection,
     sources: BTreeSet<SourceId>,
-    /// Kinds of counters that the file describes.
+    /// Kinds of counters already described in the file.
     counters: BTreeSet<CounterKind>,
-    /// Steps with what was measured so far; `None` once their totals are written.
+    /// Steps with their figures so far; `None` once their totals are written.
     steps: BTreeMap<u32, Option<BTreeMap<SourceId, StepTotal>>>,
     encoder: Encoder,
-    /// Whether a write failed, so that file and memory may disagree.
+    /// Whether a write failed, so that file and memory may differ.
     broken: bool,
 }
 
@@ -106,11 +105,11 @@ impl Writer {
     /// A new record at `path`, with status *running* until [`finish`](Writer::finish).
     ///
     /// # Errors
-    /// Where the file exists already, or cannot be created or written.
+    /// If the file already exists, or cannot be created or written.
     pub fn create(path: &Path, head: &RunHead) -> Result<Writer, RecordError> {
         // SQLite would take a path that begins with `file:` as a URI; an absolute one does not.
         let absolute = std::path::absolute(path).map_err(|e| create_error(path, e))?;
-        // Whoever creates the file owns it: two runs that race for a name cannot both win.
+        // Created exclusively, so that only one of two runs that race for a name succeeds.
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -127,7 +126,7 @@ impl Writer {
                 broken: false,
             })
             .map_err(|e| {
-                // A file that never became a record is in the way of the next attempt.
+                // An incomplete file would block the next attempt.
                 let _ = std::fs::remove_file(&absolute);
                 RecordError::from_sql(path, e)
             })
@@ -136,7 +135,7 @@ impl Writer {
     /// Adds facts of provenance.
     ///
     /// # Errors
-    /// Where the write fails.
+    /// If the write fails.
     pub fn facts(&mut self, facts: &[Fact]) -> Result<(), RecordError> {
         self.write(|db| facts.iter().try_for_each(|fact| insert::fact(db, fact)))
     }
@@ -144,7 +143,7 @@ impl Writer {
     /// Announces a source.
     ///
     /// # Errors
-    /// Where its number or name is taken, or the write fails.
+    /// If its number or name is taken, or the write fails.
     pub fn source(&mut self, source: &Source) -> Result<(), RecordError> {
         self.write_once(
             || format!("source {} ({})", source.id.0, source.name),
@@ -157,7 +156,7 @@ impl Writer {
     /// Announces a step.
     ///
     /// # Errors
-    /// Where it was announced before, one of its workers, streams or hops was not announced, or the write fails.
+    /// If it was announced before, one of its workers, streams or hops was not, or the write fails.
     pub fn step(&mut self, step: &StepHead) -> Result<(), RecordError> {
         if self.steps.contains_key(&step.index) {
             return Err(RecordError::Twice { what: format!("step {}", step.index) });
@@ -174,11 +173,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Corrects the times of a step whose measurement began sooner than announced: they are those that its intervals
-    /// keep to.
+    /// Corrects the times of a step whose measurement started sooner than announced, to match its intervals.
     ///
     /// # Errors
-    /// Where the step was not announced or is done, or the write fails.
+    /// If the step was not announced or is done, or the write fails.
     pub fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), RecordError> {
         self.open_step(index)?;
         self.write(|db| insert::step_times(db, index, times))
@@ -187,8 +185,8 @@ impl Writer {
     /// Adds an interval: its histograms with two digits to the file, with all their digits to the step's totals.
     ///
     /// # Errors
-    /// Where its step or source was not announced, the step is done, the source has reported the same moment before, or
-    /// the write fails.
+    /// If its step or source was not announced, the step is done, the source has already reported this moment, or the
+    /// write fails.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.known_source(interval.source)?;
         self.open_step(interval.step)?;
@@ -207,10 +205,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds an event. Its step and source need not have been announced: an event may be about their absence.
+    /// Adds an event. Its step and source need not have been announced: an event may report their absence.
     ///
     /// # Errors
-    /// Where the write fails.
+    /// If the write fails.
     pub fn event(&mut self, event: &Event) -> Result<(), RecordError> {
         self.write(|db| insert::event(db, event))
     }
@@ -218,7 +216,7 @@ impl Writer {
     /// Adds a hop's counter.
     ///
     /// # Errors
-    /// Where its source or step was not announced, or the write fails.
+    /// If its source or step was not announced, or the write fails.
     pub fn counter(&mut self, counter: &Counter) -> Result<(), RecordError> {
         self.known_source(counter.source)?;
         if let Some(step) = counter.step.filter(|step| !self.steps.contains_key(step)) {
@@ -234,10 +232,10 @@ impl Writer {
         self.write(|db| insert::counter(db, counter))
     }
 
-    /// Adds the interval of confidence of a figure.
+    /// Adds the confidence interval of a figure.
     ///
     /// # Errors
-    /// Where its step was not announced or the figure of that source has one already, or the write fails.
+    /// If its step was not announced, the figure of that source already has one, or the write fails.
     pub fn confidence(&mut self, confidence: &Confidence) -> Result<(), RecordError> {
         if !self.steps.contains_key(&confidence.step) {
             return Err(RecordError::UnknownStep { step: confidence.step });
@@ -248,10 +246,10 @@ impl Writer {
         )
     }
 
-    /// Writes the totals of a step that ran to its end; it takes no further intervals.
+    /// Writes the totals of a step that ran to its end; it accepts no further intervals.
     ///
     /// # Errors
-    /// Where the step was not announced or is done already, or the write fails.
+    /// If the step was not announced or is already done, or the write fails.
     pub fn step_done(&mut self, index: u32) -> Result<(), RecordError> {
         self.open_step(index)?;
         self.write_totals(index, true)
@@ -260,7 +258,7 @@ impl Writer {
     /// Hands everything written so far to the kernel, where a killed process cannot lose it.
     ///
     /// # Errors
-    /// Where the file system is full or fails. What earlier commits wrote stays.
+    /// If the file system is full or fails. Earlier commits are kept.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         self.write(|_| Ok(()))?;
         self.db.execute_batch("COMMIT").map_err(|e| self.fail(e))
@@ -271,11 +269,11 @@ impl Writer {
     /// Steps that are still open count as run to their end only under [`Status::Complete`].
     ///
     /// # Errors
-    /// Where the file system is full or fails, and [`RecordError::HeldOpen`] where the record is complete but somebody
-    /// reads it at this moment and keeps its log from being folded in.
+    /// If the file system is full or fails; [`RecordError::HeldOpen`] if the record is complete but another reader
+    /// prevents folding its log.
     pub fn finish(mut self, status: Status) -> Result<(), RecordError> {
         if self.broken {
-            // Without its last intervals a total would claim what the file cannot show; a reader merges what is there.
+            // Without its last intervals the file cannot support a total; a reader merges what is there.
             self.broken = false;
             self.steps.clear();
         }
@@ -294,7 +292,7 @@ impl Writer {
         let Writer { path, db, .. } = self;
         let folded = fold_log(&db).map_err(|e| RecordError::from_sql(&path, e))?;
         db.close().map_err(|(_, e)| RecordError::from_sql(&path, e))?;
-        // Opened for writing, without which some systems refuse to make a file durable.
+        // Opened for writing: some systems refuse fsync otherwise.
         OpenOptions::new()
             .write(true)
             .open(&path)
@@ -332,7 +330,7 @@ impl Writer {
         }
     }
 
-    /// Writes within the transaction that the next commit ends; any failure is final.
+    /// Writes within the current transaction; any failure is final.
     fn write<T>(
         &mut self,
         f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -341,7 +339,7 @@ impl Writer {
         f(&self.db).map_err(|e| self.fail(e))
     }
 
-    /// Like `write`, for a single row that may be there already, which harms nothing.
+    /// Like `write`, for a single row that may already exist.
     fn write_once<T>(
         &mut self,
         what: impl FnOnce() -> String,
@@ -364,21 +362,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Gives up the open transaction: part of it may be lost, so that none of it may stay.
+    /// Rolls back the open transaction, part of which may be lost.
     fn fail(&mut self, e: rusqlite::Error) -> RecordError {
         self.broken = true;
         if !self.db.is_autocommit() {
-            // It may have been rolled back by SQLite itself, or be beyond help; the first error is the one that tells.
+            // SQLite may have rolled it back itself, or this may fail too; the first error is reported.
             let _ = self.db.execute_batch("ROLLBACK");
         }
         RecordError::from_sql(&self.path, e)
     }
 }
 
-/// Leaves write-ahead mode, for which nobody else may have the file open at that moment; whether it could be done.
+/// Leaves write-ahead mode, which fails while another program has the file open; returns whether it succeeded.
 fn fold_log(db: &Connection) -> rusqlite::Result<bool> {
     for _ in 0..FOLD_ATTEMPTS {
-        // SQLite does not wait for a lock here, whatever its busy timeout.
+        // SQLite does not wait for a lock here, despite its busy timeout.
         match db.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
             Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
                 clock::sleep_until(clock::now().plus(FOLD_PAUSE));
@@ -402,7 +400,7 @@ fn set_up(path: &Path, head: &RunHead) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(LOCK_PATIENCE)?;
-    // Schema and head go into the file itself, before there is a log: what follows can be lost, not the question.
+    // Schema and head go into the file itself, before there is a log, and so cannot be lost.
     db.execute_batch(&format!(
         "PRAGMA page_size = {PAGE_BYTES};
          PRAGMA synchronous = OFF;

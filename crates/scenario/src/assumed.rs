@@ -97,13 +97,13 @@ fn one(
 fn check_claim(record: &Record, kind: FigureKind, claim: Option<&At<String>>, sink: &mut Sink) {
     match (kind, claim) {
         (FigureKind::Calibrated, None) if !record.has("claim") => sink.push(|| {
-            Mistake::new(record.at, "what is calibrated was fitted on a claim")
+            Mistake::new(record.at, "a calibrated value needs its `claim`")
                 .help("name it: `claim = \"NAME\"`, or `claim = \"LAB: NAME\"` of another scenario")
         }),
         (FigureKind::Calibrated, _) | (_, None) => {}
         (_, Some(claim)) => sink.push(|| {
-            Mistake::new(claim.at, "claim: only what is calibrated was fitted on a claim")
-                .help("leave it out, or write `kind = \"calibrated\"`")
+            Mistake::new(claim.at, "claim: only a calibrated value has a claim")
+                .help("remove it, or write `kind = \"calibrated\"`")
         }),
     }
 }
@@ -130,7 +130,7 @@ fn found(tree: &Table, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSett
     };
     if path.first().is_some_and(|first| first.value == "part") {
         sink.push(|| {
-            Mistake::new(pattern.at, "set: figures of parts say themselves where they come from")
+            Mistake::new(pattern.at, "set: figures of parts have a `source` of their own")
                 .help("give the figure its `source` and `kind`")
         });
         return Vec::new();
@@ -147,8 +147,11 @@ fn found(tree: &Table, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSett
     let settings: Option<Vec<AssumedSetting>> = here.iter().map(Spot::setting).collect();
     settings.unwrap_or_else(|| {
         sink.push(|| {
-            Mistake::new(pattern.at, format!("set: `{}` is no single value", clip(&pattern.value)))
-                .help("name one of its keys")
+            Mistake::new(
+                pattern.at,
+                format!("set: `{}` is not a single value", clip(&pattern.value)),
+            )
+            .help("name one of its keys")
         });
         Vec::new()
     })

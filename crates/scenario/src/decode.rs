@@ -9,7 +9,7 @@ use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
 use crate::tree::{Entry, Node, Table, Value, clip};
 
-/// Tables of one kind, at most: ranges define many things with one table.
+/// Tables of one kind, at most: ranges define several items with one table.
 const TABLES_MAX: usize = 1000;
 /// Keys of one table, at most; only tables with keys of the form `WORKLOAD.key` can have so many.
 const KEYS_MAX: usize = 64;
@@ -78,7 +78,9 @@ fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str
     let keys = def.fields.iter().map(|f| f.key);
     let help = match nearest(name, keys.clone()) {
         _ if of_other_kind(name, def).is_some() => of_other_kind(name, def),
-        Some(near) if near == name => Some(format!("`{name}` is of no workload: write it alone")),
+        Some(near) if near == name => {
+            Some(format!("`{name}` does not belong to a workload: write it without one"))
+        }
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
     };
@@ -318,7 +320,7 @@ fn bounded<'t, T>(all: &'t [T], at: impl Fn(&T) -> Span, key: &str, sink: &mut S
     let Some(surplus) = all.get(TABLES_MAX) else { return all };
     sink.push(|| {
         Mistake::new(at(surplus), format!("{key}: there are more than {TABLES_MAX} tables"))
-            .help("a range such as `vm{1..8}` defines many things with one table")
+            .help("a range such as `vm{1..8}` defines several items with one table")
     });
     &all[..TABLES_MAX]
 }

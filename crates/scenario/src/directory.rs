@@ -108,7 +108,7 @@ impl Directory {
                 Mistake::new(at, format!("the name `{}` is given twice", clip(&full)))
                     .label("the second")
                     .related(*first, "first given here")
-                    .help("names are shared by everything in the lab; choose another")
+                    .help("names are unique in the whole lab; choose another")
             });
             return;
         }
@@ -139,7 +139,7 @@ impl Directory {
         self.references = self.references.saturating_add(references);
         let enough = self.references <= REFERENCES_MAX;
         if !enough {
-            let message = format!("references stand for more than {REFERENCES_MAX} names in all");
+            let message = format!("references match more than {REFERENCES_MAX} names in total");
             self.overflow(sink, at, message);
         }
         enough
@@ -205,7 +205,7 @@ impl Directory {
         let port = text.parse::<u32>().ok().filter(|n| *n < 65_536);
         if port.is_none() {
             sink.push(|| {
-                let message = format!("`{}` is not the number of a port", clip(text));
+                let message = format!("`{}` is not a port number", clip(text));
                 Mistake::new(at, message).help("ports are counted from 0, as in `fabric:3`")
             });
         }
@@ -340,9 +340,11 @@ fn bare(kinds: &[Kind]) -> String {
 /// round robin; a range is paired by index and must be as long.
 pub(crate) fn deal<T: Clone>(found: &[T], by_pattern: bool, n: usize) -> Result<Vec<T>, String> {
     match found.len() {
-        0 => Err("it means nothing".to_owned()),
+        0 => Err("it matches nothing".to_owned()),
         1 => Ok(vec![found[0].clone(); n]),
         m if m == n || by_pattern => Ok(found.iter().cycle().take(n).cloned().collect()),
-        m => Err(format!("it means {m} things for {n}: name one, as many, or a pattern with `*`")),
+        m => Err(format!(
+            "{m} names are paired with {n}: give one, the same number, or a pattern with `*`"
+        )),
     }
 }

@@ -58,9 +58,9 @@ pub enum Answer {
     },
     /// Work still grew with the load at the last point.
     StillScaling {
-        /// Work at the last point divided by work at the one before.
+        /// Work at the last point divided by work at the previous one.
         work_last: f64,
-        /// Load at the last point divided by load at the one before.
+        /// Load at the last point divided by load at the previous one.
         load_last: f64,
     },
     /// The first point already did all the work.

@@ -7,7 +7,7 @@ use crate::spots::Spot;
 use std::collections::BTreeMap;
 
 /// What leads on.
-pub(crate) const SIMULATE: &str = "`wirespeed simulate` carries it out on a model";
+pub(crate) const SIMULATE: &str = "`wirespeed simulate` runs it on a model";
 
 impl Scenario {
     /// Whether a live run can carry out all of it.
@@ -54,7 +54,8 @@ impl Scenario {
                     let message =
                         format!("`{}` has a disk on the array `{array}`, which is not at hand", vm.name);
                     Mistake::new(at, message).help(format!(
-                        "{SIMULATE}; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or give the disk a `target`"
+                        "{SIMULATE}; to measure, embed the array on this machine (`embedded = {{ ports = [{{ name = \
+                         \"p1\" }}] }}`), or give the disk a `target`"
                     ))
                 });
             }

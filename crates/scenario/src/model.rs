@@ -535,8 +535,8 @@ pub struct Step {
     pub frames: Frames,
     /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
     pub port: Option<LinkRate>,
-    /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive, ready and
-    /// at its speed, whatever happened in the one before.
+    /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive,
+    /// ready and at its speed, whatever happened in the previous one.
     pub faults: Vec<Fault>,
     /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
     /// the lab has it.

@@ -255,7 +255,7 @@ fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
     let ty = Type::Time { zero };
     let time = units::parse_duration(text).map_err(|e| unit(text, &ty, &e))?;
     if time.is_zero() && !zero {
-        return Err(Wrong::Because("expected more than nothing".to_owned(), None));
+        return Err(Wrong::Because("expected more than zero".to_owned(), None));
     }
     Ok(Datum::Time(time))
 }

@@ -98,7 +98,7 @@ fn a_search_ends_with_an_incomplete_step() {
     assert_eq!(script.run(&scenario(MOST)), Ok(Status::Complete));
     assert_eq!(script.steps(), [0, 1, 2]);
     let log = script.log.borrow();
-    assert!(log.events[0].text.ends_with("not those of its whole load"), "{}", log.events[0].text);
+    assert!(log.events[0].text.ends_with("do not cover its whole load"), "{}", log.events[0].text);
 }
 
 #[test]

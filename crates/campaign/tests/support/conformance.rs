@@ -68,6 +68,6 @@ pub fn check<'a>(
     let told: Vec<(&str, &str)> = of_run
         .map(|event| (event.code.as_str(), event.text.rsplit(": ").next().unwrap_or_default()))
         .collect();
-    let reason = "it holds at 11 and not at 12, and nothing lies between them";
+    let reason = "it holds at 11 and not at 12, and no load lies between them";
     assert_eq!(told, [("search-ended", reason)]);
 }

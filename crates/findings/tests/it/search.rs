@@ -138,5 +138,5 @@ fn a_knee_with_its_bracket() {
     assert_eq!(search.end, SearchEnd::StepsSpent, "{}", search.answer);
     assert_eq!(search.best.as_ref().map(|p| p.value.as_str()), Some("4"));
     assert_eq!(search.answer, "Knee over depth: 4, 2,000 IOPS in 1 run, 100% of the peak");
-    assert!(search.reason.contains("used up its 5 steps"), "{}", search.reason);
+    assert!(search.reason.contains("used all of its 5 steps"), "{}", search.reason);
 }

@@ -79,7 +79,7 @@ fn the_steps_of_a_search_follow_from_what_the_ones_before_measured() {
         "{text}"
     );
     assert!(
-        text.ends_with("it holds at 11 and not at 12, and nothing lies between them"),
+        text.ends_with("it holds at 11 and not at 12, and no load lies between them"),
         "{text}"
     );
     assert_eq!(
@@ -113,7 +113,7 @@ fn a_search_ends_with_an_incomplete_step() {
     let (outcome, log) = trial(MOST).run(vec![threaded("local", "empty")]);
     assert_eq!(outcome.unwrap().status, Status::Complete, "the next plan is run all the same");
     assert_eq!(steps(&log), ["0 1#0", "1 -#0"]);
-    assert!(log.events[0].text.ends_with("not those of its whole load"), "{}", log.events[0].text);
+    assert!(log.events[0].text.ends_with("do not cover its whole load"), "{}", log.events[0].text);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The form of three digits: the V2 encoding of HdrHistogram, deflated, which its libraries in other languages read.
+//! The three-digit form: the deflated V2 encoding of HdrHistogram, which its libraries in other languages read.
 
 use super::layout::{HIGHEST, Layout};
 use super::{Histogram, HistogramError, packed};
@@ -13,11 +13,11 @@ const COOKIE: u32 = 0x1c84_9313;
 const DEFLATED_HEADER: usize = 8;
 /// Bytes of the inner form before the counts.
 const HEADER: usize = 40;
-/// The most that a histogram can inflate to: its header, and five bytes for each of its counts. Whatever inflates to
-/// more is not ours, and is not inflated further.
+/// The most that a histogram can inflate to: its header, and five bytes for each of its counts. Anything larger is
+/// rejected and not inflated further.
 const LARGEST: usize = HEADER + 5 * 33_792;
 
-/// Turns histograms into bytes, keeping its buffers from one to the next.
+/// Encodes histograms, reusing its buffers.
 pub(crate) struct Encoder {
     plain: Vec<u8>,
     zlib: Compress,
@@ -28,7 +28,7 @@ impl Encoder {
         Encoder { plain: Vec::new(), zlib: Compress::new(Compression::default(), true) }
     }
 
-    /// A histogram in the form that goes with its digits.
+    /// A histogram in the form for its digits.
     pub(crate) fn encode(&mut self, histogram: &Histogram) -> Vec<u8> {
         match histogram.layout {
             Layout::Fine => self.deflated(histogram),
@@ -39,7 +39,7 @@ impl Encoder {
     fn deflated(&mut self, histogram: &Histogram) -> Vec<u8> {
         self.plain.clear();
         write_plain(histogram, &mut self.plain);
-        // Room for whatever deflate may make of it: its stated worst case is far below this.
+        // Enough room: the stated worst case of deflate is far below this.
         let mut out = Vec::with_capacity(DEFLATED_HEADER + 64 + self.plain.len() * 2);
         out.extend([0; DEFLATED_HEADER]);
         self.zlib.reset();
@@ -119,7 +119,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Histogram, HistogramError> {
     Ok(histogram)
 }
 
-/// The inner form of deflated bytes, inflated no further than a histogram of ours can reach.
+/// The inner form of deflated bytes, inflated no further than the largest possible histogram.
 fn inflate(bytes: &[u8]) -> Result<Vec<u8>, HistogramError> {
     if word(bytes, 0) != Some(DEFLATED_COOKIE) {
         return Err(HistogramError::new("they do not begin with HdrHistogram's cookie 0x1c849314"));
@@ -139,7 +139,7 @@ fn inflate(bytes: &[u8]) -> Result<Vec<u8>, HistogramError> {
     Ok(plain)
 }
 
-/// The bytes of the counts, after a header that states what ours do.
+/// The bytes of the counts, after checking the header.
 fn check_header(plain: &[u8]) -> Result<&[u8], HistogramError> {
     let refuse = |what: &str| Err(HistogramError::new(what));
     if word(plain, 0) != Some(COOKIE) || plain.len() < HEADER {

@@ -1,17 +1,17 @@
 //! Which latencies share a bin, at two resolutions.
 //!
-//! With three digits the layout is that of HdrHistogram (Gil Tene): a bin for each value below 2,048, then 1,024 of equal
-//! width for every doubling. With two digits bins are as wide as 1% allows: a bin is read as its middle, and may be 2% wide.
-//! Both nest: a fine bin lies in one coarse bin, so that making a histogram coarser loses nothing else.
+//! With three digits the layout is that of HdrHistogram (Gil Tene): a bin for each value below 2,048, then 1,024 of
+//! equal width for every doubling. With two digits bins are as wide as 1% allows: a bin is read as its middle, and may
+//! be 2% wide. Both nest: a fine bin lies in one coarse bin, so that coarsening a histogram loses nothing else.
 
-/// The longest latency that is told apart: an hour. Longer ones are counted as an hour.
+/// The longest latency: one hour. Longer ones are counted as one hour.
 pub(super) const HIGHEST: u64 = 3_600_000_000_000;
 
 /// A fine layout's bins for each doubling, as a power of two.
 const FINE_BITS: u32 = 10;
 /// A coarse layout divides doublings into this many parts, as a power of two.
 const COARSE_BITS: u32 = 6;
-/// So many of these parts are bins; further up, where a value is above 1.5625 times the lowest, two parts are one bin.
+/// The first parts that are bins of their own; above 1.5625 times the lowest value, two parts are one bin.
 const NARROW: usize = 36;
 /// Bins for each doubling.
 const COARSE_STEP: usize = NARROW + (64 - NARROW) / 2;
@@ -101,7 +101,7 @@ impl Layout {
     }
 }
 
-/// How many times a value has doubled since 2^`bits`; 0 below that.
+/// Doublings of a value since 2^`bits`; 0 below that.
 #[inline]
 #[inline]
 const fn doubling(value: u64, bits: u32) -> u32 {

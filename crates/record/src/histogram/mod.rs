@@ -1,10 +1,9 @@
 //! Latency histograms: 1 ns to 1 hour, mergeable, and the only place where a percentile is read.
 //!
 //! The bins are those of HdrHistogram (Gil Tene): three significant digits live and per step, two in the record's
-//! intervals, counts of 32 bits. The counts are our own rather than its library's, which keeps all 33,792 of them whether
-//! used or not: here a doubling of latency takes memory when something falls into it, and a worker's histogram takes the
-//! address space for all of them beforehand, so that recording never allocates. There is deliberately no way to average
-//! percentiles. What is read back from bytes is trusted in nothing.
+//! intervals, counts of 32 bits. Unlike its library, which keeps all 33,792 counts, this one allocates a doubling of
+//! latency on first use, and a worker's histogram reserves the address space for all of them beforehand, so that
+//! recording never allocates. There is deliberately no way to average percentiles. Bytes read back are fully checked.
 
 mod hdr;
 mod layout;
@@ -17,12 +16,12 @@ use thiserror::Error;
 
 pub(crate) use hdr::Encoder;
 
-/// Bins that take memory together: in a fine histogram, a doubling of latency; 4 KiB.
+/// Bins per page: in a fine histogram, a doubling of latency (4 KiB).
 const PAGE: usize = 1024;
 /// Pages of the finest histogram.
 const PAGES: usize = Layout::Fine.bins().div_ceil(PAGE);
-/// Pages of a reserved histogram that are written beforehand, so that a measurement meets no page fault of theirs. A
-/// second's latencies rarely spread over more doublings; where they do, the rare slow ones pay for the fault.
+/// Pages of a reserved histogram that are written beforehand, so that they cause no page faults while measuring. A
+/// second's latencies rarely spread over more doublings; then the rare slow ones pay for the fault.
 const TOUCHED: usize = 8;
 
 /// A distribution of latencies with three (or, in stored intervals, two) significant digits.
@@ -33,9 +32,9 @@ const TOUCHED: usize = 8;
 #[serde(into = "Vec<u8>", try_from = "Vec<u8>")]
 pub struct Histogram {
     layout: Layout,
-    /// Latencies counted, whether or not a full bin could take them.
+    /// Latencies counted, including those that a full bin dropped.
     total: u64,
-    /// For each page 1 + its place among `counts`, or 0 where it has none.
+    /// For each page, 1 + its index in `counts`, or 0 if unused.
     places: [u8; PAGES],
     /// The pages in use, in the order of their first use.
     counts: Vec<u32>,
@@ -58,7 +57,7 @@ impl Default for Histogram {
     }
 }
 
-/// Equal where the same was counted in bins of the same width.
+/// Equal if the same counts are in bins of the same width.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Histogram) -> bool {
         self.layout == other.layout && self.total == other.total && self.bins().eq(other.bins())
@@ -66,12 +65,12 @@ impl PartialEq for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram of three digits, which takes memory as it is used.
+    /// An empty histogram with three digits, which allocates as it is used.
     pub fn new() -> Histogram {
         Histogram::with(Layout::Fine)
     }
 
-    /// An empty histogram of three digits that never allocates: all memory that it can ever need is taken here.
+    /// An empty histogram with three digits that never allocates: all memory is reserved here.
     pub fn reserved() -> Histogram {
         let mut histogram = Histogram::new();
         histogram.counts.reserve_exact(PAGES * PAGE);
@@ -94,7 +93,7 @@ impl Histogram {
         self.layout.digits()
     }
 
-    /// Counts one latency; 0 counts as 1 ns, more than an hour as an hour. Allocates nothing where the histogram was
+    /// Counts one latency; 0 counts as 1 ns, more than an hour as an hour. Never allocates if the histogram is
     /// [reserved](Histogram::reserved).
     #[inline]
     pub fn record(&mut self, latency: Ns) {
@@ -113,7 +112,7 @@ impl Histogram {
         self.total += u64::from(count);
     }
 
-    /// Takes a page into use; returns where it starts.
+    /// Allocates a page and returns its start.
     #[cold]
     fn open(&mut self, page: usize) -> usize {
         let start = self.counts.len();
@@ -122,8 +121,8 @@ impl Histogram {
         start
     }
 
-    /// Adds another histogram's counts. Exact between equal digits and towards fewer; towards more digits a count lands
-    /// where its bin is read, so that percentiles are what they were.
+    /// Adds another histogram's counts. Exact for equal or fewer digits; with more digits a count goes to the value
+    /// its bin represents, which keeps percentiles.
     pub fn merge(&mut self, other: &Histogram) {
         if self.layout != other.layout {
             for (index, count) in other.bins() {
@@ -143,7 +142,7 @@ impl Histogram {
         self.total = self.total.saturating_add(other.total);
     }
 
-    /// Forgets all counts, keeps the memory.
+    /// Clears all counts, keeps the memory.
     pub fn clear(&mut self) {
         self.total = 0;
         self.places = [0; PAGES];
@@ -155,7 +154,7 @@ impl Histogram {
         self.total
     }
 
-    /// The latency at a percentile (0 to 100), or `None` when nothing was counted.
+    /// The latency at a percentile (0 to 100), or `None` if nothing was counted.
     pub fn percentile(&self, p: f64) -> Option<Ns> {
         // Less than was counted once a bin is full.
         let kept = self.kept();
@@ -223,10 +222,10 @@ impl Histogram {
         Encoder::new().encode(self)
     }
 
-    /// From either form of bytes. Takes at most half a megabyte of memory whatever the bytes claim.
+    /// From either form of bytes. Uses at most half a megabyte of memory for any input.
     ///
     /// # Errors
-    /// Where the bytes are not such a histogram, or one with other digits or another range than ours.
+    /// If the bytes are not such a histogram, or have other digits or another range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Histogram, HistogramError> {
         match bytes.first() {
             Some(&packed::MARK) => packed::decode(bytes),

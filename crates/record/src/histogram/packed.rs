@@ -1,10 +1,9 @@
-//! The form of two digits: what an interval's histogram takes in the record.
+//! The two-digit form of an interval's histogram in the record.
 //!
-//! The counts of neighbouring bins are alike but for chance, and chance is all that cannot be predicted: a count is
-//! coded as its distance from the running mean of those before it, in Golomb-Rice codes whose parameter follows the
-//! distances seen (as JPEG-LS and FLAC do with pixels and samples). Where hardly a bin is in use, the gaps are coded
-//! instead. It takes about 15% more than the entropy of the counts, and a third of what deflate makes of them; deflate
-//! knows nothing of neighbours. `docs/record.md` has a reader of it.
+//! Counts of neighbouring bins differ mostly by chance, so a count is coded as its distance from the running mean of
+//! those before it, in Golomb-Rice codes whose parameter follows the distances seen (as JPEG-LS and FLAC do with
+//! pixels and samples). Where few bins are in use, the gaps are coded instead. The size is about 15% above the entropy
+//! of the counts, and a third of deflate's. `docs/record.md` contains a reader.
 
 use super::layout::Layout;
 use super::{Histogram, HistogramError};
@@ -19,7 +18,7 @@ const ONES_MAX: u32 = 20;
 const LENGTH_BITS: u32 = 6;
 const LENGTH_MAX: u64 = 34;
 
-/// What coder and decoder both know of the bins so far. Means are in 256ths.
+/// State that coder and decoder share, from the bins so far. Means are in 256ths.
 struct Model {
     count: i64,
     distance: i64,

@@ -16,7 +16,7 @@ fn a_full_disk_is_an_error_and_keeps_what_was_committed() {
         let (_dir, path) = common::place();
         let said = write_with_room_for(kib, &path);
         assert!(said.contains("refused again"), "{said}");
-        assert!(said.contains("takes nothing more"), "{said}");
+        assert!(said.contains("accepts no more data"), "{said}");
         let line = said.lines().find_map(|line| line.strip_prefix("committed "));
         let committed: u64 = line.expect("a count").parse().expect("a number");
         let record = Record::open(&path).expect("a record up to the last commit");
@@ -56,7 +56,7 @@ fn a_full_file_system_is_named() {
     let intervals = Record::open(&path).and_then(|r| r.intervals(1)).map(|i| i.len());
     let unmounted = std::process::Command::new("umount").arg(dir.path()).status();
     assert!(unmounted.is_ok_and(|status| status.success()), "the file system stays mounted");
-    assert!(said.contains("no room left"), "{said}");
+    assert!(said.contains("no space left"), "{said}");
     assert!(intervals.expect("intervals") > 0);
     status.expect("a record");
 }

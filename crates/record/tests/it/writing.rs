@@ -10,14 +10,14 @@ fn a_record_is_never_written_over_anything() {
     let (dir, path) = place();
     std::fs::write(&path, "precious").expect("a file");
     let refused = || Writer::create(&path, &head()).map(|_| ());
-    says(refused(), &["run.wsr exists already", "another name"]);
+    says(refused(), &["run.wsr already exists", "another name"]);
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "precious");
-    says(Writer::create(dir.path(), &head()).map(|_| ()), &["exists already"]);
+    says(Writer::create(dir.path(), &head()).map(|_| ()), &["already exists"]);
     #[cfg(unix)]
     {
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path().join("nowhere"), &link).expect("a link");
-        says(Writer::create(&link, &head()).map(|_| ()), &["exists already"]);
+        says(Writer::create(&link, &head()).map(|_| ()), &["already exists"]);
     }
 }
 
@@ -78,7 +78,7 @@ fn what_was_not_announced_is_refused() {
 #[test]
 fn what_is_there_already_is_refused() {
     refuses(|w| w.interval(&interval(&step(0, 3, 2), 0, 0)), &["source 0", "already"]);
-    refuses(|w| w.step(&step(0, 3, 2)), &["step 0 is in the record already"]);
+    refuses(|w| w.step(&step(0, 3, 2)), &["step 0 is already in the record"]);
     refuses(
         |w| w.source(&source(1, SourceKind::Hop(HopKind::Other))),
         &["source 1 (hop1)", "already"],

@@ -132,13 +132,18 @@ impl Judge<'_> {
             return None;
         }
         if record.has("each") && to_hop.is_some() {
-            complain(ratio, "to_hop", "each member cannot be held against one hop", self.sink);
+            complain(
+                ratio,
+                "to_hop",
+                "separate members cannot be compared with one hop",
+                self.sink,
+            );
         }
         if !ratio.has("to") && !ratio.has("to_hop") {
             self.sink.push(|| {
                 Mistake::new(ratio.at, "ratio: it needs `to` or `to_hop`")
                     .class(Class::Absence)
-                    .help("say what it is held against, as in `to = { plan = \"four\" }`")
+                    .help("add the reference step, as in `to = { plan = \"four\" }`")
             });
         }
         let known = !to.is_empty() || (to_hop.is_some() && !ratio.has("to"));
@@ -150,8 +155,10 @@ impl Judge<'_> {
         let frames = value(&record.get("frames")?.value)?;
         if !readings.is_empty() && !readings.contains(&frames) {
             let readings: Vec<String> = readings.iter().map(|r| format!("`{r}`")).collect();
-            let problem =
-                format!("`{frames}` is none of the readings; those are {}", join(&readings, "and"));
+            let problem = format!(
+                "`{frames}` is not one of the readings, which are {}",
+                join(&readings, "and")
+            );
             complain(record, "frames", problem, self.sink);
             return None;
         }
@@ -169,7 +176,7 @@ impl Judge<'_> {
         points.sort_by(|a, b| a.at.total_cmp(&b.at));
         if points.len() < 2 {
             if table.has(key) {
-                complain(table, key, "a shape needs two steps at least", self.sink);
+                complain(table, key, "a shape needs at least two steps", self.sink);
             }
             return None;
         }
@@ -186,7 +193,7 @@ impl Judge<'_> {
         };
         if is == Form::Linear && points[0].at <= 0.0 {
             let problem =
-                "nothing is in proportion to a place of 0; leave that point out, or say `rising`";
+                "`linear` cannot use a position of 0; remove that point, or write `rising`";
             complain(table, key, problem, self.sink);
             return None;
         }
@@ -205,7 +212,7 @@ impl Judge<'_> {
         for Axis { key, values } in axes().filter(|a| means(&axis.value, &a.key)) {
             for value in values {
                 let Some((at, dimension)) = amount(value) else {
-                    let problem = format!("{value} of `{key}` is no size and no number");
+                    let problem = format!("{value} of `{key}` is neither a size nor a number");
                     self.mistake(axis, problem, Class::Value, None);
                     return None;
                 };
@@ -218,7 +225,7 @@ impl Judge<'_> {
         }
         if points.is_empty() {
             let keys = axes().map(|axis| axis.key.as_str());
-            let problem = format!("no plan that it speaks of sweeps `{}`", clip(&axis.value));
+            let problem = format!("no plan that it selects sweeps `{}`", clip(&axis.value));
             let help = suggestion(&axis.value, keys);
             self.mistake(axis, problem, Class::Absence, help);
             return None;
@@ -266,12 +273,12 @@ impl Judge<'_> {
         }
         step.extend(self.selection(record, "step"));
         if step.is_empty() && hop.is_none() {
-            let problem = "it says nothing that differs, as `plan = \"two\"` does";
+            let problem = "it has no differing setting, such as `plan = \"two\"`";
             complain(record, "at", problem, self.sink);
             return None;
         }
         if let Some((key, _)) = step.iter().find(|(key, _)| of.iter().any(|(k, _)| k == key)) {
-            let problem = format!("the claim's own `step` says `{key}` for all points");
+            let problem = format!("the claim's own `step` sets `{key}` for all points");
             complain(record, if key == "plan" { "plan" } else { "step" }, problem, self.sink);
             return None;
         }
@@ -293,10 +300,10 @@ impl Judge<'_> {
             };
             let (at, other) = (place(record, "name"), place(other, "name"));
             self.sink.push(|| {
-                Mistake::new(at, format!("two claims are called `{}`", clip(&name)))
+                Mistake::new(at, format!("two claims are named `{}`", clip(&name)))
                     .label("the second")
                     .related(other, "the first is here")
-                    .help("give each a `name` of its own: it stands beside the verdict")
+                    .help("give each its own `name`, which the verdict shows")
             });
         }
         let twins: BTreeMap<&str, String> = first
@@ -309,15 +316,15 @@ impl Judge<'_> {
             };
             if !first.contains_key(&twin.value) {
                 self.sink.push(|| {
-                    let message = format!("no claim is called `{}`", clip(&twin.value));
+                    let message = format!("no claim is named `{}`", clip(&twin.value));
                     let help = suggestion(&twin.value, first.keys().map(String::as_str));
                     Mistake::new(twin.at, message).class(Class::Absence).maybe_help(help)
                 });
             } else if is_in_circle(&name, &twins) {
                 let problem = match twin.value == name {
-                    true => "a claim is no twin of itself",
+                    true => "a claim cannot be its own twin",
                     false => {
-                        "these claims are twins of each other in a circle; let one stand for itself"
+                        "these claims are twins of each other in a circle; remove one `twin_of`"
                     }
                 };
                 complain(record, "twin_of", problem, self.sink);

@@ -22,7 +22,7 @@ pub(crate) fn copy(
         |key| directory.find_all(&record.texts(key), &[Kind::Volume, Kind::Target], sink);
     let (from, to) = (disks("from"), disks("to"));
     if let Some(same) = from.iter().find(|disk| to.contains(disk)) {
-        let problem = format!("`{same}` is read as well: a copy goes to another disk");
+        let problem = format!("`{same}` is also the source: a copy needs another disk");
         complain(record, "to", problem, sink);
     }
     CopyWorkload {

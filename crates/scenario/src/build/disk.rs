@@ -59,7 +59,7 @@ impl Builder<'_> {
             let problem = "a host's own disk has no virtual SCSI adapter";
             complain(disk, "controller", problem, self.sink);
         } else if controller.is_some_and(|c| c as usize >= owners.scsi.max(1)) {
-            let message = format!("`scsi` lists {}, and they are counted from 0", owners.scsi);
+            let message = format!("`scsi` lists {}, counted from 0", owners.scsi);
             complain(disk, "controller", message, self.sink);
         }
         let map = disk.word("map").map(|at| disk_map(at.value));
@@ -110,9 +110,9 @@ impl Builder<'_> {
     fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
         let Some((array, volume)) = text.value.split_once('/') else {
             self.sink.push(|| {
-                let message = format!("lun: `{}` names no volume", clip(&text.value));
+                let message = format!("lun: `{}` does not name a volume", clip(&text.value));
                 Mistake::new(text.at, message).help(format!(
-                    "write `{}/auto` for one that the array provides",
+                    "write `{}/auto` to let the array provide one",
                     clip(&text.value)
                 ))
             });

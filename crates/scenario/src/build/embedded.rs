@@ -44,7 +44,8 @@ impl Builder<'_> {
     pub(super) fn volume_fits(&mut self, record: &Record, array: &str) {
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
-                let problem = format!("`{array}` is not embedded, and only there it has a meaning");
+                let problem =
+                    format!("it applies only to embedded arrays, and `{array}` is not embedded");
                 complain(record, key, problem, self.sink);
             }
             return;
@@ -54,7 +55,7 @@ impl Builder<'_> {
                 let message = format!("a volume on the embedded array `{array}` needs `size`");
                 Mistake::new(record.at, message)
                     .class(Class::Absence)
-                    .help("add `size = \"256MiB\"`; it is that much memory of this machine")
+                    .help("add `size = \"256MiB\"`; it uses that much of this machine's memory")
             });
         }
         let block = record.size("block").map_or(512, |at| at.value.0);
@@ -63,7 +64,7 @@ impl Builder<'_> {
             complain(record, "size", problem, self.sink);
         }
         if record.has("mask") {
-            let problem = "an embedded array shows its volumes to everybody";
+            let problem = "an embedded array shows its volumes to all initiators";
             complain(record, "mask", problem, self.sink);
         }
     }
@@ -99,14 +100,14 @@ impl Builder<'_> {
         if auto {
             self.sink.push(|| {
                 let message =
-                    format!("lun: the embedded array `{array}` provides no volumes by itself");
+                    format!("lun: the embedded array `{array}` does not provide volumes itself");
                 Mistake::new(place(disk, "lun"), message).help(format!(
                     "define a [[volume]] with `array = \"{array}\"` and a `size`, and name it"
                 ))
             });
         }
         if disk.has("size") {
-            let problem = "the disk is as large as its volume, whose `size` says it";
+            let problem = "the disk has the size of its volume";
             complain(disk, "size", problem, self.sink);
         }
         let ports = match disk.has("ports") {
@@ -147,20 +148,19 @@ impl Builder<'_> {
 
 /// A key of a disk that has a meaning on embedded arrays only.
 fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
-    let message =
-        format!("{key}: the array `{array}` is not embedded, so that its ports have no names");
+    let message = format!("{key}: the array `{array}` is not embedded, so its ports have no names");
     Mistake::new(at, message)
-        .help("give the array `embedded = { ports = [{ name = \"p1\" }] }`; ways through a lab are [[path]]")
+        .help("give the array `embedded = { ports = [{ name = \"p1\" }] }`; paths through a lab are [[path]]")
 }
 
 /// What stands for an array; `None` where its ports are wrong, which has been reported.
 fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
     let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
     if scale.0 <= 0.0 {
-        complain(table, "scale", "ports of no speed carry nothing; say more than 0%", sink);
+        complain(table, "scale", "ports without speed carry nothing; write more than 0%", sink);
     }
     if table.get("ports").is_some() && table.records("ports").is_empty() {
-        complain(table, "ports", "the list is empty; an array needs one at least", sink);
+        complain(table, "ports", "the list is empty; an array needs at least one", sink);
     }
     let mut ports: Vec<EmbeddedPort> = Vec::new();
     let mut places: BTreeMap<String, Span> = BTreeMap::new();
@@ -182,7 +182,7 @@ fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
                 continue;
             }
             if ports.len() == PORTS_MAX {
-                let problem = format!("an embedded array has {PORTS_MAX} ports at most");
+                let problem = format!("an embedded array has at most {PORTS_MAX} ports");
                 complain(table, "ports", problem, sink);
                 return None;
             }
@@ -200,7 +200,7 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
     if scale.0 <= 0.0 || scaled >= LinkRate::MIN as f64 {
         return Ok(());
     }
-    Err(format!("scaled to {}% it is less than 1 KB/s, the slowest that a port can be", scale.0))
+    Err(format!("scaled to {}% it is below 1 KB/s, the minimum for a port", scale.0))
 }
 
 /// How long the initiator of a disk has patience with its ports.
@@ -252,7 +252,7 @@ fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
                 "only `round-robin` switches in turn, and the policy is `{}`",
                 policy.word()
             ),
-            false => "the disk has one port: there is no other to switch to".to_owned(),
+            false => "the disk has only one port".to_owned(),
         };
         complain(disk, "switch_after", problem, sink);
     }

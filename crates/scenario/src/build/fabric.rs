@@ -164,17 +164,15 @@ impl Builder<'_> {
                 let hop = Endpoint { device, port }.to_string();
                 if via.iter().any(|(known, _)| *known == hop) {
                     self.sink.push(|| {
-                        let message =
-                            format!("via: the path goes in a circle: it comes to `{hop}` twice");
-                        Mistake::new(text.at, message)
-                            .help("name each hop once, in the order of the way")
+                        let message = format!("via: the path is a loop: it passes `{hop}` twice");
+                        Mistake::new(text.at, message).help("name each hop once, in path order")
                     });
                 }
                 via.push((hop, text.at));
             }
         }
         if via.len() > VIA_MAX {
-            let problem = format!("a path names {VIA_MAX} hops at most");
+            let problem = format!("a path names at most {VIA_MAX} hops");
             complain(record, "via", problem, self.sink);
             return Vec::new();
         }

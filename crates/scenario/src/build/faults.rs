@@ -52,7 +52,7 @@ fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
         _ => {
             if !record.has("to") {
                 sink.push(|| {
-                    Mistake::new(record.at, "`slow` does not say how fast the port then is")
+                    Mistake::new(record.at, "`slow` needs the new speed of the port")
                         .class(Class::Absence)
                         .help("add `to = \"50 MB/s\"`")
                 });
@@ -154,13 +154,13 @@ fn check_order(all: &[(Fault, Span)], sink: &mut Sink) {
             _ if before.is_some_and(|c| c.last == fault.at) => {
                 Some(format!("`{hop}` has another fault at {at}"))
             }
-            FaultAction::Kill if dead => Some(format!("`{hop}` is dead already at {at}")),
+            FaultAction::Kill if dead => Some(format!("`{hop}` is already killed at {at}")),
             FaultAction::Revive if !dead => {
-                Some(format!("`{hop}` is alive at {at}: nothing has killed it"))
+                Some(format!("`{hop}` works at {at}: it was not killed"))
             }
-            FaultAction::Busy if busy => Some(format!("`{hop}` is busy already at {at}")),
+            FaultAction::Busy if busy => Some(format!("`{hop}` is already busy at {at}")),
             FaultAction::Ready if !busy => {
-                Some(format!("`{hop}` is ready at {at}: nothing has made it busy"))
+                Some(format!("`{hop}` is ready at {at}: it was not made busy"))
             }
             _ => None,
         };
@@ -169,7 +169,7 @@ fn check_order(all: &[(Fault, Span)], sink: &mut Sink) {
             sink.push(|| {
                 let mistake = Mistake::new(*place, problem);
                 match related {
-                    Some(first) => mistake.related(first, "the one before"),
+                    Some(first) => mistake.related(first, "the previous one"),
                     None => mistake,
                 }
             });

@@ -44,7 +44,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
         let Some(to) = record.text("to") else {
             if !record.has("to") {
                 sink.push(|| {
-                    Mistake::new(record.at, "`move` does not say which host the VM then runs on")
+                    Mistake::new(record.at, "`move` needs the VM's new host")
                         .class(Class::Absence)
                         .help("add `to = \"…\"` with a host")
                 });
@@ -53,7 +53,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
         };
         let Some(found) = directory.find(&to, &[Kind::Host], sink) else { return Vec::new() };
         let [host] = &found.names[..] else {
-            let message = format!("to: it means {} hosts; name one", found.names.len());
+            let message = format!("to: it matches {} hosts; name one", found.names.len());
             sink.push(|| Mistake::new(to.at, message));
             return Vec::new();
         };
@@ -82,11 +82,11 @@ fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
         let problem = match &incident.change {
             Change::Fail(name) => {
                 let before = dead.insert(name, *spot);
-                before.map(|first| (format!("`{name}` has failed already at {at}"), Some(first)))
+                before.map(|first| (format!("`{name}` has already failed at {at}"), Some(first)))
             }
             Change::Restore(name) => match dead.remove(name.as_str()) {
                 Some(_) => None,
-                None => Some((format!("`{name}` works at {at}: nothing has made it fail"), None)),
+                None => Some((format!("`{name}` works at {at}: it did not fail"), None)),
             },
             Change::Move { vm, to } => {
                 moved(vm, to, lab, &mut hosts).map(|problem| (format!("{problem} at {at}"), None))
@@ -96,7 +96,7 @@ fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
             sink.push(|| {
                 let mistake = Mistake::new(*spot, problem);
                 match first {
-                    Some(first) => mistake.related(first, "the one before"),
+                    Some(first) => mistake.related(first, "the previous one"),
                     None => mistake,
                 }
             });
@@ -115,8 +115,8 @@ fn moved<'a>(
     let now = hosts.get(vm).copied().unwrap_or_else(first);
     hosts.insert(vm, Some(to));
     match now {
-        None => Some(format!("`{vm}` has no `host` that it could leave")),
-        Some(now) if now == to => Some(format!("`{vm}` runs on `{to}` already")),
+        None => Some(format!("`{vm}` has no `host` to move from")),
+        Some(now) if now == to => Some(format!("`{vm}` already runs on `{to}`")),
         Some(_) => None,
     }
 }
@@ -125,8 +125,7 @@ fn moved<'a>(
 pub(super) fn check_moment(measure: Duration, record: &Record, sink: &mut Sink) {
     let at = record.time("at").map(|at| at.value);
     if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
-        let problem =
-            format!("the measured time has ended then: it is {}", units::duration(measure));
+        let problem = format!("that is after the measured time of {}", units::duration(measure));
         super::complain(record, "at", problem, sink);
     }
 }

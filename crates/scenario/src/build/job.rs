@@ -33,7 +33,7 @@ pub(super) fn phases(loads: &[&Record], sink: &mut Sink) -> Vec<Option<Phase>> {
                     let name = clip(&text.value);
                     Mistake::new(
                         text.at,
-                        format!("after: `{name}` never ends, so that this never begins"),
+                        format!("after: `{name}` does not end, so this load would not start"),
                     )
                     .related(at, format!("`{name}` has no `amount`"))
                     .help("give it `amount = \"100 GB\"`")
@@ -48,7 +48,7 @@ pub(super) fn phases(loads: &[&Record], sink: &mut Sink) -> Vec<Option<Phase>> {
                 place(loads[n], "after"),
                 "after: the loads wait for each other in a circle",
             )
-            .help("one of them must wait for none of the others")
+            .help("one of them must not wait for the others")
         });
     }
     phases

@@ -162,7 +162,7 @@ impl Builder<'_> {
         }
         if null && !record.has("size") {
             self.sink.push(|| {
-                Mistake::new(place(record, "url"), "`null:` has no size by itself")
+                Mistake::new(place(record, "url"), "`null:` has no size of its own")
                     .class(Class::Absence)
                     .help("add `size = \"1GiB\"`")
             });
@@ -215,11 +215,11 @@ impl Builder<'_> {
     /// Where verification keeps its state of each of `n` targets; empty where it keeps none.
     fn states(&mut self, record: &Record, null: bool, n: usize) -> Vec<String> {
         if record.has("verify_state") && null {
-            let problem = "`null:` holds nothing that could be verified";
+            let problem = "`null:` holds nothing to verify";
             complain(record, "verify_state", problem, self.sink);
         }
         if record.has("verify_flushed") && !record.has("verify_state") {
-            let problem = "it says how a `verify_state` is read, and there is none";
+            let problem = "it needs `verify_state`";
             complain(record, "verify_flushed", problem, self.sink);
         }
         self.files(record, "verify_state", n)
@@ -231,7 +231,7 @@ impl Builder<'_> {
         let real = record.has("file") || record.has("device") || lun;
         let wrong = [
             ("write_token", !real, "only a `file`, a `device` or a LUN has a token"),
-            ("write_token", n > 1, "a token names one target; write the targets one by one"),
+            ("write_token", n > 1, "a token names one target; define the targets one by one"),
             (
                 "overwrite",
                 !record.has("write_token"),

@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan, record: &Record, sink: &mut Sink) {
             sink.push(|| {
                 let message =
                     format!("{}: only targets of the first step are preconditioned", axis.key);
-                Mistake::new(at, message).help(format!("begin with the largest: {largest}"))
+                Mistake::new(at, message).help(format!("start with the largest: {largest}"))
             });
         }
     }

@@ -76,7 +76,7 @@ impl<'a> Planner<'a> {
             let message = format!("on: the {kind} `{vm}` has no {what}");
             let help = (uses == Uses::Nics).then(|| match self.reach.keys().next() {
                 Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
-                None => "give it nics, each with a [[receiver]] that it reaches".to_owned(),
+                None => "give it `nics`, each with a [[receiver]]".to_owned(),
             });
             self.sink.push(|| Mistake::new(at, message).maybe_help(help));
         }
@@ -155,9 +155,9 @@ impl<'a> Planner<'a> {
         for (key, problem) in [
             (
                 "search",
-                "loads of disk workloads are searched; sweep over `streams` or `message` instead",
+                "only loads of disk workloads can be searched; sweep over `streams` or `message` instead",
             ),
-            ("precondition", "it is of the targets of disk workloads, and there are none"),
+            ("precondition", "it applies to targets of disk workloads, and there are none"),
         ] {
             let none = record.word(key).is_some_and(|at| at.value == "none");
             if record.has(key) && !none {
@@ -176,8 +176,7 @@ impl<'a> Planner<'a> {
         }
         for (key, time) in [("warmup", plan.warmup), ("cooldown", plan.cooldown)] {
             if time > PHASE_MAX {
-                let problem =
-                    format!("beside a network load it is at most {}", duration(PHASE_MAX));
+                let problem = format!("with a network load it is at most {}", duration(PHASE_MAX));
                 complain(record, key, problem, self.sink);
             }
         }
@@ -194,7 +193,7 @@ impl<'a> Planner<'a> {
                     let at = place(record, "load");
                     self.sink.push(|| {
                         Mistake::new(at, message)
-                            .help("raise its `streams`, or define another workload")
+                            .help("increase its `streams`, or define another workload")
                     });
                     return;
                 }
@@ -209,7 +208,7 @@ impl<'a> Planner<'a> {
             let swept = axis(key).and_then(|_| record.record("sweep")?.slot(key)).map(|s| s.key.at);
             let given = record.slot(key).map(|slot| slot.key.at);
             if let (Some(_), Some(at)) = (given, swept) {
-                let message = format!("the plan sets `{key}` already");
+                let message = format!("the plan already sets `{key}`");
                 self.sink.push(|| Mistake::new(at, message));
             }
             let Some(at) = given.or(swept) else { continue };
@@ -281,12 +280,11 @@ impl<'a> Planner<'a> {
                     if matches!(workload.network.carriage, Carriage::Connects { .. }) {
                         self.sink.push(|| {
                             let message = format!(
-                                "`{}` connects again and again, and `{}` names one `source_port`",
+                                "`{}` opens many connections, and `{}` sets a single `source_port`",
                                 workload.name, receiver.name
                             );
-                            Mistake::new(at, message).help(
-                                "leave `source_port` out: every connection needs a port of its own",
-                            )
+                            Mistake::new(at, message)
+                                .help("remove `source_port`: every connection needs its own port")
                         });
                         return;
                     }
@@ -300,9 +298,9 @@ impl<'a> Planner<'a> {
         for (name, (receiver, streams, hops)) in by_source {
             if hops > 1 {
                 let message = format!(
-                    "{hops} network loads go to `{name}` at the same time, all from the ports that its `source_port` names"
+                    "{hops} network loads go to `{name}` at the same time, all from the ports of its `source_port`"
                 );
-                self.sink.push(|| Mistake::new(at, message).help("leave `source_port` out"));
+                self.sink.push(|| Mistake::new(at, message).help("remove `source_port`"));
             } else {
                 ports_fit(receiver, streams, At::new(at, ()), self.sink);
             }
@@ -346,14 +344,15 @@ fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
     if on.is_empty() {
         return Mistake::new(
             at,
-            format!("{key}: the plan has no network load, whose interfaces it could set"),
+            format!("{key}: it applies to interfaces of network loads, and the plan has none"),
         );
     }
     let message = format!(
-        "{key}: no receiver that {} reaches names an interface that may be changed",
+        "{key}: no receiver that {} reaches permits changes to an interface",
         join(&on, "or")
     );
     Mistake::new(at, message)
         .class(Class::Absence)
-        .help("add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission; in a lab that is simulated its `host` is enough")
+        .help("add `adjust = \"eth1\"` to the [[receiver]]: this permits changes to that interface of this machine; \
+               in a simulated lab, `host` is enough")
 }

@@ -76,7 +76,7 @@ impl Judge<'_> {
         let kinds = [Kind::Receiver, Kind::NetHop];
         let found = self.directory.find(&text, &kinds, self.sink)?.names;
         let [hop] = &found[..] else {
-            let problem = format!("it means {} hops; name one", found.len());
+            let problem = format!("it matches {} hops; name one", found.len());
             complain(balance, "streams", problem, self.sink);
             return None;
         };
@@ -94,7 +94,7 @@ impl Judge<'_> {
             .keys()
             .find(|known| known.rsplit_once('.').is_some_and(|(_, receiver)| receiver == hop));
         let help = match by_vm {
-            Some(vm) => Some(format!("what runs on VMs has hops of its own, such as `{vm}`")),
+            Some(vm) => Some(format!("loads on VMs have their own hops, such as `{vm}`")),
             None => suggestion(hop, self.hops.keys().map(String::as_str)),
         };
         self.sink.push(|| {
@@ -139,24 +139,24 @@ impl Judge<'_> {
         let problem = match (part, metric) {
             (Some(Part::Machine), Metric::Cpu) => return,
             (Some(Part::Machine), _) => {
-                format!(
-                    "`{hop}` is a machine, which has `cpu`; what was carried is of the hop `{pair}`"
-                )
+                format!("`{hop}` is a machine, which has `cpu`; its traffic is at the hop `{pair}`")
             }
             (_, Metric::Cpu) => format!(
-                "`{hop}` is no machine; its ends are `{pair}/{SENDER}` and `{pair}/{RECEIVER}`"
+                "`{hop}` is not a machine; its ends are `{pair}/{SENDER}` and `{pair}/{RECEIVER}`"
             ),
             (Some(Part::Probe), _) if !probed => {
                 format!("no load on `{pair}` has a probe; add `probe = true` to its workload")
             }
             (Some(Part::Probe), Metric::ReadRate | Metric::WriteRate | Metric::TotalRate) => {
-                format!("a probe has `latency`, `iops` and `errors`; data is of the hop `{pair}`")
+                format!(
+                    "a probe has `latency`, `iops` and `errors`; data rates are at the hop `{pair}`"
+                )
             }
             (Some(Part::Pair), Metric::Latency { .. }) if !asks && probed => {
-                format!("streams have no latency; their probe has, as `hop = \"{pair}/{PROBE}\"`")
+                format!("streams have no latency; use their probe: `hop = \"{pair}/{PROBE}\"`")
             }
             (Some(Part::Pair), Metric::Latency { .. }) if !asks => format!(
-                "streams have no latency; add `probe = true` to the workload, and say `hop = \"{pair}/{PROBE}\"`"
+                "streams have no latency; add `probe = true` to the workload, and write `hop = \"{pair}/{PROBE}\"`"
             ),
             _ => return,
         };
@@ -167,9 +167,9 @@ impl Judge<'_> {
     fn no_machine(&mut self, record: &Record, key: &str) {
         let at = super::place(record, key);
         let hop = self.hops.keys().next().map_or("far", String::as_str);
-        let help = format!("say which machine, as in `hop = \"{hop}/{SENDER}\"`");
+        let help = format!("name the machine, as in `hop = \"{hop}/{SENDER}\"`");
         self.sink.push(|| {
-            let message = format!("{key}: only the machines of network loads have it");
+            let message = format!("{key}: only machines of network loads have it");
             Mistake::new(at, message).class(Class::Absence).help(help)
         });
     }
@@ -179,12 +179,11 @@ impl Judge<'_> {
         let at = super::place(record, key);
         let hop = self.hops.keys().next().cloned().unwrap_or_default();
         self.sink.push(|| {
-            let message = format!(
-                "{key}: it speaks of the sum over all workers, and no plan runs a disk workload"
-            );
+            let message =
+                format!("{key}: without a hop it applies to disk workloads, and no plan runs one");
             Mistake::new(at, message)
                 .class(Class::Absence)
-                .help(format!("say of which hop, as in `hop = \"{}\"`", clip(&hop)))
+                .help(format!("name the hop, as in `hop = \"{}\"`", clip(&hop)))
         });
     }
 
@@ -210,9 +209,7 @@ impl Judge<'_> {
         let prefix = format!("{member}.");
         match self.hops.keys().find(|hop| hop.starts_with(&prefix)) {
             Some(hop) => {
-                format!(
-                    "only network loads run on `{member}`; speak of a hop, as in `hop = \"{hop}\"`"
-                )
+                format!("only network loads run on `{member}`; name a hop, as in `hop = \"{hop}\"`")
             }
             None => format!("no plan runs anything on `{member}`"),
         }

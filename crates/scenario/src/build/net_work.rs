@@ -126,24 +126,28 @@ fn strays(record: &Record, network: &Network, sink: &mut Sink) -> Vec<&'static s
         (
             "response",
             record.has("response") && !asks,
-            "a stream has none; requests have, with `load = \"requests\"`",
+            "only requests have it (`load = \"requests\"`)",
         ),
         (
             "segmented",
             set("segmented") && !segments,
-            "only datagrams are cut from a batch, with `load = \"udp\"`",
+            "only datagrams are segmented (`load = \"udp\"`)",
         ),
-        ("probe", set("probe") && asks, "requests measure their own times; a probe is for streams"),
-        ("no_delay", set("no_delay") && datagrams, "datagrams leave at once as they are"),
+        (
+            "probe",
+            set("probe") && asks,
+            "requests measure their own latency; a probe is for streams",
+        ),
+        ("no_delay", set("no_delay") && datagrams, "datagrams are always sent at once"),
         (
             "no_delay",
             unset("no_delay") && asks && !datagrams,
-            "requests leave at once: their times would be those of Nagle's algorithm otherwise",
+            "requests are always sent at once: with Nagle's algorithm their latency would be wrong",
         ),
         (
             "congestion",
             record.has("congestion") && datagrams,
-            "it is TCP's; datagrams have no congestion control",
+            "it applies to TCP; datagrams have no congestion control",
         ),
     ];
     let mut keys = Vec::new();

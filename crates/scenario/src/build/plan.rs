@@ -65,7 +65,7 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
         let Some(name) = record.text("name") else {
             if records.len() > 1 && !record.has("name") {
                 sink.push(|| {
-                    Mistake::new(record.at, "where there are several plans, each needs a `name`")
+                    Mistake::new(record.at, "with several plans, each needs a `name`")
                         .class(Class::Absence)
                         .help("add `name = \"…\"`")
                 });
@@ -146,9 +146,12 @@ impl Planner<'_> {
         } else if record.has("workload") {
             if !record.has("on") {
                 self.sink.push(|| {
-                    Mistake::new(record.at, "the plan does not say what the workload runs on")
-                        .class(Class::Absence)
-                        .help("add `on = \"…\"` with VMs or targets")
+                    Mistake::new(
+                        record.at,
+                        "the plan needs `on`: the members that run the workload",
+                    )
+                    .class(Class::Absence)
+                    .help("add `on = \"…\"` with VMs or targets")
                 });
             }
             let at = place(record, "on");
@@ -218,7 +221,7 @@ impl Planner<'_> {
             }
             if setting == "port" && self.directory.embedded.is_empty() {
                 self.sink.push(|| {
-                    let message = "port: the scenario has no embedded array whose ports could have these speeds";
+                    let message = "port: it applies to embedded arrays, and the scenario has none";
                     Mistake::new(slot.key.at, message)
                         .class(Class::Absence)
                         .help("give an [[array]] `embedded = { ports = [{ name = \"p1\" }] }`")
@@ -246,8 +249,7 @@ impl Planner<'_> {
             Setting::Rate(_) | Setting::StreamRate(_) => format!("{value}"),
             _ => "it".to_owned(),
         };
-        let message =
-            format!("{key}: {what} belongs to {kind} workloads, and the plan runs none of them");
+        let message = format!("{key}: {what} belongs to {kind} workloads, and the plan runs none");
         self.sink.push(|| Mistake::new(slot.key.at, message));
     }
 
@@ -263,8 +265,7 @@ impl Planner<'_> {
             if let Setting::Port(rate) = value
                 && let Some(arrays) = too_slow(rate, &self.directory.embedded)
             {
-                let message =
-                    format!("port: {rate} is less than 1 KB/s when it is scaled at {arrays}");
+                let message = format!("port: {rate} is below 1 KB/s after scaling at {arrays}");
                 self.sink.push(|| Mistake::new(item.at, message));
             }
             if seen.insert(value.to_string()) {

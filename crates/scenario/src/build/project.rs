@@ -36,11 +36,8 @@ fn project(record: &Record, sink: &mut Sink) -> Option<Project> {
 /// Keys that mean nothing to this profile, and amounts that nothing could be divided by.
 fn check(record: &Record, profile: &Profile, sink: &mut Sink) {
     let (foreign, why): (&[&str], _) = match profile.has_window() {
-        true => (
-            &["iops_each", "limit", "point", "count"],
-            "fills a window; `window` and `size` describe it",
-        ),
-        false => (&["window", "size"], "has no window; `count` says how many are needed"),
+        true => (&["iops_each", "limit", "point", "count"], "is a backup; use `window` and `size`"),
+        false => (&["window", "size"], "has no backup window; use `count`"),
     };
     for key in foreign.iter().filter(|key| record.has(key)) {
         complain(record, key, format!("`{}` {why}", profile.name), sink);

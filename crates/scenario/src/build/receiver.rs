@@ -64,8 +64,7 @@ impl Builder<'_> {
         n: usize,
     ) -> Vec<Option<ReceiverPlace>> {
         if record.flag("embedded").is_some_and(|at| !at.value) && !record.has("address") {
-            let problem =
-                "it does not stand on this machine, so that it needs an `address` instead";
+            let problem = "it does not run on this machine, so it needs an `address` instead";
             complain(record, "embedded", problem, self.sink);
         }
         let Some(text) = record.text("address") else {
@@ -109,15 +108,13 @@ impl Builder<'_> {
         let mut problems: Vec<String> = Vec::new();
         for (text, place) in self.texts_each(record, "source", n).iter().zip(places) {
             let source = text.as_deref().map(|text| {
-                let source: IpAddr = text
-                    .parse()
-                    .map_err(|_| format!("`{}` is no IP address of this machine", clip(text)))?;
+                let source: IpAddr = text.parse().map_err(|_| {
+                    format!("`{}` is not an IP address of this machine", clip(text))
+                })?;
                 match far_family(place.as_ref(), family) {
                     Some(far) if far != family_of(source) => {
                         let far = if far == Family::Ipv4 { "IPv4" } else { "IPv6" };
-                        Err(format!(
-                            "the receiver is reached over {far}, and `{source}` is not of it"
-                        ))
+                        Err(format!("the receiver is reached over {far}, and `{source}` is not"))
                     }
                     _ => Ok(source),
                 }
@@ -146,12 +143,11 @@ impl Builder<'_> {
                 || matches!(name.as_str(), "." | "..")
         };
         if let Some(name) = names.iter().flatten().find(wrong) {
-            let problem = format!("`{}` names no interface, as `eth1` does", clip(name));
+            let problem =
+                format!("`{}` is not the name of an interface, such as `eth1`", clip(name));
             complain(record, "adjust", problem, self.sink);
         } else if let Some(lo) = names.iter().flatten().find(|name| *name == "lo") {
-            let problem = format!(
-                "`{lo}` is loopback, which everything on this machine uses; it is not to be changed"
-            );
+            let problem = format!("`{lo}` is loopback, which must not be changed");
             complain(record, "adjust", problem, self.sink);
         }
         names
@@ -203,7 +199,7 @@ impl Builder<'_> {
                 vm.nics.push(VmNic { receiver, adapter });
             }
             if let Some((vm, receiver)) = twice {
-                let problem = format!("`{vm}` has another nic to `{receiver}`");
+                let problem = format!("`{vm}` already has a nic to `{receiver}`");
                 complain(nic, "receiver", problem, self.sink);
             }
         }
@@ -233,11 +229,10 @@ fn token(record: &Record) -> Option<TokenFrom> {
 }
 
 fn needs_token(record: &Record, far: &ReceiverPlace) -> Mistake {
-    let message =
-        format!("{far} is not a loopback address, and off loopback a receiver asks for a token");
+    let message = format!("{far} is not a loopback address, so the receiver requires a token");
     Mistake::new(place(record, "address"), message)
         .class(Class::Absence)
-        .help("add `token_file = \"…\"` or `token_env = \"…\"`; the token itself never stands in a scenario")
+        .help("add `token_file = \"…\"` or `token_env = \"…\"`; a scenario never contains the token itself")
 }
 
 /// A problem, and help.
@@ -255,13 +250,13 @@ fn place_of(text: &str, family: Option<Family>) -> Result<ReceiverPlace, Wrong> 
         return Err((format!("`{}` is neither a name nor an address", clip(text)), example()));
     }
     if address.is_none() && host.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return Err((format!("`{}` is no IPv4 address", clip(host)), None));
+        return Err((format!("`{}` is not an IPv4 address", clip(host)), None));
     }
     if let (Some(address), Some(family)) = (address, family)
         && family_of(address) != family
     {
         let problem = format!("`{address}` is not of the family `{}`", family.word());
-        return Err((problem, Some("leave `family` out: the address says it".to_owned())));
+        return Err((problem, Some("remove `family`: the address determines it".to_owned())));
     }
     if address.is_some_and(|address| address.is_unspecified() || address.is_multicast()) {
         return Err((format!("`{host}` is not the address of one machine"), None));
@@ -276,7 +271,7 @@ fn split(text: &str) -> Result<(&str, u16), String> {
             return Err(format!("`{}` has a `[` without `]`", clip(text)));
         };
         if host.parse::<Ipv6Addr>().is_err() {
-            return Err(format!("`{}` is no IPv6 address", clip(host)));
+            return Err(format!("`{}` is not an IPv6 address", clip(host)));
         }
         return match after.strip_prefix(':') {
             Some(digits) => Ok((host, port(digits)?)),
@@ -297,7 +292,7 @@ fn split(text: &str) -> Result<(&str, u16), String> {
 fn port(digits: &str) -> Result<u16, String> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     let port = digits.parse::<u16>().ok().filter(|port| plain && *port > 0);
-    port.ok_or_else(|| format!("`{}` is no port, as `6000` is", clip(digits)))
+    port.ok_or_else(|| format!("`{}` is not a port number", clip(digits)))
 }
 
 /// Reports receivers whose interface has no room for the ports that a load's streams leave from.
@@ -309,10 +304,10 @@ pub(super) fn ports_fit(receiver: &Receiver, streams: u32, at: At<()>, sink: &mu
             Mistake::new(
                 at.at,
                 format!(
-                    "{streams} streams to `{name}` leave from port {first} on, and there are not so many ports"
+                    "{streams} streams to `{name}` use ports from {first} on, and there are not enough ports"
                 ),
             )
-            .help("lower `source_port`, or leave it out")
+            .help("lower `source_port`, or remove it")
         });
     }
 }

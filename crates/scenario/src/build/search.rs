@@ -57,14 +57,14 @@ fn aim(table: &Record, sink: &mut Sink) -> Option<Aim> {
         Some(_) => Metric::Iops,
         None if table.has("most") => return None,
         None if table.has("while") => {
-            let problem = "it needs `most`, which says of what there is to be as much as possible";
+            let problem = "it needs `most`, the metric to maximize";
             complain(table, "while", problem, sink);
             return None;
         }
         None => return Some(Aim::Knee),
     };
     if !table.has("while") {
-        let problem = "it needs `while`, such as `while = \"p99 <= 5 ms\"`; without a limit, look for the knee";
+        let problem = "it needs `while`, such as `while = \"p99 <= 5 ms\"`; without a limit, search for the knee";
         complain(table, "most", problem, sink);
         return None;
     }
@@ -94,7 +94,10 @@ fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
             let names = plan.loads.iter().filter(searched).map(|load| load.workload.name());
             let workload = clip(workload);
             let message = match of_network {
-                true => format!("over: `{workload}` is a network workload, and only loads of disk workloads are searched"),
+                true => format!(
+                    "over: `{workload}` is a network workload; only loads of disk workloads can be \
+                                 searched"
+                ),
                 false => format!("no load of this plan runs `{workload}`"),
             };
             Mistake::new(text.at, message).maybe_help(suggestion(&workload, names))
@@ -124,7 +127,7 @@ fn usual(given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
             sink.push(|| {
                 Mistake::new(
                     given.at,
-                    "the plan has closed and open loops: say which load is searched",
+                    "the plan has closed and open loops: name the load to search",
                 )
                 .class(Class::Absence)
                 .help("add `over = \"WORKLOAD.depth\"` or `over = \"WORKLOAD.rate\"`")
@@ -154,7 +157,7 @@ fn range(table: &Record, usual: Range, sink: &mut Sink) -> Option<Range> {
     let key = if table.has("to") { "to" } else { "from" };
     if from >= to {
         let problem = format!(
-            "the search ends at {}, before it begins at {}; give both `from` and `to`",
+            "the search ends at {}, below its start at {}; give both `from` and `to`",
             range.show(to),
             range.show(from)
         );
@@ -163,7 +166,7 @@ fn range(table: &Record, usual: Range, sink: &mut Sink) -> Option<Range> {
     }
     let doublings = (to / from).log2();
     if over == Over::Block && (doublings - doublings.round()).abs() > 1e-9 {
-        let problem = "block sizes double, so that `to` must be `from` times 2, 4, 8, …";
+        let problem = "block sizes double, so `to` must be `from` times 2, 4, 8, …";
         complain(table, key, problem, sink);
         return None;
     }
@@ -203,7 +206,7 @@ fn check(search: &Search, given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> bo
     let bare = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let swept = plan.sweep.iter().find(|axis| bare(&axis.key) == bare(&search.key));
     if let Some(axis) = swept {
-        let message = format!("search: the sweep sets `{}` already", axis.key);
+        let message = format!("search: the sweep already sets `{}`", axis.key);
         sink.push(|| Mistake::new(given.at, message));
         return false;
     }

@@ -13,7 +13,7 @@ impl Builder<'_> {
         for key in ["adapter", "from", "from_adapter"] {
             let needs = if key == "from_adapter" { "from" } else { "host" };
             if record.has(key) && !record.has(needs) {
-                let problem = format!("it is of the host that `{needs}` names; add that");
+                let problem = format!("it needs `{needs}`, which names the host");
                 complain(record, key, problem, self.sink);
             }
         }
@@ -29,8 +29,7 @@ impl Builder<'_> {
             .collect();
         let alone = |site: &&Site| site.from.as_deref() == Some(site.host.as_str());
         if let Some(site) = sites.iter().flatten().find(alone) {
-            let problem =
-                format!("the receiver stands on `{}` itself; name another host", site.host);
+            let problem = format!("the receiver itself runs on `{}`; name another host", site.host);
             complain(record, "from", problem, self.sink);
         }
         sites
@@ -73,7 +72,8 @@ impl Builder<'_> {
                 let message = "[[receiver]] needs one of `address`, `embedded` or `host`";
                 Mistake::new(place(record, "name"), message)
                     .class(Class::Absence)
-                    .help("a live run goes to an `address`, or to this machine (`embedded = true`); a simulation to a `host` of the lab")
+                    .help("a live run uses an `address` or this machine (`embedded = true`), a simulation a `host` of \
+                           the lab")
             });
         }
     }

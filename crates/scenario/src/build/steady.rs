@@ -20,12 +20,11 @@ pub(super) fn steady(plan: &Record, warmup: Duration, sink: &mut Sink) -> Option
     if rule.within < warmup {
         let (within, warmup) = (duration(rule.within), duration(warmup));
         let problem =
-            format!("it ends within {within}, before the warm-up of {warmup}; raise `within`");
+            format!("{within} is shorter than the warm-up of {warmup}; increase `within`");
         complain(plan, "steady", problem, sink);
     } else if rule.within < window {
         let (within, window) = (duration(rule.within), duration(window));
-        let problem =
-            format!("within {within} there is no window of {window} to look at; raise `within`");
+        let problem = format!("a window of {window} does not fit in {within}; increase `within`");
         complain(plan, "steady", problem, sink);
     }
     Some(rule)

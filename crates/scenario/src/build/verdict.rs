@@ -148,7 +148,7 @@ impl Judge<'_> {
         let to = self.selection(ratio, "to");
         let metric = of_word(ratio);
         if ratio.record("to").is_some_and(|to| to.fields.is_empty()) {
-            let problem = "it says nothing that differs, as `to = { port = \"4gfc\" }` does";
+            let problem = "it has no differing setting, such as `to = { port = \"4gfc\" }`";
             complain(ratio, "to", problem, self.sink);
         }
         (metric, to)
@@ -160,8 +160,8 @@ impl Judge<'_> {
             return self.streams(balance);
         }
         if !balance.has("over") && self.running.is_empty() && !self.hops.is_empty() {
-            let problem = "no plan runs a disk workload; for the streams of a hop, say which as in \
-                           `streams = \"far\"`";
+            let problem =
+                "no plan runs a disk workload; for the streams of a hop, add `streams = \"far\"`";
             complain(balance, "within", problem, self.sink);
             return None;
         }
@@ -177,7 +177,7 @@ impl Judge<'_> {
         datum: &Datum,
     ) {
         if matches!(datum, Datum::Wire(_)) && !record.has("hop") {
-            let problem = "`of wire` speaks of a hop; add `hop = \"…\"`, or give a rate";
+            let problem = "`of wire` needs a hop; add `hop = \"…\"`, or give a rate";
             complain(holder, key, problem, self.sink);
         }
     }
@@ -221,7 +221,7 @@ impl Judge<'_> {
             let hop = Endpoint { device: device.clone(), port: *port };
             return Some(hop.to_string());
         }
-        let problem = format!("it means {} hops; name one", found.len());
+        let problem = format!("it matches {} hops; name one", found.len());
         complain(record, key, problem, self.sink);
         None
     }

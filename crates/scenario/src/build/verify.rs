@@ -64,7 +64,7 @@ pub(super) fn check(
                     "`{target}` is verified, but several loads use it at the same time ({names}), and at least one writes"
                 );
                 Mistake::new(place(record, if record.has("load") { "load" } else { "on" }), message)
-                    .help("give each load a target of its own, or run them one after the other")
+                    .help("give each load its own target, or run them in sequence")
             });
         }
     }

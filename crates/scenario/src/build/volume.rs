@@ -25,7 +25,7 @@ impl Builder<'_> {
             } else if each < level.disks_min() {
                 let least = level.disks_min();
                 Some(format!(
-                    "a LUN of {} has {least} disks at least, and here it has {each}",
+                    "a LUN of {} needs at least {least} disks, and this one has {each}",
                     level.word()
                 ))
             } else if paired && !each.is_multiple_of(2) {
@@ -104,7 +104,7 @@ impl Builder<'_> {
     fn of_array(&mut self, record: &Record, end: Endpoint, array: &str) -> Option<u32> {
         if end.device != array || end.port.is_none() {
             let problem = format!(
-                "`{end}` is no port of `{array}`; say `{array}:0`, or another of its ports"
+                "`{end}` is not a port of `{array}`; write `{array}:0`, or another of its ports"
             );
             complain(record, "port", problem, self.sink);
             return None;

@@ -73,8 +73,8 @@ pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink)
     }
     if verify {
         if workload.spec.regions == Regions::Shared && record.has("regions") {
-            let problem = "verified workers need regions of their own, so that each knows what its blocks must hold; \
-                           say `own`, or leave it out";
+            let problem = "verified workers need their own regions, so that each knows the expected contents of its \
+                           blocks; write `own`, or remove it";
             complain(record, "regions", problem, sink);
         }
         workload.spec.regions = Regions::Own;
@@ -123,7 +123,7 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
     let says_what = ["preset", "block", "rows", "transaction", "ladder"];
     if !says_what.iter().any(|key| record.has(key)) {
         sink.push(|| {
-            Mistake::new(record.at, "the workload does not say how large its operations are")
+            Mistake::new(record.at, "the workload has no block size")
                 .class(Class::Absence)
                 .help("add `block = \"8KiB\"`, or a `preset`")
         });
@@ -144,7 +144,7 @@ fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
     if found.is_none() {
         sink.push(|| {
             let names = workload::PRESETS.iter().map(|p| p.name);
-            let of_networks = "it is of network workloads: add `kind = \"net\"`";
+            let of_networks = "it belongs to network workloads: add `kind = \"net\"`";
             let help = match text.value.as_str() {
                 "ntttcp" => Some(of_networks.to_owned()),
                 _ => suggestion(&text.value, names),
@@ -219,7 +219,7 @@ fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
         WorkloadKind::Transaction(_) => {
             let keys = ["align", "burst", "delay", "reply", "stride", "skew", "ladder"];
             for key in keys.into_iter().filter(|key| record.has(key)) {
-                complain(record, key, "a workload of transactions has none", sink);
+                complain(record, key, "a transaction workload does not have it", sink);
             }
             return;
         }
@@ -297,7 +297,7 @@ fn arrivals(record: &Record, base: Arrivals, sink: &mut Sink) -> Option<Arrivals
     }
     if !record.has("rate") && !record.has("ramp") {
         for key in ["arrivals", "limit"].into_iter().filter(|key| record.has(key)) {
-            complain(record, key, "it needs a `rate`: without one the loop is closed", sink);
+            complain(record, key, "it needs a `rate`: without it the loop is closed", sink);
         }
     }
     match base {

@@ -78,9 +78,9 @@ enum State {
 
 fn circle(record: &Record, name: &str, sink: &mut Sink) {
     sink.push(|| {
-        let message = format!("like: `{}` is in the end like itself", clip(name));
+        let message = format!("like: `{}` inherits from itself", clip(name));
         Mistake::new(place(record, "like"), message)
-            .help("one of the parts must have figures of its own and be like nothing")
+            .help("one of the parts must have its own figures and no `like`")
     });
 }
 
@@ -110,7 +110,7 @@ fn take(record: &Record, n: usize, parts: &mut [Part], known: &Known<'_>, sink: 
         sink.push(|| {
             let message =
                 format!("kind: it is like `{}`, which is {others}, not {own}", clip(&like));
-            Mistake::new(place(record, "kind"), message).help("leave `kind` out")
+            Mistake::new(place(record, "kind"), message).help("remove `kind`")
         });
     }
     parts[n].kind = other.kind;

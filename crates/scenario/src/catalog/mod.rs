@@ -123,7 +123,7 @@ fn check(record: &Record, kind: PartKind, sink: &mut Sink) {
         {
             sink.push(|| {
                 Mistake::new(interval.at, format!("interval: {problem}"))
-                    .help("write two values with their units, as in `9.1 us to 10.3 us`")
+                    .help("write two values with units, as in `9.1 us to 10.3 us`")
             });
         }
         fitted(figure, sink);
@@ -142,8 +142,8 @@ fn fitted(figure: &Record, sink: &mut Sink) {
     } else if calibrated && !figure.has("claim") && !figure.has("interval") {
         sink.push(|| {
             Mistake::new(kind.at, "a calibrated figure needs `claim` or `interval`").help(
-                "name what it was fitted on (`claim = \"SCENARIO: NAME OF THE CLAIM\"`), or name the run in `source` and \
-                 give what the value lies between (`interval = \"9.1 us to 10.3 us\"`)",
+                "add the claim it was fitted on (`claim = \"SCENARIO: NAME OF THE CLAIM\"`), or name the run in \
+                 `source` and give its range (`interval = \"9.1 us to 10.3 us\"`)",
             )
         });
     }

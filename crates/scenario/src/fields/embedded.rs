@@ -1,4 +1,4 @@
-//! What stands on this machine for the time of a run, and what goes wrong at it: embedded arrays, and faults.
+//! Arrays that run on this machine for the duration of a run, and injected faults.
 
 use super::{
     Choice, Conflict, Need, PLAIN, TIME, TableDef, Type, count, default, optional, required,
@@ -8,22 +8,18 @@ use crate::fields::Field;
 pub(super) static EMBEDDED: TableDef = TableDef {
     title: "`embedded`",
     id: "embedded",
-    doc: "The array stands on the machine that runs the scenario, as an iSCSI target on loopback, for the time of the run; \
-          its volumes are memory. A VM's disk on one of them is loaded like a target, and may be written without a token. \
-          Hops are named after the ports (`ARRAY.PORT`) and the volumes (`ARRAY/VOLUME`).",
+    doc: "The array runs on the machine that runs the scenario, as an iSCSI target on loopback, for the duration of \
+          the run; its volumes are in memory. A VM's disk on such a volume is loaded like a target and can be written \
+          without a token. Its hops are the ports (`ARRAY.PORT`) and the volumes (`ARRAY/VOLUME`).",
     fields: &[
-        required("ports", Type::Tables(&PORT), "Its ports; each is a portal of the target."),
+        required("ports", Type::Tables(&PORT), "The ports; each is a portal of the target."),
         default(
             "scale",
             Type::Percent,
             "100%",
-            "All speeds of its ports are multiplied by this, where the machine cannot carry them.",
+            "Factor for all port speeds, for machines that cannot carry the full speeds.",
         ),
-        optional(
-            "threads",
-            count(1, 256),
-            "Threads that serve; as many as there are cores when not given.",
-        ),
+        optional("threads", count(1, 256), "Threads that serve I/O; default: one per core."),
     ],
     ..PLAIN
 };
@@ -33,12 +29,12 @@ static PORT: TableDef = TableDef {
     id: "port",
     doc: "A port of an embedded array. Its full name is `ARRAY.NAME`.",
     fields: &[
-        required("name", Type::Name, "Its name within the array."),
+        required("name", Type::Name, "The port's name within the array."),
         optional(
             "rate",
             Type::LinkRate,
-            "Its speed in each direction, before it is scaled; as fast as it goes when not given. A standard stands for \
-             its payload rate: `8gfc` for 826.5 MB/s.",
+            "Speed in each direction, before scaling; default: unlimited. A standard means its payload rate: `8gfc` \
+             is 826.5 MB/s.",
         ),
     ],
     ..PLAIN
@@ -47,12 +43,12 @@ static PORT: TableDef = TableDef {
 /// A port, as a fault names it.
 const AT_PORT: Type = Type::Refs("a port of an embedded array, as `ARRAY.PORT`");
 
-/// What can fail in a simulated lab.
+/// Components that can fail in a simulated lab.
 const IN_LAB: Type = Type::Refs(
     "a VM, host, adapter, switch, array or link, with an optional `:PORT` where it has ports",
 );
 
-/// A key that names the ports of a fault.
+/// A key that names the ports a fault acts on.
 const fn action(key: &'static str, doc: &'static str) -> Field {
     Field { key, ty: AT_PORT, need: Need::Optional, doc }
 }
@@ -60,32 +56,28 @@ const fn action(key: &'static str, doc: &'static str) -> Field {
 pub(super) static FAULT: TableDef = TableDef {
     title: "a fault",
     id: "fault",
-    doc: "Something that goes wrong, or right again: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
-          `ready`), or in a simulated lab (`fail`, `restore`, `move`). Every step begins with everything whole, all ports \
-          at their speed and every VM where the lab has it.",
+    doc: "An injected fault or a recovery: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
+          `ready`), or in a simulated lab (`fail`, `restore`, `move`). Every step starts without faults: all ports at \
+          full speed, every VM on its configured host.",
     fields: &[
         required(
             "at",
             TIME,
-            "When: since the beginning of the step's measured time, and before its end.",
+            "Time since the start of the step's measured time, and before its end.",
         ),
-        action("kill", "The port is gone: connections break, and nobody answers."),
-        action("revive", "A port that was killed is there again."),
-        action("slow", "The port has the speed `to` from now on."),
+        action("kill", "The port fails: connections break and requests get no answer."),
+        action("revive", "A killed port works again."),
+        action("slow", "The port's speed becomes `to`."),
         action("busy", "The port answers every command with BUSY."),
-        action("ready", "A port that was busy carries out commands again."),
-        optional("fail", IN_LAB, "It carries nothing any more. Only the simulator does this."),
-        optional("restore", IN_LAB, "What had failed works again. Only the simulator does this."),
-        optional(
-            "move",
-            Type::Refs("a VM"),
-            "The VM runs on the host `to` from now on. Only the simulator does this.",
-        ),
+        action("ready", "A busy port executes commands again."),
+        optional("fail", IN_LAB, "The component fails and carries no traffic. Simulator only."),
+        optional("restore", IN_LAB, "A failed component works again. Simulator only."),
+        optional("move", Type::Refs("a VM"), "The VM moves to the host `to`. Simulator only."),
         optional(
             "to",
             Type::LinkRateOrRef("a host"),
-            "The speed of a port that is slowed, before it is scaled; its first speed ends the fault. Or the host that a VM \
-             moves to.",
+            "For `slow`, the port's new speed, before scaling; the configured speed ends the fault. For `move`, the \
+             VM's new host.",
         ),
     ],
     choices: &[Choice {
@@ -95,7 +87,7 @@ pub(super) static FAULT: TableDef = TableDef {
     conflicts: &[Conflict {
         key: "to",
         others: &["kill", "revive", "busy", "ready", "fail", "restore"],
-        why: "that is the speed of a port that is slowed, or the host that a VM moves to",
+        why: "`to` belongs to `slow` (a speed) or `move` (a host)",
     }],
     ..PLAIN
 };

@@ -1,4 +1,4 @@
-//! What stands there: targets and the parts of a lab.
+//! Targets and the components of a lab.
 
 use super::network::NIC;
 use super::{
@@ -18,7 +18,7 @@ const DISK_MAPS: &[Word] = &[
 
 pub(super) const POLICIES: &[Word] = &[
     word("fixed", "the first path that can be used"),
-    word("round-robin", "paths take turns"),
+    word("round-robin", "each path in turn"),
     word("least-queue", "the path with the fewest I/Os outstanding"),
     word("active-passive", "one path until it fails, then another"),
 ];
@@ -28,29 +28,29 @@ const QUEUES: &[Word] = &[
         "auto",
         "io_uring; Linux AIO for devices that io_uring would serve by kernel threads; otherwise pread",
     ),
-    word("io_uring", "io_uring or nothing"),
-    word("aio", "Linux AIO or nothing: block devices with direct I/O"),
-    word("pread", "`pread` and `pwrite`: one operation a worker at a time"),
+    word("io_uring", "io_uring only"),
+    word("aio", "Linux AIO only: block devices with direct I/O"),
+    word("pread", "`pread` and `pwrite`: one operation per worker at a time"),
 ];
 
 const FILLS: &[Word] = &[
-    word("auto", "where samples show unwritten, zero or repeated blocks, or data of other ratios"),
-    word("always", "whatever it holds"),
-    word("never", "it stays as it is"),
+    word("auto", "if samples show unwritten, zero or repeated blocks, or data with other ratios"),
+    word("always", "regardless of its contents"),
+    word("never", "never fill it"),
 ];
 
 const RAIDS: &[Word] = &[
     word("none", "one disk, or several one after the other"),
     word("raid-0", "striped, without redundancy"),
-    word("raid-1", "pairs of disks that hold the same"),
-    word("raid-10", "striped over such pairs"),
+    word("raid-1", "mirrored pairs of disks"),
+    word("raid-10", "striped over mirrored pairs"),
     word("raid-5", "striped with one parity"),
     word("raid-6", "striped with two parities"),
 ];
 
 const CACHES: &[Word] = &[
-    word("none", "I/O goes past it"),
-    word("write-through", "it answers reads; a write is acknowledged when it is on the disks"),
+    word("none", "I/O bypasses the cache"),
+    word("write-through", "serves reads; a write is acknowledged when it is on the disks"),
     word("write-back", "a write is acknowledged when it is in the cache"),
 ];
 
@@ -59,69 +59,70 @@ const MEDIA: Type = Type::Ref("a part of kind `disk`, or `ram`, `ssd`, `disk` or
 pub(super) static TARGET: TableDef = TableDef {
     title: "[[target]]",
     id: "target",
-    doc: "Something that I/O can be issued to on the machine that runs the scenario.",
+    doc: "A device, file or LUN that the machine running the scenario can issue I/O to.",
     fields: &[
         required("name", Type::Name, "Its name."),
         optional(
             "file",
             Type::Text,
-            "Path of a file, relative to where the command runs. A range in it is paired with the range in `name`.",
+            "Path of a file, relative to the working directory. A range in it is paired with the range in `name`.",
         ),
         optional("device", Type::Text, "Path of a block device."),
         optional(
             "url",
             Type::Text,
-            "`null:`, which completes at once and costs only the generator; or `iscsi://…`.",
+            "`null:`, which completes at once and measures only generator overhead; or `iscsi://…`.",
         ),
         optional(
             "create",
             SIZE,
-            "Size of the file that is created when there is none, and used again when Wirespeed made it.",
+            "Creates a file of this size if there is none; a file that Wirespeed created is reused.",
         ),
-        optional("size", SIZE, "Size of a `null:` target, which has none by itself."),
-        default("buffered", Type::Flag, "false", "Through the page cache instead of O_DIRECT."),
+        optional("size", SIZE, "Size of a `null:` target."),
+        default("buffered", Type::Flag, "false", "Use the page cache instead of O_DIRECT."),
         optional(
             "verify_state",
             Type::Text,
-            "Path of the file in which verification keeps what each block must hold, for later runs. A range in it is \
-             paired with the range in `name`.",
+            "Path of the file that keeps the expected contents of each block for later runs. A range in it is paired \
+             with the range in `name`.",
         ),
         default(
             "verify_flushed",
             Type::Flag,
             "false",
-            "Blocks need to hold only what `verify_state` says had been flushed, or something newer: after the target \
-             lost its power and this machine did not.",
+            "Accept any block that is at least as new as the last flush recorded in `verify_state`: for checks after \
+             the target, but not this machine, lost power.",
         ),
-        optional("data", Type::Table(&DATA), "What data that is written to it is like."),
+        optional("data", Type::Table(&DATA), "Properties of the data written to it."),
         default(
             "fill",
             Type::Word(FILLS),
             "auto",
-            "Whether it is filled before its first load, over all that the run touches of it, if it may be written.",
+            "Whether the part of it that the run uses is filled before the first load; only if it may be written.",
         ),
         optional(
             "write_token",
             Type::Text,
-            "The token that `plan` prints for this target. With it a target may be written that Wirespeed did not make.",
+            "The token that `plan` prints for this target. It permits writing to a target that Wirespeed did not \
+             create.",
         ),
         default(
             "overwrite",
             Type::Flag,
             "false",
-            "Beside the token: what the target carries (file systems, partitions, data) may be lost.",
+            "With the token: existing contents (file systems, partitions, data) may be destroyed.",
         ),
-        default("queue", Type::Word(QUEUES), "auto", "What carries its I/O."),
+        default("queue", Type::Word(QUEUES), "auto", "I/O interface."),
         default(
             "polled",
             Type::Flag,
             "false",
-            "Completions are looked for instead of waited for (io_uring, on a device with polled queues).",
+            "Poll for completions (io_uring, on a device with polled queues).",
         ),
         optional(
             "part",
             Type::Ref("a part of kind `disk` or `array`"),
-            "Its model, by which it is simulated.",
+            "Model used to simulate it.",
         ),
     ],
     choices: &[Choice { keys: &["file", "device", "url"], required: true }],
@@ -131,20 +132,20 @@ pub(super) static TARGET: TableDef = TableDef {
 static DATA: TableDef = TableDef {
     title: "`data`",
     id: "data",
-    doc: "How far data can be reduced by storage that compresses it or finds duplicates. By default it cannot: it is \
-          random, and no 512 bytes of it are like others.",
+    doc: "How far storage can reduce the written data by compression and deduplication. By default not at all: the \
+          data is random, and no two 512-byte pieces are equal.",
     fields: &[
         default(
             "compress",
             Type::Number { min: 1.0, max: 16.0 },
             "1",
-            "Original over compressed size, as LZ4 reaches it on chunks of 4 KiB.",
+            "Compression ratio, as LZ4 reaches it on 4 KiB chunks.",
         ),
         default(
             "dedupe",
             Type::Number { min: 1.0, max: 50.0 },
             "1",
-            "Blocks of 4 KiB over different blocks among them.",
+            "Deduplication ratio: 4 KiB blocks over distinct 4 KiB blocks.",
         ),
     ],
     ..PLAIN
@@ -157,16 +158,12 @@ pub(super) static HOST: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("part", Type::Ref("a part of kind `host`"), "Its model."),
-        optional(
-            "hypervisor",
-            Type::Ref("a part of kind `hypervisor`"),
-            "What it runs its VMs on.",
-        ),
+        optional("hypervisor", Type::Ref("a part of kind `hypervisor`"), "Hypervisor model."),
         optional("adapters", Type::Tables(&ADAPTER), "Its adapters."),
         optional(
             "disks",
             Type::Tables(&DISK),
-            "Disks that it uses itself, with no VM between. Only the simulator loads them.",
+            "Disks that the host itself uses, without a VM. Simulator only.",
         ),
     ],
     ..PLAIN
@@ -175,12 +172,12 @@ pub(super) static HOST: TableDef = TableDef {
 static ADAPTER: TableDef = TableDef {
     title: "an adapter",
     id: "adapter",
-    doc: "An HBA or a NIC of a host. Its full name is `HOST.NAME`; NAME alone will do where it is unique.",
+    doc: "An HBA or a NIC of a host. The full name is `HOST.NAME`; NAME is enough where it is unique.",
     fields: &[
-        required("name", Type::Name, "Its name within the host."),
+        required("name", Type::Name, "Name within the host."),
         optional("part", Type::Ref("a part of kind `hba` or `nic`"), "Its model."),
-        optional("ports", PORTS, "Ports in use, where the scenario differs from the part."),
-        default("npiv", Type::Flag, "false", "It carries virtual ports of VMs (NPIV)."),
+        optional("ports", PORTS, "Ports in use; overrides the part."),
+        default("npiv", Type::Flag, "false", "Carries virtual ports of VMs (NPIV)."),
     ],
     ..PLAIN
 };
@@ -191,7 +188,7 @@ pub(super) static VM: TableDef = TableDef {
     doc: "A virtual machine.",
     fields: &[
         required("name", Type::Name, "Its name."),
-        optional("host", Type::Ref("a host"), "The host it runs on."),
+        optional("host", Type::Ref("a host"), "Host it runs on."),
         optional("vcpus", count(1, 4096), "Virtual processors."),
         optional("memory", SIZE, "Memory."),
         optional(
@@ -203,15 +200,15 @@ pub(super) static VM: TableDef = TableDef {
             "npiv",
             Type::Flag,
             "false",
-            "It has a virtual port with a WWPN of its own, which zones and masks may name, at adapters with `npiv`.",
+            "Has a virtual port with its own WWPN, for use in zones and masks, at adapters with `npiv`.",
         ),
         optional("disks", Type::Tables(&DISK), "Its disks."),
-        optional("nics", Type::Tables(&NIC), "Its nics, by which network loads on it go."),
+        optional("nics", Type::Tables(&NIC), "Its NICs, which carry its network loads."),
     ],
     ..PLAIN
 };
 
-/// Keys of a disk that have a meaning on embedded arrays only.
+/// Keys of a disk that apply to embedded arrays only.
 pub(crate) const WAYS: &[&str] =
     &["ports", "policy", "switch_after", "no_path_retry", "path_timeout", "command_timeout"];
 
@@ -220,55 +217,51 @@ static DISK: TableDef = TableDef {
     id: "disk",
     doc: "A disk of a VM, or of a host.",
     fields: &[
-        optional("target", Type::Ref("a target"), "The target that backs it: I/O can be issued."),
+        optional("target", Type::Ref("a target"), "The target that backs it, for live I/O."),
         optional(
             "lun",
             Type::Ref("`ARRAY/VOLUME`"),
-            "The volume that backs it; `ARRAY/auto` for one that the array provides for this disk.",
+            "The volume that backs it; `ARRAY/auto` lets the array provide one.",
         ),
         optional("map", Type::Word(DISK_MAPS), "How the hypervisor presents it."),
         optional(
             "adapter",
             Type::Ref("an adapter or a team of the host"),
-            "The adapter or team its I/O leaves through; the only one that reaches the array when not given.",
+            "The adapter or team that carries its I/O; default: the only one that reaches the array.",
         ),
-        optional("controller", count(0, 255), "Which entry of the VM's `scsi`, from 0."),
-        optional("size", SIZE, "Its size, when smaller than what backs it."),
-        optional(
-            "queue",
-            count(1, 65_535),
-            "I/Os that its queue holds, where the scenario differs from the virtual adapter's model.",
-        ),
+        optional("controller", count(0, 255), "Index into the VM's `scsi`, from 0."),
+        optional("size", SIZE, "Size, if smaller than what backs it."),
+        optional("queue", count(1, 65_535), "Queue depth; overrides the virtual adapter's part."),
         optional(
             "ports",
             Type::Refs("a port of the volume's embedded array"),
-            "The ports that it is reached through, in order; all of the array's when not given.",
+            "Array ports to use, in order; default: all of them.",
         ),
         optional(
             "policy",
             Type::Word(POLICIES),
-            "How these ports are used; `round-robin` where there are several unless given.",
+            "Multipath policy over these ports; default with several ports: `round-robin`.",
         ),
         optional(
             "switch_after",
             Type::CountOrSize,
-            "I/Os or bytes over one path before it is the next one's turn (`round-robin`); 1 unless given.",
+            "I/Os or bytes sent over one path before `round-robin` switches to the next; default: 1.",
         ),
         optional(
             "no_path_retry",
             TIME,
-            "How long an I/O waits while no port can carry it, before it fails; 30 s unless given, and not at all where \
-             there is one port.",
+            "How long an I/O waits while no port can carry it, before it fails; default: 30 s, or 0 with one port.",
         ),
         optional(
             "path_timeout",
             TIME,
-            "A port is given up that has been silent for so long with commands under way, at least `200ms`; 10 s unless given.",
+            "A port fails after this long without a response while commands are outstanding, at least `200ms`; \
+             default: 10 s.",
         ),
         optional(
             "command_timeout",
             TIME,
-            "A command is aborted that has taken so long, at least `200ms`; 30 s unless given.",
+            "A command is aborted after this long, at least `200ms`; default: 30 s.",
         ),
     ],
     choices: &[Choice { keys: &["target", "lun"], required: true }],
@@ -298,29 +291,17 @@ pub(super) static ARRAY: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("part", Type::Ref("a part of kind `array` or `tape`"), "Its model."),
-        optional(
-            "controllers",
-            count(1, 4096),
-            "Controllers, where the scenario differs from the part.",
-        ),
-        optional(
-            "ports",
-            PORTS,
-            "Front-end ports in use, where the scenario differs from the part.",
-        ),
+        optional("controllers", count(1, 4096), "Controllers; overrides the part."),
+        optional("ports", PORTS, "Front-end ports in use; overrides the part."),
         optional(
             "embedded",
             Type::Table(&EMBEDDED),
-            "What stands for it on this machine for the time of a run. Without it the array is not at hand, and disks on \
-             it cannot be loaded.",
+            "Runs the array on this machine for the duration of a run. Without this key a live run cannot load its \
+             disks.",
         ),
-        optional("cache", SIZE, "Its cache, where the scenario differs from the part."),
-        optional(
-            "hit_share",
-            Type::Percent,
-            "Reads that its cache answers, where the scenario differs from the part.",
-        ),
-        optional("media", MEDIA, "What its volumes lie on, unless they say otherwise."),
+        optional("cache", SIZE, "Cache size; overrides the part."),
+        optional("hit_share", Type::Percent, "Read hits of its cache; overrides the part."),
+        optional("media", MEDIA, "Media of its volumes, unless a volume names its own."),
     ],
     conflicts: &[Conflict {
         key: "embedded",
@@ -335,45 +316,40 @@ pub(super) static VOLUME: TableDef = TableDef {
     id: "volume",
     doc: "A volume on an array, known as `ARRAY/NAME`.",
     fields: &[
-        required("name", Type::Name, "Its name, unique on its array."),
-        required("array", Type::Ref("an array"), "The array it lies on."),
-        optional("size", SIZE, "Its size; required on an embedded array."),
-        default(
-            "block",
-            Type::Sector,
-            "512",
-            "Bytes of a logical block of a volume on an embedded array.",
-        ),
+        required("name", Type::Name, "Name, unique on its array."),
+        required("array", Type::Ref("an array"), "The array that holds it."),
+        optional("size", SIZE, "Size; required on an embedded array."),
+        default("block", Type::Sector, "512", "Logical block size in bytes, on an embedded array."),
         default(
             "thin",
             Type::Flag,
             "false",
-            "On an embedded array: memory is taken as it is written, and given back by UNMAP.",
+            "On an embedded array: allocates memory as it is written, and frees it on UNMAP.",
         ),
-        optional("raid", Type::Word(RAIDS), "Its RAID level."),
-        optional("disks", count(1, 100_000), "Disks behind it, those of all its LUNs together."),
+        optional("raid", Type::Word(RAIDS), "RAID level."),
+        optional("disks", count(1, 100_000), "Disks behind it, over all of its LUNs."),
         default(
             "luns",
             count(1, 4096),
             "1",
-            "LUNs that it is striped over, each a RAID group of its own (a meta-LUN).",
+            "LUNs that it is striped over, each with its own RAID group (a meta-LUN).",
         ),
-        optional("media", MEDIA, "What it lies on; what the array says when not given."),
-        optional("cache", Type::Word(CACHES), "What the array's cache does for it."),
+        optional("media", MEDIA, "Media; default: that of the array."),
+        optional("cache", Type::Word(CACHES), "How it uses the array's cache."),
         optional(
             "hit_share",
             Type::Percent,
-            "Reads that the array's cache answers, where the volume differs from the array.",
+            "Read hits of the array's cache; overrides the array.",
         ),
         optional(
             "mask",
             Type::Refs("an adapter, a VM or a host"),
-            "Initiators that may see it; everybody when not given.",
+            "Initiators that may see it; default: all.",
         ),
         optional(
             "port",
             Type::Ref("a port of its array, as `ARRAY:PORT`"),
-            "The one front-end port that it is mapped to; all of the array's when not given.",
+            "The only front-end port it is mapped to; default: all ports of the array.",
         ),
     ],
     ..PLAIN

@@ -1,8 +1,8 @@
-//! What may be written in a scenario: every table is described once, by a static list of fields.
+//! The grammar of a scenario: each table is described once, by a static list of fields.
 //!
-//! The same lists drive four things, which therefore cannot disagree: decoding with its diagnostics, the JSON Schema,
-//! the reference in `docs/scenario.md`, and the hints at a key that stands in the wrong table. Rules that compare
-//! names or settle workloads are not here but in `build`.
+//! The same lists drive decoding with its diagnostics, the JSON Schema, the reference in `docs/scenario.md`, and the
+//! hints for a key in the wrong table, so these cannot disagree. Rules that compare names or resolve workloads are in
+//! `build`.
 
 mod assume;
 mod copy;
@@ -33,15 +33,15 @@ use work::*;
 /// A table of the language.
 #[derive(Debug)]
 pub(crate) struct TableDef {
-    /// As it is called in messages: `[plan]`, `[[vm]]`, `a disk`.
+    /// Name in messages: `[plan]`, `[[vm]]`, `a disk`.
     pub title: &'static str,
-    /// Its name in the schema and the anchor in the reference.
+    /// Name in the schema, and the anchor in the reference.
     pub id: &'static str,
     /// What it is for.
     pub doc: &'static str,
     /// Its keys.
     pub fields: &'static [Field],
-    /// Keys of which one or none, or exactly one, may be given.
+    /// Groups of keys that exclude each other.
     pub choices: &'static [Choice],
     /// Keys that make no sense beside others.
     pub conflicts: &'static [Conflict],
@@ -63,7 +63,7 @@ pub(crate) struct Field {
 pub(crate) enum Need {
     Required,
     Optional,
-    /// Optional; the value that holds otherwise, as the user would write it.
+    /// Optional, with this default, as the user would write it.
     Default(&'static str),
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Choice {
 pub(crate) struct Conflict {
     pub key: &'static str,
     pub others: &'static [&'static str],
-    /// Why, to follow the message.
+    /// The reason, appended to the message.
     pub why: &'static str,
 }
 
@@ -127,7 +127,7 @@ pub(crate) enum Type {
     RateOrWire,
     /// The name of a standard such as `8gfc`, or a data rate.
     LinkRate,
-    /// A speed like that, or a reference to something else, in words; which of them, other keys say.
+    /// A link speed, or a reference in words; other keys decide which.
     LinkRateOrRef(&'static str),
     /// Bytes of a logical block: 512 or 4096, as a number or a size.
     Sector,
@@ -149,12 +149,12 @@ pub(crate) enum Type {
     Axis(&'static Type),
 }
 
-/// One of the kinds of tables that stand under one key.
+/// One of the kinds of tables under one key.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// The value of its key `kind`.
     pub word: &'static str,
-    /// Several of them, in words.
+    /// Plural, for messages.
     pub plural: &'static str,
     pub def: &'static TableDef,
 }
@@ -167,8 +167,8 @@ pub(crate) struct Word {
 }
 
 impl Field {
-    /// Whether the key may be written `WORKLOAD.key` where its table takes that: what a plan, the arrays or interfaces have
-    /// is no workload's.
+    /// Whether the key may be written `WORKLOAD.key` where its table takes that. Keys of plans, arrays and interfaces
+    /// may not.
     pub fn of_workload(&self) -> bool {
         !matches!(self.key, "plan" | "port" | "mtu" | "offload")
     }
@@ -180,7 +180,7 @@ impl TableDef {
     }
 }
 
-/// A table without rules between its keys; others override what they need.
+/// A table without rules between its keys; the base of the other definitions.
 const PLAIN: TableDef = TableDef {
     title: "",
     id: "",
@@ -211,13 +211,13 @@ const fn count(min: u64, max: u64) -> Type {
     Type::Count { min, max }
 }
 
-/// Any size but nothing.
+/// Any size but zero.
 const SIZE: Type = Type::Size { min: 1, max: u64::MAX };
 /// The size of one operation.
 const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
 const TIME: Type = Type::Time { zero: true };
 
-/// The kinds of workloads: a family is a line here, and one below.
+/// The kinds of workloads.
 const KINDS: &[Word] = &[
     word("disk", "operations on disks and targets"),
     word("net", "streams, or requests, to receivers"),
@@ -237,7 +237,7 @@ pub(crate) static ROOT: TableDef = TableDef {
     fields: &[
         required("scenario", Type::Table(&HEAD), "The title, and where the experiment comes from."),
         optional("target", Type::Tables(&TARGET), "What I/O can be issued to on this machine."),
-        optional("receiver", Type::Tables(&RECEIVER), "The far ends of network loads."),
+        optional("receiver", Type::Tables(&RECEIVER), "Remote ends of network loads."),
         optional("host", Type::Tables(&HOST), "Physical hosts with their adapters."),
         optional("vm", Type::Tables(&VM), "Virtual machines with their disks."),
         optional("switch", Type::Tables(&SWITCH), "Switches."),
@@ -245,28 +245,20 @@ pub(crate) static ROOT: TableDef = TableDef {
         optional("volume", Type::Tables(&VOLUME), "Volumes on arrays."),
         optional("link", Type::Tables(&LINK), "Cables between ports."),
         optional("team", Type::Tables(&TEAM), "Network adapters that act as one."),
-        optional("zone", Type::Tables(&ZONE), "Who may talk to whom."),
+        optional("zone", Type::Tables(&ZONE), "Ports that may communicate."),
         optional("path", Type::Tables(&PATH), "Explicit paths to volumes."),
-        optional("part", Type::Tables(&PART), "Models of hardware beside those of the catalog."),
-        optional(
-            "catalog",
-            Type::Tables(&KEPT),
-            "Parts of catalogs that were read beside the file.",
-        ),
-        optional("workload", Type::Map(WORKLOADS), "What is issued or carried, by name."),
-        optional("plan", Type::TableOrTables(&PLAN), "In which order, how long."),
+        optional("part", Type::Tables(&PART), "Hardware models beside those of the catalog."),
+        optional("catalog", Type::Tables(&KEPT), "Parts of catalogs that were read with the file."),
+        optional("workload", Type::Map(WORKLOADS), "Workloads, by name."),
+        optional("plan", Type::TableOrTables(&PLAN), "Order and duration of the steps."),
         optional("goal", Type::Tables(&GOAL), "What must hold."),
         optional("claim", Type::Tables(&CLAIM), "What was published."),
         optional(
             "project",
             Type::Tables(&PROJECT),
-            "Applications to be projected on what was measured.",
+            "Applications to project onto the measured results.",
         ),
-        optional(
-            "assume",
-            Type::Tables(&ASSUME),
-            "Where settings come from that were not published.",
-        ),
+        optional("assume", Type::Tables(&ASSUME), "Sources of settings that were not published."),
     ],
     ..PLAIN
 };
@@ -275,7 +267,7 @@ pub(crate) static ROOT: TableDef = TableDef {
 static HEAD: TableDef = TableDef {
     title: "[scenario]",
     id: "scenario",
-    doc: "The title of the experiment, and where it comes from.",
+    doc: "Title and origin of the experiment.",
     fields: &[
         required("title", Type::Text, "The question, in one line."),
         optional("source", Type::Text, "Who published the experiment, where and when."),

@@ -1,4 +1,4 @@
-//! Network loads: the receivers that they go to, the nics of VMs, and the keys of workloads of kind `net`.
+//! Network loads: receivers, NICs of VMs, and the keys of workloads of kind `net`.
 
 use super::{
     Choice, Conflict, KINDS, PLAIN, TableDef, Type, Word, count, default, optional, required, word,
@@ -11,31 +11,31 @@ const LOADS: &[Word] = &[
     word("udp", "UDP datagrams, each a message"),
     word(
         "requests",
-        "requests and responses on standing TCP connections, one at a time on each; the message is the request",
+        "requests and responses on persistent TCP connections, one at a time on each; the message is the request",
     ),
-    word("udp-requests", "the same in datagrams; one that is lost is a transaction that failed"),
-    word("connects", "connect, request, response, close, over and over"),
+    word("udp-requests", "the same in datagrams; a lost datagram is a failed transaction"),
+    word("connects", "connect, request, response, close, repeated"),
 ];
 
 pub(super) const DIRECTIONS: &[Word] = &[
     word("send", "to the receiver"),
     word("receive", "from the receiver"),
-    word("both", "as many each way, at once"),
+    word("both", "both at once, the same number of streams each way"),
 ];
 
 pub(super) const OFFLOADS: &[Word] = &[word("on", "all of them"), word("off", "none of them")];
 
 const PRESETS: &[Word] = &[word(
     "ntttcp",
-    "NTttcp's habits: a message of 64 KiB is one submission; where a plan does not say how long, 30 s warm-up, 60 s measured, \
-     30 s cool-down",
+    "NTttcp's defaults: one 64 KiB message per submission; 30 s warm-up, 60 s measured and 30 s cool-down unless the \
+     plan sets them",
 )];
 
-/// Bytes of a message. What each kind of load takes of it is known when the load is settled.
+/// Bytes of a message. The limit of each kind of load is checked when the load is resolved.
 pub(super) const MESSAGE: Type = Type::Size { min: 1, max: workload::SUBMISSION_MAX };
 pub(super) const BATCH: Type = count(1, workload::BATCH_MAX as u64);
 pub(super) const STREAMS: Type = count(1, workload::STREAMS_MAX as u64);
-/// An MTU, as links have it.
+/// An MTU, as for links.
 pub(super) const MTU: Type = count(576, 65_535);
 const SOCKET_BUFFER: Type =
     Type::Size { min: workload::SOCKET_BUFFERS.0 as u64, max: workload::SOCKET_BUFFERS.1 as u64 };
@@ -43,75 +43,71 @@ const SOCKET_BUFFER: Type =
 pub(super) static RECEIVER: TableDef = TableDef {
     title: "[[receiver]]",
     id: "receiver",
-    doc: "The far end of network loads: a machine where `wirespeed net receive` waits, this one, or a host of a lab that is \
-          simulated. One scenario may say both: a live run takes `address`, a simulation `host`.",
+    doc: "The remote end of network loads: a machine that runs `wirespeed net receive`, this machine, or a host of a \
+          simulated lab. A scenario may give both: a live run uses `address`, a simulation `host`.",
     fields: &[
         required("name", Type::Name, "Its name."),
         optional(
             "address",
             Type::Text,
-            "Where it waits: a name or an address, with its port where that is not 5301 (`192.0.2.2`, `far.example:6000`, \
-             `[2001:db8::2]:6000`). A range in it is paired with the range in `name`.",
+            "Where it listens: a name or an address, with the port unless it is 5301 (`192.0.2.2`, \
+             `far.example:6000`, `[2001:db8::2]:6000`). A range in it is paired with the range in `name`.",
         ),
         optional(
             "embedded",
             Type::Flag,
-            "Instead of an address: it stands on this machine's loopback for the time of the run.",
+            "Instead of an address: runs on this machine's loopback for the duration of the run.",
         ),
         optional(
             "host",
             Type::Ref("a host"),
-            "The host of the lab that it stands on, for `simulate` and `estimate`. A range in it is paired with the range in \
+            "The lab host it runs on, for `simulate` and `estimate`. A range in it is paired with the range in \
              `name`.",
         ),
         optional(
             "adapter",
             Type::Ref("an adapter or a team"),
-            "The adapter, or the team, of `host` by which it is reached; needed where that host has several for networks.",
+            "The adapter or team of `host` that receives; required if the host has several for networks.",
         ),
         optional(
             "from",
             Type::Ref("a host"),
-            "The host of the lab that sends, where a load runs on the receiver itself (`on = \"far\"`).",
+            "The lab host that sends, if a load runs on the receiver itself (`on = \"far\"`).",
         ),
         optional(
             "from_adapter",
             Type::Ref("an adapter or a team"),
-            "The adapter, or the team, of `from`; needed where that host has several for networks.",
+            "The adapter or team of `from`; required if the host has several for networks.",
         ),
-        optional("family", Type::Word(FAMILIES), "Only addresses of this family."),
+        optional("family", Type::Word(FAMILIES), "Use only addresses of this family."),
         optional(
             "source",
             Type::Text,
-            "The address that everything leaves from. A range in it is paired with the range in `name`.",
+            "Local source address. A range in it is paired with the range in `name`.",
         ),
         optional(
             "source_port",
             count(1, 65_535),
-            "The port that the first stream leaves from; the others follow it.",
+            "Source port of the first stream; the others use the following ports.",
         ),
         optional(
             "token_file",
             Type::Text,
-            "The file with the receiver's token. A token is needed where the address is not a loopback one.",
+            "File with the receiver's token. A token is required unless the address is loopback.",
         ),
-        optional(
-            "token_env",
-            Type::Text,
-            "The variable of the environment with the receiver's token.",
-        ),
+        optional("token_env", Type::Text, "Environment variable with the receiver's token."),
         optional(
             "adjust",
             Type::Text,
-            "This machine's interface to it, whose MTU and offloads steps may change: naming it here is the permission. What \
-             was found is restored after the run. The receiver changes its own interface where it was started with `--adjust`. \
-             A range in it is paired with the range in `name`.",
+            "This machine's interface to it. Naming it permits steps to change its MTU and offloads; the run restores \
+             them at its end. The receiver changes its own interface if it was started with `--adjust`. A range in it \
+             is paired with the range in `name`.",
         ),
         optional(
             "rate",
             Type::LinkRate,
-            "The wire between the two, in each direction, where the interface does not tell (loopback, veth). A standard stands \
-             for its wire rate, of which the frames of a step leave a share to the payload; a data rate is a payload rate.",
+            "Wire speed in each direction, if the interface does not report it (loopback, veth). A standard means its \
+             wire rate, which includes the frame overhead; a data rate is a payload rate.",
         ),
     ],
     choices: &[
@@ -122,12 +118,12 @@ pub(super) static RECEIVER: TableDef = TableDef {
         Conflict {
             key: "embedded",
             others: &["token_file", "token_env"],
-            why: "a run and what it starts itself need no token",
+            why: "an embedded receiver needs no token",
         },
         Conflict {
             key: "embedded",
             others: &["adjust"],
-            why: "it is reached by loopback, which is not to be changed",
+            why: "an embedded receiver uses loopback, which must not be changed",
         },
     ],
     ..PLAIN
@@ -136,14 +132,14 @@ pub(super) static RECEIVER: TableDef = TableDef {
 pub(super) static NIC: TableDef = TableDef {
     title: "a nic",
     id: "nic",
-    doc: "A nic of a VM. A network load on the VM goes by each of its nics; the hop is named `VM.RECEIVER`.",
+    doc: "A NIC of a VM. A network load on the VM uses each of its NICs; the hop is named `VM.RECEIVER`.",
     fields: &[
-        required("receiver", Type::Ref("a receiver"), "The receiver that it reaches."),
+        required("receiver", Type::Ref("a receiver"), "The receiver it connects to."),
         optional(
             "adapter",
             Type::Ref("an adapter or a team"),
-            "The adapter, or the team, of the VM's host by which it goes, for `simulate` and `estimate`; needed where the host \
-             has several for networks.",
+            "The adapter or team of the VM's host that carries it, for `simulate` and `estimate`; required if the \
+             host has several for networks.",
         ),
     ],
     ..PLAIN
@@ -152,104 +148,93 @@ pub(super) static NIC: TableDef = TableDef {
 pub(crate) static NET: TableDef = TableDef {
     title: "[workload.NAME] of kind net",
     id: "net-workload",
-    doc: "What is carried between two machines: streams of messages, or requests and their responses. Each receiver, and each \
-          nic of a VM, that it runs on has all of its streams.",
+    doc: "Traffic between two machines: streams of messages, or requests and responses. Each receiver and each VM NIC \
+          that it runs on gets all of its streams.",
     fields: &[
-        required("kind", Type::Word(KINDS), "What kind of workload it is."),
+        required("kind", Type::Word(KINDS), "Kind of workload."),
         optional(
             "preset",
             Type::Word(PRESETS),
-            "Start from the habits of another tool; the other keys then change them.",
+            "Start from the defaults of another tool; the other keys override them.",
         ),
         default("load", Type::Word(LOADS), "tcp", "What the streams carry."),
         optional(
             "message",
             MESSAGE,
-            "Size of a message: 128KiB unless given, 1400B for `udp`, 64B for requests.",
+            "Message size; default: 128KiB, 1400B for `udp`, 64B for requests.",
         ),
         default(
             "batch",
             BATCH,
             "1",
-            "Messages of one submission to the kernel: at most 16 MiB on TCP, at most 64 datagrams.",
+            "Messages per submission to the kernel: at most 16 MiB on TCP, at most 64 datagrams.",
         ),
         optional(
             "segmented",
             Type::Flag,
-            "The kernel, or the adapter, cuts a batch into datagrams, and joins them at the other end (`udp`).",
+            "Segmentation offload: the kernel or adapter splits a batch into datagrams and joins them at the other \
+             end (`udp`).",
         ),
-        default("streams", STREAMS, "1", "Streams of each direction in use."),
+        default("streams", STREAMS, "1", "Streams per direction in use."),
         default("direction", Type::Word(DIRECTIONS), "send", "Which way the streams go."),
         optional(
             "threads",
             count(1, workload::STREAMS_MAX as u64),
-            "Threads of each direction at each end; one a stream unless given.",
+            "Threads per direction at each end; default: one per stream.",
         ),
         optional(
             "rate",
             Type::Rate,
-            "Each stream sends at this rate, TCP paced by the kernel; as fast as it goes unless given.",
+            "Send rate per stream (TCP is paced by the kernel); default: unlimited.",
         ),
         optional(
             "response",
             Type::Size { min: 1, max: workload::EXCHANGE_MAX as u64 },
-            "Size of a response, where there are requests; 64B unless given.",
+            "Response size for requests; default: 64B.",
         ),
-        optional(
-            "no_delay",
-            Type::Flag,
-            "Small messages of TCP leave at once; so it is for requests, and for streams if given.",
-        ),
-        optional(
-            "send_buffer",
-            SOCKET_BUFFER,
-            "Send buffer of a socket; the kernel tunes it unless given.",
-        ),
+        optional("no_delay", Type::Flag, "TCP_NODELAY for streams; requests always use it."),
+        optional("send_buffer", SOCKET_BUFFER, "Socket send buffer; default: tuned by the kernel."),
         optional(
             "receive_buffer",
             SOCKET_BUFFER,
-            "Receive buffer of a socket; the kernel tunes it unless given.",
+            "Socket receive buffer; default: tuned by the kernel.",
         ),
         optional(
             "congestion",
             Type::Text,
-            "TCP's congestion control, such as `cubic`; the kernel's unless given.",
+            "TCP congestion control, such as `cubic`; default: the kernel's.",
         ),
-        optional("dscp", count(0, workload::DSCP_MAX as u64), "DSCP of what is sent."),
+        optional("dscp", count(0, workload::DSCP_MAX as u64), "DSCP of sent packets."),
         default(
             "zero_copy",
             Type::Flag,
             "false",
-            "TCP streams are sent from the message's own pages; what the kernel copied after all is counted.",
+            "Zero-copy send for TCP streams; data that the kernel copied anyway is counted.",
         ),
         default(
             "sendfile",
             Type::Flag,
             "false",
-            "TCP streams are sent from the pages of a file in memory, which the kernel copies nowhere.",
+            "Sends TCP streams from an in-memory file, without a copy in the kernel.",
         ),
         default(
             "discard",
             Type::Flag,
             "false",
-            "The reading end of TCP streams has the kernel drop the data uncopied.",
+            "The receiving end of TCP streams lets the kernel discard the data without a copy.",
         ),
-        default(
-            "multipath",
-            Type::Flag,
-            "false",
-            "Connections are Multipath TCP where both kernels have it.",
-        ),
+        default("multipath", Type::Flag, "false", "Use Multipath TCP if both kernels support it."),
         default(
             "probe",
             Type::Flag,
             "false",
-            "A small request and its response go beside the streams, for latency under load; the hop `RECEIVER/probe` has it.",
+            "Sends a small request alongside the streams to measure latency under load, reported as the hop \
+             `RECEIVER/probe`.",
         ),
         optional(
             "cpus",
             Type::OneOrMany(&count(0, workload::PROCESSORS_MAX as u64 - 1)),
-            "Processors that this machine's threads are pinned to, in turn; left to the scheduler unless given.",
+            "Processors to which this machine's threads are pinned, in turn; default: left to the scheduler.",
         ),
     ],
     ..PLAIN

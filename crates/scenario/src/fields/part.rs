@@ -18,24 +18,24 @@ pub(crate) const PART_KINDS: &[Word] = &[
 pub(super) const FIGURE_KINDS: &[Word] = &[
     word("data-sheet", "from a data sheet or a published description"),
     word("published", "from a named document, such as a vendor's guide that gives a default"),
-    word("standard", "derived from a standard; `source` has the sum"),
+    word("standard", "derived from a standard; `source` has the calculation"),
     word("assumed", "assumed; `source` begins with the reason"),
-    word("calibrated", "fitted: `claim` names what it was fitted on, or `source` the run"),
+    word("calibrated", "fitted to the claim in `claim`, or to the run in `source`"),
 ];
 
 pub(crate) static PART: TableDef = TableDef {
     title: "[[part]]",
     id: "part",
-    doc: "A model of hardware. One with the name of a catalog part takes its place.",
+    doc: "A hardware model. It replaces a catalog part of the same name.",
     fields: &[
         required("name", Type::Text, "The name that `part` refers to."),
-        optional("kind", Type::Word(PART_KINDS), "What it is; required unless `like` says it."),
+        optional("kind", Type::Word(PART_KINDS), "Kind of part; required unless `like` gives it."),
         optional(
             "like",
             Type::Ref("a part"),
-            "The part that it is like: it has that part's kind and figures, but for its own.",
+            "Inherits the kind and figures of this part, except those given here.",
         ),
-        optional("model", Type::Text, "The maker's full name for it."),
+        optional("model", Type::Text, "The vendor's full name for it."),
         optional("figures", Type::Tables(&FIGURE), "Its figures."),
     ],
     ..PLAIN
@@ -44,12 +44,12 @@ pub(crate) static PART: TableDef = TableDef {
 pub(super) static FIGURE: TableDef = TableDef {
     title: "a figure",
     id: "figure",
-    doc: "A figure of a part, or of a profile of an application.",
+    doc: "A figure of a part or of an application profile.",
     fields: &[
         required(
             "name",
             Type::Text,
-            "What it measures, such as `ports`, `port_rate` or `iops_max`.",
+            "The figure's name, such as `ports`, `port_rate` or `iops_max`.",
         ),
         required("value", Type::Text, "The value, with its unit."),
         required("source", Type::Text, "Where it comes from."),
@@ -62,13 +62,13 @@ pub(super) static FIGURE: TableDef = TableDef {
         optional(
             "interval",
             Type::Text,
-            "What the value lies between, with units: `9.1 us to 10.3 us`.",
+            "The range of the value, with units: `9.1 us to 10.3 us`.",
         ),
     ],
     ..PLAIN
 };
 
-/// Catalog files hold parts and nothing else.
+/// A catalog file, which holds only parts.
 pub(crate) static CATALOG: TableDef = TableDef {
     title: "the catalog",
     id: "catalog",
@@ -77,11 +77,12 @@ pub(crate) static CATALOG: TableDef = TableDef {
     ..PLAIN
 };
 
-/// What a record keeps of catalogs that were read beside its scenario.
+/// Catalog parts as a record keeps them.
 pub(super) static KEPT: TableDef = TableDef {
     title: "[[catalog]]",
     id: "kept",
-    doc: "Parts of a catalog that was read beside the scenario, as records keep them. A `[[part]]` may take the place of one, or be like it.",
+    doc: "Parts of a catalog that was read with the scenario, as records keep them. A `[[part]]` may replace one, or \
+          be `like` it.",
     fields: &[
         optional("file", Type::Text, "The catalog's file."),
         required("part", Type::Tables(&PART), "Its parts."),

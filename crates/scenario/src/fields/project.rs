@@ -1,4 +1,4 @@
-//! What an application asks for: the profiles of the catalog, and the projects of a scenario.
+//! Application requirements: the profiles of the catalog, and the projects of a scenario.
 
 use super::part::FIGURE;
 use super::{Conflict, Field, Need, PLAIN, SIZE, TableDef, Type, count, optional, required};
@@ -6,30 +6,27 @@ use super::{Conflict, Field, Need, PLAIN, SIZE, TableDef, Type, count, optional,
 pub(super) static PROJECT: TableDef = TableDef {
     title: "[[project]]",
     id: "project",
-    doc: "An application: the review says how many mailboxes, desktops or transactions a second of it the measured steps \
-          carry. The profile is one of the catalog, which `wirespeed profiles` lists; the other keys change its figures.",
+    doc: "An application: the review shows how many of its mailboxes, desktops or transactions per second the \
+          measured steps support. `wirespeed profiles` lists the catalog's profiles; the other keys override their \
+          figures.",
     fields: &[
         required(
             "profile",
             Type::Ref("a profile such as `exchange-2010-150`"),
-            "What is projected.",
+            "The application profile.",
         ),
-        optional("iops_each", Type::Iops, "Operations a second that each asks for."),
-        optional("read", Type::Percent, "Reads among the operations, in percent."),
-        optional("limit", Type::Time { zero: false }, "The latency within which it works."),
-        optional(
-            "point",
-            Type::Point,
-            "The point of the latency distribution that `limit` bounds.",
-        ),
-        optional("count", count(1, 1_000_000_000_000), "How many are needed."),
-        optional("window", Type::Time { zero: false }, "The time that there is for a backup."),
-        optional("size", SIZE, "How much data a backup must read within its window."),
+        optional("iops_each", Type::Iops, "IOPS per unit (mailbox, desktop)."),
+        optional("read", Type::Percent, "Share of reads, in percent."),
+        optional("limit", Type::Time { zero: false }, "Latency limit."),
+        optional("point", Type::Point, "The latency percentile that `limit` applies to."),
+        optional("count", count(1, 1_000_000_000_000), "Number of units required."),
+        optional("window", Type::Time { zero: false }, "Backup window."),
+        optional("size", SIZE, "Data that a backup must read within its window."),
     ],
     conflicts: &[Conflict {
         key: "iops_each",
         others: &["window", "size"],
-        why: "a window is filled with bytes, not with operations a second",
+        why: "a backup window is filled with bytes, not with operations per second",
     }],
     ..PLAIN
 };
@@ -37,18 +34,18 @@ pub(super) static PROJECT: TableDef = TableDef {
 static PROFILE: TableDef = TableDef {
     title: "[[profile]]",
     id: "profile",
-    doc: "What an application asks of its storage.",
+    doc: "Storage requirements of an application.",
     fields: &[
         required("name", Type::Text, "The name that `profile` refers to."),
         required("title", Type::Text, "What it is."),
-        required("unit", Type::Text, "What is counted, one of it."),
-        required("units", Type::Text, "What is counted, several of it."),
+        required("unit", Type::Text, "The unit counted, singular."),
+        required("units", Type::Text, "The unit counted, plural."),
         required("figures", Type::Tables(&FIGURE), "Its figures."),
     ],
     ..PLAIN
 };
 
-/// The file of profiles holds profiles and nothing else.
+/// The file of profiles, which holds only profiles.
 pub(crate) static PROFILES: TableDef = TableDef {
     title: "the profiles",
     id: "profiles",

@@ -1,4 +1,4 @@
-//! What must hold, and what was published: goals and claims.
+//! Goals and published claims.
 
 use super::work::STEP;
 use super::{
@@ -11,35 +11,35 @@ const LATENCIES: &[Word] = &[
 ];
 
 const RELATIONS: &[Word] = &[
-    word("equal", "exactly, within its rounding"),
-    word("about", "about: within 5% at one significant figure"),
+    word("equal", "equal, within the rounding of the figure"),
+    word("about", "approximately: within 5%, at one significant figure"),
     word("over", "over"),
     word("up to", "up to"),
 ];
 
 const CLAIM_KINDS: &[Word] = &[
-    word("calibration", "used to set a parameter: proves nothing when it comes back"),
-    word("held-out", "not given to the model: the test"),
-    word("context", "said, but not testable"),
+    word("calibration", "used to set a parameter: a match proves nothing"),
+    word("held-out", "not used by the model: a match is evidence"),
+    word("context", "stated, but not testable"),
 ];
 
 const RATIO_OF: &[Word] = &[
-    word("total", "data read and written a second"),
-    word("read", "data read a second"),
-    word("write", "data written a second"),
-    word("iops", "operations a second"),
-    word("cpu", "share of a machine's processors"),
+    word("total", "data read and written per second"),
+    word("read", "data read per second"),
+    word("write", "data written per second"),
+    word("iops", "operations per second"),
+    word("cpu", "CPU utilization of a machine"),
     word("latency", "mean service time of an operation"),
 ];
 
 const SHAPES: &[Word] = &[
     word(
         "linear",
-        "in proportion: the figure over the place is what it is at the first point, within `within`",
+        "proportional to the position `at`, relative to the first point, within `within`",
     ),
-    word("constant", "what it is at the first point, within `within`"),
-    word("rising", "more from point to point, but for `within`"),
-    word("falling", "less from point to point, but for `within`"),
+    word("constant", "equal to the first point, within `within`"),
+    word("rising", "increases from point to point; decreases up to `within` are ignored"),
+    word("falling", "decreases from point to point; increases up to `within` are ignored"),
 ];
 
 const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
@@ -53,33 +53,29 @@ const METRICS: &[&str] =
 pub(super) static GOAL: TableDef = TableDef {
     title: "[[goal]]",
     id: "goal",
-    doc: "What must hold in every step that it selects. Without `over`, `each` or `hop` it speaks of the sum over all \
-          workers of disk workloads. Of a hop of a network load, `write` is what went to the receiver and `read` what came \
-          from it, both as they were received, and `iops` counts messages, datagrams or transactions; latency is that of \
-          transactions, or of the probe beside streams (`far/probe`).",
+    doc: "A condition on every step that it selects. Without `over`, `each` or `hop` it applies to the sum over all \
+          workers of disk workloads. On a hop of a network load, `write` is data sent to the receiver and `read` data \
+          from it, both as received, and `iops` counts messages, datagrams or transactions; latency is that of \
+          transactions, or of the probe alongside streams (`far/probe`).",
     fields: &[
-        optional(
-            "name",
-            Type::Text,
-            "As it is shown; made from the goal's own words when not given.",
-        ),
-        optional("step", Type::Table(&STEP), "Which steps; all of them when not given."),
-        optional("over", Type::Refs("a VM or a target"), "The sum over these."),
-        optional("each", Type::Refs("a VM or a target"), "Each of these by itself."),
-        optional("hop", HOP, "A hop of the lab, by its counters."),
-        optional("read", Type::Table(&RATE_BOUND), "Data read a second."),
-        optional("write", Type::Table(&RATE_BOUND), "Data written a second."),
-        optional("total", Type::Table(&RATE_BOUND), "Data read and written a second."),
+        optional("name", Type::Text, "Display name; default: made from the goal."),
+        optional("step", Type::Table(&STEP), "Steps it applies to; default: all."),
+        optional("over", Type::Refs("a VM or a target"), "The sum over these members."),
+        optional("each", Type::Refs("a VM or a target"), "Each of these members separately."),
+        optional("hop", HOP, "A hop, measured by its counters."),
+        optional("read", Type::Table(&RATE_BOUND), "Data read per second."),
+        optional("write", Type::Table(&RATE_BOUND), "Data written per second."),
+        optional("total", Type::Table(&RATE_BOUND), "Data read and written per second."),
         optional("iops", Type::Table(&IOPS_BOUND), "Operations a second."),
         optional("latency", Type::Table(&LATENCY_BOUND), "A point of the latency distribution."),
         optional("errors", Type::Table(&ERRORS_BOUND), "Failed operations."),
         optional(
             "cpu",
             Type::Table(&CPU_BOUND),
-            "Share of the processors of a machine of a network load that were busy: `hop = \"far/sender\"`.",
+            "CPU utilization of a machine of a network load: `hop = \"far/sender\"`.",
         ),
-        optional("balance", Type::Table(&BALANCE), "Everybody gets the same."),
-        optional("ratio", Type::Table(&RATIO), "So many times as much as in another step."),
+        optional("balance", Type::Table(&BALANCE), "Equal shares for all members."),
+        optional("ratio", Type::Table(&RATIO), "The ratio to another step."),
     ],
     choices: &[
         SCOPES,
@@ -94,22 +90,25 @@ pub(super) static GOAL: TableDef = TableDef {
     ..PLAIN
 };
 
-/// A shape is no figure that somebody qualified.
-const SHAPE_HAS_ITS_OWN: Conflict =
-    Conflict { key: "shape", others: &["relation"], why: "`is` and `within` say it" };
+/// A shape has no published relation.
+const SHAPE_HAS_ITS_OWN: Conflict = Conflict {
+    key: "shape",
+    others: &["relation"],
+    why: "the shape's `is` and `within` define it",
+};
 
-/// Only data goes by frames.
+/// Frames concern data rates only.
 const FRAMES_ARE_OF_WIRES: Conflict = Conflict {
     key: "frames",
     others: &["iops", "latency", "cpu", "balance", "ratio", "shape"],
     why: "frames limit the data that a wire carries: `read`, `write` or `total`",
 };
 
-/// What a balance speaks of is said within it.
+/// A balance names its own members.
 const BALANCE_HAS_ITS_OWN: Conflict = Conflict {
     key: "balance",
     others: &["over", "each", "hop"],
-    why: "it says itself what it is over",
+    why: "a balance names its members itself",
 };
 
 const ONE_BOUND: &[Choice] = &[Choice { keys: &["at_least", "at_most"], required: true }];
@@ -117,10 +116,10 @@ const ONE_BOUND: &[Choice] = &[Choice { keys: &["at_least", "at_most"], required
 static RATE_BOUND: TableDef = TableDef {
     title: "a bound on a data rate",
     id: "rate-bound",
-    doc: "A bound on a data rate. `90% of wire` speaks of the payload rate of a hop, and needs `hop`.",
+    doc: "A bound on a data rate. `90% of wire` refers to a hop's payload rate and needs `hop`.",
     fields: &[
-        optional("at_least", Type::RateOrWire, "No less than this."),
-        optional("at_most", Type::RateOrWire, "No more than this."),
+        optional("at_least", Type::RateOrWire, "Minimum."),
+        optional("at_most", Type::RateOrWire, "Maximum."),
     ],
     choices: ONE_BOUND,
     ..PLAIN
@@ -129,10 +128,10 @@ static RATE_BOUND: TableDef = TableDef {
 static IOPS_BOUND: TableDef = TableDef {
     title: "a bound on IOPS",
     id: "iops-bound",
-    doc: "A bound on operations a second.",
+    doc: "A bound on operations per second.",
     fields: &[
-        optional("at_least", Type::Iops, "No less than this."),
-        optional("at_most", Type::Iops, "No more than this."),
+        optional("at_least", Type::Iops, "Minimum."),
+        optional("at_most", Type::Iops, "Maximum."),
     ],
     choices: ONE_BOUND,
     ..PLAIN
@@ -148,8 +147,8 @@ static LATENCY_BOUND: TableDef = TableDef {
             Type::Point,
             "`mean`, `max`, or a percentile such as `p50`, `p99` or `p99.9`.",
         ),
-        optional("at_least", TIME, "No less than this."),
-        optional("at_most", TIME, "No more than this."),
+        optional("at_least", TIME, "Minimum."),
+        optional("at_most", TIME, "Maximum."),
         default("of", Type::Word(LATENCIES), "service", "Which latency."),
     ],
     choices: ONE_BOUND,
@@ -160,18 +159,18 @@ static ERRORS_BOUND: TableDef = TableDef {
     title: "a bound on errors",
     id: "errors-bound",
     doc: "A bound on failed operations.",
-    fields: &[required("at_most", super::count(0, i64::MAX as u64), "No more than this.")],
+    fields: &[required("at_most", super::count(0, i64::MAX as u64), "Maximum.")],
     ..PLAIN
 };
 
 static CPU_BOUND: TableDef = TableDef {
     title: "a bound on CPU",
     id: "cpu-bound",
-    doc: "A bound on the share of a machine's processors, all of them together being 100%, that were busy over the measured \
-          time: user, system and interrupts, whoever caused them.",
+    doc: "A bound on a machine's CPU utilization over the measured time (100% = all processors busy), counting user, \
+          system and interrupt time of all processes.",
     fields: &[
-        optional("at_least", Type::Percent, "No less than this."),
-        optional("at_most", Type::Percent, "No more than this."),
+        optional("at_least", Type::Percent, "Minimum."),
+        optional("at_most", Type::Percent, "Maximum."),
     ],
     choices: ONE_BOUND,
     ..PLAIN
@@ -180,23 +179,23 @@ static CPU_BOUND: TableDef = TableDef {
 const BALANCE_OVER: Field = optional(
     "over",
     Type::Refs("a VM or a target"),
-    "The members; all that run disk workloads when neither this nor `streams` is given.",
+    "The members; default without `streams`: all that run disk workloads.",
 );
 const BALANCE_STREAMS: Field = optional(
     "streams",
     Type::Ref("a hop of a network load"),
-    "The streams of this hop instead, each by the rate at which it was received, against the mean of those that go its way.",
+    "Instead, the streams of this hop: each stream's received rate against the mean of its direction.",
 );
 const BALANCE_CHOICE: Choice = Choice { keys: &["over", "streams"], required: false };
 
 static BALANCE: TableDef = TableDef {
     title: "`balance`",
     id: "balance",
-    doc: "Every member's share of the data rate lies near the mean.",
+    doc: "Every member's data rate is close to the mean.",
     fields: &[
         BALANCE_OVER,
         BALANCE_STREAMS,
-        required("within", Type::Percent, "How far from the mean, in percent of it."),
+        required("within", Type::Percent, "Allowed distance from the mean, in percent."),
     ],
     choices: &[BALANCE_CHOICE],
     ..PLAIN
@@ -205,14 +204,14 @@ static BALANCE: TableDef = TableDef {
 static BALANCE_CLAIM: TableDef = TableDef {
     title: "a published balance",
     id: "balance-claim",
-    doc: "How near the mean every member's share of the data rate was.",
+    doc: "The published distance of the members' data rates from their mean.",
     fields: &[
         BALANCE_OVER,
         BALANCE_STREAMS,
         required(
             "within",
             Type::OneOrMany(&Type::Percent),
-            "How far from the mean, in percent of it; or a list of its readings.",
+            "Distance from the mean, in percent; or a list of readings.",
         ),
     ],
     choices: &[BALANCE_CHOICE],
@@ -222,12 +221,12 @@ static BALANCE_CLAIM: TableDef = TableDef {
 static RATIO: TableDef = TableDef {
     title: "`ratio`",
     id: "ratio",
-    doc: "What a step does is so many times what the step does that differs from it in the settings of `to` alone.",
+    doc: "The ratio of a step to the step that differs from it only in the settings of `to`.",
     fields: &[
-        required("to", Type::Table(&STEP), "What differs in the step that it is held against."),
-        default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
-        required("is", Type::Number { min: 0.0, max: 1e6 }, "How many times as much."),
-        required("within", Type::Percent, "How far from that, in percent of it."),
+        required("to", Type::Table(&STEP), "The settings that differ in the reference step."),
+        default("of", Type::Word(RATIO_OF), "total", "The metric compared."),
+        required("is", Type::Number { min: 0.0, max: 1e6 }, "The ratio."),
+        required("within", Type::Percent, "Allowed deviation, in percent."),
     ],
     ..PLAIN
 };
@@ -235,24 +234,26 @@ static RATIO: TableDef = TableDef {
 static RATIO_CLAIM: TableDef = TableDef {
     title: "a published ratio",
     id: "ratio-claim",
-    doc: "What a step did was so many times what the step did that differs from it in what `to` says alone, settings or the \
-          plan: `is = 1.9` for a gain of 90%. With `relation = \"over\"` or `\"up to\"` and `is = 1` it states an order.",
+    doc: "A published ratio of a step to the step that differs from it only in `to` (settings or plan): `is = 1.9` \
+          for a gain of 90%. With `relation = \"over\"` or `\"up to\"` and `is = 1` it states an order.",
     fields: &[
         optional(
             "to",
             Type::Table(&STEP),
-            "What differs in the step that it is held against. A plan that lacks an axis is the same at each of its values.",
+            "The settings that differ in the reference step. A plan without an axis counts as equal at each of its \
+             values.",
         ),
         optional(
             "to_hop",
             HOP,
-            "The hop of the other step, where that is not the claim's own; without `to`, another hop of the same step.",
+            "The hop in the reference step, if it differs from the claim's; without `to`, another hop of the same \
+             step.",
         ),
-        default("of", Type::Word(RATIO_OF), "total", "What is held against what."),
+        default("of", Type::Word(RATIO_OF), "total", "The metric compared."),
         required(
             "is",
             Type::OneOrMany(&Type::Number { min: 0.0, max: 1e6 }),
-            "How many times as much, or a list of its readings.",
+            "The ratio, or a list of readings.",
         ),
     ],
     ..PLAIN
@@ -261,23 +262,27 @@ static RATIO_CLAIM: TableDef = TableDef {
 static SHAPE: TableDef = TableDef {
     title: "a published shape",
     id: "shape-claim",
-    doc: "What a curve looked like whose figures were not all published: over the values of an axis of a sweep, or over steps \
-          that are named one by one. Where the sweep has other axes besides, each of their combinations is a curve of its own, \
-          and all must have the shape.",
+    doc: "The published shape of a curve whose figures were not all published: over an axis of a sweep, or over \
+          listed steps. If the sweep has other axes, each of their combinations is a separate curve, and all must \
+          have the shape.",
     fields: &[
-        default("of", Type::Word(RATIO_OF), "total", "What is looked at."),
+        default("of", Type::Word(RATIO_OF), "total", "The metric of the curve."),
         optional(
             "along",
             Type::Text,
-            "An axis of the sweep whose values are sizes, speeds or numbers; at least two of them.",
+            "An axis of the sweep with at least two values that are sizes, speeds or numbers.",
         ),
-        optional("points", Type::Tables(&SHAPE_POINT), "Steps, two at least, each with its place."),
+        optional(
+            "points",
+            Type::Tables(&SHAPE_POINT),
+            "At least two steps, each with its position.",
+        ),
         required("is", Type::Word(SHAPES), "The shape."),
         optional(
             "within",
             Type::Percent,
-            "How far a point may be from it, in percent: `5%` unless given of `linear` and `constant`, and nothing of `rising` \
-             and `falling`.",
+            "Tolerance per point, in percent; default: `5%` for `linear` and `constant`, 0 for `rising` and \
+             `falling`.",
         ),
     ],
     choices: &[Choice { keys: &["along", "points"], required: true }],
@@ -287,12 +292,16 @@ static SHAPE: TableDef = TableDef {
 static SHAPE_POINT: TableDef = TableDef {
     title: "a point of a shape",
     id: "shape-point",
-    doc: "A step and its place on the axis.",
+    doc: "A step and its position on the axis.",
     fields: &[
-        required("at", Type::Number { min: 0.0, max: 1e15 }, "Its place: ports, controllers, VMs."),
+        required(
+            "at",
+            Type::Number { min: 0.0, max: 1e15 },
+            "Position: number of ports, controllers or VMs.",
+        ),
         optional("plan", Type::Text, "The plan of the step."),
-        optional("step", Type::Table(&STEP), "What else was settled there."),
-        optional("hop", HOP, "Its hop, where that is not the claim's own."),
+        optional("step", Type::Table(&STEP), "Further settings of the step."),
+        optional("hop", HOP, "Its hop, if it differs from the claim's."),
     ],
     ..PLAIN
 };
@@ -300,54 +309,57 @@ static SHAPE_POINT: TableDef = TableDef {
 pub(super) static CLAIM: TableDef = TableDef {
     title: "[[claim]]",
     id: "claim",
-    doc: "A figure that somebody published, to be compared with. A list of figures states every reading of an \
-          ambiguous source.",
+    doc: "A published figure to compare with. A list of figures gives every reading of an ambiguous source.",
     fields: &[
         optional(
             "name",
             Type::Text,
-            "As it is shown, unique among claims; made from the claim's own words when not given.",
+            "Display name, unique among claims; default: made from the claim.",
         ),
-        optional("step", Type::Table(&STEP), "Which steps; all of them when not given."),
-        optional("over", Type::Refs("a VM or a target"), "The sum over these."),
-        optional("each", Type::Refs("a VM or a target"), "Each of these by itself."),
-        optional("hop", HOP, "A hop of the lab, by its counters."),
-        optional("read", Type::OneOrMany(&Type::RateOrWire), "Data read a second."),
-        optional("write", Type::OneOrMany(&Type::RateOrWire), "Data written a second."),
-        optional("total", Type::OneOrMany(&Type::RateOrWire), "Data read and written a second."),
+        optional("step", Type::Table(&STEP), "Steps it applies to; default: all."),
+        optional("over", Type::Refs("a VM or a target"), "The sum over these members."),
+        optional("each", Type::Refs("a VM or a target"), "Each of these members separately."),
+        optional("hop", HOP, "A hop, measured by its counters."),
+        optional("read", Type::OneOrMany(&Type::RateOrWire), "Data read per second."),
+        optional("write", Type::OneOrMany(&Type::RateOrWire), "Data written per second."),
+        optional("total", Type::OneOrMany(&Type::RateOrWire), "Data read and written per second."),
         optional("iops", Type::OneOrMany(&Type::Iops), "Operations a second."),
         optional("latency", Type::Table(&LATENCY_CLAIM), "A point of the latency distribution."),
         optional(
             "cpu",
             Type::OneOrMany(&Type::Percent),
-            "Share of the processors of a machine of a network load that were busy.",
+            "CPU utilization of a machine of a network load.",
         ),
-        optional("balance", Type::Table(&BALANCE_CLAIM), "How near each other members were."),
-        optional("ratio", Type::Table(&RATIO_CLAIM), "So many times as much as in another step."),
-        optional("shape", Type::Table(&SHAPE), "What a curve looked like."),
+        optional(
+            "balance",
+            Type::Table(&BALANCE_CLAIM),
+            "Distance of the members from their mean.",
+        ),
+        optional("ratio", Type::Table(&RATIO_CLAIM), "The ratio to another step."),
+        optional("shape", Type::Table(&SHAPE), "The shape of a curve."),
         optional(
             "frames",
             Type::RateOrWire,
-            "Of a limit of a wire, the one of its readings that the physics of frames supports: what frames, their overhead \
-             and their gaps leave. It is to come out within 2%.",
+            "For a wire limit, the reading that follows from frame sizes, overhead and gaps. The result must match it \
+             within 2%.",
         ),
         optional(
             "relation",
             Type::Word(RELATIONS),
-            "How the source qualified the figure: `equal` unless given, `up to` of a balance.",
+            "How the source qualified the figure; default: `equal`, for a balance `up to`.",
         ),
-        required("kind", Type::Word(CLAIM_KINDS), "What it proves."),
+        required("kind", Type::Word(CLAIM_KINDS), "How it counts as evidence."),
         optional(
             "twin_of",
             Type::Text,
-            "The name of the claim that says the same in other words: one follows from the other by arithmetic.",
+            "The name of an equivalent claim: each follows from the other by arithmetic.",
         ),
         optional(
             "note",
             Type::Text,
-            "What the source leaves open, or why honest parameters may miss it: shown beside the verdict.",
+            "What the source leaves open, or why sound parameters may miss the figure; shown with the verdict.",
         ),
-        optional("source", Type::Text, "Where it was published, when not the scenario's source."),
+        optional("source", Type::Text, "Where it was published; default: the scenario's source."),
     ],
     choices: &[SCOPES, Choice { keys: METRICS, required: true }],
     conflicts: &[BALANCE_HAS_ITS_OWN, SHAPE_HAS_ITS_OWN, FRAMES_ARE_OF_WIRES],
@@ -365,7 +377,7 @@ static LATENCY_CLAIM: TableDef = TableDef {
             "mean",
             "`mean`, `max`, or a percentile such as `p50`, `p99` or `p99.9`.",
         ),
-        required("value", Type::OneOrMany(&TIME), "The figure, or a list of its readings."),
+        required("value", Type::OneOrMany(&TIME), "The figure, or a list of readings."),
         default("of", Type::Word(LATENCIES), "service", "Which latency."),
     ],
     ..PLAIN

@@ -1,4 +1,4 @@
-//! What the virtual machines do, and in which order: workloads and plans.
+//! Workloads and plans.
 
 use super::network::{BATCH, DIRECTIONS, MESSAGE, MTU, OFFLOADS, STREAMS};
 use super::{
@@ -22,10 +22,7 @@ const REGIONS: &[Word] = &[
 
 const SHARES: &[Word] = &[
     word("all", "each worker issues to all of them"),
-    word(
-        "each",
-        "each disk has `workers` of its own, so that `depth` is what is outstanding at a disk",
-    ),
+    word("each", "each disk has `workers` of its own, so `depth` applies per disk"),
 ];
 
 const SKEWS: &[Word] = &[word("uniform", "every block equally often")];
@@ -33,18 +30,18 @@ const SKEWS: &[Word] = &[word("uniform", "every block equally often")];
 pub(super) static WORKLOAD: TableDef = TableDef {
     title: "[workload.NAME]",
     id: "workload",
-    doc: "What one worker issues, over and over. Without `rate` or `ramp` the loop is closed: each of `depth` slots \
-          issues its next operation when the last has completed. With one of them it is open: operations fall due by \
-          the clock.",
+    doc: "The operations that each worker issues. Without `rate` or `ramp` the loop is closed: each of `depth` slots \
+          issues its next operation when the last has completed. With either it is open: operations are due at fixed \
+          times.",
     fields: &[
-        default("kind", Type::Word(KINDS), "disk", "What kind of workload it is."),
+        default("kind", Type::Word(KINDS), "disk", "Kind of workload."),
         optional(
             "preset",
             Type::Text,
-            "A known workload to start from; the other keys then change it.",
+            "A known workload to start from; the other keys override it.",
         ),
         optional("block", BLOCK, "Size of every operation."),
-        default("read", Type::Percent, "100", "Reads among the operations, in percent."),
+        default("read", Type::Percent, "100", "Share of reads, in percent."),
         default(
             "random",
             Type::Percent,
@@ -57,33 +54,33 @@ pub(super) static WORKLOAD: TableDef = TableDef {
             TIME,
             "Pause between a completion and the next operation of the slot (closed loop).",
         ),
-        optional("rate", Type::Iops, "Operations a second per worker (open loop)."),
+        optional("rate", Type::Iops, "IOPS per worker (open loop)."),
         optional(
             "arrivals",
             Type::Word(ARRIVALS),
-            "How the operations of a `rate` follow each other; `fixed` unless given.",
+            "Distribution of the gaps between operations of a `rate`; default: `fixed`.",
         ),
-        optional("ramp", Type::Table(&RAMP), "A rate that climbs or falls (open loop)."),
-        default("limit", DEPTH, "256", "Operations outstanding per worker at most (open loop)."),
-        default("workers", WORKERS, "1", "Workers for each VM or target it runs on."),
+        optional("ramp", Type::Table(&RAMP), "A rate that rises or falls (open loop)."),
+        default("limit", DEPTH, "256", "Maximum operations outstanding per worker (open loop)."),
+        default("workers", WORKERS, "1", "Workers per VM or target it runs on."),
         default(
             "disks",
             Type::Word(SHARES),
             "all",
-            "How the workers of a VM or a host share its disks.",
+            "How the workers of a VM or host share its disks.",
         ),
         optional(
             "working_set",
             Type::SizeOrPercent,
-            "Only this much of each target is touched, from its start: a size, or a share such as `20%`.",
+            "The part of each target that is accessed, from its start: a size, or a share such as `20%`.",
         ),
         default("regions", Type::Word(REGIONS), "shared", "How workers share a target."),
         default(
             "verify",
             Type::Flag,
             "false",
-            "Every block that is written carries its address, a generation and a checksum, and every block that is read \
-             is checked. Workers then have regions of their own.",
+            "Each written block carries its address, a generation and a checksum, and each read block is checked. \
+             Workers then use regions of their own.",
         ),
         default(
             "skew",
@@ -94,13 +91,17 @@ pub(super) static WORKLOAD: TableDef = TableDef {
         optional(
             "stride",
             SIZE,
-            "Distance between the starts of sequential operations; the block itself when not given.",
+            "Distance between the starts of sequential operations; default: the block size.",
         ),
-        optional("align", BLOCK, "Alignment of addresses; the block itself when not given."),
+        optional("align", BLOCK, "Alignment of addresses; default: the block size."),
         default("burst", count(1, 1_000_000), "1", "Operations in a burst."),
         optional("delay", TIME, "Pause after each burst."),
         optional("reply", BLOCK, "Size of the reply to a network request; no meaning for disks."),
-        optional("ladder", Type::Table(&LADDER), "A block size that climbs and begins again."),
+        optional(
+            "ladder",
+            Type::Table(&LADDER),
+            "A block size that grows in steps and starts over.",
+        ),
         optional(
             "rows",
             Type::Tables(&ROW),
@@ -127,18 +128,18 @@ pub(super) static WORKLOAD: TableDef = TableDef {
         Conflict {
             key: "rate",
             others: &["think", "depth"],
-            why: "an open loop issues by the clock; `limit` bounds what is outstanding",
+            why: "an open loop issues by time; `limit` bounds the operations outstanding",
         },
         Conflict {
             key: "ramp",
             others: &["think", "depth", "arrivals"],
-            why: "an open loop issues by the clock; `limit` bounds what is outstanding",
+            why: "an open loop issues by time; `limit` bounds the operations outstanding",
         },
     ],
     ..PLAIN
 };
 
-/// Keys of a workload that a row has for itself.
+/// Keys of a workload that each row sets for itself.
 const ROW_KEYS: &[&str] = &["block", "read", "random", "align", "burst", "delay", "reply"];
 const TRANSACTION_CONFLICTS: &[&str] =
     &["block", "read", "random", "align", "burst", "delay", "reply", "stride", "skew"];
@@ -146,11 +147,11 @@ const TRANSACTION_CONFLICTS: &[&str] =
 static RAMP: TableDef = TableDef {
     title: "`ramp`",
     id: "ramp",
-    doc: "A rate that changes linearly and then stays.",
+    doc: "A rate that changes linearly and then stays constant.",
     fields: &[
-        required("from", Type::Iops, "Operations a second per worker at the start."),
-        required("to", Type::Iops, "Operations a second per worker at the end."),
-        required("over", Type::Time { zero: false }, "How long the change takes."),
+        required("from", Type::Iops, "IOPS per worker at the start."),
+        required("to", Type::Iops, "IOPS per worker at the end."),
+        required("over", Type::Time { zero: false }, "Duration of the change."),
     ],
     ..PLAIN
 };
@@ -169,7 +170,7 @@ static SKEW: TableDef = TableDef {
         optional(
             "hot",
             Type::Percent,
-            "A hot spot of this size; `accesses` says how much of the load it takes.",
+            "A hot spot of this size, which receives `accesses` of the load.",
         ),
         optional("accesses", Type::Percent, "Accesses that hit the hot spot."),
     ],
@@ -185,12 +186,12 @@ static SKEW: TableDef = TableDef {
 static LADDER: TableDef = TableDef {
     title: "`ladder`",
     id: "ladder",
-    doc: "A block size that is multiplied after a number of operations, up to a largest, and begins again.",
+    doc: "A block size that is multiplied after every so many operations up to a maximum, then starts over.",
     fields: &[
         required("from", BLOCK, "First size."),
         required("to", BLOCK, "Last size."),
-        default("factor", count(2, 1024), "2", "What the size is multiplied by."),
-        required("every", count(1, 1_000_000_000), "Operations of a slot at each size."),
+        default("factor", count(2, 1024), "2", "Factor between sizes."),
+        required("every", count(1, 1_000_000_000), "Operations per slot at each size."),
     ],
     ..PLAIN
 };
@@ -205,13 +206,13 @@ static ROW: TableDef = TableDef {
             "share",
             Type::Percent,
             "100",
-            "Operations that this row describes. The shares of all rows sum to 100.",
+            "Share of the operations. The shares of all rows sum to 100.",
         ),
-        default("read", Type::Percent, "100", "Reads among them."),
-        default("random", Type::Percent, "0", "Random among them."),
+        default("read", Type::Percent, "100", "Share of reads among them."),
+        default("random", Type::Percent, "0", "Share of random addresses among them."),
         optional("delay", TIME, "Pause after each burst."),
         default("burst", count(1, 1_000_000), "1", "Operations in a burst."),
-        optional("align", BLOCK, "Alignment of addresses; the size itself when not given."),
+        optional("align", BLOCK, "Alignment of addresses; default: the transfer size."),
         optional("reply", BLOCK, "Size of the reply to a network request; no meaning for disks."),
     ],
     ..PLAIN
@@ -220,13 +221,13 @@ static ROW: TableDef = TableDef {
 static TRANSACTION: TableDef = TableDef {
     title: "`transaction`",
     id: "transaction",
-    doc: "A transaction reads pages of an index, which is hot and small, and then touches pages of a table, which is \
-          cold and skewed. Each operation waits for the one before it.",
+    doc: "A transaction reads pages of a small, hot index and then accesses pages of a cold, skewed table. Each \
+          operation waits for the one before it.",
     fields: &[
         default("page", BLOCK, "8KiB", "Page size."),
         default("index", Type::Percent, "5", "Share of the working set that the index occupies."),
-        default("index_pages", count(1, 1_000_000), "3", "Index pages that a transaction reads."),
-        default("table_pages", count(1, 1_000_000), "2", "Table pages that a transaction touches."),
+        default("index_pages", count(1, 1_000_000), "3", "Index pages read per transaction."),
+        default("table_pages", count(1, 1_000_000), "2", "Table pages accessed per transaction."),
         default(
             "index_skew",
             Type::WordOrTable(SKEWS, &SKEW),
@@ -243,207 +244,205 @@ static TRANSACTION: TableDef = TableDef {
             "read",
             Type::Percent,
             "100",
-            "Reads among the table accesses; the index is only read.",
+            "Share of reads among the table accesses; the index is only read.",
         ),
     ],
     ..PLAIN
 };
 
 const PRECONDITIONS: &[Word] = &[
-    word("none", "nothing beyond what `fill` of the target says"),
+    word("none", "nothing beyond the target's `fill`"),
     word(
         "snia-pts",
-        "as SNIA PTS does with an SSD: their whole capacity is written twice from front to back, and each step warms up \
-         until it is steady (rounds of a minute, 25 min at most) unless `steady` says otherwise",
+        "as in SNIA PTS for SSDs: the whole capacity is written twice sequentially, and each step warms up until it \
+         is steady (rounds of a minute, 25 min at most) unless `steady` says otherwise",
     ),
 ];
 
 pub(super) static PLAN: TableDef = TableDef {
     title: "[plan]",
     id: "plan",
-    doc: "What runs, in which order, for how long. Several plans are written `[[plan]]`, each with a `name`, and run \
-          one after the other.",
+    doc: "What runs, in which order, and for how long. Several plans are written `[[plan]]`, each with a `name`, and \
+          run in sequence.",
     fields: &[
-        optional("name", Type::Text, "Its name; required where there are several."),
-        optional("workload", Type::Text, "The workload, where there is one load."),
+        optional("name", Type::Text, "Name; required if there are several plans."),
+        optional("workload", Type::Text, "The workload, if there is one load."),
         optional(
             "on",
             Type::Refs("a VM, a host, a target or a receiver"),
-            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload. A host runs it over \
-             all of its own disks, `HOST.disk0` over that one.",
+            "The VMs, hosts and targets that run it; for a network workload, the VMs and receivers. A host uses all \
+             of its own disks, `HOST.disk0` only that one.",
         ),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
         default(
             "warmup",
             TIME,
             "2s",
-            "Load before the measurement; with `steady`, the least of it.",
+            "Warm-up before the measurement; with `steady`, its minimum.",
         ),
         optional(
             "steady",
             Type::WordOrTable(STEADY_RULES, &STEADY),
-            "The measurement begins when the load has become steady. Without this key it begins after `warmup`.",
+            "Start measuring when the load is steady. Without this key the measurement starts after `warmup`.",
         ),
         optional(
             "measure",
             Type::Time { zero: false },
-            "Load that is measured; required unless the preset of a network workload says how long.",
+            "Measured time; required unless the preset of a network workload sets it.",
         ),
         default(
             "cooldown",
             TIME,
             "0s",
-            "Load after the measurement, so that workers do not measure each other's absence.",
+            "Load after the measurement, so that no worker is measured after others have stopped.",
         ),
         optional(
             "sweep",
             Type::Table(&SWEEP),
-            "Settings to go through: every combination is one step, and the first axis varies slowest.",
+            "Settings to vary: every combination is one step, and the first axis varies slowest.",
         ),
         optional(
             "mtu",
             MTU,
-            "MTU of the interfaces that receivers name under `adjust`, set for each step, at both ends, or of a simulated lab; as it is found unless \
-             given.",
+            "MTU of the interfaces in `adjust` of receivers, set at both ends for each step, or of a simulated lab; \
+             default: unchanged.",
         ),
         optional(
             "offload",
             Type::Word(OFFLOADS),
-            "Segmentation, receive and checksum offloads of these interfaces, in the same way.",
+            "Segmentation, receive and checksum offloads of these interfaces, set in the same way.",
         ),
         default(
             "precondition",
             Type::Word(PRECONDITIONS),
             "none",
-            "What is done to its targets before its first step; they must be ones that may be written.",
+            "Preparation of its targets before the first step; they must be writable.",
         ),
         optional(
             "search",
             Type::WordOrTable(SEARCHES, &SEARCH),
-            "A load to be found, by steps that are decided on the way. Beside a `sweep` there is one search for each of \
-             its combinations.",
+            "Search for a load; each step depends on the results so far. With a `sweep`, one search runs per \
+             combination.",
         ),
-        default("repeat", count(1, 10_000), "1", "How often every step is run."),
-        optional(
-            "faults",
-            Type::Tables(&FAULT),
-            "What goes wrong, and when; in every step of the plan.",
-        ),
+        default("repeat", count(1, 10_000), "1", "How often each step runs."),
+        optional("faults", Type::Tables(&FAULT), "Faults to inject in every step of the plan."),
     ],
     choices: &[Choice { keys: &["workload", "load"], required: true }],
     conflicts: &[
-        Conflict { key: "load", others: &["on"], why: "every load has its own" },
+        Conflict { key: "load", others: &["on"], why: "each load has its own" },
         Conflict {
             key: "search",
             others: &["repeat"],
-            why: "a search repeats the loads that decide; its `repeats` says how often",
+            why: "a search repeats the deciding loads itself; set its `repeats`",
         },
     ],
     ..PLAIN
 };
 
-const SEARCHES: &[Word] =
-    &[word("knee", "where more load buys latency and no more work, over the load that is usual")];
+const SEARCHES: &[Word] = &[word(
+    "knee",
+    "the load beyond which latency rises but throughput does not, over the usual range of loads",
+)];
 
 const WORK: &[Word] = &[
-    word("iops", "operations a second"),
-    word("read", "data read a second"),
-    word("write", "data written a second"),
-    word("total", "data read and written a second"),
+    word("iops", "operations per second"),
+    word("read", "data read per second"),
+    word("write", "data written per second"),
+    word("total", "data read and written per second"),
 ];
 
 static SEARCH: TableDef = TableDef {
     title: "`search`",
     id: "search",
-    doc: "What is looked for, and where. With `most` and `while` it is the most work within a limit, without them the \
+    doc: "The search's goal and range. With `most` and `while` it finds the most work within a limit, otherwise the \
           knee.",
     fields: &[
-        optional("most", Type::Word(WORK), "The work that is to be as much as possible."),
+        optional("most", Type::Word(WORK), "The metric to maximize."),
         optional(
             "while",
             Type::OneOrMany(&Type::Text),
-            "What must hold meanwhile, such as `\"p99 <= 5 ms\"`, or a list of it: `mean`, `max` or a percentile of \
-             response time (`service p99` of service time), `iops`, `read`, `write`, `total` or `errors`, then `<=` or \
-             `>=`.",
+            "The limit, such as `\"p99 <= 5 ms\"`, or a list of limits: `mean`, `max` or a percentile of response \
+             time (`service p99` of service time), `iops`, `read`, `write`, `total` or `errors`, then `<=` or `>=`.",
         ),
         optional(
             "over",
             Type::Text,
-            "The load that is searched: `depth`, `workers`, `members`, `rate` or `block`, or `WORKLOAD.depth` where loads \
-             differ. `members`: how many of the VMs and targets that it is on run it, the first so many. Unless given, `depth` in closed loops and `rate` in open ones.",
+            "The setting that is searched: `depth`, `workers`, `members`, `rate` or `block`, or `WORKLOAD.depth` if \
+             loads differ. `members` is how many of its VMs and targets run it, from the first. Default: `depth` in \
+             closed loops, `rate` in open ones.",
         ),
         optional(
             "from",
             Type::Amount,
-            "The least load, where the search begins: 1 for `depth`, `workers` and `members`, 100 IOPS for `rate`, 4KiB for `block` \
-             unless given.",
+            "The smallest load, where the search starts; default: 1 for `depth`, `workers` and `members`, 100 IOPS \
+             for `rate`, 4KiB for `block`.",
         ),
         optional(
             "to",
             Type::Amount,
-            "The largest load: 256 for `depth`, 64 for `workers`, all of them for `members`, 1,000,000 IOPS for `rate`, 1MiB \
-             for `block` unless given.",
+            "The largest load; default: 256 for `depth`, 64 for `workers`, all for `members`, 1,000,000 IOPS for \
+             `rate`, 1MiB for `block`.",
         ),
         default(
             "repeats",
             count(1, 99),
             "3",
-            "Runs of a load that decides, at most; a majority of them settles it.",
+            "Maximum runs of a deciding load; the majority decides.",
         ),
         optional(
             "within",
             Type::Percent,
-            "Loads this close are neighbours: 5% for a limit and 10% for the knee unless given.",
+            "Resolution of the search; default: 5% for a limit, 10% for the knee.",
         ),
-        default("steps", count(3, 1_000), "30", "Steps at most."),
+        default("steps", count(3, 1_000), "30", "Maximum number of steps."),
     ],
     ..PLAIN
 };
 
 const STEADY_RULES: &[Word] = &[word(
     "snia",
-    "as SNIA PTS defines it: of the last five rounds, the largest and the smallest differ by at most 20% of their mean, \
-     and the line fitted to them rises or falls by at most 10% of it",
+    "as SNIA PTS defines it: of the last five rounds, the largest and the smallest differ by at most 20% of their \
+     mean, and the line fitted to them rises or falls by at most 10% of the mean",
 )];
 
 const METRICS: &[Word] = &[
-    word("iops", "operations a second"),
-    word("throughput", "bytes a second"),
+    word("iops", "operations per second"),
+    word("throughput", "bytes per second"),
     word("latency", "mean service time"),
 ];
 
 static STEADY: TableDef = TableDef {
     title: "`steady`",
     id: "steady",
-    doc: "The rule by which a load is steady; each key has SNIA's value unless given. The window is the last `rounds` \
-          rounds; it is looked at each second.",
+    doc: "The steadiness rule; the defaults are SNIA's values. The window is the last `rounds` rounds, checked every \
+          second.",
     fields: &[
         default(
             "within",
             Type::Time { zero: false },
             "60s",
-            "The longest warm-up: then the measurement begins all the same, and the review says that the load was not \
-             steady.",
+            "The longest warm-up. After it the measurement starts anyway, and the review reports that the load was \
+             not steady.",
         ),
-        default("rounds", count(3, 1_000), "5", "Rounds of the window."),
-        default("round", Type::Time { zero: false }, "1s", "Length of a round, at least a second."),
+        default("rounds", count(3, 1_000), "5", "Rounds in the window."),
+        default("round", Type::Time { zero: false }, "1s", "Length of a round, at least 1 s."),
         default(
             "spread",
             Type::Percent,
             "20%",
-            "The most that the largest and the smallest round of a window may differ, of their mean.",
+            "Maximum difference between the largest and smallest round of the window, in percent of their mean.",
         ),
         default(
             "slope",
             Type::Percent,
             "10%",
-            "The most that the line fitted to a window may rise or fall over it, of the mean.",
+            "Maximum rise or fall of the line fitted to the window, in percent of the mean.",
         ),
         default(
             "metric",
             Type::Word(METRICS),
             "iops",
-            "What must be steady, over all workers together.",
+            "The metric that must be steady, over all workers.",
         ),
     ],
     ..PLAIN
@@ -452,26 +451,26 @@ static STEADY: TableDef = TableDef {
 static LOAD: TableDef = TableDef {
     title: "a load",
     id: "load",
-    doc: "A workload on some VMs, hosts or targets; a network workload on some VMs or receivers. With `after` and `amount`, \
-          loads are the phases of a job, which only the simulator carries out.",
+    doc: "A workload on some VMs, hosts or targets; a network workload on some VMs or receivers. With `after` and \
+          `amount`, loads are the phases of a job (simulator only).",
     fields: &[
-        optional("name", Type::Text, "Its name, for `after` of others."),
+        optional("name", Type::Text, "Name, for `after` of other loads."),
         required("workload", Type::Text, "The workload."),
         required(
             "on",
             Type::Refs("a VM, a host, a target or a receiver"),
-            "The VMs, hosts and targets that run it; the VMs and receivers, where it is a network workload. A host runs it over \
-             all of its own disks, `HOST.disk0` over that one.",
+            "The VMs, hosts and targets that run it; for a network workload, the VMs and receivers. A host uses all \
+             of its own disks, `HOST.disk0` only that one.",
         ),
         optional(
             "after",
             Type::OneOrMany(&Type::Text),
-            "Loads of this plan, by name, that must have ended before it begins.",
+            "Loads of this plan, by name, that must end before it starts.",
         ),
         optional(
             "amount",
             SIZE,
-            "Bytes after which it ends, over all of its workers together; it never ends when not given.",
+            "Bytes after which it ends, over all of its workers; default: it does not end.",
         ),
     ],
     ..PLAIN
@@ -480,68 +479,65 @@ static LOAD: TableDef = TableDef {
 static SWEEP: TableDef = TableDef {
     title: "`sweep`",
     id: "sweep",
-    doc: "Each axis is a list of values, or a ladder that doubles: `\"4KiB..1MiB\"`, `\"1..64\"`. Where a plan has \
-          several loads, `WORKLOAD.key` sets only that workload; without a workload, a key is for all loads of the kind that \
-          has it.",
+    doc: "Each axis is a list of values, or a ladder that doubles: `\"4KiB..1MiB\"`, `\"1..64\"`. In a plan with \
+          several loads, `WORKLOAD.key` sets only that workload; a plain key applies to all loads of a kind that has \
+          it.",
     fields: &[
         optional("block", Type::Axis(&BLOCK), "Block sizes."),
         optional("depth", Type::Axis(&DEPTH), "Depths."),
-        optional("workers", Type::Axis(&WORKERS), "Workers for each VM or target."),
+        optional("workers", Type::Axis(&WORKERS), "Workers per VM or target."),
         optional(
             "members",
             Type::Axis(&MEMBERS),
-            "How many of the VMs, hosts, targets or receivers that a load is `on` run it: the first so many.",
+            "How many of the VMs, hosts, targets or receivers in `on` run the load, from the first.",
         ),
         optional("read", Type::Axis(&Type::Percent), "Shares of reads."),
         optional("random", Type::Axis(&Type::Percent), "Shares of random addresses."),
         optional(
             "rate",
             Type::Axis(&Type::IopsOrRate),
-            "Rates: of operations, of disk workloads, whose loop becomes open; or of data, of each stream of network workloads.",
+            "Rates: of operations for disk workloads, whose loop becomes open; of data per stream for network \
+             workloads.",
         ),
         optional("working_set", Type::Axis(&Type::SizeOrPercent), "Working sets."),
         optional(
             "port",
             Type::Axis(&Type::LinkRate),
-            "Speeds of all ports of all embedded arrays, before they are scaled.",
+            "Speeds of all ports of all embedded arrays, before scaling.",
         ),
         optional("message", Type::Axis(&MESSAGE), "Message sizes of network workloads."),
-        optional("batch", Type::Axis(&BATCH), "Messages of one submission."),
-        optional("streams", Type::Axis(&STREAMS), "Streams of each direction in use."),
+        optional("batch", Type::Axis(&BATCH), "Messages per submission."),
+        optional("streams", Type::Axis(&STREAMS), "Streams per direction in use."),
         optional("direction", Type::Axis(&Type::Word(DIRECTIONS)), "Directions of the streams."),
-        optional(
-            "mtu",
-            Type::Axis(&MTU),
-            "MTUs of the interfaces that receivers name under `adjust`.",
-        ),
+        optional("mtu", Type::Axis(&MTU), "MTUs of the interfaces in `adjust` of receivers."),
         optional("offload", Type::Axis(&Type::Word(OFFLOADS)), "Their offloads."),
     ],
     prefixed: true,
     ..PLAIN
 };
 
-/// `step = { … }` of goals and claims: which steps are meant.
+/// `step = { … }` of goals and claims: the selected steps.
 pub(super) static STEP: TableDef = TableDef {
     title: "`step`",
     id: "step",
-    doc: "Which steps are meant: those with all of these settings.",
+    doc: "Selects the steps that have all of these settings.",
     fields: &[
         optional("plan", Type::Text, "Steps of this plan."),
         optional("block", BLOCK, "Steps with this block size."),
         optional("depth", DEPTH, "Steps with this depth."),
-        optional("workers", WORKERS, "Steps with so many workers."),
-        optional("members", MEMBERS, "Steps in which so many run the load."),
+        optional("workers", WORKERS, "Steps with this number of workers."),
+        optional("members", MEMBERS, "Steps in which this many members run the load."),
         optional("read", Type::Percent, "Steps with this share of reads."),
         optional("random", Type::Percent, "Steps with this share of random addresses."),
         optional("rate", Type::IopsOrRate, "Steps with this rate."),
         optional("working_set", Type::SizeOrPercent, "Steps with this working set."),
         optional("port", Type::LinkRate, "Steps with ports of this speed."),
         optional("message", MESSAGE, "Steps with this message size."),
-        optional("batch", BATCH, "Steps with so many messages in a submission."),
-        optional("streams", STREAMS, "Steps with so many streams."),
+        optional("batch", BATCH, "Steps with this many messages per submission."),
+        optional("streams", STREAMS, "Steps with this many streams."),
         optional("direction", Type::Word(DIRECTIONS), "Steps with streams in this direction."),
         optional("mtu", MTU, "Steps with this MTU."),
-        optional("offload", Type::Word(OFFLOADS), "Steps with offloads like this."),
+        optional("offload", Type::Word(OFFLOADS), "Steps with this offload setting."),
     ],
     prefixed: true,
     ..PLAIN

@@ -207,8 +207,8 @@ impl Dimension {
 
     /// Nothing where something is needed: what takes no time, or carries nothing, cannot be simulated.
     fn nothing(self, text: &str) -> Wrong {
-        let help = "leave the figure out where it limits nothing".to_owned();
-        (format!("expected more than nothing, found `{}`", clip(text)), Some(help))
+        let help = "remove the figure if there is no limit".to_owned();
+        (format!("expected more than zero, found `{}`", clip(text)), Some(help))
     }
 }
 
@@ -251,7 +251,7 @@ impl fmt::Display for Dimension {
             Dimension::Count(least, most) => write!(f, "a whole number from {least} to {most}"),
             Dimension::Size => f.write_str("a size such as `8 GB`"),
             Dimension::Time => f.write_str("a time such as `5ms`, up to an hour"),
-            Dimension::PerByte => f.write_str("a time a byte such as `0.5 ns/B`"),
+            Dimension::PerByte => f.write_str("a time per byte such as `0.5 ns/B`"),
             Dimension::Rate => f.write_str("a data rate from 1 KB/s to 1 TB/s such as `800 MB/s`"),
             Dimension::Link => f.write_str(
                 "a standard such as `8gfc` or `10gbe`, or a data rate such as `800 MB/s`",

@@ -61,12 +61,12 @@ pub(crate) fn interval(kind: PartKind, name: &str, value: &str, text: &str) -> R
         let ends = def.map(|def| ends(def.dimension, text)).transpose()?;
         return match (number, ends) {
             (Some(value), Some((from, to))) if value < from || value > to => {
-                Err(format!("the value does not lie in `{}`", clip(text)))
+                Err(format!("the value is outside `{}`", clip(text)))
             }
             _ => Ok(()),
         };
     };
-    Err(format!("`{name}` is no number, so that it lies between none"))
+    Err(format!("`{name}` is not a number, so it has no interval"))
 }
 
 /// The ends of `9.1 us to 10.3 us`.
@@ -78,7 +78,7 @@ fn ends(dimension: Dimension, text: &str) -> Result<(f64, f64), String> {
     let (from, to) = (read(from)?.number(), read(to)?.number());
     match (from, to) {
         (Some(from), Some(to)) if from <= to => Ok((from, to)),
-        _ => Err(format!("`{}` begins after its end", clip(text))),
+        _ => Err(format!("`{}` starts after its end", clip(text))),
     }
 }
 

@@ -72,7 +72,7 @@ impl Family for CopyWorkload {
     }
 
     fn not_live(&self, _: &Load, _: &Plan, _: &Scenario) -> Vec<(String, String)> {
-        let what = format!("a live run cannot carry out the copy `{}`", self.name);
+        let what = format!("a live run cannot run the copy `{}`", self.name);
         vec![(what, SIMULATE.to_owned())]
     }
 

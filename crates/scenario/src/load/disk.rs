@@ -78,9 +78,7 @@ impl Family for DiskWorkload {
                     access.rows.iter_mut().for_each(|row| row.random = share.0)
                 }
                 WorkloadKind::Transaction(_) => {
-                    return Err(
-                        "transactions are random by their skews; they have no `random`".into()
-                    );
+                    return Err("transactions have skews instead of `random`".into());
                 }
             },
             Setting::Block(size) => match &mut spec.kind {
@@ -89,8 +87,9 @@ impl Family for DiskWorkload {
                 }
                 WorkloadKind::Access(access) => match access.rows.as_mut_slice() {
                     [row] => {
-                        row.size = u32::try_from(size.0)
-                            .map_err(|_| format!("{size} is more than one operation can carry"))?;
+                        row.size = u32::try_from(size.0).map_err(|_| {
+                            format!("{size} is more than the maximum of one operation")
+                        })?;
                     }
                     rows => {
                         return Err(format!(
@@ -130,7 +129,7 @@ impl Family for DiskWorkload {
         let mut all = Vec::new();
         if load.in_job() {
             all.push(format!(
-                "a live run cannot let `{}` wait for other loads, or end by itself: all loads of a step run all of the time",
+                "a live run cannot delay or end `{}`: all loads of a step run for the whole step",
                 self.name
             ));
         }
@@ -178,7 +177,7 @@ fn open(arrivals: Arrivals, rate: f64) -> Result<Arrivals, String> {
             Err("the workload's `ramp` sets the rate".into())
         }
         Arrivals::Closed { think, .. } if think.0 > 0 => {
-            Err("the workload has a `think` time, which an open loop has not".into())
+            Err("the workload has a `think` time, which open loops do not have".into())
         }
         Arrivals::Closed { .. } => {
             Ok(Arrivals::Open { process: Process::Fixed { rate }, limit: LIMIT_DEFAULT })

@@ -51,20 +51,20 @@ impl Family for NetWorkload {
             Setting::Members(_) | Setting::Port(_) | Setting::Mtu(_) | Setting::Offload(_) => {}
             Setting::Message(size) => {
                 network.message = u32::try_from(size.0)
-                    .map_err(|_| format!("{size} is more than one message can carry"))?;
+                    .map_err(|_| format!("{size} is more than the maximum of one message"))?;
             }
             Setting::Batch(n) => network.batch = n,
             Setting::Streams(n) => network.streams = n,
             Setting::Direction(heading)
                 if network.is_transactions() && heading != Heading::Send =>
             {
-                return Err("requests go one way: the sender asks, the receiver answers".into());
+                return Err("requests have one direction: from the sender to the receiver".into());
             }
             Setting::Direction(heading) => network.heading = heading,
             Setting::StreamRate(rate) => network.rate = Some(rate.0 as u64),
             Setting::Rate(rate) => {
                 return Err(format!(
-                    "a network workload has a rate of data a stream, such as `100 MB/s`, not {} IOPS",
+                    "a network workload has a data rate per stream, such as `100 MB/s`, not {} IOPS",
                     rate.0
                 ));
             }
@@ -107,7 +107,7 @@ impl Family for NetWorkload {
     }
 
     fn no_phase(&self) -> Option<&'static str> {
-        Some("a network load is no phase of a job")
+        Some("a network load cannot be a phase of a job")
     }
 
     /// It goes to hosts of the lab alone, or its steps would change an interface that nobody named.
@@ -119,18 +119,18 @@ impl Family for NetWorkload {
         let (what, help) = if let Some(hop) = modelled {
             (
                 format!(
-                    "a live run cannot reach `{}`, which is a host of the lab and has no address",
+                    "a live run cannot reach `{}`, which is a lab host without an address",
                     hop.receiver.name
                 ),
-                "give the receiver an `address`, or let it stand on this machine (`embedded = true`)",
+                "give the receiver an `address`, or run it on this machine (`embedded = true`)",
             )
         } else if adjusts && !hops.iter().any(|hop| hop.receiver.adjust.is_some()) {
             (
                 format!(
-                    "a live run of `{}` would set an MTU or offloads, and no receiver names an interface that may be changed",
+                    "a live run of `{}` would set an MTU or offloads, and no receiver permits changes to an interface",
                     self.name
                 ),
-                "add `adjust = \"eth1\"` to the [[receiver]]: naming this machine's interface is the permission",
+                "add `adjust = \"eth1\"` to the [[receiver]]: this permits changes to that interface of this machine",
             )
         } else {
             return Vec::new();

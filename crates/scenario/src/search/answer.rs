@@ -170,7 +170,10 @@ impl Search {
             }
             (Some(Answer::Flat { .. }), _) => {
                 let first = self.range.show(self.range.from);
-                format!("Knee over {}: none; {first}, the first, did all the work", self.key)
+                format!(
+                    "Knee over {}: none; the first load, {first}, already reached the peak",
+                    self.key
+                )
             }
             (Some(Answer::StillScaling { .. }), _) => {
                 let last = found.tried.last().map_or(self.range.to, |one| one.load);
@@ -190,7 +193,7 @@ impl Search {
     /// Why the search stopped, as a sentence without its point.
     pub fn reason(&self, found: &Found) -> String {
         let end = match found.end {
-            None => return "it did not come to its end".to_owned(),
+            None => return "it did not finish".to_owned(),
             Some(end) => end,
         };
         let show = |one: &Option<Tried>| {
@@ -201,7 +204,7 @@ impl Search {
                 let (lower, upper) = (show(&found.lower), show(&found.upper));
                 let next = match (&found.lower, &found.upper) {
                     (Some(l), Some(u)) if self.range.between(l.load, u.load, 0.0).is_none() => {
-                        "nothing lies between them".to_owned()
+                        "no load lies between them".to_owned()
                     }
                     _ => format!("they are within {}", percent(self.within.0)),
                 };
@@ -209,7 +212,7 @@ impl Search {
             }
             End::NeverViolated => {
                 let to = self.range.show(self.range.to);
-                format!("the limit still held at {to}, the end of the search; raise `to`")
+                format!("the limit still held at {to}, the end of the search; increase `to`")
             }
             End::NeverHeld => {
                 let from = self.range.show(self.range.from);
@@ -217,13 +220,13 @@ impl Search {
                     "the limit did not hold at {from}, the first load; lower `from`, or the limit is out of reach"
                 )
             }
-            End::Knee => "nothing around the knee can be told apart more closely".to_owned(),
+            End::Knee => "no closer loads around the knee differ".to_owned(),
             End::NoKnee => {
                 let to = self.range.show(self.range.to);
-                format!("the search reached its end, {to}; raise `to`")
+                format!("the search reached its end, {to}; increase `to`")
             }
-            End::StepsSpent => format!("it used up its {} steps; raise `steps`", self.steps),
-            End::Incomplete => "the figures of a step are not those of its whole load".to_owned(),
+            End::StepsSpent => format!("it used all of its {} steps; increase `steps`", self.steps),
+            End::Incomplete => "the figures of a step do not cover its whole load".to_owned(),
         }
     }
 

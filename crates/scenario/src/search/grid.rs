@@ -50,8 +50,8 @@ impl Range {
         (load * factor).min(self.to)
     }
 
-    /// A load between two, in the middle of a logarithmic scale; `None` where they are neighbours: nothing lies between
-    /// them, or they differ by no more than the share `within`.
+    /// A load between two, in the middle of a logarithmic scale; `None` where they are neighbours: no load lies
+    /// between them, or they differ by no more than the share `within`.
     pub(super) fn between(&self, low: f64, high: f64, within: f64) -> Option<f64> {
         let middle = match self.over {
             _ if high <= low * (1.0 + within) => return None,

@@ -18,6 +18,9 @@ pub struct Limit {
 impl Limit {
     /// Reads a limit; the error says what would have been right. A latency without a word before it is response time: what
     /// an application waits, which in a closed loop is service time.
+    ///
+    /// # Errors
+    /// What was expected, if the text is not a limit.
     pub fn parse(text: &str) -> Result<Limit, String> {
         let (name, bound, value) = [("<=", Bound::AtMost), (">=", Bound::AtLeast)]
             .into_iter()
@@ -32,7 +35,7 @@ impl Limit {
         let metric = metric(name)?;
         let value = value_of(&metric, value)?;
         if metric == Metric::Errors && bound == Bound::AtLeast {
-            return Err("errors can only be limited from above: `errors <= 0`".to_owned());
+            return Err("errors can only have an upper limit: `errors <= 0`".to_owned());
         }
         Ok(Limit { metric, bound, value })
     }
@@ -122,7 +125,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<Value, String> {
     match metric {
         Metric::Latency { .. } => match units::parse_duration(text) {
             Ok(time) if !time.is_zero() => Ok(Value::Time(time)),
-            Ok(_) => Err("no operation takes no time; give a latency such as `5 ms`".to_owned()),
+            Ok(_) => Err("a latency cannot be 0; give one such as `5 ms`".to_owned()),
             Err(_) => Err(format!("expected a latency such as `5 ms`, found `{shown}`")),
         },
         Metric::Errors => text

@@ -53,7 +53,7 @@ impl Draft {
                 let message = format!(
                     "the lab is larger than can be simulated: {HOPS_MAX} hops, and {WORK_MAX} steps on the ways through them"
                 );
-                Mistake::new(at, message).help("name the paths that are used by [[path]], or leave out what no disk uses")
+                Mistake::new(at, message).help("select the paths to use with [[path]], or remove what no disk uses")
             });
         }
         room

@@ -113,12 +113,10 @@ impl<'a> Fabric<'a> {
                 }
                 if let Some(other) = reserved.entry(node).or_default().insert(port, at) {
                     sink.push(|| {
-                        Mistake::new(at, format!("`{end}` has a cable already"))
+                        Mistake::new(at, format!("`{end}` already has a cable"))
                             .label("the second")
                             .related(other, "the first cable")
-                            .help(
-                                "a port takes one cable; leave the port out for the next free one",
-                            )
+                            .help("a port takes one cable; omit the port for the next free one")
                     });
                 }
             }
@@ -155,7 +153,7 @@ impl<'a> Fabric<'a> {
                 let s = if most == 1 { "" } else { "s" };
                 let message =
                     format!("`{}` has {most} port{s}, and every one has a cable", end.device);
-                Mistake::new(at, message).help("raise its `ports`, or lay fewer cables")
+                Mistake::new(at, message).help("increase its `ports`, or use fewer links")
             });
             return None;
         }
@@ -199,11 +197,11 @@ impl<'a> Fabric<'a> {
             if a == b {
                 sink.push(|| {
                     let message = format!(
-                        "the link `{}` closes a loop of switches: `{}` and `{}` are joined already by way of others",
+                        "the link `{}` closes a loop of switches: `{}` and `{}` are already connected",
                         link.name, link.from.device, link.to.device
                     );
                     Mistake::new(at, message)
-                        .help("leave one link of the loop out: a fabric carries nothing over links that close one")
+                        .help("remove one link of the loop: a fabric does not use links that close one")
                 });
             }
             groups[a] = b;
@@ -366,8 +364,8 @@ fn link_is_trunk(fabric: &Fabric<'_>, link: &crate::model::Link) -> bool {
 
 fn no_port(device: &str, port: u32, most: u32, at: Span) -> Mistake {
     let message = match most {
-        1 => format!("`{device}` has one port, and no port {port}"),
-        _ => format!("`{device}` has {most} ports, and no port {port}"),
+        1 => format!("`{device}` has one port; port {port} does not exist"),
+        _ => format!("`{device}` has {most} ports; port {port} does not exist"),
     };
     Mistake::new(at, message).help(match most {
         1 => "ports are counted from 0".to_owned(),

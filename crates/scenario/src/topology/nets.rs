@@ -108,7 +108,7 @@ impl<'a> Builder<'a, '_> {
         if from.host.name == to.host.name {
             self.sink.push(|| {
                 let message =
-                    format!("both ends are on the host `{}`: nothing leaves it", to.host.name);
+                    format!("both ends are on the host `{}`: no traffic leaves it", to.host.name);
                 Mistake::new(at, message).help("give the receiver another `host`")
             });
             return None;
@@ -227,7 +227,7 @@ impl<'a> Builder<'a, '_> {
         let place = self.scenario.spots.name(&host.name);
         self.sink.push(|| {
             let message =
-                format!("no network reaches the host `{}`: it has no adapter for one", host.name);
+                format!("no network reaches the host `{}`: it has no network adapter", host.name);
             Mistake::new(at, message)
                 .related(place, "the host")
                 .help("add `adapters = [{ name = \"nic\", part = \"…\" }]` to it, with a part of kind `nic`")
@@ -240,7 +240,7 @@ impl<'a> Builder<'a, '_> {
             nodes.iter().map(|node| format!("`{}`", self.fabric.nodes[*node].name)).collect();
         self.sink.push(|| {
             let message = format!(
-                "the host `{}` has several adapters for networks: {}",
+                "the host `{}` has several network adapters: {}",
                 host.name,
                 crate::nearest::join(&names, "and")
             );
@@ -257,7 +257,8 @@ impl<'a> Builder<'a, '_> {
             let message = format!("no cable leads from `{name}` of the host `{}`", host.name);
             Mistake::new(at, message)
                 .related(place, "the adapter")
-                .help("add a [[link]] from it; with one switch in the lab that has ports free, cables are laid by themselves")
+                .help("add a [[link]] from it; with one switch with free ports in the lab, links are added \
+                       automatically")
         });
         None
     }
@@ -267,7 +268,7 @@ impl<'a> Builder<'a, '_> {
             let message =
                 format!("nothing leads from the host `{}` to `{}`", from.host.name, to.host.name);
             Mistake::new(at, message).help(
-                "join the switches of both by a [[link]], or lay a cable between their adapters",
+                "connect the switches of both by a [[link]], or add a [[link]] between their adapters",
             )
         });
         None

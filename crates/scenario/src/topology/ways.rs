@@ -338,7 +338,7 @@ impl<'a, 's> Builder<'a, 's> {
             if self.unknown.insert(name) {
                 let at = self.scenario.spots.name(name);
                 self.sink.push(|| {
-                    let message = format!("the simulator does not know how fast the target `{name}` is");
+                    let message = format!("the simulator has no model of the target `{name}`");
                     Mistake::new(at, message)
                         .help("add `part = \"…\"` with a part of kind `disk` or `array`, in the catalog or as [[part]]")
                 });

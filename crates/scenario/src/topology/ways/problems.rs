@@ -79,14 +79,14 @@ impl<'a> Builder<'a, '_> {
             initiators.iter().map(|(node, _)| *node).chain([trip.array]).collect();
         mistake.help(match loose.iter().find(bare) {
             Some(node) if switches > 1 => format!(
-                "`{}` has no cable, and with several switches it must be said where it goes: add a [[link]]",
+                "`{}` has no cable, and there are several switches: add a [[link]]",
                 self.fabric.nodes[*node].name
             ),
             Some(node) => {
                 let name = &self.fabric.nodes[*node].name;
-                format!("`{name}` has no cable: add a [[link]] with `from = \"{name}\"`, or name none of the devices")
+                format!("`{name}` has no cable: add a [[link]] with `from = \"{name}\"`, or remove all links")
             }
-            None => "add a [[link]] between what they are connected to".to_owned(),
+            None => "add a [[link]] between their switches".to_owned(),
         })
     }
 
@@ -110,18 +110,18 @@ impl<'a> Builder<'a, '_> {
         {
             let zone = self.access.zone_of(&[&vm.name]).unwrap_or_default();
             return mistake.related(self.scenario.spots.name(zone), "this zone names the VM").help(format!(
-                "only a VM with `npiv = true`, at an adapter with `npiv = true`, is in a zone by itself: add both, or put the \
-                 adapter into `{zone}`"
+                "only a VM with `npiv = true`, at an adapter with `npiv = true`, can be a zone member: add both, or \
+                 put the adapter into `{zone}`"
             ));
         }
         let theirs = self.access.zone_of(&[array]);
         let (zone, label, lacking) = match (self.access.zone_of(&ours), theirs) {
             (Some(zone), _) => {
-                (zone, format!("`{zone}` has {from}, and not `{array}`"), array.clone())
+                (zone, format!("`{zone}` has {from} but not `{array}`"), array.clone())
             }
             (None, Some(zone)) => {
                 let first = ours.first().copied().unwrap_or_default();
-                (zone, format!("`{zone}` has `{array}`, and not {from}"), first.to_owned())
+                (zone, format!("`{zone}` has `{array}` but not {from}"), first.to_owned())
             }
             (None, None) => {
                 return mistake
@@ -158,7 +158,7 @@ impl<'a> Builder<'a, '_> {
             let first = names.first().map_or("", String::as_str);
             let short = first.rsplit_once('.').map_or(first, |(_, short)| short);
             let message = format!(
-                "several adapters of `{}` reach `{array}`, and the disk does not say which it leaves by: {}",
+                "several adapters of `{}` reach `{array}`, and the disk does not name one: {}",
                 trip.host.name,
                 listed(&names, "or")
             );
@@ -176,7 +176,7 @@ impl<'a> Builder<'a, '_> {
             let message =
                 format!("the disk has {paths} paths to `{}`, more than {most}", trip.lun.name);
             Mistake::new(trip.at, message)
-                .help("name those that it uses by [[path]], or zone its ports")
+                .help("select the paths to use with [[path]], or zone the ports")
         });
         None
     }
@@ -196,7 +196,7 @@ impl<'a> Builder<'a, '_> {
                 format!("the path `{}`: no way from `{owner}` to `{lun}` goes through `{wrong}`{after}", path.name);
             Mistake::new(at, message)
                 .related(trip.at, "the disk")
-                .help("a path names what lies on it in order, from the adapter to the array; check cables and zones")
+                .help("a path lists its hops in order, from the adapter to the array; check links and zones")
         });
     }
 
@@ -210,7 +210,7 @@ impl<'a> Builder<'a, '_> {
                 if drives == 1 { "" } else { "s" },
                 lun.name
             );
-            Mistake::new(at, message).help("each of its volumes is a drive; define fewer")
+            Mistake::new(at, message).help("each volume is a drive; define fewer")
         });
         None
     }

@@ -280,12 +280,12 @@ impl<'a> Builder<'a, '_> {
             let (at, before) = (spots.name(&other.name), spots.name(&first.name));
             self.sink.push(|| {
                 let message = format!(
-                    "the path `{}` is used by `{differs}`, and `{}` to the same volume by `{word}`",
+                    "the path `{}` uses `{differs}`, and `{}` to the same volume uses `{word}`",
                     other.name, first.name
                 );
                 Mistake::new(at, message)
                     .related(before, "the other path")
-                    .help("paths to one volume have one policy")
+                    .help("all paths to a volume need the same policy")
             });
             return None;
         }

@@ -428,8 +428,8 @@ fn projects_change_their_profile() {
 fn wrong_projects_point_and_suggest() {
     for (project, expected) in [
         ("profile = \"exchange-2003-havy\"", "did you mean `exchange-2003-heavy`?"),
-        ("profile = \"backup\"\nlimit = \"1ms\"", "limit: `backup` fills a window"),
-        ("profile = \"vdi-boot\"\nwindow = \"1h\"", "window: `vdi-boot` has no window"),
+        ("profile = \"backup\"\nlimit = \"1ms\"", "limit: `backup` is a backup"),
+        ("profile = \"vdi-boot\"\nwindow = \"1h\"", "window: `vdi-boot` has no backup window"),
         ("profile = \"vdi-boot\"\niops_each = 0", "iops_each: expected more than 0 IOPS"),
         ("profile = \"vdi-boot\"\nlimit = \"0s\"", "limit:"),
         ("limit = \"1ms\"", "profile"),

@@ -110,19 +110,22 @@ fn a_vm_goes_by_its_host() {
 #[test]
 fn what_keeps_a_load_from_its_way() {
     wrong(&LAB.replace("host = \"server2\"\n", "host = \"server9\"\n"), "server9");
-    wrong(&LAB.replace("host = \"server2\"\n", ""), "it is of the host that `host` names");
+    wrong(&LAB.replace("host = \"server2\"\n", ""), "it needs `host`, which names the host");
     wrong(
         &LAB.replace("host = \"server2\"\nfrom = \"server1\"\n", ""),
         "needs one of `address`, `embedded` or `host`",
     );
-    wrong(&LAB.replace("from = \"server1\"", "from = \"server2\""), "stands on `server2` itself");
-    wrong(&LAB.replace("qle3142", "qle2462"), "it has no adapter for one");
+    wrong(
+        &LAB.replace("from = \"server1\"", "from = \"server2\""),
+        "the receiver itself runs on `server2`",
+    );
+    wrong(&LAB.replace("qle3142", "qle2462"), "it has no network adapter");
     wrong(
         &LAB.replace(
             "{ name = \"nic\", part = \"qle3142\", ports = 1 }",
             "{ name = \"nic{1..2}\", part = \"qle3142\", ports = 1 }",
         ),
-        "has several adapters for networks",
+        "has several network adapters",
     );
     let apart = "[[link]]\nname = \"a\"\nfrom = \"server1.nic\"\nto = \"sw\"\n\
                  [[link]]\nname = \"b\"\nfrom = \"server2.nic\"\nto = \"two\"\n[[switch]]\nname = \"two\"\n";

@@ -290,7 +290,7 @@ fn many_disks_with_many_ways() {
                 [[volume]]\nname = \"v\"\narray = \"a\"\nsize = \"1MiB\"\n\
                 [[vm]]\nname = \"v{1..9000}\"\ndisks = [{ lun = \"a/v\", ports = \"p*\" }, { lun = \"a/v\" }]\n";
     let d = bad(text);
-    assert!(d.to_string().contains("references stand for more than 100000 names"), "{d}");
+    assert!(d.to_string().contains("references match more than 100000 names"), "{d}");
     inspect(&d);
 }
 

@@ -113,7 +113,7 @@ fn the_way_of_a_search() {
     );
     assert_eq!(
         search.reason(&found),
-        "it holds at 11 and not at 12, and nothing lies between them"
+        "it holds at 11 and not at 12, and no load lies between them"
     );
     assert!(found.is_bracketed() && found.irregular.is_empty());
 }
@@ -286,7 +286,7 @@ fn without_a_knee_it_says_why() {
     assert!(matches!(found.knee, Some(Answer::Flat { .. })), "{:?}", found.knee);
     assert!(loads.len() <= 9, "{loads:?}");
     assert!(
-        search.answer(&found).contains("1, the first, did all the work"),
+        search.answer(&found).contains("the first load, 1, already reached the peak"),
         "{}",
         search.answer(&found)
     );

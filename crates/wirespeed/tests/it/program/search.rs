@@ -56,7 +56,7 @@ fn a_limit_that_always_holds_is_said_never_to_be_violated() {
         bench.expect(0, &["run", "s.toml", "--quiet", "--agent", "child", "--out", "r.wsr"]);
     let words = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("; never violated up to 400 IOPS."), "{}", ended.stdout);
-    assert!(words.contains("raise `to`"), "{}", ended.stdout);
+    assert!(words.contains("increase `to`"), "{}", ended.stdout);
     assert_eq!(open(&bench.path("r.wsr")).steps().len(), 2);
 }
 
