@@ -1,9 +1,10 @@
 //! What speaks for an answer, in words: each clue is a number that the record holds.
 
 use super::answer::{Clue, Gauge, Limiter};
-use super::candidates::{Candidate, Kind};
+use super::candidates::Candidate;
 use super::neighbours::Response;
 use super::observed::{Full, Observed, Seen};
+use super::signs::Signs;
 use crate::generator::Limit;
 use units::{count, percent, rate};
 
@@ -16,7 +17,7 @@ const WORTH: f64 = 0.05;
 pub(super) fn clues(step: &Observed, response: &Response, answer: &Candidate) -> Vec<Clue> {
     let mut out = Vec::new();
     for place in answer.about.iter().take(2) {
-        of_hop(step, &step.hops[*place], answer.kind, &mut out);
+        of_hop(step, &step.hops[*place], answer.signs, &mut out);
         grew(step, response, *place, &mut out);
     }
     of_load(step, answer, &mut out);
@@ -64,8 +65,8 @@ pub(super) fn fullness(gauge: Gauge, share: f64, capacity: Option<f64>) -> Strin
     }
 }
 
-fn of_hop(step: &Observed, hop: &Seen, kind: Kind, out: &mut Vec<Clue>) {
-    let slots = matches!(kind, Kind::Slots | Kind::Drain);
+fn of_hop(step: &Observed, hop: &Seen, signs: Signs, out: &mut Vec<Clue>) {
+    let slots = matches!(signs, Signs::Slots(_) | Signs::Drain(_));
     let mut say = |full: Option<Full>| {
         let text = full.map(|full| fullness(full.gauge, full.share, full.capacity));
         out.extend(text.map(|text| at(hop, text)));

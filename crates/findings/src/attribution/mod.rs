@@ -11,12 +11,14 @@ mod clues;
 mod model;
 mod neighbours;
 mod observed;
+mod signs;
 mod sort;
 mod words;
 
 pub use answer::{Attribution, Clue, Gauge, HopLoad, Limiter, RunnerUp, Why};
-pub use candidates::{Candidate, KINDS, Kind, SIGN_COUNT, SIGNS};
-pub use model::{SURE, WEIGHTS, Weights, probabilities};
+pub use candidates::Candidate;
+pub use model::{SURE, WEIGHTS, probabilities};
+pub use signs::*;
 
 use crate::figures::StepFigures;
 use crate::step::StepData;
