@@ -3,16 +3,16 @@
 use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
 use crate::confidence::Confidence;
+use crate::counter_check::CounterCheck;
 use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::network;
-use crate::pool::{Flow, Pool};
+use crate::pool::{IoFigures, Pool};
 use crate::ports::PortLoad;
 use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use crate::story::Story;
 use record::{Event, Loop, Testimony};
 use scenario::{Plan, Steady};
 use schemars::JsonSchema;
@@ -67,9 +67,10 @@ pub struct StepFigures {
     /// What went through the ports of embedded arrays, against what they can carry.
     pub ports: Vec<PortLoad>,
     /// Whether the workers and each embedded array count the same.
-    pub stories: Vec<Story>,
+    #[serde(rename = "stories")]
+    pub counter_checks: Vec<CounterCheck>,
     /// What its network loads did, pair by pair.
-    pub network: Vec<network::Pair>,
+    pub network: Vec<network::NetPair>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
@@ -82,11 +83,11 @@ pub struct StepFigures {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Figures {
     /// Reads.
-    pub read: Flow,
+    pub read: IoFigures,
     /// Writes.
-    pub write: Flow,
+    pub write: IoFigures,
     /// Both; latencies are of the merged histogram.
-    pub both: Flow,
+    pub both: IoFigures,
     /// Transactions a second, where the workload has them.
     pub transactions_per_s: Option<f64>,
     /// Mean operations in flight, where the generators testify.
@@ -165,7 +166,7 @@ impl StepFigures {
             warm_up: WarmUp::of(step, events),
             served: Vec::new(),
             ports: Vec::new(),
-            stories: Vec::new(),
+            counter_checks: Vec::new(),
             network: step.pairs.clone(),
             done: done::done(step),
             attribution: None,

@@ -35,7 +35,7 @@ pub enum Limit {
     Suspect,
     /// It held the step back.
     Limited,
-    /// Every target completes at once: the figures are the generator's own cost, as asked.
+    /// Every target completes at once: the figures are generator overhead, as requested.
     OwnCost,
 }
 
@@ -110,7 +110,7 @@ impl Generator {
     /// Applies the thresholds.
     fn weigh(&mut self) {
         self.limit = Limit::NotLimited;
-        let own = format!("{} of its time was its own", share_text(self.own_share));
+        let own = format!("overhead {} of its time", share_text(self.own_share));
         self.above(self.own_share, OWN_SHARE, own);
         let user = format!(
             "its threads spent {} of their time in user mode",

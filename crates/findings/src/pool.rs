@@ -25,7 +25,7 @@ pub(crate) struct Pool {
 
 /// What one direction, or both, did in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Flow {
+pub struct IoFigures {
     /// Operations that succeeded.
     pub ops: u64,
     /// Bytes that they moved.
@@ -65,7 +65,7 @@ pub struct Latency {
     pub max_ns: u64,
 }
 
-impl Flow {
+impl IoFigures {
     /// The latency that is told first: response time where operations fall due, else service time.
     pub fn told(&self) -> Option<Latency> {
         self.response.or(self.service)
@@ -124,9 +124,9 @@ impl Pool {
     }
 
     /// The figures of a tally of this pool.
-    pub fn flow(&self, tally: &Tally) -> Flow {
+    pub fn flow(&self, tally: &Tally) -> IoFigures {
         let mean = mean_service(tally);
-        Flow {
+        IoFigures {
             ops: tally.ops,
             bytes: tally.bytes,
             errors: tally.errors,

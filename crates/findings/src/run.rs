@@ -12,7 +12,7 @@ const AGENT_LOST: &str = "agent-lost";
 
 /// The run: its question, its maker, its end.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Run {
+pub struct RunSummary {
     /// The scenario's title.
     pub title: String,
     /// Who published the experiment, if the scenario says so.
@@ -95,16 +95,16 @@ pub enum Verdict {
     },
 }
 
-impl Run {
+impl RunSummary {
     /// What a record says of its run.
     pub(crate) fn of(
         record: &Record,
         scenario: Result<&Scenario, &str>,
         steps_planned: Option<u32>,
-    ) -> Run {
+    ) -> RunSummary {
         let head = record.head();
         let lost = |e: &&Event| e.code == AGENT_LOST;
-        Run {
+        RunSummary {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
             producer: head.producer.name.clone(),
@@ -146,7 +146,7 @@ impl Run {
 
 impl Verdict {
     pub(crate) fn of(
-        run: &Run,
+        run: &RunSummary,
         goals: &[GoalOutcome],
         verification: Option<&Verification>,
     ) -> Verdict {

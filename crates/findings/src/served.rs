@@ -45,13 +45,13 @@ pub struct Traffic {
     /// The second by the first.
     pub ratio: f64,
     /// What that means.
-    pub by: By,
+    pub by: ServedBy,
 }
 
 /// Who served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum ServedBy {
     /// A cache, in part or altogether: less reached the device.
     Cache,
     /// The device.
@@ -232,9 +232,9 @@ impl Traffic {
     fn new(asked_bytes: f64, device_bytes: f64) -> Traffic {
         let ratio = device_bytes / asked_bytes;
         let by = match ratio {
-            r if r < CACHED_BELOW => By::Cache,
-            r if r > MORE_ABOVE => By::DeviceAndMore,
-            _ => By::Device,
+            r if r < CACHED_BELOW => ServedBy::Cache,
+            r if r > MORE_ABOVE => ServedBy::DeviceAndMore,
+            _ => ServedBy::Device,
         };
         Traffic { asked_bytes, device_bytes, ratio, by }
     }

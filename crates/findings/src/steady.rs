@@ -79,11 +79,11 @@ pub enum WarmUpEnd {
 
 impl WarmUp {
     pub(crate) fn of(step: &StepData, events: &[Event]) -> WarmUp {
-        let told =
+        let has_event =
             |code: &str| events.iter().any(|e| e.step == Some(step.head.index) && e.code == code);
         let ended = match () {
-            () if told(NEVER_STEADY) => WarmUpEnd::NeverSteady,
-            () if told(STEADY) => WarmUpEnd::Steady,
+            () if has_event(NEVER_STEADY) => WarmUpEnd::NeverSteady,
+            () if has_event(STEADY) => WarmUpEnd::Steady,
             () => WarmUpEnd::AsPlanned,
         };
         let times = &step.head.times;

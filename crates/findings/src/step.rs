@@ -5,7 +5,7 @@
 
 use crate::confidence;
 use crate::counters::Integrals;
-use crate::network::{Pair, StreamData};
+use crate::network::{NetPair, StreamData};
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
@@ -29,7 +29,7 @@ pub(crate) struct StepData {
     /// Both ends of every network stream.
     pub streams: Vec<StreamData>,
     /// The pairs that the streams are of, judged: filled in by whoever knows the scenario.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<NetPair>,
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
     probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,

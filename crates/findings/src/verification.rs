@@ -86,13 +86,13 @@ impl Verification {
     }
 
     /// Takes in the events of the run: where a step was cut off before its counters came, faults were told all the same.
-    pub(crate) fn told(this: &mut Option<Verification>, events: &[Event]) {
+    pub(crate) fn add_events(this: &mut Option<Verification>, events: &[Event]) {
         for kind in KINDS {
             let is = |e: &&Event| e.code.strip_prefix("verify-") == Some(kind);
-            let told = events.iter().filter(is).count() as u64;
+            let reported = events.iter().filter(is).count() as u64;
             let counted = this.as_ref().map_or(0, |all| all.of(kind));
-            if told > counted {
-                this.get_or_insert_default().add(kind, told - counted);
+            if reported > counted {
+                this.get_or_insert_default().add(kind, reported - counted);
             }
         }
     }

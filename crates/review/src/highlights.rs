@@ -303,13 +303,13 @@ fn generator(steps: &[StepFigures]) -> Option<Sentence> {
     let own = percent(worst.generator.own_share);
     let says = match judged.iter().map(|s| s.generator.limit).max()? {
         Limit::OwnCost => {
-            "a null target completes at once, so these figures are the generator's own cost"
+            "a null target completes at once, so these figures are generator overhead"
         }
         Limit::Limited => "it limited the load; see the warnings",
         Limit::Suspect => "it may have held the load back; see the warnings",
         _ => "it had room",
     };
-    let text = format!("Generator: {says}; at most {own}% of its time was its own.");
+    let text = format!("Generator: {says}; overhead at most {own}% of its time.");
     Some(found(text, Place::Conduct(worst.index)))
 }
 

@@ -5,7 +5,7 @@ use crate::paint::{Ink, Page};
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::knee::Answer;
-use findings::{Analysis, Flow, Latency, Loops, StepFigures, Sweep, Unit};
+use findings::{Analysis, IoFigures, Latency, Loops, StepFigures, Sweep, Unit};
 use scenario::Plan;
 
 /// Columns of the longest bar.
@@ -131,9 +131,9 @@ pub(crate) fn fullest(step: &StepFigures) -> Option<f64> {
 }
 
 /// The unit of the latencies that `of` chooses: that of their medians, or of their means where no median is known.
-pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a Flow>) -> TimeUnit {
+pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a IoFigures>) -> TimeUnit {
     let middle =
-        |f: &Flow| f.told().map(|l| l.p50_ns).or(f.mean_ns.map(|mean| mean.round() as u64));
+        |f: &IoFigures| f.told().map(|l| l.p50_ns).or(f.mean_ns.map(|mean| mean.round() as u64));
     TimeUnit::of(flows.filter_map(middle).collect())
 }
 

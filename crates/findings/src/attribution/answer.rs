@@ -36,7 +36,7 @@ pub enum Limiter {
         /// Its name.
         hop: String,
         /// Which of its limits.
-        why: Why,
+        why: HopLimit,
         /// Others of its sort that are as full beside it, and those of the same wire: they would have to grow with it.
         also: Vec<String>,
     },
@@ -84,7 +84,7 @@ pub enum Limiter {
 /// Which of a hop's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum HopLimit {
     /// Bytes a second.
     Rate,
     /// I/Os a second, or the time of what serves them.

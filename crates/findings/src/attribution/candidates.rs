@@ -1,8 +1,8 @@
 //! Every answer that a step allows, with its [signs](super::signs). Their weights are in [`super::model`].
 
-use super::answer::{Gauge, HopLoad, Limiter, Why};
+use super::answer::{Gauge, HopLimit, HopLoad, Limiter};
 use super::neighbours::Response;
-use super::observed::{Full, Observed, Seen};
+use super::observed::{Observed, ObservedHop, Utilization};
 use super::signs::{
     DepthSigns, DrainSigns, GeneratorSigns, HopSigns, ImbalanceSigns, LatencySigns, NoneSigns,
     RateSigns, Signs, SlotsSigns, TwoSigns, UnknownSigns,
@@ -55,7 +55,7 @@ fn close(ratio: f64) -> f64 {
 
 /// All answers to a step.
 pub(super) fn candidates(step: &Observed, response: &Response) -> Vec<Candidate> {
-    let view = View::of(step, response);
+    let view = Inputs::of(step, response);
     let mut out = view.load();
     view.hops().for_each(|hop| out.push(hop));
     out.extend(view.slots());
@@ -68,11 +68,11 @@ pub(super) fn candidates(step: &Observed, response: &Response) -> Vec<Candidate>
 }
 
 /// A step with what several answers ask for.
-struct View<'a> {
+struct Inputs<'a> {
     step: &'a Observed,
     response: &'a Response,
     /// Hops that are served, the fullest first, with those that go with each.
-    groups: Vec<Group>,
+    groups: Vec<HopGroup>,
     /// 1: more load brings nothing; −1: it brings all; 0: not known.
     inelastic: f64,
     /// All who wait anywhere, as a part of those in flight.
@@ -89,23 +89,23 @@ struct View<'a> {
 }
 
 /// Hops that are full together, as one: paths that share the traffic evenly, and one wire under several names.
-struct Group {
+struct HopGroup {
     /// The fullest.
     top: usize,
-    full: Full,
+    full: Utilization,
     others: Vec<usize>,
 }
 
-impl<'a> View<'a> {
-    fn of(step: &'a Observed, response: &'a Response) -> View<'a> {
+impl<'a> Inputs<'a> {
+    fn of(step: &'a Observed, response: &'a Response) -> Inputs<'a> {
         let groups = groups(step);
         let n = step.in_flight.unwrap_or(f64::INFINITY);
-        let queue_full = |hop: &Seen| {
+        let queue_full = |hop: &ObservedHop| {
             let waits = hop.load.slots_waiting.unwrap_or(0.0) / n;
             hop.slots.map_or(0.0, |slots| full(slots.share) * ramp(waits, 0.02, 0.25))
         };
-        let waits: f64 = step.hops.iter().filter_map(Seen::waits).sum();
-        View {
+        let waits: f64 = step.hops.iter().filter_map(ObservedHop::waits).sum();
+        Inputs {
             step,
             response,
             inelastic: response.elasticity.map_or(0.0, |e| 1.0 - 2.0 * e.clamp(0.0, 1.0)),
@@ -120,7 +120,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn seen(&self, place: usize) -> &'a Seen {
+    fn seen(&self, place: usize) -> &'a ObservedHop {
         &self.step.hops[place]
     }
 
@@ -135,12 +135,12 @@ impl<'a> View<'a> {
     }
 
     /// The fullest of hops that are not of a group.
-    fn rival(&self, group: &Group) -> f64 {
+    fn rival(&self, group: &HopGroup) -> f64 {
         let others = self.groups.iter().filter(|other| other.top != group.top);
         others.map(|other| other.full.share).fold(0.0, f64::max)
     }
 
-    fn weighed(&self) -> impl Iterator<Item = &Group> {
+    fn weighed(&self) -> impl Iterator<Item = &HopGroup> {
         self.groups.iter().take(WEIGHED).filter(|group| group.full.share >= FROM)
     }
 
@@ -174,7 +174,7 @@ impl<'a> View<'a> {
 
     /// Queue limits. One that is full because what stands behind it is full is not what limits.
     fn slots(&self) -> Vec<Candidate> {
-        let limited: Vec<(usize, Full)> = (0..self.step.hops.len())
+        let limited: Vec<(usize, Utilization)> = (0..self.step.hops.len())
             .filter_map(|place| Some((place, self.seen(place).slots?)))
             .filter(|(_, slots)| slots.share >= FROM)
             .collect();
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
                 continue;
             }
             done.push(sort);
-            let alike = |of: &&(usize, Full)| {
+            let alike = |of: &&(usize, Utilization)| {
                 of.0 != place
                     && self.seen(of.0).alike == *sort
                     && (of.1.share / slots.share - 1.0).abs() <= WITHIN
@@ -199,7 +199,8 @@ impl<'a> View<'a> {
             let others: Vec<usize> = limited.iter().filter(alike).map(|of| of.0).collect();
             let waiting: f64 =
                 std::iter::once(place).chain(others.iter().copied()).map(waits).sum();
-            let behind = |of: &&(usize, Full)| of.0 > place && self.seen(of.0).alike != *sort;
+            let behind =
+                |of: &&(usize, Utilization)| of.0 > place && self.seen(of.0).alike != *sort;
             let deeper = limited
                 .iter()
                 .filter(behind)
@@ -227,7 +228,7 @@ impl<'a> View<'a> {
             return None;
         }
         let third = self.groups.get(2).map_or(0.0, |group| group.full.share);
-        let name = |group: &Group| self.seen(group.top).name().to_owned();
+        let name = |group: &HopGroup| self.seen(group.top).name().to_owned();
         let signs = TwoSigns {
             base: 1.0,
             full: full(second.full.share),
@@ -241,7 +242,7 @@ impl<'a> View<'a> {
     }
 
     /// Paths beside a full one that carry less: of the same device and sort, sharing the traffic with it.
-    fn idle_siblings(&self, group: &Group) -> Vec<usize> {
+    fn idle_siblings(&self, group: &HopGroup) -> Vec<usize> {
         let top = self.seen(group.top);
         if top.role != Role::Path {
             return Vec::new();
@@ -293,7 +294,7 @@ impl<'a> View<'a> {
     }
 
     /// A path before a full hop whose places are taken, and which carries more than what goes there.
-    fn drained(&self, group: &Group) -> Option<(usize, DrainSigns)> {
+    fn drained(&self, group: &HopGroup) -> Option<(usize, DrainSigns)> {
         let drain = self.step.traffic(self.seen(group.top))?;
         let n = self.step.in_flight?;
         let held = |place: &usize| {
@@ -323,11 +324,11 @@ impl<'a> View<'a> {
     fn dominant(&self) -> Option<(usize, f64)> {
         let n = self.step.in_flight?;
         let hops = &self.step.hops;
-        let stays = |hop: &Seen| {
+        let stays = |hop: &ObservedHop| {
             let waits = hop.waits().unwrap_or(0.0);
             Some(((hop.present? - waits) / n).clamp(0.0, 1.0))
         };
-        let of_sort = |hop: &Seen| -> f64 {
+        let of_sort = |hop: &ObservedHop| -> f64 {
             let alike = hops.iter().filter(|other| other.alike == hop.alike);
             alike.filter_map(stays).sum()
         };
@@ -438,18 +439,18 @@ impl<'a> View<'a> {
     }
 }
 
-/// Counters that would tell, by hop.
+/// The counters that would decide, by hop.
 fn missing(step: &Observed) -> Vec<String> {
-    let of = |hop: &Seen| {
+    let of = |hop: &ObservedHop| {
         let load = &hop.load;
         let what = match (hop.silent, load.read_bytes_per_s.or(load.write_bytes_per_s)) {
-            (true, _) => "its counters",
-            (false, Some(_)) => "its rate or utilization",
-            (false, None) => "its utilization",
+            (true, _) => "counters",
+            (false, Some(_)) => "rate or utilization",
+            (false, None) => "utilization",
         };
-        format!("{}: {what}", hop.name())
+        format!("{what} of {}", hop.name())
     };
-    let dark = |hop: &&Seen| hop.served.is_none() && hop.slots.is_none();
+    let dark = |hop: &&ObservedHop| hop.served.is_none() && hop.slots.is_none();
     let mut out: Vec<String> = step.hops.iter().filter(dark).take(WEIGHED).map(of).collect();
     if out.is_empty()
         && !step.hops.is_empty()
@@ -458,21 +459,21 @@ fn missing(step: &Observed) -> Vec<String> {
         out.push("a hop that is not in the record".to_owned());
     }
     if step.hops.is_empty() {
-        out.push("the counters of any hop".to_owned());
+        out.push("counters of any hop".to_owned());
     }
     out
 }
 
 /// Hops that are served, by how full they are.
-fn groups(step: &Observed) -> Vec<Group> {
-    let mut order: Vec<(usize, Full)> = step
+fn groups(step: &Observed) -> Vec<HopGroup> {
+    let mut order: Vec<(usize, Utilization)> = step
         .hops
         .iter()
         .filter_map(|hop| Some((hop.order, hop.served?)))
         .filter(|(_, full)| full.share.is_finite())
         .collect();
     order.sort_by(|a, b| b.1.share.total_cmp(&a.1.share).then(a.0.cmp(&b.0)));
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<HopGroup> = Vec::new();
     let mut traffic: Vec<f64> = Vec::new();
     for (place, full) in order {
         let hop = &step.hops[place];
@@ -501,7 +502,7 @@ fn groups(step: &Observed) -> Vec<Group> {
                 }
             }
             None if groups.len() < 4 * WEIGHED => {
-                groups.push(Group { top: place, full, others: Vec::new() });
+                groups.push(HopGroup { top: place, full, others: Vec::new() });
                 traffic.push(mine);
             }
             None => {}
@@ -513,7 +514,7 @@ fn groups(step: &Observed) -> Vec<Group> {
 }
 
 /// Whether a hop is the same wire as a group's, seen from elsewhere: the same rate and the same traffic.
-fn one_wire(step: &Observed, group: &Group, place: usize, full: Full) -> bool {
+fn one_wire(step: &Observed, group: &HopGroup, place: usize, full: Utilization) -> bool {
     let (top, hop) = (&step.hops[group.top], &step.hops[place]);
     let near = |a: Option<f64>, b: Option<f64>| {
         a.zip(b).is_some_and(|(a, b)| (a / b - 1.0).abs() <= SAME_WIRE)
@@ -535,6 +536,6 @@ fn one_wire(step: &Observed, group: &Group, place: usize, full: Full) -> bool {
     }
 }
 
-fn why_rate(why: Why) -> bool {
-    why == Why::Rate
+fn why_rate(why: HopLimit) -> bool {
+    why == HopLimit::Rate
 }

@@ -15,7 +15,7 @@ mod signs;
 mod sort;
 mod words;
 
-pub use answer::{Attribution, Clue, Gauge, HopLoad, Limiter, RunnerUp, Why};
+pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
 pub use candidates::Candidate;
 pub use model::{SURE, WEIGHTS, probabilities};
 pub use signs::*;

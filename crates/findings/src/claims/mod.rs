@@ -11,7 +11,7 @@ mod shape;
 pub(crate) mod span;
 
 pub use outcome::{
-    ClaimOutcome, ClaimSummary, Frames, Kind, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
+    ClaimOutcome, ClaimSummary, ClaimUse, Frames, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
 };
 
 use crate::figures::label;

@@ -24,7 +24,7 @@ pub enum Score {
 /// What a scenario says that a claim proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ClaimUse {
     /// It set a parameter.
     Calibration,
     /// It was not given to the model: the test.
@@ -33,12 +33,12 @@ pub enum Kind {
     Context,
 }
 
-impl From<ClaimKind> for Kind {
-    fn from(kind: ClaimKind) -> Kind {
+impl From<ClaimKind> for ClaimUse {
+    fn from(kind: ClaimKind) -> ClaimUse {
         match kind {
-            ClaimKind::Calibration => Kind::Calibration,
-            ClaimKind::HeldOut => Kind::HeldOut,
-            ClaimKind::Context => Kind::Context,
+            ClaimKind::Calibration => ClaimUse::Calibration,
+            ClaimKind::HeldOut => ClaimUse::HeldOut,
+            ClaimKind::Context => ClaimUse::Context,
         }
     }
 }
@@ -51,7 +51,7 @@ pub struct ClaimOutcome {
     /// How it came out.
     pub score: Score,
     /// What the scenario says that it proves.
-    pub kind: Kind,
+    pub kind: ClaimUse,
     /// How the source qualified the figure.
     pub relation: &'static str,
     /// What is compared: `read`, `IOPS`, `mean service time`.

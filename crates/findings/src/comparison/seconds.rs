@@ -33,20 +33,20 @@ pub(super) struct Second {
 }
 
 /// One side of a pair: some repetitions of the same settings.
-pub(super) struct Side {
+pub(super) struct Samples {
     /// The seconds of each repetition, in the order of the run.
     pub repetitions: Vec<Vec<Second>>,
     /// Latency of all of them.
     pub merged: Histogram,
 }
 
-impl Side {
+impl Samples {
     /// Reads the steps of a side. Totals come first, because seconds are counted by their percentiles.
     pub fn read(
         record: &Record,
         steps: &[&StepHead],
         latency: LatencyOf,
-    ) -> Result<Side, RecordError> {
+    ) -> Result<Samples, RecordError> {
         let mut merged = Histogram::new();
         let mut members = Vec::new();
         for step in steps {
@@ -64,7 +64,7 @@ impl Side {
         for (step, members) in steps.iter().zip(&members) {
             repetitions.push(seconds(record, step, members, latency, &at)?);
         }
-        Ok(Side { repetitions, merged })
+        Ok(Samples { repetitions, merged })
     }
 
     /// Seconds of the shortest repetition.

@@ -2,7 +2,7 @@
 //! tell one story.
 
 use crate::support::{Sketch, Work};
-use findings::{Analysis, Status, Story};
+use findings::{Analysis, CounterCheck, Status};
 
 const LAB: &str = r#"
 [scenario]
@@ -86,7 +86,7 @@ fn faults_lower_what_a_port_could_carry() {
 fn a_port_without_counters_is_not_told() {
     let analysis = Sketch::of(&lab("8gfc", "100%", "")).analyse(|_, _| Work::default());
     assert!(analysis.steps[0].ports.is_empty());
-    let why = analysis.steps[0].stories[0].unknown.as_deref();
+    let why = analysis.steps[0].counter_checks[0].unknown.as_deref();
     assert_eq!(why, Some("the record has no counter `read-bytes` of store.p1"));
 }
 
@@ -162,13 +162,13 @@ fn a_faster_port_is_held_against_the_next_slower_one() {
     check_gain(|fast, _| u64::from(fast) * 1000, &[]);
 }
 
-fn word(story: &Story) -> String {
-    let tale = |name: &str, tale: Option<findings::Tale>| match tale {
+fn word(check: &CounterCheck) -> String {
+    let counts = |name: &str, counts: Option<findings::ByteCounts>| match counts {
         Some(t) => format!("{name} {} apart {:.0} of {:.0}; ", t.agrees, t.apart(), t.edge_bytes),
         None => String::new(),
     };
-    let unknown = story.unknown.clone().unwrap_or_default();
-    format!("{}{}{unknown}", tale("read", story.read), tale("write", story.write))
+    let unknown = check.unknown.clone().unwrap_or_default();
+    format!("{}{}{unknown}", counts("read", check.read), counts("write", check.write))
 }
 
 /// What is said when port and volume counted so many times what the workers moved in ten seconds.
@@ -189,9 +189,9 @@ fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
     let sketch = Sketch::of(&scenario).hop("store.p1", &of(port)).hop("store/data", &of(volume));
     let sketch = if again > 0.0 { sketch.counts(&[("path-ios-moved", again)]) } else { sketch };
     let analysis = sketch.analyse(|_, _| work.clone());
-    let [story] = &analysis.steps[0].stories[..] else { panic!("one array") };
-    assert_eq!(word(story), expected);
-    assert_eq!((story.ports.len(), story.volumes.len()), (1, 1));
+    let [check] = &analysis.steps[0].counter_checks[..] else { panic!("one array") };
+    assert_eq!(word(check), expected);
+    assert_eq!((check.ports.len(), check.volumes.len()), (1, 1));
 }
 
 #[test]
@@ -223,8 +223,8 @@ fn what_nobody_can_compare_is_not_known() {
     let scenario = LAB.replace("RATE", "").replace("SCALE", "100%");
     let scenario = scenario.replace("MORE", ", { target = \"elsewhere\" }");
     let analysis = run(&scenario, [1.0, 0.0]);
-    assert_eq!(word(&analysis.steps[0].stories[0]), "vm1 has disks elsewhere as well");
+    assert_eq!(word(&analysis.steps[0].counter_checks[0]), "vm1 has disks elsewhere as well");
     // Who uses no array has no story.
     let plain = lab("8gfc", "100%", "").replace("on = \"vm*\"", "on = \"elsewhere\"");
-    assert!(run(&plain, [1.0, 0.0]).steps[0].stories.is_empty());
+    assert!(run(&plain, [1.0, 0.0]).steps[0].counter_checks.is_empty());
 }

@@ -281,7 +281,7 @@ fn a_record_can_be_projected_that_does_not_ask_for_it() {
     assert_eq!(told(only(&analysis)), "2000–2000 at depth 2, work at depth 4");
     let (_dir, broken) = Sketch::of(&text).stored("not TOML [").record(mail(ends));
     let analysis = analyse_for(&broken, &[Project::plain(heavy)]).expect("it is analysed");
-    assert!(told(only(&analysis)).starts_with("? the scenario inside the record does not tell"));
+    assert!(told(only(&analysis)).starts_with("? the scenario in the record does not say"));
 }
 
 /// A published review put about 5,000 mailboxes on 8,200 IOPS of 4 KB, 80% of them reads, at random: 1.0 to 1.6 IOPS

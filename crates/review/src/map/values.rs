@@ -133,7 +133,7 @@ fn total(step: &StepFigures) -> String {
         parts.extend(p99.or(mean));
     }
     if step.has_network() {
-        let rate: f64 = step.network.iter().map(findings::network::Pair::bytes_per_s).sum();
+        let rate: f64 = step.network.iter().map(findings::network::NetPair::bytes_per_s).sum();
         parts.push(format!("{} over the network", units::rate(rate)));
     }
     parts.join(", ")

@@ -64,23 +64,23 @@ impl From<&Carriage> for Carries {
 
 /// What the scenario says of the network loads of one step. Empty where it cannot be read: figures stand without it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PlannedLoads {
     /// Loads by their workloads' names.
     pub loads: BTreeMap<String, Network>,
     /// Speeds of wires by the names of pairs.
     pub wires: BTreeMap<String, units::LinkRate>,
 }
 
-impl Told {
+impl PlannedLoads {
     /// What a scenario says of a step.
-    pub fn of((scenario, step): (&Scenario, &Step)) -> Told {
-        let mut told = Told::default();
+    pub fn of((scenario, step): (&Scenario, &Step)) -> PlannedLoads {
+        let mut planned = PlannedLoads::default();
         for net in step.net_loads() {
-            told.loads.insert(net.workload.name.clone(), net.workload.network.clone());
+            planned.loads.insert(net.workload.name.clone(), net.workload.network.clone());
             let hops = net.hops(&scenario.lab).into_iter();
-            told.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
+            planned.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
         }
-        told
+        planned
     }
 
     /// The load of a workload.

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 /// What one array and the workers on it say of one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Story {
+pub struct CounterCheck {
     /// The array.
     pub array: String,
     /// Its ports.
@@ -24,16 +24,16 @@ pub struct Story {
     /// Its volumes.
     pub volumes: Vec<String>,
     /// Reads; `None` where nothing was read, or it is unknown.
-    pub read: Option<Tale>,
+    pub read: Option<ByteCounts>,
     /// Writes, in the same way.
-    pub write: Option<Tale>,
+    pub write: Option<ByteCounts>,
     /// Why it is unknown.
     pub unknown: Option<String>,
 }
 
 /// One direction over the measured time, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Tale {
+pub struct ByteCounts {
     /// What the workers moved.
     pub worker_bytes: f64,
     /// What all ports of the array counted.
@@ -47,7 +47,7 @@ pub struct Tale {
     pub agrees: bool,
 }
 
-impl Tale {
+impl ByteCounts {
     /// The largest distance from what the workers moved.
     pub fn apart(&self) -> f64 {
         let of = |bytes: f64| (bytes - self.worker_bytes).abs();
@@ -56,12 +56,17 @@ impl Tale {
 }
 
 /// Compares the workers of a step with each embedded array that they use.
-pub(crate) fn stories(step: &StepData, scenario: &Scenario, planned: &Step) -> Vec<Story> {
+pub(crate) fn checks(step: &StepData, scenario: &Scenario, planned: &Step) -> Vec<CounterCheck> {
     let arrays = scenario.lab.arrays.iter().filter(|a| a.embedded.is_some());
-    arrays.filter_map(|array| story(step, scenario, planned, &array.name)).collect()
+    arrays.filter_map(|array| check(step, scenario, planned, &array.name)).collect()
 }
 
-fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> Option<Story> {
+fn check(
+    step: &StepData,
+    scenario: &Scenario,
+    planned: &Step,
+    array: &str,
+) -> Option<CounterCheck> {
     let users = users(scenario, array);
     let mine = |w: &&WorkerData| users.all.contains(w.source.group.as_str());
     let workers: Vec<&WorkerData> = step.workers.iter().filter(mine).collect();
@@ -71,7 +76,7 @@ fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> O
     let ports: Vec<String> =
         step.wires.iter().filter(|w| w.array == array).map(|w| w.hop.clone()).collect();
     let volumes = scenario.lab.volumes.iter().filter(|v| v.array == array);
-    let mut story = Story {
+    let mut check = CounterCheck {
         array: array.to_owned(),
         ports,
         volumes: volumes.map(|v| format!("{array}/{}", v.name)).collect(),
@@ -79,11 +84,11 @@ fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> O
         write: None,
         unknown: None,
     };
-    match tales(step, planned, &workers, &users, &story) {
-        Ok([read, write]) => (story.read, story.write) = (read, write),
-        Err(why) => story.unknown = Some(why),
+    match directions(step, planned, &workers, &users, &check) {
+        Ok([read, write]) => (check.read, check.write) = (read, write),
+        Err(why) => check.unknown = Some(why),
     }
-    Some(story)
+    Some(check)
 }
 
 /// Who uses an array.
@@ -108,24 +113,24 @@ fn users<'a>(scenario: &'a Scenario, array: &str) -> Users<'a> {
     users
 }
 
-fn tales(
+fn directions(
     step: &StepData,
     planned: &Step,
     workers: &[&WorkerData],
     users: &Users<'_>,
-    story: &Story,
-) -> Result<[Option<Tale>; 2], String> {
+    check: &CounterCheck,
+) -> Result<[Option<ByteCounts>; 2], String> {
     if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
         return Err(format!("{} has disks elsewhere as well", w.source.group));
     }
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let tale = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
+    let counts = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
-        let (port_bytes, volume_bytes) = (sum(&story.ports)?, sum(&story.volumes)?);
+        let (port_bytes, volume_bytes) = (sum(&check.ports)?, sum(&check.volumes)?);
         if worker_bytes == 0.0 && port_bytes == 0.0 && volume_bytes == 0.0 {
             return Ok(None);
         }
@@ -135,21 +140,21 @@ fn tales(
             let cuts = step.counters.iter().filter(|(of, c)| of == hop && c.kind.id() == Some(id));
             beside_the_edges(cuts.map(|(_, counter)| counter), &step.head.times)
         };
-        let skew: f64 = story.ports.iter().map(beside).fold(0.0, f64::max);
+        let skew: f64 = check.ports.iter().map(beside).fold(0.0, f64::max);
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
-        let mut tale = Tale {
+        let mut counts = ByteCounts {
             worker_bytes,
             port_bytes,
             volume_bytes,
             edge_bytes: in_flight + passed + again,
             agrees: false,
         };
-        tale.agrees = tale.apart() <= tale.edge_bytes;
-        Ok(Some(tale))
+        counts.agrees = counts.apart() <= counts.edge_bytes;
+        Ok(Some(counts))
     };
     Ok([
-        tale(|w| w.read.as_ref(), CounterId::ReadBytes)?,
-        tale(|w| w.write.as_ref(), CounterId::WriteBytes)?,
+        counts(|w| w.read.as_ref(), CounterId::ReadBytes)?,
+        counts(|w| w.write.as_ref(), CounterId::WriteBytes)?,
     ])
 }
 
