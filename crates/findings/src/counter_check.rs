@@ -1,10 +1,9 @@
-//! Whether the workers and the array tell one story: the bytes that workers moved in the measured time, against those that
-//! the array's ports and volumes counted in the same time.
+//! Whether the counters of workers and array agree: the bytes that workers moved in the measured time, against those that
+//! the array's ports and volumes counted in it.
 //!
-//! A worker counts an operation when it ends, a port when its data passes, so that what is in flight at an edge of the
-//! measured time may be counted on one side of the edge by one and on the other by the other: at most as many bytes as are
-//! ever in flight. A cut that the array made beside the edge adds what can pass in that time, and an operation that went to
-//! another path, because its own was lost, may have passed a port twice. Whatever is more is a difference.
+//! A worker counts an operation when it ends, a port when its data passes. The two may therefore differ by the bytes in
+//! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, and by
+//! operations that moved to another path and passed two ports. Anything beyond that is a difference.
 
 use crate::counters::{Counted, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -14,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What one array and the workers on it say of one step.
+/// The bytes that one array and its workers counted in one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CounterCheck {
     /// The array.
@@ -40,10 +39,9 @@ pub struct ByteCounts {
     pub port_bytes: f64,
     /// What all volumes of the array counted.
     pub volume_bytes: f64,
-    /// How far these may lie apart because of what was in flight at the edges of the measured time, and of what went to
-    /// another path.
+    /// How far these may differ because of bytes in flight at the edges of the measured time, and moved to another path.
     pub edge_bytes: f64,
-    /// Whether they lie no further apart.
+    /// Whether they differ by no more.
     pub agrees: bool,
 }
 
@@ -91,10 +89,10 @@ fn check(
     Some(check)
 }
 
-/// Who uses an array.
+/// VMs that use an array.
 struct Users<'a> {
     all: BTreeSet<&'a str>,
-    /// Of these, who uses something else besides.
+    /// Those that use other storage too.
     elsewhere: BTreeSet<&'a str>,
 }
 
@@ -165,9 +163,9 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
         match step.integrals.counted(hop, id) {
             Counted::Whole(bytes) => sum += bytes,
             Counted::Part(_) => {
-                return Err(format!("{hop} was not looked at over the whole measured time"));
+                return Err(format!("{hop} was not sampled over the whole measured time"));
             }
-            Counted::NoNumber => return Err(format!("{hop} gave no numbers")),
+            Counted::NoNumber => return Err(format!("no counters from {hop}")),
             Counted::Absent => {
                 return Err(format!("the record has no counter `{}` of {hop}", id.name()));
             }

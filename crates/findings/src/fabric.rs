@@ -1,4 +1,4 @@
-//! What the steps of a run say of embedded arrays, gathered while they go by: the speeds of their ports, what went through
+//! Findings about embedded arrays, gathered step by step: the speeds of their ports, what went through
 //! them, and whether the counters of workers and arrays agree.
 
 use crate::figures::StepFigures;

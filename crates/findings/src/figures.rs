@@ -1,4 +1,4 @@
-//! The figures of a step: what was asked, what was done, how long it took, and who did it.
+//! The figures of a step: requested load, work done, latency, and workers.
 
 use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
@@ -44,7 +44,7 @@ pub struct StepFigures {
     pub total: Figures,
     /// Each VM or target, in the order in which the step names them.
     pub groups: Vec<GroupFigures>,
-    /// What the generators say of themselves, summed; `None` where none does.
+    /// The generators' reports on themselves, summed; `None` without any.
     pub testimony: Option<Testimony>,
     /// Each worker's part of the expected measured intervals.
     pub completeness: Vec<Completeness>,
@@ -62,7 +62,7 @@ pub struct StepFigures {
     pub steady: Option<Steadiness>,
     /// How long the load was on before the measurement, and what ended that.
     pub warm_up: WarmUp,
-    /// Whether a cache or the devices under the targets served, for each set of devices that can be told apart.
+    /// Whether a cache or the devices under the targets served, for each separable set of devices.
     pub served: Vec<Served>,
     /// What went through the ports of embedded arrays, against what they can carry.
     pub ports: Vec<PortLoad>,
@@ -75,7 +75,7 @@ pub struct StepFigures {
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
-    /// Between which values its figures lie, where the record says so: of a simulation.
+    /// Confidence intervals of its figures, where a simulation recorded them.
     pub confidence: Vec<Confidence>,
 }
 

@@ -66,7 +66,7 @@ pub struct Latency {
 }
 
 impl IoFigures {
-    /// The latency that is told first: response time where operations fall due, else service time.
+    /// The latency to show first: response time where operations fall due, else service time.
     pub fn told(&self) -> Option<Latency> {
         self.response.or(self.service)
     }
@@ -83,7 +83,7 @@ impl IoFigures {
 }
 
 impl Pool {
-    /// Nobody's doing over a time.
+    /// No operations over a time.
     pub fn empty(span: Ns) -> Pool {
         Pool {
             read: Tally::empty(false),

@@ -14,7 +14,7 @@ use crate::step::StepData;
 use scenario::{Metric, Scope, Step};
 
 type Settings = Vec<(String, String)>;
-/// What a ratio speaks of, and the settings of the steps that it is about.
+/// The figure of a ratio, and the settings of its steps.
 type Of<'a> = (&'a Scope, &'a [(String, String)]);
 
 /// What a goal asks for.

@@ -15,7 +15,7 @@ const AGENT_LOST: &str = "agent-lost";
 pub struct RunSummary {
     /// The scenario's title.
     pub title: String,
-    /// Who published the experiment, if the scenario says so.
+    /// The publisher of the experiment, if the scenario names one.
     pub source: Option<String>,
     /// What made the record: `wirespeed run`, `wirespeed simulate`, …
     pub producer: String,
@@ -23,7 +23,7 @@ pub struct RunSummary {
     pub simulated: bool,
     /// Whether it was estimated: means that follow from the model, without a simulation. Then it is `simulated`, too.
     pub estimated: bool,
-    /// Figures that nobody gave and the model had to assume.
+    /// Figures that were not given and that the model assumed.
     pub assumed: u32,
     /// The scenario's file name.
     pub scenario: String,

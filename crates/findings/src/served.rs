@@ -1,9 +1,8 @@
 //! Served from a cache or by the device: what the workers moved, against what the disks under their targets counted over
 //! the same measured time.
 //!
-//! Targets that lie on the same disk, and disks that serve the same VM, cannot be told apart, so that they are compared
-//! together. A device that counts nothing says nothing about a cache, and neither does one whose counters stand still
-//! though the page cache was bypassed; both are said to be unknown.
+//! Targets on the same disk, and disks of the same VM, cannot be separated and are compared together. A device without
+//! counters, or whose counters do not change though the page cache is bypassed, shows nothing about a cache: unknown.
 
 use crate::counters::Counted;
 use crate::step::{StepData, WorkerData};
@@ -169,7 +168,7 @@ fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
         // A device that has something to do and does nothing at all is one that does not count, unless the page cache can
         // have done it instead.
         match bytes == [0.0; 2] && asked != [0.0; 2] && direct {
-            true => Err(format!("the counters of {} stood still", list(&set.devices))),
+            true => Err(format!("the counters of {} did not change", list(&set.devices))),
             false => Ok(bytes),
         }
     });
@@ -217,7 +216,7 @@ fn devices(
                 Counted::Part(_) => {
                     return Err(format!("{device} was not sampled over the whole measured time"));
                 }
-                Counted::NoNumber => return Err(format!("{device} gave no numbers{}", why())),
+                Counted::NoNumber => return Err(format!("no counters from {device}{}", why())),
                 Counted::Absent => {
                     return Err(format!("{device} has no counter `{}` in this step", id.name()));
                 }

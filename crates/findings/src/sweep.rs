@@ -29,7 +29,7 @@ pub struct Sweep {
     pub plan: String,
     /// The axis, as the scenario names it.
     pub axis: String,
-    /// What the other axes stood at.
+    /// The values of the other axes.
     pub fixed: Vec<(String, String)>,
     /// What `work` counts: bytes a second over block sizes, else operations a second.
     pub unit: Unit,

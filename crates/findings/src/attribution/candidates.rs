@@ -16,7 +16,7 @@ use crate::generator::Limit;
 pub struct Candidate {
     /// The answer.
     pub limit: Limiter,
-    /// What speaks for it and against it, and its sort.
+    /// Its signs, which are those of its sort.
     pub signs: Signs,
     /// The hops that the answer is about, by their place in the record.
     pub about: Vec<usize>,
@@ -36,7 +36,7 @@ const SLACK: f64 = 1.1;
 const IDLE: f64 = 0.8;
 /// A path with less than this part of the traffic is one that is not used.
 const USED: f64 = 0.004;
-/// A port that lets pass most of what it carries for somebody full is not held up by him.
+/// A port has slow drain only where at least this share of its traffic goes elsewhere.
 const VICTIMS: f64 = 0.15;
 
 /// From 0 at `low` to 1 at `high`.
@@ -67,7 +67,7 @@ pub(super) fn candidates(step: &Observed, response: &Response) -> Vec<Candidate>
     out
 }
 
-/// A step with what several answers ask for.
+/// A step with figures that several answers use.
 struct Inputs<'a> {
     step: &'a Observed,
     response: &'a Response,
@@ -75,7 +75,7 @@ struct Inputs<'a> {
     groups: Vec<HopGroup>,
     /// 1: more load brings nothing; −1: it brings all; 0: not known.
     inelastic: f64,
-    /// All who wait anywhere, as a part of those in flight.
+    /// The share of I/Os in flight that wait anywhere.
     waits: f64,
     unexplained: f64,
     /// How full the fullest limit is.
@@ -84,7 +84,7 @@ struct Inputs<'a> {
     queue_full: f64,
     fill: f64,
     open: f64,
-    /// The part of the depth that stays away because its slots pause.
+    /// The share of the depth that is absent because its slots pause.
     pauses: f64,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Inputs<'a> {
         Candidate { limit, signs, about }
     }
 
-    /// Queue limits. One that is full because what stands behind it is full is not what limits.
+    /// Queue limits. One that is full because a hop behind it is full is not the limit.
     fn slots(&self) -> Vec<Candidate> {
         let limited: Vec<(usize, Utilization)> = (0..self.step.hops.len())
             .filter_map(|place| Some((place, self.seen(place).slots?)))
@@ -332,9 +332,9 @@ impl<'a> Inputs<'a> {
             let alike = hops.iter().filter(|other| other.alike == hop.alike);
             alike.filter_map(stays).sum()
         };
-        // Of a hop whose limit is not known nobody can say that it is a delay.
-        let told = hops.iter().filter(|hop| hop.served.is_some());
-        let shares = told.filter_map(|hop| {
+        // A hop whose limit is not known cannot be called a delay.
+        let known = hops.iter().filter(|hop| hop.served.is_some());
+        let shares = known.filter_map(|hop| {
             let mine = stays(hop)?;
             let share = if hop.role == Role::Path { mine } else { of_sort(hop).min(1.0) };
             Some((hop.order, share, mine))
@@ -491,7 +491,7 @@ fn groups(step: &Observed) -> Vec<HopGroup> {
                 if top.alike == hop.alike {
                     traffic[at] += mine;
                 }
-                // One wire has many names: the one nearest to the guests stands for it, whichever counted a little more.
+                // One wire has many names: use the one nearest to the guests, whichever counted a little more.
                 let nearer = place < groups[at].top && one_wire(step, &groups[at], place, full);
                 let group = &mut groups[at];
                 if nearer {
@@ -508,7 +508,7 @@ fn groups(step: &Observed) -> Vec<HopGroup> {
             None => {}
         }
     }
-    // In the order of the path, so that steps with one answer are told together.
+    // In the order of the path, so that steps with one answer are shown together.
     groups.iter_mut().for_each(|group| group.others.sort_unstable());
     groups
 }
@@ -528,7 +528,7 @@ fn one_wire(step: &Observed, group: &HopGroup, place: usize, full: Utilization) 
             [load.read_bytes_per_s, load.write_bytes_per_s].map(|of| of.map(|of| of + 1.0));
         [[load.read_rate_bytes_per_s, load.write_rate_bytes_per_s], carried].concat()
     };
-    // Time says nothing of a rate: there both directions are looked at.
+    // Busy time has no rate: compare both directions.
     let same_time = || of(&top.load).into_iter().zip(of(&hop.load)).all(|(a, b)| near(a, b));
     match full.gauge {
         Gauge::Busy => equal && same_time(),

@@ -1,4 +1,4 @@
-//! What speaks for an answer, in words: each clue is a number that the record holds.
+//! The evidence for an answer, in words: each clue is a number from the record.
 
 use super::answer::{Clue, Gauge, Limiter};
 use super::candidates::Candidate;

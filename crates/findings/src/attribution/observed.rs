@@ -125,7 +125,7 @@ impl Observed {
         alone.then(|| self.in_flight.map(|n| (n / self.depth).min(1.0))).flatten()
     }
 
-    /// Whether the generators say anything of themselves.
+    /// Whether the generators reported on themselves.
     pub fn testified(&self) -> bool {
         self.generator.limit != Limit::NoTestimony
     }
@@ -149,12 +149,12 @@ impl Observed {
     /// The share of an operation's time that passed at no hop that says how full it is; `None` where no hop says how long
     /// I/Os stay.
     pub fn unexplained(&self) -> Option<f64> {
-        let told = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
-        // Hops that tell how full they are, and not how long I/Os stay, explain nothing and hide nothing.
-        if told().next().is_some() && told().all(|hop| hop.load.queue.is_none()) {
+        let known = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
+        // Hops with a utilization but no queue length explain no time and hide none.
+        if known().next().is_some() && known().all(|hop| hop.load.queue.is_none()) {
             return None;
         }
-        let there: f64 = told().filter_map(|hop| hop.present).sum();
+        let there: f64 = known().filter_map(|hop| hop.present).sum();
         self.in_flight.map(|n| (1.0 - there / n).clamp(0.0, 1.0))
     }
 }

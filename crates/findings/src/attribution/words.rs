@@ -7,7 +7,7 @@ use std::fmt;
 const NAMED: usize = 3;
 
 impl fmt::Display for Limiter {
-    /// What limits, as it is said after "limited by".
+    /// The limit, as the review writes it after "limited by".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limiter::Hop { hop, why, also } => {

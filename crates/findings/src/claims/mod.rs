@@ -1,4 +1,4 @@
-//! Claims: what somebody published beside what this record shows. For comparison only: a claim never changes the exit
+//! Claims: published figures beside those of this record. For comparison only: a claim never changes the exit
 //! code. Calibration and context prove nothing when they come back, so they are shown and not scored.
 //!
 //! A claim is scored under every reading that its source allows, and undecided where the readings differ. Where the record

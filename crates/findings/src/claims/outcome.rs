@@ -21,7 +21,7 @@ pub enum Score {
     Context,
 }
 
-/// What a scenario says that a claim proves.
+/// What a claim is used for, as the scenario says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimUse {

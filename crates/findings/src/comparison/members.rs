@@ -1,5 +1,5 @@
-//! Whose work a step is compared by: its workers, where it has some; else the streams of its network loads, by what was
-//! received, or, where they ask and wait for answers, by what was asked.
+//! The members that a step is compared by: its workers, where it has some; else the streams of its network loads, by what
+//! was received, or, for requests and responses, by the requests.
 //!
 //! A step of both is compared by its workers: their figures and those of streams have no sum that would mean anything.
 

@@ -1,9 +1,8 @@
-//! Two systems compared: for each metric of each step that both were asked, better, worse or undecided, with the interval
-//! that proves it.
+//! Two systems compared: for each metric of each step of both, better, worse or undecided, with a confidence interval.
 //!
 //! The first run is the baseline of each of the others. Steps are paired by their settings; a step without a partner is
 //! listed. What is compared are merged seconds: rates divide sums, and percentiles are read off merged histograms
-//! ([`crate::statistics`] says how, and where it comes from). Three designs are told apart, and each pair says which was
+//! ([`crate::statistics`] says how, and where it comes from). There are three designs, and each pair says which was
 //! used: rounds of two runs that were interleaved, whose drift cancels; repetitions, whose scatter holds what no single
 //! run can show; and the seconds of one run each, where there is nothing else.
 //!

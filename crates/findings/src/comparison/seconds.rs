@@ -1,5 +1,4 @@
-//! What the workers of a step did in each second, as the sums of which every metric is a ratio; and the step's merged
-//! histogram, off which its percentiles are read.
+//! The sums of each second of a step, whose ratios are the metrics; and its merged histogram, for percentiles.
 
 use super::Series;
 use super::members::Members;
@@ -25,7 +24,7 @@ pub(super) struct Second {
     ops: f64,
     errors: f64,
     cpu_ns: f64,
-    /// Whether anybody told its CPU time.
+    /// Whether any CPU time was reported.
     testified: bool,
     latency_sum_ns: f64,
     /// Operations no longer than each of the percentiles of the whole side.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const BINS: usize = 600;
 /// Series shown at most.
 const SERIES_MAX: usize = 48;
-/// Hops whose series are gathered, where the others are too many to be told apart; the fullest.
+/// Hops whose series are gathered at most: the fullest.
 const HOPS_MAX: usize = 12;
 /// Series gathered at most; a record that names more is not one of ours.
 const GATHERED_MAX: usize = 1024;
@@ -168,7 +168,7 @@ impl<'a> Gather<'a> {
         let mut hops: Vec<&Source> = hops.collect();
         let all = hops.len();
         let full = fullness(steps);
-        // Where nobody says how full they are, the first come first, as they stand.
+        // Without any utilization, keep the order of the record.
         if all > HOPS_MAX && !full.is_empty() {
             let of = |source: &Source| full.get(source.name.as_str()).copied().unwrap_or(-1.0);
             hops.sort_by(|a, b| of(b).total_cmp(&of(a)));

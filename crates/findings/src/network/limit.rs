@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use workload::Network;
 
-/// From this share of the configured rate the load did what it was told to. Pacing is exact to the kernel's timer.
+/// From this share of the configured rate the load reached it. Pacing is exact to the kernel's timer.
 pub const RATE_FROM: f64 = 0.97;
 /// From this share of what the wire carries it is full; the rest is acknowledgements, probes and other frames.
 pub const LINK_FROM: f64 = 0.95;
@@ -69,7 +69,7 @@ pub enum NetLimit {
     Sender,
     /// No threshold was crossed.
     NotFound,
-    /// A counter is missing that would tell.
+    /// Not determined: a counter is missing.
     Unknown,
 }
 
@@ -169,7 +169,7 @@ pub(super) fn judge(
     checks.push(link(direction));
     checks.push(thread(NetLimit::ReceivingThread, hosts.receiving));
     checks.push(thread(NetLimit::SendingThread, hosts.sending));
-    // Of two ends that are both full, the fuller one stands first.
+    // Of two full ends, the fuller one comes first.
     if checks[checks.len() - 2].share < checks[checks.len() - 1].share {
         let last = checks.len() - 1;
         checks.swap(last - 1, last);

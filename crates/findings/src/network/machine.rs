@@ -101,7 +101,7 @@ impl Machine {
     ) -> Machine {
         let fact = |what: &str| {
             let key = format!("{}-{what}", side.word());
-            // A fact that is told again replaces what was told before.
+            // A later fact replaces an earlier one.
             let found = facts.iter().rev().find(|f| f.subject == pair && f.key == key);
             found.map(|f| f.value.clone())
         };

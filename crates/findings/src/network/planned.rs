@@ -1,4 +1,4 @@
-//! What the scenario says of a network load: what its streams carry, and the wire that it goes through.
+//! Network loads as the scenario plans them: what their streams carry, and the wires they use.
 
 use super::wire::{Speed, SpeedFrom};
 use scenario::{Scenario, Step};
@@ -62,7 +62,7 @@ impl From<&Carriage> for Carries {
     }
 }
 
-/// What the scenario says of the network loads of one step. Empty where it cannot be read: figures stand without it.
+/// The planned network loads of one step. Empty where the scenario cannot be read: figures do not need it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlannedLoads {
     /// Loads by their workloads' names.
@@ -72,7 +72,7 @@ pub(crate) struct PlannedLoads {
 }
 
 impl PlannedLoads {
-    /// What a scenario says of a step.
+    /// Those of a step.
     pub fn of((scenario, step): (&Scenario, &Step)) -> PlannedLoads {
         let mut planned = PlannedLoads::default();
         for net in step.net_loads() {

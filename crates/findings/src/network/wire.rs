@@ -45,7 +45,7 @@ pub(crate) enum Speed {
     Payload(f64),
 }
 
-/// How payload lies in frames.
+/// How payload is framed.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Framing {
     /// The MTU that was observed, in bytes.

@@ -262,7 +262,7 @@ fn enough(answer: &Carried, wanted: f64) -> Option<bool> {
     }
 }
 
-/// Down to what may be promised: nobody has half a mailbox.
+/// Rounded down: half a mailbox cannot be promised.
 fn rounded(profile: &Profile, units: f64) -> f64 {
     two_digits(if profile.has_window() { units } else { units.floor() })
 }
@@ -359,9 +359,9 @@ impl Cell {
     }
 
     fn caveats(&self) -> Vec<String> {
-        let told =
+        let notes =
             [(self.cached, "a cache served some of it"), (self.unsteady, "it was not steady")];
-        told.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned()).collect()
+        notes.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned()).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Warnings: what makes figures mean less than they seem, with numbers, and what to do next.
+//! Warnings: reasons to trust figures less, with numbers, and what to do next.
 //!
 //! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
 
@@ -337,7 +337,7 @@ impl<'a> List<'a> {
         self.add("closed-loop", Severity::Note, &of, text, next);
     }
 
-    /// Steps of which it cannot be said whether a cache served.
+    /// Steps where it is not known whether a cache served.
     fn unknown_devices(&mut self) {
         let why = |s: &StepFigures| s.served.iter().find_map(|served| served.unknown.clone());
         let of = self.that(|s| s.total.both.ops > 0 && why(s).is_some());
@@ -350,10 +350,10 @@ impl<'a> List<'a> {
     /// Events of the engine, the coordinator and the agents; one warning for each code.
     fn events(&mut self, events: &[Event]) {
         self.warnings.extend(hung_io::warning(events));
-        let told = |e: &&Event| {
+        let reported = |e: &&Event| {
             e.level >= Level::Warning && ![hung_io::ON, hung_io::OVER].contains(&e.code.as_str())
         };
-        let mut grave: Vec<&Event> = events.iter().filter(told).collect();
+        let mut grave: Vec<&Event> = events.iter().filter(reported).collect();
         grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
         let mut codes: Vec<&str> = Vec::new();
         for event in &grave {

@@ -1,5 +1,5 @@
 //! Ports of embedded arrays: their shares, the goals on them, what faster ones bring, and whether they and the workers
-//! tell one story.
+//! agree.
 
 use crate::support::{Sketch, Work};
 use findings::{Analysis, CounterCheck, Status};
@@ -173,13 +173,13 @@ fn word(check: &CounterCheck) -> String {
 
 /// What is said when port and volume counted so many times what the workers moved in ten seconds.
 #[track_caller]
-fn check_story(work: Work, counted: [f64; 2], expected: &str) {
-    check_story_of(work, 0.0, counted, expected);
+fn check_counters(work: Work, counted: [f64; 2], expected: &str) {
+    check_counters_of(work, 0.0, counted, expected);
 }
 
 /// The same, when each worker sends so many operations a second to another path.
 #[track_caller]
-fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
+fn check_counters_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
     let scenario = lab("8gfc", "100%", "");
     let [port, volume] = counted.map(|times| times * MOVED);
     let of = |bytes: f64| {
@@ -198,28 +198,28 @@ fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
 fn one_story_is_told_within_what_was_in_flight() {
     let all = Work::default;
     // Two workers with two operations of 8 KiB each in flight: 32 KiB of 160 MB.
-    check_story(all(), [1.0, 1.0], "read true apart 0 of 32768; ");
-    check_story(all(), [1.0001, 1.0], "read true apart 16384 of 32768; ");
-    check_story(all(), [1.0, 0.9999], "read true apart 16384 of 32768; ");
-    check_story(all(), [1.0003, 1.0], "read false apart 49152 of 32768; ");
-    check_story(all(), [0.5, 0.5], "read false apart 81920000 of 32768; ");
+    check_counters(all(), [1.0, 1.0], "read true apart 0 of 32768; ");
+    check_counters(all(), [1.0001, 1.0], "read true apart 16384 of 32768; ");
+    check_counters(all(), [1.0, 0.9999], "read true apart 16384 of 32768; ");
+    check_counters(all(), [1.0003, 1.0], "read false apart 49152 of 32768; ");
+    check_counters(all(), [0.5, 0.5], "read false apart 81920000 of 32768; ");
     let mixed = Work { read: 50, ..Work::default() };
-    check_story(mixed, [1.0, 1.0], "read true apart 0 of 32768; write true apart 0 of 32768; ");
+    check_counters(mixed, [1.0, 1.0], "read true apart 0 of 32768; write true apart 0 of 32768; ");
 }
 
 #[test]
 fn what_went_to_another_path_may_be_counted_twice() {
     // Two workers, ten seconds, one operation of 8 KiB a second: 160 KiB more.
     let all = Work::default;
-    check_story_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
-    check_story_of(all(), 1.0, [1.002, 1.0], "read false apart 327680 of 196608; ");
+    check_counters_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
+    check_counters_of(all(), 1.0, [1.002, 1.0], "read false apart 327680 of 196608; ");
 }
 
 #[test]
 fn what_nobody_can_compare_is_not_known() {
     let short = Work { seconds: 5, ..Work::default() };
-    check_story(short, [1.0, 1.0], "vm1/load/0 did not report the whole measured time");
-    check_story(Work::default(), [f64::NAN, 1.0], "store.p1 gave no numbers");
+    check_counters(short, [1.0, 1.0], "vm1/load/0 did not report the whole measured time");
+    check_counters(Work::default(), [f64::NAN, 1.0], "no counters from store.p1");
     let scenario = LAB.replace("RATE", "").replace("SCALE", "100%");
     let scenario = scenario.replace("MORE", ", { target = \"elsewhere\" }");
     let analysis = run(&scenario, [1.0, 0.0]);

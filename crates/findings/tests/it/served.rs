@@ -83,18 +83,21 @@ fn what_the_device_did_besides_is_told() {
 
 #[test]
 fn counters_that_stand_still_are_no_cache() {
-    check("direct", 100, [0.0, 0.0], "vda1 for t1; the counters of vda1 stood still");
+    check("direct", 100, [0.0, 0.0], "vda1 for t1; the counters of vda1 did not change");
     let nan = f64::NAN;
-    check("buffered", 100, [nan, nan], "vda1 for t1; vda1 gave no numbers");
+    check("buffered", 100, [nan, nan], "vda1 for t1; no counters from vda1");
     let told = analyse("\"t1\"", 100, |sketch| {
         let sketch = at(sketch, "t1", "zram0", "zram0", "buffered");
         let sketch = sketch.fact("zram0", "counters", "its queue/iostats is 0");
         sketch.hop("zram0", &[("read-bytes", nan), ("write-bytes", nan)])
     });
-    let expected = "zram0 for t1; zram0 gave no numbers: its queue/iostats is 0";
+    let expected = "zram0 for t1; no counters from zram0: its queue/iostats is 0";
     assert_eq!(word(&told.steps[0].served[0]), expected);
     let warning = told.warnings.iter().find(|w| w.code == "served-unknown").expect("a warning");
-    assert!(warning.text.ends_with("zram0 gave no numbers: its queue/iostats is 0"), "{warning:?}");
+    assert!(
+        warning.text.ends_with("no counters from zram0: its queue/iostats is 0"),
+        "{warning:?}"
+    );
 }
 
 /// What is said of a run on these VMs and targets, where `t1` lies on `vda1`, `t2` and `t3` as told.
