@@ -242,14 +242,14 @@ pub fn intervals(
 }
 
 fn interval_row(interval: &Interval, source: Option<&Source>) -> Vec<String> {
-    let told = |of: fn(&Source) -> &String| source.map_or(String::new(), |s| of(s).clone());
+    let name = |of: fn(&Source) -> &String| source.map_or(String::new(), |s| of(s).clone());
     let phase = match interval.phase {
         Phase::Warmup => "warmup",
         Phase::Measure => "measure",
         Phase::Cooldown => "cooldown",
     };
     let mut row = vec![interval.step.to_string()];
-    row.extend([told(|s| &s.name), told(|s| &s.group), told(|s| &s.agent), phase.to_owned()]);
+    row.extend([name(|s| &s.name), name(|s| &s.group), name(|s| &s.agent), phase.to_owned()]);
     row.extend([interval.from, interval.to].map(|at| number(at.as_secs_f64())));
     let length = interval.to.since(interval.from).as_secs_f64();
     for tally in [&interval.read, &interval.write] {

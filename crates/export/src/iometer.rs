@@ -35,7 +35,7 @@ const EDGES_US: [u64; 20] = [
     200_000, 500_000, 1_000_000, 2_000_000, 4_700_000, 5_000_000, 10_000_000,
 ];
 
-/// Columns between the maxima and counts that can be told and the latency bins, of which only the queue depth is known:
+/// Columns between the known maxima and counts and the latency bins; only the queue depth among them is known:
 /// raw times in ticks of a timer, sectors, and the whole machine's processor and network.
 const RAW: usize = 11;
 const AFTER_DEPTH: usize = 11;

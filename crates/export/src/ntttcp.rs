@@ -204,7 +204,7 @@ fn totals(out: &mut String, load: &Load<'_>) {
     }
 }
 
-/// Packets are counted where they leave: at the receiving end they are those that arrived, which nobody counted here.
+/// Packets are counted where they leave; the receiving end has no count of those that arrived.
 fn packets(out: &mut String, load: &Load<'_>, sum: Amount) {
     if load.end == End::Receiver {
         return;

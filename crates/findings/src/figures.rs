@@ -133,7 +133,7 @@ pub enum Loops {
 }
 
 impl StepFigures {
-    /// The figures of a step; `null` tells whether all its targets complete at once, `events` are those of the run.
+    /// The figures of a step; `null` is whether all its targets complete at once, `events` are those of the run.
     pub(crate) fn of(step: &StepData, null: bool, rule: &Steady, events: &[Event]) -> StepFigures {
         let groups = groups(step);
         let (mut depth, mut offered) = (0_u32, 0.0);

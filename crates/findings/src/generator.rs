@@ -1,4 +1,4 @@
-//! Whether the generator limited a step: it testifies against itself.
+//! Whether the generator limited a step, by its own measurements.
 //!
 //! A worker's time has two parts: in its queue (submitting, waiting, reaping) and its own (generating, accounting).
 //! When its own time or its user-mode CPU time fills its thread, or its slots stand empty in a closed loop without
@@ -68,7 +68,7 @@ pub struct Generator {
     pub reasons: Vec<String>,
 }
 
-/// Judges a step. `null` tells whether all its targets complete at once.
+/// Judges a step. `null` is whether all its targets complete at once.
 pub(crate) fn judge(step: &StepData, null: bool) -> Generator {
     let mut sum = Testimony::default();
     let (mut wall, mut ops) = (0.0, 0_u64);

@@ -67,18 +67,18 @@ pub struct Latency {
 
 impl IoFigures {
     /// The latency to show first: response time where operations fall due, else service time.
-    pub fn told(&self) -> Option<Latency> {
+    pub fn latency(&self) -> Option<Latency> {
         self.response.or(self.service)
     }
 
     /// Whether the mean of its latency is known and no distribution: of an estimate.
     pub fn means_only(&self) -> bool {
-        self.told().is_none() && self.mean_ns.is_some()
+        self.latency().is_none() && self.mean_ns.is_some()
     }
 
     /// Its mean in nanoseconds; that of service time where no distribution is known.
-    pub fn told_mean_ns(&self) -> Option<f64> {
-        self.told().map(|latency| latency.mean_ns).or(self.mean_ns)
+    pub fn mean_latency_ns(&self) -> Option<f64> {
+        self.latency().map(|latency| latency.mean_ns).or(self.mean_ns)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ratios that a goal asks for, or that somebody published: what a step does over what the step does that differs from it
+//! Ratios of goals and of published claims: what a step does over what the step does that differs from it
 //! in some settings alone, in the plan, or in the hop that is looked at.
 //!
 //! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has

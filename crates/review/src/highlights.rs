@@ -124,7 +124,7 @@ fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
         Some(t) => format!(", {} transactions/s", count(t.round())),
         None => String::new(),
     };
-    let time = match (both.told(), both.told_mean_ns()) {
+    let time = match (both.latency(), both.mean_latency_ns()) {
         (Some(l), _) => format!(", p99 {}", latency(l.p99_ns as f64)),
         (None, Some(mean)) => format!(", mean service time {}", latency(mean)),
         (None, None) => String::new(),

@@ -336,7 +336,7 @@ impl<'a> Compare<'a> {
             error(*ours, self.target(reading, &cell.wire).ok()?)
         };
         let worst = cells.iter().filter_map(off).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-        // A step that cannot be told leaves it open; one that is too far off does not.
+        // A step that is not determined leaves it open; one that is too far off does not.
         let whole = self.missing.is_none() && cells.iter().all(|cell| off(cell).is_some());
         let within = worst.map(|worst| worst.abs() <= FRAMES_WITHIN + 1e-9);
         let within = within.filter(|within| whole || !within);

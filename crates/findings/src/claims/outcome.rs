@@ -115,7 +115,7 @@ pub struct ShapeOutcome {
     pub is: &'static str,
     /// How far a point may be from it, in percent.
     pub within_percent: f64,
-    /// What the deviation of the point is that is furthest on the wrong side, in percent; `None` where none can be told.
+    /// The deviation of the point furthest on the wrong side, in percent; `None` where none is known.
     pub furthest_percent: Option<f64>,
     /// The points in the order of their places.
     pub points: Vec<PointOutcome>,

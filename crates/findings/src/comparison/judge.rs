@@ -14,7 +14,7 @@ use crate::statistics::{
 use record::{Record, RecordError, StepHead};
 use serde::Serialize;
 
-/// Nobody is told to measure for longer than a week, or more often than this.
+/// Longest measured time (a week) and most repetitions that are recommended.
 const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
 const NEEDED_TIMES_MAX: f64 = 1000.0;
 
@@ -269,8 +269,8 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
 
 /// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
 fn shown(sums: &[Second; 2]) -> Vec<Metric> {
-    let any = |m: Metric| sums.iter().any(|s| s.tells(m));
-    let both = sums.iter().all(|s| s.tells(Metric::CpuPerOp));
+    let any = |m: Metric| sums.iter().any(|s| s.has(m));
+    let both = sums.iter().all(|s| s.has(Metric::CpuPerOp));
     let says = |m: &Metric| match m {
         Metric::Read | Metric::Write => any(Metric::Read) && any(Metric::Write),
         Metric::CpuPerOp => both,

@@ -40,7 +40,7 @@ impl Members {
         self.parts.get(&source).is_some_and(|part| *part != Part::Errors)
     }
 
-    /// An interval as what it counts for, and whether it covers time; `None` of whoever is no member.
+    /// An interval as what it counts for, and whether it covers time; `None` for other sources.
     pub fn see(&self, mut interval: Interval) -> Option<(Interval, bool)> {
         match self.parts.get(&interval.source)? {
             Part::Whole => Some((interval, true)),

@@ -9,7 +9,7 @@ use record::{Histogram, Interval, Phase, Record, RecordError, StepHead, Tally};
 
 /// The length that intervals are gathered to: one that a phase edge cut short joins its neighbour.
 const SECOND: Ns = Ns::secs(1);
-/// Points of a curve: as many as can be told apart.
+/// Points of a curve: as many as can be distinguished.
 const POINTS_MAX: usize = 300;
 /// Repetitions that are drawn.
 const CURVES_MAX: usize = 8;
@@ -130,7 +130,7 @@ impl Second {
     }
 
     /// Whether a metric says anything of what was summed up here.
-    pub fn tells(&self, metric: Metric) -> bool {
+    pub fn has(&self, metric: Metric) -> bool {
         match metric {
             Metric::Read => self.read_bytes > 0.0,
             Metric::Write => self.write_bytes > 0.0,
@@ -226,10 +226,10 @@ fn seconds(
             second.add(&interval, latency, at);
         }
     })?;
-    // A second of which nobody reported is a hole, not an idle one.
+    // A second without reports is a gap, not idle.
     seconds.retain(|s| s.time > 0.0);
     Ok(seconds)
 }
 
-/// A step of more than eleven days is cut off: nobody runs one, and a made-up record should not fill the memory.
+/// A step of more than eleven days is cut off, so that a damaged record cannot fill the memory.
 const SECONDS_MAX: usize = 1_000_000;

@@ -11,7 +11,7 @@ const COMPARISON: &str = "comparison";
 const LIFETIME: &str = "lifetime";
 /// Facts of such a thing that are never the same again and say nothing of it: where it was, and by which numbers it was known.
 const PASSING: [&str; 5] = ["url", "portal", "serial", "designator", "claim"];
-/// Lines of a scenario that are told; the texts stand in the records.
+/// Lines of a scenario that are listed; the records have the whole texts.
 const LINES_MAX: usize = 20;
 /// Longer scenarios are not compared line by line.
 const TEXT_MAX: usize = 1 << 20;

@@ -60,7 +60,7 @@ fn guest(group: &GroupFigures) -> HopLoad {
         write_bytes_per_s: Some(figures.write.bytes_per_s),
         iops: Some(figures.both.iops),
         queue: figures.in_flight,
-        mean_ns: figures.both.told_mean_ns(),
+        mean_ns: figures.both.mean_latency_ns(),
         ..HopLoad::default()
     }
 }

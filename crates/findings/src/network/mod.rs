@@ -130,7 +130,7 @@ fn pair(
     };
     for way in [Way::Up, Way::Down] {
         let mut going = directions.iter_mut().filter(|direction| direction.way == way);
-        // The hop counts all that goes one way: of several workloads it cannot be told whose it is.
+        // The hop counts all that goes one way: its count cannot be split among several workloads.
         if let (Some(only), None) = (going.next(), going.next()) {
             only.undelivered_bytes = undelivered(way);
         }

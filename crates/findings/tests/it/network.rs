@@ -197,9 +197,9 @@ fn each_limit_with_its_evidence() {
     check(too_much, NetLimit::Unknown, "so it is another");
 }
 
-/// A counter that is missing is said, and never stands for a limit that was not reached.
+/// A missing counter is named, and never counts as a limit that was not reached.
 #[test]
-fn what_is_missing_is_not_known() {
+fn missing_counters_are_not_determined() {
     #[track_caller]
     fn check(name: &str, says: &str) {
         let limit = direction(idle_half().without(name)).limit;
@@ -215,7 +215,7 @@ fn what_is_missing_is_not_known() {
     check("receiver-limited", "no counter `receiver-limited`");
     check("buffer-limited", "no counter `buffer-limited`");
     check("retransmits", "no counter `retransmits` or `packets`");
-    // One that is crossed is named all the same, and what is missing beside it is said.
+    // A crossed limit is named all the same, with the missing counters.
     let window =
         idle_half().once(At::Sent, &[("receiver-limited", 6e9)]).without("interface-speed");
     let limit = direction(window).limit;
@@ -240,7 +240,7 @@ fn an_end_that_ends_early_is_incomplete() {
     assert!(!analysis.steps[0].complete());
 }
 
-/// A step of network loads alone has no storage figures, and nobody misses workers or latencies in it.
+/// A step of network loads alone has no storage figures, and no warning asks for workers or latencies.
 #[test]
 fn a_network_step_misses_no_storage() {
     let analysis = analysed(&NetSketch::of(SCENARIO).step(&[], 0, &[NetLoad::tcp()]));

@@ -83,7 +83,7 @@ fn faults_lower_what_a_port_could_carry() {
 }
 
 #[test]
-fn a_port_without_counters_is_not_told() {
+fn a_port_without_counters_is_left_out() {
     let analysis = Sketch::of(&lab("8gfc", "100%", "")).analyse(|_, _| Work::default());
     assert!(analysis.steps[0].ports.is_empty());
     let why = analysis.steps[0].counter_checks[0].unknown.as_deref();
@@ -115,7 +115,7 @@ fn the_wire_of_a_port_without_a_speed_is_not_known() {
 }
 
 #[test]
-fn scaled_speeds_are_told_with_their_reason() {
+fn scaled_speeds_have_a_reason() {
     let rest = "sweep = { port = [\"4gfc\", \"8gfc\", \"100 MB/s\"] }";
     let scenario = lab("16gfc", "25%", rest);
     let sketch = Sketch::of(&scenario).fact("store", "scale-reason", "It is small.");
@@ -171,7 +171,7 @@ fn word(check: &CounterCheck) -> String {
     format!("{}{}{unknown}", counts("read", check.read), counts("write", check.write))
 }
 
-/// What is said when port and volume counted so many times what the workers moved in ten seconds.
+/// The check when port and volume counted so many times what the workers moved in ten seconds.
 #[track_caller]
 fn check_counters(work: Work, counted: [f64; 2], expected: &str) {
     check_counters_of(work, 0.0, counted, expected);
@@ -195,7 +195,7 @@ fn check_counters_of(work: Work, again: f64, counted: [f64; 2], expected: &str) 
 }
 
 #[test]
-fn one_story_is_told_within_what_was_in_flight() {
+fn counters_agree_within_the_bytes_in_flight() {
     let all = Work::default;
     // Two workers with two operations of 8 KiB each in flight: 32 KiB of 160 MB.
     check_counters(all(), [1.0, 1.0], "read true apart 0 of 32768; ");
@@ -208,7 +208,7 @@ fn one_story_is_told_within_what_was_in_flight() {
 }
 
 #[test]
-fn what_went_to_another_path_may_be_counted_twice() {
+fn moved_operations_may_be_counted_twice() {
     // Two workers, ten seconds, one operation of 8 KiB a second: 160 KiB more.
     let all = Work::default;
     check_counters_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
@@ -216,7 +216,7 @@ fn what_went_to_another_path_may_be_counted_twice() {
 }
 
 #[test]
-fn what_nobody_can_compare_is_not_known() {
+fn incomparable_counters_are_not_determined() {
     let short = Work { seconds: 5, ..Work::default() };
     check_counters(short, [1.0, 1.0], "vm1/load/0 did not report the whole measured time");
     check_counters(Work::default(), [f64::NAN, 1.0], "no counters from store.p1");
@@ -224,7 +224,7 @@ fn what_nobody_can_compare_is_not_known() {
     let scenario = scenario.replace("MORE", ", { target = \"elsewhere\" }");
     let analysis = run(&scenario, [1.0, 0.0]);
     assert_eq!(word(&analysis.steps[0].counter_checks[0]), "vm1 has disks elsewhere as well");
-    // Who uses no array has no story.
+    // A VM without an array has no check.
     let plain = lab("8gfc", "100%", "").replace("on = \"vm*\"", "on = \"elsewhere\"");
     assert!(run(&plain, [1.0, 0.0]).steps[0].counter_checks.is_empty());
 }
