@@ -74,12 +74,12 @@ Findings
 }
 
 #[test]
-fn another_story() {
+fn counters_differ() {
     let analysis = analysed(&scaled("50%"), 1.02);
     let text = terminal(&analysis, Style { color: false, width: 100 });
-    let story: Vec<&str> = text.lines().filter(|l| l.contains("story")).collect();
-    assert_snapshot!(story.join("\n"), @r#"
-  ! Counters of store differ in 11 steps: workers and ports are 2.00% apart, as
+    let differ: Vec<&str> = text.lines().filter(|l| l.contains("Counters of store")).collect();
+    assert_snapshot!(differ.join("\n"), @r#"
+  ! Counters of store differ in 11 steps: workers and ports are 2.00% apart, as at full-duplex
 "#);
 }
 

@@ -470,7 +470,7 @@ Goals
   - p99 service time at most 5 ms: no operation completed.
 
 Warnings
-  ✘ Not one operation completed in the measured time in the step.
+  ✘ No operation completed in the measured time in the step.
     → Check the target, and measure longer than its slowest operation takes.
 
 wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
