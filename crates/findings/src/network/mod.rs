@@ -110,7 +110,7 @@ pub(crate) fn pairs(
         return Vec::new();
     }
     let counts = &step.integrals;
-    hops.into_iter().map(|hop| pair(step, hop, &counts, planned, facts, sources)).collect()
+    hops.into_iter().map(|hop| pair(step, hop, counts, planned, facts, sources)).collect()
 }
 
 fn pair(
