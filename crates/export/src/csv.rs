@@ -5,8 +5,8 @@
 //! nothing, the response time of a closed loop. Columns may be added at the end; none changes its meaning.
 
 use crate::{ExportError, no_step};
-use findings::network::{Direction, Pair, Stream, Way};
-use findings::{Analysis, Flow, Latency, Loops, StepFigures};
+use findings::network::{Direction, NetPair, Stream, Way};
+use findings::{Analysis, IoFigures, Latency, Loops, StepFigures};
 use record::{Interval, Phase, Record, Source, SourceId, Tally};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -105,7 +105,7 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
     row
 }
 
-fn flow_cells(row: &mut Vec<String>, flow: &Flow) {
+fn flow_cells(row: &mut Vec<String>, flow: &IoFigures) {
     row.extend([flow.ops, flow.errors].map(|n| n.to_string()));
     row.extend([flow.iops, flow.bytes_per_s / 1e6].map(number));
     latency_cells(row, flow.mean_ns, flow.service.as_ref());
@@ -177,7 +177,7 @@ pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportE
 
 fn stream_row(
     step: &StepFigures,
-    (pair, direction, stream): (&Pair, &Direction, &Stream),
+    (pair, direction, stream): (&NetPair, &Direction, &Stream),
     keys: &[&str],
 ) -> Vec<String> {
     let maybe = |figure: Option<f64>| figure.map_or(String::new(), number);
@@ -224,7 +224,7 @@ pub fn intervals(
     let testimony = ["in_flight_mean", "open_ops", "late_ops", "own_share", "cpu_share"];
     header.extend(testimony.map(str::to_owned));
     out.write_all(record(&header).as_bytes())?;
-    for head in crate::view::View::of(record_file).heads(only)? {
+    for head in crate::view::RecordView::of(record_file).heads(only)? {
         let mut failure = None;
         record_file
             .for_each_interval(head.index, &mut |interval| {
@@ -242,14 +242,14 @@ pub fn intervals(
 }
 
 fn interval_row(interval: &Interval, source: Option<&Source>) -> Vec<String> {
-    let told = |of: fn(&Source) -> &String| source.map_or(String::new(), |s| of(s).clone());
+    let name = |of: fn(&Source) -> &String| source.map_or(String::new(), |s| of(s).clone());
     let phase = match interval.phase {
         Phase::Warmup => "warmup",
         Phase::Measure => "measure",
         Phase::Cooldown => "cooldown",
     };
     let mut row = vec![interval.step.to_string()];
-    row.extend([told(|s| &s.name), told(|s| &s.group), told(|s| &s.agent), phase.to_owned()]);
+    row.extend([name(|s| &s.name), name(|s| &s.group), name(|s| &s.agent), phase.to_owned()]);
     row.extend([interval.from, interval.to].map(|at| number(at.as_secs_f64())));
     let length = interval.to.since(interval.from).as_secs_f64();
     for tally in [&interval.read, &interval.write] {

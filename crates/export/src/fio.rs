@@ -8,7 +8,7 @@ use crate::ExportError;
 use crate::civil::Civil;
 use crate::fio_options::options;
 use crate::fio_shape::{Job, Latency, Ordered, Output, Side, Sync};
-use crate::view::{Amounts, Merged, StepView, View, WorkerView, intervals, per_second};
+use crate::view::{Amounts, Merged, RecordView, StepView, WorkerView, intervals, per_second};
 use clock::Ns;
 use record::{Histogram, Record, Tally, Testimony};
 
@@ -22,7 +22,7 @@ const SAMPLE_MIN: Ns = Ns::millis(500);
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
-    let view = View::of(record);
+    let view = RecordView::of(record);
     let mut jobs = Vec::new();
     let mut end = Ns::ZERO;
     for head in view.heads(step)? {

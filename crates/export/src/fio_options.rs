@@ -4,7 +4,7 @@ use crate::view::{StepView, WorkerView};
 use record::Loop;
 use workload::{Access, Arrivals, Row, WorkloadKind};
 
-/// The options of a workload in a step; what the scenario would have told is left out where it cannot be read.
+/// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(
     step: &StepView,
     workload: &str,

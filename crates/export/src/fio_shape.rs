@@ -112,7 +112,7 @@ pub(crate) struct Latency {
     bins: Option<Ordered<u64>>,
 }
 
-/// The percentiles that fio lists unless told otherwise.
+/// The percentiles that fio lists by default.
 const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,

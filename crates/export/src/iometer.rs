@@ -6,7 +6,7 @@
 
 use crate::ExportError;
 use crate::civil::Civil;
-use crate::view::{Merged, StepView, View, WorkerView, per_second};
+use crate::view::{Merged, RecordView, StepView, WorkerView, per_second};
 use clock::Ns;
 use record::{Histogram, Loop, Record, Tally};
 use scenario::Scenario;
@@ -35,7 +35,7 @@ const EDGES_US: [u64; 20] = [
     200_000, 500_000, 1_000_000, 2_000_000, 4_700_000, 5_000_000, 10_000_000,
 ];
 
-/// Columns between the maxima and counts that can be told and the latency bins, of which only the queue depth is known:
+/// Columns between the known maxima and counts and the latency bins; only the queue depth among them is known:
 /// raw times in ticks of a timer, sectors, and the whole machine's processor and network.
 const RAW: usize = 11;
 const AFTER_DEPTH: usize = 11;
@@ -45,7 +45,7 @@ const AFTER_DEPTH: usize = 11;
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn iometer(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
-    let view = View::of(record);
+    let view = RecordView::of(record);
     let head = record.head();
     let stamp = |at: Ns| Civil::of(head.wall_ns.saturating_add(at.0)).iometer();
     let mut text = String::new();
@@ -133,7 +133,7 @@ fn access_lines(text: &mut String, kind: &WorkloadKind) {
 }
 
 /// The rows of a step: everything, then each agent with its workers and their disks.
-fn rows(text: &mut String, view: &View, step: &StepView) {
+fn rows(text: &mut String, view: &RecordView, step: &StepView) {
     let mut agents: Vec<&str> = Vec::new();
     for worker in &step.workers {
         if !agents.contains(&worker.agent()) {
@@ -157,7 +157,7 @@ fn rows(text: &mut String, view: &View, step: &StepView) {
 }
 
 /// The targets behind a VM or target.
-fn disks<'a>(view: &'a View, group: &str) -> Vec<&'a str> {
+fn disks<'a>(view: &'a RecordView<'_>, group: &str) -> Vec<&'a str> {
     let Some(Scenario { lab, .. }) = &view.scenario else { return Vec::new() };
     if let Some(target) = lab.targets.iter().find(|t| t.name == group) {
         return vec![&target.name];
@@ -170,7 +170,13 @@ fn disks<'a>(view: &'a View, group: &str) -> Vec<&'a str> {
     backing.collect()
 }
 
-fn row(text: &mut String, view: &View, step: &StepView, workers: &[&WorkerView], head: [&str; 4]) {
+fn row(
+    text: &mut String,
+    view: &RecordView,
+    step: &StepView,
+    workers: &[&WorkerView],
+    head: [&str; 4],
+) {
     let [kind, name, managers, count] = head;
     let mut workloads: Vec<&str> = workers.iter().map(|w| &w.load.workload[..]).collect();
     workloads.sort_unstable();

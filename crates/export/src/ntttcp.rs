@@ -5,9 +5,9 @@
 //! NTttcp knows one sender and one receiver a run. A record has more: a step, a pair and a direction choose what is
 //! exported, and the end says whose figures they are.
 
-use crate::view::View;
+use crate::view::RecordView;
 use crate::{ExportError, no_step};
-use findings::network::{Amount, Carries, Direction, Machine, Pair, Stream};
+use findings::network::{Amount, Carries, Direction, Machine, NetPair, Stream};
 use findings::{Analysis, StepFigures};
 use record::{Record, StepTimes};
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ pub fn ntttcp(
     };
     let pair = step.network.first().ok_or(ExportError::NoNetwork)?;
     let direction = pair.directions.first().ok_or(ExportError::NoNetwork)?;
-    let view = View::of(record);
+    let view = RecordView::of(record);
     let times = view.heads(Some(step.index))?.first().map(|head| head.times);
     let network = view.network(step.index, &direction.workload);
     Ok(document(&Load { step, pair, direction, end }, times, network.as_ref()))
@@ -56,7 +56,7 @@ pub fn ntttcp(
 /// What is exported.
 struct Load<'a> {
     step: &'a StepFigures,
-    pair: &'a Pair,
+    pair: &'a NetPair,
     direction: &'a Direction,
     end: End,
 }
@@ -204,7 +204,7 @@ fn totals(out: &mut String, load: &Load<'_>) {
     }
 }
 
-/// Packets are counted where they leave: at the receiving end they are those that arrived, which nobody counted here.
+/// Packets are counted where they leave; the receiving end has no count of those that arrived.
 fn packets(out: &mut String, load: &Load<'_>, sum: Amount) {
     if load.end == End::Receiver {
         return;

@@ -8,7 +8,7 @@ use scenario::{Course, DiskLoad, Scenario, Step};
 use std::collections::BTreeMap;
 
 /// A record's steps, and the scenario inside it where that can be read.
-pub(crate) struct View<'a> {
+pub(crate) struct RecordView<'a> {
     pub record: &'a Record,
     pub scenario: Option<Scenario>,
     course: Course,
@@ -41,8 +41,8 @@ pub(crate) struct Amounts {
     pub write_bytes: u64,
 }
 
-impl<'a> View<'a> {
-    pub fn of(record: &'a Record) -> View<'a> {
+impl<'a> RecordView<'a> {
+    pub fn of(record: &'a Record) -> RecordView<'a> {
         let text = record.head().scenario.clone();
         let (name, text, overrides) = (text.name, text.text, text.overrides);
         let scenario = scenario::load(&scenario::Source {
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
         })
         .ok();
         let course = scenario.as_ref().map(Course::of).unwrap_or_default();
-        View { record, scenario, course }
+        RecordView { record, scenario, course }
     }
 
     /// The heads of all steps, or of the one that was asked for.

@@ -1,4 +1,4 @@
-//! Intervals of confidence, as the record has them: between which values a simulated step's figures lie.
+//! Confidence intervals of a simulated step's figures, as recorded.
 //!
 //! They are the simulator's own statement about its scatter, taken over and not judged. They say nothing of whether the
 //! model is right.

@@ -20,7 +20,7 @@ const Z: f64 = 1.959_963_984_540_054;
 pub struct Content {
     /// The target.
     pub target: String,
-    /// Blocks that were looked at.
+    /// Blocks sampled.
     pub blocks: u32,
     /// Bytes from the target's start over which they were spread.
     pub over_bytes: u64,
@@ -93,7 +93,7 @@ pub(crate) fn contents(facts: &[Fact]) -> Vec<Content> {
     samplings.filter_map(of).filter(|content| content.blocks > 0).collect()
 }
 
-/// What is to be said of targets that held nothing, or the same over and over.
+/// Warnings about targets that held no data, or repeated data.
 pub(crate) fn warnings(contents: &[Content]) -> Vec<Warning> {
     contents.iter().flat_map(|content| [empty(content), repeated(content)]).flatten().collect()
 }

@@ -8,7 +8,7 @@ use clock::Ns;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far apart the two must lie to be told in a sentence: intervals are a second long, so that anything less may be
+/// How far apart the two must be to be reported: intervals are a second long, so that anything less may be
 /// the record's own coarseness.
 pub const APART_NS: u64 = 1_000_000_000;
 

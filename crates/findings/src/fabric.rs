@@ -1,11 +1,11 @@
-//! What the steps of a run say of embedded arrays, gathered while they go by: the speeds of their ports, what went through
-//! them, and whether workers and arrays tell one story.
+//! Findings about embedded arrays, gathered step by step: the speeds of their ports, what went through
+//! them, and whether the counters of workers and arrays agree.
 
 use crate::figures::StepFigures;
 use crate::gain::{self, PortGain};
 use crate::scaled::{self, Scaled};
 use crate::step::StepData;
-use crate::{ports, story, wires};
+use crate::{counter_check, ports, wires};
 use record::Fact;
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Fabric {
         facts: &[Fact],
     ) {
         figures.ports = ports::loads(step);
-        figures.stories = story::stories(step, scenario, planned);
+        figures.counter_checks = counter_check::checks(step, scenario, planned);
         scaled::see(&mut self.scaled, &step.wires, facts);
         gain::see(&mut self.speeds, &step.wires);
     }

@@ -1,18 +1,18 @@
-//! The figures of a step: what was asked, what was done, how long it took, and who did it.
+//! The figures of a step: requested load, work done, latency, and workers.
 
 use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
 use crate::confidence::Confidence;
+use crate::counter_check::CounterCheck;
 use crate::done::{self, Done};
 use crate::generator::{self, Generator};
 use crate::little::{self, Little};
 use crate::network;
-use crate::pool::{Flow, Pool};
+use crate::pool::{IoFigures, Pool};
 use crate::ports::PortLoad;
 use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use crate::story::Story;
 use record::{Event, Loop, Testimony};
 use scenario::{Plan, Steady};
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ pub struct StepFigures {
     pub total: Figures,
     /// Each VM or target, in the order in which the step names them.
     pub groups: Vec<GroupFigures>,
-    /// What the generators say of themselves, summed; `None` where none does.
+    /// The generators' reports on themselves, summed; `None` without any.
     pub testimony: Option<Testimony>,
     /// Each worker's part of the expected measured intervals.
     pub completeness: Vec<Completeness>,
@@ -62,19 +62,20 @@ pub struct StepFigures {
     pub steady: Option<Steadiness>,
     /// How long the load was on before the measurement, and what ended that.
     pub warm_up: WarmUp,
-    /// Whether a cache or the devices under the targets served, for each set of devices that can be told apart.
+    /// Whether a cache or the devices under the targets served, for each separable set of devices.
     pub served: Vec<Served>,
     /// What went through the ports of embedded arrays, against what they can carry.
     pub ports: Vec<PortLoad>,
     /// Whether the workers and each embedded array count the same.
-    pub stories: Vec<Story>,
+    #[serde(rename = "stories")]
+    pub counter_checks: Vec<CounterCheck>,
     /// What its network loads did, pair by pair.
-    pub network: Vec<network::Pair>,
+    pub network: Vec<network::NetPair>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
-    /// Between which values its figures lie, where the record says so: of a simulation.
+    /// Confidence intervals of its figures, where a simulation recorded them.
     pub confidence: Vec<Confidence>,
 }
 
@@ -82,11 +83,11 @@ pub struct StepFigures {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Figures {
     /// Reads.
-    pub read: Flow,
+    pub read: IoFigures,
     /// Writes.
-    pub write: Flow,
+    pub write: IoFigures,
     /// Both; latencies are of the merged histogram.
-    pub both: Flow,
+    pub both: IoFigures,
     /// Transactions a second, where the workload has them.
     pub transactions_per_s: Option<f64>,
     /// Mean operations in flight, where the generators testify.
@@ -132,7 +133,7 @@ pub enum Loops {
 }
 
 impl StepFigures {
-    /// The figures of a step; `null` tells whether all its targets complete at once, `events` are those of the run.
+    /// The figures of a step; `null` is whether all its targets complete at once, `events` are those of the run.
     pub(crate) fn of(step: &StepData, null: bool, rule: &Steady, events: &[Event]) -> StepFigures {
         let groups = groups(step);
         let (mut depth, mut offered) = (0_u32, 0.0);
@@ -165,7 +166,7 @@ impl StepFigures {
             warm_up: WarmUp::of(step, events),
             served: Vec::new(),
             ports: Vec::new(),
-            stories: Vec::new(),
+            counter_checks: Vec::new(),
             network: step.pairs.clone(),
             done: done::done(step),
             attribution: None,

@@ -1,4 +1,4 @@
-//! Whether the generator limited a step: it testifies against itself.
+//! Whether the generator limited a step, by its own measurements.
 //!
 //! A worker's time has two parts: in its queue (submitting, waiting, reaping) and its own (generating, accounting).
 //! When its own time or its user-mode CPU time fills its thread, or its slots stand empty in a closed loop without
@@ -35,7 +35,7 @@ pub enum Limit {
     Suspect,
     /// It held the step back.
     Limited,
-    /// Every target completes at once: the figures are the generator's own cost, as asked.
+    /// Every target completes at once: the figures are generator overhead, as requested.
     OwnCost,
 }
 
@@ -68,7 +68,7 @@ pub struct Generator {
     pub reasons: Vec<String>,
 }
 
-/// Judges a step. `null` tells whether all its targets complete at once.
+/// Judges a step. `null` is whether all its targets complete at once.
 pub(crate) fn judge(step: &StepData, null: bool) -> Generator {
     let mut sum = Testimony::default();
     let (mut wall, mut ops) = (0.0, 0_u64);
@@ -110,7 +110,7 @@ impl Generator {
     /// Applies the thresholds.
     fn weigh(&mut self) {
         self.limit = Limit::NotLimited;
-        let own = format!("{} of its time was its own", share_text(self.own_share));
+        let own = format!("overhead {} of its time", share_text(self.own_share));
         self.above(self.own_share, OWN_SHARE, own);
         let user = format!(
             "its threads spent {} of their time in user mode",

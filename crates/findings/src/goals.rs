@@ -21,7 +21,7 @@ use serde::Serialize;
 pub enum Status {
     /// It held in every step that it selects.
     Met,
-    /// It could not be told.
+    /// Not determined.
     Undecided,
     /// It did not hold in at least one step.
     Failed,
@@ -46,7 +46,7 @@ pub struct GoalOutcome {
     pub member: Option<String>,
     /// Cells that were judged: steps times members.
     pub cells: usize,
-    /// Cells that did not hold, or could not be told.
+    /// Cells that failed or are undecided.
     pub cells_not_met: usize,
     /// Why, in words.
     pub reason: String,
@@ -118,7 +118,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What it speaks of, and in which steps.
+    /// Its figure and its steps.
     fn place(&self) -> (&'a Scope, &'a [(String, String)]) {
         (&self.goal.scope, &self.goal.step)
     }

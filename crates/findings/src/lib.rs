@@ -21,8 +21,9 @@ mod figures;
 mod gain;
 pub mod generator;
 mod goals;
-mod hangs;
+mod hung_io;
 pub use scenario::knee;
+mod counter_check;
 pub mod little;
 pub mod map;
 pub mod network;
@@ -42,7 +43,6 @@ mod served;
 pub mod statistics;
 mod steady;
 mod step;
-mod story;
 mod sweep;
 mod verification;
 pub mod warnings;
@@ -51,11 +51,12 @@ mod wires;
 pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
 pub use claims::{
-    ClaimOutcome, ClaimSummary, Frames, Kind, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
+    ClaimOutcome, ClaimSummary, ClaimUse, Frames, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
 };
 pub use comparison::{CompareError, Comparison, compare};
 pub use confidence::Confidence;
 pub use content::{Content, POOR_SHARE, Proportion};
+pub use counter_check::{ByteCounts, CounterCheck};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};
 pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
@@ -64,20 +65,19 @@ pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
 pub use little::Little;
 pub use map::LabMap;
-pub use pool::{Flow, Latency};
+pub use pool::{IoFigures, Latency};
 pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
     Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection,
 };
 pub use quantity::{Quantity, Unit};
-pub use run::{Run, Verdict};
+pub use run::{RunSummary, Verdict};
 pub use scaled::{Scaled, ScaledRate};
 pub use schema::schema;
 pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
 pub use select::{same_key, selects};
-pub use served::{By, CACHED_BELOW, MORE_ABOVE, Served, Traffic};
+pub use served::{CACHED_BELOW, MORE_ABOVE, Served, ServedBy, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
-pub use story::{Story, Tale};
 pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
@@ -107,7 +107,7 @@ pub struct Analysis {
     /// How the run came out.
     pub verdict: Verdict,
     /// The run as a whole.
-    pub run: Run,
+    pub run: RunSummary,
     /// What targets held when they were first read, where it was looked at.
     pub contents: Vec<Content>,
     /// What verification found; `None` where nothing was verified.
@@ -215,9 +215,9 @@ fn judge(
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
     let mut sweeps = sweep::sweeps(&steps);
     sweeps.retain(|sweep| searches::is_curve(sweep, &course));
-    let run = Run::of(record, scenario, count);
+    let run = RunSummary::of(record, scenario, count);
     let contents = content::contents(record.facts());
-    Verification::told(&mut verification, record.events());
+    Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
     // A lab that is described in part is no graph; then the map shows what counted.
     let topology = scenario.ok().and_then(|s| s.topology().ok());
@@ -278,8 +278,8 @@ impl<'a> Court<'a> {
 /// Gives a step what the scenario says of it: its ports, and the wires and loads of its networks.
 fn equip(step: &mut StepData, known: Option<(&Scenario, &Step)>, record: &Record) {
     known.into_iter().for_each(|known| fabric::equip(step, known));
-    let told = known.map(network::Told::of).unwrap_or_default();
-    step.pairs = network::pairs(step, &told, record.facts(), record.sources());
+    let planned = known.map(network::PlannedLoads::of).unwrap_or_default();
+    step.pairs = network::pairs(step, &planned, record.facts(), record.sources());
 }
 
 /// Steps of the plan that were not run.

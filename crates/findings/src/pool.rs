@@ -25,7 +25,7 @@ pub(crate) struct Pool {
 
 /// What one direction, or both, did in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Flow {
+pub struct IoFigures {
     /// Operations that succeeded.
     pub ops: u64,
     /// Bytes that they moved.
@@ -65,25 +65,25 @@ pub struct Latency {
     pub max_ns: u64,
 }
 
-impl Flow {
-    /// The latency that is told first: response time where operations fall due, else service time.
-    pub fn told(&self) -> Option<Latency> {
+impl IoFigures {
+    /// The latency to show first: response time where operations fall due, else service time.
+    pub fn latency(&self) -> Option<Latency> {
         self.response.or(self.service)
     }
 
     /// Whether the mean of its latency is known and no distribution: of an estimate.
     pub fn means_only(&self) -> bool {
-        self.told().is_none() && self.mean_ns.is_some()
+        self.latency().is_none() && self.mean_ns.is_some()
     }
 
     /// Its mean in nanoseconds; that of service time where no distribution is known.
-    pub fn told_mean_ns(&self) -> Option<f64> {
-        self.told().map(|latency| latency.mean_ns).or(self.mean_ns)
+    pub fn mean_latency_ns(&self) -> Option<f64> {
+        self.latency().map(|latency| latency.mean_ns).or(self.mean_ns)
     }
 }
 
 impl Pool {
-    /// Nobody's doing over a time.
+    /// No operations over a time.
     pub fn empty(span: Ns) -> Pool {
         Pool {
             read: Tally::empty(false),
@@ -124,9 +124,9 @@ impl Pool {
     }
 
     /// The figures of a tally of this pool.
-    pub fn flow(&self, tally: &Tally) -> Flow {
+    pub fn flow(&self, tally: &Tally) -> IoFigures {
         let mean = mean_service(tally);
-        Flow {
+        IoFigures {
             ops: tally.ops,
             bytes: tally.bytes,
             errors: tally.errors,

@@ -1,4 +1,4 @@
-//! Ratios that a goal asks for, or that somebody published: what a step does over what the step does that differs from it
+//! Ratios of goals and of published claims: what a step does over what the step does that differs from it
 //! in some settings alone, in the plan, or in the hop that is looked at.
 //!
 //! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has
@@ -14,7 +14,7 @@ use crate::step::StepData;
 use scenario::{Metric, Scope, Step};
 
 type Settings = Vec<(String, String)>;
-/// What a ratio speaks of, and the settings of the steps that it is about.
+/// The figure of a ratio, and the settings of its steps.
 type Of<'a> = (&'a Scope, &'a [(String, String)]);
 
 /// What a goal asks for.
@@ -33,12 +33,12 @@ pub(crate) struct Asked<'a> {
 /// The steps of both sides.
 #[derive(Default)]
 pub(crate) struct Sides {
-    over: Vec<Side>,
-    under: Vec<Side>,
+    over: Vec<Operand>,
+    under: Vec<Operand>,
 }
 
 /// One step, for one member of the scope.
-struct Side {
+struct Operand {
     /// What both sides have in common: the plan, unless it differs, the other settings and the repetition.
     plan: Option<String>,
     settings: Settings,
@@ -66,9 +66,9 @@ pub(crate) struct Ratio {
     pub figure: Result<Figure, String>,
 }
 
-impl Side {
+impl Operand {
     /// Whether this is what another step is held against: what it has of the other's settings is the same.
-    fn is_beside(&self, over: &Side) -> bool {
+    fn is_beside(&self, over: &Operand) -> bool {
         let same = |(key, value): &(String, String)| {
             over.settings.iter().find(|(k, _)| k == key).is_none_or(|(_, v)| same_value(v, value))
         };
@@ -105,7 +105,7 @@ impl Sides {
         let differs =
             |key: &str| asked.to.iter().any(|(k, _)| same_key(key, k) || same_key(k, key));
         let rest: Settings = settings.iter().filter(|(key, _)| !differs(key)).cloned().collect();
-        let side = |(member, figure)| Side {
+        let side = |(member, figure)| Operand {
             plan: (!differs("plan")).then(|| plan.to_owned()),
             settings: rest.clone(),
             repetition,
@@ -137,15 +137,16 @@ impl Sides {
     /// Each step with its ratio.
     pub fn ratios(&self, asked: &Asked<'_>) -> Vec<Ratio> {
         let over = self.over.iter().filter(|over| !self.is_other(over, asked));
-        let ratio = |over: &Side| {
+        let ratio = |over: &Operand| {
             let (step, member) = (over.name.clone(), over.member.clone());
             Ratio { step, member, figure: self.ratio(over) }
         };
         over.map(ratio).collect()
     }
 
-    fn ratio(&self, over: &Side) -> Result<Figure, String> {
-        let beside: Vec<&Side> = self.under.iter().filter(|under| under.is_beside(over)).collect();
+    fn ratio(&self, over: &Operand) -> Result<Figure, String> {
+        let beside: Vec<&Operand> =
+            self.under.iter().filter(|under| under.is_beside(over)).collect();
         // What was run once only is held against every repetition.
         let again = beside.iter().any(|under| under.repetition == over.repetition);
         let repetition = if again { over.repetition } else { 0 };
@@ -157,17 +158,17 @@ impl Sides {
                 "it could be held against {} or {}; say in `to` which",
                 one.name, other.name
             )),
-            (_, Some(Side { figure: Err(why), .. }), None) => Err(why.clone()),
-            (Ok(more), Some(Side { figure: Ok(less), .. }), None) => over_of(*more, *less),
+            (_, Some(Operand { figure: Err(why), .. }), None) => Err(why.clone()),
+            (Ok(more), Some(Operand { figure: Ok(less), .. }), None) => over_of(*more, *less),
         }
     }
 
     /// Whether a step is there to be held against: where a goal selects all steps, both sides are among them.
-    fn is_other(&self, over: &Side, asked: &Asked<'_>) -> bool {
+    fn is_other(&self, over: &Operand, asked: &Asked<'_>) -> bool {
         !asked.to.is_empty() && self.under.iter().any(|under| under.index == over.index)
     }
 
-    fn cell(&self, over: &Side, asked: &Asked<'_>) -> Cell {
+    fn cell(&self, over: &Operand, asked: &Asked<'_>) -> Cell {
         let mut cell = Cell {
             status: Status::Undecided,
             step: over.label.clone(),

@@ -12,10 +12,10 @@ const AGENT_LOST: &str = "agent-lost";
 
 /// The run: its question, its maker, its end.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Run {
+pub struct RunSummary {
     /// The scenario's title.
     pub title: String,
-    /// Who published the experiment, if the scenario says so.
+    /// The publisher of the experiment, if the scenario names one.
     pub source: Option<String>,
     /// What made the record: `wirespeed run`, `wirespeed simulate`, …
     pub producer: String,
@@ -23,7 +23,7 @@ pub struct Run {
     pub simulated: bool,
     /// Whether it was estimated: means that follow from the model, without a simulation. Then it is `simulated`, too.
     pub estimated: bool,
-    /// Figures that nobody gave and the model had to assume.
+    /// Figures that were not given and that the model assumed.
     pub assumed: u32,
     /// The scenario's file name.
     pub scenario: String,
@@ -95,16 +95,16 @@ pub enum Verdict {
     },
 }
 
-impl Run {
+impl RunSummary {
     /// What a record says of its run.
     pub(crate) fn of(
         record: &Record,
         scenario: Result<&Scenario, &str>,
         steps_planned: Option<u32>,
-    ) -> Run {
+    ) -> RunSummary {
         let head = record.head();
         let lost = |e: &&Event| e.code == AGENT_LOST;
-        Run {
+        RunSummary {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
             producer: head.producer.name.clone(),
@@ -146,7 +146,7 @@ impl Run {
 
 impl Verdict {
     pub(crate) fn of(
-        run: &Run,
+        run: &RunSummary,
         goals: &[GoalOutcome],
         verification: Option<&Verification>,
     ) -> Verdict {

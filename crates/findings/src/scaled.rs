@@ -1,7 +1,7 @@
 //! Speeds of ports that are scaled down: by how much, what that makes of each speed, and why.
 //!
-//! A machine that cannot carry a wire's rate can carry a share of it, with all proportions as they were. Whoever reads the
-//! figures must know the share first, so it stands in the analysis by itself.
+//! A machine that cannot carry a wire's rate can carry a share of it, with all proportions kept. Readers must know that
+//! share first, so the analysis has it apart.
 
 use crate::wires::Wire;
 use record::Fact;
@@ -20,7 +20,7 @@ pub struct Scaled {
     pub scale: f64,
     /// The speeds that its ports have in the run.
     pub rates: Vec<ScaledRate>,
-    /// Why, as whoever chose the scale says; `None` where the scenario set it and says nothing.
+    /// The reason given for the scale; `None` where the scenario set it without one.
     pub reason: Option<String>,
 }
 

@@ -49,7 +49,7 @@ pub struct SearchOutcome {
     pub steps_max: u32,
     /// Steps at the answer and the ends of its bracket that the generator limited: the answer is then its own.
     pub generator_limited: Vec<u32>,
-    /// Whether the steps of the record are those that the rule asks for. Where not, the answer stands on what there is.
+    /// Whether the record's steps are those of the rule. Where not, the answer rests on the steps that there are.
     pub as_the_rule_asks: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum SearchEnd {
     NeverHeld,
     /// The knee was looked at closely enough.
     Knee,
-    /// Up to the end of the range there was no knee to tell.
+    /// No knee was found up to the end of the range.
     NoKnee,
     /// It ran as many steps as it may.
     StepsSpent,
@@ -88,7 +88,7 @@ pub struct SearchPoint {
     pub held: u32,
     /// Work of every run.
     pub work: Vec<Quantity>,
-    /// What each limit speaks of, over the runs: the least and the largest; `null` where a run had no such figure.
+    /// The figure of each limit over the runs: least and largest; `null` where a run had no such figure.
     pub readings: Vec<Option<(Quantity, Quantity)>>,
     /// The least share of the load that was there, 0 to 1.
     pub carried: f64,

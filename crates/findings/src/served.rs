@@ -1,9 +1,8 @@
 //! Served from a cache or by the device: what the workers moved, against what the disks under their targets counted over
 //! the same measured time.
 //!
-//! Targets that lie on the same disk, and disks that serve the same VM, cannot be told apart, so that they are compared
-//! together. A device that counts nothing says nothing about a cache, and neither does one whose counters stand still
-//! though the page cache was bypassed; both are said to be unknown.
+//! Targets on the same disk, and disks of the same VM, cannot be separated and are compared together. A device without
+//! counters, or whose counters do not change though the page cache is bypassed, shows nothing about a cache: unknown.
 
 use crate::counters::Counted;
 use crate::step::{StepData, WorkerData};
@@ -45,13 +44,13 @@ pub struct Traffic {
     /// The second by the first.
     pub ratio: f64,
     /// What that means.
-    pub by: By,
+    pub by: ServedBy,
 }
 
 /// Who served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum ServedBy {
     /// A cache, in part or altogether: less reached the device.
     Cache,
     /// The device.
@@ -169,7 +168,7 @@ fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
         // A device that has something to do and does nothing at all is one that does not count, unless the page cache can
         // have done it instead.
         match bytes == [0.0; 2] && asked != [0.0; 2] && direct {
-            true => Err(format!("the counters of {} stood still", list(&set.devices))),
+            true => Err(format!("the counters of {} did not change", list(&set.devices))),
             false => Ok(bytes),
         }
     });
@@ -217,7 +216,7 @@ fn devices(
                 Counted::Part(_) => {
                     return Err(format!("{device} was not sampled over the whole measured time"));
                 }
-                Counted::NoNumber => return Err(format!("{device} gave no numbers{}", why())),
+                Counted::NoNumber => return Err(format!("no counters from {device}{}", why())),
                 Counted::Absent => {
                     return Err(format!("{device} has no counter `{}` in this step", id.name()));
                 }
@@ -232,9 +231,9 @@ impl Traffic {
     fn new(asked_bytes: f64, device_bytes: f64) -> Traffic {
         let ratio = device_bytes / asked_bytes;
         let by = match ratio {
-            r if r < CACHED_BELOW => By::Cache,
-            r if r > MORE_ABOVE => By::DeviceAndMore,
-            _ => By::Device,
+            r if r < CACHED_BELOW => ServedBy::Cache,
+            r if r > MORE_ABOVE => ServedBy::DeviceAndMore,
+            _ => ServedBy::Device,
         };
         Traffic { asked_bytes, device_bytes, ratio, by }
     }

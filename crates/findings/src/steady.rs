@@ -2,7 +2,7 @@
 //!
 //! The rule is the plan's own, SNIA's where it has none ([`scenario::steady`]), with the whole measured time as the
 //! window: it is divided into as many equal rounds as the rule has, so that a long step is judged no more strictly than a
-//! short one. Rounds shorter than an interval cannot be told apart, so that a short step is not judged.
+//! short one. Rounds shorter than an interval cannot be separated, so that a short step is not judged.
 
 use crate::step::{COMPLETE_SHARE, StepData};
 use clock::Ns;
@@ -27,7 +27,7 @@ pub(crate) const RULE: Steady = Steady { metric: Metric::Throughput, ..Steady::S
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Steadiness {
-    /// There are too few intervals to tell.
+    /// There are too few intervals to judge.
     TooShort,
     /// It was.
     Steady(Moved),
@@ -79,11 +79,11 @@ pub enum WarmUpEnd {
 
 impl WarmUp {
     pub(crate) fn of(step: &StepData, events: &[Event]) -> WarmUp {
-        let told =
+        let has_event =
             |code: &str| events.iter().any(|e| e.step == Some(step.head.index) && e.code == code);
         let ended = match () {
-            () if told(NEVER_STEADY) => WarmUpEnd::NeverSteady,
-            () if told(STEADY) => WarmUpEnd::Steady,
+            () if has_event(NEVER_STEADY) => WarmUpEnd::NeverSteady,
+            () if has_event(STEADY) => WarmUpEnd::Steady,
             () => WarmUpEnd::AsPlanned,
         };
         let times = &step.head.times;

@@ -5,7 +5,7 @@
 
 use crate::confidence;
 use crate::counters::Integrals;
-use crate::network::{Pair, StreamData};
+use crate::network::{NetPair, StreamData};
 use crate::steady::round;
 use crate::wires::Wire;
 use clock::Ns;
@@ -28,8 +28,8 @@ pub(crate) struct StepData {
     pub workers: Vec<WorkerData>,
     /// Both ends of every network stream.
     pub streams: Vec<StreamData>,
-    /// The pairs that the streams are of, judged: filled in by whoever knows the scenario.
-    pub pairs: Vec<Pair>,
+    /// The pairs of the streams, judged: filled in with the scenario.
+    pub pairs: Vec<NetPair>,
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
     probes: Vec<(String, Tally)>,
     pub counters: Vec<(String, Counter)>,
@@ -159,7 +159,7 @@ impl StepData {
 }
 
 impl WorkerData {
-    /// A worker of which nothing has been heard yet.
+    /// A worker without reports yet.
     pub fn silent(load: WorkerLoad, sources: &[Source]) -> WorkerData {
         let source = sources
             .iter()

@@ -1,5 +1,5 @@
 //! The sweeps of a plan as curves: for every axis that is load, and every setting of the other axes, one series of
-//! points and its knee. Repetitions of a point are kept apart, because their scatter tells how far it can be trusted.
+//! points and its knee. Repetitions of a point are kept apart, because their scatter shows its uncertainty.
 
 use crate::figures::{Loops, StepFigures};
 use crate::knee::{self, Answer, Point};
@@ -29,7 +29,7 @@ pub struct Sweep {
     pub plan: String,
     /// The axis, as the scenario names it.
     pub axis: String,
-    /// What the other axes stood at.
+    /// The values of the other axes.
     pub fixed: Vec<(String, String)>,
     /// What `work` counts: bytes a second over block sizes, else operations a second.
     pub unit: Unit,

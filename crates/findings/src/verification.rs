@@ -12,7 +12,7 @@ const KINDS: [&str; 6] = ["lost", "stale", "torn", "misplaced", "corrupt", "fore
 pub struct Verification {
     /// Blocks that were compared with what they must hold; a block counts each time.
     pub checked: u64,
-    /// Blocks that were read and of which nothing was known.
+    /// Blocks read without a known expected content.
     pub unknown: u64,
     /// Blocks that were written.
     pub written: u64,
@@ -85,14 +85,14 @@ impl Verification {
         }
     }
 
-    /// Takes in the events of the run: where a step was cut off before its counters came, faults were told all the same.
-    pub(crate) fn told(this: &mut Option<Verification>, events: &[Event]) {
+    /// Adds faults that events reported and counters did not: a step may be cut off before its counters arrive.
+    pub(crate) fn add_events(this: &mut Option<Verification>, events: &[Event]) {
         for kind in KINDS {
             let is = |e: &&Event| e.code.strip_prefix("verify-") == Some(kind);
-            let told = events.iter().filter(is).count() as u64;
+            let reported = events.iter().filter(is).count() as u64;
             let counted = this.as_ref().map_or(0, |all| all.of(kind));
-            if told > counted {
-                this.get_or_insert_default().add(kind, told - counted);
+            if reported > counted {
+                this.get_or_insert_default().add(kind, reported - counted);
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::headline::plural;
 use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
 use findings::attribution::{Attribution, Limiter};
-use findings::network::By;
+use findings::network::NetLimit;
 use findings::{Analysis, StepFigures};
 
 /// Answers that are told; the others are in the JSON.
@@ -25,7 +25,8 @@ fn work(step: &StepFigures) -> f64 {
 pub(crate) fn limits(step: &StepFigures) -> Vec<String> {
     let storage = answer(step).map(|found| clean(&found.line()));
     let directions = step.network.iter().flat_map(|pair| &pair.directions);
-    let found = directions.filter(|way| !matches!(way.limit.by, By::NotFound | By::Unknown));
+    let found =
+        directions.filter(|way| !matches!(way.limit.by, NetLimit::NotFound | NetLimit::Unknown));
     let network = found.map(|direction| clean(&direction.limit.text));
     let bare = |text: String| text.strip_prefix("limited by ").unwrap_or(&text).to_owned();
     storage.into_iter().chain(network).map(bare).collect()

@@ -4,7 +4,7 @@
 use crate::number::percent;
 use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
-use findings::{By, Served, StepFigures, Traffic};
+use findings::{Served, ServedBy, StepFigures, Traffic};
 use units::rate;
 
 /// Share served by a cache from which the figures are the memory's, and the first lines say so.
@@ -38,9 +38,9 @@ pub(crate) fn sentences(steps: &[StepFigures]) -> Vec<Sentence> {
         1 => String::new(),
         _ => format!(" at {}", clean(&t.step.label())),
     };
-    let some = |t: &Told<'_>| t.traffic.by == By::Cache && t.traffic.cached_share() < MOSTLY;
+    let some = |t: &Told<'_>| t.traffic.by == ServedBy::Cache && t.traffic.cached_share() < MOSTLY;
     let cache = all(steps).filter(some).max_by(|a, b| by_cache(a).total_cmp(&by_cache(b)));
-    let more = all(steps).filter(|t| t.traffic.by == By::DeviceAndMore);
+    let more = all(steps).filter(|t| t.traffic.by == ServedBy::DeviceAndMore);
     let more = more.max_by(|a, b| a.traffic.ratio.total_cmp(&b.traffic.ratio));
     let told = |t: &Told<'_>, text| Sentence::new(Tone::Plain, text, Place::Served(t.step.index));
     let cache = cache.map(|t| told(&t, cached(&t, &at(&t))));

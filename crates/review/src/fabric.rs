@@ -1,10 +1,10 @@
 //! The ports of embedded arrays in sentences: at which speed they ran, whether one was full, what a faster one brought,
-//! and whether the workers and the array tell one story.
+//! and whether the counters of workers and arrays agree.
 
 use crate::number::{percent, ratio};
 use crate::said::{Place, Sentence, Tone};
 use crate::text::clean;
-use findings::{Analysis, PortGain, PortLoad, Scaled, StepFigures, Story, Tale};
+use findings::{Analysis, ByteCounts, CounterCheck, PortGain, PortLoad, Scaled, StepFigures};
 use units::{count, rate};
 
 /// Share of the ratio of two speeds below which a faster port did not bring what it could.
@@ -142,7 +142,7 @@ pub(crate) fn speeds(ports: &[PortLoad], ways: usize) -> String {
 
 /// Whether the workers and the arrays count the same: the step in which they lie furthest apart, differences first.
 fn stories(steps: &[StepFigures]) -> Option<Sentence> {
-    let all = || steps.iter().flat_map(|s| s.stories.iter().map(move |story| (s, story)));
+    let all = || steps.iter().flat_map(|s| s.counter_checks.iter().map(move |story| (s, story)));
     let told: Vec<Told<'_>> = all().flat_map(|(step, story)| directions(step, story)).collect();
     let differ = told.iter().filter(|t| !t.tale.agrees);
     if let Some(worst) = differ.max_by(|a, b| a.apart().total_cmp(&b.apart())) {
@@ -151,24 +151,24 @@ fn stories(steps: &[StepFigures]) -> Option<Sentence> {
     if let Some((step, story)) = all().find(|(_, story)| story.unknown.is_some()) {
         let why = story.unknown.as_deref().map(clean).unwrap_or_default();
         let text = format!(
-            "Whether the workers and the ports of {} tell one story is not known at {}: {why}.",
+            "Whether the counters of the workers and of {} agree is not determined at {}: {why}.",
             clean(&story.array),
             clean(&step.label())
         );
         return Some(Sentence::new(Tone::Caution, text, Place::Ports(step.index)));
     }
     let worst = told.iter().max_by(|a, b| a.apart().total_cmp(&b.apart()))?;
-    let of = match (steps.iter().filter(|s| !s.stories.is_empty()).count(), steps.len()) {
+    let of = match (steps.iter().filter(|s| !s.counter_checks.is_empty()).count(), steps.len()) {
         (_, 1) => String::new(),
         (some, all) if some == all => format!(" in all {all} steps"),
         (some, all) => format!(" in {some} of {all} steps"),
     };
     let apart = match worst.tale.apart() {
-        0.0 => "they agree to the byte".to_owned(),
-        _ => format!("they are at most {}% apart", fine(worst.apart())),
+        0.0 => "equal to the byte".to_owned(),
+        _ => format!("at most {}% apart", fine(worst.apart())),
     };
     let text = format!(
-        "The workers and the ports tell one story{of}: {apart}, {}, where {} bytes could be in flight at the edges.",
+        "Counters agree{of}: workers and ports are {apart}, {}, where {} bytes could be in flight at the edges.",
         counts(worst),
         count(worst.tale.edge_bytes.round())
     );
@@ -180,23 +180,23 @@ fn difference(worst: &Told<'_>, told: &[Told<'_>]) -> Sentence {
         told.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
     steps.dedup();
     let text = format!(
-        "The workers and the ports of {} do not tell one story in {}: they are {}% apart, {}, where {} bytes could be in \
-         flight at the edges.",
+        "Counters of {} differ in {}: workers and ports are {}% apart, {}, where {} bytes could be in flight at the edges.",
         clean(&worst.story.array),
         crate::headline::plural(steps.len(), "step"),
         fine(worst.apart()),
         counts(worst),
         count(worst.tale.edge_bytes.round())
     );
-    let next = "commands that a path repeated, and whoever else uses the array, are counted at its ports alone";
+    let next =
+        "ports alone count commands that a path repeated and the I/O of other users of the array";
     Sentence::new(Tone::Caution, text, Place::Ports(worst.step.index)).next(next.to_owned())
 }
 
 /// One direction of a story.
 struct Told<'a> {
     step: &'a StepFigures,
-    story: &'a Story,
-    tale: Tale,
+    story: &'a CounterCheck,
+    tale: ByteCounts,
     read: bool,
 }
 
@@ -207,14 +207,17 @@ impl Told<'_> {
     }
 }
 
-fn directions<'a>(step: &'a StepFigures, story: &'a Story) -> impl Iterator<Item = Told<'a>> {
+fn directions<'a>(
+    step: &'a StepFigures,
+    story: &'a CounterCheck,
+) -> impl Iterator<Item = Told<'a>> {
     let told = move |tale, read| Told { step, story, tale, read };
     let write = story.write.map(|tale| told(tale, false));
     story.read.map(|tale| told(tale, true)).into_iter().chain(write)
 }
 
 fn counts(told: &Told<'_>) -> String {
-    let Tale { worker_bytes, port_bytes, volume_bytes, .. } = told.tale;
+    let ByteCounts { worker_bytes, port_bytes, volume_bytes, .. } = told.tale;
     let verb = if told.read { "read" } else { "written" };
     let [workers, ports, volumes] =
         [worker_bytes, port_bytes, volume_bytes].map(|b| count(b.round()));

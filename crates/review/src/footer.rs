@@ -3,7 +3,7 @@
 use crate::number::moment;
 use crate::paint::{Ink, Page};
 use crate::text::{clean, fit};
-use findings::Run;
+use findings::RunSummary;
 use record::Fact;
 
 /// Facts of a host that are worth a line, in order, with the words around them.
@@ -22,7 +22,7 @@ const VALUE_MAX: usize = 48;
 /// Hosts and targets that are told.
 const SUBJECTS_MAX: usize = 8;
 
-pub(crate) fn write(page: &mut Page, run: &Run) {
+pub(crate) fn write(page: &mut Page, run: &RunSummary) {
     page.gap();
     let source = run.source.as_ref().map_or(String::new(), |s| format!(" · after {s}"));
     let line = format!(
@@ -59,7 +59,7 @@ fn is_shown(fact: &Fact) -> bool {
 }
 
 /// The machines that issued the load, each by what matters of it.
-pub(crate) fn hosts(run: &Run) -> Vec<(String, String)> {
+pub(crate) fn hosts(run: &RunSummary) -> Vec<(String, String)> {
     let named = run.facts.iter().filter(|f| f.key == "kernel").take(SUBJECTS_MAX);
     named
         .map(|of| {

@@ -7,7 +7,7 @@ use crate::paint::{Ink, Page};
 use crate::said::{Place, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Content, POOR_SHARE, Run, StepFigures, Verdict, Verification};
+use findings::{Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification};
 use units::{count, percent};
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
@@ -42,7 +42,7 @@ pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
 }
 
 /// What was done, where there is nothing to judge.
-pub(crate) fn done(run: &Run) -> &'static str {
+pub(crate) fn done(run: &RunSummary) -> &'static str {
     match run {
         run if run.estimated => "Estimated",
         run if run.simulated => "Simulated",
@@ -51,7 +51,7 @@ pub(crate) fn done(run: &Run) -> &'static str {
 }
 
 /// That nothing was measured, what did it, and on how many assumptions it rests.
-fn simulated(run: &Run) -> Option<Sentence> {
+fn simulated(run: &RunSummary) -> Option<Sentence> {
     if !run.simulated {
         return None;
     }

@@ -124,7 +124,7 @@ fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
         Some(t) => format!(", {} transactions/s", count(t.round())),
         None => String::new(),
     };
-    let time = match (both.told(), both.told_mean_ns()) {
+    let time = match (both.latency(), both.mean_latency_ns()) {
         (Some(l), _) => format!(", p99 {}", latency(l.p99_ns as f64)),
         (None, Some(mean)) => format!(", mean service time {}", latency(mean)),
         (None, None) => String::new(),
@@ -303,13 +303,13 @@ fn generator(steps: &[StepFigures]) -> Option<Sentence> {
     let own = percent(worst.generator.own_share);
     let says = match judged.iter().map(|s| s.generator.limit).max()? {
         Limit::OwnCost => {
-            "a null target completes at once, so these figures are the generator's own cost"
+            "a null target completes at once, so these figures are generator overhead"
         }
         Limit::Limited => "it limited the load; see the warnings",
         Limit::Suspect => "it may have held the load back; see the warnings",
         _ => "it had room",
     };
-    let text = format!("Generator: {says}; at most {own}% of its time was its own.");
+    let text = format!("Generator: {says}; overhead at most {own}% of its time.");
     Some(found(text, Place::Conduct(worst.index)))
 }
 

@@ -105,7 +105,7 @@ fn goals(goals: &[GoalOutcome]) -> String {
 
 fn steps(all: &[StepFigures]) -> String {
     let steps: Vec<&StepFigures> = all.iter().filter(|s| !s.network_only()).collect();
-    let of = |s: &StepFigures| s.total.both.told();
+    let of = |s: &StepFigures| s.total.both.latency();
     let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let means = steps.iter().any(|s| s.total.both.means_only());
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
@@ -120,7 +120,7 @@ fn steps(all: &[StepFigures]) -> String {
             of(s).map_or("-".to_owned(), |l| unit.show(point(&l)))
         };
         if means {
-            let mean = both.told_mean_ns().map(|ns| unit.show(ns.round() as u64));
+            let mean = both.mean_latency_ns().map(|ns| unit.show(ns.round() as u64));
             cells.push(mean.unwrap_or_else(|| "-".to_owned()));
         }
         cells.extend([latency(|l| l.p50_ns), latency(|l| l.p99_ns), latency(|l| l.max_ns)]);

@@ -8,7 +8,7 @@ use crate::steps::settings_of;
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::network::{
-    Across, By, Direction, Estimate, FrameGain, Machine, OffloadCost, Pair, Repeated, Way,
+    Across, Direction, Estimate, FrameGain, Machine, NetLimit, NetPair, OffloadCost, Repeated, Way,
 };
 use findings::{Analysis, StepFigures};
 use scenario::Plan;
@@ -21,7 +21,7 @@ const EVEN: f64 = 0.05;
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
     pub step: &'a StepFigures,
-    pub pair: &'a Pair,
+    pub pair: &'a NetPair,
     pub direction: &'a Direction,
     /// Whether it is the step's first, which carries the address.
     pub first: bool,
@@ -50,7 +50,7 @@ pub(crate) fn rows<'a>(steps: impl IntoIterator<Item = &'a StepFigures>) -> Vec<
 }
 
 /// `to far`, `from far`.
-pub(crate) fn whither(pair: &Pair, way: Way) -> String {
+pub(crate) fn whither(pair: &NetPair, way: Way) -> String {
     let word = if way == Way::Up { "to" } else { "from" };
     format!("{word} {}", clean(&pair.name))
 }
@@ -94,8 +94,8 @@ fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
     let place = Place::Network(step.index);
     let sentence = |tone: Tone, text: String| Sentence::new(tone, text, place);
     let tone = match direction.limit.by {
-        By::Unknown => Tone::Caution,
-        By::Link | By::Rate => Tone::Good,
+        NetLimit::Unknown => Tone::Caution,
+        NetLimit::Link | NetLimit::Rate => Tone::Good,
         _ => Tone::Plain,
     };
     let mut told = vec![sentence(Tone::Plain, text)];
@@ -200,7 +200,7 @@ fn capital(text: &str) -> String {
 }
 
 /// Where a comparison was made, as the end of a sentence.
-pub(crate) fn place(place: &findings::network::Place) -> String {
+pub(crate) fn place(place: &findings::network::DirectionKey) -> String {
     let word = if place.way == Way::Up { "to" } else { "from" };
     let at: Vec<String> =
         place.at.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();

@@ -2,7 +2,7 @@
 //! each. All figures are those of `findings`; the review of the record has more.
 
 use crate::load_line::load_line;
-use findings::network::{Direction, Machine, Pair, Repeated, Way};
+use findings::network::{Direction, Machine, NetPair, Repeated, Way};
 use findings::{Analysis, Latency, StepFigures};
 use record::{Event, Level, Record};
 use scenario::{Scenario, Step};
@@ -41,7 +41,7 @@ pub fn network_loads(scenario: &Scenario, record: &Record, analysis: &Analysis) 
 }
 
 /// One pair in one step.
-fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures, pair: &Pair) {
+fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures, pair: &NetPair) {
     let mut loads = step
         .net_loads()
         .filter(|load| load.hops(&scenario.lab).iter().any(|hop| hop.name() == pair.name));
@@ -75,7 +75,7 @@ fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures
 
 fn way(
     out: &mut String,
-    pair: &Pair,
+    pair: &NetPair,
     direction: &Direction,
     network: &Network,
     measured: Duration,
@@ -266,7 +266,7 @@ fn busy(out: &mut String, direction: &Direction, measured: Duration) {
     fact(out, "busy, limited", &text);
 }
 
-fn machine_lines(out: &mut String, name: &str, machine: &Machine, pair: &Pair, wall: Duration) {
+fn machine_lines(out: &mut String, name: &str, machine: &Machine, pair: &NetPair, wall: Duration) {
     let wall = wall.as_nanos() as f64;
     let share = |ns: f64| percent(ns / wall * 100.0);
     if let (Some(user), Some(system)) = (machine.process_user_ns, machine.process_system_ns) {

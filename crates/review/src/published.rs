@@ -5,7 +5,8 @@ use crate::paint::{Ink, Page};
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::{
-    ClaimOutcome, ClaimSummary, Kind, PointOutcome, Quantity, ReadingOutcome, Score, ShapeOutcome,
+    ClaimOutcome, ClaimSummary, ClaimUse, PointOutcome, Quantity, ReadingOutcome, Score,
+    ShapeOutcome,
 };
 
 /// A claim under one of its readings, or as a whole where it has none. The first speaks for the claim.
@@ -96,11 +97,11 @@ pub(crate) fn score(score: Score) -> (Ink, &'static str) {
 }
 
 /// What the scenario says that a claim proves.
-pub(crate) fn kind(kind: Kind) -> &'static str {
+pub(crate) fn kind(kind: ClaimUse) -> &'static str {
     match kind {
-        Kind::Calibration => "calibration",
-        Kind::HeldOut => "held out",
-        Kind::Context => "context",
+        ClaimUse::Calibration => "calibration",
+        ClaimUse::HeldOut => "held out",
+        ClaimUse::Context => "context",
     }
 }
 

@@ -5,7 +5,7 @@ use crate::paint::{Ink, Page};
 use crate::table::{self, Column};
 use crate::text::clean;
 use findings::knee::Answer;
-use findings::{Analysis, Flow, Latency, Loops, StepFigures, Sweep, Unit};
+use findings::{Analysis, IoFigures, Latency, Loops, StepFigures, Sweep, Unit};
 use scenario::Plan;
 
 /// Columns of the longest bar.
@@ -131,21 +131,21 @@ pub(crate) fn fullest(step: &StepFigures) -> Option<f64> {
 }
 
 /// The unit of the latencies that `of` chooses: that of their medians, or of their means where no median is known.
-pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a Flow>) -> TimeUnit {
+pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a IoFigures>) -> TimeUnit {
     let middle =
-        |f: &Flow| f.told().map(|l| l.p50_ns).or(f.mean_ns.map(|mean| mean.round() as u64));
+        |f: &IoFigures| f.latency().map(|l| l.p50_ns).or(f.mean_ns.map(|mean| mean.round() as u64));
     TimeUnit::of(flows.filter_map(middle).collect())
 }
 
 fn latencies(steps: &[StepFigures]) -> Vec<Column> {
-    let of = |s: &StepFigures| s.total.both.told();
+    let of = |s: &StepFigures| s.total.both.latency();
     let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let column = |name: &str, point: fn(&Latency) -> u64| {
         let cell = |s: &StepFigures| of(s).map_or("-".to_owned(), |l| unit.show(point(&l)));
         Column::numbers(name, unit.name).fill(steps.iter().map(cell))
     };
     let mean = |s: &StepFigures| {
-        s.total.both.told_mean_ns().map_or("-".to_owned(), |ns| unit.show(ns.round() as u64))
+        s.total.both.mean_latency_ns().map_or("-".to_owned(), |ns| unit.show(ns.round() as u64))
     };
     let means = steps.iter().any(|s| s.total.both.means_only());
     let mut columns = Vec::new();

@@ -199,7 +199,7 @@ fn a_step_of_which_nothing_was_heard_is_zeros() {
     let read = &jobs[0]["read"];
     assert_eq!((&read["iops"], &read["clat_ns"]["N"]), (&0.0.into(), &0.into()));
     assert!(read["clat_ns"].get("percentile").is_none(), "of nothing there is no percentile");
-    assert!(jobs[0]["usr_cpu"].is_null(), "nobody testified");
+    assert!(jobs[0]["usr_cpu"].is_null(), "no generator reported");
     assert!(text.contains("\nALL,All,w,1,1,1,0.000000,"), "{text}");
 }
 

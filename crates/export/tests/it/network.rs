@@ -53,7 +53,7 @@ fn each_end_has_its_root_and_its_figures() {
             "<cpu metric=\"%\">45.000</cpu>",
         ],
     );
-    assert!(!receiver.contains("packets_"), "nobody counted packets there: {receiver}");
+    assert!(!receiver.contains("packets_"), "the receiver counts no packets: {receiver}");
     assert!(!receiver.contains("cycles"), "{receiver}");
     assert!(!sender.contains("bufferLen"), "without a scenario no message is known: {sender}");
 }

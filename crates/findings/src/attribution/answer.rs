@@ -12,7 +12,7 @@ pub struct Attribution {
     pub probability: f64,
     /// The next one.
     pub runner_up: Option<RunnerUp>,
-    /// What speaks for the answer, the weightiest first.
+    /// The evidence for the answer, the strongest first.
     pub clues: Vec<Clue>,
     /// Every hop that counted, in the order of the record.
     pub hops: Vec<HopLoad>,
@@ -36,15 +36,15 @@ pub enum Limiter {
         /// Its name.
         hop: String,
         /// Which of its limits.
-        why: Why,
+        why: HopLimit,
         /// Others of its sort that are as full beside it, and those of the same wire: they would have to grow with it.
         also: Vec<String>,
     },
     /// The load itself: no hop is full, and the workers keep all that they may outstanding. More depth brings more.
     Depth,
-    /// What issued the load could not do more.
+    /// The generator could not issue more.
     Generator,
-    /// Nothing: all that was asked for was carried.
+    /// Nothing: the requested rate was carried.
     Rate,
     /// Two hops that are full at once, within 5%: neither alone would bring more.
     Two {
@@ -53,7 +53,7 @@ pub enum Limiter {
         /// The other.
         second: String,
     },
-    /// The load, against a delay that nobody queues at: most of the time of an I/O passes at one hop that is not full.
+    /// The load against a delay without a queue: most of an I/O's time passes at one hop that is not full.
     Latency {
         /// The hop.
         hop: String,
@@ -65,26 +65,26 @@ pub enum Limiter {
         /// Its siblings that are not.
         idle: Vec<String>,
     },
-    /// A port waits for somebody who takes its frames too slowly: what stands behind it is full, and it holds up others.
+    /// Slow drain: a port waits for a full target behind it and holds up traffic to other targets.
     SlowDrain {
         /// The port that waits.
         hop: String,
-        /// Who takes too slowly, where it counted.
+        /// The slow target, where it has counters.
         drain: Option<String>,
     },
-    /// What would decide is not counted.
+    /// Not determined: counters are missing.
     Unknown {
-        /// The counters that would, as `HOP COUNTER`.
+        /// The counters that would decide, as `COUNTERS of HOP`.
         missing: Vec<String>,
     },
-    /// Nothing limits that is known: neither the load nor any hop, and every hop was looked at.
+    /// Nothing known: neither the load nor any hop, and every hop has counters.
     None,
 }
 
 /// Which of a hop's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum HopLimit {
     /// Bytes a second.
     Rate,
     /// I/Os a second, or the time of what serves them.
@@ -95,7 +95,7 @@ pub enum Why {
     Cpu,
 }
 
-/// Something that speaks for the answer.
+/// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Clue {
     /// Where it was seen; `None` for the load as a whole.

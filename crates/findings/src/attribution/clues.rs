@@ -1,9 +1,10 @@
-//! What speaks for an answer, in words: each clue is a number that the record holds.
+//! The evidence for an answer, in words: each clue is a number from the record.
 
 use super::answer::{Clue, Gauge, Limiter};
-use super::candidates::{Candidate, Kind};
+use super::candidates::Candidate;
 use super::neighbours::Response;
-use super::observed::{Full, Observed, Seen};
+use super::observed::{Observed, ObservedHop, Utilization};
+use super::signs::Signs;
 use crate::generator::Limit;
 use units::{count, percent, rate};
 
@@ -16,7 +17,7 @@ const WORTH: f64 = 0.05;
 pub(super) fn clues(step: &Observed, response: &Response, answer: &Candidate) -> Vec<Clue> {
     let mut out = Vec::new();
     for place in answer.about.iter().take(2) {
-        of_hop(step, &step.hops[*place], answer.kind, &mut out);
+        of_hop(step, &step.hops[*place], answer.signs, &mut out);
         grew(step, response, *place, &mut out);
     }
     of_load(step, answer, &mut out);
@@ -39,7 +40,7 @@ fn whole(text: String) -> Clue {
     Clue { hop: None, text }
 }
 
-fn at(hop: &Seen, text: String) -> Clue {
+fn at(hop: &ObservedHop, text: String) -> Clue {
     Clue { hop: Some(hop.name().to_owned()), text }
 }
 
@@ -64,9 +65,9 @@ pub(super) fn fullness(gauge: Gauge, share: f64, capacity: Option<f64>) -> Strin
     }
 }
 
-fn of_hop(step: &Observed, hop: &Seen, kind: Kind, out: &mut Vec<Clue>) {
-    let slots = matches!(kind, Kind::Slots | Kind::Drain);
-    let mut say = |full: Option<Full>| {
+fn of_hop(step: &Observed, hop: &ObservedHop, signs: Signs, out: &mut Vec<Clue>) {
+    let slots = matches!(signs, Signs::Slots(_) | Signs::Drain(_));
+    let mut say = |full: Option<Utilization>| {
         let text = full.map(|full| fullness(full.gauge, full.share, full.capacity));
         out.extend(text.map(|text| at(hop, text)));
     };
@@ -92,7 +93,7 @@ fn of_hop(step: &Observed, hop: &Seen, kind: Kind, out: &mut Vec<Clue>) {
 fn grew(step: &Observed, response: &Response, place: usize, out: &mut Vec<Clue>) {
     let share = response.grew.get(place).copied().flatten().unwrap_or(0.0);
     if share >= WORTH {
-        let text = format!("{} of what latency grew by since less load", part(share));
+        let text = format!("{} of the added latency compared with less load", part(share));
         out.push(at(&step.hops[place], text));
     }
 }
@@ -123,7 +124,7 @@ fn of_load(step: &Observed, answer: &Candidate, out: &mut Vec<Clue>) {
         Limiter::Generator => generator(step, out),
         Limiter::Rate => {
             let carried = part(step.iops / step.offered);
-            let text = format!("{carried} of {} IOPS that were asked for", count(step.offered));
+            let text = format!("{carried} of the requested {} IOPS", count(step.offered));
             out.push(whole(text));
             room(out);
         }
@@ -142,6 +143,6 @@ fn generator(step: &Observed, out: &mut Vec<Clue>) {
     }
     out.extend(generator.reasons.iter().map(|reason| whole(reason.clone())));
     if generator.reasons.is_empty() {
-        out.push(whole(format!("{} of its time was its own", part(generator.own_share))));
+        out.push(whole(format!("overhead {} of its time", part(generator.own_share))));
     }
 }

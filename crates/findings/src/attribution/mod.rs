@@ -1,9 +1,9 @@
-//! Attribution: for each step, what limits it, with a probability, the runner-up, and what speaks for it.
+//! Attribution: for each step, what limits it, with a probability, the runner-up, and the evidence.
 //!
 //! A pure function of a record: of what workers and hops counted in a step, and of what they counted in its neighbours of a
-//! sweep. It never asks whether a record was measured or simulated; where a counter is missing it says which, rather than
-//! guess. The idea is that of operational analysis (Denning and Buzen, 1978): where a resource is full, somebody waits
-//! before it, and whatever is added to the load waits there too. `docs/attribution.md` explains it to readers of reviews.
+//! sweep. Measured and simulated records are treated alike; a missing counter is named, never guessed. The idea is
+//! operational analysis (Denning and Buzen, 1978): I/Os queue before a full resource, and added load queues there too.
+//! `docs/attribution.md` explains it to readers of reviews.
 
 mod answer;
 mod candidates;
@@ -11,12 +11,14 @@ mod clues;
 mod model;
 mod neighbours;
 mod observed;
+mod signs;
 mod sort;
 mod words;
 
-pub use answer::{Attribution, Clue, Gauge, HopLoad, Limiter, RunnerUp, Why};
-pub use candidates::{Candidate, KINDS, Kind, SIGN_COUNT, SIGNS};
-pub use model::{SURE, WEIGHTS, Weights, probabilities};
+pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
+pub use candidates::Candidate;
+pub use model::{SURE, WEIGHTS, probabilities};
+pub use signs::*;
 
 use crate::figures::StepFigures;
 use crate::step::StepData;

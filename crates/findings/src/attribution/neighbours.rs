@@ -4,7 +4,7 @@ use super::observed::Observed;
 
 /// Loads this much apart show a response.
 const APART: f64 = 1.3;
-/// Latency that grew less tells nothing of where it grew.
+/// Latency that grew less does not show where it grew.
 const GREW: f64 = 1.15;
 
 /// What a step's neighbours show.

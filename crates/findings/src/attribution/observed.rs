@@ -4,7 +4,7 @@
 //! flight, which says nothing of a device that does several things at once; it counts as utilization only where requests did
 //! not overlap.
 
-use super::answer::{Gauge, HopLoad, Why};
+use super::answer::{Gauge, HopLimit, HopLoad};
 use super::sort::{Alike, Role};
 use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
@@ -44,18 +44,18 @@ pub(super) struct Observed {
     /// Mean time of an operation.
     pub mean_ns: Option<f64>,
     pub generator: Generator,
-    pub hops: Vec<Seen>,
+    pub hops: Vec<ObservedHop>,
 }
 
 /// A hop.
-pub(super) struct Seen {
+pub(super) struct ObservedHop {
     pub load: HopLoad,
     pub role: Role,
     pub alike: Alike,
     /// The fullest of its limits but the number of I/Os at once.
-    pub served: Option<Full>,
+    pub served: Option<Utilization>,
     /// How full its queue limit was, with the limit.
-    pub slots: Option<Full>,
+    pub slots: Option<Utilization>,
     /// I/Os present as far as this hop explains them: of wires that are crossed at once only the fullest does, and only as
     /// many as wait at a wire that full. The others are held up by a wire that is not counted.
     pub present: Option<f64>,
@@ -67,7 +67,7 @@ pub(super) struct Seen {
 
 /// How full a limit was.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Full {
+pub(super) struct Utilization {
     pub share: f64,
     pub gauge: Gauge,
     pub capacity: Option<f64>,
@@ -89,9 +89,9 @@ impl Observed {
         let hops = sources.iter().filter_map(|source| Some((source, source.hop()?)));
         let of = |(order, hop): (usize, (&Source, HopKind))| {
             let counts = step.integrals.source(hop.0.id).unwrap_or(&silent);
-            Seen::of(order, hop, counts, facts)
+            ObservedHop::of(order, hop, counts, facts)
         };
-        let mut seen: Vec<Seen> = hops.take(HOPS_MAX).enumerate().map(of).collect();
+        let mut seen: Vec<ObservedHop> = hops.take(HOPS_MAX).enumerate().map(of).collect();
         cross(&mut seen);
         for hop in &mut seen {
             hop.load.latency_share =
@@ -125,13 +125,13 @@ impl Observed {
         alone.then(|| self.in_flight.map(|n| (n / self.depth).min(1.0))).flatten()
     }
 
-    /// Whether the generators say anything of themselves.
+    /// Whether the generators reported on themselves.
     pub fn testified(&self) -> bool {
         self.generator.limit != Limit::NoTestimony
     }
 
     /// What part of the I/O goes through a hop, 0 to 1; `None` where it does not count I/O.
-    pub fn traffic(&self, hop: &Seen) -> Option<f64> {
+    pub fn traffic(&self, hop: &ObservedHop) -> Option<f64> {
         let bytes = match (hop.load.read_bytes_per_s, hop.load.write_bytes_per_s) {
             (None, None) => None,
             (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
@@ -149,23 +149,23 @@ impl Observed {
     /// The share of an operation's time that passed at no hop that says how full it is; `None` where no hop says how long
     /// I/Os stay.
     pub fn unexplained(&self) -> Option<f64> {
-        let told = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
-        // Hops that tell how full they are, and not how long I/Os stay, explain nothing and hide nothing.
-        if told().next().is_some() && told().all(|hop| hop.load.queue.is_none()) {
+        let known = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
+        // Hops with a utilization but no queue length explain no time and hide none.
+        if known().next().is_some() && known().all(|hop| hop.load.queue.is_none()) {
             return None;
         }
-        let there: f64 = told().filter_map(|hop| hop.present).sum();
+        let there: f64 = known().filter_map(|hop| hop.present).sum();
         self.in_flight.map(|n| (1.0 - there / n).clamp(0.0, 1.0))
     }
 }
 
-impl Seen {
+impl ObservedHop {
     fn of(
         order: usize,
         (source, kind): (&Source, HopKind),
         counts: &OfSource,
         facts: &[Fact],
-    ) -> Seen {
+    ) -> ObservedHop {
         let sum = |read: Option<f64>, write: Option<f64>| match (read, write) {
             (None, None) => None,
             (read, write) => Some(read.unwrap_or(0.0) + write.unwrap_or(0.0)),
@@ -215,16 +215,25 @@ impl Seen {
             headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
         };
         let (role, alike) = (Role::of(kind), Alike::of(source, kind));
-        Seen { load, role, alike, served, slots, present: queue, silent: counts.is_silent(), order }
+        ObservedHop {
+            load,
+            role,
+            alike,
+            served,
+            slots,
+            present: queue,
+            silent: counts.is_silent(),
+            order,
+        }
     }
 
     /// Which of its limits a gauge is of.
-    pub fn why(&self, gauge: Gauge) -> Why {
+    pub fn why(&self, gauge: Gauge) -> HopLimit {
         match gauge {
-            Gauge::Slots => Why::Slots,
-            Gauge::Receive | Gauge::Transmit | Gauge::Both => Why::Rate,
-            _ if self.role == Role::Cpu => Why::Cpu,
-            Gauge::Ops | Gauge::Busy => Why::Ops,
+            Gauge::Slots => HopLimit::Slots,
+            Gauge::Receive | Gauge::Transmit | Gauge::Both => HopLimit::Rate,
+            _ if self.role == Role::Cpu => HopLimit::Cpu,
+            Gauge::Ops | Gauge::Busy => HopLimit::Ops,
         }
     }
 
@@ -247,8 +256,9 @@ impl Seen {
 }
 
 /// Finds hops that are crossed at once, and leaves at them what they explain.
-fn cross(hops: &mut [Seen]) {
-    let path = |hop: &Seen| hop.role == Role::Path && hop.slots.is_none() && hop.served.is_some();
+fn cross(hops: &mut [ObservedHop]) {
+    let path =
+        |hop: &ObservedHop| hop.role == Role::Path && hop.slots.is_none() && hop.served.is_some();
     let mut by_queue: Vec<(usize, f64)> = (0..hops.len())
         .filter(|place| path(&hops[*place]))
         .filter_map(|place| Some((place, hops[place].load.queue.filter(|queue| *queue > 0.0)?)))
@@ -269,16 +279,16 @@ fn cross(hops: &mut [Seen]) {
     }
 }
 
-fn gauge(value: Option<f64>, capacity: Option<f64>, gauge: Gauge) -> Option<Full> {
+fn gauge(value: Option<f64>, capacity: Option<f64>, gauge: Gauge) -> Option<Utilization> {
     let (value, capacity) = value.zip(capacity)?;
-    Some(Full { share: value / capacity, gauge, capacity: Some(capacity) })
+    Some(Utilization { share: value / capacity, gauge, capacity: Some(capacity) })
 }
 
 /// The time of its servers.
-fn busy(counts: &OfSource, kind: HopKind, queue: Option<f64>) -> Option<Full> {
+fn busy(counts: &OfSource, kind: HopKind, queue: Option<f64>) -> Option<Utilization> {
     let share = counts.rate(CounterId::Busy)? / 1e9;
     let serial = queue.is_some_and(|queue| queue <= SERIAL);
-    (kind != HopKind::BlockDevice || serial).then_some(Full {
+    (kind != HopKind::BlockDevice || serial).then_some(Utilization {
         share,
         gauge: Gauge::Busy,
         capacity: None,
@@ -286,15 +296,15 @@ fn busy(counts: &OfSource, kind: HopKind, queue: Option<f64>) -> Option<Full> {
 }
 
 /// The processor time of an embedded array, of as many processors as it has threads.
-fn processors(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Full> {
+fn processors(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Utilization> {
     let cpu = counts.rate(CounterId::Cpu)? / 1e9;
     let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
     let threads = fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)?;
-    Some(Full { share: cpu / threads, gauge: Gauge::Busy, capacity: None })
+    Some(Utilization { share: cpu / threads, gauge: Gauge::Busy, capacity: None })
 }
 
 /// The fullest gauge. The time of a wire is that of its rate, so one with a rate goes before one that is as full.
-fn fullest<const N: usize>(gauges: [Option<Full>; N]) -> Option<Full> {
+fn fullest<const N: usize>(gauges: [Option<Utilization>; N]) -> Option<Utilization> {
     let most = gauges.iter().flatten().map(|full| full.share).reduce(f64::max)?;
     gauges.into_iter().flatten().find(|full| full.share >= most * AS_FULL)
 }

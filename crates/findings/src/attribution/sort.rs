@@ -43,7 +43,7 @@ impl Role {
     }
 }
 
-/// Hops with the same value are alike: of one kind and, where a kind stands at several places of a path, of one place.
+/// Hops with the same value are alike: of one kind and, where a path has several hops of a kind, at the same position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Alike(HopKind, String);
 
@@ -51,7 +51,7 @@ impl Alike {
     /// That of a hop.
     pub fn of(source: &Source, kind: HopKind) -> Alike {
         let place = match kind {
-            // A switch stands before another one, a partition on its disk.
+            // A path may cross two switches, and a partition and its disk.
             HopKind::SwitchPort | HopKind::BlockDevice | HopKind::Other => source.group.clone(),
             // What two adapters or links have in common is known by the names that the lab gave them alone.
             HopKind::Adapter | HopKind::InitiatorPort | HopKind::Link | HopKind::Trunk => {

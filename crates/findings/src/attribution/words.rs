@@ -1,25 +1,25 @@
 //! An answer as a line of text.
 
-use super::answer::{Attribution, Limiter, Why};
+use super::answer::{Attribution, HopLimit, Limiter};
 use std::fmt;
 
 /// Names written out; the others are counted.
 const NAMED: usize = 3;
 
 impl fmt::Display for Limiter {
-    /// What limits, as it is said after "limited by".
+    /// The limit, as the review writes it after "limited by".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limiter::Hop { hop, why, also } => {
                 match why {
-                    Why::Slots => write!(f, "the queue limit of {hop}")?,
-                    Why::Rate | Why::Ops | Why::Cpu => f.write_str(hop)?,
+                    HopLimit::Slots => write!(f, "the queue limit of {hop}")?,
+                    HopLimit::Rate | HopLimit::Ops | HopLimit::Cpu => f.write_str(hop)?,
                 }
                 if also.is_empty() { Ok(()) } else { write!(f, " (and {})", list(also)) }
             }
             Limiter::Depth => f.write_str("the load (worker depth)"),
             Limiter::Generator => f.write_str("the generator"),
-            Limiter::Rate => f.write_str("nothing: all that was asked for was carried"),
+            Limiter::Rate => f.write_str("nothing: the requested rate was carried"),
             Limiter::Two { first, second } => write!(f, "{first} and {second} at once"),
             Limiter::Latency { hop } => {
                 write!(f, "the load (worker depth) against the latency of {hop}")
@@ -32,12 +32,12 @@ impl fmt::Display for Limiter {
                 write!(f, "slow drain: {hop} waits for {drain}")
             }
             Limiter::SlowDrain { hop, drain: None } => {
-                write!(f, "slow drain: {hop} waits for somebody who is not counted")
+                write!(f, "slow drain: {hop} waits for a target without counters")
             }
             Limiter::Unknown { missing } if missing.is_empty() => {
-                f.write_str("cannot know: a counter is missing")
+                f.write_str("not determined: a counter is missing")
             }
-            Limiter::Unknown { missing } => write!(f, "cannot know without {}", list(missing)),
+            Limiter::Unknown { missing } => write!(f, "not determined: missing {}", list(missing)),
             Limiter::None => f.write_str("nothing: the workers pause, and no hop is full"),
         }
     }

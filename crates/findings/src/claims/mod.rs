@@ -1,4 +1,4 @@
-//! Claims: what somebody published beside what this record shows. For comparison only: a claim never changes the exit
+//! Claims: published figures beside those of this record. For comparison only: a claim never changes the exit
 //! code. Calibration and context prove nothing when they come back, so they are shown and not scored.
 //!
 //! A claim is scored under every reading that its source allows, and undecided where the readings differ. Where the record
@@ -11,7 +11,7 @@ mod shape;
 pub(crate) mod span;
 
 pub use outcome::{
-    ClaimOutcome, ClaimSummary, Frames, Kind, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
+    ClaimOutcome, ClaimSummary, ClaimUse, Frames, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
 };
 
 use crate::figures::label;
@@ -336,7 +336,7 @@ impl<'a> Compare<'a> {
             error(*ours, self.target(reading, &cell.wire).ok()?)
         };
         let worst = cells.iter().filter_map(off).max_by(|a, b| a.abs().total_cmp(&b.abs()));
-        // A step that cannot be told leaves it open; one that is too far off does not.
+        // A step that is not determined leaves it open; one that is too far off does not.
         let whole = self.missing.is_none() && cells.iter().all(|cell| off(cell).is_some());
         let within = worst.map(|worst| worst.abs() <= FRAMES_WITHIN + 1e-9);
         let within = within.filter(|within| whole || !within);

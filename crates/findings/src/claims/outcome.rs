@@ -21,10 +21,10 @@ pub enum Score {
     Context,
 }
 
-/// What a scenario says that a claim proves.
+/// What a claim is used for, as the scenario says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ClaimUse {
     /// It set a parameter.
     Calibration,
     /// It was not given to the model: the test.
@@ -33,12 +33,12 @@ pub enum Kind {
     Context,
 }
 
-impl From<ClaimKind> for Kind {
-    fn from(kind: ClaimKind) -> Kind {
+impl From<ClaimKind> for ClaimUse {
+    fn from(kind: ClaimKind) -> ClaimUse {
         match kind {
-            ClaimKind::Calibration => Kind::Calibration,
-            ClaimKind::HeldOut => Kind::HeldOut,
-            ClaimKind::Context => Kind::Context,
+            ClaimKind::Calibration => ClaimUse::Calibration,
+            ClaimKind::HeldOut => ClaimUse::HeldOut,
+            ClaimKind::Context => ClaimUse::Context,
         }
     }
 }
@@ -51,7 +51,7 @@ pub struct ClaimOutcome {
     /// How it came out.
     pub score: Score,
     /// What the scenario says that it proves.
-    pub kind: Kind,
+    pub kind: ClaimUse,
     /// How the source qualified the figure.
     pub relation: &'static str,
     /// What is compared: `read`, `IOPS`, `mean service time`.
@@ -115,7 +115,7 @@ pub struct ShapeOutcome {
     pub is: &'static str,
     /// How far a point may be from it, in percent.
     pub within_percent: f64,
-    /// What the deviation of the point is that is furthest on the wrong side, in percent; `None` where none can be told.
+    /// The deviation of the point furthest on the wrong side, in percent; `None` where none is known.
     pub furthest_percent: Option<f64>,
     /// The points in the order of their places.
     pub points: Vec<PointOutcome>,

@@ -2,7 +2,7 @@
 
 use super::metric::{Better, LatencyOf, Metric, PERCENTILES};
 use super::pairs::Point;
-use super::seconds::{Second, Side};
+use super::seconds::{Samples, Second};
 use super::{SECONDS_MIN, Series};
 use crate::figures::StepFigures;
 use crate::generator::Limit;
@@ -14,7 +14,7 @@ use crate::statistics::{
 use record::{Record, RecordError, StepHead};
 use serde::Serialize;
 
-/// Nobody is told to measure for longer than a week, or more often than this.
+/// Longest measured time (a week) and most repetitions that are recommended.
 const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
 const NEEDED_TIMES_MAX: f64 = 1000.0;
 
@@ -150,7 +150,7 @@ impl Judge {
         let usable = usable(points, design);
         let [a, b] = [0, 1].map(|i| {
             let heads = heads(records[i], &usable[i]);
-            Side::read(records[i], &heads, latency)
+            Samples::read(records[i], &heads, latency)
         });
         let sides = [a?, b?];
         let design = if usable[0].len() > 1 { design } else { Design::Apart };
@@ -237,8 +237,8 @@ fn obstacle(points: &[Point<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<
     const NAMES: [&str; 2] = ["the baseline", "the other run"];
     let [a, b] = points;
     if a.first().loops != b.first().loops {
-        let told = |p: &Point<'_>| format!("{:?}", p.first().loops).to_lowercase();
-        return Some(format!("the loops differ: {} against {}", told(a), told(b)));
+        let loops = |p: &Point<'_>| format!("{:?}", p.first().loops).to_lowercase();
+        return Some(format!("the loops differ: {} against {}", loops(a), loops(b)));
     }
     for (steps, name) in usable.iter().zip(NAMES) {
         if steps.is_empty() {
@@ -255,11 +255,11 @@ fn obstacle(points: &[Point<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<
 }
 
 /// One run each needs seconds enough.
-fn too_short(sides: &[Side; 2]) -> Option<String> {
+fn too_short(sides: &[Samples; 2]) -> Option<String> {
     if sides.iter().any(|s| s.repetitions.len() > 1) {
         return None;
     }
-    let seconds = sides.iter().map(Side::shortest).min().unwrap_or(0);
+    let seconds = sides.iter().map(Samples::shortest).min().unwrap_or(0);
     (seconds < SECONDS_MIN).then(|| {
         format!(
             "measured for {seconds} s, and at least {SECONDS_MIN} s are needed (or three repetitions)"
@@ -269,8 +269,8 @@ fn too_short(sides: &[Side; 2]) -> Option<String> {
 
 /// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
 fn shown(sums: &[Second; 2]) -> Vec<Metric> {
-    let any = |m: Metric| sums.iter().any(|s| s.tells(m));
-    let both = sums.iter().all(|s| s.tells(Metric::CpuPerOp));
+    let any = |m: Metric| sums.iter().any(|s| s.has(m));
+    let both = sums.iter().all(|s| s.has(Metric::CpuPerOp));
     let says = |m: &Metric| match m {
         Metric::Read | Metric::Write => any(Metric::Read) && any(Metric::Write),
         Metric::CpuPerOp => both,
@@ -288,7 +288,7 @@ fn same_as(metric: Metric, sums: &[Second; 2]) -> Option<Metric> {
 
 fn row(
     metric: Metric,
-    sides: &[Side; 2],
+    sides: &[Samples; 2],
     sums: &[Second; 2],
     design: Design,
     obstacle: Option<&str>,
@@ -307,7 +307,7 @@ fn row(
 }
 
 /// A side's figure, or why it has none.
-fn figure(metric: Metric, side: &Side, sum: &Second) -> Result<Figure, String> {
+fn figure(metric: Metric, side: &Samples, sum: &Second) -> Result<Figure, String> {
     let elements = side.elements(metric);
     let percentile = PERCENTILES.iter().find(|(m, _)| *m == metric);
     let figure = match percentile {
@@ -332,7 +332,7 @@ fn figure(metric: Metric, side: &Side, sum: &Second) -> Result<Figure, String> {
 }
 
 /// Tests two figures by the best evidence that there is.
-fn test(a: Figure, b: Figure, sides: &[Side; 2], design: Design) -> Result<Test, String> {
+fn test(a: Figure, b: Figure, sides: &[Samples; 2], design: Design) -> Result<Test, String> {
     let count = [sides[0].repetitions.len(), sides[1].repetitions.len()];
     let few = || "too few seconds".to_owned();
     let (difference, method) = if design == Design::Rounds {

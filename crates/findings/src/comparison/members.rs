@@ -1,5 +1,5 @@
-//! Whose work a step is compared by: its workers, where it has some; else the streams of its network loads, by what was
-//! received, or, where they ask and wait for answers, by what was asked.
+//! The members that a step is compared by: its workers, where it has some; else the streams of its network loads, by what
+//! was received, or, for requests and responses, by the requests.
 //!
 //! A step of both is compared by its workers: their figures and those of streams have no sum that would mean anything.
 
@@ -40,7 +40,7 @@ impl Members {
         self.parts.get(&source).is_some_and(|part| *part != Part::Errors)
     }
 
-    /// An interval as what it counts for, and whether it covers time; `None` of whoever is no member.
+    /// An interval as what it counts for, and whether it covers time; `None` for other sources.
     pub fn see(&self, mut interval: Interval) -> Option<(Interval, bool)> {
         match self.parts.get(&interval.source)? {
             Part::Whole => Some((interval, true)),

@@ -1,28 +1,27 @@
-//! Two systems compared: for each metric of each step that both were asked, better, worse or undecided, with the interval
-//! that proves it.
+//! Two systems compared: for each metric of each step of both, better, worse or undecided, with a confidence interval.
 //!
 //! The first run is the baseline of each of the others. Steps are paired by their settings; a step without a partner is
 //! listed. What is compared are merged seconds: rates divide sums, and percentiles are read off merged histograms
-//! ([`crate::statistics`] says how, and where it comes from). Three designs are told apart, and each pair says which was
+//! ([`crate::statistics`] says how, and where it comes from). There are three designs, and each pair says which was
 //! used: rounds of two runs that were interleaved, whose drift cancels; repetitions, whose scatter holds what no single
 //! run can show; and the seconds of one run each, where there is nothing else.
 //!
 //! It is a pure function of records and their analyses, and renders nothing. Where it cannot know, it says undecided and
 //! why: that is the answer to begin from.
 
-mod cautions;
 mod judge;
 mod members;
 mod metric;
 mod pairs;
 mod seconds;
 mod systems;
+mod warnings;
 
-pub use cautions::Caution;
 pub use judge::{Method, MetricPair, Needed, Opinion};
 pub use metric::{Better, LatencyOf, Metric};
 pub use pairs::Unpaired;
 pub use systems::Differing;
+pub use warnings::ComparisonWarning;
 
 use crate::statistics::{ALPHA, CONFIDENCE, POWER, holm};
 use crate::{Analysis, StepFigures};
@@ -120,7 +119,7 @@ pub struct Against {
     /// Comparisons that are corrected for together: every metric of every pair that could be tested, counted once.
     pub family: usize,
     /// What to know before a figure is believed, the gravest first.
-    pub cautions: Vec<Caution>,
+    pub cautions: Vec<ComparisonWarning>,
     /// The steps that both have, in the baseline's order.
     pub steps: Vec<StepPair>,
     /// The steps that only one has.
@@ -243,7 +242,7 @@ fn one(
         run,
         count,
         family: p_values.len(),
-        cautions: cautions::cautions(a, b, &pairs, &steps, &unpaired, interleaved.is_some()),
+        cautions: warnings::all_warnings(a, b, &pairs, &steps, &unpaired, interleaved.is_some()),
         interleaved,
         steps,
         unpaired,

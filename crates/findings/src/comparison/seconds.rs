@@ -1,5 +1,4 @@
-//! What the workers of a step did in each second, as the sums of which every metric is a ratio; and the step's merged
-//! histogram, off which its percentiles are read.
+//! The sums of each second of a step, whose ratios are the metrics; and its merged histogram, for percentiles.
 
 use super::Series;
 use super::members::Members;
@@ -10,7 +9,7 @@ use record::{Histogram, Interval, Phase, Record, RecordError, StepHead, Tally};
 
 /// The length that intervals are gathered to: one that a phase edge cut short joins its neighbour.
 const SECOND: Ns = Ns::secs(1);
-/// Points of a curve: as many as can be told apart.
+/// Points of a curve: as many as can be distinguished.
 const POINTS_MAX: usize = 300;
 /// Repetitions that are drawn.
 const CURVES_MAX: usize = 8;
@@ -25,7 +24,7 @@ pub(super) struct Second {
     ops: f64,
     errors: f64,
     cpu_ns: f64,
-    /// Whether anybody told its CPU time.
+    /// Whether any CPU time was reported.
     testified: bool,
     latency_sum_ns: f64,
     /// Operations no longer than each of the percentiles of the whole side.
@@ -33,20 +32,20 @@ pub(super) struct Second {
 }
 
 /// One side of a pair: some repetitions of the same settings.
-pub(super) struct Side {
+pub(super) struct Samples {
     /// The seconds of each repetition, in the order of the run.
     pub repetitions: Vec<Vec<Second>>,
     /// Latency of all of them.
     pub merged: Histogram,
 }
 
-impl Side {
+impl Samples {
     /// Reads the steps of a side. Totals come first, because seconds are counted by their percentiles.
     pub fn read(
         record: &Record,
         steps: &[&StepHead],
         latency: LatencyOf,
-    ) -> Result<Side, RecordError> {
+    ) -> Result<Samples, RecordError> {
         let mut merged = Histogram::new();
         let mut members = Vec::new();
         for step in steps {
@@ -64,7 +63,7 @@ impl Side {
         for (step, members) in steps.iter().zip(&members) {
             repetitions.push(seconds(record, step, members, latency, &at)?);
         }
-        Ok(Side { repetitions, merged })
+        Ok(Samples { repetitions, merged })
     }
 
     /// Seconds of the shortest repetition.
@@ -131,7 +130,7 @@ impl Second {
     }
 
     /// Whether a metric says anything of what was summed up here.
-    pub fn tells(&self, metric: Metric) -> bool {
+    pub fn has(&self, metric: Metric) -> bool {
         match metric {
             Metric::Read => self.read_bytes > 0.0,
             Metric::Write => self.write_bytes > 0.0,
@@ -227,10 +226,10 @@ fn seconds(
             second.add(&interval, latency, at);
         }
     })?;
-    // A second of which nobody reported is a hole, not an idle one.
+    // A second without reports is a gap, not idle.
     seconds.retain(|s| s.time > 0.0);
     Ok(seconds)
 }
 
-/// A step of more than eleven days is cut off: nobody runs one, and a made-up record should not fill the memory.
+/// A step of more than eleven days is cut off, so that a damaged record cannot fill the memory.
 const SECONDS_MAX: usize = 1_000_000;

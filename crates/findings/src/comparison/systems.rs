@@ -11,7 +11,7 @@ const COMPARISON: &str = "comparison";
 const LIFETIME: &str = "lifetime";
 /// Facts of such a thing that are never the same again and say nothing of it: where it was, and by which numbers it was known.
 const PASSING: [&str; 5] = ["url", "portal", "serial", "designator", "claim"];
-/// Lines of a scenario that are told; the texts stand in the records.
+/// Lines of a scenario that are listed; the records have the whole texts.
 const LINES_MAX: usize = 20;
 /// Longer scenarios are not compared line by line.
 const TEXT_MAX: usize = 1 << 20;
@@ -56,11 +56,11 @@ pub(super) fn differing(a: (&Record, &Analysis), b: (&Record, &Analysis)) -> Vec
         }
     };
     let (ra, rb) = (&a.1.run, &b.1.run);
-    let told = |of: &dyn Fn(&crate::Run) -> String| (Some(of(ra)), Some(of(rb)));
+    let row = |of: &dyn Fn(&crate::RunSummary) -> String| (Some(of(ra)), Some(of(rb)));
     for (key, (baseline, other)) in [
-        ("title", told(&|r| r.title.clone())),
-        ("producer", told(&|r| r.producer.clone())),
-        ("seed", told(&|r| r.seed.to_string())),
+        ("title", row(&|r| r.title.clone())),
+        ("producer", row(&|r| r.producer.clone())),
+        ("seed", row(&|r| r.seed.to_string())),
     ] {
         add("run", key, baseline, other);
     }
@@ -164,8 +164,8 @@ mod tests {
             fact("store/data", "size"),
             fact("comparison", "side"),
         ];
-        let told: Vec<(&str, &str)> = facts(&all).into_keys().collect();
+        let row: Vec<(&str, &str)> = facts(&all).into_keys().collect();
         let expected = [("lun", "serial"), ("store/data", "lifetime"), ("store/data", "size")];
-        assert_eq!(told, expected);
+        assert_eq!(row, expected);
     }
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const BINS: usize = 600;
 /// Series shown at most.
 const SERIES_MAX: usize = 48;
-/// Hops whose series are gathered, where the others are too many to be told apart; the fullest.
+/// Hops whose series are gathered at most: the fullest.
 const HOPS_MAX: usize = 12;
 /// Series gathered at most; a record that names more is not one of ours.
 const GATHERED_MAX: usize = 1024;
@@ -61,7 +61,7 @@ pub enum HopUnit {
 
 /// How a counter's values become a series'.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SeriesKind {
     /// An amount, divided by its time and multiplied by this.
     Amount(Factor),
     /// A level, averaged over time.
@@ -88,9 +88,9 @@ impl Factor {
 }
 
 /// What is shown of a counter; `None` for one that has no course over time, or says nothing of the load.
-fn kind(counter: &CounterKind) -> Option<(Kind, HopUnit)> {
-    let level = |unit| Some((Kind::Level, unit));
-    let amount = |factor, unit| Some((Kind::Amount(factor), unit));
+fn kind(counter: &CounterKind) -> Option<(SeriesKind, HopUnit)> {
+    let level = |unit| Some((SeriesKind::Level, unit));
+    let amount = |factor, unit| Some((SeriesKind::Amount(factor), unit));
     match counter.id() {
         Some(CounterId::Busy | CounterId::Cpu) => {
             return amount(Factor::Percent, HopUnit::Percent);
@@ -136,7 +136,7 @@ impl Amount for Counted {
 pub(super) struct Gather<'a> {
     hops: BTreeMap<SourceId, &'a str>,
     places: BTreeMap<(SourceId, CounterKind), usize>,
-    known: Vec<(SourceId, CounterKind, Kind, HopUnit)>,
+    known: Vec<(SourceId, CounterKind, SeriesKind, HopUnit)>,
     bins: Bins<Counted>,
     refused: bool,
     /// Hops that are not gathered.
@@ -168,7 +168,7 @@ impl<'a> Gather<'a> {
         let mut hops: Vec<&Source> = hops.collect();
         let all = hops.len();
         let full = fullness(steps);
-        // Where nobody says how full they are, the first come first, as they stand.
+        // Without any utilization, keep the order of the record.
         if all > HOPS_MAX && !full.is_empty() {
             let of = |source: &Source| full.get(source.name.as_str()).copied().unwrap_or(-1.0);
             hops.sort_by(|a, b| of(b).total_cmp(&of(a)));
@@ -205,7 +205,7 @@ impl<'a> Gather<'a> {
                 self.known.len() - 1
             }
         };
-        let weight = if kind == Kind::Level { seconds } else { 1.0 };
+        let weight = if kind == SeriesKind::Level { seconds } else { 1.0 };
         let counted = (counter.value * weight, seconds);
         self.bins.at(middle(counter.from, counter.to)).add(place, counted);
     }
@@ -258,10 +258,10 @@ impl<'a> Gather<'a> {
     }
 }
 
-fn values(bins: &[Counted], place: usize, kind: Kind) -> Vec<Option<f64>> {
+fn values(bins: &[Counted], place: usize, kind: SeriesKind) -> Vec<Option<f64>> {
     let factor = match kind {
-        Kind::Amount(factor) => factor.value(),
-        Kind::Level => 1.0,
+        SeriesKind::Amount(factor) => factor.value(),
+        SeriesKind::Level => 1.0,
     };
     let value = |bin: &Counted| {
         let (sum, seconds) = *bin.0.get(place)?;

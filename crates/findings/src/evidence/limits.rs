@@ -1,4 +1,4 @@
-//! How fast ports were over the time of the run: what stands beside what they counted.
+//! The speed of ports over the time of the run.
 
 use crate::figures::StepFigures;
 use clock::Ns;

@@ -1,7 +1,7 @@
 //! Evidence: what a chart shows and an [`Analysis`] does not hold, as plain data within a budget.
 //!
 //! A record of an hour has hundreds of thousands of intervals; a page can show some thousand points. So time is cut into
-//! as many bins as can be told apart on a screen, and bins are merged by adding counts: rates divide what was added by the
+//! as many bins as a screen can show, and bins are merged by adding counts: rates divide what was added by the
 //! time that it took, and percentiles are read off merged histograms. Everything is taken in one pass over the intervals.
 //! Where there is more than can be shown, a rule chooses, and [`Evidence::left_out`] says what it left.
 //!

@@ -4,7 +4,7 @@
 use super::{LabMap, Role};
 use crate::attribution::{Gauge, HopLoad};
 use crate::figures::{GroupFigures, StepFigures};
-use crate::network::{Pair, Way};
+use crate::network::{NetPair, Way};
 use crate::ports::PortLoad;
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn guest(group: &GroupFigures) -> HopLoad {
         write_bytes_per_s: Some(figures.write.bytes_per_s),
         iops: Some(figures.both.iops),
         queue: figures.in_flight,
-        mean_ns: figures.both.told_mean_ns(),
+        mean_ns: figures.both.mean_latency_ns(),
         ..HopLoad::default()
     }
 }
@@ -85,7 +85,7 @@ fn port(port: &PortLoad) -> HopLoad {
 }
 
 /// The way between two machines: what goes up is written, what comes down is read.
-fn way(pair: &Pair) -> HopLoad {
+fn way(pair: &NetPair) -> HopLoad {
     let sum = |way: Way| pair.going(way).map(|d| d.received.bytes_per_s).sum::<f64>();
     let share = |way: Way| pair.going(way).filter_map(|d| d.wire.share).reduce(|a, b| a + b);
     let fuller = [share(Way::Up), share(Way::Down)].into_iter().flatten().reduce(f64::max);

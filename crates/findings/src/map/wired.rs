@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Adds a topology; nothing where no disk has a way, since then what the record counted is all there is.
 ///
 /// What stands for a lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have
-/// processors, queues or caches of their own, unless somebody `counted` at them.
+/// processors, queues or caches of their own, unless `counted` names them.
 pub(super) fn graph(
     builder: &mut Builder,
     topology: &Topology,

@@ -4,7 +4,7 @@
 //! Compared are steps that differ in one setting alone; each side is the mean over its repetitions, with Student's interval
 //! where there are two or more.
 
-use super::{Direction, Pair, Way};
+use super::{Direction, NetPair, Way};
 use crate::figures::StepFigures;
 use crate::select::same_key;
 use crate::statistics::{CONFIDENCE, independent, quantile};
@@ -41,7 +41,7 @@ pub struct Estimate {
 
 /// Which direction of which load it is about, and under which settings.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Place {
+pub struct DirectionKey {
     /// The plan.
     pub plan: String,
     /// The settings that both sides share.
@@ -58,7 +58,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Repeated {
     /// Where.
-    pub place: Place,
+    pub place: DirectionKey,
     /// Bytes a second that were received.
     pub bytes_per_s: Estimate,
     /// Messages, datagrams or transactions a second.
@@ -73,7 +73,7 @@ pub struct Repeated {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FrameGain {
     /// Where.
-    pub place: Place,
+    pub place: DirectionKey,
     /// The smaller frames, as the setting has them.
     pub smaller: String,
     /// The larger ones.
@@ -100,7 +100,7 @@ pub struct FrameGain {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct OffloadCost {
     /// Where.
-    pub place: Place,
+    pub place: DirectionKey,
     /// Bytes a second with offloads.
     pub with_bytes_per_s: Estimate,
     /// Bytes a second without them.
@@ -118,20 +118,20 @@ pub struct OffloadCost {
 }
 
 /// A cost of a pair.
-type Cost = fn(&Pair) -> Option<f64>;
+type Cost = fn(&NetPair) -> Option<f64>;
 
 /// One direction in all repetitions of one setting.
 struct Group<'a> {
     plan: &'a str,
     settings: &'a [(String, String)],
-    runs: Vec<(&'a Pair, &'a Direction)>,
+    runs: Vec<(&'a NetPair, &'a Direction)>,
 }
 
 impl Group<'_> {
-    fn place(&self, without: &str) -> Place {
+    fn place(&self, without: &str) -> DirectionKey {
         let (pair, direction) = self.runs[0];
         let rest = self.settings.iter().filter(|(key, _)| !same_key(key, without));
-        Place {
+        DirectionKey {
             plan: self.plan.to_owned(),
             at: rest.cloned().collect(),
             pair: pair.name.clone(),
@@ -149,7 +149,7 @@ impl Group<'_> {
         estimate(self.runs.iter().map(|(_, d)| d.received.bytes_per_s))
     }
 
-    fn cost(&self, of: impl Fn(&Pair) -> Option<f64>) -> Option<Estimate> {
+    fn cost(&self, of: impl Fn(&NetPair) -> Option<f64>) -> Option<Estimate> {
         let all: Option<Vec<f64>> = self.runs.iter().map(|(pair, _)| of(pair)).collect();
         all.map(|all| estimate(all.into_iter()))
     }
@@ -203,7 +203,7 @@ fn repeated(group: &Group<'_>) -> Repeated {
 
 /// Groups that differ in one setting alone, in the order of the record, each set with its value.
 fn apart<'a>(groups: &'a [Group<'a>], setting: &str) -> Vec<Vec<(&'a str, &'a Group<'a>)>> {
-    let mut sets: Vec<(Place, Vec<(&str, &Group<'_>)>)> = Vec::new();
+    let mut sets: Vec<(DirectionKey, Vec<(&str, &Group<'_>)>)> = Vec::new();
     for group in groups {
         let Some(value) = group.setting(setting) else { continue };
         let place = group.place(setting);

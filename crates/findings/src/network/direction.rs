@@ -4,8 +4,8 @@
 //! both edges of it; the difference is shown, not hidden.
 
 use super::limit::Limited;
+use super::planned::{Carries, PlannedLoads};
 use super::stream::{Amount, Datagrams, Ends, Stream, StreamData};
-use super::told::{Carries, Told};
 use super::wire::Wire;
 use crate::balance::{Balance, balance};
 use crate::counters::Integrals;
@@ -80,7 +80,7 @@ impl Direction {
     pub(super) fn of(
         step: &StepData,
         counts: &Integrals,
-        told: &Told,
+        planned: &PlannedLoads,
         (workload, flow): (&str, Flow),
         ends: &[&StreamData],
     ) -> Direction {
@@ -99,7 +99,7 @@ impl Direction {
         // Sockets that come and go take their counts with them.
         let packets = packets.filter(|packets| *packets > 0.0 || sent.bytes == 0);
         let retransmitted = streams.iter().map(|stream| stream.retransmitted).sum::<Option<f64>>();
-        let load = told.load(workload);
+        let load = planned.load(workload);
         let carries =
             load.map_or_else(|| guess(&streams, &numbered), |load| (&load.carriage).into());
         let rates: Vec<(String, f64)> =

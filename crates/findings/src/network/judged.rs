@@ -1,7 +1,7 @@
 //! What goals and claims read off a network load: a pair by what it received, one of its machines by its processors, its
 //! probe by its times. What was not reported whole is missing, and nothing missing passes.
 
-use super::{Pair, Way};
+use super::{NetPair, Way};
 use crate::balance::balance;
 use crate::pool::{latency_point, per_second};
 use crate::scope::Reading;
@@ -36,7 +36,7 @@ fn unread(why: String) -> Reading {
     }
 }
 
-fn of_pair(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
+fn of_pair(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
     let going = |way: Way| -> Result<f64, String> {
         let mut all = pair.going(way).peekable();
         if all.peek().is_none() {
@@ -67,12 +67,12 @@ fn of_pair(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
 }
 
 /// Why a pair's figures are not those of the whole measured time.
-fn shortfall(pair: &Pair) -> Option<String> {
+fn shortfall(pair: &NetPair) -> Option<String> {
     pair.missing.first().cloned()
 }
 
 /// The times of a pair's transactions.
-fn times(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
+fn times(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
     let mut merged = Tally::empty(false);
     let asking = step.streams.iter().filter(|end| end.load.end == record::StreamEnd::Sent);
     let mine = asking.filter(|end| end.hop == pair.name).filter_map(|end| end.tally.as_ref());
@@ -87,7 +87,7 @@ fn times(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
 }
 
 /// What the probe beside the streams of a pair did.
-fn probe(step: &StepData, pair: &Pair, metric: &Metric) -> Reading {
+fn probe(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
     let Some(tally) = step.probe(&pair.name) else {
         return unread(format!("no probe ran beside the streams of {}", pair.name));
     };
@@ -117,7 +117,7 @@ fn of_tally(tally: Tally, metric: &Metric, missing: Option<String>) -> Reading {
 }
 
 /// How busy a machine's processors were, in percent of all of them.
-fn busy(pair: &Pair, machine: &super::Machine, metric: &Metric) -> Reading {
+fn busy(pair: &NetPair, machine: &super::Machine, metric: &Metric) -> Reading {
     if *metric != Metric::Cpu {
         return unread(format!("{} is a machine, which has `cpu` alone", machine.hop));
     }

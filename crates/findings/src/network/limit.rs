@@ -2,18 +2,18 @@
 //!
 //! Every limit that there may be is checked against its threshold, and each check is kept with its figure, so that a
 //! reader can disagree. A check whose counter is missing is unknown: it never counts as crossed, nor as not crossed. The
-//! first crossed check in the order of [`By`] names the limit, because what stands earlier explains what stands later: a full
+//! first crossed check in the order of [`NetLimit`] names the limit, because what stands earlier explains what stands later: a full
 //! link makes queues, queues make losses, and a receiver without processor time closes its window.
 
 use super::direction::Direction;
 use super::machine::Machine;
-use super::told::Carries;
+use super::planned::Carries;
 use super::wire::{percent, rate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use workload::Network;
 
-/// From this share of the configured rate the load did what it was told to. Pacing is exact to the kernel's timer.
+/// From this share of the configured rate the load reached it. Pacing is exact to the kernel's timer.
 pub const RATE_FROM: f64 = 0.97;
 /// From this share of what the wire carries it is full; the rest is acknowledgements, probes and other frames.
 pub const LINK_FROM: f64 = 0.95;
@@ -40,7 +40,7 @@ pub const IDLE_FROM: f64 = 0.50;
 /// What limits a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+pub enum NetLimit {
     /// The rate that the workload sets.
     Rate,
     /// The wire between both hosts.
@@ -69,7 +69,7 @@ pub enum By {
     Sender,
     /// No threshold was crossed.
     NotFound,
-    /// A counter is missing that would tell.
+    /// Not determined: a counter is missing.
     Unknown,
 }
 
@@ -77,7 +77,7 @@ pub enum By {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Check {
     /// The limit.
-    pub by: By,
+    pub by: NetLimit,
     /// The figure, as a share; `None` where it is not known.
     pub share: Option<f64>,
     /// The share from which it limits.
@@ -92,7 +92,7 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Limited {
     /// The limit.
-    pub by: By,
+    pub by: NetLimit,
     /// The limit and its evidence, in words.
     pub text: String,
     /// Every check.
@@ -101,50 +101,50 @@ pub struct Limited {
 
 impl Default for Limited {
     fn default() -> Limited {
-        Limited { by: By::Unknown, text: String::new(), checks: Vec::new() }
+        Limited { by: NetLimit::Unknown, text: String::new(), checks: Vec::new() }
     }
 }
 
-impl By {
+impl NetLimit {
     /// What it is called where room is short.
     pub fn word(self) -> &'static str {
         match self {
-            By::Rate => "rate",
-            By::Link => "link",
-            By::ReceivingThread => "recv thread",
-            By::SendingThread => "send thread",
-            By::ReceivingHost => "recv host",
-            By::SendingHost => "send host",
-            By::OneHost => "host",
-            By::ReceiverWindow => "window",
-            By::SendBuffer => "send buffer",
-            By::Congestion => "congestion",
-            By::Loss => "loss",
-            By::RoundTrip => "round trip",
-            By::Sender => "sender idle",
-            By::NotFound => "none found",
-            By::Unknown => "unknown",
+            NetLimit::Rate => "rate",
+            NetLimit::Link => "link",
+            NetLimit::ReceivingThread => "recv thread",
+            NetLimit::SendingThread => "send thread",
+            NetLimit::ReceivingHost => "recv host",
+            NetLimit::SendingHost => "send host",
+            NetLimit::OneHost => "host",
+            NetLimit::ReceiverWindow => "window",
+            NetLimit::SendBuffer => "send buffer",
+            NetLimit::Congestion => "congestion",
+            NetLimit::Loss => "loss",
+            NetLimit::RoundTrip => "round trip",
+            NetLimit::Sender => "sender idle",
+            NetLimit::NotFound => "none found",
+            NetLimit::Unknown => "unknown",
         }
     }
 
     /// What it is called in a sentence.
     pub fn title(self) -> &'static str {
         match self {
-            By::Rate => "the configured rate",
-            By::Link => "the link",
-            By::ReceivingThread => "a thread of the receiving end",
-            By::SendingThread => "a thread of the sending end",
-            By::ReceivingHost => "the receiving host's processors",
-            By::SendingHost => "the sending host's processors",
-            By::OneHost => "the processors of both ends' machine",
-            By::ReceiverWindow => "the receiver's window",
-            By::SendBuffer => "the send buffer",
-            By::Congestion => "congestion control, after losses",
-            By::Loss => "lost datagrams",
-            By::RoundTrip => "the round trip",
-            By::Sender => "the sending program",
-            By::NotFound => "nothing that was found",
-            By::Unknown => "cannot know",
+            NetLimit::Rate => "the configured rate",
+            NetLimit::Link => "the link",
+            NetLimit::ReceivingThread => "a thread of the receiving end",
+            NetLimit::SendingThread => "a thread of the sending end",
+            NetLimit::ReceivingHost => "the receiving host's processors",
+            NetLimit::SendingHost => "the sending host's processors",
+            NetLimit::OneHost => "the processors of both ends' machine",
+            NetLimit::ReceiverWindow => "the receiver's window",
+            NetLimit::SendBuffer => "the send buffer",
+            NetLimit::Congestion => "congestion control, after losses",
+            NetLimit::Loss => "lost datagrams",
+            NetLimit::RoundTrip => "the round trip",
+            NetLimit::Sender => "the sending program",
+            NetLimit::NotFound => "no limit found",
+            NetLimit::Unknown => "not determined",
         }
     }
 }
@@ -167,18 +167,18 @@ pub(super) fn judge(
     let mut checks = Vec::new();
     checks.extend(load.and_then(|load| configured(direction, load)));
     checks.push(link(direction));
-    checks.push(thread(By::ReceivingThread, hosts.receiving));
-    checks.push(thread(By::SendingThread, hosts.sending));
-    // Of two ends that are both full, the fuller one stands first.
+    checks.push(thread(NetLimit::ReceivingThread, hosts.receiving));
+    checks.push(thread(NetLimit::SendingThread, hosts.sending));
+    // Of two full ends, the fuller one comes first.
     if checks[checks.len() - 2].share < checks[checks.len() - 1].share {
         let last = checks.len() - 1;
         checks.swap(last - 1, last);
     }
     if hosts.one {
-        checks.push(host(By::OneHost, hosts.sending));
+        checks.push(host(NetLimit::OneHost, hosts.sending));
     } else {
-        checks.push(host(By::ReceivingHost, hosts.receiving));
-        checks.push(host(By::SendingHost, hosts.sending));
+        checks.push(host(NetLimit::ReceivingHost, hosts.receiving));
+        checks.push(host(NetLimit::SendingHost, hosts.sending));
     }
     match direction.carries {
         Carries::Tcp => checks.extend(of_tcp(direction, seconds)),
@@ -192,8 +192,8 @@ pub(super) fn judge(
 
 fn decide(direction: &Direction, checks: Vec<Check>) -> Limited {
     if direction.received.bytes == 0 && direction.sent.bytes == 0 {
-        let text = "nothing was carried, so nothing can be said of a limit".to_owned();
-        return Limited { by: By::Unknown, text, checks };
+        let text = "not determined: nothing was carried".to_owned();
+        return Limited { by: NetLimit::Unknown, text, checks };
     }
     let mut crossed = checks.iter().filter(|check| check.crossed == Some(true));
     let unknown: Vec<&str> =
@@ -207,17 +207,17 @@ fn decide(direction: &Direction, checks: Vec<Check>) -> Limited {
         }
         None if unknown.is_empty() => {
             let all: Vec<&str> = checks.iter().map(|check| check.text.as_str()).collect();
-            (By::NotFound, format!("no limit was found: {}", all.join("; ")))
+            (NetLimit::NotFound, format!("no limit found: {}", all.join("; ")))
         }
-        None => (By::Unknown, "what limits it cannot be known".to_owned()),
+        None => (NetLimit::Unknown, "limit not determined".to_owned()),
     };
     if !unknown.is_empty() {
-        text.push_str(&format!("; not known: {}", unknown.join("; ")));
+        text.push_str(&format!("; not determined: {}", unknown.join("; ")));
     }
     Limited { by, text, checks }
 }
 
-fn check(by: By, from: f64, found: Result<(f64, String), String>) -> Check {
+fn check(by: NetLimit, from: f64, found: Result<(f64, String), String>) -> Check {
     match found {
         Ok((share, text)) => {
             let text = format!("{text} (from {})", percent(from));
@@ -232,8 +232,8 @@ fn configured(direction: &Direction, load: &Network) -> Option<Check> {
     let sent = direction.sent.bytes_per_s;
     let share = if asked > 0.0 { sent / asked } else { 0.0 };
     let text =
-        format!("it sent {} of the {} it was told to, {}", rate(sent), rate(asked), percent(share));
-    Some(check(By::Rate, RATE_FROM, Ok((share, text))))
+        format!("it sent {} of the configured {}, {}", rate(sent), rate(asked), percent(share));
+    Some(check(NetLimit::Rate, RATE_FROM, Ok((share, text))))
 }
 
 fn link(direction: &Direction) -> Check {
@@ -248,10 +248,10 @@ fn link(direction: &Direction) -> Check {
             Err(format!("the share of the wire ({})", why.as_deref().unwrap_or("no speed")))
         }
     };
-    check(By::Link, LINK_FROM, found)
+    check(NetLimit::Link, LINK_FROM, found)
 }
 
-fn thread(by: By, machine: &Machine) -> Check {
+fn thread(by: NetLimit, machine: &Machine) -> Check {
     let found = match machine.threads.first() {
         Some(busiest) => {
             let share = percent(busiest.share);
@@ -270,7 +270,7 @@ fn thread(by: By, machine: &Machine) -> Check {
     check(by, THREAD_FROM, found)
 }
 
-fn host(by: By, machine: &Machine) -> Check {
+fn host(by: NetLimit, machine: &Machine) -> Check {
     let found = match machine.host_share {
         Some(share) => Ok((share, format!("{} was {} busy", machine.title(), percent(share)))),
         None => Err(format!("how busy the host was (no counters `host-…` of {})", machine.hop)),
@@ -315,10 +315,10 @@ fn of_tcp(direction: &Direction, seconds: f64) -> Vec<Check> {
         _ => Err("whether sockets were left without data (no counter `tcp-busy`)".to_owned()),
     };
     vec![
-        check(By::ReceiverWindow, WINDOW_FROM, window),
-        check(By::SendBuffer, BUFFER_FROM, buffer),
-        check(By::Congestion, AGAIN_FROM, again),
-        check(By::Sender, IDLE_FROM, idle),
+        check(NetLimit::ReceiverWindow, WINDOW_FROM, window),
+        check(NetLimit::SendBuffer, BUFFER_FROM, buffer),
+        check(NetLimit::Congestion, AGAIN_FROM, again),
+        check(NetLimit::Sender, IDLE_FROM, idle),
     ]
 }
 
@@ -328,7 +328,7 @@ fn loss(direction: &Direction) -> Check {
         Some(share) => Ok((share, format!("{} of datagrams were lost", percent(share)))),
         None => Err("how many datagrams were lost (no counters `datagrams-…`)".to_owned()),
     };
-    check(By::Loss, LOST_FROM, found)
+    check(NetLimit::Loss, LOST_FROM, found)
 }
 
 fn round_trip(direction: &Direction, seconds: f64) -> Check {
@@ -344,5 +344,5 @@ fn round_trip(direction: &Direction, seconds: f64) -> Check {
         }
         _ => Err("how long transactions took (no times were recorded)".to_owned()),
     };
-    check(By::RoundTrip, ROUND_TRIP_FROM, found)
+    check(NetLimit::RoundTrip, ROUND_TRIP_FROM, found)
 }

@@ -76,16 +76,16 @@ pub struct Thread {
 
 /// Which end's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum HostEnd {
     Sender,
     Receiver,
 }
 
-impl Side {
+impl HostEnd {
     pub fn word(self) -> &'static str {
         match self {
-            Side::Sender => "sender",
-            Side::Receiver => "receiver",
+            HostEnd::Sender => "sender",
+            HostEnd::Receiver => "receiver",
         }
     }
 }
@@ -93,7 +93,7 @@ impl Side {
 impl Machine {
     /// What a machine hop counted; `bytes` is what the pair received, both directions together.
     pub(super) fn of(
-        (pair, side): (&str, Side),
+        (pair, side): (&str, HostEnd),
         source: Option<SourceId>,
         counts: &Integrals,
         facts: &[Fact],
@@ -101,7 +101,7 @@ impl Machine {
     ) -> Machine {
         let fact = |what: &str| {
             let key = format!("{}-{what}", side.word());
-            // A fact that is told again replaces what was told before.
+            // A later fact replaces an earlier one.
             let found = facts.iter().rev().find(|f| f.subject == pair && f.key == key);
             found.map(|f| f.value.clone())
         };

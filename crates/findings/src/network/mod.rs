@@ -10,31 +10,31 @@ mod direction;
 pub(crate) mod judged;
 mod limit;
 mod machine;
+mod planned;
 mod stream;
-mod told;
 mod wire;
 
-pub use across::{Across, Estimate, FrameGain, OffloadCost, Place, Repeated};
+pub use across::{Across, DirectionKey, Estimate, FrameGain, OffloadCost, Repeated};
 pub use direction::{Direction, Way};
 pub use limit::{
-    AGAIN_FROM, BUFFER_FROM, By, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LINK_TO, LOST_FROM,
-    Limited, RATE_FROM, ROUND_TRIP_FROM, THREAD_FROM, WINDOW_FROM,
+    AGAIN_FROM, BUFFER_FROM, Check, HOST_FROM, IDLE_FROM, LINK_FROM, LINK_TO, LOST_FROM, Limited,
+    NetLimit, RATE_FROM, ROUND_TRIP_FROM, THREAD_FROM, WINDOW_FROM,
 };
 pub(crate) use machine::HOST;
 pub use machine::{Machine, Thread};
+pub use planned::Carries;
 pub use stream::{Amount, Datagrams, Stream, Tcp};
-pub use told::Carries;
 pub use wire::{Framing, SpeedFrom, Wire};
 
 pub(crate) use across::across;
+pub(crate) use planned::PlannedLoads;
 pub(crate) use stream::StreamData;
-pub(crate) use told::Told;
 
 use crate::counters::Integrals;
 use crate::pool::Latency;
 use crate::step::StepData;
 use limit::Hosts;
-use machine::Side;
+use machine::HostEnd;
 use record::{CounterId, Fact, Flow, Source, SourceId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,7 +42,7 @@ use wire::Speed;
 
 /// A pair of machines in one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Pair {
+pub struct NetPair {
     /// Its hop's name: `far`, or `vm1.far`.
     pub name: String,
     /// Each workload's streams, each way.
@@ -73,7 +73,7 @@ pub struct Pair {
     pub missing: Vec<String>,
 }
 
-impl Pair {
+impl NetPair {
     /// What was received each way, both ways together, in bytes a second.
     pub fn bytes_per_s(&self) -> f64 {
         self.directions.iter().map(|direction| direction.received.bytes_per_s).sum()
@@ -94,7 +94,12 @@ impl Pair {
 }
 
 /// The pairs of a step, in the order in which it announced them.
-pub(crate) fn pairs(step: &StepData, told: &Told, facts: &[Fact], sources: &[Source]) -> Vec<Pair> {
+pub(crate) fn pairs(
+    step: &StepData,
+    planned: &PlannedLoads,
+    facts: &[Fact],
+    sources: &[Source],
+) -> Vec<NetPair> {
     let mut hops: Vec<SourceId> = Vec::new();
     for stream in &step.streams {
         if !hops.contains(&stream.load.hop) {
@@ -105,34 +110,34 @@ pub(crate) fn pairs(step: &StepData, told: &Told, facts: &[Fact], sources: &[Sou
         return Vec::new();
     }
     let counts = &step.integrals;
-    hops.into_iter().map(|hop| pair(step, hop, counts, told, facts, sources)).collect()
+    hops.into_iter().map(|hop| pair(step, hop, counts, planned, facts, sources)).collect()
 }
 
 fn pair(
     step: &StepData,
     hop: SourceId,
     counts: &Integrals,
-    told: &Told,
+    planned: &PlannedLoads,
     facts: &[Fact],
     sources: &[Source],
-) -> Pair {
+) -> NetPair {
     let ends: Vec<&StreamData> = step.streams.iter().filter(|s| s.load.hop == hop).collect();
     let name = ends.first().map_or("", |end| end.hop.as_str());
-    let mut directions = directions(step, counts, told, &ends);
+    let mut directions = directions(step, counts, planned, &ends);
     let undelivered = |flow| match flow {
         Way::Up => counts.amount(hop, CounterId::WriteUndelivered),
         Way::Down => counts.amount(hop, CounterId::ReadUndelivered),
     };
     for way in [Way::Up, Way::Down] {
         let mut going = directions.iter_mut().filter(|direction| direction.way == way);
-        // The hop counts all that goes one way: of several workloads it cannot be told whose it is.
+        // The hop counts all that goes one way: its count cannot be split among several workloads.
         if let (Some(only), None) = (going.next(), going.next()) {
             only.undelivered_bytes = undelivered(way);
         }
     }
     let bytes =
         directions.iter().map(|d| d.received.bytes as f64 + d.back_bytes.unwrap_or(0.0)).sum();
-    let machine = |side: Side| {
+    let machine = |side: HostEnd| {
         let hop = format!("{name}/{}", side.word());
         let id = sources.iter().find(|source| source.name == hop).map(|source| source.id);
         Machine::of((name, side), id, counts, facts, bytes)
@@ -143,8 +148,8 @@ fn pair(
     };
     let missing: Vec<String> = missing(step, &ends);
     let probe = step.probe(name);
-    let (sender, receiver) = (machine(Side::Sender), machine(Side::Receiver));
-    let mut pair = Pair {
+    let (sender, receiver) = (machine(HostEnd::Sender), machine(HostEnd::Receiver));
+    let mut pair = NetPair {
         name: name.to_owned(),
         directions,
         probe: probe.and_then(|tally| direction::transactions([tally].into_iter())),
@@ -162,7 +167,7 @@ fn pair(
         complete: missing.is_empty(),
         missing,
     };
-    judge(&mut pair, told, counts.seconds());
+    judge(&mut pair, planned, counts.seconds());
     pair
 }
 
@@ -183,7 +188,7 @@ fn ip(text: &str) -> Option<u8> {
 fn directions(
     step: &StepData,
     counts: &Integrals,
-    told: &Told,
+    planned: &PlannedLoads,
     ends: &[&StreamData],
 ) -> Vec<Direction> {
     let mut kinds: Vec<(&str, Flow)> = Vec::new();
@@ -196,7 +201,7 @@ fn directions(
     let of = |kind: (&str, Flow)| {
         let mine = |end: &&&StreamData| (end.load.workload.as_str(), end.load.flow) == kind;
         let mine: Vec<&StreamData> = ends.iter().filter(mine).copied().collect();
-        Direction::of(step, counts, told, kind, &mine)
+        Direction::of(step, counts, planned, kind, &mine)
     };
     kinds.into_iter().map(of).collect()
 }
@@ -216,10 +221,10 @@ fn missing(step: &StepData, ends: &[&StreamData]) -> Vec<String> {
 }
 
 /// Holds every direction against its wire, and finds what limits it.
-fn judge(pair: &mut Pair, told: &Told, seconds: f64) {
+fn judge(pair: &mut NetPair, planned: &PlannedLoads, seconds: f64) {
     let framings: Vec<_> =
         pair.directions.iter().map(|direction| framing(pair, direction)).collect();
-    let speed = speed(pair, told);
+    let speed = speed(pair, planned);
     for i in 0..pair.directions.len() {
         let way = pair.directions[i].way;
         let beside = (0..pair.directions.len())
@@ -230,14 +235,14 @@ fn judge(pair: &mut Pair, told: &Told, seconds: f64) {
         pair.directions[i].wire = Wire::of(framings[i].clone(), speed.clone(), carried, beside);
         let (sending, receiving) = pair.ends(way);
         let hosts = Hosts { sending, receiving, one: pair.one_machine };
-        let load = told.load(&pair.directions[i].workload);
+        let load = planned.load(&pair.directions[i].workload);
         let limit = limit::judge(&pair.directions[i], load, &hosts, seconds);
         pair.directions[i].limit = limit;
     }
 }
 
 /// How the payload of a direction lies in frames, or why that cannot be known.
-fn framing(pair: &Pair, direction: &Direction) -> Result<wire::Framing, String> {
+fn framing(pair: &NetPair, direction: &Direction) -> Result<wire::Framing, String> {
     let ip = pair.ip.ok_or("the version of IP is not known (no fact `ip-version`)")?;
     let of_interfaces = [&pair.sender, &pair.receiver].into_iter().filter_map(|m| m.mtu);
     let least =
@@ -269,8 +274,8 @@ fn framing(pair: &Pair, direction: &Direction) -> Result<wire::Framing, String> 
 }
 
 /// The speed of a pair's wire, or why it is not known.
-fn speed(pair: &Pair, told: &Told) -> Result<Speed, String> {
-    if let Some(speed) = told.wire(&pair.name) {
+fn speed(pair: &NetPair, planned: &PlannedLoads) -> Result<Speed, String> {
+    if let Some(speed) = planned.wire(&pair.name) {
         return Ok(speed);
     }
     let speeds = [&pair.sender, &pair.receiver].map(|machine| machine.speed_bytes_per_s);
@@ -283,7 +288,7 @@ fn speed(pair: &Pair, told: &Told) -> Result<Speed, String> {
             "interface {interface} has no speed, and the scenario names no wire (`rate` of the receiver)"
         ),
         None => {
-            "no interface tells its speed, and the scenario names no wire (`rate` of the receiver)"
+            "no interface reports its speed, and the scenario names no wire (`rate` of the receiver)"
                 .to_owned()
         }
     })

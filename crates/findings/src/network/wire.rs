@@ -45,7 +45,7 @@ pub(crate) enum Speed {
     Payload(f64),
 }
 
-/// How payload lies in frames.
+/// How payload is framed.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Framing {
     /// The MTU that was observed, in bytes.
@@ -185,11 +185,11 @@ impl Wire {
         if matches!(speed, Ok(Speed::Payload(_))) {
             wire.speed_from = Some(SpeedFrom::Scenario);
         }
-        wire.text = wire.told(carried);
+        wire.text = wire.describe(carried);
         wire
     }
 
-    fn told(&self, carried: f64) -> String {
+    fn describe(&self, carried: f64) -> String {
         let framing = self.framing.as_ref().map(|framing| framing.text.as_str());
         let end = match self.share {
             Some(share) => format!("carried {}, {} of that", rate(carried), percent(share)),

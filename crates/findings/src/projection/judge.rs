@@ -11,7 +11,7 @@ use crate::generator::Limit;
 use crate::little::Little;
 use crate::pool::latency_point;
 use crate::quantity::{Quantity, Unit};
-use crate::served::{By, Served};
+use crate::served::{Served, ServedBy};
 use crate::steady::Steadiness;
 use crate::step::StepData;
 use record::{Loop, Tally};
@@ -147,7 +147,7 @@ impl Projector {
                 format!("no step is like it; the nearest, {}, did {}", m.label, words(&m.access))
             }
             None if self.cells.iter().any(|c| c.random.is_none()) => {
-                "the scenario inside the record does not tell which addresses were random"
+                "the scenario in the record does not say which addresses were random"
                     .to_owned()
             }
             None if self.cells.is_empty() && self.unusable > 0 => {
@@ -186,7 +186,7 @@ fn carried(profile: &Profile, series: Vec<Near<'_>>) -> Carried {
     if best.cell.generator == Limit::OwnCost {
         return Carried::Undecided {
             reason: format!(
-                "the target of {} completes at once: the figures are the generator's own",
+                "the target of {} completes at once: the figures are generator overhead",
                 best.measured.label
             ),
             next: "name a file or a device to measure storage".to_owned(),
@@ -262,7 +262,7 @@ fn enough(answer: &Carried, wanted: f64) -> Option<bool> {
     }
 }
 
-/// Down to what may be promised: nobody has half a mailbox.
+/// Rounded down: half a mailbox cannot be promised.
 fn rounded(profile: &Profile, units: f64) -> f64 {
     two_digits(if profile.has_window() { units } else { units.floor() })
 }
@@ -304,7 +304,7 @@ fn words(access: &Access) -> String {
 }
 
 fn is_cached(served: &Served) -> bool {
-    [served.read, served.write].into_iter().flatten().any(|t| t.by == By::Cache)
+    [served.read, served.write].into_iter().flatten().any(|t| t.by == ServedBy::Cache)
 }
 
 impl Cell {
@@ -359,9 +359,9 @@ impl Cell {
     }
 
     fn caveats(&self) -> Vec<String> {
-        let told =
+        let notes =
             [(self.cached, "a cache served some of it"), (self.unsteady, "it was not steady")];
-        told.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned()).collect()
+        notes.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned()).collect()
     }
 }
 

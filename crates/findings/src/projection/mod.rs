@@ -3,8 +3,8 @@
 //!
 //! The figure is taken from the measured step whose access specification is nearest to the application's, and says how
 //! far it is extrapolated; it is rounded down, and it is a range wherever more is not known. Nothing is fitted: between
-//! two steps the truth lies between them. A step that a cache, a generator or a missing worker made prettier than the
-//! storage is not used, or said to be so.
+//! two steps the truth lies between them. A step that a cache, the generator or a missing worker made look better than
+//! the storage is either not used or marked.
 
 mod access;
 mod judge;
@@ -78,7 +78,7 @@ pub enum Carried {
         /// What else is to be known of the step, a clause each.
         caveats: Vec<String>,
     },
-    /// The steps do not tell.
+    /// The steps do not show it.
     Undecided {
         /// Why not.
         reason: String,

@@ -4,7 +4,7 @@ use super::error::{Spread, independent};
 use super::figure::Figure;
 use super::student::{quantile, two_sided};
 
-/// Standard errors beyond which nobody looks.
+/// Standard errors at which a search ends.
 const T_MAX: f64 = 1e4;
 /// Halvings of a search over `t`.
 const HALVINGS: u32 = 60;

@@ -49,9 +49,9 @@ pub struct Percentile {
 
 /// Relative width of a bin of a histogram of three digits.
 const GRAIN_FINE: f64 = 1.0 / 1024.0;
-/// Where the intervals, with two digits, cannot tell the latencies around a percentile apart.
+/// Where intervals, with two digits, cannot separate the latencies around a percentile.
 const GRAIN_COARSE: f64 = 0.02;
-/// Fewer operations than this beyond a percentile tell nothing of it.
+/// With fewer operations beyond it, a percentile is not determined.
 pub(crate) const BEYOND_MIN: f64 = 10.0;
 
 impl Figure {
@@ -117,12 +117,12 @@ impl Percentile {
         // The residuals stand at the share that intervals can tell, which is near the percentile's, but not it.
         let seen = ratio(elements)?;
         let variance = (seen * (1.0 - seen) * share * (1.0 - share)).sqrt();
-        let told = variance > 0.0;
+        let scatters = variance > 0.0;
         Some(Percentile {
             below,
             logit: (share / (1.0 - share)).ln(),
-            odds: if told { 1.0 / variance } else { 0.0 },
-            grain: if told { GRAIN_FINE } else { GRAIN_COARSE },
+            odds: if scatters { 1.0 / variance } else { 0.0 },
+            grain: if scatters { GRAIN_FINE } else { GRAIN_COARSE },
         })
     }
 

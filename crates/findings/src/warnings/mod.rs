@@ -1,4 +1,4 @@
-//! Warnings: what makes figures mean less than they seem, with numbers, and what to do next.
+//! Warnings: reasons to trust figures less, with numbers, and what to do next.
 //!
 //! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
 
@@ -7,9 +7,9 @@ mod network;
 use crate::content::{self, Content};
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{LATE_SHARE, Limit};
-use crate::hangs;
+use crate::hung_io;
 use crate::little::Little;
-use crate::run::Run;
+use crate::run::RunSummary;
 use crate::steady::{Moved, Steadiness};
 use record::{Event, Level};
 use schemars::JsonSchema;
@@ -57,7 +57,7 @@ pub struct Warning {
 
 /// All warnings of a run, the gravest first.
 pub(crate) fn warnings(
-    run: &Run,
+    run: &RunSummary,
     steps: &[StepFigures],
     events: &[Event],
     contents: &[Content],
@@ -107,7 +107,7 @@ impl<'a> List<'a> {
         });
     }
 
-    fn run(&mut self, run: &Run) {
+    fn run(&mut self, run: &RunSummary) {
         let mut add = |code: &str, text: String, next: &str| {
             self.warnings.push(Warning {
                 code: code.to_owned(),
@@ -131,7 +131,7 @@ impl<'a> List<'a> {
             add(
                 "run-incomplete",
                 format!("the run {how}: {}{planned} steps are in the record", run.steps_recorded),
-                "run it again; figures of finished steps stand",
+                "run it again; figures of finished steps remain valid",
             );
         }
     }
@@ -218,7 +218,7 @@ impl<'a> List<'a> {
             self.add(code, Severity::Warning, &of, &text, next);
         }
         let of = self.that(|s| s.generator.limit == Limit::OwnCost);
-        let text = "the target completes at once {in}: the figures are the generator's own cost, and no storage's";
+        let text = "the target completes at once {in}: the figures are generator overhead, not storage performance";
         self.add(
             "own-cost",
             Severity::Note,
@@ -256,7 +256,7 @@ impl<'a> List<'a> {
         let errors: u64 = of.iter().fold(0, |n, s| n.saturating_add(s.total.both.errors));
         let ops: u64 = of.iter().fold(0, |n, s| n.saturating_add(s.total.both.ops));
         let text = format!(
-            "{} of {} operations failed ({}) {{in}}; they are in no latency",
+            "{} of {} operations failed ({}) {{in}}; excluded from latency",
             count(errors as f64),
             count(errors.saturating_add(ops) as f64),
             share_text(errors as f64 / (errors as f64 + ops as f64).max(1.0)),
@@ -265,7 +265,7 @@ impl<'a> List<'a> {
         self.add("errors", Severity::Error, &of, &text, next);
 
         let of = self.that(|s| s.total.both.ops == 0 && s.has_storage());
-        let text = "not one operation completed in the measured time {in}";
+        let text = "no operation completed in the measured time {in}";
         let next = "check the target, and measure longer than its slowest operation takes";
         self.add("zero-ios", Severity::Error, &of, text, next);
 
@@ -288,7 +288,7 @@ impl<'a> List<'a> {
         let all = of.iter().filter_map(|s| moved(s));
         let worst = all.max_by(|a, b| beyond(a).total_cmp(&beyond(b)));
         let text = worst.map_or("", |m| m.text.as_str());
-        let text = format!("what was measured was not steady {{in}}: {text}");
+        let text = format!("the load was not steady {{in}}: {text}");
         let next = "use a longer warm-up, or measure longer; `steady` lets the warm-up last until the load is steady";
         self.add("not-steady", Severity::Warning, &of, &text, next);
     }
@@ -301,7 +301,7 @@ impl<'a> List<'a> {
         let of = self.that(|s| (whole(s) || carried(s)) && s.measured_ns < SHORT_NS);
         let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
         let text = format!(
-            "measured for no more than {} {{in}}: a moment's luck weighs much, and whether it was steady cannot be told",
+            "measured for no more than {} {{in}}: too short to average out noise or to judge steadiness",
             ns_text(shortest)
         );
         self.add("too-short", Severity::Warning, &of, &text, "set `measure` to 5 s or more");
@@ -337,7 +337,7 @@ impl<'a> List<'a> {
         self.add("closed-loop", Severity::Note, &of, text, next);
     }
 
-    /// Steps of which it cannot be said whether a cache served.
+    /// Steps where it is not known whether a cache served.
     fn unknown_devices(&mut self) {
         let why = |s: &StepFigures| s.served.iter().find_map(|served| served.unknown.clone());
         let of = self.that(|s| s.total.both.ops > 0 && why(s).is_some());
@@ -347,13 +347,13 @@ impl<'a> List<'a> {
         self.add("served-unknown", Severity::Note, &of, &text, next);
     }
 
-    /// Events of the engine, the coordinator and the agents; equal codes are told once.
+    /// Events of the engine, the coordinator and the agents; one warning for each code.
     fn events(&mut self, events: &[Event]) {
-        self.warnings.extend(hangs::warning(events));
-        let told = |e: &&Event| {
-            e.level >= Level::Warning && ![hangs::ON, hangs::OVER].contains(&e.code.as_str())
+        self.warnings.extend(hung_io::warning(events));
+        let reported = |e: &&Event| {
+            e.level >= Level::Warning && ![hung_io::ON, hung_io::OVER].contains(&e.code.as_str())
         };
-        let mut grave: Vec<&Event> = events.iter().filter(told).collect();
+        let mut grave: Vec<&Event> = events.iter().filter(reported).collect();
         grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
         let mut codes: Vec<&str> = Vec::new();
         for event in &grave {

@@ -2,7 +2,7 @@
 
 use super::{List, Severity, plural, share_text};
 use crate::figures::StepFigures;
-use crate::network::{Direction, LINK_TO, LOST_FROM, Pair};
+use crate::network::{Direction, LINK_TO, LOST_FROM, NetPair};
 use units::count;
 
 /// From this share of the measured time the clocks of both ends are too far apart for what was under way to be compared.
@@ -21,7 +21,7 @@ pub(super) fn warnings(list: &mut List<'_>) {
     one_machine(list);
 }
 
-fn pairs(step: &StepFigures) -> impl Iterator<Item = &Pair> {
+fn pairs(step: &StepFigures) -> impl Iterator<Item = &NetPair> {
     step.network.iter()
 }
 
@@ -50,7 +50,7 @@ fn failed(list: &mut List<'_>) {
     let (errors, ops) = (sum(|d| d.sent.errors), sum(|d| d.sent.ops));
     let all = errors.saturating_add(ops);
     let text = format!(
-        "{} of {} messages or transactions failed ({}) {{in}}; they are in no figure",
+        "{} of {} messages or transactions failed ({}) {{in}}; excluded from all figures",
         count(errors as f64),
         count(all as f64),
         share_text(errors as f64 / (all as f64).max(1.0))
@@ -95,7 +95,7 @@ fn lost(list: &mut List<'_>) {
 }
 
 fn drops(list: &mut List<'_>) {
-    let machines = |pair: &Pair| {
+    let machines = |pair: &NetPair| {
         [&pair.sender, &pair.receiver].into_iter().filter_map(|m| m.softnet_drops).sum::<f64>()
     };
     let of = list.that(|s| pairs(s).any(|pair| machines(pair) > 0.0));
@@ -129,7 +129,7 @@ fn clocks(list: &mut List<'_>) {
     };
     let of = list.that(apart);
     let text = "the clocks of both ends are known to each other no better than a hundredth of the measured time {in}";
-    let next = "measure longer; each end's own rates stand, the difference between both does not";
+    let next = "measure longer; the rates of each end are valid, their difference is not";
     list.add("clocks-apart", Severity::Warning, &of, text, next);
 }
 

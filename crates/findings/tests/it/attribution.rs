@@ -1,7 +1,7 @@
 //! What limits steps of measured records, whose hops count less than simulated ones.
 
 use crate::support::{Sketch, Work};
-use findings::attribution::{Attribution, Limiter, SURE, Why};
+use findings::attribution::{Attribution, HopLimit, Limiter, SURE};
 
 const LAB: &str = r#"
 [scenario]
@@ -51,7 +51,7 @@ fn check(hops: Hops<'_>, service_ns: f64, expected: &Limiter) {
     assert!((0.0..=SURE).contains(&found.probability), "{}", found.line());
 }
 
-fn hop(hop: &str, why: Why, also: &[&str]) -> Limiter {
+fn hop(hop: &str, why: HopLimit, also: &[&str]) -> Limiter {
     let also = also.iter().map(|name| (*name).to_owned()).collect();
     Limiter::Hop { hop: hop.into(), why, also }
 }
@@ -59,13 +59,13 @@ fn hop(hop: &str, why: Why, also: &[&str]) -> Limiter {
 #[test]
 fn a_port_at_its_speed_limits() {
     let port = |rate: f64| [("read-bytes", MOVED), ("rate", rate), ("queue-depth-end", 1.9)];
-    check(&[("store.p1", &port(MOVED * 1.01))], 2e6, &hop("store.p1", Why::Rate, &[]));
+    check(&[("store.p1", &port(MOVED * 1.01))], 2e6, &hop("store.p1", HopLimit::Rate, &[]));
     let half = |rate: f64| [("read-bytes", MOVED / 2.0), ("rate", rate), ("queue-depth-end", 0.95)];
     let full = half(MOVED / 2.0 * 1.01);
     check(
         &[("store.p1", &full), ("store.p2", &full)],
         2e6,
-        &hop("store.p2", Why::Rate, &["store.p1"]),
+        &hop("store.p2", HopLimit::Rate, &["store.p1"]),
     );
 }
 
@@ -81,10 +81,10 @@ fn a_full_port_beside_an_idle_one_is_an_imbalance() {
 
 #[test]
 fn what_is_not_counted_is_named_and_not_guessed() {
-    let missing = vec!["vda: its rate or utilization".to_owned()];
+    let missing = vec!["rate or utilization of vda".to_owned()];
     let busy = [("read-bytes", MOVED), ("read-ops", 1000.0), ("busy", 1e9), ("queue-time", 1.9e9)];
     check(&[("vda", &busy)], 2e6, &Limiter::Unknown { missing });
-    check(&[], 2e6, &Limiter::Unknown { missing: vec!["the counters of any hop".to_owned()] });
+    check(&[], 2e6, &Limiter::Unknown { missing: vec!["counters of any hop".to_owned()] });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! ratios across plans and hops, and facts that make a calibration of a claim.
 
 use crate::support::{Sketch, Work};
-use findings::{Analysis, ClaimOutcome, ClaimSummary, Kind, Score};
+use findings::{Analysis, ClaimOutcome, ClaimSummary, ClaimUse, Score};
 use proptest::prelude::*;
 use scenario::Step;
 
@@ -260,7 +260,7 @@ fn a_fact_of_the_record_makes_a_calibration_of_a_claim() {
         first(Sketch::of(&text).fact(subject, key, why).analyse(reads(100.0)))
     };
     let found = told("claim/it", "calibration");
-    assert_eq!((found.score, found.kind), (Score::Calibration, Kind::HeldOut));
+    assert_eq!((found.score, found.kind), (Score::Calibration, ClaimUse::HeldOut));
     assert_eq!(found.because.as_deref(), Some("0.9 of it is esx.io_time, which was fitted on it"));
     assert_eq!(found.note.as_deref(), Some("as said"));
     for (subject, key) in [("claim/other", "calibration"), ("it", "calibration"), ("claim/it", "x")]

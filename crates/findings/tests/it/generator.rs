@@ -47,8 +47,8 @@ fn own_time_and_cpu_time() {
     let on = |work, limit, reason| check("depth = 1", FILE, work, limit, reason);
     on(quiet(), Limit::NotLimited, "");
     on(Work { own: 0.19, cpu_user: 0.49, ..quiet() }, Limit::NotLimited, "");
-    on(Work { own: 0.20, ..quiet() }, Limit::Suspect, "20% of its time was its own");
-    on(Work { own: 0.50, ..quiet() }, Limit::Limited, "50% of its time was its own");
+    on(Work { own: 0.20, ..quiet() }, Limit::Suspect, "overhead 20% of its time");
+    on(Work { own: 0.50, ..quiet() }, Limit::Limited, "overhead 50% of its time");
     on(Work { cpu_user: 0.5, ..quiet() }, Limit::Suspect, "50% of their time in user mode");
     on(Work { cpu_user: 0.8, ..quiet() }, Limit::Limited, "80% of their time in user mode");
     on(Work { cpu_system: 0.9, ..quiet() }, Limit::Suspect, "95% busy");

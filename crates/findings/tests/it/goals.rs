@@ -201,7 +201,7 @@ fn no_operations_decide_little() {
 }
 
 #[test]
-fn what_only_grows_fails_early() {
+fn growing_figures_fail_early() {
     let early = |step: &Step, group: &str| Work { seconds: 1, errors: 3, ..work(step, group) };
     let found = judged("errors = { at_most = 5 }", |s| s, early);
     assert_eq!(found.status, Status::Failed, "{found:?}");

@@ -164,7 +164,7 @@ fn the_range_holds_the_knee_and_grows_with_the_noise() {
 }
 
 #[test]
-fn what_lies_beyond_the_knee_is_told() {
+fn points_beyond_the_knee_are_reported() {
     let Answer::At { share_of_peak, work_after, latency_after, .. } =
         find(&points(&DOUBLINGS, 1, 0.0, |n| 1000.0 * n.min(8.0)))
     else {

@@ -4,7 +4,7 @@
 use crate::support::net::{At, NetLoad, NetSketch, SECONDS};
 use crate::support::valid;
 use clock::Ns;
-use findings::network::{By, Carries, Direction, Estimate, Pair, Way};
+use findings::network::{Carries, Direction, Estimate, NetLimit, NetPair, Way};
 use findings::{Analysis, analyse};
 
 /// What the tests' records hold, where no goal is judged.
@@ -19,7 +19,7 @@ fn analysed(sketch: &NetSketch<'_>) -> Analysis {
 }
 
 #[track_caller]
-fn one(loads: &[NetLoad]) -> Pair {
+fn one(loads: &[NetLoad]) -> NetPair {
     let analysis = analysed(&NetSketch::of(SCENARIO).step(&[], 0, loads));
     analysis.steps[0].network[0].clone()
 }
@@ -153,61 +153,61 @@ fn idle_half() -> NetLoad {
 #[test]
 fn each_limit_with_its_evidence() {
     #[track_caller]
-    fn check(load: NetLoad, by: By, evidence: &str) {
+    fn check(load: NetLoad, by: NetLimit, evidence: &str) {
         let limit = direction(load).limit;
         assert_eq!(limit.by, by, "{}", limit.text);
         assert!(limit.text.contains(evidence), "{}", limit.text);
     }
     let thread = |name: &str, at, ns| idle_half().once(at, &[(name, ns)]);
-    check(NetLoad::tcp(), By::Link, "the wire was 99.1% full (from 95.0%)");
-    check(idle_half(), By::NotFound, "the wire was 48.5% full");
+    check(NetLoad::tcp(), NetLimit::Link, "the wire was 99.1% full (from 95.0%)");
+    check(idle_half(), NetLimit::NotFound, "the wire was 48.5% full");
     check(
         thread("thread-cpu/up-0", At::Sender, 9.7e9),
-        By::SendingThread,
+        NetLimit::SendingThread,
         "thread up-0 of alpha used 97.0% of a processor",
     );
     check(
         thread("thread-cpu/up-0", At::Receiver, 9.2e9),
-        By::ReceivingThread,
+        NetLimit::ReceivingThread,
         "thread up-0 of beta",
     );
     let both =
         thread("thread-cpu/up-0", At::Receiver, 9.2e9).once(At::Sender, &[("thread-cpu/x", 9.5e9)]);
-    check(both, By::SendingThread, "also thread up-0 of beta used 92.0%");
+    check(both, NetLimit::SendingThread, "also thread up-0 of beta used 92.0%");
     let host = idle_half().each(At::Receiver, &[("host-softirq", 3e9)]);
-    check(host, By::ReceivingHost, "beta was 104.2% busy");
+    check(host, NetLimit::ReceivingHost, "beta was 104.2% busy");
     let window = idle_half().once(At::Sent, &[("receiver-limited", 6e9)]);
-    check(window, By::ReceiverWindow, "shut for 60.6% of the time with data under way");
+    check(window, NetLimit::ReceiverWindow, "shut for 60.6% of the time with data under way");
     let buffer = idle_half().once(At::Sent, &[("buffer-limited", 6e9)]);
-    check(buffer, By::SendBuffer, "the send buffer was full for 60.6%");
+    check(buffer, NetLimit::SendBuffer, "the send buffer was full for 60.6%");
     let again = idle_half().each(At::Sent, &[("retransmits", 400.0)]);
-    check(again, By::Congestion, "0.29% of packets were sent again");
+    check(again, NetLimit::Congestion, "0.29% of packets were sent again");
     let sender = idle_half().once(At::Sent, &[("tcp-busy", 2e9)]);
-    check(sender, By::Sender, "no data was under way for 80.0% of the time");
+    check(sender, NetLimit::Sender, "no data was under way for 80.0% of the time");
     let lossy = NetLoad::udp().once(At::Received, &[("datagrams-lost", 70_560.0)]);
-    check(lossy, By::Loss, "2.0% of datagrams were lost");
-    check(NetLoad::udp(), By::NotFound, "0.8% of datagrams were lost (from 1.0%)");
+    check(lossy, NetLimit::Loss, "2.0% of datagrams were lost");
+    check(NetLoad::udp(), NetLimit::NotFound, "0.8% of datagrams were lost (from 1.0%)");
     let asking =
         NetLoad { rates: vec![64_000.0], message: 64, takes: Some(Ns(990_000)), ..NetLoad::tcp() };
     let asking = asking.without("interface-speed");
-    check(asking, By::RoundTrip, "streams waited for answers 99.0% of the time");
+    check(asking, NetLimit::RoundTrip, "streams waited for answers 99.0% of the time");
     let nothing = NetLoad { rates: vec![0.0], ..NetLoad::tcp() };
-    check(nothing, By::Unknown, "nothing was carried");
+    check(nothing, NetLimit::Unknown, "nothing was carried");
     let too_much = NetLoad { rates: vec![3e9], ..NetLoad::tcp() };
-    check(too_much, By::Unknown, "so it is another");
+    check(too_much, NetLimit::Unknown, "so it is another");
 }
 
-/// A counter that is missing is said, and never stands for a limit that was not reached.
+/// A missing counter is named, and never counts as a limit that was not reached.
 #[test]
-fn what_is_missing_is_not_known() {
+fn missing_counters_are_not_determined() {
     #[track_caller]
     fn check(name: &str, says: &str) {
         let limit = direction(idle_half().without(name)).limit;
-        assert_eq!(limit.by, By::Unknown, "{name}: {}", limit.text);
+        assert_eq!(limit.by, NetLimit::Unknown, "{name}: {}", limit.text);
         assert!(limit.text.contains(says), "{name}: {}", limit.text);
         assert!(limit.checks.iter().any(|check| check.crossed.is_none()), "{name}");
     }
-    check("interface-speed", "not known: the share of the wire (interface eth1 has no speed");
+    check("interface-speed", "not determined: the share of the wire (interface eth1 has no speed");
     check("thread-cpu/up-0", "no counter `thread-cpu/…` of far/");
     check("processors", "no counters `host-…` of far/");
     check("host-irq", "no counters `host-…` of far/");
@@ -215,15 +215,15 @@ fn what_is_missing_is_not_known() {
     check("receiver-limited", "no counter `receiver-limited`");
     check("buffer-limited", "no counter `buffer-limited`");
     check("retransmits", "no counter `retransmits` or `packets`");
-    // One that is crossed is named all the same, and what is missing beside it is said.
+    // A crossed limit is named all the same, with the missing counters.
     let window =
         idle_half().once(At::Sent, &[("receiver-limited", 6e9)]).without("interface-speed");
     let limit = direction(window).limit;
-    assert_eq!(limit.by, By::ReceiverWindow);
-    assert!(limit.text.contains("not known: the share of the wire"), "{}", limit.text);
+    assert_eq!(limit.by, NetLimit::ReceiverWindow);
+    assert!(limit.text.contains("not determined: the share of the wire"), "{}", limit.text);
     // A counter of half the measured time is no counter.
     let udp = direction(NetLoad::udp().without("datagrams-sent"));
-    assert_eq!(udp.limit.by, By::Unknown, "{}", udp.limit.text);
+    assert_eq!(udp.limit.by, NetLimit::Unknown, "{}", udp.limit.text);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn an_end_that_ends_early_is_incomplete() {
     assert!(!analysis.steps[0].complete());
 }
 
-/// A step of network loads alone has no storage figures, and nobody misses workers or latencies in it.
+/// A step of network loads alone has no storage figures, and no warning asks for workers or latencies.
 #[test]
 fn a_network_step_misses_no_storage() {
     let analysis = analysed(&NetSketch::of(SCENARIO).step(&[], 0, &[NetLoad::tcp()]));
@@ -287,7 +287,7 @@ fn two_ends_on_one_machine() {
         analysed(&sketch.step(&[], 0, &[idle_half().each(At::Sender, &[("host-user", 4e9)])]));
     let pair = &analysis.steps[0].network[0];
     assert!(pair.one_machine);
-    assert_eq!(pair.directions[0].limit.by, By::OneHost);
+    assert_eq!(pair.directions[0].limit.by, NetLimit::OneHost);
     assert!(analysis.warnings.iter().any(|w| w.code == "one-machine"));
 }
 
@@ -387,6 +387,6 @@ fn loads_that_share_a_wire() {
     assert_eq!((one.workload.as_str(), other.workload.as_str()), ("wire", "other"));
     near(one.wire.share.expect("a wire"), 600e6 / (1.25e9 * 8948.0 / 9038.0));
     near(one.wire.fill.expect("a wire"), 2.0 * one.wire.share.expect("a wire"));
-    assert_eq!((one.limit.by, other.limit.by), (By::Link, By::Link));
+    assert_eq!((one.limit.by, other.limit.by), (NetLimit::Link, NetLimit::Link));
     assert_eq!(one.undelivered_bytes, None, "the pair's cannot be divided");
 }

@@ -154,8 +154,8 @@ fn a_configured_rate_is_a_limit() {
     let text = scenario("", "").replace("probe = true", "rate = \"600 MB/s\"");
     let analysis = analysed(&text, &[(&[], load())]);
     let limit = &analysis.steps[0].network[0].directions[0].limit;
-    assert_eq!(limit.by, findings::network::By::Rate);
-    assert!(limit.text.contains("1,206 MB/s of the 1,200 MB/s it was told to"), "{}", limit.text);
+    assert_eq!(limit.by, findings::network::NetLimit::Rate);
+    assert!(limit.text.contains("1,206 MB/s of the configured 1,200 MB/s"), "{}", limit.text);
 }
 
 /// Ratios hold one step against another, as goals and as claims.

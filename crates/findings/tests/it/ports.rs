@@ -1,8 +1,8 @@
 //! Ports of embedded arrays: their shares, the goals on them, what faster ones bring, and whether they and the workers
-//! tell one story.
+//! agree.
 
 use crate::support::{Sketch, Work};
-use findings::{Analysis, Status, Story};
+use findings::{Analysis, CounterCheck, Status};
 
 const LAB: &str = r#"
 [scenario]
@@ -83,10 +83,10 @@ fn faults_lower_what_a_port_could_carry() {
 }
 
 #[test]
-fn a_port_without_counters_is_not_told() {
+fn a_port_without_counters_is_left_out() {
     let analysis = Sketch::of(&lab("8gfc", "100%", "")).analyse(|_, _| Work::default());
     assert!(analysis.steps[0].ports.is_empty());
-    let why = analysis.steps[0].stories[0].unknown.as_deref();
+    let why = analysis.steps[0].counter_checks[0].unknown.as_deref();
     assert_eq!(why, Some("the record has no counter `read-bytes` of store.p1"));
 }
 
@@ -115,7 +115,7 @@ fn the_wire_of_a_port_without_a_speed_is_not_known() {
 }
 
 #[test]
-fn scaled_speeds_are_told_with_their_reason() {
+fn scaled_speeds_have_a_reason() {
     let rest = "sweep = { port = [\"4gfc\", \"8gfc\", \"100 MB/s\"] }";
     let scenario = lab("16gfc", "25%", rest);
     let sketch = Sketch::of(&scenario).fact("store", "scale-reason", "It is small.");
@@ -162,24 +162,24 @@ fn a_faster_port_is_held_against_the_next_slower_one() {
     check_gain(|fast, _| u64::from(fast) * 1000, &[]);
 }
 
-fn word(story: &Story) -> String {
-    let tale = |name: &str, tale: Option<findings::Tale>| match tale {
+fn word(check: &CounterCheck) -> String {
+    let counts = |name: &str, counts: Option<findings::ByteCounts>| match counts {
         Some(t) => format!("{name} {} apart {:.0} of {:.0}; ", t.agrees, t.apart(), t.edge_bytes),
         None => String::new(),
     };
-    let unknown = story.unknown.clone().unwrap_or_default();
-    format!("{}{}{unknown}", tale("read", story.read), tale("write", story.write))
+    let unknown = check.unknown.clone().unwrap_or_default();
+    format!("{}{}{unknown}", counts("read", check.read), counts("write", check.write))
 }
 
-/// What is said when port and volume counted so many times what the workers moved in ten seconds.
+/// The check when port and volume counted so many times what the workers moved in ten seconds.
 #[track_caller]
-fn check_story(work: Work, counted: [f64; 2], expected: &str) {
-    check_story_of(work, 0.0, counted, expected);
+fn check_counters(work: Work, counted: [f64; 2], expected: &str) {
+    check_counters_of(work, 0.0, counted, expected);
 }
 
 /// The same, when each worker sends so many operations a second to another path.
 #[track_caller]
-fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
+fn check_counters_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
     let scenario = lab("8gfc", "100%", "");
     let [port, volume] = counted.map(|times| times * MOVED);
     let of = |bytes: f64| {
@@ -189,42 +189,42 @@ fn check_story_of(work: Work, again: f64, counted: [f64; 2], expected: &str) {
     let sketch = Sketch::of(&scenario).hop("store.p1", &of(port)).hop("store/data", &of(volume));
     let sketch = if again > 0.0 { sketch.counts(&[("path-ios-moved", again)]) } else { sketch };
     let analysis = sketch.analyse(|_, _| work.clone());
-    let [story] = &analysis.steps[0].stories[..] else { panic!("one array") };
-    assert_eq!(word(story), expected);
-    assert_eq!((story.ports.len(), story.volumes.len()), (1, 1));
+    let [check] = &analysis.steps[0].counter_checks[..] else { panic!("one array") };
+    assert_eq!(word(check), expected);
+    assert_eq!((check.ports.len(), check.volumes.len()), (1, 1));
 }
 
 #[test]
-fn one_story_is_told_within_what_was_in_flight() {
+fn counters_agree_within_the_bytes_in_flight() {
     let all = Work::default;
     // Two workers with two operations of 8 KiB each in flight: 32 KiB of 160 MB.
-    check_story(all(), [1.0, 1.0], "read true apart 0 of 32768; ");
-    check_story(all(), [1.0001, 1.0], "read true apart 16384 of 32768; ");
-    check_story(all(), [1.0, 0.9999], "read true apart 16384 of 32768; ");
-    check_story(all(), [1.0003, 1.0], "read false apart 49152 of 32768; ");
-    check_story(all(), [0.5, 0.5], "read false apart 81920000 of 32768; ");
+    check_counters(all(), [1.0, 1.0], "read true apart 0 of 32768; ");
+    check_counters(all(), [1.0001, 1.0], "read true apart 16384 of 32768; ");
+    check_counters(all(), [1.0, 0.9999], "read true apart 16384 of 32768; ");
+    check_counters(all(), [1.0003, 1.0], "read false apart 49152 of 32768; ");
+    check_counters(all(), [0.5, 0.5], "read false apart 81920000 of 32768; ");
     let mixed = Work { read: 50, ..Work::default() };
-    check_story(mixed, [1.0, 1.0], "read true apart 0 of 32768; write true apart 0 of 32768; ");
+    check_counters(mixed, [1.0, 1.0], "read true apart 0 of 32768; write true apart 0 of 32768; ");
 }
 
 #[test]
-fn what_went_to_another_path_may_be_counted_twice() {
+fn moved_operations_may_be_counted_twice() {
     // Two workers, ten seconds, one operation of 8 KiB a second: 160 KiB more.
     let all = Work::default;
-    check_story_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
-    check_story_of(all(), 1.0, [1.002, 1.0], "read false apart 327680 of 196608; ");
+    check_counters_of(all(), 1.0, [1.0003, 1.0], "read true apart 49152 of 196608; ");
+    check_counters_of(all(), 1.0, [1.002, 1.0], "read false apart 327680 of 196608; ");
 }
 
 #[test]
-fn what_nobody_can_compare_is_not_known() {
+fn incomparable_counters_are_not_determined() {
     let short = Work { seconds: 5, ..Work::default() };
-    check_story(short, [1.0, 1.0], "vm1/load/0 did not report the whole measured time");
-    check_story(Work::default(), [f64::NAN, 1.0], "store.p1 gave no numbers");
+    check_counters(short, [1.0, 1.0], "vm1/load/0 did not report the whole measured time");
+    check_counters(Work::default(), [f64::NAN, 1.0], "no counters from store.p1");
     let scenario = LAB.replace("RATE", "").replace("SCALE", "100%");
     let scenario = scenario.replace("MORE", ", { target = \"elsewhere\" }");
     let analysis = run(&scenario, [1.0, 0.0]);
-    assert_eq!(word(&analysis.steps[0].stories[0]), "vm1 has disks elsewhere as well");
-    // Who uses no array has no story.
+    assert_eq!(word(&analysis.steps[0].counter_checks[0]), "vm1 has disks elsewhere as well");
+    // A VM without an array has no check.
     let plain = lab("8gfc", "100%", "").replace("on = \"vm*\"", "on = \"elsewhere\"");
-    assert!(run(&plain, [1.0, 0.0]).steps[0].stories.is_empty());
+    assert!(run(&plain, [1.0, 0.0]).steps[0].counter_checks.is_empty());
 }

@@ -118,7 +118,7 @@ fn a_limited_generator_may_hide_more() {
 }
 
 #[test]
-fn what_completes_at_once_is_no_storage() {
+fn a_null_target_is_no_storage() {
     let text = scenario(MAIL, "[1, 2]", HEAVY)
         .replace("file = \"t.bin\"\ncreate = \"1GiB\"", "url = \"null:\"\nsize = \"1GiB\"");
     let analysis = Sketch::of(&text).analyse(mail([1000, 2000, 0, 0]));
@@ -139,7 +139,7 @@ fn steps_that_say_nothing_are_not_used() {
         Work { ops: 0, ..like.clone() },
         Work { seconds: 1, ..like.clone() },
         Work { errors: 1, ..like.clone() },
-        // It contradicts Little's law: nobody is to use its figures.
+        // It contradicts Little's law: its figures are unusable.
         Work { in_flight: Some(1.2), ..like.clone() },
     ] {
         assert_eq!(second(other), "660–… at depth 1, steps");
@@ -208,7 +208,7 @@ fn a_window_is_filled_with_bytes() {
     assert_eq!(backup(""), ("7.5–… at depth 1, steps".into(), None, None));
     assert_eq!(backup("window = \"4h\""), ("3.7–… at depth 1, steps".into(), None, None));
     assert_eq!(backup("size = \"5TB\"").2, Some(true));
-    // Nobody knows what more load would have done.
+    // The effect of more load is not known.
     assert_eq!(backup("size = \"100TB\"").2, None);
 }
 
@@ -281,7 +281,7 @@ fn a_record_can_be_projected_that_does_not_ask_for_it() {
     assert_eq!(told(only(&analysis)), "2000–2000 at depth 2, work at depth 4");
     let (_dir, broken) = Sketch::of(&text).stored("not TOML [").record(mail(ends));
     let analysis = analyse_for(&broken, &[Project::plain(heavy)]).expect("it is analysed");
-    assert!(told(only(&analysis)).starts_with("? the scenario inside the record does not tell"));
+    assert!(told(only(&analysis)).starts_with("? the scenario in the record does not say"));
 }
 
 /// A published review put about 5,000 mailboxes on 8,200 IOPS of 4 KB, 80% of them reads, at random: 1.0 to 1.6 IOPS

@@ -29,7 +29,7 @@ fn analyse(on: &str, read: u64, make: impl FnOnce(Sketch<'_>) -> Sketch<'_>) -> 
     make(Sketch::of(&scenario)).analyse(|_, _| Work { read, ..Work::default() })
 }
 
-/// Where a target lies, and how it is opened.
+/// A target's device, and how it is opened.
 fn at<'a>(sketch: Sketch<'a>, target: &str, device: &str, disk: &str, cache: &str) -> Sketch<'a> {
     let sketch = sketch.fact(target, "cache", cache);
     sketch.fact(target, "device", device).fact(target, "disk", disk)
@@ -60,7 +60,7 @@ fn check(cache: &str, read: u64, counted: [f64; 2], expected: &str) {
 }
 
 #[test]
-fn what_did_not_reach_the_device_came_from_a_cache() {
+fn reads_missing_at_the_device_came_from_a_cache() {
     check("buffered", 100, [0.02, 0.0], "vda1 for t1; read 0.02 by Cache");
     check("buffered", 100, [0.0, 0.0], "vda1 for t1; read 0.00 by Cache");
     check("buffered", 100, [0.89, 0.0], "vda1 for t1; read 0.89 by Cache");
@@ -69,7 +69,7 @@ fn what_did_not_reach_the_device_came_from_a_cache() {
 }
 
 #[test]
-fn what_the_device_did_besides_is_told() {
+fn other_device_traffic_is_reported() {
     check("direct", 100, [1.0, 5.0], "vda1 for t1; read 1.00 by Device");
     check("direct", 100, [0.91, 0.0], "vda1 for t1; read 0.91 by Device");
     check("buffered", 100, [1.3, 0.0], "vda1 for t1; read 1.30 by DeviceAndMore");
@@ -83,18 +83,21 @@ fn what_the_device_did_besides_is_told() {
 
 #[test]
 fn counters_that_stand_still_are_no_cache() {
-    check("direct", 100, [0.0, 0.0], "vda1 for t1; the counters of vda1 stood still");
+    check("direct", 100, [0.0, 0.0], "vda1 for t1; the counters of vda1 did not change");
     let nan = f64::NAN;
-    check("buffered", 100, [nan, nan], "vda1 for t1; vda1 gave no numbers");
+    check("buffered", 100, [nan, nan], "vda1 for t1; no counters from vda1");
     let told = analyse("\"t1\"", 100, |sketch| {
         let sketch = at(sketch, "t1", "zram0", "zram0", "buffered");
         let sketch = sketch.fact("zram0", "counters", "its queue/iostats is 0");
         sketch.hop("zram0", &[("read-bytes", nan), ("write-bytes", nan)])
     });
-    let expected = "zram0 for t1; zram0 gave no numbers: its queue/iostats is 0";
+    let expected = "zram0 for t1; no counters from zram0: its queue/iostats is 0";
     assert_eq!(word(&told.steps[0].served[0]), expected);
     let warning = told.warnings.iter().find(|w| w.code == "served-unknown").expect("a warning");
-    assert!(warning.text.ends_with("zram0 gave no numbers: its queue/iostats is 0"), "{warning:?}");
+    assert!(
+        warning.text.ends_with("no counters from zram0: its queue/iostats is 0"),
+        "{warning:?}"
+    );
 }
 
 /// What is said of a run on these VMs and targets, where `t1` lies on `vda1`, `t2` and `t3` as told.
@@ -123,7 +126,7 @@ fn check_places(
 }
 
 #[test]
-fn what_cannot_be_told_apart_is_compared_together() {
+fn inseparable_targets_are_compared_together() {
     let (vdb, vdc) = (("vdb", "vdb"), ("vdc", "vdc"));
     let all = ["vda1", "vda", "vdb", "vdc"];
     let each = [
@@ -143,7 +146,7 @@ fn what_cannot_be_told_apart_is_compared_together() {
 }
 
 #[test]
-fn what_cannot_be_known_says_why() {
+fn unknown_service_has_a_reason() {
     let (vdb, none) = (("vdb", "vdb"), ("", ""));
     let nowhere = ["vda1 for t1+t2; no block device is known under t2"];
     check_places("\"vm\"", none, vdb, &["vda1"], &nowhere);

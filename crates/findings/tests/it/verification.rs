@@ -80,7 +80,7 @@ fn wrong_data_is_no_success_whatever_the_goals() {
 }
 
 #[test]
-fn faults_that_were_told_count_though_their_counters_never_came() {
+fn reported_faults_count_without_their_counters() {
     let told = || {
         Sketch::of(SCENARIO)
             .event(Level::Error, "verify-lost", "block 7")

@@ -65,7 +65,7 @@ fn operations() {
     let errors = Work { errors: 1000, ..Work::default() };
     check(OPEN, errors, &["errors"], "5,000 of 10,000 operations failed (50%) in the step");
     let idle = Work { ops: 0, ..Work::default() };
-    check(OPEN, idle, &["zero-ios"], "not one operation completed");
+    check(OPEN, idle, &["zero-ios"], "no operation completed");
     let few = Work { ops: 10, ..Work::default() };
     check("rate = \"10 IOPS\"", few, &["few-operations"], "no more than 50 operations completed");
     let hung = Work { open: 2, open_age: Ns::secs(4), ..Work::default() };
@@ -101,7 +101,7 @@ fn a_short_step() {
 #[test]
 fn the_generator() {
     let own = Work { own: 0.6, ..Work::default() };
-    check(OPEN, own, &["generator-limited"], "60% of its time was its own");
+    check(OPEN, own, &["generator-limited"], "overhead 60% of its time");
     let late = Work { late: 1, ..Work::default() };
     check(
         OPEN,

@@ -88,7 +88,7 @@ fn counted(against: &Against) -> impl Iterator<Item = &MetricPair> {
 
 /// What to know before a figure is believed.
 pub(crate) fn cautions(against: &Against) -> Vec<Sentence> {
-    let sentence = |c: &findings::comparison::Caution| {
+    let sentence = |c: &findings::comparison::ComparisonWarning| {
         let tone = match c.severity {
             Severity::Error => Tone::Bad,
             Severity::Warning => Tone::Caution,

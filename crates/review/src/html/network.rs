@@ -7,7 +7,7 @@ use super::steps::{plan_name, titled};
 use crate::network::{self, Row, whither};
 use crate::number::{TimeUnit, digits, latency, percent};
 use crate::text::clean;
-use findings::network::{By, Machine, Stream, Tcp};
+use findings::network::{Machine, NetLimit, Stream, Tcp};
 use findings::{Analysis, Latency, StepFigures};
 use maud::{Markup, html};
 use units::count;
@@ -203,7 +203,7 @@ fn arithmetic(rows: &[Row<'_>]) -> Markup {
 
 /// A column a check that any direction has: its figure, bold where it is the limit.
 fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
-    let mut checks: Vec<(By, f64)> = Vec::new();
+    let mut checks: Vec<(NetLimit, f64)> = Vec::new();
     for check in rows.iter().flat_map(|r| &r.direction.limit.checks) {
         if !checks.iter().any(|(by, _)| *by == check.by) {
             checks.push((check.by, check.from));
@@ -236,7 +236,7 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
 
 /// Why a limit is not known: the first reason of each, since those of other steps differ in a figure at most.
 fn unknown(rows: &[Row<'_>]) -> Markup {
-    let mut told: Vec<(By, String, usize)> = Vec::new();
+    let mut told: Vec<(NetLimit, String, usize)> = Vec::new();
     let checks = rows.iter().flat_map(|row| &row.direction.limit.checks);
     for check in checks.filter(|check| check.crossed.is_none()) {
         match told.iter_mut().find(|(by, ..)| *by == check.by) {

@@ -6,7 +6,7 @@ use super::steps::titled;
 use crate::fabric::speed;
 use crate::number::{digits, percent};
 use crate::text::clean;
-use findings::{PortFlow, PortLoad, StepFigures, Story, Tale};
+use findings::{ByteCounts, CounterCheck, PortFlow, PortLoad, StepFigures};
 use maud::{Markup, html};
 use units::count;
 
@@ -27,7 +27,7 @@ fn rows<'a, T>(steps: &'a [StepFigures], of: fn(&StepFigures) -> &[T]) -> Vec<Ro
 /// Both tables, folded away; nothing where no port counted.
 pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     let ports = rows(steps, |s| &s.ports[..]);
-    let stories = rows(steps, |s| &s.stories[..]);
+    let stories = rows(steps, |s| &s.counter_checks[..]);
     if ports.is_empty() {
         return html! {};
     }
@@ -37,7 +37,7 @@ pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     };
     html! {
         details {
-            summary { "Ports of the arrays, and whether workers and ports tell one story" }
+            summary { "Ports of the arrays, and whether their counters agree with the workers'" }
             (table(&titled("What went through the ports", plan), &loads(), &ports, row))
             (table(&titled("What the workers moved, and what ports and volumes counted, in bytes", plan), &told(),
                 &stories, |_| (None, "")))
@@ -78,14 +78,15 @@ fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
     ]
 }
 
-fn told<'a>() -> Vec<Column<'a, Row<'a, Story>>> {
-    let bytes = |part: fn(&Tale) -> f64| {
-        move |tale: Option<Tale>| tale.map_or("–".to_owned(), |t| count(part(&t).round()))
+fn told<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
+    let bytes = |part: fn(&ByteCounts) -> f64| {
+        move |tale: Option<ByteCounts>| tale.map_or("–".to_owned(), |t| count(part(&t).round()))
     };
-    let direction = |name: &'static str, of: fn(&Story) -> Option<Tale>| {
-        let column = |title: &str, part: fn(&Tale) -> f64| {
+    let direction = |name: &'static str, of: fn(&CounterCheck) -> Option<ByteCounts>| {
+        let column = |title: &str, part: fn(&ByteCounts) -> f64| {
             let show = bytes(part);
-            Column::numbers(title, "bytes", move |r: &Row<'_, Story>| show(of(r.of))).under(name)
+            Column::numbers(title, "bytes", move |r: &Row<'_, CounterCheck>| show(of(r.of)))
+                .under(name)
         };
         [
             column("workers", |t| t.worker_bytes),
@@ -94,19 +95,19 @@ fn told<'a>() -> Vec<Column<'a, Row<'a, Story>>> {
             column("at the edges", |t| t.edge_bytes),
         ]
     };
-    let verdict = |r: &Row<'_, Story>| {
+    let verdict = |r: &Row<'_, CounterCheck>| {
         let tales = [r.of.read, r.of.write].into_iter().flatten();
         let text = match &r.of.unknown {
             Some(why) => format!("not known: {}", clean(why)),
             None if tales.clone().count() == 0 => "–".to_owned(),
-            None if tales.clone().all(|t| t.agrees) => "one story".to_owned(),
-            None => "they differ".to_owned(),
+            None if tales.clone().all(|t| t.agrees) => "counters agree".to_owned(),
+            None => "counters differ".to_owned(),
         };
         html! { (text) }
     };
     let mut columns = vec![
         step_of(),
-        Column::words("array", |r: &Row<'_, Story>| html! { (clean(&r.of.array)) }),
+        Column::words("array", |r: &Row<'_, CounterCheck>| html! { (clean(&r.of.array)) }),
     ];
     columns.extend(direction("read", |s| s.read));
     columns.extend(direction("written", |s| s.write));

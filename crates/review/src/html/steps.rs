@@ -6,12 +6,12 @@ use super::ports;
 use crate::number::{TimeUnit, digits, percent};
 use crate::steps::{fullest, is_knee, loops_told, time_unit};
 use crate::text::clean;
-use findings::{Analysis, Flow, Latency, StepFigures, Sweep};
+use findings::{Analysis, IoFigures, Latency, StepFigures, Sweep};
 use maud::{Markup, html};
 use scenario::Plan;
 
 pub(super) type Steps<'a> = Column<'a, &'a StepFigures>;
-type Part = fn(&StepFigures) -> &Flow;
+type Part = fn(&StepFigures) -> &IoFigures;
 type Point = fn(&Latency) -> u64;
 
 pub(super) fn section(analysis: &Analysis) -> Markup {

@@ -128,12 +128,12 @@ fn total(step: &StepFigures) -> String {
         let both = &step.total.both;
         let rate = units::rate(both.bytes_per_s);
         parts.push(format!("{rate}, {} IOPS", digits(both.iops)));
-        let p99 = both.told().map(|l| format!("p99 {}", latency(l.p99_ns as f64)));
-        let mean = both.told_mean_ns().map(|ns| format!("mean {}", latency(ns)));
+        let p99 = both.latency().map(|l| format!("p99 {}", latency(l.p99_ns as f64)));
+        let mean = both.mean_latency_ns().map(|ns| format!("mean {}", latency(ns)));
         parts.extend(p99.or(mean));
     }
     if step.has_network() {
-        let rate: f64 = step.network.iter().map(findings::network::Pair::bytes_per_s).sum();
+        let rate: f64 = step.network.iter().map(findings::network::NetPair::bytes_per_s).sum();
         parts.push(format!("{} over the network", units::rate(rate)));
     }
     parts.join(", ")

@@ -97,7 +97,7 @@ fn on(lab: &str, luns: usize) -> (tempfile::TempDir, Record, Analysis) {
     analysis.map = lab_map(Some(&scenario), Some(&topology), &[], &[]);
     let hops: Vec<HopLoad> = topology.hops.iter().filter_map(load).collect();
     let hop = "esx.hba".to_owned();
-    let limit = Limiter::Hop { hop, why: findings::attribution::Why::Rate, also: vec![] };
+    let limit = Limiter::Hop { hop, why: findings::attribution::HopLimit::Rate, also: vec![] };
     for step in &mut analysis.steps {
         let (limit, hops) = (limit.clone(), hops.clone());
         let judged = Attribution { limit, probability: 0.9, runner_up: None, clues: vec![], hops };

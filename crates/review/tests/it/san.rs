@@ -1,5 +1,5 @@
 //! What people see of an array in small: its ports and their scale, what a faster port brings, and whether the workers and
-//! the ports tell one story.
+//! the ports agree.
 
 use crate::support::{Sketch, Work};
 use findings::Analysis;
@@ -60,26 +60,26 @@ Findings
     are 2.00 × apart.
   • Ports: full in 6 of 11 steps; most is carried by store.p1 at full-duplex: 413 MB/s read (100%)
     and 413 MB/s written (100%) of 413 MB/s (8gfc, 827 MB/s × 50%) each way.
-  ✔ The workers and the ports tell one story in all 11 steps: they agree to the byte, as at
-    full-duplex (2,065,694,720 bytes written by the workers, 2,065,694,720 by ports and volumes),
-    where 4,194,304 bytes could be in flight at the edges.
+  ✔ Counters agree in all 11 steps: workers and ports are equal to the byte, as at full-duplex
+    (2,065,694,720 bytes written by the workers, 2,065,694,720 by ports and volumes), where
+    4,194,304 bytes could be in flight at the edges.
   • Knee over block in ladder at port 4gfc: 8KiB, 95% of the peak; from there to 128KiB, 16 × the
     load brings 1.05 × the MB/s at 15 × the latency.
   • Knee over block in ladder at port 8gfc: 32KiB, 100% of the peak; from there to 128KiB, 4.00 ×
     the load brings 1.00 × the MB/s at 4.01 × the latency.
   • Balance over 4 VMs or targets: spread 0%, Jain's index 1.0000 in the least even step
     (full-duplex).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 "#);
 }
 
 #[test]
-fn another_story() {
+fn counters_differ() {
     let analysis = analysed(&scaled("50%"), 1.02);
     let text = terminal(&analysis, Style { color: false, width: 100 });
-    let story: Vec<&str> = text.lines().filter(|l| l.contains("story")).collect();
-    assert_snapshot!(story.join("\n"), @r#"
-  ! The workers and the ports of store do not tell one story in 11 steps: they are 2.00% apart, as
+    let differ: Vec<&str> = text.lines().filter(|l| l.contains("Counters of store")).collect();
+    assert_snapshot!(differ.join("\n"), @r#"
+  ! Counters of store differ in 11 steps: workers and ports are 2.00% apart, as at full-duplex
 "#);
 }
 
@@ -104,7 +104,7 @@ fn the_page_has_ports_and_stories() {
     let page = review::html(&analysis, &evidence, &record.head().scenario);
     for expected in [
         "id=\"ports-0\"",
-        "one story",
+        "counters agree",
         "Ports (MB/s)",
         "speed of store.p1",
         "8gfc × 50%: 413 MB/s",

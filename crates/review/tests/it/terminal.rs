@@ -100,7 +100,7 @@ Findings
   • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -147,7 +147,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -179,7 +179,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
   • Data: none of 1,000 sampled blocks of log is unwritten, zero or repeated (with 95% confidence at
     most 0.4%).
 
@@ -230,7 +230,7 @@ Findings
   • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -288,7 +288,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -338,7 +338,7 @@ Random reads from one file
 Findings
   • Most work: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms (closed loop).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -357,7 +357,7 @@ Goals
 Warnings
   ✘ The run did not end properly (it was killed, or is still going on): 3 of 7 steps are in the
     record.
-    → Run it again; figures of finished steps stand.
+    → Run it again; figures of finished steps remain valid.
   ✘ 1 worker did not report the whole measured time in 1 of 3 steps (depth 4); the worst,
     data/reads/0, 40% of it.
     → Look for a lost agent or a worker that ended early; rates still divide by the step's whole
@@ -416,7 +416,7 @@ Findings
   • Balance over 2 VMs or targets: spread 108%, Jain's index 0.7752.
   • First done, last done: vm2/mix/0 was done after 5 s, vm1/mix/0 after 12 s of load; in between
     the load was less than asked.
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   open loop: latency is response time, from the moment an operation was due
@@ -437,7 +437,7 @@ Goals
 
 Warnings
   ✘ The run lost an agent: 1 of 1 steps are in the record.
-    → Run it again; figures of finished steps stand.
+    → Run it again; figures of finished steps remain valid.
   ✘ 1 worker did not report the whole measured time in the step; the worst, vm2/mix/0, 30% of it.
     → Look for a lost agent or a worker that ended early; rates still divide by the step's whole
       time.
@@ -456,7 +456,7 @@ Random reads from one file
 ? Undecided: 1 undecided of 1 goal.
 
 Findings
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -470,7 +470,7 @@ Goals
   - p99 service time at most 5 ms: no operation completed.
 
 Warnings
-  ✘ Not one operation completed in the measured time in the step.
+  ✘ No operation completed in the measured time in the step.
     → Check the target, and measure longer than its slowest operation takes.
 
 wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
@@ -489,7 +489,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -503,7 +503,7 @@ Goals
   - errors at most 0: more than allowed.
 
 Warnings
-  ✘ 1,000,000 of 1,010,000 operations failed (99%) in the step; they are in no latency.
+  ✘ 1,000,000 of 1,010,000 operations failed (99%) in the step; excluded from latency.
     → See the events for the first error of each worker, and the kernel log of the host (dmesg).
   ✘ data/reads/0: first EIO of the step (Input/output error).
   · Closed loops in the step: latency is service time, and a stall of the target also stops the
@@ -539,7 +539,7 @@ fn hostile_names() {
 Findings
   • 1.56 MB/s, 190 IOPS, p99 1.13 ms (open loop).
   • Balance over 2 VMs or targets: spread 11%, Jain's index 0.9972.
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   open loop: latency is response time, from the moment an operation was due
@@ -598,7 +598,7 @@ Findings
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -714,7 +714,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
   • Verification: 10,000 blocks written, 1,234,567 blocks checked, 120 blocks read of which nothing
     was known; of the targets' 262,144 blocks 100,000 are known, 99,997 of them read since their
     last write.
@@ -735,7 +735,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
   • Verification: 10,000 blocks written, 1,234,567 blocks checked.
 ");
     assert_snapshot!(head(&of(nothing)), @r"
@@ -745,7 +745,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; at most 2.0% of its time was its own.
+  • Generator: it had room; overhead at most 2.0% of its time.
   • Verification: 0 blocks checked, 70 blocks read of which nothing was known.
 ");
 }

@@ -6,9 +6,7 @@
 
 use super::score::is_right;
 use super::{FITTED, each, planted, recorded};
-use findings::attribution::{
-    Candidate, KINDS, Limiter, SIGN_COUNT, SIGNS, WEIGHTS, Weights, probabilities, weighed,
-};
+use findings::attribution::{Candidate, Limiter, WEIGHTS, Weights, probabilities, weighed};
 
 /// Labs that are fitted on.
 const LABS: usize = 1_520;
@@ -16,10 +14,6 @@ const LABS: usize = 1_520;
 const ROUNDS: usize = 2_000;
 const RATE: f64 = 0.5;
 const PENALTY: f64 = 2e-4;
-
-/// Signs that no planted lab shows (a null target, an open loop that falls short), by their places in [`SIGNS`]: their weights
-/// stay what they are.
-const UNSEEN: [(usize, usize); 2] = [(7, 5), (8, 1)];
 
 /// The answers to a lab, and which is right.
 struct Case {
@@ -35,26 +29,24 @@ fn case(n: usize) -> Case {
 }
 
 /// The slope of the mean logarithm of the probability of what is right.
-fn slope(cases: &[Case], weights: &Weights) -> Weights {
-    let mut slope: Weights = [[0.0; SIGN_COUNT]; KINDS];
+fn slope(cases: &[Case], mut weights: Weights) -> Weights {
+    let mut slope = Weights::ZERO;
     for case in cases {
-        let p = probabilities(&case.candidates, weights);
+        let p = probabilities(&case.candidates, &weights);
         let right: f64 = p.iter().zip(&case.right).filter(|(_, r)| **r).map(|(p, _)| p).sum();
         if right <= 0.0 {
             continue;
         }
         for ((candidate, p), is_right) in case.candidates.iter().zip(&p).zip(&case.right) {
             let share = if *is_right { p / right } else { 0.0 };
-            let row = &mut slope[candidate.kind as usize];
-            for (slope, sign) in row.iter_mut().zip(&candidate.signs) {
-                *slope += (share - p) * sign / cases.len() as f64;
-            }
+            slope.add(&candidate.signs, (share - p) / cases.len() as f64);
         }
     }
-    for (row, of) in slope.iter_mut().flatten().zip(weights.iter().flatten()) {
-        *row -= PENALTY * of;
+    for (slope, weight) in slope.each_mut().zip(weights.each_mut()) {
+        *slope -= PENALTY * *weight;
     }
-    UNSEEN.iter().for_each(|(kind, sign)| slope[*kind][*sign] = 0.0);
+    // No planted lab has a null target or an open loop that falls short: these weights stay as they are.
+    (slope.generator.verdict, slope.rate.short) = (0.0, 0.0);
     slope
 }
 
@@ -65,13 +57,12 @@ fn the_weights_are_fitted() {
     let lost = cases.iter().filter(|case| !case.right.contains(&true)).count();
     println!("{} labs, {lost} of them without the right answer among those weighed", cases.len());
     // Momentum: the signs of an answer go together, so that plain steps would creep.
-    let (mut weights, mut speed): (Weights, Weights) = (WEIGHTS, [[0.0; SIGN_COUNT]; KINDS]);
+    let (mut weights, mut speed): (Weights, Weights) = (WEIGHTS, Weights::ZERO);
     for _ in 0..ROUNDS {
-        let slope = slope(&cases, &weights);
-        for ((weight, speed), slope) in
-            weights.iter_mut().flatten().zip(speed.iter_mut().flatten()).zip(slope.iter().flatten())
-        {
-            *speed = 0.9 * *speed + RATE * slope;
+        let mut slope = slope(&cases, weights);
+        let all = weights.each_mut().zip(speed.each_mut()).zip(slope.each_mut());
+        for ((weight, speed), slope) in all {
+            *speed = 0.9 * *speed + RATE * *slope;
             *weight += *speed;
         }
     }
@@ -81,10 +72,7 @@ fn the_weights_are_fitted() {
     };
     let right = cases.iter().filter(|case| best(case)).count();
     println!("right on these labs: {right} of {}", cases.len());
-    for (row, (kind, signs)) in weights.iter().zip(SIGNS) {
-        let row = row.map(|weight| format!("{weight:.1}"));
-        println!("    [{}], // {kind}: {}", row.join(", "), signs.join(" "));
-    }
+    println!("{weights:#.1?}");
     let unknown = |limit: &Limiter| matches!(limit, Limiter::Unknown { .. });
     assert!(cases.iter().all(|case| case.candidates.iter().any(|c| unknown(&c.limit))));
 }

@@ -2,7 +2,7 @@
 
 use super::blueprint::{Blueprint, PLANTED, Part, Planted};
 use super::lab::names;
-use findings::attribution::{Attribution, HopLoad, Limiter, SURE, Why};
+use findings::attribution::{Attribution, HopLimit, HopLoad, Limiter, SURE};
 use std::collections::BTreeMap;
 
 /// Whether an answer says what was planted.
@@ -37,7 +37,7 @@ pub fn is_right(of: &Blueprint, limit: &Limiter) -> bool {
             | Planted::Generator,
             _,
         ) => false,
-        (_, Limiter::Hop { hop, why, .. }) => planted(hop) && slots == (*why == Why::Slots),
+        (_, Limiter::Hop { hop, why, .. }) => planted(hop) && slots == (*why == HopLimit::Slots),
         _ => false,
     }
 }
@@ -136,7 +136,7 @@ impl Score {
 
 fn kind(limit: &Limiter) -> &'static str {
     match limit {
-        Limiter::Hop { why: Why::Slots, .. } => "queue limit",
+        Limiter::Hop { why: HopLimit::Slots, .. } => "queue limit",
         Limiter::Hop { .. } => "hop",
         Limiter::Depth => "depth",
         Limiter::Generator => "generator",

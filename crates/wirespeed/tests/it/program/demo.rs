@@ -60,10 +60,10 @@ fn workers_and_ports_of_the_demo_tell_one_story() {
     let names: Vec<&str> = analysis.scaled[0].rates.iter().map(|r| r.name.as_str()).collect();
     assert_eq!(names, ["4gfc", "8gfc"]);
     for step in &analysis.steps {
-        let [story] = &step.stories[..] else { panic!("one array in {}", step.label()) };
-        assert_eq!((story.ports.len(), story.volumes.len()), (1, 8));
-        assert_eq!(story.unknown, None, "{}", step.label());
-        let tales: Vec<_> = [story.read, story.write].into_iter().flatten().collect();
+        let [check] = &step.counter_checks[..] else { panic!("one array in {}", step.label()) };
+        assert_eq!((check.ports.len(), check.volumes.len()), (1, 8));
+        assert_eq!(check.unknown, None, "{}", step.label());
+        let tales: Vec<_> = [check.read, check.write].into_iter().flatten().collect();
         assert_eq!(tales.len(), if step.plan == "ladder" { 1 } else { 2 });
         assert!(tales.iter().all(|t| t.agrees), "{}: {tales:?}", step.label());
         assert_eq!(step.ports.len(), 1);

@@ -1,11 +1,11 @@
-//! What to know before a figure is believed: what makes two runs incomparable, or a comparison weaker than it looks.
+//! Warnings of a comparison: what makes two runs incomparable, or the evidence weak.
 
 use super::pairs::{Point, Unpaired};
 use super::{Method, StepPair};
 use crate::Analysis;
 use crate::figures::StepFigures;
 use crate::generator::Limit;
-use crate::served::{By, Traffic};
+use crate::served::{ServedBy, Traffic};
 use crate::steady::Steadiness;
 use crate::warnings::Severity;
 use record::{ProducerKind, Record};
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// Something to know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Caution {
+pub struct ComparisonWarning {
     /// A stable, lower-case, hyphenated word.
     pub code: &'static str,
     /// How much it matters.
@@ -24,17 +24,17 @@ pub struct Caution {
     pub next: &'static str,
 }
 
-type Pair<'p, 'a> = &'p [Point<'a>; 2];
+type PointPair<'p, 'a> = &'p [Point<'a>; 2];
 
 /// Everything to know, the gravest first.
-pub(super) fn cautions(
+pub(super) fn all_warnings(
     a: (&Record, &Analysis),
     b: (&Record, &Analysis),
     pairs: &[[Point<'_>; 2]],
     steps: &[StepPair],
     unpaired: &[Unpaired],
     interleaved: bool,
-) -> Vec<Caution> {
+) -> Vec<ComparisonWarning> {
     let mut all = Vec::new();
     runs(a, b, &mut all);
     if pairs.is_empty() {
@@ -66,7 +66,7 @@ fn made(record: &Record) -> &'static str {
 }
 
 /// The runs as wholes.
-fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>) {
+fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<ComparisonWarning>) {
     let heads = [a.0.head(), b.0.head()];
     let [ha, hb] = heads;
     if (ha.wall_ns, ha.epoch, ha.seed, &ha.title) == (hb.wall_ns, hb.epoch, hb.seed, &hb.title)
@@ -84,7 +84,7 @@ fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>
         if let Some(v) = analysis.verification.as_ref().filter(|v| v.wrong > 0) {
             let blocks = units::count(v.wrong as f64);
             let text = format!("{name} read wrong data: {blocks} blocks");
-            all.push(error("wrong-data", text, "speed means nothing before data is right"));
+            all.push(error("wrong-data", text, "ignore performance until data is correct"));
         }
     }
     let [wa, wb] = [a.0, b.0].map(made);
@@ -97,7 +97,7 @@ fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Caution>
 }
 
 /// Whether the same was asked of both sides.
-fn loads(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
+fn loads(pairs: &[[Point<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let loops = count(pairs, |[a, b]| a.first().loops != b.first().loops);
     if loops > 0 {
         let text = format!(
@@ -128,13 +128,13 @@ fn transfers_differ(a: &StepFigures, b: &StepFigures) -> bool {
 }
 
 /// Whether figures are the targets'.
-fn trust(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
+fn trust(pairs: &[[Point<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let either = |of: fn(&StepFigures) -> bool| {
         count(pairs, |points| points.iter().flat_map(|p| &p.steps).any(|s| of(s)))
     };
     let limited = either(|s| s.generator.limit == Limit::Limited);
     if limited > 0 {
-        let text = format!("the generator limited {}, which decides nothing", points(limited));
+        let text = format!("the generator limited {}: no verdict on the system", points(limited));
         let next = "more workers or larger blocks, or a faster machine to generate the load";
         all.push(error("generator-limited", text, next));
     }
@@ -160,7 +160,7 @@ fn trust(pairs: &[[Point<'_>; 2]], all: &mut Vec<Caution>) {
 }
 
 /// How strong the evidence is.
-fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<Caution>) {
+fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarning>) {
     let by = |wanted: fn(&Method) -> bool| {
         let has = |s: &&StepPair| s.metrics.iter().any(|m| m.method.as_ref().is_some_and(wanted));
         steps.iter().filter(has).count()
@@ -186,11 +186,11 @@ fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<Caution>) {
 
 /// Whether a cache served any of a step's targets.
 fn cached(step: &StepFigures) -> bool {
-    let by_cache = |t: &Option<Traffic>| t.is_some_and(|t| t.by == By::Cache);
+    let by_cache = |t: &Option<Traffic>| t.is_some_and(|t| t.by == ServedBy::Cache);
     step.served.iter().any(|s| by_cache(&s.read) || by_cache(&s.write))
 }
 
-fn count(pairs: &[[Point<'_>; 2]], of: impl Fn(Pair<'_, '_>) -> bool) -> usize {
+fn count(pairs: &[[Point<'_>; 2]], of: impl Fn(PointPair<'_, '_>) -> bool) -> usize {
     pairs.iter().filter(|pair| of(pair)).count()
 }
 
@@ -199,10 +199,10 @@ fn points(n: usize) -> String {
     format!("{n} step{}", if n == 1 { "" } else { "s" })
 }
 
-fn error(code: &'static str, text: String, next: &'static str) -> Caution {
-    Caution { code, severity: Severity::Error, text, next }
+fn error(code: &'static str, text: String, next: &'static str) -> ComparisonWarning {
+    ComparisonWarning { code, severity: Severity::Error, text, next }
 }
 
-fn warning(code: &'static str, text: String, next: &'static str) -> Caution {
-    Caution { code, severity: Severity::Warning, text, next }
+fn warning(code: &'static str, text: String, next: &'static str) -> ComparisonWarning {
+    ComparisonWarning { code, severity: Severity::Warning, text, next }
 }

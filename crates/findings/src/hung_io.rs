@@ -1,14 +1,14 @@
-//! I/O that hung, as the events of a run tell it: one warning, in the words of the worst.
+//! Hung I/O: one warning for a run, with the text of the longest hang.
 //!
-//! An engine tells of a hang when it begins, again as its age doubles, and when it is over. The longest chain of such
-//! events is therefore the longest hang, and its last event says how long it took; no text is parsed.
+//! An engine reports a hang when it begins, each time its age doubles, and when it ends. The longest chain of such events
+//! is therefore the longest hang, and its last event has the duration; no text is parsed.
 
 use crate::warnings::{Severity, Warning};
 use record::{Event, SourceId};
 use std::collections::BTreeMap;
 use units::count;
 
-/// The event of a hang that is on.
+/// The event of a hang in progress.
 pub(crate) const ON: &str = "hang";
 /// The event of a hang that is over.
 pub(crate) const OVER: &str = "hang-over";
@@ -38,7 +38,7 @@ pub(crate) fn warning(events: &[Event]) -> Option<Warning> {
         }
     }
     all.extend(open.into_values());
-    // Reversed, so that of equals the first is told.
+    // Reversed, so that the first of equals wins.
     let worst = all.iter().rev().max_by_key(|chain| chain.length)?;
     let more = match all.len() {
         1 => String::new(),

@@ -1,10 +1,9 @@
-//! Whether the workers and the array tell one story: the bytes that workers moved in the measured time, against those that
-//! the array's ports and volumes counted in the same time.
+//! Whether the counters of workers and array agree: the bytes that workers moved in the measured time, against those that
+//! the array's ports and volumes counted in it.
 //!
-//! A worker counts an operation when it ends, a port when its data passes, so that what is in flight at an edge of the
-//! measured time may be counted on one side of the edge by one and on the other by the other: at most as many bytes as are
-//! ever in flight. A cut that the array made beside the edge adds what can pass in that time, and an operation that went to
-//! another path, because its own was lost, may have passed a port twice. Whatever is more is a difference.
+//! A worker counts an operation when it ends, a port when its data passes. The two may therefore differ by the bytes in
+//! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, and by
+//! operations that moved to another path and passed two ports. Anything beyond that is a difference.
 
 use crate::counters::{Counted, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -14,9 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What one array and the workers on it say of one step.
+/// The bytes that one array and its workers counted in one step.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Story {
+pub struct CounterCheck {
     /// The array.
     pub array: String,
     /// Its ports.
@@ -24,30 +23,29 @@ pub struct Story {
     /// Its volumes.
     pub volumes: Vec<String>,
     /// Reads; `None` where nothing was read, or it is unknown.
-    pub read: Option<Tale>,
+    pub read: Option<ByteCounts>,
     /// Writes, in the same way.
-    pub write: Option<Tale>,
+    pub write: Option<ByteCounts>,
     /// Why it is unknown.
     pub unknown: Option<String>,
 }
 
 /// One direction over the measured time, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
-pub struct Tale {
+pub struct ByteCounts {
     /// What the workers moved.
     pub worker_bytes: f64,
     /// What all ports of the array counted.
     pub port_bytes: f64,
     /// What all volumes of the array counted.
     pub volume_bytes: f64,
-    /// How far these may lie apart because of what was in flight at the edges of the measured time, and of what went to
-    /// another path.
+    /// How far these may differ because of bytes in flight at the edges of the measured time, and moved to another path.
     pub edge_bytes: f64,
-    /// Whether they lie no further apart.
+    /// Whether they differ by no more.
     pub agrees: bool,
 }
 
-impl Tale {
+impl ByteCounts {
     /// The largest distance from what the workers moved.
     pub fn apart(&self) -> f64 {
         let of = |bytes: f64| (bytes - self.worker_bytes).abs();
@@ -56,12 +54,17 @@ impl Tale {
 }
 
 /// Compares the workers of a step with each embedded array that they use.
-pub(crate) fn stories(step: &StepData, scenario: &Scenario, planned: &Step) -> Vec<Story> {
+pub(crate) fn checks(step: &StepData, scenario: &Scenario, planned: &Step) -> Vec<CounterCheck> {
     let arrays = scenario.lab.arrays.iter().filter(|a| a.embedded.is_some());
-    arrays.filter_map(|array| story(step, scenario, planned, &array.name)).collect()
+    arrays.filter_map(|array| check(step, scenario, planned, &array.name)).collect()
 }
 
-fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> Option<Story> {
+fn check(
+    step: &StepData,
+    scenario: &Scenario,
+    planned: &Step,
+    array: &str,
+) -> Option<CounterCheck> {
     let users = users(scenario, array);
     let mine = |w: &&WorkerData| users.all.contains(w.source.group.as_str());
     let workers: Vec<&WorkerData> = step.workers.iter().filter(mine).collect();
@@ -71,7 +74,7 @@ fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> O
     let ports: Vec<String> =
         step.wires.iter().filter(|w| w.array == array).map(|w| w.hop.clone()).collect();
     let volumes = scenario.lab.volumes.iter().filter(|v| v.array == array);
-    let mut story = Story {
+    let mut check = CounterCheck {
         array: array.to_owned(),
         ports,
         volumes: volumes.map(|v| format!("{array}/{}", v.name)).collect(),
@@ -79,17 +82,17 @@ fn story(step: &StepData, scenario: &Scenario, planned: &Step, array: &str) -> O
         write: None,
         unknown: None,
     };
-    match tales(step, planned, &workers, &users, &story) {
-        Ok([read, write]) => (story.read, story.write) = (read, write),
-        Err(why) => story.unknown = Some(why),
+    match directions(step, planned, &workers, &users, &check) {
+        Ok([read, write]) => (check.read, check.write) = (read, write),
+        Err(why) => check.unknown = Some(why),
     }
-    Some(story)
+    Some(check)
 }
 
-/// Who uses an array.
+/// VMs that use an array.
 struct Users<'a> {
     all: BTreeSet<&'a str>,
-    /// Of these, who uses something else besides.
+    /// Those that use other storage too.
     elsewhere: BTreeSet<&'a str>,
 }
 
@@ -108,24 +111,24 @@ fn users<'a>(scenario: &'a Scenario, array: &str) -> Users<'a> {
     users
 }
 
-fn tales(
+fn directions(
     step: &StepData,
     planned: &Step,
     workers: &[&WorkerData],
     users: &Users<'_>,
-    story: &Story,
-) -> Result<[Option<Tale>; 2], String> {
+    check: &CounterCheck,
+) -> Result<[Option<ByteCounts>; 2], String> {
     if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
         return Err(format!("{} has disks elsewhere as well", w.source.group));
     }
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let tale = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
+    let counts = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
-        let (port_bytes, volume_bytes) = (sum(&story.ports)?, sum(&story.volumes)?);
+        let (port_bytes, volume_bytes) = (sum(&check.ports)?, sum(&check.volumes)?);
         if worker_bytes == 0.0 && port_bytes == 0.0 && volume_bytes == 0.0 {
             return Ok(None);
         }
@@ -135,21 +138,21 @@ fn tales(
             let cuts = step.counters.iter().filter(|(of, c)| of == hop && c.kind.id() == Some(id));
             beside_the_edges(cuts.map(|(_, counter)| counter), &step.head.times)
         };
-        let skew: f64 = story.ports.iter().map(beside).fold(0.0, f64::max);
+        let skew: f64 = check.ports.iter().map(beside).fold(0.0, f64::max);
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
-        let mut tale = Tale {
+        let mut counts = ByteCounts {
             worker_bytes,
             port_bytes,
             volume_bytes,
             edge_bytes: in_flight + passed + again,
             agrees: false,
         };
-        tale.agrees = tale.apart() <= tale.edge_bytes;
-        Ok(Some(tale))
+        counts.agrees = counts.apart() <= counts.edge_bytes;
+        Ok(Some(counts))
     };
     Ok([
-        tale(|w| w.read.as_ref(), CounterId::ReadBytes)?,
-        tale(|w| w.write.as_ref(), CounterId::WriteBytes)?,
+        counts(|w| w.read.as_ref(), CounterId::ReadBytes)?,
+        counts(|w| w.write.as_ref(), CounterId::WriteBytes)?,
     ])
 }
 
@@ -160,9 +163,9 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
         match step.integrals.counted(hop, id) {
             Counted::Whole(bytes) => sum += bytes,
             Counted::Part(_) => {
-                return Err(format!("{hop} was not looked at over the whole measured time"));
+                return Err(format!("{hop} was not sampled over the whole measured time"));
             }
-            Counted::NoNumber => return Err(format!("{hop} gave no numbers")),
+            Counted::NoNumber => return Err(format!("no counters from {hop}")),
             Counted::Absent => {
                 return Err(format!("the record has no counter `{}` of {hop}", id.name()));
             }

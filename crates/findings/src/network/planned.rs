@@ -1,4 +1,4 @@
-//! What the scenario says of a network load: what its streams carry, and the wire that it goes through.
+//! Network loads as the scenario plans them: what their streams carry, and the wires they use.
 
 use super::wire::{Speed, SpeedFrom};
 use scenario::{Scenario, Step};
@@ -62,25 +62,25 @@ impl From<&Carriage> for Carries {
     }
 }
 
-/// What the scenario says of the network loads of one step. Empty where it cannot be read: figures stand without it.
+/// The planned network loads of one step. Empty where the scenario cannot be read: figures do not need it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct PlannedLoads {
     /// Loads by their workloads' names.
     pub loads: BTreeMap<String, Network>,
     /// Speeds of wires by the names of pairs.
     pub wires: BTreeMap<String, units::LinkRate>,
 }
 
-impl Told {
-    /// What a scenario says of a step.
-    pub fn of((scenario, step): (&Scenario, &Step)) -> Told {
-        let mut told = Told::default();
+impl PlannedLoads {
+    /// Those of a step.
+    pub fn of((scenario, step): (&Scenario, &Step)) -> PlannedLoads {
+        let mut planned = PlannedLoads::default();
         for net in step.net_loads() {
-            told.loads.insert(net.workload.name.clone(), net.workload.network.clone());
+            planned.loads.insert(net.workload.name.clone(), net.workload.network.clone());
             let hops = net.hops(&scenario.lab).into_iter();
-            told.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
+            planned.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
         }
-        told
+        planned
     }
 
     /// The load of a workload.
