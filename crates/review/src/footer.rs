@@ -73,10 +73,10 @@ pub(crate) fn hosts(run: &Run) -> Vec<(String, String)> {
 fn describe(facts: &[&Fact]) -> String {
     let value = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());
     let parts: Vec<String> = if value("kernel").is_some() {
-        let told = |(key, before, after): &(&str, &str, &str)| {
+        let shown = |(key, before, after): &(&str, &str, &str)| {
             Some(format!("{before}{}{after}", value(key)?))
         };
-        HOST.iter().filter_map(told).collect()
+        HOST.iter().filter_map(shown).collect()
     } else {
         let shown = facts.iter().filter(|f| is_shown(f));
         shown.map(|f| format!("{} {}", f.key, fit(&f.value, VALUE_MAX))).collect()

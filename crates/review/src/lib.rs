@@ -6,19 +6,18 @@
 
 #![forbid(unsafe_code)]
 
-mod attributed;
-mod cautions;
 mod charts;
 mod comparison;
 mod devices;
 pub mod estimate;
 mod fabric;
 mod footer;
+mod goals;
 mod headline;
 mod highlights;
 mod hops;
 mod html;
-mod judgements;
+mod limits;
 mod load_line;
 mod map;
 mod markdown;
@@ -29,10 +28,11 @@ mod paint;
 mod projections;
 mod provenance;
 mod published;
-mod said;
+mod sentence;
 mod steps;
 mod table;
 mod text;
+mod warnings;
 
 pub use comparison::{
     json as comparison_json, markdown as comparison_markdown, text as comparison_text,
@@ -54,9 +54,9 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     steps::write(&mut page, analysis);
     hops::write(&mut page, analysis);
     network::write(&mut page, analysis);
-    judgements::goals(&mut page, &analysis.goals);
+    goals::write(&mut page, &analysis.goals);
     published::write(&mut page, &analysis.claims, &analysis.claims_summary);
-    cautions::write(&mut page, &analysis.warnings);
+    warnings::write(&mut page, &analysis.warnings);
     footer::write(&mut page, &analysis.run);
     page.finish()
 }

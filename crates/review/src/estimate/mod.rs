@@ -5,7 +5,7 @@
 
 mod text;
 
-use crate::attributed;
+use crate::limits;
 use findings::attribution::{HopLoad, Limiter};
 use findings::{Analysis, StepFigures, Verdict};
 use schemars::JsonSchema;
@@ -208,7 +208,7 @@ impl Estimated {
     /// Has the record's findings say what limits the step, as a review of it does. Where they say nothing of it, what the
     /// estimate itself found stays.
     fn judge(&mut self, step: &StepFigures) {
-        self.limited = attributed::limits(step);
+        self.limited = limits::limits(step);
         let (Some(first), Some(found)) = (self.limits.first_mut(), &step.attribution) else {
             return;
         };

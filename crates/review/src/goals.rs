@@ -6,7 +6,7 @@ use crate::table::{self, Column};
 use crate::text::clean;
 use findings::{GoalOutcome, Status};
 
-pub(crate) fn goals(page: &mut Page, goals: &[GoalOutcome]) {
+pub(crate) fn write(page: &mut Page, goals: &[GoalOutcome]) {
     if goals.is_empty() {
         return;
     }

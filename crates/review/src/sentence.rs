@@ -39,12 +39,12 @@ pub(crate) struct Sentence {
     /// What to do next; empty where there is nothing.
     pub next: String,
     /// Where its evidence stands in a review; `None` where the sentence is all there is.
-    pub place: Option<Place>,
+    pub place: Option<Section>,
 }
 
 /// Where evidence stands in a review. Steps are named by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Section {
     /// The figures of a step.
     Step(u32),
     /// The curve of a sweep, by its number in the analysis.
@@ -58,7 +58,7 @@ pub(crate) enum Place {
     /// The network loads of a step.
     Network(u32),
     /// How a step came about: its warm-up, its steadiness, its generator.
-    Conduct(u32),
+    Conditions(u32),
     /// The goals.
     Goals,
     /// What verification found.
@@ -71,7 +71,7 @@ pub(crate) enum Place {
 
 impl Sentence {
     /// A sentence with its evidence.
-    pub fn new(tone: Tone, text: impl Into<String>, place: impl Into<Option<Place>>) -> Sentence {
+    pub fn new(tone: Tone, text: impl Into<String>, place: impl Into<Option<Section>>) -> Sentence {
         Sentence { tone, text: text.into(), next: String::new(), place: place.into() }
     }
 
