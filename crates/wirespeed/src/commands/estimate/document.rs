@@ -1,4 +1,4 @@
-//! What the estimator tells of a step, as the plain data of a document.
+//! The estimator's solution of a step, as the plain data of a document.
 
 use review::estimate::{Assumed, Estimated, Hop, LimitKind, Limited, Matters, Worker};
 use sim::estimate::{
