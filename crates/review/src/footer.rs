@@ -15,11 +15,11 @@ const HOST: [(&str, &str, &str); 6] = [
     ("memory", "", ""),
     ("virtualized", "virtualized: ", ""),
 ];
-/// Facts that are the generator's own business.
+/// Facts that only the generator needs.
 const NOT_SHOWN: [&str; 1] = ["depth"];
 /// Columns that a fact may take.
 const VALUE_MAX: usize = 48;
-/// Hosts and targets that are told.
+/// Hosts and targets that are listed.
 const SUBJECTS_MAX: usize = 8;
 
 pub(crate) fn write(page: &mut Page, run: &Run) {

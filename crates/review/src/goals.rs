@@ -1,4 +1,4 @@
-//! Goals: what had to hold, beside what was found.
+//! Goals: the limit of each beside the observed value.
 
 use crate::headline::plural;
 use crate::paint::{Ink, Page};

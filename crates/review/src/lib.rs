@@ -1,8 +1,7 @@
 //! A record's findings, rendered: for a terminal, as a page, as Markdown and as JSON.
 //!
-//! The verdict comes first, then what was found in plain sentences, then the tables that prove it, then what to be
-//! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
-//! record contains are cleaned before they reach a terminal.
+//! The verdict comes first, then findings in sentences, the tables behind them, and warnings. This crate measures and
+//! judges nothing; every number comes from [`findings`]. Text from a record is cleaned before it reaches a terminal.
 
 #![forbid(unsafe_code)]
 

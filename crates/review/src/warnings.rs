@@ -1,4 +1,4 @@
-//! Warnings, the gravest first, each with what to do next.
+//! Warnings, the most severe first, each with what to do next.
 
 use crate::paint::{Ink, Page};
 use crate::sentence::{Section, Sentence, Tone};
@@ -6,7 +6,7 @@ use crate::text::clean;
 use findings::Warning;
 use findings::warnings::Severity;
 
-/// Codes of warnings about how a step came about, more than about its figures.
+/// Codes of warnings about the conditions of a step rather than its figures.
 const CONDUCT: [&str; 10] = [
     "generator-limited",
     "generator-suspect",

@@ -1,4 +1,4 @@
-//! What a comparison says, apart from where it says it.
+//! The wording of a comparison, shared by all its formats.
 
 use crate::number::moment;
 use crate::sentence::{Sentence, Tone};
@@ -283,7 +283,7 @@ fn needed_words(needed: Needed) -> String {
     }
 }
 
-/// Two digits, rounded up: nobody measures for 3187 s.
+/// Two digits, rounded up, as in 3200 s for 3187 s.
 fn rounded(seconds: u64) -> u64 {
     let mut unit = 1;
     while seconds / unit >= 100 {

@@ -1,4 +1,4 @@
-//! Goals: what had to hold, beside what was found.
+//! Goals: the limit of each beside the observed value.
 
 use super::grid::{Column, table};
 use super::links::Links;
