@@ -1,17 +1,17 @@
-//! Whether a cache or the devices served, in sentences: aloud in the first lines where most of it was a cache, among the
-//! findings where it is worth knowing, and nothing where the devices did what was asked of them.
+//! Whether a cache or the devices served the I/O, in sentences: in the first lines where a cache served most of it, else
+//! among the findings; none where the devices served what the workers requested.
 
 use crate::number::percent;
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::{Served, ServedBy, StepFigures, Traffic};
 use units::rate;
 
-/// Share served by a cache from which the figures are the memory's, and the first lines say so.
+/// Share served by a cache from which the first lines say that the figures are not the device's.
 const MOSTLY: f64 = 0.5;
 
-/// A direction of a step with the devices that it is about.
-struct Told<'a> {
+/// One direction of a step, and what its devices served.
+struct DeviceTraffic<'a> {
     step: &'a StepFigures,
     served: &'a Served,
     traffic: Traffic,
@@ -20,7 +20,7 @@ struct Told<'a> {
 
 /// The sentence for the first lines; `None` where the devices served at least half.
 pub(crate) fn caution(steps: &[StepFigures]) -> Option<Sentence> {
-    let mostly = |t: &Told<'_>| t.traffic.cached_share() >= MOSTLY;
+    let mostly = |t: &DeviceTraffic<'_>| t.traffic.cached_share() >= MOSTLY;
     let worst = all(steps).filter(mostly).max_by(|a, b| by_cache(a).total_cmp(&by_cache(b)))?;
     let mut of: Vec<u32> = all(steps).filter(mostly).map(|t| t.step.index).collect();
     of.dedup();
@@ -28,43 +28,47 @@ pub(crate) fn caution(steps: &[StepFigures]) -> Option<Sentence> {
         (1, _) => String::new(),
         (all, some) => format!(" in {some} of {all} steps, as at {}", clean(&worst.step.label())),
     };
-    Some(Sentence::new(Tone::Caution, cached(&worst, &at), Place::Served(worst.step.index)))
+    Some(Sentence::new(Tone::Caution, cached(&worst, &at), Section::Served(worst.step.index)))
 }
 
-/// Sentences for the findings: the step in which a cache did most, unless the first lines have it, and the one in which
-/// the devices did most beside what was asked.
+/// Sentences for the findings: the step in which a cache served most, unless the first lines have it, and the one in
+/// which the devices moved most beyond what was requested.
 pub(crate) fn sentences(steps: &[StepFigures]) -> Vec<Sentence> {
-    let at = |t: &Told<'_>| match steps.len() {
+    let at = |t: &DeviceTraffic<'_>| match steps.len() {
         1 => String::new(),
         _ => format!(" at {}", clean(&t.step.label())),
     };
-    let some = |t: &Told<'_>| t.traffic.by == ServedBy::Cache && t.traffic.cached_share() < MOSTLY;
+    let some = |t: &DeviceTraffic<'_>| {
+        t.traffic.by == ServedBy::Cache && t.traffic.cached_share() < MOSTLY
+    };
     let cache = all(steps).filter(some).max_by(|a, b| by_cache(a).total_cmp(&by_cache(b)));
     let more = all(steps).filter(|t| t.traffic.by == ServedBy::DeviceAndMore);
     let more = more.max_by(|a, b| a.traffic.ratio.total_cmp(&b.traffic.ratio));
-    let told = |t: &Told<'_>, text| Sentence::new(Tone::Plain, text, Place::Served(t.step.index));
-    let cache = cache.map(|t| told(&t, cached(&t, &at(&t))));
-    cache.into_iter().chain(more.map(|t| told(&t, beyond(&t, &at(&t))))).collect()
+    let plain = |t: &DeviceTraffic<'_>, text| {
+        Sentence::new(Tone::Plain, text, Section::Served(t.step.index))
+    };
+    let cache = cache.map(|t| plain(&t, cached(&t, &at(&t))));
+    cache.into_iter().chain(more.map(|t| plain(&t, beyond(&t, &at(&t))))).collect()
 }
 
-fn all(steps: &[StepFigures]) -> impl DoubleEndedIterator<Item = Told<'_>> {
-    // Reversed, so that of equals the first is told.
+fn all(steps: &[StepFigures]) -> impl DoubleEndedIterator<Item = DeviceTraffic<'_>> {
+    // Reversed, so that the first of equals is named.
     steps.iter().rev().flat_map(|step| {
         step.served.iter().rev().flat_map(move |served| {
-            let told = move |traffic, read| Told { step, served, traffic, read };
-            let write = served.write.map(|t| told(t, false));
-            write.into_iter().chain(served.read.map(|t| told(t, true)))
+            let direction = move |traffic, read| DeviceTraffic { step, served, traffic, read };
+            let write = served.write.map(|t| direction(t, false));
+            write.into_iter().chain(served.read.map(|t| direction(t, true)))
         })
     })
 }
 
-fn by_cache(told: &Told<'_>) -> f64 {
-    told.traffic.cached_share()
+fn by_cache(t: &DeviceTraffic<'_>) -> f64 {
+    t.traffic.cached_share()
 }
 
-fn cached(told: &Told<'_>, at: &str) -> String {
-    let (share, devices) = (percent(told.traffic.cached_share()), devices(told));
-    let what = match (told.read, told.served.direct) {
+fn cached(t: &DeviceTraffic<'_>, at: &str) -> String {
+    let (share, devices) = (percent(t.traffic.cached_share()), devices(t));
+    let what = match (t.read, t.served.direct) {
         (true, false) => {
             format!(
                 "At least {share}% of what was read came from the page cache, not from {devices}"
@@ -82,28 +86,28 @@ fn cached(told: &Told<'_>, at: &str) -> String {
              another cache kept it"
         ),
     };
-    let means = match told.traffic.cached_share() >= MOSTLY {
+    let means = match t.traffic.cached_share() >= MOSTLY {
         true => ": these figures are not the device's",
         false => "",
     };
     format!("{what}{at}{means}.")
 }
 
-fn beyond(told: &Told<'_>, at: &str) -> String {
-    let Traffic { ratio, asked_bytes, device_bytes, .. } = told.traffic;
-    let seconds = told.step.measured_ns as f64 / 1e9;
-    let (verb, why) = match told.read {
+fn beyond(t: &DeviceTraffic<'_>, at: &str) -> String {
+    let Traffic { ratio, asked_bytes, device_bytes, .. } = t.traffic;
+    let seconds = t.step.measured_ns as f64 / 1e9;
+    let (verb, why) = match t.read {
         true => ("read", "read-ahead, or other programs"),
         false => ("wrote", "the file system's own writes, earlier ones, or other programs"),
     };
     format!(
-        "{} {verb} {ratio:.2} × what the workers asked for{at} ({} of {}): {why}.",
-        devices(told),
+        "{} {verb} {ratio:.2} × what the workers requested{at} ({} of {}): {why}.",
+        devices(t),
         rate(device_bytes / seconds),
         rate(asked_bytes / seconds)
     )
 }
 
-fn devices(told: &Told<'_>) -> String {
-    clean(&told.served.devices.join(" and "))
+fn devices(t: &DeviceTraffic<'_>) -> String {
+    clean(&t.served.devices.join(" and "))
 }

@@ -1,16 +1,16 @@
 //! The ports of embedded arrays in sentences: at which speed they ran, whether one was full, what a faster one brought,
-//! and whether the counters of workers and arrays agree.
+//! and whether the counters of workers, ports and volumes agree.
 
 use crate::number::{percent, ratio};
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::{Analysis, ByteCounts, CounterCheck, PortGain, PortLoad, Scaled, StepFigures};
 use units::{count, rate};
 
-/// Share of the ratio of two speeds below which a faster port did not bring what it could.
+/// Share of the ratio of two speeds below which a faster port did not bring its full gain.
 const BROUGHT: f64 = 0.95;
 
-/// Arrays whose ports are slower than their names say: what one name means here, and why. For the first lines.
+/// Arrays whose ports run slower than the speeds they are named after, and why. For the first lines.
 pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
     let rates = |scaled: &Scaled| -> String {
         let rate = |r: &findings::ScaledRate| {
@@ -20,7 +20,7 @@ pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
         };
         scaled.rates.iter().map(rate).collect::<Vec<_>>().join(", ")
     };
-    let told = |scaled: &Scaled| {
+    let sentence = |scaled: &Scaled| {
         let why = scaled.reason.as_ref().map(|why| format!(" {}", clean(why))).unwrap_or_default();
         let text = format!(
             "Scaled: the ports of {} run at {}% of their speed in each direction; {}.{why}",
@@ -28,16 +28,16 @@ pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
             share(scaled.scale),
             rates(scaled)
         );
-        Sentence::new(Tone::Note, text, Place::Provenance)
+        Sentence::new(Tone::Note, text, Section::Provenance)
     };
-    all.iter().map(told).collect()
+    all.iter().map(sentence).collect()
 }
 
 /// What was found about the ports.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let mut all: Vec<Sentence> = analysis.port_gains.iter().map(|g| gain(g, analysis)).collect();
     all.extend(fullest(&analysis.steps));
-    all.extend(stories(&analysis.steps));
+    all.extend(agreement(&analysis.steps));
     all
 }
 
@@ -47,7 +47,7 @@ fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
         gain.at.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();
     let at = if at.is_empty() { String::new() } else { format!(", at {}", at.join(", ")) };
     let less = match gain.ratio < BROUGHT * gain.rates {
-        true => ": something else had become the limit",
+        true => ": something else became the limit",
         false => "",
     };
     let text = format!(
@@ -65,17 +65,17 @@ fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
             && s.settings.contains(&faster)
             && gain.at.iter().all(|a| s.settings.contains(a))
     };
-    let place = analysis.steps.iter().find(|s| has(s)).map(|s| Place::Step(s.index));
+    let place = analysis.steps.iter().find(|s| has(s)).map(|s| Section::Step(s.index));
     Sentence::new(Tone::Plain, text, place)
 }
 
-/// In how many steps a port was full, and the one that carried most of what it could, both directions together.
+/// In how many steps a port was full, and the port with the highest utilization, both directions together.
 fn fullest(steps: &[StepFigures]) -> Option<Sentence> {
     let all = || steps.iter().flat_map(|s| s.ports.iter().map(move |p| (s, p)));
     let used = |p: &PortLoad| -> f64 {
         [p.read, p.write].into_iter().flatten().filter_map(|flow| flow.share).sum()
     };
-    // Reversed, so that of equals the first is told.
+    // Reversed, so that the first of equals is named.
     let (step, port) = all()
         .rev()
         .filter(|(_, p)| p.fullest().is_some())
@@ -89,7 +89,7 @@ fn fullest(steps: &[StepFigures]) -> Option<Sentence> {
     };
     let at = if steps.len() > 1 { format!(" at {}", clean(&step.label())) } else { String::new() };
     let text = format!("Ports: {lead} {}{at}: {}.", clean(&port.port), carried(port));
-    Some(Sentence::new(Tone::Plain, text, Place::Ports(step.index)))
+    Some(Sentence::new(Tone::Plain, text, Section::Ports(step.index)))
 }
 
 /// What each direction of a port carried, with the arithmetic of its speed.
@@ -118,7 +118,7 @@ pub(crate) fn speed(port: &PortLoad) -> String {
         from.push(format!("{} × {}%", rate(nominal), share(port.scale)));
     }
     if (is - nominal * port.scale).abs() > 0.001 * nominal * port.scale {
-        from.push("less what faults took".to_owned());
+        from.push("less the reduction by faults".to_owned());
     }
     match from.is_empty() {
         true => rate(is),
@@ -140,24 +140,25 @@ pub(crate) fn speeds(ports: &[PortLoad], ways: usize) -> String {
     format!("{count}{name}{scale}{both}: {}", rate(sum))
 }
 
-/// Whether the workers and the arrays count the same: the step in which they lie furthest apart, differences first.
-fn stories(steps: &[StepFigures]) -> Option<Sentence> {
+/// Whether the counters of workers and arrays agree: the step in which they differ most, disagreements first.
+fn agreement(steps: &[StepFigures]) -> Option<Sentence> {
     let all = || steps.iter().flat_map(|s| s.counter_checks.iter().map(move |story| (s, story)));
-    let told: Vec<Told<'_>> = all().flat_map(|(step, story)| directions(step, story)).collect();
-    let differ = told.iter().filter(|t| !t.tale.agrees);
+    let counted: Vec<CountedBytes<'_>> =
+        all().flat_map(|(step, story)| directions(step, story)).collect();
+    let differ = counted.iter().filter(|t| !t.tale.agrees);
     if let Some(worst) = differ.max_by(|a, b| a.apart().total_cmp(&b.apart())) {
-        return Some(difference(worst, &told));
+        return Some(difference(worst, &counted));
     }
     if let Some((step, story)) = all().find(|(_, story)| story.unknown.is_some()) {
         let why = story.unknown.as_deref().map(clean).unwrap_or_default();
         let text = format!(
-            "Whether the counters of the workers and of {} agree is not determined at {}: {why}.",
+            "Not determined whether the counters of workers and ports of {} agree at {}: {why}.",
             clean(&story.array),
             clean(&step.label())
         );
-        return Some(Sentence::new(Tone::Caution, text, Place::Ports(step.index)));
+        return Some(Sentence::new(Tone::Caution, text, Section::Ports(step.index)));
     }
-    let worst = told.iter().max_by(|a, b| a.apart().total_cmp(&b.apart()))?;
+    let worst = counted.iter().max_by(|a, b| a.apart().total_cmp(&b.apart()))?;
     let of = match (steps.iter().filter(|s| !s.counter_checks.is_empty()).count(), steps.len()) {
         (_, 1) => String::new(),
         (some, all) if some == all => format!(" in all {all} steps"),
@@ -168,39 +169,38 @@ fn stories(steps: &[StepFigures]) -> Option<Sentence> {
         _ => format!("at most {}% apart", fine(worst.apart())),
     };
     let text = format!(
-        "Counters agree{of}: workers and ports are {apart}, {}, where {} bytes could be in flight at the edges.",
+        "Counters of workers and ports agree{of}: {apart}, {}, where {} bytes could be in flight at the edges.",
         counts(worst),
         count(worst.tale.edge_bytes.round())
     );
-    Some(Sentence::new(Tone::Good, text, Place::Ports(worst.step.index)))
+    Some(Sentence::new(Tone::Good, text, Section::Ports(worst.step.index)))
 }
 
-fn difference(worst: &Told<'_>, told: &[Told<'_>]) -> Sentence {
-    let mut steps: Vec<u32> =
-        told.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
+fn difference(worst: &CountedBytes<'_>, all: &[CountedBytes<'_>]) -> Sentence {
+    let mut steps: Vec<u32> = all.iter().filter(|t| !t.tale.agrees).map(|t| t.step.index).collect();
     steps.dedup();
     let text = format!(
-        "Counters of {} differ in {}: workers and ports are {}% apart, {}, where {} bytes could be in flight at the edges.",
+        "Counters of workers and ports of {} disagree in {}: they are {}% apart, {}, where {} bytes could be in \
+         flight at the edges.",
         clean(&worst.story.array),
         crate::headline::plural(steps.len(), "step"),
         fine(worst.apart()),
         counts(worst),
         count(worst.tale.edge_bytes.round())
     );
-    let next =
-        "ports alone count commands that a path repeated and the I/O of other users of the array";
-    Sentence::new(Tone::Caution, text, Place::Ports(worst.step.index)).next(next.to_owned())
+    let next = "commands that a path repeated, and other users of the array, are counted only at its ports";
+    Sentence::new(Tone::Caution, text, Section::Ports(worst.step.index)).next(next.to_owned())
 }
 
-/// One direction of a story.
-struct Told<'a> {
+/// The bytes of one direction, as workers, ports and volumes count them.
+struct CountedBytes<'a> {
     step: &'a StepFigures,
     story: &'a CounterCheck,
     tale: ByteCounts,
     read: bool,
 }
 
-impl Told<'_> {
+impl CountedBytes<'_> {
     /// How far apart, as a share of what the workers moved.
     fn apart(&self) -> f64 {
         self.tale.apart() / self.tale.worker_bytes.max(1.0)
@@ -210,15 +210,15 @@ impl Told<'_> {
 fn directions<'a>(
     step: &'a StepFigures,
     story: &'a CounterCheck,
-) -> impl Iterator<Item = Told<'a>> {
-    let told = move |tale, read| Told { step, story, tale, read };
-    let write = story.write.map(|tale| told(tale, false));
-    story.read.map(|tale| told(tale, true)).into_iter().chain(write)
+) -> impl Iterator<Item = CountedBytes<'a>> {
+    let direction = move |tale, read| CountedBytes { step, story, tale, read };
+    let write = story.write.map(|tale| direction(tale, false));
+    story.read.map(|tale| direction(tale, true)).into_iter().chain(write)
 }
 
-fn counts(told: &Told<'_>) -> String {
-    let ByteCounts { worker_bytes, port_bytes, volume_bytes, .. } = told.tale;
-    let verb = if told.read { "read" } else { "written" };
+fn counts(c: &CountedBytes<'_>) -> String {
+    let ByteCounts { worker_bytes, port_bytes, volume_bytes, .. } = c.tale;
+    let verb = if c.read { "read" } else { "written" };
     let [workers, ports, volumes] =
         [worker_bytes, port_bytes, volume_bytes].map(|b| count(b.round()));
     let volumes = match ports == volumes {
@@ -227,11 +227,11 @@ fn counts(told: &Told<'_>) -> String {
     };
     format!(
         "as at {} ({workers} bytes {verb} by the workers, {ports} {volumes})",
-        clean(&told.step.label())
+        clean(&c.step.label())
     )
 }
 
-/// A scale as percent, without digits that say nothing.
+/// A scale as percent, without trailing zeros.
 fn share(scale: f64) -> String {
     let percent = scale * 100.0;
     if percent.fract() == 0.0 { format!("{percent:.0}") } else { format!("{percent:.3}") }

@@ -15,11 +15,11 @@ const HOST: [(&str, &str, &str); 6] = [
     ("memory", "", ""),
     ("virtualized", "virtualized: ", ""),
 ];
-/// Facts that are the generator's own business.
+/// Facts that only the generator needs.
 const NOT_SHOWN: [&str; 1] = ["depth"];
 /// Columns that a fact may take.
 const VALUE_MAX: usize = 48;
-/// Hosts and targets that are told.
+/// Hosts and targets that are listed.
 const SUBJECTS_MAX: usize = 8;
 
 pub(crate) fn write(page: &mut Page, run: &RunSummary) {
@@ -73,10 +73,10 @@ pub(crate) fn hosts(run: &RunSummary) -> Vec<(String, String)> {
 fn describe(facts: &[&Fact]) -> String {
     let value = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());
     let parts: Vec<String> = if value("kernel").is_some() {
-        let told = |(key, before, after): &(&str, &str, &str)| {
+        let shown = |(key, before, after): &(&str, &str, &str)| {
             Some(format!("{before}{}{after}", value(key)?))
         };
-        HOST.iter().filter_map(told).collect()
+        HOST.iter().filter_map(shown).collect()
     } else {
         let shown = facts.iter().filter(|f| is_shown(f));
         shown.map(|f| format!("{} {}", f.key, fit(&f.value, VALUE_MAX))).collect()

@@ -1,10 +1,10 @@
-//! The first lines: what was asked, how it came out, and whether the figures can be trusted at all.
+//! The first lines: the question, the verdict, and whether the figures can be trusted.
 
-use crate::attributed;
 use crate::devices;
 use crate::fabric;
+use crate::limits;
 use crate::paint::{Ink, Page};
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
 use findings::{Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification};
@@ -24,12 +24,12 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         _ => verdict.tone.mark(),
     };
     page.hanging(&format!("{mark} "), ink, &verdict.text, ink);
-    for sentence in attributed::headline(analysis).into_iter().chain(trust(analysis)) {
+    for sentence in limits::headline(analysis).into_iter().chain(trust(analysis)) {
         page.sentence("", &sentence, Ink::of(sentence.tone));
     }
 }
 
-/// What is to be known before any figure is believed.
+/// What qualifies all figures: simulation, scale, generator, cache, verification, contents.
 pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
     all.extend(simulated(&analysis.run));
@@ -41,7 +41,7 @@ pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     all
 }
 
-/// What was done, where there is nothing to judge.
+/// What was done, where there are no goals.
 pub(crate) fn done(run: &RunSummary) -> &'static str {
     match run {
         run if run.estimated => "Estimated",
@@ -50,7 +50,7 @@ pub(crate) fn done(run: &RunSummary) -> &'static str {
     }
 }
 
-/// That nothing was measured, what did it, and on how many assumptions it rests.
+/// That the figures were not measured, what produced them, and on how many assumptions.
 fn simulated(run: &RunSummary) -> Option<Sentence> {
     if !run.simulated {
         return None;
@@ -62,15 +62,15 @@ fn simulated(run: &RunSummary) -> Option<Sentence> {
     };
     let by = clean(&run.producer);
     let text = match run.estimated {
-        true => format!("Estimated, not measured nor simulated: by {by}; {assumed}."),
+        true => format!("Estimated, neither measured nor simulated: by {by}; {assumed}."),
         false => {
             format!("Simulated, not measured: by {by} with seed {}; {assumed}.", run.seed)
         }
     };
-    Some(Sentence::new(Tone::Plain, text, Place::Provenance))
+    Some(Sentence::new(Tone::Plain, text, Section::Provenance))
 }
 
-/// Steps whose figures are the generator's.
+/// Steps that the generator limited.
 fn limited(steps: &[StepFigures]) -> Option<Sentence> {
     let limited = || steps.iter().filter(|s| s.generator.limit == Limit::Limited);
     let first = limited().next()?;
@@ -79,8 +79,8 @@ fn limited(steps: &[StepFigures]) -> Option<Sentence> {
         all => format!("{} of {all} steps", limited().count()),
     };
     let text =
-        format!("The generator limited {which}: these figures are its own, not the target's.");
-    Some(Sentence::new(Tone::Caution, text, Place::Conduct(first.index)))
+        format!("The generator limited {which}: these figures show its limit, not the target's.");
+    Some(Sentence::new(Tone::Caution, text, Section::Conditions(first.index)))
 }
 
 /// Whether what was read is what was written.
@@ -91,7 +91,7 @@ fn verification(verification: Option<&Verification>) -> Option<Sentence> {
         v.faults.iter().map(|f| format!("{} {}", count(f.blocks as f64), f.kind)).collect();
     let (tone, text) = match (v.wrong, v.checked) {
         (0, 0) => {
-            let text = "Verification: no block was checked, because nothing was known of those that were read.";
+            let text = "Verification: no block was checked, because the expected content of the blocks read was unknown.";
             (Tone::Caution, text.to_owned())
         }
         (0, _) => (Tone::Good, format!("{checked}, none wrong.")),
@@ -99,7 +99,7 @@ fn verification(verification: Option<&Verification>) -> Option<Sentence> {
             (Tone::Bad, format!("{checked}, {} wrong: {}.", count(wrong as f64), kinds.join(", ")))
         }
     };
-    Some(Sentence::new(tone, text, Place::Verification))
+    Some(Sentence::new(tone, text, Section::Verification))
 }
 
 /// `1 block`, `3,000 blocks`.
@@ -107,7 +107,7 @@ pub(crate) fn blocks(n: u64) -> String {
     format!("{} block{}", count(n as f64), if n == 1 { "" } else { "s" })
 }
 
-/// Targets that held nothing, or the same over and over: what was read of them is no storage's figure.
+/// Targets that held no data or repeated data, so that reading them does not measure the storage.
 fn contents(contents: &[Content]) -> Vec<Sentence> {
     let mut all = Vec::new();
     let shown = |share: f64| percent((share * 1000.0).round() / 10.0);
@@ -121,7 +121,7 @@ fn contents(contents: &[Content]) -> Vec<Sentence> {
             let (share, low, high) = (shown(part.share), shown(part.low), shown(part.high));
             let between = if low == high { String::new() } else { format!(" ({low} to {high})") };
             let text = format!("{share} of {target}{between} {what}; see the warnings.");
-            all.push(Sentence::new(Tone::Caution, text, Place::Contents));
+            all.push(Sentence::new(Tone::Caution, text, Section::Contents));
         }
     }
     all
@@ -165,7 +165,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
             (Tone::Bad, format!("Incomplete: the run {how}; {}.", goals(met, failed, undecided)))
         }
     };
-    Sentence::new(tone, text, Place::Goals)
+    Sentence::new(tone, text, Section::Goals)
 }
 
 /// `1 goal`, `3 goals`.

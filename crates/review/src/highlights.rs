@@ -1,14 +1,14 @@
-//! What was found, in sentences with numbers: the most work, the knees, the balance, the generator.
+//! The findings in sentences with numbers: peak throughput, knees, balance, generator overhead.
 
-use crate::attributed;
 use crate::devices;
 use crate::fabric;
 use crate::headline::{blocks, plural};
+use crate::limits;
 use crate::network;
 use crate::number::{latency, percent, ratio};
 use crate::paint::{Ink, Page};
 use crate::projections;
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
@@ -18,7 +18,7 @@ use findings::{
 };
 use units::{count, rate};
 
-/// Curves that are told in sentences; the others are in the JSON.
+/// Curves that get a sentence; the others are in the JSON.
 const SWEEPS_MAX: usize = 6;
 
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
@@ -35,25 +35,25 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     }
 }
 
-/// What was found, in the order in which it is told.
+/// The findings, in the order of the review.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let Analysis { steps, sweeps, .. } = analysis;
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
-    all.extend(most_work(steps));
-    all.extend(attributed::sentences(analysis));
+    all.extend(peak(steps));
+    all.extend(limits::sentences(analysis));
     all.extend(network::sentences(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
-    // A search tells the knee that it looked for itself, and one that looked for something else has steps elsewhere.
+    // A search reports its own knee; the steps of other searches do not form a sweep.
     let is_swept = |s: &&Sweep| !analysis.searches.iter().any(|search| search.plan == s.plan);
     let knees = sweeps.iter().enumerate().filter(|(_, s)| is_swept(s)).take(SWEEPS_MAX);
-    all.extend(knees.map(|(i, s)| found(knee(s, plans), Place::Sweep(i))));
+    all.extend(knees.map(|(i, s)| found(knee(s, plans), Section::Sweep(i))));
     let swept = sweeps.iter().filter(is_swept).count();
     if swept > SWEEPS_MAX {
         let more = swept - SWEEPS_MAX;
         let text = format!("{} more in the JSON review.", plural(more, "curve"));
-        all.push(found(text, Place::Sweep(SWEEPS_MAX)));
+        all.push(found(text, Section::Sweep(SWEEPS_MAX)));
     }
     all.extend(projections::sentences(&analysis.projections));
     all.extend(balance(steps));
@@ -66,13 +66,13 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all
 }
 
-/// What a search found, why it stopped, and what to be careful about.
+/// What a search found, why it stopped, and its cautions.
 fn searched(search: &SearchOutcome, analysis: &Analysis) -> Vec<Sentence> {
     let sweep =
         |s: &Sweep| s.plan == search.plan && s.axis == search.over && s.fixed == search.fixed;
     let place = match analysis.sweeps.iter().position(sweep) {
-        Some(curve) => Some(Place::Sweep(curve)),
-        None => search.steps.first().map(|step| Place::Step(*step)),
+        Some(curve) => Some(Section::Sweep(curve)),
+        None => search.steps.first().map(|step| Section::Step(*step)),
     };
     let fixed: String =
         search.fixed.iter().map(|(k, v)| format!(", at {} {}", clean(k), clean(v))).collect();
@@ -96,23 +96,23 @@ fn searched(search: &SearchOutcome, analysis: &Analysis) -> Vec<Sentence> {
     };
     if !search.generator_limited.is_empty() {
         caution(
-            "The generator limited steps that this answer rests on: it is the generator's, not the target's.",
+            "The generator limited steps behind this answer: it shows the generator's limit, not the target's.",
         );
     }
     if !search.as_the_rule_asks {
         caution(
-            "The steps of the record are not those that the search would have chosen; the answer stands on them.",
+            "The steps of the record are not those that the search would have chosen; the answer is derived from them.",
         );
     }
     all
 }
 
-fn found(text: String, place: Place) -> Sentence {
+fn found(text: String, place: Section) -> Sentence {
     Sentence::new(Tone::Plain, text, place)
 }
 
-fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
-    // Reversed, so that of equals the first is named.
+fn peak(steps: &[StepFigures]) -> Option<Sentence> {
+    // Reversed, so that the first of equals is named.
     let best = steps
         .iter()
         .rev()
@@ -129,17 +129,17 @@ fn most_work(steps: &[StepFigures]) -> Option<Sentence> {
         (None, Some(mean)) => format!(", mean service time {}", latency(mean)),
         (None, None) => String::new(),
     };
-    let lead = if steps.len() > 1 { "Most work: " } else { "" };
+    let lead = if steps.len() > 1 { "Peak throughput: " } else { "" };
     let text = format!(
         "{lead}{}, {} IOPS{transactions}{at}{time} ({}).",
         rate(both.bytes_per_s),
         count(both.iops.round()),
         loops(best.loops)
     );
-    Some(found(text, Place::Step(best.index)))
+    Some(found(text, Section::Step(best.index)))
 }
 
-/// Which loops a latency was measured in.
+/// The kinds of loop in which a latency was measured.
 pub(crate) fn loops(loops: Loops) -> &'static str {
     match loops {
         Loops::Closed => "closed loop",
@@ -148,7 +148,7 @@ pub(crate) fn loops(loops: Loops) -> &'static str {
     }
 }
 
-/// How far verification reached.
+/// Coverage of the verification.
 fn verification(verification: Option<&Verification>) -> Option<Sentence> {
     let v = verification?;
     let written = match v.written {
@@ -157,7 +157,7 @@ fn verification(verification: Option<&Verification>) -> Option<Sentence> {
     };
     let unknown = match v.unknown {
         0 => String::new(),
-        n => format!(", {} read of which nothing was known", blocks(n)),
+        n => format!(", {} read with unknown content", blocks(n)),
     };
     let coverage = v.coverage.map(|Coverage { blocks, known, seen }| {
         let [blocks, known, seen] = [blocks, known, seen].map(|n| count(n as f64));
@@ -167,7 +167,7 @@ fn verification(verification: Option<&Verification>) -> Option<Sentence> {
     });
     let (checked, coverage) = (blocks(v.checked), coverage.unwrap_or_default());
     let text = format!("Verification: {written}{checked} checked{unknown}{coverage}.");
-    Some(found(text, Place::Verification))
+    Some(found(text, Section::Verification))
 }
 
 fn knee(sweep: &Sweep, plans: usize) -> String {
@@ -203,7 +203,7 @@ fn knee(sweep: &Sweep, plans: usize) -> String {
     }
 }
 
-/// What the load beyond the knee bought.
+/// What more load beyond the knee gained.
 fn beyond(sweep: &Sweep, knee: &str) -> String {
     let (Some(at), Some(last)) =
         (sweep.points.iter().find(|p| p.value == knee), sweep.points.last())
@@ -232,7 +232,7 @@ fn balance(steps: &[StepFigures]) -> Option<Sentence> {
     } else {
         String::new()
     };
-    // Who waits for a port gets what the port gives him; who does not, what he takes.
+    // Only VMs that wait for a full port share what it carries; others get what they ask for.
     let full = steps.iter().filter(|s| s.ports.iter().any(|p| p.saturated));
     let full = full.flat_map(|s| &s.balance).map(|b| b.spread).reduce(f64::max);
     let full = match full {
@@ -247,10 +247,10 @@ fn balance(steps: &[StepFigures]) -> Option<Sentence> {
         percent(worst.spread),
         worst.jain
     );
-    Some(found(text, Place::Balance(step.index)))
+    Some(found(text, Section::Balance(step.index)))
 }
 
-/// Where the measurement waited for a steady load: how long, and what became of it.
+/// Where the measurement waited for a steady load: how long, and whether it stayed steady.
 fn warm_up(steps: &[StepFigures]) -> Option<Sentence> {
     let waited = || steps.iter().filter(|s| s.warm_up.ended != WarmUpEnd::AsPlanned);
     let steady = waited().filter(|s| s.warm_up.ended == WarmUpEnd::Steady).count();
@@ -272,27 +272,27 @@ fn warm_up(steps: &[StepFigures]) -> Option<Sentence> {
             "Steady after a warm-up of {lasted} in {steady} of {all} steps, and while it was measured in {stayed}."
         ),
     };
-    Some(found(text, Place::Conduct(step.index)))
+    Some(found(text, Section::Conditions(step.index)))
 }
 
-/// The step whose workers were done at moments furthest apart, if far enough.
+/// The step whose workers finished furthest apart, if far enough.
 fn done(steps: &[StepFigures]) -> Option<Sentence> {
     let apart = steps.iter().filter_map(|s| Some((s, s.done.as_ref().filter(|d| d.apart())?)));
-    // Reversed, so that of equals the first is named.
+    // Reversed, so that the first of equals is named.
     let (step, done) = apart.rev().max_by_key(|(_, d)| d.last.after_ns - d.first.after_ns)?;
     let at = if steps.len() > 1 { format!(" ({})", clean(&step.label())) } else { String::new() };
     let seconds = |ns: u64| latency(ns as f64);
     let first = match done.first.after_ns {
-        0 => "never did anything".to_owned(),
-        ns => format!("was done after {}", seconds(ns)),
+        0 => "completed nothing".to_owned(),
+        ns => format!("finished after {}", seconds(ns)),
     };
     let text = format!(
-        "First done, last done: {} {first}, {} after {} of load{at}; in between the load was less than asked.",
+        "First done, last done: {} {first}, {} after {} of load{at}; in between, the load was less than specified.",
         clean(&done.first.worker),
         clean(&done.last.worker),
         seconds(done.last.after_ns)
     );
-    Some(found(text, Place::Conduct(step.index)))
+    Some(found(text, Section::Conditions(step.index)))
 }
 
 fn generator(steps: &[StepFigures]) -> Option<Sentence> {
@@ -306,14 +306,14 @@ fn generator(steps: &[StepFigures]) -> Option<Sentence> {
             "a null target completes at once, so these figures are generator overhead"
         }
         Limit::Limited => "it limited the load; see the warnings",
-        Limit::Suspect => "it may have held the load back; see the warnings",
-        _ => "it had room",
+        Limit::Suspect => "it may have limited the load; see the warnings",
+        _ => "not the limit",
     };
-    let text = format!("Generator: {says}; overhead at most {own}% of its time.");
-    Some(found(text, Place::Conduct(worst.index)))
+    let text = format!("Generator: {says}; overhead at most {own}%.");
+    Some(found(text, Section::Conditions(worst.index)))
 }
 
-/// Targets that were looked at and hold what they should.
+/// Targets whose samples hold varied data.
 fn content(contents: &[Content]) -> Option<Sentence> {
     let sound: Vec<&Content> = contents.iter().filter(|c| c.is_sound()).collect();
     let blocks: u64 = sound.iter().map(|c| u64::from(c.blocks)).sum();
@@ -331,6 +331,6 @@ fn content(contents: &[Content]) -> Option<Sentence> {
             "Data: none of {} sampled blocks of {of} is unwritten, zero or repeated{at_most}.",
             count(blocks as f64),
         );
-        found(text, Place::Contents)
+        found(text, Section::Contents)
     })
 }

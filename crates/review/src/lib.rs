@@ -1,24 +1,22 @@
 //! A record's findings, rendered: for a terminal, as a page, as Markdown and as JSON.
 //!
-//! The verdict comes first, then what was found in plain sentences, then the tables that prove it, then what to be
-//! careful about. This crate measures nothing and judges nothing; every number comes from [`findings`]. Whatever words a
-//! record contains are cleaned before they reach a terminal.
+//! The verdict comes first, then findings in sentences, the tables behind them, and warnings. This crate measures and
+//! judges nothing; every number comes from [`findings`]. Text from a record is cleaned before it reaches a terminal.
 
 #![forbid(unsafe_code)]
 
-mod attributed;
-mod cautions;
 mod charts;
 mod comparison;
 mod devices;
 pub mod estimate;
 mod fabric;
 mod footer;
+mod goals;
 mod headline;
 mod highlights;
 mod hops;
 mod html;
-mod judgements;
+mod limits;
 mod load_line;
 mod map;
 mod markdown;
@@ -29,10 +27,11 @@ mod paint;
 mod projections;
 mod provenance;
 mod published;
-mod said;
+mod sentence;
 mod steps;
 mod table;
 mod text;
+mod warnings;
 
 pub use comparison::{
     json as comparison_json, markdown as comparison_markdown, text as comparison_text,
@@ -54,9 +53,9 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     steps::write(&mut page, analysis);
     hops::write(&mut page, analysis);
     network::write(&mut page, analysis);
-    judgements::goals(&mut page, &analysis.goals);
+    goals::write(&mut page, &analysis.goals);
     published::write(&mut page, &analysis.claims, &analysis.claims_summary);
-    cautions::write(&mut page, &analysis.warnings);
+    warnings::write(&mut page, &analysis.warnings);
     footer::write(&mut page, &analysis.run);
     page.finish()
 }

@@ -4,14 +4,14 @@
 //! It is written for GitHub's dialect and is plain in any other. Words of a record are foreign: whatever means something
 //! in Markdown or HTML is escaped, so that they can neither format the page nor leave their cell.
 
-use crate::judgements::{place, why};
-use crate::network::{self, Row as Stream, whither};
+use crate::goals::{place, why};
+use crate::network::{self, Row as Stream, direction_label};
 use crate::number::{digits, moment, percent};
 use crate::published::{self, Row, between, ours, remarks, score};
-use crate::said::{Sentence, Tone};
+use crate::sentence::{Sentence, Tone};
 use crate::steps::time_unit;
 use crate::text::clean;
-use crate::{attributed, cautions, headline, highlights, hops};
+use crate::{headline, highlights, hops, limits, warnings};
 use findings::{Analysis, ClaimOutcome, ClaimSummary, GoalOutcome, Loops, Status, StepFigures};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     let verdict = headline::verdict(analysis);
     line(&mut out, &format!("# {}", escape(&clean(&analysis.run.title))));
     line(&mut out, &format!("**{} {}**", mark(verdict.tone), prose(&verdict.text)));
-    let first = attributed::headline(analysis).into_iter().chain(headline::trust(analysis));
+    let first = limits::headline(analysis).into_iter().chain(headline::trust(analysis));
     let trust: Vec<String> = first.map(|sentence| bullet(&sentence)).collect();
     if !trust.is_empty() {
         line(&mut out, &trust.join("\n"));
@@ -39,7 +39,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     section(&mut out, "Hops", &hops(&analysis.steps));
     section(&mut out, "Network", &network(&analysis.steps));
     section(&mut out, "What was published", &claims(&analysis.claims, &analysis.claims_summary));
-    section(&mut out, "Warnings", &bullets(&cautions::sentences(&analysis.warnings), WARNINGS_MAX));
+    section(&mut out, "Warnings", &bullets(&warnings::sentences(&analysis.warnings), WARNINGS_MAX));
     let _infallible = writeln!(out, "<sub>{}</sub>", provenance(analysis));
     out
 }
@@ -172,7 +172,7 @@ fn network(steps: &[StepFigures]) -> String {
         let (sending, receiving) = r.ends();
         vec![
             escape(&clean(&r.step.label())),
-            escape(&whither(r.pair, r.direction.way)),
+            escape(&direction_label(r.pair, r.direction.way)),
             r.direction.streams.len().to_string(),
             digits(r.direction.sent.bytes_per_s / 1e6),
             digits(r.direction.received.bytes_per_s / 1e6),

@@ -1,9 +1,9 @@
-//! Network loads in sentences and in the terminal's tables: what was carried each way, the share of the wire with its
-//! arithmetic, what limited it, what it cost both ends, and what steps show beside each other.
+//! Network loads in sentences and in the terminal's tables: throughput each way, its share of the wire with the
+//! arithmetic, what limited it, CPU cost at both ends, and comparisons of steps.
 
 use crate::number::{digits, latency, percent};
 use crate::paint::{Ink, Page};
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::steps::settings_of;
 use crate::table::{self, Column};
 use crate::text::clean;
@@ -14,7 +14,7 @@ use findings::{Analysis, StepFigures};
 use scenario::Plan;
 use units::count;
 
-/// Spread over the streams of a direction up to which it is called even, as a share of the mean.
+/// Largest spread over the streams of a direction that counts as even, as a share of the mean.
 const EVEN: f64 = 0.05;
 
 /// One direction of one pair in one step.
@@ -23,7 +23,7 @@ pub(crate) struct Row<'a> {
     pub step: &'a StepFigures,
     pub pair: &'a NetPair,
     pub direction: &'a Direction,
-    /// Whether it is the step's first, which carries the address.
+    /// Whether it is the step's first row, which has the step's anchor.
     pub first: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn rows<'a>(steps: impl IntoIterator<Item = &'a StepFigures>) -> Vec<
 }
 
 /// `to far`, `from far`.
-pub(crate) fn whither(pair: &NetPair, way: Way) -> String {
+pub(crate) fn direction_label(pair: &NetPair, way: Way) -> String {
     let word = if way == Way::Up { "to" } else { "from" };
     format!("{word} {}", clean(&pair.name))
 }
@@ -60,20 +60,20 @@ pub(crate) fn rate(bytes_per_s: f64) -> String {
     format!("{} MB/s", digits(bytes_per_s / 1e6))
 }
 
-/// What was found about network loads.
+/// Findings about network loads.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let all = rows(&analysis.steps);
-    let mut told = Vec::new();
-    told.extend(most(&all, analysis.steps.len()));
-    told.extend(balance(&all));
-    told.extend(under_load(&analysis.steps));
-    told.extend(across(&analysis.network, &all));
-    told
+    let mut sentences = Vec::new();
+    sentences.extend(most(&all, analysis.steps.len()));
+    sentences.extend(balance(&all));
+    sentences.extend(under_load(&analysis.steps));
+    sentences.extend(across(&analysis.network, &all));
+    sentences
 }
 
 /// The direction that carried most, with the wire's arithmetic, what limited it, and its cost.
 fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
-    // Reversed, so that of equals the first is named.
+    // Reversed, so that the first of equals is named.
     let carried = |row: &&Row<'_>| row.direction.received.bytes > 0;
     let by_rate = |a: &&Row<'_>, b: &&Row<'_>| {
         a.direction.received.bytes_per_s.total_cmp(&b.direction.received.bytes_per_s)
@@ -81,49 +81,48 @@ fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
     let Some(best) = all.iter().rev().filter(carried).max_by(by_rate) else { return Vec::new() };
     let Row { step, pair, direction, .. } = best;
     let at = if steps > 1 { format!(" at {}", clean(&step.label())) } else { String::new() };
-    let lead = if all.len() > 1 { "Most carried: " } else { "Carried: " };
+    let lead = if all.len() > 1 { "Peak throughput: " } else { "Throughput: " };
     let text = format!(
         "{lead}{} {}{at} in {} {}, {} {} a second.",
         rate(direction.received.bytes_per_s),
-        whither(pair, direction.way),
+        direction_label(pair, direction.way),
         direction.streams.len(),
         if direction.streams.len() == 1 { "stream" } else { "streams" },
         count(direction.messages_per_s().round()),
         direction.carries.noun(),
     );
-    let place = Place::Network(step.index);
+    let place = Section::Network(step.index);
     let sentence = |tone: Tone, text: String| Sentence::new(tone, text, place);
     let tone = match direction.limit.by {
         NetLimit::Unknown => Tone::Caution,
         NetLimit::Link | NetLimit::Rate => Tone::Good,
         _ => Tone::Plain,
     };
-    let mut told = vec![sentence(Tone::Plain, text)];
+    let mut sentences = vec![sentence(Tone::Plain, text)];
     if !direction.carries.is_transactions() {
-        told.push(sentence(Tone::Plain, format!("Wire: {}.", clean(&direction.wire.text))));
+        sentences.push(sentence(Tone::Plain, format!("Wire: {}.", clean(&direction.wire.text))));
     }
-    told.push(sentence(tone, format!("{}.", capital(&clean(&direction.limit.text)))));
-    told.extend(cost(best).map(|text| sentence(Tone::Plain, text)));
-    told
+    sentences.push(sentence(tone, format!("{}.", capital(&clean(&direction.limit.text)))));
+    sentences.extend(cost(best).map(|text| sentence(Tone::Plain, text)));
+    sentences
 }
 
-/// What a direction cost both hosts.
+/// CPU cost of a direction at both hosts.
 fn cost(row: &Row<'_>) -> Option<String> {
-    let told = |machine: &Machine| {
-        let share =
-            machine.host_share.map(|share| format!("{}% of its processors", percent(share)));
+    let cpu = |machine: &Machine| {
+        let share = machine.host_share.map(|share| format!("{}% of its CPUs", percent(share)));
         let each = machine.process_s_per_gb.map(|s| format!("{} CPU s a GB", digits(s)));
         let parts: Vec<String> = share.into_iter().chain(each).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     };
     let (sending, receiving) = row.ends();
-    let (sent, received) = (told(sending), told(receiving));
+    let (sent, received) = (cpu(sending), cpu(receiving));
     if sent.is_none() && received.is_none() {
         return None;
     }
     let none = || "not counted".to_owned();
     let one = match row.pair.one_machine {
-        true => " Both ends are on one machine, whose figures are those of both.",
+        true => " Both ends are on one machine, and its CPU figures cover both.",
         false => "",
     };
     Some(format!(
@@ -141,7 +140,7 @@ fn balance(all: &[Row<'_>]) -> Option<Sentence> {
         1 => String::new(),
         _ => format!(
             " {} in the least even step ({})",
-            whither(row.pair, row.direction.way),
+            direction_label(row.pair, row.direction.way),
             clean(&row.step.label())
         ),
     };
@@ -152,7 +151,7 @@ fn balance(all: &[Row<'_>]) -> Option<Sentence> {
         worst.jain
     );
     let tone = if worst.spread <= EVEN { Tone::Good } else { Tone::Plain };
-    Some(Sentence::new(tone, text, Place::Network(row.step.index)))
+    Some(Sentence::new(tone, text, Section::Network(row.step.index)))
 }
 
 /// The probe's worst latency.
@@ -169,12 +168,12 @@ fn under_load(steps: &[StepFigures]) -> Option<Sentence> {
         latency(probe.max_ns as f64),
         count(probe.count as f64)
     );
-    Some(Sentence::new(Tone::Plain, text, Place::Network(step.index)))
+    Some(Sentence::new(Tone::Plain, text, Section::Network(step.index)))
 }
 
-/// What steps show beside each other: of each kind what differs most, and how many more there are.
+/// Comparisons of steps: the largest difference of each kind, and how many more there are.
 fn across(across: &Across, all: &[Row<'_>]) -> Vec<Sentence> {
-    let place = all.first().map(|row| Place::Network(row.step.index));
+    let place = all.first().map(|row| Section::Network(row.step.index));
     let by = |ratio: f64| if ratio > 0.0 { ratio.max(1.0 / ratio) } else { f64::INFINITY };
     let jumbo = across.jumbo.iter().rev().max_by(|a, b| by(a.ratio).total_cmp(&by(b.ratio)));
     let offload = across.offload.iter().rev().max_by(|a, b| by(a.ratio).total_cmp(&by(b.ratio)));
@@ -184,12 +183,12 @@ fn across(across: &Across, all: &[Row<'_>]) -> Vec<Sentence> {
         0 => ".".to_owned(),
         n => format!("; {n} more in the tables."),
     };
-    let told = [
+    let sentences = [
         jumbo.map(|gain| frame_gain(gain) + &more(across.jumbo.len())),
         offload.map(|cost| offload_cost(cost) + &more(across.offload.len())),
         repeated.map(|repeated| repetitions(repeated) + &more(across.repeated.len())),
     ];
-    told.into_iter().flatten().map(|text| Sentence::new(Tone::Plain, text, place)).collect()
+    sentences.into_iter().flatten().map(|text| Sentence::new(Tone::Plain, text, place)).collect()
 }
 
 /// A sentence that begins with a capital.
@@ -247,7 +246,7 @@ fn frame_gain(gain: &FrameGain) -> String {
 }
 
 fn offload_cost(cost: &OffloadCost) -> String {
-    let told = |who: &str, with: Option<f64>, without: Option<f64>| {
+    let cpu = |who: &str, with: Option<f64>, without: Option<f64>| {
         let (with, without) = with.zip(without)?;
         Some(format!(
             "; the {who}'s host needs {} instead of {} CPU s a GB",
@@ -255,8 +254,8 @@ fn offload_cost(cost: &OffloadCost) -> String {
             digits(with)
         ))
     };
-    let sender = told("sender", cost.with_sender_s_per_gb, cost.without_sender_s_per_gb);
-    let receiver = told("receiver", cost.with_receiver_s_per_gb, cost.without_receiver_s_per_gb);
+    let sender = cpu("sender", cost.with_sender_s_per_gb, cost.without_sender_s_per_gb);
+    let receiver = cpu("receiver", cost.with_receiver_s_per_gb, cost.without_receiver_s_per_gb);
     format!(
         "Offload: without it {} {} ({} instead of {} MB/s){}{}",
         change(cost.ratio),
@@ -277,7 +276,7 @@ fn repetitions(repeated: &Repeated) -> String {
     )
 }
 
-/// The tables of the terminal, one a plan.
+/// The tables of the terminal, one for each plan.
 pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
         let rows = rows(steps);
@@ -290,7 +289,8 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
             false => format!("Network, {name}"),
         };
         page.heading(&heading);
-        let says = "throughput is what was received; s/GB: CPU seconds of the process a gigabyte";
+        let says =
+            "throughput is measured at the receiver; s/GB: CPU seconds of the process per gigabyte";
         page.hanging("  ", Ink::Plain, says, Ink::Dim);
         table::write(page, columns(steps, &rows));
     }
@@ -304,7 +304,9 @@ fn columns(steps: &[StepFigures], rows: &[Row<'_>]) -> Vec<Column> {
     };
     let shown: Vec<&StepFigures> = rows.iter().map(|r| r.step).collect();
     let mut columns = if steps.len() > 1 { settings_of(&shown) } else { Vec::new() };
-    columns.push(Column::names("way").fill(rows.iter().map(|r| whither(r.pair, r.direction.way))));
+    columns.push(
+        Column::names("way").fill(rows.iter().map(|r| direction_label(r.pair, r.direction.way))),
+    );
     columns.push(numbers("streams", "", &|r| Some(r.direction.streams.len().to_string())).rank(8));
     columns.push(
         numbers("sent", "MB/s", &|r| Some(digits(r.direction.sent.bytes_per_s / 1e6))).rank(4),

@@ -11,7 +11,7 @@ pub(crate) fn digits(value: f64) -> String {
         v if v < 9.995 => format!("{value:.2}"),
         v if v < 99.95 => format!("{value:.1}"),
         v if v < 1e12 => units::count(value),
-        // Nobody measures this; but it may stand in a record.
+        // Not measurable, but a record may contain it.
         _ => format!("{value:.2e}"),
     }
 }

@@ -1,6 +1,6 @@
 //! The page that a review is written on: lines in a fixed width, with colour or without.
 
-use crate::said::{Sentence, Tone};
+use crate::sentence::{Sentence, Tone};
 use crate::text::{fit, wrap};
 
 /// How a review is rendered. The caller decides, because it knows the terminal and `NO_COLOR`.

@@ -2,7 +2,7 @@
 //! how far it is extrapolated.
 
 use crate::number::latency;
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::{Access, Carried, CarryLimit, Extrapolation, Measured, Projection, Unit};
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn sentence(projection: &Projection) -> Sentence {
                 None if projection.wanted.is_some() => Tone::Caution,
                 None => Tone::Plain,
             };
-            Sentence::new(tone, text, Place::Step(step.index))
+            Sentence::new(tone, text, Section::Step(step.index))
         }
         Carried::Undecided { reason, next } => {
             let text =

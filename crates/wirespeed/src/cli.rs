@@ -33,19 +33,19 @@ or scenario error; 3 the run could not be completed; 4 refused by the write guar
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// A tour on an embedded scenario: about a minute, ends in its review, for a browser too
+    /// Run an embedded scenario of about a minute and review it, as text and as a page
     Demo(Demo),
-    /// What this machine can and cannot do, and the command that mends it
+    /// Check what this machine supports, and show the command that fixes what it does not
     Doctor(Doctor),
     /// A dry run: the steps, the time, every target and what would be written
     Plan(Plan),
-    /// Run a scenario for real, record it and review it
+    /// Run a scenario with real I/O, record it and review it
     Run(Run),
     /// Simulate a scenario on the lab that it describes, record it and review it
     Simulate(Simulate),
-    /// Say at once what a scenario's lab will carry and what limits it, without simulating
+    /// Calculate what a scenario's lab will carry and what limits it, without simulating
     Estimate(Estimate),
-    /// Hold published claims against both solvers, and say which of them rest on assumptions
+    /// Compare published claims with both solvers, and show which of them rest on assumptions
     Score(Score),
     /// Show the review of a record
     Review(Review),
@@ -53,21 +53,21 @@ pub enum Command {
     Compare(Compare),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
-    /// The profiles of applications that a review can project
+    /// Show the application profiles that a review can project
     Profiles(Profiles),
-    /// What hardware scenarios can name, with the source of every figure
+    /// Show the hardware that scenarios can name, with the source of every figure
     Catalog(Catalog),
-    /// Load targets ad hoc, without a scenario file
+    /// Load targets without a scenario file
     Disk(Disk),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
     Net(Net),
-    /// Storage over the network: serve memory, files and devices by iSCSI, and see what a portal has
+    /// Serve memory, files and devices by iSCSI, or list the LUNs of a portal
     Target(Target),
     /// Wait for a coordinator (started by `run --agent child`)
     Agent(Agent),
 }
 
-/// What every command that prints results takes.
+/// Options of every command that prints results.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
@@ -85,7 +85,7 @@ pub enum Format {
     Json,
 }
 
-/// What every command that shows a record's results takes.
+/// Options of every command that shows a record's results.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Results {
@@ -125,14 +125,14 @@ pub enum Rows {
     Stream,
 }
 
-/// What every command that measures takes.
+/// Options of every command that measures.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Run")]
 pub struct Recording {
     /// Where the record is written [default: NAME-1.wsr, NAME-2.wsr, … here]
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
-    /// Who issues the load, and who serves embedded arrays
+    /// Which processes issue the load and serve embedded arrays
     #[arg(long, value_enum, default_value_t = AgentKind::Auto)]
     pub agent: AgentKind,
 }
@@ -192,7 +192,7 @@ pub struct Plan {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --against or --set-b two sides take turns, step by step, as A B B A: slow drift of the
-machine falls on both alike. Each side has a record of its own, RUN and RUN-b.")]
+machine affects both equally. Each side has a record of its own, RUN and RUN-b.")]
 pub struct Run {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
@@ -207,7 +207,7 @@ pub struct Run {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The lab need not exist: hosts, adapters, links, switches and arrays are those of the scenario,
-with the figures of their parts. What no part gives is assumed, and the record says so.")]
+with the figures of their parts. Figures that no part gives are assumed, and recorded as such.")]
 pub struct Simulate {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
@@ -217,7 +217,7 @@ pub struct Simulate {
     /// Steps that are simulated at once; changes no figure [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Simulation")]
     pub threads: Option<u32>,
-    /// Simulate every step so many times, each with randomness of its own; like `repeat` of a plan
+    /// Simulate every step this many times, each with its own random numbers; like `repeat` of a plan
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Simulation")]
     pub runs: Option<u32>,
     /// Lengthen each warm-up until its load has settled (MSER-5, and a test of correlation)
@@ -230,15 +230,15 @@ pub struct Simulate {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Means, by formulas: throughput, queues, what limits, and what would limit next.
-Percentiles, failures at a moment and phases are for `wirespeed simulate`. See
+For percentiles, timed failures and phases use `wirespeed simulate`. See
 docs/estimate.md.")]
 pub struct Estimate {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// This step alone, by its number in `wirespeed plan` (repeatable); searches are left out
+    /// Only this step, by its number in `wirespeed plan` (repeatable); searches are left out
     #[arg(long, value_name = "N", help_heading = "Estimate")]
     pub step: Vec<u32>,
-    /// Keep the record of it here
+    /// Where the record is written [default: none is kept]
     #[arg(long, value_name = "RUN", help_heading = "Estimate")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
@@ -264,13 +264,13 @@ pub struct AgainstArgs {
 pub struct Review {
     /// The record of a run
     pub run: PathBuf,
-    /// Write it to a file instead, in the format given or by the file's ending: .html, .md, .txt, .json, .csv
+    /// Write the review to a file, in the format given or by the file's ending: .html, .md, .txt, .json, .csv
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Say how many units of an application the steps carry (repeatable; `wirespeed profiles` lists them)
+    /// Project how many units of an application the steps carry (repeatable; `wirespeed profiles` lists them)
     #[arg(long, value_name = "PROFILE", value_parser = parse_project)]
     pub project: Vec<scenario::Project>,
-    /// What a row of CSV is: a step, or an interval of a worker [default: step]
+    /// The rows of CSV: one per step, or one per interval of a worker [default: step]
     #[arg(long, value_enum)]
     pub rows: Option<Rows>,
     /// Only this step, counted from 1 as in a plan (fio-json, iometer, ntttcps, ntttcpr and csv)
@@ -283,19 +283,19 @@ pub struct Review {
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP)]
 pub struct Compare {
-    /// The records of two or more runs; the first is what the others are compared with
+    /// The records of two or more runs; the first is the baseline
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// The difference that you would like to see: how long to measure is recommended for it
+    /// The difference to detect: the recommended measuring time is computed for it
     #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = parse_share)]
     pub difference: Percent,
-    /// Compare only this metric (repeatable): fewer questions get sharper answers [default: all]
+    /// Compare only this metric (repeatable); fewer metrics give narrower intervals [default: all]
     #[arg(long = "metric", value_name = "METRIC", value_parser = parse_metric)]
     pub metrics: Vec<Metric>,
-    /// Exit with 1 also where anything is undecided
+    /// Also exit with 1 if anything is undecided
     #[arg(long)]
     pub strict: bool,
-    /// Write it to a file instead, in the format given or by the file's ending: .html, .md, .json, .txt
+    /// Write the comparison to a file, in the format given or by the file's ending: .html, .md, .json, .txt
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// How the comparison is printed on stdout [default: text]
@@ -335,14 +335,14 @@ pub struct Profiles {
 
 #[derive(Debug, Subcommand)]
 pub enum ProfilesAction {
-    /// List all of them, a line each (what no action means)
+    /// List all profiles, one per line (the default)
     Ls {
         #[command(flatten)]
         output: Output,
     },
-    /// Show one with the source of each of its figures
+    /// Show one profile with the source of each figure
     Show {
-        /// Its name
+        /// The profile's name
         #[arg(value_name = "PROFILE", value_parser = parse_profile)]
         profile: Box<scenario::Profile>,
         #[command(flatten)]
@@ -353,19 +353,19 @@ pub enum ProfilesAction {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  wirespeed disk null: --depth 32                what the generator itself costs
-  wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; reading is all it does
-  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file that it makes for this purpose
-  wirespeed disk t.dat --verify --verify-state S --read 70   … and holds every block against what it wrote
-  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; tells the token that would allow it
+  wirespeed disk null: --depth 32                the overhead of the generator itself
+  wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; it never writes
+  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file created for this purpose
+  wirespeed disk t.dat --verify --verify-state S --read 70   … and verifies every block
+  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; prints the token that would allow it
   wirespeed disk 'iscsi://192.0.2.1,192.0.2.2/iqn.2026-11.example:disk/0?policy=least-queue'
                                                  a LUN by two paths
 
 Options of a LUN's URL (?NAME=VALUE&NAME=VALUE…); each portal before the name is a path of its own:
   policy=fixed|round-robin|least-queue|active-passive   which path carries an I/O (round-robin)
-  switch_after=N|SIZE        in turns: after so many I/Os or bytes it is another path's turn (1)
-  no_path_retry=TIME         how long I/O waits while no path carries it (30s; 0s with one path)
-  path_timeout=TIME          the silence after which a path is lost (10s)
+  switch_after=N|SIZE        round-robin: I/Os or bytes before the next path is used (1)
+  no_path_retry=TIME         how long I/O waits while no path is up (30s; 0s with one path)
+  path_timeout=TIME          time without an answer after which a path is lost (10s)
   command_timeout=TIME       how long a command may take before it is aborted (30s)
   connections=N              connections of each session (1)
   header_digest, data_digest=crc32c|none; immediate_data, initial_r2t=yes|no")]
@@ -376,10 +376,10 @@ pub struct Disk {
     /// Transfer size
     #[arg(long, default_value = "4KiB", value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Load")]
     pub block: Bytes,
-    /// Reads among the operations
+    /// Share of reads among the operations
     #[arg(long, default_value = "100%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
     pub read: Percent,
-    /// Random ones among the operations; the others are sequential
+    /// Share of random operations; the others are sequential
     #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
     pub random: Percent,
     /// Operations outstanding per worker; with --rate, at most
@@ -403,25 +403,25 @@ pub struct Disk {
     /// Seed of all random choices
     #[arg(long, default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
-    /// Create the target file with this size when there is none
+    /// Create the target file with this size if it does not exist
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Target")]
     pub create: Option<Bytes>,
-    /// Through the page cache instead of O_DIRECT
+    /// Use the page cache instead of O_DIRECT
     #[arg(long, help_heading = "Target")]
     pub buffered: bool,
-    /// The token of a target that may be written though Wirespeed did not make it; `--plan` prints it (repeatable)
+    /// The token that allows writing to a target that Wirespeed did not create; `--plan` prints it (repeatable)
     #[arg(long, value_name = "TOKEN", help_heading = "Target")]
     pub write_token: Vec<String>,
-    /// Beside the token: what the target carries (file systems, partitions, data) may be lost
+    /// With the token: existing contents of the target (file systems, partitions, data) may be lost
     #[arg(long, requires = "write_token", help_heading = "Target")]
     pub overwrite: bool,
-    /// A dry run: what would be read and written, and the tokens of targets that Wirespeed did not make
+    /// A dry run: what would be read and written, and the tokens of targets that Wirespeed did not create
     #[arg(long, help_heading = "Run")]
     pub plan: bool,
-    /// What carries the I/O [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
+    /// The I/O interface [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
     #[arg(long, value_enum, default_value_t = Queue::Auto, help_heading = "Target")]
     pub queue: Queue,
-    /// Look for completions instead of waiting for them (io_uring, on a device with polled queues)
+    /// Poll for completions instead of waiting for interrupts (io_uring, on a device with polled queues)
     #[arg(long, help_heading = "Target")]
     pub polled: bool,
     #[command(flatten)]
@@ -434,7 +434,7 @@ pub struct Disk {
     pub output: Results,
 }
 
-/// What targets hold before the load and are sent during it.
+/// The contents of targets before the load and of writes during it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub struct DataArgs {
@@ -453,17 +453,17 @@ pub struct DataArgs {
     pub precondition: Precondition,
 }
 
-/// Whether what is read is what was written.
+/// Verification of what is read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verification")]
 pub struct VerifyArgs {
     /// Mark every block that is written, and check every block that is read
     #[arg(long)]
     pub verify: bool,
-    /// Keep in FILE what each block must hold, so that a later run can check it: after a crash, or a power cut
+    /// Keep the expected contents of each block in FILE, so that a later run can check them: after a crash or a power cut
     #[arg(long, value_name = "FILE", requires = "verify")]
     pub verify_state: Option<String>,
-    /// Ask only for what had been flushed: after the target lost its power and this machine did not
+    /// Require only flushed writes: after the target lost its power and this machine did not
     #[arg(long, requires = "verify_state")]
     pub verify_flushed: bool,
 }
@@ -500,14 +500,14 @@ pub struct Target {
 pub enum TargetAction {
     /// Serve volumes until stopped (Ctrl-C, SIGTERM); prints its URLs once it listens
     Serve(Box<Serve>),
-    /// List the targets of a portal, with their LUNs and the URLs that lead to them
+    /// List the targets of a portal, with their LUNs and URLs
     Ls(Luns),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_HELP)]
 pub struct Serve {
-    /// Where it listens (repeatable): `ADDR:PORT[,group=N][,rate=RATE]`; port 0 takes a free one, and RATE paces each
+    /// Where to listen (repeatable): `ADDR:PORT[,group=N][,rate=RATE]`; port 0 takes a free port, and RATE limits each
     /// direction: `4gfc`, `8gfc`, `10gbe`, … or a figure such as `400MB/s`
     #[arg(long = "portal", value_name = "PORTAL", default_value = "127.0.0.1:3260", value_parser = portal, help_heading = "Target")]
     pub portals: Vec<PortalConfig>,
@@ -519,9 +519,9 @@ pub struct Serve {
         help_heading = "Target"
     )]
     pub iqn: String,
-    /// What it serves (repeatable; LUN 0 first): `ram:SIZE`, `file:PATH[,size=SIZE]` or `block:PATH`, with `thin`, `ro`,
-    /// `block=512|4096`, `serial=TEXT`, `write-through`; `write-token=TOKEN` and `overwrite` open what Wirespeed did not
-    /// make, as in `wirespeed disk`
+    /// Volumes to serve (repeatable; LUN 0 first): `ram:SIZE`, `file:PATH[,size=SIZE]` or `block:PATH`, with `thin`, `ro`,
+    /// `block=512|4096`, `serial=TEXT`, `write-through`; `write-token=TOKEN` and `overwrite` allow writing to what Wirespeed did
+    /// not create, as in `wirespeed disk`
     #[arg(long = "volume", value_name = "SPEC", required = true, value_parser = |text: &str| text.parse::<VolumeSpec>(), help_heading = "Target")]
     pub volumes: Vec<VolumeSpec>,
     /// Keep reservations in DIR over a restart, where initiators ask for it (APTPL)
@@ -530,7 +530,7 @@ pub struct Serve {
     /// Threads that carry sessions [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Target")]
     pub threads: Option<u16>,
-    /// A dry run: what would be served, and the tokens of what Wirespeed did not make; it opens nothing for writing
+    /// A dry run: what would be served, and the tokens of volumes that Wirespeed did not create; nothing is opened for writing
     #[arg(long, help_heading = "Target")]
     pub plan: bool,
     #[command(flatten)]
@@ -541,40 +541,40 @@ pub struct Serve {
     pub output: Output,
 }
 
-/// Who may log in.
+/// Which initiators may log in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub struct Access {
-    /// Let in only this initiator (repeatable) [default: any]
+    /// Allow only this initiator (repeatable) [default: any]
     #[arg(long = "allow-initiator", value_name = "IQN")]
     pub allow_initiators: Vec<String>,
-    /// Initiators show with CHAP that they know USER's secret: from --chap-secret-file, or the environment's
+    /// Authenticate initiators by CHAP as USER, with the secret from --chap-secret-file, or the environment's
     /// WIRESPEED_CHAP_SECRET
     #[arg(long, value_name = "USER")]
     pub chap: Option<String>,
     /// The file with that secret, 12 bytes or more
     #[arg(long, value_name = "FILE", requires = "chap")]
     pub chap_secret_file: Option<PathBuf>,
-    /// The target shows in return that it knows USER's secret: from --chap-mutual-secret-file, or the environment's
-    /// WIRESPEED_CHAP_MUTUAL_SECRET
+    /// Authenticate the target to initiators as USER (mutual CHAP), with the secret from --chap-mutual-secret-file, or
+    /// the environment's WIRESPEED_CHAP_MUTUAL_SECRET
     #[arg(long, value_name = "USER", requires = "chap")]
     pub chap_mutual: Option<String>,
-    /// The file with that secret; it differs from the initiators'
+    /// The file with that secret; it must differ from the initiators'
     #[arg(long, value_name = "FILE", requires = "chap_mutual")]
     pub chap_mutual_secret_file: Option<PathBuf>,
 }
 
-/// What initiators can make the target hold, where the defaults do not fit.
+/// Limits on what initiators can make the target allocate.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
-    /// Sessions at once
+    /// Concurrent sessions
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_535))]
     pub max_sessions: u32,
-    /// Connections at once, of all sessions
+    /// Concurrent connections of all sessions
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=65_535))]
     pub max_connections: u32,
-    /// Commands a session may have under way
+    /// Outstanding commands per session
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub max_commands: u32,
     /// How long a login may take
@@ -594,10 +594,10 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct Agent {
-    /// What connects the agent to its coordinator: standard input is one end of a socket pair
+    /// The connection to the coordinator: standard input is one end of a socket pair
     #[arg(long, value_enum)]
     pub carrier: Carrier,
-    /// The name that the coordinator uses it by
+    /// The agent's name at the coordinator
     #[arg(long, value_name = "NAME", default_value = crate::live::AGENT)]
     pub name: String,
 }
@@ -621,7 +621,7 @@ fn parse_profile(name: &str) -> Result<Box<scenario::Profile>, scenario::profile
     scenario::profile::profile(name).cloned().map(Box::new)
 }
 
-/// A profile of the catalog as it stands.
+/// A profile of the catalog, unchanged.
 fn parse_project(name: &str) -> Result<scenario::Project, scenario::profile::NoProfile> {
     scenario::profile::profile(name).map(scenario::Project::plain)
 }
@@ -682,7 +682,7 @@ mod tests {
 #[derive(Debug, Args)]
 #[command(after_help = LUNS_HELP)]
 pub struct Luns {
-    /// Where to ask: `iscsi://[USER@]HOST[:PORT]`, or the URL of one target; of several portals the first that answers
+    /// The portal, `iscsi://[USER@]HOST[:PORT]`, or the URL of one target; of several portals the first that answers is used
     #[arg(value_name = "URL")]
     pub url: String,
     #[command(flatten)]
@@ -691,7 +691,7 @@ pub struct Luns {
 
 const LUNS_HELP: &str = "\
 Where the URL names a user, the secret comes from the environment: WIRESPEED_CHAP_SECRET, or the
-file that WIRESPEED_CHAP_SECRET_FILE names; that of the target, where it has to prove itself, from
+file that WIRESPEED_CHAP_SECRET_FILE names; that of the target, for mutual CHAP, from
 WIRESPEED_CHAP_MUTUAL_SECRET (or _FILE). WIRESPEED_INITIATOR gives this initiator another name.
 
 Example: wirespeed target ls iscsi://192.0.2.1";

@@ -33,7 +33,7 @@ pub struct Job {
     pub output: Results,
     /// What the record is to know besides.
     pub facts: Vec<Fact>,
-    /// By which it is stopped.
+    /// Stops the run.
     pub control: Arc<Control>,
 }
 
@@ -137,7 +137,7 @@ fn record_among_the_measured(target: &str) -> Event {
         level: Level::Warning,
         code: "record-on-measured-disk".to_owned(),
         text: format!(
-            "the record lies on the same disk as {target}: its writes are part of the load; --out on another disk"
+            "the record is on the same disk as {target}: its writes are part of the load; --out on another disk"
         ),
     }
 }
@@ -215,7 +215,7 @@ pub fn serve_stdin(name: &str) -> Result<(), Failure> {
     let carrier = fleet::carrier::agent_stdin().map_err(|e| {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
-    // It carries workers or serves arrays, whatever it is told; never both.
+    // It carries workers or serves arrays, as requested; never both.
     let engines = engines().arrays(Box::new(Arrays::alone()));
     fleet::serve(carrier, engines, identity(name)).map_err(Failure::incomplete)
 }

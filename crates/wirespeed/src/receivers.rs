@@ -62,7 +62,7 @@ impl Surroundings for Around {
     }
 
     fn guardian(&self) -> Option<Guardian> {
-        // Without a name for this program nobody would put an interface back, so that none is set.
+        // Without the path of this program interfaces could not be restored, so none is changed.
         guardian().ok()
     }
 }
@@ -87,7 +87,7 @@ pub fn token_of_env(name: &str) -> Result<Option<Token>, String> {
     set.map(token).transpose().map_err(|e| format!("{name}: {e}"))
 }
 
-/// The token that a command was given, or that lies where it is looked for.
+/// The token of a command: from its file, or from the environment.
 pub fn token_of_command(file: Option<&Path>) -> Result<Option<Token>, Failure> {
     match file {
         Some(file) => token_of_file(file).map(Some),
@@ -117,7 +117,7 @@ impl Standing {
         command.args(["net", "receive", "--listen", listen, "--format", "json", "--quiet"]);
         command.arg("--embedded").env_remove(TOKEN_ENV);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A Ctrl-C at the terminal is for whoever conducts the run, and who then ends this.
+        // A Ctrl-C at the terminal is for the coordinator, which then ends this process.
         let child = command.process_group(0).spawn()?;
         let mut standing = Standing { child };
         match standing.address() {
@@ -145,7 +145,7 @@ impl Standing {
             let _ = stderr.take(FIRST_WORDS_MAX).read_to_end(&mut words);
         }
         match String::from_utf8_lossy(&words).trim() {
-            "" => "its process ended without a word".to_owned(),
+            "" => "its process ended without an error message".to_owned(),
             words => words.to_owned(),
         }
     }

@@ -13,7 +13,7 @@ use workload::Demand;
 
 /// What the steps of a scenario ask of one target.
 pub struct Asked {
-    /// What stands there, and whether it may be had.
+    /// What the target is, and whether it may be used.
     pub report: TargetReport,
     /// Whether any step reads it.
     pub reads: bool,

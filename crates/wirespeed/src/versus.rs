@@ -265,7 +265,7 @@ fn conclude(
         }
         _ => {
             let text = review::comparison_text(&comparison, present::style());
-            format!("{}{}\n{text}", told(a, &of_a), told(b, &of_b))
+            format!("{}{}\n{text}", heading(a, &of_a), heading(b, &of_b))
         }
     })?;
     if !quiet {
@@ -283,7 +283,7 @@ fn conclude(
 }
 
 /// A side's title and verdict: the first lines of its review.
-fn told(side: &Side, analysis: &Analysis) -> String {
+fn heading(side: &Side, analysis: &Analysis) -> String {
     let text = review::terminal(analysis, present::style());
     let head = text.split("\n\n").next().unwrap_or_default();
     format!("Side {} ({}): {head}\n", side.name, side.out.display())

@@ -40,7 +40,6 @@ impl Layout {
 
     /// The bin of a value.
     #[inline]
-    #[inline]
     pub const fn index(self, value: u64) -> usize {
         match self {
             Layout::Fine => {
@@ -102,7 +101,6 @@ impl Layout {
 }
 
 /// Doublings of a value since 2^`bits`; 0 below that.
-#[inline]
 #[inline]
 const fn doubling(value: u64, bits: u32) -> u32 {
     63 - (value | 1 << bits).leading_zeros() - bits

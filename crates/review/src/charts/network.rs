@@ -5,7 +5,7 @@ use super::figure::{View, figure, legend_below, scaled, short, trace, with};
 use super::palette::{self, MUTED, RULE, SHADE};
 use super::timeline::{Row, line};
 use super::{Chart, word};
-use crate::network::whither;
+use crate::network::direction_label;
 use findings::evidence::{NetMachine, NetWay};
 use findings::network::Direction;
 use findings::{Analysis, Evidence, StepFigures};
@@ -66,8 +66,8 @@ fn view(step: &StepFigures) -> View {
     let directions = step.network.iter().flat_map(|p| p.directions.iter().map(move |d| (p, d)));
     for (place, (pair, direction)) in directions.enumerate() {
         let shown = &direction.streams[..direction.streams.len().min(STREAMS_MAX)];
-        let name = word(&whither(pair, direction.way));
-        let look = palette::source(place);
+        let name = word(&direction_label(pair, direction.way));
+        let style = palette::source(place);
         let x = || shown.iter().map(|s| word(&s.name)).collect::<Vec<_>>();
         let rates = |of: fn(&findings::network::Stream) -> f64| {
             shown.iter().map(|s| short(of(s) / 1e6)).collect::<Vec<_>>()
@@ -75,7 +75,9 @@ fn view(step: &StepFigures) -> View {
         let bar = Bar::new(x(), rates(|s| s.received.bytes_per_s))
             .name(&name)
             .marker(
-                Marker::new().color(look.color.clone()).pattern(Pattern::new().shape(look.pattern)),
+                Marker::new()
+                    .color(style.color.clone())
+                    .pattern(Pattern::new().shape(style.pattern)),
             )
             .hover_template("received %{y:,.4~r} MB/s<extra></extra>");
         traces.push(trace(bar));
@@ -133,7 +135,7 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
         {
             let others = step.settings.iter().filter(|setting| !is(setting));
             let mut parts: Vec<String> = others.map(|(k, v)| format!("{k} {v}")).collect();
-            parts.push(whither(pair, direction.way));
+            parts.push(direction_label(pair, direction.way));
             let name = word(&parts.join(", "));
             let point = (word(size), direction.received.bytes_per_s / 1e6);
             match curves.iter_mut().find(|curve| curve.name == name) {
@@ -145,13 +147,13 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
     let several = |curve: &Curve| curve.points.iter().any(|(size, _)| *size != curve.points[0].0);
     curves.retain(several);
     let draw = |(place, curve): (usize, &Curve)| {
-        let look = palette::source(place);
+        let style = palette::source(place);
         let (x, y) = curve.points.iter().map(|(size, rate)| (size.clone(), short(*rate))).unzip();
         let line = Scatter::new(x, y)
             .name(&curve.name)
             .mode(Mode::LinesMarkers)
-            .line(Line::new().color(look.color.clone()).dash(look.dash))
-            .marker(Marker::new().color(look.color).symbol(look.symbol).size(7))
+            .line(Line::new().color(style.color.clone()).dash(style.dash))
+            .marker(Marker::new().color(style.color).symbol(style.symbol).size(7))
             .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{}</extra>", curve.name));
         trace(line)
     };

@@ -1,4 +1,4 @@
-//! Which colour belongs to what, by the names of `assets/charts.css`. A source has one look on every chart.
+//! Which colour belongs to what, by the names of `assets/charts.css`. A source has one style on every chart.
 
 use plotly::common::{ColorScale, ColorScaleElement, DashType, MarkerSymbol, PatternShape};
 
@@ -21,23 +21,23 @@ pub(super) const SHADE: &str = "var(--shade)";
 pub(super) const OVER_HEAT: &str = "var(--over-heat)";
 
 /// How a source is drawn.
-pub(super) struct Look {
+pub(super) struct TraceStyle {
     pub color: String,
     pub dash: DashType,
     pub pattern: PatternShape,
     pub symbol: MarkerSymbol,
 }
 
-/// The look of the VM or target at a place of [`findings::Evidence::groups`]: a colour of its own, and from the ninth on
+/// The style of the VM or target at a place of [`findings::Evidence::groups`]: a colour of its own, and from the ninth on
 /// the same colours with other dashes and hatchings.
-pub(super) fn source(place: usize) -> Look {
+pub(super) fn source(place: usize) -> TraceStyle {
     let (dash, pattern, symbol) = match place / SOURCES % 4 {
         0 => (DashType::Solid, PatternShape::None, MarkerSymbol::Circle),
         1 => (DashType::Dash, PatternShape::RightDiagonalLine, MarkerSymbol::Square),
         2 => (DashType::Dot, PatternShape::Cross, MarkerSymbol::Diamond),
         _ => (DashType::DashDot, PatternShape::Dot, MarkerSymbol::Cross),
     };
-    Look { color: format!("var(--source-{})", place % SOURCES + 1), dash, pattern, symbol }
+    TraceStyle { color: format!("var(--source-{})", place % SOURCES + 1), dash, pattern, symbol }
 }
 
 /// The tone of the `n`-th of some that have an order, from faint to strong; the faintest is never used, because a thin
@@ -62,11 +62,11 @@ mod tests {
 
     #[test]
     fn thirty_two_sources_look_different() {
-        let looks: BTreeSet<String> = (0..32)
+        let styles: BTreeSet<String> = (0..32)
             .map(source)
             .map(|l| format!("{} {:?} {:?}", l.color, l.dash, l.pattern))
             .collect();
-        assert_eq!(looks.len(), 32);
+        assert_eq!(styles.len(), 32);
     }
 
     #[test]

@@ -118,9 +118,9 @@ fn groups(evidence: &Evidence) -> Option<Row> {
     let series = &evidence.timeline.groups;
     let many = series.shown.len();
     let traces = series.shown.iter().zip(&series.bytes_per_s).map(|(place, rates)| {
-        let look = palette::source(*place);
+        let style = palette::source(*place);
         let name = evidence.groups.get(*place).map(|g| word(g)).unwrap_or_default();
-        let pen = Line::new().color(look.color).dash(look.dash);
+        let pen = Line::new().color(style.color).dash(style.dash);
         let line = line(series.from_s, series.bin_s, scaled(rates, 1e6), &name, "MB/s", pen);
         crowded(line, many)
     });
@@ -135,7 +135,7 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
         hops.series.iter().filter(elsewhere).map(|s| s.hop.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let mut told: Vec<String> = Vec::new();
+    let mut named: Vec<String> = Vec::new();
     let row = |(unit, title, symbol, scale): &(HopUnit, &str, &str, f64)| {
         let of: Vec<&Series> =
             hops.series.iter().filter(elsewhere).filter(|s| s.unit == *unit).collect();
@@ -148,13 +148,13 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
                 crowded(line(hops.from_s, hops.bin_s, values, &name, symbol, pen), of.len());
             // What is drawn in one way has one place in the legend.
             let first =
-                names.len() <= HOPS_NAMED_MAX && !told.contains(&role) && told.len() < LEGEND_MAX;
+                names.len() <= HOPS_NAMED_MAX && !named.contains(&role) && named.len() < LEGEND_MAX;
             let drawn = with(drawn, "legendgroup", json!(role));
             traces.push(with(drawn, "showlegend", json!(first)));
             if first {
                 let last = traces.len() - 1;
                 traces[last]["name"] = json!(role);
-                told.push(role);
+                named.push(role);
             }
         }
         (!of.is_empty()).then(|| Row { title: (*title).to_owned(), traces })
@@ -289,7 +289,7 @@ fn lane(phases: &[PhaseSpan], events: &[Mark]) -> Vec<Value> {
             .name(format!("event: {name}"))
             .mode(Mode::Markers)
             .marker(Marker::new().color(color).symbol(symbol).size(9))
-            .hover_text_array(of.iter().map(|e| told(e)).collect::<Vec<_>>())
+            .hover_text_array(of.iter().map(|e| hover(e)).collect::<Vec<_>>())
             .hover_template("%{hovertext}<extra></extra>");
         traces.push(trace(marks));
     }
@@ -297,7 +297,7 @@ fn lane(phases: &[PhaseSpan], events: &[Mark]) -> Vec<Value> {
 }
 
 /// An event in words, broken into lines that a hover box can hold.
-fn told(event: &Mark) -> String {
+fn hover(event: &Mark) -> String {
     let who = event.source.as_deref().map(|s| format!("{s}: ")).unwrap_or_default();
     let text = word(&format!("{who}{}", event.text));
     let mut lines = vec![String::new()];
@@ -396,8 +396,8 @@ mod tests {
             code: "c".into(),
             text: "word ".repeat(40),
         };
-        let told = told(&mark);
-        assert!(told.contains("&lt;b&gt;vm&lt;/b&gt;: word"), "{told}");
-        assert!(told.split("<br>").all(|line| line.chars().count() < 75), "{told}");
+        let text = hover(&mark);
+        assert!(text.contains("&lt;b&gt;vm&lt;/b&gt;: word"), "{text}");
+        assert!(text.split("<br>").all(|line| line.chars().count() < 75), "{text}");
     }
 }

@@ -80,7 +80,7 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
             .flat_map(|set| &set.workers)
             .filter(|w| w.group == *group)
             .collect();
-        let look = palette::source(place(group));
+        let style = palette::source(place(group));
         let x = || members.iter().map(|w| word(&w.worker)).collect::<Vec<_>>();
         let says: Vec<&str> =
             members.iter().map(|w| if w.complete { "" } else { ", incomplete" }).collect();
@@ -89,7 +89,9 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
             .legend_group(word(group))
             .show_legend(legend)
             .marker(
-                Marker::new().color(look.color.clone()).pattern(Pattern::new().shape(look.pattern)),
+                Marker::new()
+                    .color(style.color.clone())
+                    .pattern(Pattern::new().shape(style.pattern)),
             )
             .hover_template(
                 "%{y:,.4~r} MB/s, %{customdata[0]} IOPS%{customdata[1]}<extra></extra>",
@@ -101,7 +103,7 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
             .mode(Mode::Markers)
             .legend_group(word(group))
             .show_legend(false)
-            .marker(Marker::new().color(look.color).symbol(look.symbol).size(7))
+            .marker(Marker::new().color(style.color).symbol(style.symbol).size(7))
             .y_axis("y2")
             .hover_template("99%: %{y:.3~s}s<extra></extra>");
         traces.push(trace(dot));

@@ -1,12 +1,12 @@
 //! A comparison in Markdown, short enough for a pull request or a ticket.
 
-use super::words::{self, Line};
+use super::words::{self, MetricRow};
 use findings::Comparison;
 use findings::comparison::{Against, StepPair};
 
 /// Steps whose tables are shown, those that changed first.
 const STEPS_MAX: usize = 12;
-/// Facts and steps without a partner that are told.
+/// Facts and steps without a partner that are listed.
 const LISTED_MAX: usize = 12;
 
 /// A comparison in Markdown (tables as in GitHub's dialect). Words of a record cannot become markup.
@@ -45,14 +45,14 @@ fn one(out: &mut String, comparison: &Comparison, against: &Against) {
         write_step(out, comparison, against, step);
     }
     if steps.len() > STEPS_MAX {
-        out.push_str(&format!("and {} more steps, all without a difference that was seen or further down the list\n\n", steps.len() - STEPS_MAX));
+        out.push_str(&format!("and {} more steps\n\n", steps.len() - STEPS_MAX));
     }
     list(out, "Steps without partner", against.unpaired.iter().map(words::unpaired).collect());
     let differing = |d| {
         let [what, a, b] = words::differing(d);
         format!("{what}: {a} → {b}")
     };
-    list(out, "What differs beside the figures", against.differing.iter().map(differing).collect());
+    list(out, "Differences in the setup", against.differing.iter().map(differing).collect());
     out.push_str(&format!("{}\n\n", escaped(&words::how_to_read(comparison, against))));
 }
 
@@ -67,7 +67,7 @@ fn write_step(out: &mut String, comparison: &Comparison, against: &Against, step
     row(out, &words::headings(comparison, against.run));
     out.push_str("|---|--:|--:|--:|--:|---|--:|--:|\n");
     for metric in &step.metrics {
-        let l = Line::of(metric);
+        let l = MetricRow::of(metric);
         let opinion =
             if l.opinion == "undecided" { l.opinion } else { format!("**{}**", l.opinion) };
         let cells = [

@@ -1,5 +1,5 @@
-//! A comparison of runs, rendered: for a terminal, in Markdown, as JSON, and (in `html`) as a page. The words are the
-//! same everywhere, and stand in `words`; every number is one of [`findings::comparison`].
+//! A comparison of runs, rendered: for a terminal, in Markdown, as JSON, and (in `html`) as a page. The wording is
+//! the same everywhere, from `words`; every number is one of [`findings::comparison`].
 
 mod markdown;
 mod text;

@@ -1,15 +1,15 @@
 //! A comparison for a terminal.
 
-use super::words::{self, Line};
+use super::words::{self, MetricRow};
 use crate::paint::{Ink, Page, Style};
 use crate::table::{self, Column};
 use crate::text::fit;
 use findings::Comparison;
 use findings::comparison::{Against, StepPair};
 
-/// Facts that are told; the records hold all.
+/// Facts that are listed; the records hold all.
 const DIFFERING_MAX: usize = 24;
-/// Steps without a partner that are told.
+/// Steps without a partner that are listed.
 const UNPAIRED_MAX: usize = 12;
 
 /// A comparison for a terminal. No line is longer than the style's width (at least 60, at most 100).
@@ -46,13 +46,13 @@ fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step:
     for reason in words::reasons(step) {
         page.hanging("  ", Ink::Plain, &reason, Ink::Caution);
     }
-    let lines: Vec<Line> = step.metrics.iter().map(Line::of).collect();
+    let lines: Vec<MetricRow> = step.metrics.iter().map(MetricRow::of).collect();
     if lines.is_empty() {
         return;
     }
     let [metric, a, b, change, interval, verdict, seen, needs] =
         words::headings(comparison, against.run);
-    let numbers = |name: &str, of: fn(&Line) -> &String| {
+    let numbers = |name: &str, of: fn(&MetricRow) -> &String| {
         Column::numbers(name, "").fill(lines.iter().map(|l| of(l).clone()))
     };
     let opinions = lines.iter().map(|l| (Ink::of(l.tone), l.opinion.clone()));
@@ -69,7 +69,7 @@ fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step:
     table::write(page, columns);
 }
 
-/// What has no partner, and what differs.
+/// Steps without a partner, and differences in the setup.
 fn write_rest(page: &mut Page, against: &Against) {
     if !against.unpaired.is_empty() {
         page.heading("Steps without partner");
@@ -79,7 +79,7 @@ fn write_rest(page: &mut Page, against: &Against) {
         more(page, against.unpaired.len(), UNPAIRED_MAX);
     }
     if !against.differing.is_empty() {
-        page.heading("What differs beside the figures");
+        page.heading("Differences in the setup");
         let room = page.width().saturating_sub(4) / 2;
         for differing in against.differing.iter().take(DIFFERING_MAX) {
             let [what, a, b] = words::differing(differing);

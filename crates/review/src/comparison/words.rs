@@ -1,7 +1,7 @@
-//! What a comparison says, apart from where it says it.
+//! The wording of a comparison, shared by all its formats.
 
 use crate::number::moment;
-use crate::said::{Sentence, Tone};
+use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
 use findings::comparison::{
     Against, Differing, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair, Unpaired,
@@ -100,7 +100,7 @@ pub(crate) fn cautions(against: &Against) -> Vec<Sentence> {
 }
 
 /// A row of a step's table.
-pub(crate) struct Line {
+pub(crate) struct MetricRow {
     pub metric: String,
     pub baseline: String,
     pub other: String,
@@ -126,12 +126,12 @@ pub(crate) fn headings(comparison: &Comparison, run: usize) -> [String; 8] {
     ]
 }
 
-impl Line {
-    pub fn of(m: &MetricPair) -> Line {
+impl MetricRow {
+    pub fn of(m: &MetricPair) -> MetricRow {
         let value = |v: Option<f64>| v.map_or("-".to_owned(), |value| quantity(value, m.unit));
         let change = |v: f64| change(v, m.unit);
         let (opinion, tone) = opinion(m);
-        Line {
+        MetricRow {
             metric: m.metric.name().to_owned(),
             baseline: value(m.baseline),
             other: value(m.other),
@@ -283,7 +283,7 @@ fn needed_words(needed: Needed) -> String {
     }
 }
 
-/// Two digits, rounded up: nobody measures for 3187 s.
+/// Two digits, rounded up, as in 3200 s for 3187 s.
 fn rounded(seconds: u64) -> u64 {
     let mut unit = 1;
     while seconds / unit >= 100 {

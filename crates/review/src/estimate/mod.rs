@@ -5,7 +5,7 @@
 
 mod text;
 
-use crate::attributed;
+use crate::limits;
 use findings::attribution::{HopLoad, Limiter};
 use findings::{Analysis, StepFigures, Verdict};
 use schemars::JsonSchema;
@@ -45,13 +45,13 @@ pub struct Estimated {
     pub write_rate: f64,
     /// Mean service time in seconds, from submission to completion.
     pub latency: Option<f64>,
-    /// I/Os a second that it cannot miss, whatever the distributions.
+    /// Lower bound of I/Os a second, for any distributions.
     pub least_iops: f64,
-    /// I/Os a second that it cannot exceed, whatever the distributions.
+    /// Upper bound of I/Os a second, for any distributions.
     pub most_iops: f64,
     /// The same by balanced jobs, where every time is exponential: at least and at most.
     pub balanced_iops: Option<[f64; 2]>,
-    /// What limits, in the words of the review of its record; nothing where the record shows none of it.
+    /// What limits, in the words of the review of its record; empty where the record does not show it.
     pub limited: Vec<String>,
     /// What limits, what would limit if that were doubled, and so on.
     pub limits: Vec<Limited>,
@@ -59,11 +59,11 @@ pub struct Estimated {
     pub hops: Vec<Hop>,
     /// Every worker.
     pub workers: Vec<Worker>,
-    /// What nobody gave.
+    /// Assumptions of the model.
     pub assumptions: Vec<Assumed>,
     /// By how much hops matter; of the first step alone.
     pub sensitivities: Vec<Matters>,
-    /// What of the step the estimate leaves out.
+    /// Parts of the step that the estimate leaves out.
     pub left_out: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub struct Limited {
     pub hops: Vec<String>,
     /// Utilization of the fullest of them, 0 to 1.
     pub utilization: f64,
-    /// How much more of this load it takes until they are full: 0.25 is a quarter more. Nothing where it cannot be told.
+    /// Relative increase of this load at which they are full: 0.25 is a quarter more. Nothing where it is unknown.
     pub headroom: Option<f64>,
     /// I/Os a second, with all before it in the list doubled.
     pub iops: f64,
@@ -92,11 +92,11 @@ pub struct Limited {
 pub enum LimitKind {
     /// Hops that are full.
     Hop,
-    /// The load: so many are outstanding, and no hop is full.
+    /// The queue depth of the load: no hop is full.
     Depth,
-    /// Nothing: all that falls due is carried.
+    /// Nothing: the whole offered load is carried.
     Rate,
-    /// It is not known from what the record holds.
+    /// Not determined from the record.
     Unknown,
 }
 
@@ -115,13 +115,13 @@ pub struct Hop {
     pub read_rate: f64,
     /// Bytes a second, written.
     pub write_rate: f64,
-    /// Mean number of I/Os that are there, waiting or served.
+    /// Mean number of I/Os at the hop, waiting or in service.
     pub queue: f64,
     /// Mean seconds that an I/O stays, tokens waited for included; nothing where none comes.
     pub residence: Option<f64>,
     /// Mean number of tokens taken, where it has a queue limit.
     pub slots_used: Option<f64>,
-    /// Tokens that it has.
+    /// Its queue limit, in tokens.
     pub slots: Option<u32>,
 }
 
@@ -140,11 +140,11 @@ pub struct Worker {
     pub write_rate: f64,
     /// Mean seconds from submission to completion.
     pub service: f64,
-    /// Mean seconds from when an I/O was due; nothing where more falls due than is carried.
+    /// Mean seconds from when an I/O was due; nothing where the offered load exceeds what is carried.
     pub response: Option<f64>,
 }
 
-/// A figure that nobody gave.
+/// A figure that is assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Assumed {
     /// The hop or part.
@@ -208,7 +208,7 @@ impl Estimated {
     /// Has the record's findings say what limits the step, as a review of it does. Where they say nothing of it, what the
     /// estimate itself found stays.
     fn judge(&mut self, step: &StepFigures) {
-        self.limited = attributed::limits(step);
+        self.limited = limits::limits(step);
         let (Some(first), Some(found)) = (self.limits.first_mut(), &step.attribution) else {
             return;
         };

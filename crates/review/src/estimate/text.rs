@@ -1,13 +1,13 @@
-//! An estimate for people: a line a step, what limits it and what would be next, and what was assumed.
+//! An estimate as text: one line for each step, what limits it, what would limit next, and the assumptions.
 
 use super::{Document, Estimated, LimitKind, Limited};
 use std::time::Duration;
 
-/// Names of hops alike that are written out.
+/// Names of equal hops that are written out.
 const NAMES_MAX: usize = 2;
-/// Assumptions that are listed; the rest is counted.
+/// Assumptions that are listed; the others are counted.
 const ASSUMED_MAX: usize = 40;
-/// From this elasticity on a hop matters.
+/// A hop matters from this elasticity on.
 const MATTERS: f64 = 0.05;
 
 pub(super) fn render(document: &Document) -> String {
@@ -17,7 +17,7 @@ pub(super) fn render(document: &Document) -> String {
         out.push('\n');
     };
     line(&document.title);
-    line("Estimated, not measured: means of a model of the lab; no percentiles are known.");
+    line("Estimated, not measured: means of a model of the lab, without percentiles.");
     line(&format!("Goals: {}.", document.verdict.replace("no-goals", "the scenario sets none")));
     let mut plan: Option<&str> = None;
     let width = document.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
@@ -65,7 +65,7 @@ fn time(seconds: f64) -> String {
     units::duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)))
 }
 
-/// What limits, a line each: first in the words of the record's review.
+/// The chain of limits, one line each; the first in the words of the record's review.
 fn chain(step: &Estimated) -> String {
     let mut out: Vec<String> = step.limited.iter().map(|text| format!("limit: {text}")).collect();
     let limits = &step.limits;
@@ -95,8 +95,8 @@ fn describe(limited: &Limited) -> String {
     };
     match limited.limit {
         LimitKind::Hop => format!("{hops} ({used} in use)"),
-        LimitKind::Rate => format!("nothing, all that falls due is carried{fullest}"),
-        LimitKind::Depth => format!("the load, so many I/Os are outstanding{fullest}"),
+        LimitKind::Rate => format!("nothing, the whole offered load is carried{fullest}"),
+        LimitKind::Depth => format!("the load's queue depth{fullest}"),
         LimitKind::Unknown => format!("not determined{fullest}"),
     }
 }
@@ -120,7 +120,7 @@ fn matters(document: &Document) -> Vec<String> {
     }
     let mut lines = vec![
         String::new(),
-        "What matters in step 1: of a hop that is a tenth as fast again comes through".to_owned(),
+        "Sensitivity of step 1: share of a hop's speedup that reaches throughput".to_owned(),
     ];
     lines.extend(all.iter().map(|one| {
         format!("  {:>5}%  {}", format!("{:.0}", one.elasticity * 100.0), named(&one.hops))
@@ -129,7 +129,7 @@ fn matters(document: &Document) -> Vec<String> {
 }
 
 fn assumptions(document: &Document) -> Vec<String> {
-    // The same figure of several subjects is said once.
+    // The same figure of several subjects is listed once.
     let mut all: Vec<(&super::Assumed, Vec<String>)> = Vec::new();
     for one in document.steps.iter().flat_map(|step| &step.assumptions) {
         let same = all.iter_mut().find(|(known, _)| {
@@ -144,7 +144,7 @@ fn assumptions(document: &Document) -> Vec<String> {
     if all.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![String::new(), "Assumed, because nobody gave it:".to_owned()];
+    let mut lines = vec![String::new(), "Assumed, because no source gives it:".to_owned()];
     lines.extend(all.iter().take(ASSUMED_MAX).map(|(one, subjects)| {
         format!("  {} {}: {} ({})", named(subjects), one.figure, one.value, one.reason)
     }));

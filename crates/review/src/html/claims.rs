@@ -1,12 +1,12 @@
 //! What was published, beside what was found: a row for each reading, the points of shapes, and what there is to say.
 
-use super::first::class;
 use super::grid::{Column, table};
+use super::summary::class;
 use crate::charts::shape_id;
 use crate::published::{
     Row, between, deviation, form, kind, ours, place, remarks, rows, score, summary,
 };
-use crate::said::Tone;
+use crate::sentence::Tone;
 use crate::text::clean;
 use findings::{Analysis, ClaimOutcome, PointOutcome, Score};
 use maud::{Markup, html};

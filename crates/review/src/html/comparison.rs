@@ -1,12 +1,12 @@
 //! A comparison as a page of the same kind as a review: the verdict, what to know before it is believed, the differences
 //! with their intervals drawn, the tables, and what differs between the systems.
 
-use super::first::{class, icon};
 use super::grid::{Column, table};
+use super::summary::{class, icon};
 use super::{embed, figures, footer};
 use crate::charts;
-use crate::comparison::words::{self, Line};
-use crate::said::Sentence;
+use crate::comparison::words::{self, MetricRow};
+use crate::sentence::Sentence;
 use findings::Comparison;
 use findings::comparison::{Against, Opinion, StepPair};
 use maud::{DOCTYPE, Markup, html};
@@ -102,20 +102,20 @@ fn steps(comparison: &Comparison, against: &Against) -> Markup {
 }
 
 fn metrics(comparison: &Comparison, against: &Against, step: &StepPair) -> Markup {
-    let rows: Vec<(Line, bool)> =
-        step.metrics.iter().map(|m| (Line::of(m), m.opinion != Opinion::Undecided)).collect();
+    let rows: Vec<(MetricRow, bool)> =
+        step.metrics.iter().map(|m| (MetricRow::of(m), m.opinion != Opinion::Undecided)).collect();
     let [metric, a, b, change, interval, verdict, seen, needs] =
         words::headings(comparison, against.run);
-    let number = |name: &str, of: fn(&Line) -> &String| {
-        Column::numbers(name, "", move |row: &(Line, bool)| of(&row.0).clone())
+    let number = |name: &str, of: fn(&MetricRow) -> &String| {
+        Column::numbers(name, "", move |row: &(MetricRow, bool)| of(&row.0).clone())
     };
     let columns = [
-        Column::words(&metric, |(l, _): &(Line, bool)| html! { (l.metric) }),
+        Column::words(&metric, |(l, _): &(MetricRow, bool)| html! { (l.metric) }),
         number(&a, |l| &l.baseline),
         number(&b, |l| &l.other),
         number(&change, |l| &l.difference),
         number(&interval, |l| &l.interval),
-        Column::words(&verdict, |(l, _): &(Line, bool)| {
+        Column::words(&verdict, |(l, _): &(MetricRow, bool)| {
             html! { span class={ "mark " (class(l.tone)) } { (l.opinion) } }
         }),
         number(&seen, |l| &l.detectable),
@@ -142,8 +142,8 @@ fn rest(against: &Against) -> Markup {
             }
         }
         section id="differing" {
-            h2 { "What differs beside the figures" }
-            @if differing.is_empty() { p.none { "Nothing that the records tell." } }
+            h2 { "Differences in the setup" }
+            @if differing.is_empty() { p.none { "None in the records." } }
             @else { (table("What differs", &columns, &differing, |_| (None, ""))) }
         }
     }

@@ -44,15 +44,15 @@ pub(super) fn faults(plan: &Plan, lab: &Lab) -> String {
     if plan.faults.is_empty() {
         return String::new();
     }
-    let told = |fault: &scenario::Fault| {
+    let described = |fault: &scenario::Fault| {
         let when = match fault.at.is_zero() {
             true => "at its beginning".to_owned(),
             false => format!("at {}", units::duration(fault.at)),
         };
         format!("{} {when}", fault.words(lab))
     };
-    let told: Vec<String> = plan.faults.iter().map(told).collect();
-    format!("; in the measured time of each step, {}", listed(&told))
+    let described: Vec<String> = plan.faults.iter().map(described).collect();
+    format!("; in the measured time of each step, {}", listed(&described))
 }
 
 #[cfg(test)]
@@ -69,14 +69,14 @@ mod tests {
     #[test]
     fn an_array_is_told_by_its_ports() {
         let san = san();
-        let told = |name: &str| array(san.lab.embedded(name).expect("an embedded array"));
+        let described = |name: &str| array(san.lab.embedded(name).expect("an embedded array"));
         assert_eq!(
-            told("store"),
+            described("store"),
             "an iSCSI target of 2 threads on the machine of the run; port p1 (4gfc, 413 MB/s, scaled to 50%: 207 \
              MB/s); port p2 (400 MB/s, scaled to 50%: 200 MB/s); port mgmt (as fast as it goes)"
         );
         assert_eq!(
-            told("edge1"),
+            described("edge1"),
             "an iSCSI target on the machine of the run; ports e0, e1 (10gbe:9000, 1239 MB/s)"
         );
     }
@@ -85,7 +85,7 @@ mod tests {
     fn a_disk_is_told_by_its_ways() {
         let san = san();
         let lone = san.lab.vms.last().expect("a VM");
-        let told: Vec<String> = lone.disks.iter().map(ways).collect();
+        let described: Vec<String> = lone.disks.iter().map(ways).collect();
         let expected = [
             " by p1",
             " by p1, p2 (least-queue)",
@@ -93,7 +93,7 @@ mod tests {
             " by p1, p2 (fixed)",
             " by e0, e1 (round-robin, switching after 8)",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
         let target = VmDisk { ports: Vec::new(), policy: None, ..lone.disks[0].clone() };
         assert_eq!(ways(&target), "");
     }
@@ -102,17 +102,20 @@ mod tests {
     fn faults_are_told_with_their_moments() {
         let san = san();
         assert_eq!(faults(&san.plans[0], &san.lab), "");
-        let told = faults(&san.plans[1], &san.lab);
+        let described = faults(&san.plans[1], &san.lab);
         assert!(
-            told.starts_with(
+            described.starts_with(
                 "; in the measured time of each step, busy edge2.e0 at its beginning, "
             ),
-            "{told}"
+            "{described}"
         );
-        assert!(told.contains("kill store.p1 at 10 s, revive store.p1 at 15 s, "), "{told}");
         assert!(
-            told.contains("slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s at 20 s"),
-            "{told}"
+            described.contains("kill store.p1 at 10 s, revive store.p1 at 15 s, "),
+            "{described}"
+        );
+        assert!(
+            described.contains("slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s at 20 s"),
+            "{described}"
         );
     }
 }

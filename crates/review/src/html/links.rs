@@ -2,7 +2,7 @@
 //! given out exists in the page.
 
 use crate::charts::Chart;
-use crate::said::Place;
+use crate::sentence::Section;
 use findings::{Analysis, StepFigures};
 
 /// The addresses of a page.
@@ -13,40 +13,40 @@ pub(super) struct Links<'a> {
 
 impl Links<'_> {
     /// The element that holds the evidence; `None` where the page has none.
-    pub fn id(&self, place: Place) -> Option<String> {
+    pub fn id(&self, place: Section) -> Option<String> {
         let analysis = self.analysis;
         let found = match place {
-            Place::Step(step) => return self.step(step),
-            Place::Sweep(index) => return self.sweep(index),
-            Place::Balance(step) if self.has(step, |s| !s.balance.is_empty()) => {
+            Section::Step(step) => return self.step(step),
+            Section::Sweep(index) => return self.sweep(index),
+            Section::Balance(step) if self.has(step, |s| !s.balance.is_empty()) => {
                 format!("balance-{step}")
             }
-            Place::Served(step) if self.has(step, |s| !s.served.is_empty()) => {
+            Section::Served(step) if self.has(step, |s| !s.served.is_empty()) => {
                 format!("served-{step}")
             }
-            Place::Ports(step) if self.has(step, |s| !s.ports.is_empty()) => {
+            Section::Ports(step) if self.has(step, |s| !s.ports.is_empty()) => {
                 format!("ports-{step}")
             }
-            Place::Network(step) if self.has(step, StepFigures::has_network) => {
+            Section::Network(step) if self.has(step, StepFigures::has_network) => {
                 format!("network-{step}")
             }
-            Place::Conduct(step) if self.has(step, |s| !s.network_only()) => {
+            Section::Conditions(step) if self.has(step, |s| !s.network_only()) => {
                 format!("conduct-{step}")
             }
-            Place::Balance(step)
-            | Place::Served(step)
-            | Place::Ports(step)
-            | Place::Network(step)
-            | Place::Conduct(step) => {
+            Section::Balance(step)
+            | Section::Served(step)
+            | Section::Ports(step)
+            | Section::Network(step)
+            | Section::Conditions(step) => {
                 return self.step(step);
             }
-            Place::Goals if analysis.goals.is_empty() => "steps".to_owned(),
-            Place::Goals => "goals".to_owned(),
-            Place::Verification => {
+            Section::Goals if analysis.goals.is_empty() => "steps".to_owned(),
+            Section::Goals => "goals".to_owned(),
+            Section::Verification => {
                 analysis.verification.as_ref().map(|_| "verification".to_owned())?
             }
-            Place::Contents => (!analysis.contents.is_empty()).then(|| "contents".to_owned())?,
-            Place::Provenance => "provenance".to_owned(),
+            Section::Contents => (!analysis.contents.is_empty()).then(|| "contents".to_owned())?,
+            Section::Provenance => "provenance".to_owned(),
         };
         Some(found)
     }

@@ -5,16 +5,16 @@
 //! leads to its evidence. Every word of a record is escaped by the templates, and cleaned of what could deceive a
 //! reader. Figures come from [`findings`] and from nowhere else.
 
+mod appendix;
 mod balance;
 mod claims;
 mod comparison;
-mod conduct;
+mod conditions;
 mod embed;
 mod embedded;
 mod figures;
-mod first;
+mod goals;
 mod grid;
-mod judged;
 mod links;
 mod map;
 mod net_words;
@@ -23,7 +23,7 @@ mod network_across;
 mod ports;
 mod scenario;
 mod steps;
-mod told;
+mod summary;
 mod words;
 
 pub use comparison::comparison;
@@ -54,19 +54,19 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
             body {
                 (bar(analysis, !charts.is_empty(), map.is_some()))
                 main id="top" {
-                    (first::section(analysis, scenario.as_ref(), &links))
+                    (summary::section(analysis, scenario.as_ref(), &links))
                     (map::section(analysis, map.as_ref()))
                     (figures::section(&charts))
                     (steps::section(analysis))
                     (network::section(analysis))
                     (balance::section(analysis))
-                    (judged::goals(analysis, &links))
+                    (goals::section(analysis, &links))
                     (claims::section(analysis))
-                    (told::verification(analysis.verification.as_ref()))
-                    (told::contents(&analysis.contents))
+                    (appendix::verification(analysis.verification.as_ref()))
+                    (appendix::contents(&analysis.contents))
                     (self::scenario::section(analysis, scenario.as_ref()))
-                    (told::provenance(analysis))
-                    (told::scenario(text))
+                    (appendix::provenance(analysis))
+                    (appendix::scenario(text))
                 }
                 (footer())
                 (embed::data("charts", &figures::data(&charts)))

@@ -4,7 +4,7 @@
 use super::grid::{Column, table};
 use super::network_across;
 use super::steps::{plan_name, titled};
-use crate::network::{self, Row, whither};
+use crate::network::{self, Row, direction_label};
 use crate::number::{TimeUnit, digits, latency, percent};
 use crate::text::clean;
 use findings::network::{Machine, NetLimit, Stream, Tcp};
@@ -28,7 +28,7 @@ pub(super) fn section(analysis: &Analysis) -> Markup {
         section id="network" aria-labelledby="network-heading" {
             h2 id="network-heading" { "Network" }
             p.loops {
-                "Throughput is what was received. Measured time is cut at the same moments at both ends."
+                "Throughput is measured at the receiver. Both ends measure the same interval."
             }
             @for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
                 (plan(steps))
@@ -57,7 +57,7 @@ fn plan(steps: &[StepFigures]) -> Markup {
             (unknown(&rows))
         }
         details open {
-            summary { "What it cost both ends" }
+            summary { "CPU and interrupts at both ends" }
             (table(&titled("Cost", name), &costs(steps), &machines(&one_each), |_| (None, "")))
             (table(&titled("Threads and interfaces", name), &about(steps), &machines(&one_each), |_| (None, "")))
         }
@@ -66,13 +66,13 @@ fn plan(steps: &[StepFigures]) -> Markup {
                 &rows, |_| (None, "")))
         }
         details {
-            summary { "Each stream, with what its sockets say" }
+            summary { "Each stream, with the counters of its sockets" }
             (table(&titled("Streams", name), &streams(steps), &each_stream(&rows), |_| (None, "")))
         }
     }
 }
 
-/// Whether a row is the first of its pair in its step: what belongs to pairs is told once.
+/// Whether a row is the first of its pair in its step; figures of a pair are shown once.
 fn is_first_of_pair(row: &Row<'_>) -> bool {
     let first = row.pair.directions.first();
     first.is_some_and(|first| std::ptr::eq(first, row.direction))
@@ -110,7 +110,7 @@ fn step_of<'a, R: 'a>(
 fn way<'a>() -> Column<'a, Row<'a>> {
     Column::words("way", |r: &Row<'_>| {
         html! {
-            span.keep { (whither(r.pair, r.direction.way)) ", " (r.direction.carries.title()) }
+            span.keep { (direction_label(r.pair, r.direction.way)) ", " (r.direction.carries.title()) }
             @if !r.pair.complete { " " span.tag { "incomplete" } }
         }
     })
@@ -185,17 +185,20 @@ fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row
 
 /// The wire's arithmetic, each sentence once.
 fn arithmetic(rows: &[Row<'_>]) -> Markup {
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut shown: Vec<(String, String)> = Vec::new();
     for row in rows.iter().filter(|r| !r.direction.carries.is_transactions()) {
-        let who =
-            format!("{} · {}", u64::from(row.step.index) + 1, whither(row.pair, row.direction.way));
-        told.push((who, clean(&row.direction.wire.text)));
+        let who = format!(
+            "{} · {}",
+            u64::from(row.step.index) + 1,
+            direction_label(row.pair, row.direction.way)
+        );
+        shown.push((who, clean(&row.direction.wire.text)));
     }
     html! {
-        @if !told.is_empty() {
-            details open[told.len() <= 4] {
+        @if !shown.is_empty() {
+            details open[shown.len() <= 4] {
                 summary { "The wire, with its arithmetic" }
-                ul.arithmetic { @for (who, text) in &told { li { b { (who) ":" } " " (text) "." } } }
+                ul.arithmetic { @for (who, text) in &shown { li { b { (who) ":" } " " (text) "." } } }
             }
         }
     }
@@ -236,20 +239,20 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
 
 /// Why a limit is not known: the first reason of each, since those of other steps differ in a figure at most.
 fn unknown(rows: &[Row<'_>]) -> Markup {
-    let mut told: Vec<(NetLimit, String, usize)> = Vec::new();
+    let mut shown: Vec<(NetLimit, String, usize)> = Vec::new();
     let checks = rows.iter().flat_map(|row| &row.direction.limit.checks);
     for check in checks.filter(|check| check.crossed.is_none()) {
-        match told.iter_mut().find(|(by, ..)| *by == check.by) {
+        match shown.iter_mut().find(|(by, ..)| *by == check.by) {
             Some((.., more)) => *more += 1,
-            None => told.push((check.by, clean(&check.text), 0)),
+            None => shown.push((check.by, clean(&check.text), 0)),
         }
     }
     html! {
-        @if !told.is_empty() {
+        @if !shown.is_empty() {
             ul.arithmetic {
-                @for (by, text, more) in &told {
+                @for (by, text, more) in &shown {
                     li {
-                        b { "? " (by.word()) ":" } " not known is " (text)
+                        b { "? " (by.word()) ":" } " not determined: " (text)
                         @if *more > 0 { "; nor in " (more) @if *more == 1 { " more row" } @else { " more rows" } }
                         "."
                     }
@@ -260,31 +263,31 @@ fn unknown(rows: &[Row<'_>]) -> Markup {
 }
 
 /// One machine of a pair in a step.
-struct Side<'a> {
+struct MachineRow<'a> {
     step: &'a StepFigures,
     machine: &'a Machine,
 }
 
-fn machines<'a>(rows: &[Row<'a>]) -> Vec<Side<'a>> {
+fn machines<'a>(rows: &[Row<'a>]) -> Vec<MachineRow<'a>> {
     let both = |r: &Row<'a>| {
-        [&r.pair.sender, &r.pair.receiver].map(|machine| Side { step: r.step, machine })
+        [&r.pair.sender, &r.pair.receiver].map(|machine| MachineRow { step: r.step, machine })
     };
     rows.iter().flat_map(both).collect()
 }
 
-fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
+fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, MachineRow<'a>>> {
     let numbers = |name: &str, unit: &str, group: &str, of: fn(&Machine) -> Option<String>| {
-        Column::numbers(name, unit, move |s: &Side<'_>| or_dash(of(s.machine))).under(group)
+        Column::numbers(name, unit, move |s: &MachineRow<'_>| or_dash(of(s.machine))).under(group)
     };
-    let mut columns = step_of(steps, |s: &Side<'a>| s.step);
+    let mut columns = step_of(steps, |s: &MachineRow<'a>| s.step);
     columns.push(end());
     columns.extend([
-        numbers("busy", "%", "the host's processors", |m| m.host_share.map(percent)),
-        numbers("user", "%", "the host's processors", |m| m.host_user.map(percent)),
-        numbers("system", "%", "the host's processors", |m| m.host_system.map(percent)),
-        numbers("softirq", "%", "the host's processors", |m| m.host_softirq.map(percent)),
-        numbers("irq", "%", "the host's processors", |m| m.host_irq.map(percent)),
-        numbers("number", "", "the host's processors", |m| m.processors.map(digits)),
+        numbers("busy", "%", "host CPU", |m| m.host_share.map(percent)),
+        numbers("user", "%", "host CPU", |m| m.host_user.map(percent)),
+        numbers("system", "%", "host CPU", |m| m.host_system.map(percent)),
+        numbers("softirq", "%", "host CPU", |m| m.host_softirq.map(percent)),
+        numbers("irq", "%", "host CPU", |m| m.host_irq.map(percent)),
+        numbers("number", "", "host CPU", |m| m.processors.map(digits)),
         numbers("of the process", "s/GB", "CPU", |m| m.process_s_per_gb.map(digits)),
         numbers("of the host", "s/GB", "CPU", |m| m.host_s_per_gb.map(digits)),
         numbers("cycles", "1/B", "CPU", |m| m.cycles_per_byte.map(digits)),
@@ -302,33 +305,36 @@ fn costs<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
 }
 
 /// What each end's machine is, and which threads worked.
-fn about<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, Side<'a>>> {
-    let mut columns = step_of(steps, |s: &Side<'a>| s.step);
+fn about<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, MachineRow<'a>>> {
+    let mut columns = step_of(steps, |s: &MachineRow<'a>| s.step);
     columns.push(end());
     columns.extend([
-        Column::words("busiest threads, of one processor", |s: &Side<'_>| {
+        Column::words("busiest threads, of one CPU", |s: &MachineRow<'_>| {
             html! { span.long { (threads(s.machine)) } }
         }),
-        Column::words("interface", |s: &Side<'_>| html! { span.long { (interface(s.machine)) } }),
+        Column::words(
+            "interface",
+            |s: &MachineRow<'_>| html! { span.long { (interface(s.machine)) } },
+        ),
     ]);
     columns
 }
 
-fn end<'a>() -> Column<'a, Side<'a>> {
-    Column::words("end", |s: &Side<'_>| {
+fn end<'a>() -> Column<'a, MachineRow<'a>> {
+    Column::words("end", |s: &MachineRow<'_>| {
         let host = s.machine.host.as_ref().map(|host| format!(" ({})", clean(host)));
         html! { span.keep { (clean(&s.machine.hop)) (host.unwrap_or_default()) } }
     })
 }
 
 fn threads(machine: &Machine) -> String {
-    let told = machine.threads.iter().take(THREADS_MAX);
-    let told: Vec<String> =
-        told.map(|t| format!("{} {}%", clean(&t.name), percent(t.share))).collect();
-    match (told.is_empty(), machine.threads.len().saturating_sub(THREADS_MAX)) {
+    let shown = machine.threads.iter().take(THREADS_MAX);
+    let shown: Vec<String> =
+        shown.map(|t| format!("{} {}%", clean(&t.name), percent(t.share))).collect();
+    match (shown.is_empty(), machine.threads.len().saturating_sub(THREADS_MAX)) {
         (true, _) => "–".to_owned(),
-        (false, 0) => told.join(", "),
-        (false, more) => format!("{} and {more} more", told.join(", ")),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The ports of embedded arrays, a row a step and port: what each direction carried of what the port's speed is; and what
-//! the array counted beside what its workers did.
+//! The ports of embedded arrays, one row for each step and port: utilization in each direction, and the array's counters
+//! beside those of the workers.
 
 use super::grid::{Column, table};
 use super::steps::titled;
@@ -37,9 +37,9 @@ pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     };
     html! {
         details {
-            summary { "Ports of the arrays, and whether their counters agree with the workers'" }
-            (table(&titled("What went through the ports", plan), &loads(), &ports, row))
-            (table(&titled("What the workers moved, and what ports and volumes counted, in bytes", plan), &told(),
+            summary { "Ports of the arrays, and whether counters of workers and ports agree" }
+            (table(&titled("Traffic of the ports", plan), &loads(), &ports, row))
+            (table(&titled("Bytes moved by the workers, and counted by ports and volumes", plan), &counters(),
                 &stories, |_| (None, "")))
         }
     }
@@ -78,7 +78,7 @@ fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
     ]
 }
 
-fn told<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
+fn counters<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
     let bytes = |part: fn(&ByteCounts) -> f64| {
         move |tale: Option<ByteCounts>| tale.map_or("–".to_owned(), |t| count(part(&t).round()))
     };
@@ -98,10 +98,10 @@ fn told<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
     let verdict = |r: &Row<'_, CounterCheck>| {
         let tales = [r.of.read, r.of.write].into_iter().flatten();
         let text = match &r.of.unknown {
-            Some(why) => format!("not known: {}", clean(why)),
+            Some(why) => format!("not determined: {}", clean(why)),
             None if tales.clone().count() == 0 => "–".to_owned(),
-            None if tales.clone().all(|t| t.agrees) => "counters agree".to_owned(),
-            None => "counters differ".to_owned(),
+            None if tales.clone().all(|t| t.agrees) => "agree".to_owned(),
+            None => "disagree".to_owned(),
         };
         html! { (text) }
     };

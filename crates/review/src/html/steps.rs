@@ -1,6 +1,6 @@
 //! The figures of the steps: what was done, and how long it took.
 
-use super::conduct;
+use super::conditions;
 use super::grid::{Column, table};
 use super::ports;
 use crate::number::{TimeUnit, digits, percent};
@@ -54,10 +54,10 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             }
         }
         details {
-            summary { "How each step came about: warm-up, steadiness, completeness, generator" }
-            (conduct::table_of(steps, &rows, sweeps, name.as_deref()))
+            summary { "Conditions of each step: warm-up, steadiness, completeness, generator" }
+            (conditions::table_of(steps, &rows, sweeps, name.as_deref()))
         }
-        (conduct::served(steps, name.as_deref()))
+        (conditions::served(steps, name.as_deref()))
         (ports::tables(steps, name.as_deref()))
     }
 }

@@ -1,9 +1,9 @@
 //! Gives everything of a scene a place: columns of boxes from hosts to arrays with links in between, and lines that end at
 //! the edges of what they join. The same scene always gives the same picture.
 
+pub(crate) use super::block::Rect;
+use super::block::{Block, LINK, SwitchSide, block};
 use super::order::{Columns, Item, Join};
-pub(crate) use super::place::Rect;
-use super::place::{Block, LINK, Side, block};
 use super::scene::Scene;
 use findings::map::DeviceKind;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ struct Plan<'a> {
     /// The items that each edge goes through, at least two.
     ways: Vec<Vec<usize>>,
     blocks: BTreeMap<usize, Block>,
-    sides: Vec<Side>,
+    sides: Vec<SwitchSide>,
 }
 
 impl<'a> Plan<'a> {
@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
             of_link: BTreeMap::new(),
             ways: Vec::new(),
             blocks: BTreeMap::new(),
-            sides: vec![Side::Left; scene.rows.len()],
+            sides: vec![SwitchSide::Left; scene.rows.len()],
         };
         for at in (0..scene.boxes.len()).filter(|at| scene.boxes[*at].host.is_none()) {
             plan.of_box.insert(at, plan.whats.len());
@@ -118,7 +118,7 @@ impl<'a> Plan<'a> {
         for (from, to) in &self.scene.edges {
             let (a, b) = (self.column(self.item(*from)), self.column(self.item(*to)));
             let right = if a <= b { *from } else { *to };
-            self.sides[right] = Side::Right;
+            self.sides[right] = SwitchSide::Right;
         }
     }
 

@@ -6,10 +6,10 @@
 //! Layers and the order within them follow K. Sugiyama, S. Tagawa and M. Toda, "Methods for Visual Understanding of
 //! Hierarchical System Structures" (1981).
 
+mod block;
 mod layout;
 mod natural;
 mod order;
-mod place;
 mod scene;
 mod stack;
 mod svg;

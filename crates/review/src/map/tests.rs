@@ -231,10 +231,10 @@ fn check_scene(map: &LabMap, loads: &[Vec<Option<HopLoad>>], expected: &[&str]) 
         mine.map(|row| row.label.as_str()).collect()
     };
     let boxes = drawn.boxes.iter().enumerate();
-    let told =
+    let lines =
         boxes.map(|(at, b)| format!("{} ×{}: {}", b.title, b.count, rows(Some(at)).join(", ")));
-    let told: Vec<String> = told.chain([format!("links: {}", rows(None).join(", "))]).collect();
-    assert_eq!(told, expected);
+    let lines: Vec<String> = lines.chain([format!("links: {}", rows(None).join(", "))]).collect();
+    assert_eq!(lines, expected);
 }
 
 #[test]

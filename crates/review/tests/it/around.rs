@@ -57,7 +57,7 @@ fn check_served(cache: &str, read: u64, times: [f64; 2], expected: &str) {
 }
 
 #[test]
-fn who_served_is_told_where_it_matters() {
+fn a_cache_that_served_is_reported() {
     let first = "sets no goals. ! At least 98% of what was read came from the page cache, not from vda: these figures \
                  are not the device's. Findings";
     check_served("buffered", 100, [0.02, 0.0], first);
@@ -69,7 +69,7 @@ fn who_served_is_told_where_it_matters() {
     let holes = "! At least 75% of what was read did not come from vda, though the page cache was bypassed: holes of a \
                  file, or another cache: these figures are not the device's.";
     check_served("direct", 100, [0.25, 0.0], holes);
-    let more = "• vda read 1.30 × what the workers asked for (10.6 MB/s of 8.19 MB/s): read-ahead, or other programs.";
+    let more = "• vda read 1.30 × what the workers requested (10.6 MB/s of 8.19 MB/s): read-ahead, or other programs.";
     check_served("direct", 100, [1.3, 0.0], more);
     check_served("direct", 100, [1.0, 0.0], "");
 }

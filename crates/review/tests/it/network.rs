@@ -54,7 +54,7 @@ fn a_terminal_shows_the_table_and_the_arithmetic() {
     holds(
         &text,
         &[
-            "Most carried: 1,227 MB/s to far at message 64KiB, mtu 9000, offload on (run 2) in 3 streams",
+            "Peak throughput: 1,227 MB/s to far at message 64KiB, mtu 9000, offload on (run 2) in 3 streams",
             "Wire: MTU 9000 − 20 (IPv4) − 20 (TCP) − 12 (timestamps) = 8948 B of 9038 B on the wire",
             "✔ Limited by the link: the wire was 99.1% full (from 95.0%).",
             "Latency under load to far",
@@ -108,7 +108,7 @@ fn a_page_says_once_why_a_limit_is_not_known() {
     let analysis = analyse(&record).expect("the record is analysed");
     let evidence = evidence(&record, &analysis).expect("the evidence is gathered");
     let page = review::html(&analysis, &evidence, &record.head().scenario);
-    let reason = "<b>? link:</b> not known is the share of the wire";
+    let reason = "<b>? link:</b> not determined: the share of the wire";
     assert_eq!(page.matches(reason).count(), 1);
     holds(&page, &["; nor in 1 more row."]);
 }

@@ -1,5 +1,5 @@
-//! What people see of an array in small: its ports and their scale, what a faster port brings, and whether the workers and
-//! the ports agree.
+//! The review of an embedded array: its ports and their scale, the gain of a faster port, and whether the counters of
+//! workers and ports agree.
 
 use crate::support::{Sketch, Work};
 use findings::Analysis;
@@ -55,12 +55,12 @@ Eight VMs read through one port: what does 8Gb carry that 4Gb does not?
   of 413 MB/s, 8gfc is 413 MB/s instead of 827 MB/s. This machine carries 1,400 MB/s and no more.
 
 Findings
-  • Most work: 826 MB/s, 6,304 IOPS at full-duplex, p99 5.77 ms (closed loop).
+  • Peak throughput: 826 MB/s, 6,304 IOPS at full-duplex, p99 5.77 ms (closed loop).
   • 8gfc over 4gfc: 2.00 × the throughput (413 MB/s against 207 MB/s, at block 32KiB); the speeds
     are 2.00 × apart.
   • Ports: full in 6 of 11 steps; most is carried by store.p1 at full-duplex: 413 MB/s read (100%)
     and 413 MB/s written (100%) of 413 MB/s (8gfc, 827 MB/s × 50%) each way.
-  ✔ Counters agree in all 11 steps: workers and ports are equal to the byte, as at full-duplex
+  ✔ Counters of workers and ports agree in all 11 steps: equal to the byte, as at full-duplex
     (2,065,694,720 bytes written by the workers, 2,065,694,720 by ports and volumes), where
     4,194,304 bytes could be in flight at the edges.
   • Knee over block in ladder at port 4gfc: 8KiB, 95% of the peak; from there to 128KiB, 16 × the
@@ -69,29 +69,29 @@ Findings
     the load brings 1.00 × the MB/s at 4.01 × the latency.
   • Balance over 4 VMs or targets: spread 0%, Jain's index 1.0000 in the least even step
     (full-duplex).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 "#);
 }
 
 #[test]
-fn counters_differ() {
+fn counters_that_disagree() {
     let analysis = analysed(&scaled("50%"), 1.02);
     let text = terminal(&analysis, Style { color: false, width: 100 });
-    let differ: Vec<&str> = text.lines().filter(|l| l.contains("Counters of store")).collect();
-    assert_snapshot!(differ.join("\n"), @r#"
-  ! Counters of store differ in 11 steps: workers and ports are 2.00% apart, as at full-duplex
+    let line: Vec<&str> = text.lines().filter(|l| l.contains("disagree")).collect();
+    assert_snapshot!(line.join("\n"), @r#"
+  ! Counters of workers and ports of store disagree in 11 steps: they are 2.00% apart, as at
 "#);
 }
 
 #[test]
-fn without_a_scale_nothing_is_said_of_one() {
+fn an_unscaled_array_has_no_scale_note() {
     let text = first_lines(&analysed(SAN, 1.0));
     assert!(!text.contains("Scaled"), "{text}");
     assert!(text.contains("Ports: none is full"), "{text}");
 }
 
 #[test]
-fn the_page_has_ports_and_stories() {
+fn the_page_shows_ports_and_their_counters() {
     let scenario = scaled("50%");
     let sketch = Sketch::of(&scenario).passed("store.p1", 1.0);
     let volumes = ["1", "2", "3", "4", "5", "6", "7", "8"].map(|n| format!("store/disk{n}"));
@@ -104,7 +104,7 @@ fn the_page_has_ports_and_stories() {
     let page = review::html(&analysis, &evidence, &record.head().scenario);
     for expected in [
         "id=\"ports-0\"",
-        "counters agree",
+        "counters of workers and ports agree",
         "Ports (MB/s)",
         "speed of store.p1",
         "8gfc × 50%: 413 MB/s",

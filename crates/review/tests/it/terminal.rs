@@ -97,10 +97,10 @@ Random reads from one file
 ✔ All 2 goals are met.
 
 Findings
-  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
+  • Peak throughput: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -147,7 +147,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -179,7 +179,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
   • Data: none of 1,000 sampled blocks of log is unwritten, zero or repeated (with 95% confidence at
     most 0.4%).
 
@@ -227,10 +227,10 @@ Random reads from one file
 ✘ Not met: 2 failed, 1 met of 3 goals.
 
 Findings
-  • Most work: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
+  • Peak throughput: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -288,7 +288,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -336,9 +336,9 @@ Random reads from one file
   goal.
 
 Findings
-  • Most work: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms (closed loop).
+  • Peak throughput: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms (closed loop).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -414,9 +414,9 @@ Two VMs read and write
 Findings
   • 85.2 MB/s, 1,300 IOPS, p99 1.36 ms (open loop).
   • Balance over 2 VMs or targets: spread 108%, Jain's index 0.7752.
-  • First done, last done: vm2/mix/0 was done after 5 s, vm1/mix/0 after 12 s of load; in between
-    the load was less than asked.
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • First done, last done: vm2/mix/0 finished after 5 s, vm1/mix/0 after 12 s of load; in between,
+    the load was less than specified.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   open loop: latency is response time, from the moment an operation was due
@@ -456,7 +456,7 @@ Random reads from one file
 ? Undecided: 1 undecided of 1 goal.
 
 Findings
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -489,7 +489,7 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -539,7 +539,7 @@ fn hostile_names() {
 Findings
   • 1.56 MB/s, 190 IOPS, p99 1.13 ms (open loop).
   • Balance over 2 VMs or targets: spread 11%, Jain's index 0.9972.
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   open loop: latency is response time, from the moment an operation was due
@@ -594,11 +594,11 @@ Two VMs read and write
 ✔ All 2 goals are met.
 
 Findings
-  • Most work: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
+  • Peak throughput: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
 
 Steps
   closed loop: latency is service time, from submission to completion
@@ -714,10 +714,10 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
-  • Verification: 10,000 blocks written, 1,234,567 blocks checked, 120 blocks read of which nothing
-    was known; of the targets' 262,144 blocks 100,000 are known, 99,997 of them read since their
-    last write.
+  • Generator: not the limit; overhead at most 2.0%.
+  • Verification: 10,000 blocks written, 1,234,567 blocks checked, 120 blocks read with unknown
+    content; of the targets' 262,144 blocks 100,000 are known, 99,997 of them read since their last
+    write.
 ");
 }
 
@@ -735,18 +735,18 @@ Random reads from one file
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
+  • Generator: not the limit; overhead at most 2.0%.
   • Verification: 10,000 blocks written, 1,234,567 blocks checked.
 ");
     assert_snapshot!(head(&of(nothing)), @r"
 Random reads from one file
 • Measured; the scenario sets no goals.
-! Verification: no block was checked, because nothing was known of those that were read.
+! Verification: no block was checked, because the expected content of the blocks read was unknown.
 
 Findings
   • 8.19 MB/s, 1,000 IOPS, p99 1.14 ms (closed loop).
-  • Generator: it had room; overhead at most 2.0% of its time.
-  • Verification: 0 blocks checked, 70 blocks read of which nothing was known.
+  • Generator: not the limit; overhead at most 2.0%.
+  • Verification: 0 blocks checked, 70 blocks read with unknown content.
 ");
 }
 

@@ -16,13 +16,13 @@ pub struct Calibrate {
     /// Fit this figure, FIGURE or PART.FIGURE (repeatable) [default: costs, delays and queue limits of the part]
     #[arg(long, value_name = "FIGURE")]
     pub figure: Vec<String>,
-    /// Write the parts with what was found here, for --catalog, or to be copied into a scenario
+    /// Write the parts with the fitted figures here, for --catalog, or to be copied into a scenario
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// The name that the part has in this file (repeatable, in the order of --part) [default: its own]
     #[arg(long = "as", value_name = "NAME")]
     pub named: Vec<String>,
-    /// The seed of the simulations by which estimates are aligned
+    /// The seed of the simulations that align the estimates
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct Calibrate {
 
 const CALIBRATE_HELP: &str = "\
 The model is the scenario in each record. Figures are fitted to throughput and mean latency of every
-step and VM; those that the runs do not tell are left out, with the run that would tell them.
+step and VM; figures that the runs do not determine are left out, with the run that would determine them.
 
 Exit codes: 0 all figures were found; 1 some were left out; 2 usage, or nothing can be fitted;
 3 a record cannot be read.

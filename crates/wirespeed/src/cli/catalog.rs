@@ -35,21 +35,21 @@ pub struct OwnCatalogs {
 
 #[derive(Debug, Subcommand)]
 pub enum CatalogAction {
-    /// List parts: all of them (what no action means), of one kind, or with a text in name or model
+    /// List parts: all of them (the default), of one kind, or with a text in name or model
     Ls {
-        /// In the name, the model or the kind, in any case of letters
+        /// Text in the name, the model or the kind, in upper or lower case
         text: Option<String>,
         /// Only parts of this kind
         #[arg(long, value_enum)]
-        kind: Option<Kind>,
+        kind: Option<PartFilter>,
         #[command(flatten)]
         own: OwnCatalogs,
         #[command(flatten)]
         output: Output,
     },
-    /// Show a part: its figures with their sources, what a simulation takes for others, and what else could be given
+    /// Show a part: its figures with their sources, the simulator's defaults, and the other figures that it can have
     Show {
-        /// Its name
+        /// The part's name
         part: String,
         #[command(flatten)]
         own: OwnCatalogs,
@@ -60,7 +60,7 @@ pub enum CatalogAction {
 
 /// Kinds of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum PartFilter {
     Host,
     Hypervisor,
     VirtualScsi,
@@ -72,18 +72,18 @@ pub enum Kind {
     Tape,
 }
 
-impl From<Kind> for scenario::PartKind {
-    fn from(kind: Kind) -> scenario::PartKind {
+impl From<PartFilter> for scenario::PartKind {
+    fn from(kind: PartFilter) -> scenario::PartKind {
         match kind {
-            Kind::Host => scenario::PartKind::Host,
-            Kind::Hypervisor => scenario::PartKind::Hypervisor,
-            Kind::VirtualScsi => scenario::PartKind::VirtualScsi,
-            Kind::Hba => scenario::PartKind::Hba,
-            Kind::Nic => scenario::PartKind::Nic,
-            Kind::Switch => scenario::PartKind::Switch,
-            Kind::Array => scenario::PartKind::Array,
-            Kind::Disk => scenario::PartKind::Disk,
-            Kind::Tape => scenario::PartKind::Tape,
+            PartFilter::Host => scenario::PartKind::Host,
+            PartFilter::Hypervisor => scenario::PartKind::Hypervisor,
+            PartFilter::VirtualScsi => scenario::PartKind::VirtualScsi,
+            PartFilter::Hba => scenario::PartKind::Hba,
+            PartFilter::Nic => scenario::PartKind::Nic,
+            PartFilter::Switch => scenario::PartKind::Switch,
+            PartFilter::Array => scenario::PartKind::Array,
+            PartFilter::Disk => scenario::PartKind::Disk,
+            PartFilter::Tape => scenario::PartKind::Tape,
         }
     }
 }

@@ -15,30 +15,30 @@ pub struct Net {
 
 #[derive(Debug, Subcommand)]
 pub enum NetAction {
-    /// Wait for senders, serve many of them at once, and tell what arrived; until stopped (Ctrl-C, SIGTERM)
+    /// Serve senders and print what arrived, until stopped (Ctrl-C, SIGTERM)
     Receive(NetReceive),
-    /// Put an interface back when standard input ends; started by the other commands before they change one
+    /// Restore an interface when standard input ends; started by the other commands before they change one
     #[command(hide = true)]
     KeepInterface,
-    /// Load the way to a receiver, and tell what both ends counted
+    /// Load the path to a receiver, and print what both ends counted
     Send(Box<NetSend>),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = RECEIVE_HELP)]
 pub struct NetReceive {
-    /// Where it listens for senders (repeatable); each test takes data ports of its own on the same address
+    /// Where to listen for senders (repeatable); each test takes its own data ports on the same address
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5301")]
     pub listen: Vec<SocketAddr>,
-    /// The file with the token that senders must know, 16 bytes or more; or WIRESPEED_NET_TOKEN in the environment.
-    /// Needed where other hosts can reach it
+    /// The file with the token that senders must present, 16 bytes or more; or WIRESPEED_NET_TOKEN in the environment.
+    /// Required if other hosts can reach the address
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Pin the threads of a test to these processors in turn, as in `2,3` or `0-3` [default: leave it to the scheduler]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<Cpus>,
-    /// Senders that come in by this interface may set its MTU and its offloads for the time of their tests; what was found is
-    /// put back after each, however it ends. Needs root
+    /// Senders that connect through this interface may set its MTU and its offloads during their tests; the settings are
+    /// restored after each, however it ends. Needs root
     #[arg(long, value_name = "IFACE")]
     pub adjust: Option<String>,
     /// How results are printed on stdout: for people, or a JSON document a line
@@ -47,7 +47,7 @@ pub struct NetReceive {
     /// No notes on stderr
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
-    /// It is a run's own: it ends when its standard input does, and prints no results
+    /// Serve one run: end with standard input, and print no results
     #[arg(long, hide = true)]
     pub embedded: bool,
 }
@@ -66,7 +66,7 @@ pub struct Cpus(pub Vec<usize>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
-    /// NTttcp's habits: a message of 64 KiB is one submission; 30 s warm-up, 60 s measured, 30 s cool-down
+    /// NTttcp's defaults: a message of 64 KiB is one submission; 30 s warm-up, 60 s measured, 30 s cool-down
     Ntttcp,
 }
 
@@ -82,14 +82,14 @@ pub struct NetSend {
     /// The receiver: a name or an address, with its port where it is not 5301 (`[ADDR]:PORT` for IPv6)
     #[arg(value_name = "HOST[:PORT]", required_unless_present = "embedded")]
     pub target: Option<String>,
-    /// Instead of a receiver elsewhere: one that stands on this machine's loopback for the time of the run
+    /// Start a receiver on this machine's loopback for the run
     #[arg(long, conflicts_with_all = ["target", "token_file"], help_heading = "Receiver")]
     pub embedded: bool,
     /// UDP datagrams, each a message, instead of TCP streams
     #[arg(long, conflicts_with = "connects", help_heading = "Load")]
     pub udp: bool,
-    /// Requests and responses on standing TCP connections, one at a time; the message is the request. With --udp in
-    /// datagrams: one that gets lost is a request that failed
+    /// Requests and responses on persistent TCP connections, one at a time; the message is the request. With --udp in
+    /// datagrams: a lost one is a failed request
     #[arg(long, conflicts_with = "connects", help_heading = "Load")]
     pub requests: bool,
     /// Connect, request, response, close, over and over
@@ -104,29 +104,29 @@ pub struct NetSend {
     /// Both ends send at once, on separate streams
     #[arg(long, help_heading = "Load")]
     pub both: bool,
-    /// Size of a message; several make a ladder of tests, one after the other [default: 128KiB; 1400B with --udp, 64B with
+    /// Size of a message; several sizes are tested one after the other [default: 128KiB; 1400B with --udp, 64B with
     /// --requests or --connects]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = Bytes::parse, help_heading = "Load")]
     pub message: Vec<Bytes>,
     /// Size of a response, with --requests or --connects [default: 64B]
     #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Load")]
     pub response: Option<Bytes>,
-    /// Batched: so many messages are one submission to the kernel [default: each message is one]
+    /// Messages per submission to the kernel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536), help_heading = "Load")]
     pub batch: u32,
     /// With --udp: the kernel or the adapter cuts a batch into datagrams (UDP_SEGMENT) and joins them (UDP_GRO)
     #[arg(long, requires = "udp", conflicts_with = "requests", help_heading = "Load")]
     pub segmented: bool,
-    /// Each stream sends at this rate: TCP is paced by the kernel, UDP by Wirespeed [default: as fast as it goes]
+    /// Each stream sends at this rate: TCP is paced by the kernel, UDP by Wirespeed [default: unlimited]
     #[arg(long, value_name = "RATE", value_parser = ByteRate::parse, help_heading = "Load")]
     pub rate: Option<ByteRate>,
-    /// A small request and its response go beside the streams, over and over: latency under load
+    /// Also send small requests beside the streams: latency under load
     #[arg(long, help_heading = "Load")]
     pub probe: bool,
-    /// Start from the habits of another tool; what is given besides goes before
+    /// Start from the defaults of another tool; other options override them
     #[arg(long, value_enum, help_heading = "Load")]
     pub preset: Option<Preset>,
-    /// Threads of each direction at each end [default: one a stream]
+    /// Threads of each direction at each end [default: one per stream]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Threads")]
     pub threads: Option<u16>,
     /// Pin this end's threads to these processors in turn, as in `2,3` or `0-3` [default: leave it to the scheduler]
@@ -158,11 +158,10 @@ pub struct NetSend {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Wire")]
 pub struct FrameArgs {
-    /// The wire between both hosts, as in `10gbe`, where the interface does not tell (loopback, veth)
+    /// The wire between both hosts, as in `10gbe`, if the interface does not report it (loopback, veth)
     #[arg(long, value_name = "LINK")]
     pub wire: Option<String>,
-    /// This host's interface to the receiver: permission to change it for the time of the run. The receiver needs an
-    /// --adjust of its own
+    /// This host's interface to the receiver, which may be changed during the run. The receiver needs its own --adjust
     #[arg(long, value_name = "IFACE")]
     pub adjust: Option<String>,
     /// The MTU of these interfaces
@@ -183,13 +182,13 @@ pub struct SocketArgs {
     /// Only over IPv6
     #[arg(long, short = '6')]
     pub ipv6: bool,
-    /// The address that connections and datagrams leave from
+    /// The source address of connections and datagrams
     #[arg(long, value_name = "ADDR")]
     pub source: Option<IpAddr>,
     /// The port of the first stream; the others follow it
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub source_port: Option<u16>,
-    /// Small messages leave at once (TCP_NODELAY); always so with --requests and --connects
+    /// Send small messages immediately (TCP_NODELAY); always so with --requests and --connects
     #[arg(long)]
     pub no_delay: bool,
     /// The send buffer (SO_SNDBUF; the kernel doubles it) [default: the kernel tunes]
@@ -204,21 +203,21 @@ pub struct SocketArgs {
     /// The DSCP of what is sent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=63))]
     pub dscp: Option<u8>,
-    /// Send TCP from the message's own pages (MSG_ZEROCOPY); sends that the kernel copied after all are counted
+    /// Send TCP from the message's own pages (MSG_ZEROCOPY); sends that the kernel copied anyway are counted
     #[arg(long)]
     pub zero_copy: bool,
-    /// Send TCP from the pages of a file (sendfile), which the kernel copies nowhere, on loopback either
+    /// Send TCP from the pages of a file (sendfile), without a copy in the kernel, also on loopback
     #[arg(long, conflicts_with = "zero_copy")]
     pub sendfile: bool,
-    /// Connections are Multipath TCP; one that falls back to plain TCP is told
+    /// Use Multipath TCP; a fallback to plain TCP is reported
     #[arg(long, conflicts_with = "udp")]
     pub multipath: bool,
-    /// The reading end of TCP streams has the kernel drop the data uncopied (MSG_TRUNC)
+    /// Receivers of TCP streams discard the data in the kernel without copying it (MSG_TRUNC)
     #[arg(long)]
     pub discard: bool,
 }
 
-/// How long.
+/// Durations.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
@@ -231,7 +230,7 @@ pub struct TimeArgs {
     /// Load after the measurement [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
     pub cooldown: Option<Duration>,
-    /// Repeat each test so many times, for a mean with its 95% interval
+    /// Repeat each test this many times, for a mean with its 95% interval
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
 }
@@ -246,7 +245,7 @@ Examples:
   wirespeed net send 192.0.2.1 --udp --rate 100MB/s        loss, reordering and jitter at a fixed rate
   wirespeed net send 192.0.2.1 --requests --response 4KiB  latency of small requests
   wirespeed net send 192.0.2.1 --preset ntttcp --streams 8 --ntttcp results
-  wirespeed net send --embedded --probe --repeat 5         this machine with itself: what it can at most";
+  wirespeed net send --embedded --probe --repeat 5         this machine with itself: its upper limit";
 
 /// `0,2-3`: each processor once, in the order given.
 fn parse_cpus(text: &str) -> Result<Cpus, String> {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every claim of a scenario is estimated and simulated. Before that, a ledger is made of the
-parameters that no document gives and of how much each claim follows them; a claim that
-follows what was fitted on it, or what nobody published, is shown as calibration and proves
-nothing. Exit code 0 whatever came out: a claim that is missed is an answer.
+Every claim of a scenario is estimated and simulated. Before that, a ledger lists the
+parameters that no document gives and how much each claim depends on them; a claim that
+depends on a figure fitted to it, or on an unpublished one, is shown as calibration and proves
+nothing. The exit code is 0 even if claims are missed.
 
 Examples:
   wirespeed score scenarios/lab2-esx-8gb.toml
@@ -25,13 +25,13 @@ pub struct Score {
     /// A catalog of parts beside Wirespeed's own and those of ~/.config/wirespeed/catalog (repeatable)
     #[arg(long, value_name = "FILE")]
     pub catalog: Vec<PathBuf>,
-    /// Only the ledger of parameters; nothing is simulated and no published figure is looked at
+    /// Only the ledger of parameters; nothing is simulated and no published figure is read
     #[arg(long, help_heading = "Score")]
     pub ledger: bool,
     /// Only the estimator; nothing is simulated
     #[arg(long, help_heading = "Score", conflicts_with = "ledger")]
     pub estimate: bool,
-    /// Keep both records and a review of each scenario in this directory, in the place of older ones
+    /// Keep both records and a review of each scenario in this directory, replacing older ones
     #[arg(long, value_name = "DIR", help_heading = "Score", conflicts_with = "ledger")]
     pub out: Option<PathBuf>,
     /// Write the page to this file (Markdown)

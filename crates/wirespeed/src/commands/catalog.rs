@@ -53,7 +53,7 @@ fn list(shelf: &Shelf, kind: Option<PartKind>, text: Option<&str>, format: Forma
         return format!("{:#}\n", json!({ "version": VERSION, "parts": parts }));
     }
     if chosen.is_empty() {
-        return "No part is like that. `wirespeed catalog ls` lists all.\n".to_owned();
+        return "No part matches. `wirespeed catalog ls` lists all.\n".to_owned();
     }
     let row = |one: &&Shelved| {
         let part = &one.part;
@@ -80,7 +80,7 @@ fn says(part: &Part, text: &str) -> bool {
         .any(|said| said.to_lowercase().contains(&text))
 }
 
-/// The figures by which a part is chosen, in words.
+/// The figures that identify a part, in words.
 fn main_figures(part: &Part) -> Vec<String> {
     let names: &[&str] = match part.kind {
         PartKind::Host => &["processors", "cores", "clock"],
@@ -104,7 +104,7 @@ fn page(one: &Shelved, width: usize) -> String {
         let _infallible = writeln!(page, "of the catalog {file}");
     }
     if let Some(like) = &part.like {
-        let _infallible = writeln!(page, "like {like}, but for what it gives itself");
+        let _infallible = writeln!(page, "like {like}, except for its own figures");
     }
     section(
         &mut page,
@@ -125,7 +125,7 @@ fn page(one: &Shelved, width: usize) -> String {
     let others: Vec<Vec<String>> = others(part, &lacks)
         .map(|def| vec![def.name.to_owned(), format!("{} Written as {}.", def.doc, def.dimension)])
         .collect();
-    section(&mut page, "Could be given besides", &others, width);
+    section(&mut page, "Other figures", &others, width);
     let figure = part.figures.first().map_or("FIGURE", |figure| figure.name.as_str());
     let _infallible = writeln!(page, "\nBend one: --set part.{}.{figure}=VALUE", part.name);
     page

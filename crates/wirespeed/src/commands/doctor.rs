@@ -1,4 +1,4 @@
-//! `wirespeed doctor`: what this machine can and cannot do for a measurement, and the command that mends it.
+//! `wirespeed doctor`: what this machine supports for a measurement, and the command that fixes what it does not.
 //!
 //! Each check is a function that returns one [`Finding`]; none changes anything but a scratch file in the examined
 //! directory, which is removed again.
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// How well a thing stands.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Health {
@@ -207,7 +207,7 @@ fn direct_io(dir: &Path) -> Finding {
 fn marks(dir: &Path) -> Finding {
     match ::disk::marks(dir) {
         Ok(()) => {
-            good("marked files", format!("work in {}: made files are known again", dir.display()))
+            good("marked files", format!("work in {}: created files are recognized", dir.display()))
         }
         Err(e) => limited(
             "marked files",

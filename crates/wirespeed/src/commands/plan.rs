@@ -90,7 +90,7 @@ fn text(
         let speeds = gone(&mut last_speeds, speeds, "every port at its own speed");
         let faults = gone(&mut last_faults, faults, "no faults");
         let frames = nets::frames(scenario, step).join("\n        ");
-        let frames = gone(&mut last_frames, frames, "interfaces as they are found");
+        let frames = gone(&mut last_frames, frames, "interfaces unchanged");
         for text in [speeds, faults, frames].iter().filter(|text| !text.is_empty()) {
             line(format!("        {text}"));
         }
@@ -211,15 +211,12 @@ fn target_lines(asked: &Asked) -> String {
     let mut out = format!("  {:<12}{place}  ({}, {size})\n", report.name, report.what);
     let verdict = match &report.fate {
         Ok(done @ Use::Write) if ways.is_some() => {
-            format!(
-                "{}: it is gone with the run, so that no token is needed",
-                done_to(*done, asked.reads)
-            )
+            format!("{}: removed after the run, so no token is needed", done_to(*done, asked.reads))
         }
         Ok(done @ Use::Write) => {
             let why = match report.examined {
                 Some(_) => "its token was given",
-                None => "Wirespeed made it for this purpose",
+                None => "Wirespeed created it for this purpose",
             };
             format!("{}: {why}", done_to(*done, asked.reads))
         }
@@ -254,7 +251,7 @@ fn examined_lines(examined: &Examined) -> Vec<String> {
     )];
     if !examined.carries.is_empty() {
         lines.push(format!(
-            "it carries {}: that would be lost, so `overwrite` is needed besides",
+            "it carries {}: that would be lost, so `overwrite` is also needed",
             examined.carries.join(", ")
         ));
     }
@@ -305,7 +302,7 @@ fn at_speeds(bytes: u64) -> String {
 
 fn done_to(done: Use, reads: bool) -> &'static str {
     match (done, reads) {
-        (Use::Null, _) => "would be issued to nothing: measures the generator itself",
+        (Use::Null, _) => "would complete at once: measures the generator itself",
         (Use::Read, _) => "would be read; nothing is written",
         (Use::Write, true) => "would be read and WRITTEN",
         (Use::Write, false) => "would be WRITTEN",
@@ -327,17 +324,17 @@ fn filling_json(filling: Filling) -> Value {
 
 fn summary(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> String {
     match lab {
-        Some(Ok(_)) => return "This cannot be run on this machine, but simulated.".to_owned(),
+        Some(Ok(_)) => return "This cannot run on this machine, but can be simulated.".to_owned(),
         Some(Err(_)) => {
-            return "This can neither be run on this machine nor, as it is, simulated.".to_owned();
+            return "This can neither run on this machine nor be simulated as it is.".to_owned();
         }
         None => {}
     }
-    let Ok(targets) = targets else { return "This cannot be run on this machine.".to_owned() };
+    let Ok(targets) = targets else { return "This cannot run on this machine.".to_owned() };
     let failing = targets.iter().filter(|t| t.report.fate.is_err()).count();
     if failing > 0 {
         return format!(
-            "A run would end here: {failing} of {} targets cannot be had.",
+            "A run would end here: {failing} of {} targets are not available.",
             targets.len()
         );
     }
@@ -351,8 +348,8 @@ fn summary(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> String {
         written.iter().copied().filter(|url| arrays::ways(url).is_none()).collect();
     match (lasting.is_empty(), lasting.len() < written.len()) {
         (true, false) => "Nothing would be written.".to_owned(),
-        (true, true) => "Nothing would be written but memory that the run makes.".to_owned(),
-        (false, _) => format!("Nothing else would be written than {}.", lasting.join(", ")),
+        (true, true) => "Nothing would be written except the run's own memory.".to_owned(),
+        (false, _) => format!("Only {} would be written.", lasting.join(", ")),
     }
 }
 

@@ -52,7 +52,7 @@ fn check(args: &Calibrate) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     if let Some(twice) = args.runs.iter().find(|run| !seen.insert(*run)) {
         return Err(Failure::usage(format!(
-            "{} is given twice: one run is no evidence beside itself",
+            "{} is given twice: a run counts once",
             twice.display()
         )));
     }

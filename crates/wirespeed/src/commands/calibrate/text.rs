@@ -1,4 +1,4 @@
-//! A calibration for people: figures with their intervals, then what the runs do not tell, then every residual.
+//! A calibration for people: figures with their intervals, then the undetermined ones, then every residual.
 
 use ::calibrate::{Calibration, Fitted, StepResidual, UndeterminedFigure};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub fn render(of: &Calibration) -> String {
     figures(&of.figures).iter().for_each(|text| line(text));
     if !of.left_out.is_empty() {
         line("");
-        line("Left out, because the runs do not tell:");
+        line("Left out, because the runs do not determine them:");
         of.left_out.iter().flat_map(left_out).for_each(|text| line(&text));
     }
     line("");
@@ -85,7 +85,7 @@ fn fit(of: &Calibration) -> Vec<String> {
         100.0 * fit.latency_error
     );
     if let Some(excess) = fit.excess {
-        text.push_str(&format!("; {excess:.1} times what scatter explains"));
+        text.push_str(&format!("; {excess:.1} times the scatter"));
     }
     lines.push(text);
     lines
@@ -99,7 +99,7 @@ fn residuals(all: &[StepResidual]) -> Vec<String> {
         "step", "IOPS", "fitted", "error", "latency", "fitted", "error"
     )];
     for of in shown {
-        let mark = if of.informs { "" } else { "  tells nothing" };
+        let mark = if of.informs { "" } else { "  not informative" };
         lines.push(format!(
             "{:<width$} {:>10} {:>10} {:>7} {:>10} {:>10} {:>7}{mark}",
             name(of),

@@ -22,7 +22,7 @@ pub struct Capacity {
     pub how: String,
 }
 
-/// A record that nobody needs once it has been read: it is removed with everything beside it.
+/// A temporary record: it is removed with everything beside it once it has been read.
 struct Passing(PathBuf);
 
 impl Drop for Passing {
@@ -30,7 +30,7 @@ impl Drop for Passing {
         for ending in ["", "-wal", "-shm"] {
             let mut path = self.0.clone().into_os_string();
             path.push(ending);
-            // What is not there needs no removing, and what cannot be removed hurts nobody.
+            // A file that is missing or cannot be removed does no harm.
             let _gone = std::fs::remove_file(path);
         }
     }

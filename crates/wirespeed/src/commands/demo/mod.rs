@@ -66,7 +66,7 @@ fn chosen(
         return Ok(None);
     }
     if !args.output.quiet {
-        eprintln!("measuring what this machine carries through an array that nothing slows");
+        eprintln!("measuring what this machine carries through an array without rate limits");
     }
     let capacity = capacity::measure(&args.dir, &args.output, control)?;
     let chosen = Chosen::of(ARRAY, scenario, &capacity);

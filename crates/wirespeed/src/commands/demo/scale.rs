@@ -74,7 +74,7 @@ impl Chosen {
 
     fn reason(&self) -> String {
         format!(
-            "This machine carries {} when nothing slows the port ({}); {} in both directions would be {}, and more than {}% \
+            "This machine carries {} without a rate limit ({}); {} in both directions would be {}, and more than {}% \
              of what a machine carries shows the machine.",
             rate(self.capacity.bytes_per_s),
             self.capacity.how,

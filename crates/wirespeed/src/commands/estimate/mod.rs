@@ -1,6 +1,6 @@
 //! `wirespeed estimate FILE`: what the scenario's lab will carry and what limits it, at once and without simulating.
 
-mod told;
+mod document;
 
 use crate::cli::{Estimate, Format};
 use crate::exit::{Exit, Failure};
@@ -102,11 +102,11 @@ fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<Carried, Fail
     let mut writer = Writer::create(path, head)?;
     writer.facts(&live::run_facts())?;
     let mut steps = Vec::new();
-    let mut tell = |told: Told| {
+    let mut collect = |solved: Told| {
         // By how much each hop matters costs a solution for each: for the first step, where assumptions are the same.
-        let matters = if steps.is_empty() { sensitivities(told.plant) } else { Vec::new() };
-        steps.push(told::estimated(&told, &matters));
+        let matters = if steps.is_empty() { sensitivities(solved.plant) } else { Vec::new() };
+        steps.push(document::estimated(&solved, &matters));
     };
-    let failure = sim::estimate::record(order, writer, &mut tell)?;
+    let failure = sim::estimate::record(order, writer, &mut collect)?;
     Ok(Carried { steps, failure })
 }

@@ -1,11 +1,11 @@
-//! What a receiver tells programs of a test: one document, whose field names are those of `net`'s report. Histograms become
+//! A receiver's result of a test as JSON: one document, whose field names are those of `net`'s report. Histograms become
 //! percentiles, in nanoseconds.
 
 use net::{SideReport, Spec};
 use record::Histogram;
 use serde_json::{Value, json};
 
-/// What a receiver tells of a test.
+/// The result of a test.
 pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> Value {
     json!({ "peer": peer, "spec": spec, "receiver": side_of(side) })
 }

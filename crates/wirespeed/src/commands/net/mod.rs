@@ -21,7 +21,8 @@ pub fn net(args: &Net) -> Result<Exit, Failure> {
 /// Is that process.
 fn keep_interface() -> Result<Exit, Failure> {
     let kept = net::interface::keep(std::io::stdin(), std::io::stdout(), std::io::stderr());
-    let back = kept.map_err(|e| Failure::usage(format!("it is told what to keep: {e}")))?;
+    let back =
+        kept.map_err(|e| Failure::usage(format!("no settings to keep on standard input: {e}")))?;
     Ok(if back { Exit::Met } else { Exit::Incomplete })
 }
 

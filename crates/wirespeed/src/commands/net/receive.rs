@@ -1,4 +1,4 @@
-//! `wirespeed net receive`: listens, and tells of each test what this end counted.
+//! `wirespeed net receive`: listens, and prints what this end counted in each test.
 
 use super::{failure, json, text};
 use crate::cli::{Format, NetReceive};
@@ -83,7 +83,7 @@ fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
     }
 }
 
-/// The end of standard input stops the receiver: whoever started it holds the other end of the pipe, and the kernel closes
+/// The end of standard input stops the receiver: its parent holds the other end of the pipe, and the kernel closes
 /// that even where he is killed.
 fn stop_with_stdin(tell: SyncSender<Heard>) -> Result<(), Failure> {
     let wait = move || {
@@ -102,7 +102,7 @@ fn stop_on_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
         if again.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        // Nobody waits for it any more where the receiver could not be started.
+        // The other end is gone if the receiver could not be started.
         let _ = tell.send(Heard::Stop);
     };
     ctrlc::set_handler(handler)

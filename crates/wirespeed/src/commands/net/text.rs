@@ -1,4 +1,4 @@
-//! What a receiver tells people of a test: a heading, then a line a fact, with the unit in each.
+//! A receiver's result of a test as text: a heading, then a line a fact, with the unit in each.
 
 use clock::Ns;
 use net::{HostReport, SideReport, Spec, StreamReport};
@@ -46,7 +46,7 @@ fn errors(out: &mut String, name: &str, side: &SideReport) {
     }
 }
 
-/// What a receiver tells of a test.
+/// The result of a test.
 pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> String {
     let mut out = format!("{peer} ({})\n", title(spec));
     for (writes, name) in [(false, "received"), (true, "sent")] {

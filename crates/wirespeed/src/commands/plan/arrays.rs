@@ -1,4 +1,4 @@
-//! Embedded arrays in a dry run: what would stand on this machine, how fast its ports would be, and what would go wrong
+//! Embedded arrays in a dry run: what would run on this machine, the speed of its ports, and which faults are injected
 //! at them. It starts none.
 
 use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, Scenario, Step, Volume};
@@ -30,11 +30,11 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
         };
         let name = &array.name;
         lines.push(format!(
-            "  {name:<12} would stand on this machine for the time of the run, as an iSCSI target on loopback{threads}"
+            "  {name:<12} would run on this machine during the run, as an iSCSI target on loopback{threads}"
         ));
         let ports = embedded.ports.iter().map(|port| {
             let speed =
-                port.rate.map_or_else(|| "as fast as it goes".to_owned(), |r| embedded.words(r));
+                port.rate.map_or_else(|| "unlimited rate".to_owned(), |r| embedded.words(r));
             format!("{name}.{}: {speed}", port.name)
         });
         lines.extend(indented(ports));
@@ -42,7 +42,7 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
             let size = volume.size.unwrap_or_default();
             let block =
                 volume.block.map(|b| format!(" in blocks of {b} bytes")).unwrap_or_default();
-            let taken = if volume.thin { ", taken as it is written" } else { "" };
+            let taken = if volume.thin { ", allocated on write" } else { "" };
             format!("{name}/{}: {size} of memory{block}{taken}", volume.name)
         });
         lines.extend(indented(volumes));
@@ -50,7 +50,7 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
             self::volumes(scenario, array).filter_map(|v| v.size).map(|s| s.0).collect();
         if all.len() > 1 {
             let sum = all.iter().fold(0, |sum: u64, size| sum.saturating_add(*size));
-            lines.push(format!("  {:<12} {} of memory in all", "", units::binary_bytes(sum)));
+            lines.push(format!("  {:<12} {} of memory in total", "", units::binary_bytes(sum)));
         }
     }
     lines

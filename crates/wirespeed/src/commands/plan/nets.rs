@@ -66,7 +66,7 @@ pub(super) fn text(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
         lines.push(format!("  {:<12} {}", receiver.name, place(receiver)));
         if let Some(interface) = receiver.adjust.as_deref().filter(|_| !frames.is_empty()) {
             lines.push(format!(
-                "  {:<12} {interface} WOULD BE CHANGED: {}; what is found is restored",
+                "  {:<12} {interface} WOULD BE CHANGED: {}; restored afterwards",
                 "",
                 frame_words(frames)
             ));
@@ -77,9 +77,7 @@ pub(super) fn text(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
 
 fn place(receiver: &Receiver) -> String {
     let place = match &receiver.place {
-        ReceiverPlace::Embedded => {
-            "would stand on this machine's loopback for the time of the run".to_owned()
-        }
+        ReceiverPlace::Embedded => "would run on this machine's loopback during the run".to_owned(),
         ReceiverPlace::Modelled => match &receiver.site {
             Some(site) => format!("is the host {} of the lab, which is simulated", site.host),
             None => "is nowhere".to_owned(),

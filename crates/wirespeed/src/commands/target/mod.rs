@@ -126,12 +126,12 @@ fn not_started(error: StartError) -> Failure {
     }
 }
 
-/// Off loopback nobody is let in without a secret.
+/// Off loopback initiators need a secret.
 fn closed(args: &Serve) -> Result<(), Failure> {
     let open = args.portals.iter().find(|portal| !portal.address.ip().is_loopback());
     match open {
         Some(portal) if args.access.chap.is_none() => Err(Failure::usage(format!(
-            "--portal {}: other machines can reach it, so initiators must know a secret: say --chap USER, with the secret in \
+            "--portal {}: other machines can reach it, so initiators must know a secret: use --chap USER, with the secret in \
              --chap-secret-file FILE or in the environment's WIRESPEED_CHAP_SECRET; or listen on 127.0.0.1",
             portal.address
         ))),
@@ -147,7 +147,7 @@ fn stop_signal() -> Result<Receiver<()>, Failure> {
         if again.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        // Nobody waits for it any more where the target could not be started.
+        // The receiver is gone if the target could not be started.
         let _ = stop.send(());
     };
     ctrlc::set_handler(handler)

@@ -70,7 +70,7 @@ impl Looked {
             }
             Some(Ok(Use::Write)) => "served for reading and writing".to_owned(),
             Some(Ok(_)) => match &self.examined {
-                Some(_) => "served read-only: Wirespeed did not make it".to_owned(),
+                Some(_) => "served read-only: Wirespeed did not create it".to_owned(),
                 None => "served read-only".to_owned(),
             },
             Some(Err(EngineError::Refused(why))) => format!("REFUSED: {why}"),
@@ -109,10 +109,10 @@ fn examined_lines(examined: &Result<Examined, String>) -> Vec<String> {
             found.uses.join("; ")
         )];
     }
-    let mut lines = vec![format!("to write it, put behind it: ,write-token={}", found.token)];
+    let mut lines = vec![format!("to allow writing, append: ,write-token={}", found.token)];
     if !found.carries.is_empty() {
         lines.push(format!(
-            "it carries {}: if that may be lost, ,overwrite besides",
+            "it carries {}: if that may be lost, append ,overwrite too",
             found.carries.join(", ")
         ));
     }

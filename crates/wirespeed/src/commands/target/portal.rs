@@ -26,7 +26,7 @@ pub fn portal(text: &str) -> Result<PortalConfig, String> {
             other => return Err(unknown(other)),
         };
         if std::mem::replace(given, true) {
-            return Err(format!("`{}` stands here twice", key.trim()));
+            return Err(format!("`{}` is given twice", key.trim()));
         }
     }
     Ok(portal)
@@ -52,9 +52,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
             .map_err(|_| format!("`{port}` is no TCP port: 0 to 65535, as in `{host}:{PORT}`"))?,
     };
     let mut found = (host, port).to_socket_addrs().map_err(|_| {
-        format!("`{host}` is no address of this machine, and no name that leads to one")
+        format!("`{host}` is neither an address of this machine nor a name that resolves to one")
     })?;
-    found.next().ok_or_else(|| format!("the name `{host}` leads to no address"))
+    found.next().ok_or_else(|| format!("the name `{host}` resolves to no address"))
 }
 
 /// RFC 7143, 13.9: a 16-bit tag; 0 stands for none in some initiators' eyes, so it is not given out.

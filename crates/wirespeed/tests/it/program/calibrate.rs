@@ -74,7 +74,11 @@ fn what_is_not_told_is_named() {
     let bench = simulated();
     let args = ["calibrate", "a.wsr", "--part", "this-machine", "--quiet"];
     let ended = bench.expect(1, &args);
-    assert!(ended.stdout.contains("Left out, because the runs do not tell:"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("Left out, because the runs do not determine them:"),
+        "{}",
+        ended.stdout
+    );
     assert!(ended.stdout.contains("two block sizes"), "{}", ended.stdout);
     let args = ["calibrate", "a.wsr", "--part", "this-target", "--figure", "write_rate", "-o", "x"];
     let ended = bench.expect(1, &args);

@@ -89,15 +89,15 @@ A SAN in small
         no faults
 
 arrays
-  store        would stand on this machine for the time of the run, as an iSCSI target on loopback, by 2 threads
+  store        would run on this machine during the run, as an iSCSI target on loopback, by 2 threads
                store.p1: 4gfc, 413 MB/s, scaled to 50%: 207 MB/s
                store.p2: 400 MB/s, scaled to 50%: 200 MB/s
                store/data1: 256MiB of memory
                store/data2: 256MiB of memory
-               512 MiB of memory in all
-  edge         would stand on this machine for the time of the run, as an iSCSI target on loopback
-               edge.e: as fast as it goes
-               edge/log: 64MiB of memory in blocks of 4096 bytes, taken as it is written
+               512 MiB of memory in total
+  edge         would run on this machine during the run, as an iSCSI target on loopback
+               edge.e: unlimited rate
+               edge/log: 64MiB of memory in blocks of 4096 bytes, allocated on write
 
 targets
 ";
@@ -110,10 +110,10 @@ fn a_dry_run_shows_arrays_speeds_and_faults() {
     assert_eq!(before, TEXT, "{told}");
     assert!(targets.contains("by p1; fixed"), "{targets}");
     assert!(targets.contains("by p1+p2, round-robin, switching after 1MiB  ("), "{targets}");
-    assert!(targets.contains("it is gone with the run, so that no token is needed"), "{targets}");
+    assert!(targets.contains("removed after the run, so no token is needed"), "{targets}");
     assert!(!targets.contains("token:"), "{targets}");
     assert!(
-        targets.ends_with("Nothing would be written but memory that the run makes.\n"),
+        targets.ends_with("Nothing would be written except the run's own memory.\n"),
         "{targets}"
     );
 }
@@ -123,7 +123,7 @@ fn what_is_only_read_is_filled_before() {
     let bench = Bench::new(SAN);
     let told = bench.expect(0, &["plan", "s.toml", "--set", "workload.update.read=100"]).stdout;
     assert!(told.contains("would be created and filled, then read\n"), "{told}");
-    assert!(told.ends_with("Nothing would be written but memory that the run makes.\n"), "{told}");
+    assert!(told.ends_with("Nothing would be written except the run's own memory.\n"), "{told}");
 }
 
 #[test]

@@ -78,12 +78,12 @@ A fabric before its storage
         small on n: 1 worker each, closed loop, depth 1
         asks on vm1, vm2: 1 TCP stream, requests of 64B, responses of 4KiB
         grams on near: 1 UDP stream to the receiver, datagrams of 1400B, 16 a submission, cut by the kernel, with a probe, at 100 MB/s each
-        interfaces as they are found
+        interfaces unchanged
 
 receivers
   far          would be reached at 192.0.2.2:5301, from port 6000 on, with the token in the variable FAR_TOKEN
-               eth1 WOULD BE CHANGED: MTU 1500 and 9000, offloads on; what is found is restored
-  near         would stand on this machine's loopback for the time of the run, over ipv6 only, over 10gbe
+               eth1 WOULD BE CHANGED: MTU 1500 and 9000, offloads on; restored afterwards
+  near         would run on this machine's loopback during the run, over ipv6 only, over 10gbe
 
 targets
 ";

@@ -71,7 +71,7 @@ fn a_record_is_left_where_it_is_asked_for_and_can_be_reviewed() {
     assert!(estimated("estimated") && estimated("simulated"));
     let review = bench.expect(0, &["review", "e.wsr"]);
     let first = words(review.stdout.split("\n\n").next().unwrap_or_default());
-    assert!(first.contains("Estimated, not measured nor simulated: by wirespeed"), "{first}");
+    assert!(first.contains("Estimated, neither measured nor simulated: by wirespeed"), "{first}");
 }
 
 /// What limits, as an estimate and the JSON review of its record name it.
@@ -166,7 +166,8 @@ fn a_review_says_that_it_was_estimated_and_tells_means_alone() {
     bench.expect(0, &["estimate", "s.toml", "--out", "e.wsr"]);
     let review = |format: &str| bench.expect(0, &["review", "e.wsr", "--format", format]).stdout;
 
-    let says = ["Estimated, not measured nor simulated: by wirespeed", "estimate;", "are assumed."];
+    let says =
+        ["Estimated, neither measured nor simulated: by wirespeed", "estimate;", "are assumed."];
     for format in ["text", "markdown", "html"] {
         let found = words(&review(format));
         for said in says.iter().chain(&["mean service time", "Means only: latency is service time"])

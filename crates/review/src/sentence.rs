@@ -1,7 +1,7 @@
-//! What a review says, apart from where it says it: sentences that the terminal, Markdown and the page share, each with
-//! the place of its evidence. Words of a record in them are clean.
+//! Sentences that the terminal, Markdown and the page share, each with the section of its evidence. Text from a record in
+//! them is cleaned.
 
-/// How a sentence is meant.
+/// The tone of a sentence, which decides its mark and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// Neither good nor bad.
@@ -17,7 +17,7 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    /// A sign that says the same without colour.
+    /// A mark that shows the tone without colour.
     pub fn mark(self) -> &'static str {
         match self {
             Tone::Plain => "•",
@@ -32,33 +32,33 @@ impl Tone {
 /// One sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// How it is meant.
+    /// Good, bad, caution, note or plain.
     pub tone: Tone,
-    /// Itself, with a capital and a full stop.
+    /// The text, with a capital and a full stop.
     pub text: String,
     /// What to do next; empty where there is nothing.
     pub next: String,
-    /// Where its evidence stands in a review; `None` where the sentence is all there is.
-    pub place: Option<Place>,
+    /// The section with its evidence; `None` where there is no more than the sentence.
+    pub place: Option<Section>,
 }
 
-/// Where evidence stands in a review. Steps are named by their numbers.
+/// A section of a review that holds evidence. Steps are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Section {
     /// The figures of a step.
     Step(u32),
     /// The curve of a sweep, by its number in the analysis.
     Sweep(usize),
     /// The balance in a step.
     Balance(u32),
-    /// Who served a step, a cache or the devices.
+    /// Whether a cache or the devices served a step.
     Served(u32),
-    /// What went through the ports of the arrays in a step, beside what the workers moved.
+    /// Traffic of the ports in a step, beside that of the workers.
     Ports(u32),
     /// The network loads of a step.
     Network(u32),
-    /// How a step came about: its warm-up, its steadiness, its generator.
-    Conduct(u32),
+    /// The conditions of a step: warm-up, steadiness, generator.
+    Conditions(u32),
     /// The goals.
     Goals,
     /// What verification found.
@@ -71,7 +71,7 @@ pub(crate) enum Place {
 
 impl Sentence {
     /// A sentence with its evidence.
-    pub fn new(tone: Tone, text: impl Into<String>, place: impl Into<Option<Place>>) -> Sentence {
+    pub fn new(tone: Tone, text: impl Into<String>, place: impl Into<Option<Section>>) -> Sentence {
         Sentence { tone, text: text.into(), next: String::new(), place: place.into() }
     }
 

@@ -1,17 +1,17 @@
-//! What limits the steps, in sentences: one a step, and one for all steps with the same answer where there are many.
+//! What limits the steps, in sentences; steps with the same limit share one.
 
 use crate::headline::plural;
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::attribution::{Attribution, Limiter};
 use findings::network::NetLimit;
 use findings::{Analysis, StepFigures};
 
-/// Answers that are told; the others are in the JSON.
-const TOLD: usize = 6;
+/// Limits that get a sentence; the others are in the JSON.
+const NAMED: usize = 6;
 
-/// The answer to a step, where any hop of it says how full it is. Without one, what can be said of the load and the
-/// generator is said elsewhere.
+/// The attribution of a step of which the utilization of a hop is known. Without one, other findings cover the load and
+/// the generator.
 fn answer(step: &StepFigures) -> Option<&Attribution> {
     let known = |found: &&Attribution| found.hops.iter().any(|hop| hop.utilization.is_some());
     step.attribution.as_ref().filter(known)
@@ -32,34 +32,34 @@ pub(crate) fn limits(step: &StepFigures) -> Vec<String> {
     storage.into_iter().chain(network).map(bare).collect()
 }
 
-/// What limits the step of most work.
+/// What limits the step of peak throughput.
 pub(crate) fn headline(analysis: &Analysis) -> Option<Sentence> {
     let most = analysis.steps.iter().rev().max_by(|a, b| work(a).total_cmp(&work(b)))?;
     let found = answer(most)?;
     let at = if analysis.steps.len() > 1 { format!("{}: ", most.label()) } else { String::new() };
     let text = capital(&clean(&format!("{at}{}.", found.line())));
-    Some(Sentence::new(tone(&found.limit), text, Place::Step(most.index)))
+    Some(Sentence::new(tone(&found.limit), text, Section::Step(most.index)))
 }
 
 /// What limits each step.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let all = || analysis.steps.iter().filter_map(|step| Some((step, answer(step)?)));
-    let mut told: Vec<String> = Vec::new();
+    let mut named: Vec<String> = Vec::new();
     let mut out = Vec::new();
     for (step, found) in all() {
         let limit = found.limit.to_string();
-        if told.contains(&limit) {
+        if named.contains(&limit) {
             continue;
         }
-        if told.len() == TOLD {
+        if named.len() == NAMED {
             let text = "What limits further steps is in the JSON review.".to_owned();
-            out.push(Sentence::new(Tone::Plain, text, Place::Step(step.index)));
+            out.push(Sentence::new(Tone::Plain, text, Section::Step(step.index)));
             break;
         }
         let alike: Vec<_> = all().filter(|(_, other)| other.limit.to_string() == limit).collect();
         let of_most = alike.iter().max_by(|a, b| work(a.0).total_cmp(&work(b.0)));
         let (most, shown) = of_most.copied().unwrap_or((step, found));
-        told.push(limit);
+        named.push(limit);
         if analysis.steps.len() > 1 {
             out.push(of_steps(most, shown, alike.len()));
         }
@@ -73,10 +73,10 @@ fn of_steps(step: &StepFigures, found: &Attribution, alike: usize) -> Sentence {
         n => format!(" and {} more", plural(n - 1, "step")),
     };
     let text = capital(&clean(&format!("{}{more}: {}.", step.label(), found.line())));
-    Sentence::new(Tone::Plain, text, Place::Step(step.index))
+    Sentence::new(Tone::Plain, text, Section::Step(step.index))
 }
 
-/// What cannot be known, and what is held back by something that is not storage, is to be careful about.
+/// An undetermined limit, and one outside the storage, are cautions.
 fn tone(limit: &Limiter) -> Tone {
     match limit {
         Limiter::Unknown { .. } | Limiter::Generator => Tone::Caution,

@@ -56,7 +56,7 @@ pub(super) struct Block {
 
 /// Which side of a box the ports of a switch lie on, by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum SwitchSide {
     Left,
     Right,
 }
@@ -65,42 +65,42 @@ pub(super) enum Side {
 pub(super) fn block(
     scene: &Scene,
     at: usize,
-    sides: &[Side],
+    sides: &[SwitchSide],
     rank: &dyn Fn(usize) -> f64,
 ) -> Block {
-    let mut columns: Vec<Vec<Part>> = Vec::new();
-    let guests: Vec<Part> = (0..scene.boxes.len())
+    let mut columns: Vec<Vec<BlockPart>> = Vec::new();
+    let guests: Vec<BlockPart> = (0..scene.boxes.len())
         .filter(|guest| scene.boxes[*guest].host == Some(at))
-        .map(|guest| Part::Guest(guest_block(scene, guest)))
+        .map(|guest| BlockPart::Guest(guest_block(scene, guest)))
         .collect();
     columns.push(guests);
     let mut rows: [Vec<usize>; 2] = Default::default();
     let switch = scene.boxes[at].kind == DeviceKind::Switch;
     for row in rows_in(scene, at) {
         // What faces the devices lies on the right of a switch; other boxes have one column.
-        rows[usize::from(switch && sides[row] == Side::Right)].push(row);
+        rows[usize::from(switch && sides[row] == SwitchSide::Right)].push(row);
     }
     for column in &mut rows {
         order(scene, column, rank);
     }
     let width = if switch { PORT_WIDTH } else { ROW_WIDTH };
-    let parts = |rows: Vec<usize>| rows.into_iter().map(|row| Part::Row(row, width)).collect();
+    let parts = |rows: Vec<usize>| rows.into_iter().map(|row| BlockPart::Row(row, width)).collect();
     columns.extend(rows.into_iter().map(parts));
     columns.retain(|column| !column.is_empty());
     stacked(scene, at, columns)
 }
 
-enum Part {
+enum BlockPart {
     /// A row and its width.
     Row(usize, f64),
     Guest(Block),
 }
 
-impl Part {
+impl BlockPart {
     fn size(&self) -> (f64, f64) {
         match self {
-            Part::Row(_, width) => (*width, ROW),
-            Part::Guest(block) => (block.w, block.h),
+            BlockPart::Row(_, width) => (*width, ROW),
+            BlockPart::Guest(block) => (block.w, block.h),
         }
     }
 }
@@ -110,7 +110,8 @@ fn rows_in(scene: &Scene, at: usize) -> Vec<usize> {
 }
 
 fn guest_block(scene: &Scene, guest: usize) -> Block {
-    let rows = rows_in(scene, guest).into_iter().map(|row| Part::Row(row, ROW_WIDTH)).collect();
+    let rows =
+        rows_in(scene, guest).into_iter().map(|row| BlockPart::Row(row, ROW_WIDTH)).collect();
     stacked(scene, guest, vec![rows])
 }
 
@@ -133,7 +134,7 @@ fn order(scene: &Scene, rows: &mut [usize], rank: &dyn Fn(usize) -> f64) {
 }
 
 /// A box around columns of parts.
-fn stacked(scene: &Scene, at: usize, columns: Vec<Vec<Part>>) -> Block {
+fn stacked(scene: &Scene, at: usize, columns: Vec<Vec<BlockPart>>) -> Block {
     let mine = &scene.boxes[at];
     let top = TITLE + if mine.part.is_some() { PART } else { 0.0 };
     let mut block = Block::default();
@@ -144,8 +145,8 @@ fn stacked(scene: &Scene, at: usize, columns: Vec<Vec<Part>>) -> Block {
         for part in column {
             let (_, height) = part.size();
             match part {
-                Part::Row(row, _) => block.rows.push((row, Rect { x, y, w, h: height })),
-                Part::Guest(inner) => {
+                BlockPart::Row(row, _) => block.rows.push((row, Rect { x, y, w, h: height })),
+                BlockPart::Guest(inner) => {
                     let put = |(at, rect): (usize, Rect)| (at, rect.moved(x, y));
                     block.boxes.extend(inner.boxes.into_iter().map(put));
                     block.rows.extend(inner.rows.into_iter().map(put));

@@ -1,10 +1,10 @@
-//! Goals: what had to hold, beside what was found.
+//! Goals: the limit of each beside the observed value.
 
-use super::first::{class, status};
 use super::grid::{Column, table};
 use super::links::Links;
-use crate::judgements::{place, why};
-use crate::said::Place;
+use super::summary::{class, status};
+use crate::goals::{place, why};
+use crate::sentence::Section;
 use crate::text::clean;
 use findings::{Analysis, GoalOutcome, Status};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ use maud::{Markup, html};
 /// A goal with its number.
 type Row<'a> = (usize, &'a GoalOutcome);
 
-pub(super) fn goals(analysis: &Analysis, links: &Links<'_>) -> Markup {
+pub(super) fn section(analysis: &Analysis, links: &Links<'_>) -> Markup {
     if analysis.goals.is_empty() {
         return html! {};
     }
@@ -27,7 +27,7 @@ pub(super) fn goals(analysis: &Analysis, links: &Links<'_>) -> Markup {
         Column::numbers("observed", "", |(_, g): &Row<'_>| quantity(g.observed)),
         Column::words("in", |(_, g): &Row<'_>| {
             // A step of the plan that was not run decides, and is nowhere.
-            let step = g.step_index.and_then(|step| links.id(Place::Step(step)));
+            let step = g.step_index.and_then(|step| links.id(Section::Step(step)));
             html! {
                 @if let Some(id) = step { a href={ "#" (id) } { (place(g)) } } @else { (place(g)) }
             }

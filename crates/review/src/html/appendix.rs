@@ -1,5 +1,4 @@
-//! What the record tells beside its figures: what was verified, what the targets held, where it comes from, and the
-//! scenario as it was run.
+//! The last sections of the page: verification, contents of the targets, provenance, and the text of the scenario.
 
 use super::grid::{Column, table};
 use crate::number::{moment, percent};
@@ -12,17 +11,17 @@ use units::{binary_bytes, count};
 pub(super) fn verification(verification: Option<&Verification>) -> Markup {
     let Some(v) = verification else { return html! {} };
     let mut rows = vec![
-        ("checked: compared with what they must hold".to_owned(), v.checked),
+        ("checked: compared with the expected content".to_owned(), v.checked),
         ("written".to_owned(), v.written),
-        ("read of which nothing was known".to_owned(), v.unknown),
+        ("read, content unknown".to_owned(), v.unknown),
         ("wrong".to_owned(), v.wrong),
     ];
     rows.extend(v.faults.iter().map(|f| (format!("wrong: {}", f.kind), f.blocks)));
     if let Some(coverage) = v.coverage {
         rows.push(("of the targets".to_owned(), coverage.blocks));
-        rows.push(("of the targets, known".to_owned(), coverage.known));
+        rows.push(("of the targets, content known".to_owned(), coverage.known));
         rows.push((
-            "of the targets, known and read since their last write".to_owned(),
+            "of the targets, content known and read since the last write".to_owned(),
             coverage.seen,
         ));
     }
@@ -49,10 +48,10 @@ pub(super) fn contents(contents: &[Content]) -> Markup {
         Column::words("target", |c: &Content| html! { (clean(&c.target)) }),
         Column::numbers("sampled", "blocks", |c: &Content| count(f64::from(c.blocks))),
         Column::numbers("over", "", |c: &Content| binary_bytes(c.over_bytes)),
-        Column::numbers("never written", "blocks", |c: &Content| count(f64::from(c.unwritten))),
+        Column::numbers("unwritten", "blocks", |c: &Content| count(f64::from(c.unwritten))),
         Column::numbers("zeros", "blocks", |c: &Content| count(f64::from(c.zero))),
-        Column::numbers("holds nothing", "%, 95% interval", move |c: &Content| share(&c.empty)),
-        Column::numbers("repeats itself", "%, 95% interval", move |c: &Content| share(&c.repeated)),
+        Column::numbers("empty", "%, 95% interval", move |c: &Content| share(&c.empty)),
+        Column::numbers("repeated", "%, 95% interval", move |c: &Content| share(&c.repeated)),
     ];
     html! {
         section id="contents" aria-labelledby="contents-heading" {
@@ -62,7 +61,7 @@ pub(super) fn contents(contents: &[Content]) -> Markup {
     }
 }
 
-/// Every fact of the record, after what it says of itself.
+/// Data about the record, then every fact in it.
 pub(super) fn provenance(analysis: &Analysis) -> Markup {
     let run = &analysis.run;
     let fact = |key: &str, value: String| Fact {
@@ -75,7 +74,7 @@ pub(super) fn provenance(analysis: &Analysis) -> Markup {
         Status::Complete => "complete",
         Status::Stopped => "stopped",
         Status::Failed => "failed",
-        Status::Running => "none: killed, or still going on",
+        Status::Running => "none: killed, or still running",
     };
     let mut facts = vec![
         fact("made by", run.producer.clone()),
@@ -117,14 +116,14 @@ pub(super) fn provenance(analysis: &Analysis) -> Markup {
     }
 }
 
-/// The scenario's text with what was set on top of it.
+/// The scenario's text and the overrides.
 pub(super) fn scenario(text: &ScenarioText) -> Markup {
     let lines = text.text.lines().count();
     html! {
         section id="scenario-text" aria-labelledby="scenario-text-heading" {
             h2 id="scenario-text-heading" { "The scenario as it was run" }
             @if !text.overrides.is_empty() {
-                p { "Set on top of the file:" }
+                p { "Overrides:" }
                 ul.overrides {
                     @for (key, value) in &text.overrides {
                         li { code { "--set " (clean(key)) "=" (clean(value)) } }

@@ -1,4 +1,4 @@
-//! What the estimator tells of a step, as the plain data of a document.
+//! The estimator's solution of a step, as the plain data of a document.
 
 use review::estimate::{Assumed, Estimated, Hop, LimitKind, Limited, Matters, Worker};
 use sim::estimate::{
@@ -6,8 +6,8 @@ use sim::estimate::{
 };
 use sim::plant::{Issuer, Plant, PlantHop};
 
-pub fn estimated(told: &Told, matters: &[Sensitivity]) -> Estimated {
-    let (plant, of) = (told.plant, told.estimate);
+pub fn estimated(solved: &Told, matters: &[Sensitivity]) -> Estimated {
+    let (plant, of) = (solved.plant, solved.estimate);
     let [read, write] = of.flows();
     let assumed = plant.assumptions.iter().map(|one| Assumed {
         subject: one.subject.clone(),
@@ -19,8 +19,8 @@ pub fn estimated(told: &Told, matters: &[Sensitivity]) -> Estimated {
         .iter()
         .map(|one| Matters { hops: names(plant, &one.hops), elasticity: one.elasticity });
     Estimated {
-        plan: told.step.plan.clone(),
-        name: told.step.name(),
+        plan: solved.step.plan.clone(),
+        name: solved.step.name(),
         iops: of.iops,
         read_rate: read.bytes,
         write_rate: write.bytes,

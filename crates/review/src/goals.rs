@@ -1,4 +1,4 @@
-//! Goals: what had to hold, beside what was found.
+//! Goals: the limit of each beside the observed value.
 
 use crate::headline::plural;
 use crate::paint::{Ink, Page};
@@ -6,7 +6,7 @@ use crate::table::{self, Column};
 use crate::text::clean;
 use findings::{GoalOutcome, Status};
 
-pub(crate) fn goals(page: &mut Page, goals: &[GoalOutcome]) {
+pub(crate) fn write(page: &mut Page, goals: &[GoalOutcome]) {
     if goals.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! How each step came about: warm-up, steadiness, completeness, the generator's own part, and who served.
+//! The conditions of each step: warm-up, steadiness, completeness, generator overhead, and whether a cache served.
 
 use super::grid::{Column, table};
 use super::steps::{named, titled};
@@ -19,9 +19,9 @@ pub(super) fn table_of(
 ) -> Markup {
     let seconds = |ns: u64| digits(ns as f64 / 1e9);
     let mut columns = named(steps, sweeps);
-    let generator = "the generator's own";
-    let cpu = |s: &&StepFigures| told(s, percent(s.generator.cpu_share));
-    let own = |s: &&StepFigures| told(s, percent(s.generator.own_share));
+    let generator = "generator overhead";
+    let cpu = |s: &&StepFigures| if_judged(s, percent(s.generator.cpu_share));
+    let own = |s: &&StepFigures| if_judged(s, percent(s.generator.own_share));
     columns.extend([
         Column::words("loop", |s: &&StepFigures| html! { (loops(s.loops)) }),
         Column::words("warm-up", |s: &&StepFigures| html! { (warm_up(s)) }),
@@ -36,11 +36,11 @@ pub(super) fn table_of(
         Column::numbers("CPU", "%", cpu).under(generator),
     ]);
     let row = |s: &&StepFigures| (Some(format!("conduct-{}", s.index)), "");
-    table(&titled("How each step came about", plan), &columns, rows, row)
+    table(&titled("Conditions of each step", plan), &columns, rows, row)
 }
 
-/// A figure of the generator, where it testifies.
-fn told(step: &StepFigures, figure: String) -> String {
+/// A figure of the generator, where it reported any.
+fn if_judged(step: &StepFigures, figure: String) -> String {
     if step.testimony.is_some() { figure } else { "–".to_owned() }
 }
 
@@ -65,7 +65,7 @@ fn steady(step: &StepFigures) -> String {
     };
     match &step.steady {
         None => "–".to_owned(),
-        Some(Steadiness::TooShort) => "too short to tell".to_owned(),
+        Some(Steadiness::TooShort) => "too short to judge".to_owned(),
         Some(Steadiness::Steady(m)) => format!("yes: {}", moved(m)),
         Some(Steadiness::NotSteady(m)) => format!("no: {}", moved(m)),
     }
@@ -128,12 +128,12 @@ fn limit(step: &StepFigures) -> String {
     }
 }
 
-/// What the devices moved, of what was asked for.
+/// What the devices moved, beside what workers requested.
 pub(super) fn served(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     struct Row<'a> {
         step: &'a StepFigures,
         served: &'a findings::Served,
-        /// Whether it is the step's first, which carries the address.
+        /// Whether it is the step's first row, which has the step's anchor.
         first: bool,
     }
     let rows: Vec<Row<'_>> = steps
@@ -183,7 +183,7 @@ pub(super) fn served(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     html! {
         details {
             summary { "Whether a cache or the devices served" }
-            (table(&titled("What the devices moved, of what was asked for", plan), &columns, &rows, row))
+            (table(&titled("What the devices moved, beside what workers requested", plan), &columns, &rows, row))
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Warnings, the gravest first, each with what to do next.
+//! Warnings, the most severe first, each with what to do next.
 
 use crate::paint::{Ink, Page};
-use crate::said::{Place, Sentence, Tone};
+use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::Warning;
 use findings::warnings::Severity;
 
-/// Codes of warnings about how a step came about, more than about its figures.
+/// Codes of warnings about the conditions of a step rather than its figures.
 const CONDUCT: [&str; 10] = [
     "generator-limited",
     "generator-suspect",
@@ -35,14 +35,14 @@ pub(crate) fn sentences(warnings: &[Warning]) -> Vec<Sentence> {
     warnings.iter().map(sentence).collect()
 }
 
-fn place(warning: &Warning) -> Option<Place> {
+fn place(warning: &Warning) -> Option<Section> {
     let step = warning.steps.first().copied();
     match warning.code.as_str() {
-        "scenario-unreadable" | "run-incomplete" => Some(Place::Provenance),
-        "unwritten-data" | "repeated-data" => Some(Place::Contents),
-        "served-unknown" => step.map(Place::Served),
-        code if CONDUCT.contains(&code) => step.map(Place::Conduct),
-        _ => step.map(Place::Step),
+        "scenario-unreadable" | "run-incomplete" => Some(Section::Provenance),
+        "unwritten-data" | "repeated-data" => Some(Section::Contents),
+        "served-unknown" => step.map(Section::Served),
+        code if CONDUCT.contains(&code) => step.map(Section::Conditions),
+        _ => step.map(Section::Step),
     }
 }
 

@@ -4,9 +4,9 @@
 use super::links::Links;
 use super::scenario::tested;
 use crate::headline;
-use crate::said::{Sentence, Tone};
+use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
-use crate::{cautions, highlights, provenance};
+use crate::{highlights, provenance, warnings};
 use findings::{Analysis, GoalOutcome, Status, Verdict};
 use maud::{Markup, PreEscaped, html};
 use scenario::Scenario;
@@ -37,8 +37,8 @@ pub(super) fn section(
         (verdict(analysis, links))
         div.columns {
             (list("findings", "Key findings", &highlights::sentences(analysis), links,
-                "Nothing was measured that could be a finding."))
-            (list("warnings", "Warnings", &cautions::sentences(&analysis.warnings), links, "None."))
+                "No findings."))
+            (list("warnings", "Warnings", &warnings::sentences(&analysis.warnings), links, "None."))
         }
     }
 }
