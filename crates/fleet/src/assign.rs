@@ -145,6 +145,9 @@ pub enum AssignError {
 
 impl<'a> Assignment<'a> {
     /// Divides the steps of a scenario among agents, given by name. The seed is that of all streams.
+    ///
+    /// # Errors
+    /// Where the scenario cannot be run on live engines.
     pub fn new(
         scenario: &'a Scenario,
         steps: &[Step],
@@ -216,6 +219,9 @@ impl<'a> Assignment<'a> {
 
     /// The embedded arrays are served from here on, and disks on them are reached there. Before that, what stands for the
     /// URL of such a disk has the scheme [`crate::ARRAY_SCHEME`].
+    ///
+    /// # Errors
+    /// Where an array is not served.
     pub fn stand(
         &mut self,
         arrays: Vec<ArraySpec>,
@@ -233,6 +239,9 @@ impl<'a> Assignment<'a> {
     }
 
     /// The orders of each agent for a step that uses only assigned workers and targets.
+    ///
+    /// # Errors
+    /// Where the step uses a worker or target that was not assigned.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {
         let drafts = draft(&self.lab, step)?;
         let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| self.empty_spec(step)).collect();

@@ -36,12 +36,18 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where messages go.
 pub trait Outbox<M>: Send {
     /// Hands over a message. Returns before the other end has read it; waits while the carrier is full.
+    ///
+    /// # Errors
+    /// Where the other end is gone or the message cannot be carried.
     fn send(&mut self, message: M) -> Result<(), CarrierError>;
 }
 
 /// Where messages come from.
 pub trait Inbox<M>: Send {
     /// Waits for the next message.
+    ///
+    /// # Errors
+    /// Where the other end is gone or the message cannot be read.
     fn recv(&mut self) -> Result<M, CarrierError>;
 }
 
@@ -84,6 +90,9 @@ pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
 }
 
 /// One end of a carrier over a stream socket; which end, the types of the messages say.
+///
+/// # Errors
+/// Where the socket cannot be cloned.
 pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<Carrier<S, R>>
 where
     S: Serialize + 'static,
@@ -97,12 +106,18 @@ where
 }
 
 /// The coordinator's end of a carrier over a socket: one that does not wait for ever for an agent that reads nothing.
+///
+/// # Errors
+/// Where the socket takes no time-out or cannot be cloned.
 pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
     socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
     over_socket(socket)
 }
 
 /// The agent's end where the coordinator left it: in the place of the standard input.
+///
+/// # Errors
+/// Where the standard input is no socket.
 pub fn agent_stdin() -> io::Result<AgentEnd> {
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     // Anything but a socket (a terminal, a pipe) has no peer.

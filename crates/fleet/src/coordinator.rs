@@ -89,6 +89,9 @@ impl From<SinkError> for RunError {
 impl<'a> Coordinator<'a> {
     /// Runs the stages from the first to the last, or to the first that cannot be carried out. `observer` is
     /// told of the progress, on this thread, and must not take long.
+    ///
+    /// # Errors
+    /// Where the scenario cannot be run, an agent cannot be used, or the record takes nothing more.
     pub fn run<S: RecordSink>(
         &self,
         agents: Vec<AgentLink>,

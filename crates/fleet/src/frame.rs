@@ -41,6 +41,9 @@ pub enum FrameError {
 }
 
 /// Writes one message; `scratch` is reused from message to message.
+///
+/// # Errors
+/// A message that cannot be encoded or is too long, or a failed write.
 pub fn write<M: Serialize>(
     out: &mut impl Write,
     message: &M,
@@ -59,6 +62,9 @@ pub fn write<M: Serialize>(
 }
 
 /// Reads one message; `None` where the bytes end before it, as they do when the other end has closed.
+///
+/// # Errors
+/// A message that is cut off, too long or cannot be decoded, or a failed read.
 pub fn read<M: DeserializeOwned>(input: &mut impl Read) -> Result<Option<M>, FrameError> {
     let mut header = Vec::with_capacity(4);
     input.by_ref().take(4).read_to_end(&mut header)?;

@@ -35,6 +35,9 @@ impl AgentLink {
     }
 
     /// An agent on a thread of this process.
+    ///
+    /// # Errors
+    /// Where the thread cannot be started.
     pub fn in_process(identity: Identity, engines: EngineRegistry) -> io::Result<AgentLink> {
         let (ours, theirs) = carrier::in_process();
         let link = AgentLink::over(&identity.name, ours);
@@ -49,6 +52,9 @@ impl AgentLink {
     /// An agent in a child process, which finds its end of a socket in the place of its standard input and serves it
     /// ([`carrier::agent_stdin`]). What it writes to its standard output is discarded; the end of its standard error
     /// is quoted if it is lost.
+    ///
+    /// # Errors
+    /// Where the process or its socket cannot be made.
     pub fn child(name: &str, command: Command) -> io::Result<AgentLink> {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Child::spawn(command, theirs)?;

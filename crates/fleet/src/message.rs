@@ -164,6 +164,9 @@ impl Reported for Counter {
 }
 
 /// Refuses another version than ours, naming both and the way out.
+///
+/// # Errors
+/// [`Failure::Protocol`] for another version.
 pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
     if theirs == PROTOCOL {
         return Ok(());

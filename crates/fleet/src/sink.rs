@@ -9,24 +9,54 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 /// step before its intervals.
 pub trait RecordSink {
     /// Provenance.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError>;
     /// A source that will report.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn source(&mut self, source: &Source) -> Result<(), SinkError>;
     /// A step whose load is about to start.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError>;
     /// The step's measurement begins at another time than was announced.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError>;
     /// What a source did.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError>;
     /// What a hop counted.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn counter(&mut self, counter: &Counter) -> Result<(), SinkError>;
     /// Something that happened.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn event(&mut self, event: &Event) -> Result<(), SinkError>;
     /// A step that ran to its end.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn step_done(&mut self, index: u32) -> Result<(), SinkError>;
     /// Everything so far outlives this process.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn commit(&mut self) -> Result<(), SinkError>;
     /// The run is over.
+    ///
+    /// # Errors
+    /// Where the record takes nothing more.
     fn finish(self, status: Status) -> Result<(), SinkError>;
 }
 
