@@ -216,5 +216,5 @@ fn a_target_that_does_not_prove_itself_is_left() {
     let initiator = login(&url, OWN, Some(THEIRS));
     let (mut target, _) = Scripted::accept(&listener);
     target.say(&["AuthMethod=None", "TargetPortalGroupTag=1"]);
-    assert!(outcome(initiator).contains("does not do so"));
+    assert!(outcome(initiator).contains("does not authenticate"));
 }
