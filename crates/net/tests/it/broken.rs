@@ -153,7 +153,7 @@ fn a_receiver_that_goes_silent_is_told() {
         return receive();
     }
     let name = "broken::a_receiver_that_goes_silent_is_told";
-    ended(name, &[Carriage::Tcp], Signal::STOP, &["nothing for 11 s, though its host is there"]);
+    ended(name, &[Carriage::Tcp], Signal::STOP, &["no message for 11 s although its host answers"]);
 }
 
 /// A nonsense that comes in the midst of a test, in either direction.

@@ -277,7 +277,7 @@ fn a_lost_receiver_fails_the_step_and_stops_its_other_loads() {
     drop(lost);
     let why = under.end().failure().expect("it was lost");
     assert!(why.starts_with("lost: ") && why.contains("during the test"), "{why}");
-    assert!(why.contains("see what the receiver says"), "{why}");
+    assert!(why.contains("check the receiver's output"), "{why}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ const ROOMS: [&str; 2] = ["crates/disk/src/", "crates/san/src/"];
 /// The state of a verification, and reservations that outlive a restart; neither is a target. The third writes to a device
 /// of its own in a test.
 const OWN_FILES: [&str; 3] =
-    ["crates/disk/src/verify/kept.rs", "crates/san/src/server/keep.rs", "crates/disk/src/fill.rs"];
+    ["crates/disk/src/verify/state_file.rs", "crates/san/src/server/persistence.rs", "crates/disk/src/fill.rs"];
 
 /// What opens for writing.
 const WAYS: [&str; 6] =
@@ -40,6 +40,6 @@ fn a_way_around_the_guard_is_caught() {
     check("crates/disk/src/x.rs", "use a;\nopen(path, OFlags::RDWR)\n", &["x.rs:2: what can"]);
     check("crates/san/src/x.rs", "File::create(path)\n", &["x.rs:1"]);
     check("crates/disk/src/x.rs", "x();\n#[cfg(test)]\nfs::write(path, b\"\")\n", &[]);
-    check("crates/disk/src/verify/kept.rs", "OFlags::RDWR\n", &[]);
+    check("crates/disk/src/verify/state_file.rs", "OFlags::RDWR\n", &[]);
     check("crates/record/src/x.rs", "File::create(path)\n", &[]);
 }
