@@ -4,11 +4,11 @@
 //! Quantitative Measure of Fairness and Discrimination for Resource Allocation in Shared Computer Systems*, DEC
 //! TR-301, 1984). The spread, (max − min) / mean, is what the published labs print.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The balance of two or more groups that were asked to do the same.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Balance {
     /// The workloads that every one of them ran.
     pub workloads: Vec<String>,
@@ -25,7 +25,8 @@ pub struct Balance {
 }
 
 /// One group's part.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The VM or target.
     pub group: String,

@@ -4,11 +4,11 @@
 //! model is right.
 
 use record::Record;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Between which values a figure lies.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Confidence {
     /// The figure, over all workers: `iops`, `total-rate`, `read-rate`, `write-rate`, `service-mean`, `response-mean`.
     pub figure: String,

@@ -5,7 +5,6 @@
 
 use crate::warnings::{Severity, Warning};
 use record::{Fact, Sampling};
-use schemars::JsonSchema;
 use serde::Serialize;
 use units::{count, percent};
 
@@ -16,7 +15,8 @@ pub const POOR_SHARE: f64 = 0.01;
 const Z: f64 = 1.959_963_984_540_054;
 
 /// What one target held.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Content {
     /// The target.
     pub target: String,
@@ -35,7 +35,8 @@ pub struct Content {
 }
 
 /// A share that was estimated from samples.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proportion {
     /// Samples of which it is true.
     pub count: u32,

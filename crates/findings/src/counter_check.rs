@@ -9,12 +9,12 @@ use crate::counters::{Counted, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Counter, CounterId, Loop, Tally};
 use scenario::{Backing, Scenario, Step};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The bytes that one array and its workers counted in one step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterCheck {
     /// The array.
     pub array: String,
@@ -31,7 +31,8 @@ pub struct CounterCheck {
 }
 
 /// One direction over the measured time, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ByteCounts {
     /// What the workers moved.
     pub worker_bytes: f64,

@@ -5,7 +5,6 @@
 
 use crate::step::{StepData, WorkerData};
 use clock::Ns;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How far apart the two must be to be reported: intervals are a second long, so that anything less may be
@@ -13,7 +12,8 @@ use serde::Serialize;
 pub const APART_NS: u64 = 1_000_000_000;
 
 /// The first and the last worker of a step that were done.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Done {
     /// The first.
     pub first: Finish,
@@ -22,7 +22,8 @@ pub struct Done {
 }
 
 /// When one worker was done.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finish {
     /// The worker.
     pub worker: String,

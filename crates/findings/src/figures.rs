@@ -15,12 +15,12 @@ use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Event, Loop, Testimony};
 use scenario::{Plan, Steady};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Everything that is known about one step. Rates divide by [`measured_ns`](Self::measured_ns) for every worker, also
 /// for one that finished early, so that the figures of the workers sum to the figures of the step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepFigures {
     /// Its number in the run, from 0.
     pub index: u32,
@@ -80,7 +80,8 @@ pub struct StepFigures {
 }
 
 /// What some workers did in the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Reads.
     pub read: IoFigures,
@@ -95,7 +96,8 @@ pub struct Figures {
 }
 
 /// One VM or target.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupFigures {
     /// Its name.
     pub group: String,
@@ -108,7 +110,8 @@ pub struct GroupFigures {
 }
 
 /// How much of the measured time one worker reported.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Completeness {
     /// The worker.
     pub worker: String,
@@ -121,7 +124,8 @@ pub struct Completeness {
 }
 
 /// Which loops the workers of a step ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Loops {
     /// Closed ones only: latency is service time, and a stalled device stalls its load.

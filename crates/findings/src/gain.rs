@@ -5,7 +5,6 @@
 
 use crate::figures::StepFigures;
 use crate::wires::Wire;
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -13,7 +12,8 @@ use std::collections::BTreeMap;
 const AXIS: &str = "port";
 
 /// One speed against the next slower one.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortGain {
     /// The plan.
     pub plan: String,

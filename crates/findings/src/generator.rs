@@ -7,7 +7,6 @@
 
 use crate::step::{StepData, WorkerData};
 use record::{Loop, Testimony};
-use schemars::JsonSchema;
 use serde::Serialize;
 use units::{count, duration, percent};
 
@@ -24,7 +23,8 @@ pub const FILL: (f64, f64) = (0.5, 0.9);
 pub const LATE_SHARE: f64 = 0.01;
 
 /// How much of what was measured was the generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// No worker testifies (a simulated run).
@@ -40,7 +40,8 @@ pub enum Limit {
 }
 
 /// The verdict with its evidence.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Generator {
     /// The verdict.
     pub limit: Limit,

@@ -12,11 +12,11 @@ use crate::select::selects;
 use crate::step::StepData;
 use record::Fact;
 use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Scope, Step};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a goal came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It held in every step that it selects.
@@ -28,7 +28,8 @@ pub enum Status {
 }
 
 /// A goal with its outcome and the numbers that decided.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GoalOutcome {
     /// As the scenario shows it.
     pub name: String,

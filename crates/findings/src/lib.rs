@@ -35,6 +35,7 @@ mod ratio;
 mod rounding;
 mod run;
 mod scaled;
+#[cfg(feature = "schema")]
 mod schema;
 mod scope;
 mod searches;
@@ -73,6 +74,7 @@ pub use projection::{
 pub use quantity::{Quantity, Unit};
 pub use run::{RunSummary, Verdict};
 pub use scaled::{Scaled, ScaledRate};
+#[cfg(feature = "schema")]
 pub use schema::schema;
 pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
 pub use select::{same_key, selects};
@@ -86,7 +88,6 @@ use fabric::Fabric;
 use projection::Projector;
 use record::{Record, RecordError};
 use scenario::{Course, Project, Scenario, Step};
-use schemars::JsonSchema;
 use searches::Seekers;
 use serde::Serialize;
 use served::Places;
@@ -99,10 +100,11 @@ use thiserror::Error;
 pub const VERSION: u32 = 1;
 
 /// Everything that a record shows, judged.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// [`VERSION`]: raised when a field goes or changes its meaning.
-    #[schemars(schema_with = "schema::version")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::version"))]
     pub version: u32,
     /// How the run came out.
     pub verdict: Verdict,

@@ -7,7 +7,6 @@
 
 use crate::step::{StepData, WorkerData};
 use record::Loop;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Disagreement that is tolerated, beside what the edges of the measured time allow.
@@ -16,7 +15,8 @@ pub const TOLERANCE: f64 = 0.05;
 const ERROR_SHARE: f64 = 0.01;
 
 /// Whether in-flight time and service time agree.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Little {
     /// They agree for every worker that could be checked.

@@ -5,7 +5,6 @@ use crate::step::{StepData, WorkerData};
 use clock::Ns;
 use record::{Loop, Tally, Testimony};
 use scenario::{LatencyPoint, Metric};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Some workers of one step, merged.
@@ -24,7 +23,8 @@ pub(crate) struct Pool {
 }
 
 /// What one direction, or both, did in the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoFigures {
     /// Operations that succeeded.
     pub ops: u64,
@@ -45,7 +45,8 @@ pub struct IoFigures {
 }
 
 /// Points of one latency distribution, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Operations in it.
     pub count: u64,

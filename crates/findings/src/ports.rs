@@ -8,7 +8,6 @@ use crate::step::StepData;
 use crate::wires::Wire;
 use clock::Ns;
 use record::CounterId;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// From this share of its speed in a direction a port is saturated: pacing leaves no more than the gaps in which the host
@@ -16,7 +15,8 @@ use serde::Serialize;
 pub const SATURATED_FROM: f64 = 0.95;
 
 /// One port in one step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortLoad {
     /// The hop, `ARRAY.PORT`.
     pub port: String,
@@ -41,7 +41,8 @@ pub struct PortLoad {
 }
 
 /// The speed of a port from a moment on.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortSpeed {
     /// Since the beginning of the measured time.
     pub from_ns: u64,
@@ -50,7 +51,8 @@ pub struct PortSpeed {
 }
 
 /// One direction of a port.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortFlow {
     /// Bytes a second.
     pub bytes_per_s: f64,

@@ -1,13 +1,13 @@
 //! A figure with its unit, for people and for JSON.
 
 use scenario::{Metric, Value};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
 /// A value and what it counts.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantity {
     /// The value, in its unit.
     pub value: f64,
@@ -16,7 +16,8 @@ pub struct Quantity {
 }
 
 /// What a quantity counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Unit {
     /// Bytes a second.
     #[serde(rename = "B/s")]

@@ -4,14 +4,14 @@ use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
 use record::{Event, Fact, ProducerKind, Record};
 use scenario::{Backing, Scenario};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The event with which a coordinator says that an agent is gone.
 const AGENT_LOST: &str = "agent-lost";
 
 /// The run: its question, its maker, its end.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// The scenario's title.
     pub title: String,
@@ -47,7 +47,8 @@ pub struct RunSummary {
 }
 
 /// How the run came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Verdict {
     /// All goals are met.

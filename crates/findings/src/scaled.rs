@@ -5,14 +5,14 @@
 
 use crate::wires::Wire;
 use record::Fact;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The fact of an array that says why its speeds have the scale that they have.
 const REASON: &str = "scale-reason";
 
 /// An array whose ports are slower than what they are named after.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scaled {
     /// The array.
     pub array: String,
@@ -25,7 +25,8 @@ pub struct Scaled {
 }
 
 /// A speed and what became of it.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScaledRate {
     /// How the scenario calls it.
     pub name: String,

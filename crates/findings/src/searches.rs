@@ -9,11 +9,11 @@ use crate::{StepFigures, Sweep};
 use record::{Loop, Status, Tally};
 use scenario::search::{End, Found, Measured, Next, Search, Seen, Side, Tried};
 use scenario::{Course, Hunt, Metric};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A search with its answer, its bracket, and why it stopped.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchOutcome {
     /// The plan.
     pub plan: String,
@@ -54,7 +54,8 @@ pub struct SearchOutcome {
 }
 
 /// How a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchEnd {
     /// The limit holds at one load and not at its neighbour, each by a majority of its runs.
@@ -76,7 +77,8 @@ pub enum SearchEnd {
 }
 
 /// A load that was tried.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SearchPoint {
     /// The setting as it is shown (`"8KiB"`).
     pub value: String,

@@ -8,7 +8,6 @@ use crate::counters::Counted;
 use crate::step::{StepData, WorkerData};
 use record::{CounterId, Fact, HopKind, Source, Tally};
 use scenario::{Backing, Scenario};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +17,8 @@ pub const CACHED_BELOW: f64 = 0.9;
 pub const MORE_ABOVE: f64 = 1.1;
 
 /// What a set of disks did for the workers of a step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Served {
     /// The disks or partitions, by their names on their machine.
     pub devices: Vec<String>,
@@ -35,7 +35,8 @@ pub struct Served {
 }
 
 /// One direction, over the measured time.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traffic {
     /// Bytes that the workers moved.
     pub asked_bytes: f64,
@@ -48,7 +49,8 @@ pub struct Traffic {
 }
 
 /// Who served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ServedBy {
     /// A cache, in part or altogether: less reached the device.

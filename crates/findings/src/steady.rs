@@ -9,7 +9,6 @@ use clock::Ns;
 use record::{Event, Round};
 use scenario::Steady;
 use scenario::steady::{Figures, Metric, Window};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The event that a step was measured once its load was steady.
@@ -24,7 +23,8 @@ const ROUND_MIN: Ns = Ns::secs(1);
 pub(crate) const RULE: Steady = Steady { metric: Metric::Throughput, ..Steady::SNIA };
 
 /// Whether the measured time of a step was steady.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Steadiness {
     /// There are too few intervals to judge.
@@ -36,7 +36,8 @@ pub enum Steadiness {
 }
 
 /// How much the rounds of a measured time moved, and how much they might have.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moved {
     /// What was looked at: `IOPS`, `throughput`, `mean latency`.
     pub metric: String,
@@ -57,7 +58,8 @@ pub struct Moved {
 }
 
 /// The warm-up of a step, as it came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// How long it lasted, in nanoseconds.
     pub lasted_ns: u64,
@@ -66,7 +68,8 @@ pub struct WarmUp {
 }
 
 /// What ended a warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WarmUpEnd {
     /// Its time.

@@ -4,7 +4,6 @@
 use crate::figures::{Loops, StepFigures};
 use crate::knee::{self, Answer, Point};
 use crate::quantity::Unit;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Axes that are a mixture, a place or what stands in the way, not an amount: more of them is not more load.
@@ -23,7 +22,8 @@ const NOT_LOAD: [&str; 10] = [
 ];
 
 /// One curve: work and latency over one axis.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// The plan.
     pub plan: String,

@@ -1,14 +1,14 @@
 //! What verification found: how many blocks were compared with what they must hold, and how many were wrong, by kind.
 
 use record::{Counter, CounterId, Event};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The kinds of fault, as the record's counters and events name them after `verify-`, the gravest first.
 const KINDS: [&str; 6] = ["lost", "stale", "torn", "misplaced", "corrupt", "foreign"];
 
 /// What verification found in all steps of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// Blocks that were compared with what they must hold; a block counts each time.
     pub checked: u64,
@@ -25,7 +25,8 @@ pub struct Verification {
 }
 
 /// Faults of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Faults {
     /// `lost`, `stale`, `torn`, `misplaced`, `corrupt` or `foreign`.
     pub kind: &'static str,
@@ -34,7 +35,8 @@ pub struct Faults {
 }
 
 /// How much of the verified targets is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coverage {
     /// Blocks that they have.
     pub blocks: u64,

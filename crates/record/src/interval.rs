@@ -3,7 +3,6 @@
 
 use crate::{Histogram, SourceId};
 use clock::Ns;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::Dir;
 
@@ -59,33 +58,34 @@ pub struct Tally {
 }
 
 /// A generator's testimony about its own overhead over one interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Testimony {
     /// CPU time of the worker's thread in user mode, in nanoseconds.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub cpu_user: Ns,
     /// CPU time of the worker's thread in the kernel (which includes the I/O path), in nanoseconds.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub cpu_system: Ns,
     /// Time outside the queue, in nanoseconds: between a reaped batch and the next submission, generating and accounting.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub own: Ns,
     /// The integral of operations in flight over time, in nanoseconds: divided by the interval's length it is the mean
     /// number in flight.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub in_flight: Ns,
     /// Operations submitted more than a millisecond after they were due because of the generator (open loops); waiting
     /// for a free slot does not count.
     pub late: u64,
     /// The largest such delay, in nanoseconds.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub late_max: Ns,
     /// Cuts without a free buffer, so that this interval covers more than its own time.
     pub overruns: u32,
     /// Operations in flight at the interval's end.
     pub open: u32,
     /// Age of the oldest of them, in nanoseconds.
-    #[schemars(with = "u64")]
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub open_age_max: Ns,
 }
 

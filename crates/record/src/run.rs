@@ -2,7 +2,6 @@
 
 use crate::{HopKind, Phase};
 use clock::Ns;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A source's number within a record.
@@ -143,7 +142,8 @@ pub struct ScenarioText {
 }
 
 /// One fact of provenance: `("host", "kernel", "6.1.0")`.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fact {
     /// What it is about: `run`, an agent's name, or a target's.
     pub subject: String,
@@ -216,7 +216,8 @@ pub enum Loop {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Status {
     /// Still running, or killed: incomplete.
     Running,

@@ -12,7 +12,6 @@
 //! Pure arithmetic on numbers. It stands beside the language because a plan may ask for the knee: the coordinator looks
 //! for it while the steps run, findings in any sweep that was recorded, and both must mean the same.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The exponent of the load in the score: the elasticity of work below which more load is not worth it.
@@ -25,7 +24,8 @@ const ERROR_LEAST: f64 = 0.002;
 const LATENCY_RISE: f64 = 1.1;
 
 /// One value of the axis with what its repetitions gave.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The setting as it is shown (`"8KiB"`).
     pub value: String,
@@ -38,7 +38,8 @@ pub struct Point {
 }
 
 /// What a sweep says about its knee.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Answer {
     /// The knee was found.

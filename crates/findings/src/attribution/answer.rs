@@ -1,10 +1,10 @@
 //! The shape of an answer: what limits a step, how sure that is, and the load of every hop beside it.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What limits a step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attribution {
     /// The most probable answer.
     pub limit: Limiter,
@@ -19,7 +19,8 @@ pub struct Attribution {
 }
 
 /// The second most probable answer.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunnerUp {
     /// The answer.
     pub limit: Limiter,
@@ -28,7 +29,8 @@ pub struct RunnerUp {
 }
 
 /// What can limit a step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Limiter {
     /// A hop.
@@ -82,7 +84,8 @@ pub enum Limiter {
 }
 
 /// Which of a hop's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HopLimit {
     /// Bytes a second.
@@ -96,7 +99,8 @@ pub enum HopLimit {
 }
 
 /// One piece of evidence.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clue {
     /// Where it was seen; `None` for the load as a whole.
     pub hop: Option<String>,
@@ -105,7 +109,8 @@ pub struct Clue {
 }
 
 /// One hop in one step.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HopLoad {
     /// Its name.
     pub hop: String,
@@ -142,7 +147,8 @@ pub struct HopLoad {
 }
 
 /// Which limit a utilization is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Gauge {
     /// Bytes a second towards the guest: what a target sends and an initiator receives.

@@ -2,11 +2,11 @@
 
 use crate::quantity::Quantity;
 use scenario::{ClaimKind, Form};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How a claim came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Score {
     /// It came back under every reading.
@@ -22,7 +22,8 @@ pub enum Score {
 }
 
 /// What a claim is used for, as the scenario says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimUse {
     /// It set a parameter.
@@ -44,7 +45,8 @@ impl From<ClaimKind> for ClaimUse {
 }
 
 /// A claim with both figures.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimOutcome {
     /// As the scenario shows it.
     pub name: String,
@@ -83,7 +85,8 @@ pub struct ClaimOutcome {
 }
 
 /// A claim under one reading.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadingOutcome {
     /// The published figure.
     pub published: Quantity,
@@ -96,7 +99,8 @@ pub struct ReadingOutcome {
 }
 
 /// The limit of a wire under the reading that frames, their overhead and their gaps support.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
     /// The reading.
     pub reading: Quantity,
@@ -107,7 +111,8 @@ pub struct Frames {
 }
 
 /// A published shape beside the curve of this record.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShapeOutcome {
     /// The axis; `None` where steps are named one by one.
     pub along: Option<String>,
@@ -122,7 +127,8 @@ pub struct ShapeOutcome {
 }
 
 /// A point of a curve.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PointOutcome {
     /// Its place. Sizes are in bytes, speeds in bytes a second, shares in percent.
     pub at: f64,
@@ -141,7 +147,8 @@ pub struct PointOutcome {
 }
 
 /// How many claims came out how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimSummary {
     /// Held out, and met.
     pub met: usize,

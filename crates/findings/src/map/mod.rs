@@ -18,7 +18,6 @@ use build::Builder;
 use record::Source;
 use scenario::Scenario;
 use scenario::topology::Topology;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Hops of a map at most; a lab that is larger is said to be.
@@ -27,7 +26,8 @@ pub const HOPS_MAX: usize = 4096;
 pub const EDGES_MAX: usize = 16_384;
 
 /// What stands there, and what leads where.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMap {
     /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, and how it is joined is not
     /// known.
@@ -43,7 +43,8 @@ pub struct LabMap {
 }
 
 /// Something that has hops.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MapDevice {
     /// Its name.
     pub name: String,
@@ -56,7 +57,8 @@ pub struct MapDevice {
 }
 
 /// What a device is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// A virtual machine, or a target that workers are named after.
@@ -76,7 +78,8 @@ pub enum DeviceKind {
 }
 
 /// A hop on the map.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MapHop {
     /// Its name.
     pub name: String,
@@ -95,7 +98,8 @@ pub struct MapHop {
 }
 
 /// What a hop is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// What a VM or a target issues altogether.
@@ -143,7 +147,8 @@ pub enum Role {
 }
 
 /// One hop leads to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MapEdge {
     /// The hop nearer to the guest, as a place in `hops`.
     pub from: u32,

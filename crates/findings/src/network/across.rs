@@ -9,7 +9,6 @@ use crate::figures::StepFigures;
 use crate::select::same_key;
 use crate::statistics::{CONFIDENCE, independent, quantile};
 use crate::sweep::number;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The setting that changes the size of frames.
@@ -18,7 +17,8 @@ const MTU: &str = "mtu";
 const OFFLOAD: &str = "offload";
 
 /// What steps show beside each other.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Across {
     /// Directions that were measured more than once with the same settings.
     pub repeated: Vec<Repeated>,
@@ -29,7 +29,8 @@ pub struct Across {
 }
 
 /// A mean over repetitions.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
@@ -40,7 +41,8 @@ pub struct Estimate {
 }
 
 /// Which direction of which load it is about, and under which settings.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionKey {
     /// The plan.
     pub plan: String,
@@ -55,7 +57,8 @@ pub struct DirectionKey {
 }
 
 /// A direction over its repetitions.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
     /// Where.
     pub place: DirectionKey,
@@ -70,7 +73,8 @@ pub struct Repeated {
 }
 
 /// What larger frames brought.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrameGain {
     /// Where.
     pub place: DirectionKey,
@@ -97,7 +101,8 @@ pub struct FrameGain {
 }
 
 /// What going without offloads cost.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OffloadCost {
     /// Where.
     pub place: DirectionKey,

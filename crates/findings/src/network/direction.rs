@@ -12,11 +12,11 @@ use crate::counters::Integrals;
 use crate::pool::{Latency, latency};
 use crate::step::StepData;
 use record::{CounterId, Flow, Tally};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Which way streams go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// To the receiver.
@@ -26,7 +26,8 @@ pub enum Way {
 }
 
 /// The streams of one workload that go one way.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Direction {
     /// The workload.
     pub workload: String,

@@ -9,7 +9,6 @@ use super::direction::Direction;
 use super::machine::Machine;
 use super::planned::Carries;
 use super::wire::{percent, rate};
-use schemars::JsonSchema;
 use serde::Serialize;
 use workload::Network;
 
@@ -38,7 +37,8 @@ pub const ROUND_TRIP_FROM: f64 = 0.90;
 pub const IDLE_FROM: f64 = 0.50;
 
 /// What limits a direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NetLimit {
     /// The rate that the workload sets.
@@ -74,7 +74,8 @@ pub enum NetLimit {
 }
 
 /// One limit that there may be, checked.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Check {
     /// The limit.
     pub by: NetLimit,
@@ -89,7 +90,8 @@ pub struct Check {
 }
 
 /// What limits a direction, and why that is believed.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limited {
     /// The limit.
     pub by: NetLimit,

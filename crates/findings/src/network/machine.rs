@@ -5,7 +5,6 @@
 
 use crate::counters::Integrals;
 use record::{CounterId, Fact, SourceId};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a host did, together how busy it was.
@@ -13,7 +12,8 @@ pub(crate) const HOST: [CounterId; 4] =
     [CounterId::HostUser, CounterId::HostSystem, CounterId::HostSoftirq, CounterId::HostIrq];
 
 /// One end's machine over the measured time. What it did not count is `None`.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Its hop's name (`far/sender`).
     pub hop: String,
@@ -64,7 +64,8 @@ pub struct Machine {
 }
 
 /// A thread of one end.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Thread {
     /// Its name.
     pub name: String,

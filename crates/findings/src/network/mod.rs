@@ -36,12 +36,12 @@ use crate::step::StepData;
 use limit::Hosts;
 use machine::HostEnd;
 use record::{CounterId, Fact, Flow, Source, SourceId};
-use schemars::JsonSchema;
 use serde::Serialize;
 use wire::Speed;
 
 /// A pair of machines in one step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetPair {
     /// Its hop's name: `far`, or `vm1.far`.
     pub name: String,

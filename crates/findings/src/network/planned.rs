@@ -2,13 +2,13 @@
 
 use super::wire::{Speed, SpeedFrom};
 use scenario::{Scenario, Step};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use workload::{Carriage, Network};
 
 /// What the streams of a load carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Carries {
     /// TCP streams of messages.

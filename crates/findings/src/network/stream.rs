@@ -7,7 +7,6 @@ use clock::Ns;
 use record::{
     CounterId, Interval, Phase, Source, SourceKind, StepTotal, StreamEnd, StreamLoad, Tally,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One end of a stream, as the record has it.
@@ -52,7 +51,8 @@ impl StreamData {
 }
 
 /// What one end of a stream, or of several, moved in the measured time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
     /// Messages, datagrams or transactions.
     pub ops: u64,
@@ -67,7 +67,8 @@ pub struct Amount {
 }
 
 /// One stream of a step.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stream {
     /// Its name: that of its sources, without the end (`far/up1`).
     pub name: String,
@@ -92,7 +93,8 @@ pub struct Stream {
 }
 
 /// What TCP says of a stream at its writing end, over the measured time. A figure that the kernel did not give is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tcp {
     /// Payload of a full segment, in bytes.
     pub mss: Option<f64>,
@@ -127,7 +129,8 @@ pub struct Tcp {
 }
 
 /// What became of datagrams that were sent in the measured time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Datagrams {
     /// Sent.
     pub sent: Option<f64>,

@@ -5,7 +5,6 @@
 //! bytes of payload. IPv4: RFC 791, with its fragments; IPv6: RFC 8200. TCP: RFC 9293, timestamps RFC 7323 (10 bytes, sent in
 //! 12). UDP: RFC 768.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use units::count;
 
@@ -27,7 +26,8 @@ pub const TIMESTAMPS: f64 = 12.0;
 pub const UDP: f64 = 8.0;
 
 /// Where the speed of a wire is known from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SpeedFrom {
     /// The scenario names the wire (`rate` of the receiver).
@@ -46,7 +46,8 @@ pub(crate) enum Speed {
 }
 
 /// How payload is framed.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Framing {
     /// The MTU that was observed, in bytes.
     pub mtu: f64,
@@ -67,7 +68,8 @@ pub struct Framing {
 }
 
 /// A direction against what its wire can carry.
-#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wire {
     /// How payload lies in frames; `None` where that is not known.
     pub framing: Option<Framing>,

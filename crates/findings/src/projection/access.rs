@@ -2,7 +2,6 @@
 
 use super::Extrapolation;
 use scenario::Profile;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Doublings of the block size beyond which a step says nothing about an application.
@@ -16,7 +15,8 @@ const ALIKE_RATIO: f64 = 1.1;
 const ALIKE_POINTS: f64 = 5.0;
 
 /// What operations are like.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Access {
     /// Mean size of an operation, in bytes.
     pub block_bytes: f64,

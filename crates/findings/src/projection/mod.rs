@@ -13,11 +13,11 @@ pub use access::Access;
 pub(crate) use judge::Projector;
 
 use crate::quantity::Quantity;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// An application, and how much of it the measured steps carry.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Projection {
     /// The profile, by its name in the catalog.
     pub profile: String,
@@ -47,7 +47,8 @@ pub struct Projection {
 }
 
 /// A figure of a profile.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProfileFigure {
     /// What it says: `iops_each`, `block`, `read`, `random`, `limit`, `point`, `size_each`, `window`.
     pub name: String,
@@ -60,7 +61,8 @@ pub struct ProfileFigure {
 }
 
 /// How many are carried.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Carried {
     /// This many.
@@ -88,7 +90,8 @@ pub enum Carried {
 }
 
 /// A step as a projection looks at it. Repetitions of equal settings are one.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Its number in the run; of repetitions the first.
     pub index: u32,
@@ -105,7 +108,8 @@ pub struct Measured {
 }
 
 /// What keeps a figure from being larger.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CarryLimit {
     /// The latency: this step, with more load, is beyond the limit.
@@ -125,7 +129,8 @@ pub enum CarryLimit {
 }
 
 /// How a measured step differs from the application.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extrapolation {
     /// The measured size of an operation by the application's.
     pub block_ratio: f64,

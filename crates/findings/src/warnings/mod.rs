@@ -12,7 +12,6 @@ use crate::little::Little;
 use crate::run::RunSummary;
 use crate::steady::{Moved, Steadiness};
 use record::{Event, Level};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 use units::{count, duration, percent};
@@ -29,7 +28,8 @@ pub const CARRIED: f64 = 0.95;
 const NAMED: usize = 3;
 
 /// How much a warning matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Something was lost or contradicts itself: figures are missing or wrong.
@@ -41,7 +41,8 @@ pub enum Severity {
 }
 
 /// One warning.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// A stable, lower-case, hyphenated word.
     pub code: String,

@@ -1,14 +1,13 @@
 //! Percentile curves, on the axis of HdrHistogram's plots: each further nine is as far as the one before.
 
 use super::figure::{
-    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, trace, with,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, with,
 };
 use super::palette::{INK, READ, WRITE, ordered};
+use super::trace::{DashType, Line, Mode, Trace};
 use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
 use findings::evidence::{Curve, LatencyKind, Of, Part, StepEvidence};
-use plotly::Scatter;
-use plotly::common::{DashType, Line, Mode};
 use serde_json::{Value, json};
 
 /// Ticks: the percentile, and 1 / (1 − p).
@@ -96,10 +95,10 @@ fn line(curve: &Curve, name: &str, color: &str, dash: DashType) -> Value {
     let y = curve.points.iter().map(|p| seconds(p.latency_ns)).collect();
     let mode = if curve.points.len() < 3 { Mode::LinesMarkers } else { Mode::Lines };
     let percent: Vec<f64> = curve.points.iter().map(|p| (p.percent * 1e4).round() / 1e4).collect();
-    let line = Scatter::new(x, y)
+    let line = Trace::scatter(x, y)
         .name(name)
         .mode(mode)
         .line(Line::new().color(color.to_owned()).width(2.0).dash(dash))
         .hover_template(format!("%{{customdata}}%: %{{y:.3~s}}s<extra>{name}</extra>"));
-    with(trace(line), "customdata", json!(percent))
+    with(line.json(), "customdata", json!(percent))
 }

@@ -3,16 +3,9 @@
 use super::palette::{INK, PAPER, RULE};
 use findings::Loops;
 use findings::evidence::LatencyKind;
-use plotly::Trace;
 use serde_json::{Value, json};
 
-/// A trace as plotly reads it.
-pub(super) fn trace(trace: Box<dyn Trace>) -> Value {
-    // A trace holds numbers and words, which JSON has all of; NaN becomes null, a gap.
-    serde_json::to_value(trace).unwrap_or_default()
-}
-
-/// A trace with what the crate has no name for.
+/// A trace with an attribute that the builder has no method for.
 pub(super) fn with(mut trace: Value, key: &str, value: Value) -> Value {
     if let Value::Object(fields) = &mut trace {
         fields.insert(key.to_owned(), value);

@@ -2,14 +2,13 @@
 
 use super::figure::{
     View, figure, latency_axis, latency_name, legend_below, loop_sentence, middles, seconds,
-    time_axis, trace, with,
+    time_axis, with,
 };
 use super::palette::{INK, MUTED, OVER_HEAT, PAPER, ramp};
+use super::trace::{DashType, Line, Mode, Trace};
 use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
 use findings::evidence::{HeatMap, LatencyKind, Part, PhaseSpan};
-use plotly::common::{DashType, Line, Mode};
-use plotly::{HeatMap as Heat, Scatter};
 use serde_json::{Value, json};
 
 /// Steps whose beginnings are marked on the map of the run, and whose names stand above it.
@@ -86,7 +85,7 @@ fn traces(heat: &HeatMap) -> Vec<Value> {
     let top = (most as f64).log10();
     let ticks: Vec<f64> = (0..=top as u32).map(f64::from).collect();
     let names: Vec<String> = ticks.iter().map(|t| power(*t as u32)).collect();
-    let map = Heat::new(x, y, z)
+    let map = Trace::heat_map(x, y, z)
         .color_scale(ramp())
         .zmin(0.0)
         .zmax(top)
@@ -94,7 +93,7 @@ fn traces(heat: &HeatMap) -> Vec<Value> {
         .hover_template(
             "%{customdata:,} operations<br>about %{y:.3~s}s, at %{x:~r} s<extra></extra>",
         );
-    let map = with(trace(map), "customdata", json!(heat.counts));
+    let map = with(map.json(), "customdata", json!(heat.counts));
     let bar = json!({
         "title": { "text": "operations", "side": "right" }, "tickvals": ticks, "ticktext": names,
         "thickness": 12, "outlinewidth": 0, "len": 1, "tickcolor": MUTED,
@@ -112,13 +111,12 @@ fn line(heat: &HeatMap, name: &str, dash: DashType, values: &[Option<u64>]) -> V
     let y: Vec<Option<f64>> = values.iter().map(|v| v.map(seconds)).collect();
     let mode = if values.len() < 3 { Mode::LinesMarkers } else { Mode::Lines };
     let what = latency_name(heat.kind).to_lowercase();
-    trace(
-        Scatter::new(x, y)
-            .name(name)
-            .mode(mode)
-            .line(Line::new().color(OVER_HEAT).width(1.5).dash(dash))
-            .hover_template(format!("%{{y:.3~s}}s {what}, {name}<extra></extra>")),
-    )
+    Trace::scatter(x, y)
+        .name(name)
+        .mode(mode)
+        .line(Line::new().color(OVER_HEAT).width(1.5).dash(dash))
+        .hover_template(format!("%{{y:.3~s}}s {what}, {name}<extra></extra>"))
+        .json()
 }
 
 /// 1, 10, 100, 1k, …

@@ -17,6 +17,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trace;
 mod workers;
 
 pub(crate) use comparison::comparison;

@@ -1,16 +1,15 @@
 //! Network loads drawn: each stream beside the mean of its direction, the throughput over the size of messages, and the
 //! rows of the time line.
 
-use super::figure::{View, figure, legend_below, scaled, short, trace, with};
+use super::figure::{View, figure, legend_below, scaled, short, with};
 use super::palette::{self, MUTED, RULE, SHADE};
 use super::timeline::{Row, line};
+use super::trace::{DashType, Line, Marker, MarkerSymbol, Mode, Trace};
 use super::{Chart, word};
 use crate::network::direction_label;
 use findings::evidence::{NetMachine, NetWay};
 use findings::network::Direction;
 use findings::{Analysis, Evidence, StepFigures};
-use plotly::common::{DashType, Line, Marker, Mode, Pattern};
-use plotly::{Bar, Scatter};
 use serde_json::{Value, json};
 
 /// The band around the mean that is shaded.
@@ -72,26 +71,17 @@ fn view(step: &StepFigures) -> View {
         let rates = |of: fn(&findings::network::Stream) -> f64| {
             shown.iter().map(|s| short(of(s) / 1e6)).collect::<Vec<_>>()
         };
-        let bar = Bar::new(x(), rates(|s| s.received.bytes_per_s))
+        let bar = Trace::bar(x(), rates(|s| s.received.bytes_per_s))
             .name(&name)
-            .marker(
-                Marker::new()
-                    .color(style.color.clone())
-                    .pattern(Pattern::new().shape(style.pattern)),
-            )
+            .marker(Marker::new().color(style.color.clone()).hatched(style.pattern))
             .hover_template("received %{y:,.4~r} MB/s<extra></extra>");
-        traces.push(trace(bar));
-        let sent = Scatter::new(x(), rates(|s| s.sent.bytes_per_s))
+        traces.push(bar.json());
+        let sent = Trace::scatter(x(), rates(|s| s.sent.bytes_per_s))
             .mode(Mode::Markers)
             .show_legend(false)
-            .marker(
-                Marker::new()
-                    .color(palette::INK)
-                    .symbol(plotly::common::MarkerSymbol::LineEWOpen)
-                    .size(16),
-            )
+            .marker(Marker::new().color(palette::INK).symbol(MarkerSymbol::LineEwOpen).size(16))
             .hover_template("sent %{y:,.4~r} MB/s<extra></extra>");
-        traces.push(trace(sent));
+        traces.push(sent.json());
         let to = from + shown.len() as f64;
         shapes.extend(band(direction, from, to));
         from = to;
@@ -149,13 +139,13 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
     let draw = |(place, curve): (usize, &Curve)| {
         let style = palette::source(place);
         let (x, y) = curve.points.iter().map(|(size, rate)| (size.clone(), short(*rate))).unzip();
-        let line = Scatter::new(x, y)
+        let line = Trace::scatter(x, y)
             .name(&curve.name)
             .mode(Mode::LinesMarkers)
             .line(Line::new().color(style.color.clone()).dash(style.dash))
             .marker(Marker::new().color(style.color).symbol(style.symbol).size(7))
             .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{}</extra>", curve.name));
-        trace(line)
+        line.json()
     };
     let note = "What was received over the size of a message, a line for each use case and way.";
     (!curves.is_empty()).then(|| Chart {

@@ -1,6 +1,6 @@
 //! Which colour belongs to what, by the names of `assets/charts.css`. A source has one style on every chart.
 
-use plotly::common::{ColorScale, ColorScaleElement, DashType, MarkerSymbol, PatternShape};
+use super::trace::{DashType, MarkerSymbol, PatternShape};
 
 /// Colours of sources.
 const SOURCES: usize = 8;
@@ -49,10 +49,9 @@ pub(super) fn ordered(n: usize, of: usize) -> String {
 }
 
 /// The ramp as a scale of amounts.
-pub(super) fn ramp() -> ColorScale {
+pub(super) fn ramp() -> [(f64, String); RAMP] {
     let at = |n: usize| n as f64 / (RAMP - 1) as f64;
-    let element = |n: usize| ColorScaleElement(at(n), format!("var(--ramp-{})", n + 1));
-    ColorScale::Vector((0..RAMP).map(element).collect())
+    std::array::from_fn(|n| (at(n), format!("var(--ramp-{})", n + 1)))
 }
 
 #[cfg(test)]

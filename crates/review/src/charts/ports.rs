@@ -2,11 +2,10 @@
 
 use super::palette::{self, MUTED, READ, WRITE};
 use super::timeline::{Row, line};
+use super::trace::{DashType, Line, Mode, Trace};
 use super::{figure, word};
 use findings::Evidence;
 use findings::evidence::{HopUnit, LimitSeries, Series};
-use plotly::Scatter;
-use plotly::common::{DashType, Line, LineShape, Mode};
 use serde_json::{Value, json};
 
 /// Ports whose lines have a place in the legend.
@@ -79,13 +78,13 @@ fn speeds(ports: &[LimitSeries]) -> Vec<Value> {
             1 => format!("speed of {}", word(&port.hop)),
             _ => format!("speed of {} and {} more", word(&port.hop), same - 1),
         };
-        let pen = Line::new().color(MUTED).dash(DashType::Dash).width(1.5).shape(LineShape::Linear);
-        let speed = Scatter::new(x, y)
+        let pen = Line::new().color(MUTED).dash(DashType::Dash).width(1.5).shape("linear");
+        let speed = Trace::scatter(x, y)
             .name(&name)
             .mode(Mode::Lines)
             .line(pen)
             .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{name}</extra>"));
-        traces.push(figure::with(figure::trace(speed), "connectgaps", json!(false)));
+        traces.push(figure::with(speed.json(), "connectgaps", json!(false)));
     }
     traces
 }

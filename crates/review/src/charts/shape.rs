@@ -1,12 +1,11 @@
 //! Published shapes: the points of this record with their intervals, against where the shape would have them.
 
-use super::figure::{View, figure, short, trace};
+use super::figure::{View, figure, short};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT};
+use super::trace::{DashType, ErrorBars, Line, Marker, Mode, Trace};
 use super::{Chart, word};
 use crate::published::{form, score};
 use findings::{Analysis, ClaimOutcome, PointOutcome, Quantity, ShapeOutcome, Unit};
-use plotly::Scatter;
-use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, Mode};
 use serde_json::{Value, json};
 
 /// Charts of shapes, at most; the table has all points of all of them.
@@ -82,13 +81,13 @@ fn expected(shape: &ShapeOutcome, scale: f64) -> Value {
         _ => point.expected.or(point.value),
     };
     let y = shape.points.iter().map(|point| own(point).map(|q| short(q.value / scale)));
-    let line = Scatter::new(places(shape), y.collect::<Vec<Option<f64>>>())
+    let line = Trace::scatter(places(shape), y.collect::<Vec<Option<f64>>>())
         .name("by the shape")
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(MUTED).width(1.5).dash(DashType::Dash))
         .marker(Marker::new().color(MUTED).size(4))
         .hover_template("%{y:,.4~r}<extra>by the shape</extra>");
-    trace(line)
+    line.json()
 }
 
 /// The points of the record.
@@ -96,7 +95,7 @@ fn measured(shape: &ShapeOutcome, unit: &str, scale: f64) -> Value {
     let color = if unit == "MB/s" { THROUGHPUT } else { OPERATIONS };
     let of = |q: Option<Quantity>| q.map(|q| short(q.value / scale));
     let y: Vec<Option<f64>> = shape.points.iter().map(|point| of(point.value)).collect();
-    let mut line = Scatter::new(places(shape), y)
+    let mut line = Trace::scatter(places(shape), y)
         .name("this record")
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(color).width(2.0))
@@ -111,10 +110,10 @@ fn measured(shape: &ShapeOutcome, unit: &str, scale: f64) -> Value {
     };
     if shape.points.iter().any(|point| point.interval.is_some()) {
         let (above, below) = (end(|i, v| i.1.value - v), end(|i, v| v - i.0.value));
-        let bars = ErrorData::new(ErrorType::Data).array(above).array_minus(below);
+        let bars = ErrorBars::new().array(above).array_minus(below);
         line = line.error_y(bars.symmetric(false).color(color).thickness(1.0).width(4));
     }
-    trace(line)
+    line.json()
 }
 
 fn layout(shape: &ShapeOutcome, title: &str) -> Value {

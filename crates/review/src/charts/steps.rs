@@ -1,11 +1,10 @@
 //! One point a step, in the order of the run: latency percentiles, and reads against writes.
 
-use super::figure::{kind_of, latency_axis, loop_sentence, seconds, short, trace, with};
+use super::figure::{kind_of, latency_axis, loop_sentence, seconds, short, with};
 use super::palette::{READ, WRITE, ordered};
+use super::trace::{Line, Marker, Mode, Trace};
 use super::{Chart, word};
 use findings::{Analysis, Latency, StepFigures};
-use plotly::common::{Line, Marker, Mode};
-use plotly::{Bar, Scatter};
 use serde_json::{Value, json};
 
 /// Steps whose names stand at the axis; of more, as many as there is room for.
@@ -33,13 +32,13 @@ pub(super) fn latency(analysis: &Analysis) -> Option<Chart> {
     let line = |(n, (name, point)): (usize, &(&str, Point))| {
         let (x, y) = with_gaps(steps, |s| of(s).map(|l| seconds(point(&l))));
         let color = ordered(n, POINTS.len());
-        let line = Scatter::new(x, y)
+        let line = Trace::scatter(x, y)
             .name(*name)
             .mode(Mode::LinesMarkers)
             .line(Line::new().color(color.clone()).width(2.0))
             .marker(Marker::new().color(color).size(if steps.len() > NAMED_MAX { 3 } else { 6 }))
             .hover_template(format!("%{{y:.3~s}}s<extra>{name}</extra>"));
-        with(trace(line), "connectgaps", json!(false))
+        with(line.json(), "connectgaps", json!(false))
     };
     let note = format!("Percentiles of each step's merged histogram. {}", loop_sentence(kind));
     Some(Chart {
@@ -71,12 +70,11 @@ pub(super) fn directions(analysis: &Analysis) -> Option<Chart> {
     let bar = |name: &str, color: &str, of: fn(&StepFigures) -> f64| {
         let x: Vec<usize> = (1..=steps.len()).collect();
         let y: Vec<f64> = steps.iter().map(|s| short(of(s) / 1e6)).collect();
-        trace(
-            Bar::new(x, y)
-                .name(name)
-                .marker(Marker::new().color(color.to_owned()))
-                .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{name}</extra>")),
-        )
+        Trace::bar(x, y)
+            .name(name)
+            .marker(Marker::new().color(color))
+            .hover_template(format!("%{{y:,.4~r}} MB/s<extra>{name}</extra>"))
+            .json()
     };
     let note = "Throughput of each step, reads and writes stacked to the total.".to_owned();
     Some(Chart {

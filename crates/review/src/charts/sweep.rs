@@ -1,14 +1,13 @@
 //! Work over the load, with the knee marked: throughput and operations a second, repetitions as dots.
 
-use super::figure::{View, figure, short, trace, with};
+use super::figure::{View, figure, short, with};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT, ordered};
+use super::trace::{ErrorBars, Line, Marker, MarkerSymbol, Mode, Trace};
 use super::{Chart, word};
 use crate::fabric;
 use findings::evidence::{Mean, SweepPoint, SweepRun, SweepSeries};
 use findings::knee::Answer;
 use findings::{Analysis, Evidence, Sweep, Unit};
-use plotly::Scatter;
-use plotly::common::{ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
 use serde_json::{Value, json};
 
 /// From this ratio of the largest to the smallest load on the axis is logarithmic.
@@ -132,12 +131,12 @@ fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
             continue;
         };
         let y = of(point).map(|m| short(m.mean / scale));
-        let star = Scatter::new(vec![point.load], vec![y])
+        let star = Trace::scatter(vec![point.load], vec![y])
             .mode(Mode::Markers)
             .marker(Marker::new().color(color).symbol(MarkerSymbol::Star).size(14))
             .show_legend(false)
             .hover_template(format!("knee of {label}<extra></extra>"));
-        let star = with(trace(star), "legendgroup", json!(format!("c{n}")));
+        let star = with(star.json(), "legendgroup", json!(format!("c{n}")));
         traces.push(with(star, "yaxis", json!(if bytes { "y" } else { "y2" })));
     }
     let label = "All curves".to_owned();
@@ -190,7 +189,7 @@ fn means(
     of: fn(&SweepPoint) -> Option<Mean>,
 ) -> Value {
     let y: Vec<Option<f64>> = points.iter().map(|p| Some(short(of(p)?.mean / scale))).collect();
-    let mut line = Scatter::new(points.iter().map(|p| p.load).collect(), y)
+    let mut line = Trace::scatter(points.iter().map(|p| p.load).collect(), y)
         .name(name)
         .mode(Mode::LinesMarkers)
         .line(Line::new().color(color.to_owned()).width(2.0))
@@ -199,10 +198,10 @@ fn means(
     let errors: Vec<f64> =
         points.iter().map(|p| short(of(p).and_then(|m| m.error).unwrap_or(0.0) / scale)).collect();
     if errors.iter().any(|e| *e > 0.0) {
-        let bars = ErrorData::new(ErrorType::Data).array(errors).color(color.to_owned());
+        let bars = ErrorBars::new().array(errors).color(color.to_owned());
         line = line.error_y(bars.thickness(1.0).width(4));
     }
-    trace(line)
+    line.json()
 }
 
 /// Single repetitions; those that are incomplete are hollow.
@@ -216,18 +215,18 @@ fn runs(
     let all = || points.iter().flat_map(|p| p.runs.iter().map(move |r| (p.load, r)));
     let symbol = |complete| if complete { "circle" } else { "circle-open" };
     let marker = Marker::new().color(color.to_owned()).size(4).opacity(0.6);
-    let dots = Scatter::new(
+    let dots = Trace::scatter(
         all().map(|(load, _)| load).collect(),
         all().map(|(_, r)| short(of(r) / scale)).collect(),
     )
     .mode(Mode::Markers)
     .marker(marker)
     .show_legend(false)
-    .hover_text_array(
-        all().map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" }).collect(),
+    .hover_text(
+        all().map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" }).collect::<Vec<_>>(),
     )
     .hover_template(format!("%{{y:,.4~r}} {unit}, %{{hovertext}}<extra></extra>"));
-    let mut dots = trace(dots);
+    let mut dots = dots.json();
     dots["marker"]["symbol"] = all().map(|(_, r)| symbol(r.complete)).collect();
     dots
 }

@@ -1,13 +1,12 @@
 //! The time line: rates, counters, phases and events of the whole run below each other, on one axis of time with one
 //! cursor.
 
-use super::figure::{middles, scaled, time_axis, trace, with};
+use super::figure::{middles, scaled, time_axis, with};
 use super::palette::{self, ERRORS, MUTED, READ, SHADE, WRITE};
+use super::trace::{DashType, Line, Marker, MarkerSymbol, Mode, Trace};
 use super::{Chart, left_out, network, ports, word};
 use findings::Evidence;
 use findings::evidence::{HopUnit, Mark, Part, PhaseSpan, Rates, Series, Severity};
-use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
-use plotly::{HeatMap, Scatter};
 use serde_json::{Value, json};
 
 /// CSS pixels of a row, and of the lane of phases and events.
@@ -202,12 +201,12 @@ pub(super) fn line(
 ) -> Value {
     let x = middles(from_s, bin_s, y.len());
     let mode = if y.len() <= 30 { Mode::LinesMarkers } else { Mode::Lines };
-    let line = Scatter::new(x, y)
+    let line = Trace::scatter(x, y)
         .name(name)
         .mode(mode)
         .line(pen.width(1.5))
         .hover_template(format!("%{{y:,.4~r}} {unit}<extra>{name}</extra>"));
-    with(with(trace(line), "connectgaps", json!(false)), "marker", json!({ "size": 4 }))
+    with(with(line.json(), "connectgaps", json!(false)), "marker", json!({ "size": 4 }))
 }
 
 /// The figure: rows from top to bottom, the lane of phases and events at the bottom.
@@ -260,21 +259,21 @@ fn lane(phases: &[PhaseSpan], events: &[Mark]) -> Vec<Value> {
             [0.67, "var(--cool-down)"],
             [1.0, "var(--cool-down)"],
         ]);
-        let map = HeatMap::new(edges, vec![0.0, 1.0], vec![tones])
+        let map = Trace::heat_map(edges, vec![0.0, 1.0], vec![tones])
             .zmin(0.0)
             .zmax(2.0)
             .show_scale(false)
             .hover_on_gaps(false)
             .hover_template("%{text}<extra></extra>");
-        let map = with(with(trace(map), "colorscale", colors), "text", json!([names]));
+        let map = with(with(map.json(), "colorscale", colors), "text", json!([names]));
         traces.push(map);
     }
     for (name, color) in PHASES {
-        let key = Scatter::new(vec![0.0], vec![None::<f64>])
+        let key = Trace::scatter(vec![0.0], vec![None::<f64>])
             .name(name)
             .mode(Mode::Markers)
             .marker(Marker::new().color(color).symbol(MarkerSymbol::Square).size(10));
-        traces.push(with(trace(key), "hoverinfo", json!("skip")));
+        traces.push(with(key.json(), "hoverinfo", json!("skip")));
     }
     for (severity, name, color, symbol) in [
         (Severity::Info, "info", "var(--event-info)", MarkerSymbol::Circle),
@@ -285,13 +284,13 @@ fn lane(phases: &[PhaseSpan], events: &[Mark]) -> Vec<Value> {
         if of.is_empty() {
             continue;
         }
-        let marks = Scatter::new(of.iter().map(|e| e.at_s).collect(), vec![1.5; of.len()])
+        let marks = Trace::scatter(of.iter().map(|e| e.at_s).collect(), vec![1.5; of.len()])
             .name(format!("event: {name}"))
             .mode(Mode::Markers)
             .marker(Marker::new().color(color).symbol(symbol).size(9))
-            .hover_text_array(of.iter().map(|e| hover(e)).collect::<Vec<_>>())
+            .hover_text(of.iter().map(|e| hover(e)).collect::<Vec<_>>())
             .hover_template("%{hovertext}<extra></extra>");
-        traces.push(trace(marks));
+        traces.push(marks.json());
     }
     traces
 }

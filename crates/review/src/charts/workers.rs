@@ -1,15 +1,13 @@
 //! Balance: what each worker did beside those that were asked to do the same, and how long its operations took.
 
 use super::figure::{
-    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, short, trace,
-    with,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, short, with,
 };
 use super::palette::{self, MUTED, RULE, SHADE};
+use super::trace::{Marker, Mode, Trace};
 use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
 use findings::evidence::{LatencyKind, Part, StepEvidence, WorkerRate, WorkerSet};
-use plotly::common::{Marker, Mode, Pattern};
-use plotly::{Bar, Scatter};
 use serde_json::{Value, json};
 
 /// The band around the mean that is shaded.
@@ -84,29 +82,25 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> View {
         let x = || members.iter().map(|w| word(&w.worker)).collect::<Vec<_>>();
         let says: Vec<&str> =
             members.iter().map(|w| if w.complete { "" } else { ", incomplete" }).collect();
-        let bar = Bar::new(x(), members.iter().map(|w| short(w.bytes_per_s / 1e6)).collect())
+        let bar = Trace::bar(x(), members.iter().map(|w| short(w.bytes_per_s / 1e6)).collect())
             .name(word(group))
             .legend_group(word(group))
             .show_legend(legend)
-            .marker(
-                Marker::new()
-                    .color(style.color.clone())
-                    .pattern(Pattern::new().shape(style.pattern)),
-            )
+            .marker(Marker::new().color(style.color.clone()).hatched(style.pattern))
             .hover_template(
                 "%{y:,.4~r} MB/s, %{customdata[0]} IOPS%{customdata[1]}<extra></extra>",
             );
         let custom: Vec<Value> =
             members.iter().zip(says).map(|(w, says)| json!([short(w.iops), says])).collect();
-        traces.push(with(trace(bar), "customdata", json!(custom)));
-        let dot = Scatter::new(x(), members.iter().map(|w| w.p99_ns.map(seconds)).collect())
+        traces.push(with(bar.json(), "customdata", json!(custom)));
+        let dot = Trace::scatter(x(), members.iter().map(|w| w.p99_ns.map(seconds)).collect())
             .mode(Mode::Markers)
             .legend_group(word(group))
             .show_legend(false)
             .marker(Marker::new().color(style.color).symbol(style.symbol).size(7))
             .y_axis("y2")
             .hover_template("99%: %{y:.3~s}s<extra></extra>");
-        traces.push(trace(dot));
+        traces.push(dot.json());
     }
     View { label: step_name(step), traces, shapes: bands(&step.workers), annotations: Vec::new() }
 }

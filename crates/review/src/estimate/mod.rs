@@ -8,7 +8,6 @@ mod text;
 use crate::limits;
 use findings::attribution::{HopLoad, Limiter};
 use findings::{Analysis, StepFigures, Verdict};
-use schemars::JsonSchema;
 use serde::Serialize;
 use std::slice;
 
@@ -16,8 +15,9 @@ use std::slice;
 const VERSION: u32 = 1;
 
 /// What a scenario's lab will carry.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "An estimate of wirespeed")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "An estimate of wirespeed"))]
 pub struct Document {
     /// The version of this form.
     pub version: u32,
@@ -31,7 +31,8 @@ pub struct Document {
 }
 
 /// A step.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimated {
     /// Its plan.
     pub plan: String,
@@ -68,7 +69,8 @@ pub struct Estimated {
 }
 
 /// What limits.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limited {
     /// What.
     pub limit: LimitKind,
@@ -87,7 +89,8 @@ pub struct Limited {
 }
 
 /// What can limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
     /// Hops that are full.
@@ -101,7 +104,8 @@ pub enum LimitKind {
 }
 
 /// A hop.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hop {
     /// Its name.
     pub name: String,
@@ -126,7 +130,8 @@ pub struct Hop {
 }
 
 /// A worker.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Worker {
     /// Its name.
     pub name: String,
@@ -145,7 +150,8 @@ pub struct Worker {
 }
 
 /// A figure that is assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assumed {
     /// The hop or part.
     pub subject: String,
@@ -158,7 +164,8 @@ pub struct Assumed {
 }
 
 /// By how much hops matter.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matters {
     /// Hops that are alike.
     pub hops: Vec<String>,
@@ -242,7 +249,7 @@ fn fullest(limited: &Limited) -> Vec<String> {
     limited.hops.first().cloned().into_iter().collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "schema"))]
 mod tests {
     use super::Document;
     use std::path::Path;

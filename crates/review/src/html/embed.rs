@@ -6,9 +6,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use std::io::Read as _;
 use std::sync::LazyLock;
 
 /// The page's style, the colours of its charts, and those of its map.
@@ -40,12 +42,13 @@ pub(super) fn scripts() -> &'static [Script; 2] {
     &SCRIPTS
 }
 
-/// Plotly's own script. The crate hands it out in a tag, followed by a second one for formulas, which no chart has.
+/// Plotly's own script, which `build.rs` packed.
 fn plotly() -> String {
-    let tags = plotly::Plot::offline_js_sources();
-    let start = tags.find('>').map_or(0, |at| at + 1);
-    let end = tags.find("</script>").unwrap_or(tags.len());
-    tags[start..end.max(start)].to_owned()
+    let packed: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.z"));
+    let mut script = String::new();
+    // What was packed by the build can be unpacked; a test reads it.
+    let _ = ZlibDecoder::new(packed).read_to_string(&mut script);
+    script
 }
 
 /// The policy, the style, and a page's name.
