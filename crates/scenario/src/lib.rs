@@ -6,7 +6,7 @@
 //! than the one it reads.
 //!
 //! The way inside: `tree` (text to places), `overrides` (`--set`), `decode` (shapes and units, driven by the
-//! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON [`schema`] and the
+//! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON `schema` and the
 //! [`reference`] in `docs/scenario.md`.
 
 #![forbid(unsafe_code)]
@@ -36,6 +36,7 @@ pub mod profile;
 mod reference;
 mod render;
 mod scalar;
+#[cfg(feature = "schema")]
 mod schema;
 mod scheme;
 pub mod search;
@@ -62,6 +63,7 @@ pub use network::{
 };
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
+#[cfg(feature = "schema")]
 pub use schema::schema;
 pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;

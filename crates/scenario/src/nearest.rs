@@ -10,13 +10,19 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    nearest_of(word, &mut candidates.into_iter())
+}
+
+fn nearest_of<'a>(
+    word: &str,
+    candidates: &mut dyn Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let plain = plain(word);
     let length = plain.chars().count();
     if length == 0 || length > LENGTH_MAX {
         return None;
     }
     candidates
-        .into_iter()
         .take(CANDIDATES_MAX)
         .filter(|c| c.len() <= LENGTH_MAX)
         .map(|c| (strsim::damerau_levenshtein(&plain, &self::plain(c)), c))
@@ -28,10 +34,14 @@ pub(crate) fn nearest<'a>(
 /// "did you mean …?" for the nearest candidate, or the candidates themselves when they are few.
 pub(crate) fn suggestion<'a>(
     word: &str,
-    candidates: impl IntoIterator<Item = &'a str> + Clone,
+    candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
+    suggestion_of(word, candidates.into_iter().take(CANDIDATES_MAX).collect())
+}
+
+fn suggestion_of(word: &str, candidates: Vec<&str>) -> Option<String> {
     const LISTED_MAX: usize = 16;
-    if let Some(near) = nearest(word, candidates.clone()) {
+    if let Some(near) = nearest(word, candidates.iter().copied()) {
         return Some(format!("did you mean `{near}`?"));
     }
     let listed: Vec<String> =
