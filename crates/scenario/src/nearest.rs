@@ -13,10 +13,7 @@ pub(crate) fn nearest<'a>(
     nearest_of(word, &mut candidates.into_iter())
 }
 
-fn nearest_of<'a>(
-    word: &str,
-    candidates: &mut dyn Iterator<Item = &'a str>,
-) -> Option<&'a str> {
+fn nearest_of<'a>(word: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = plain(word);
     let length = plain.chars().count();
     if length == 0 || length > LENGTH_MAX {

@@ -223,7 +223,9 @@ fn runs(
     .marker(marker)
     .show_legend(false)
     .hover_text(
-        all().map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" }).collect::<Vec<_>>(),
+        all()
+            .map(|(_, r)| if r.complete { "one run" } else { "one run, incomplete" })
+            .collect::<Vec<_>>(),
     )
     .hover_template(format!("%{{y:,.4~r}} {unit}, %{{hovertext}}<extra></extra>"));
     let mut dots = dots.json();
