@@ -27,7 +27,7 @@ bench: ## Ten interleaved pairs per comparison with fio, on one core; the simula
 
 coverage: ## Coverage of the simulator's confidence intervals: 2,000 seeds per load, an hour or more
 	@scripts/need $@
-	cargo test --release --locked --package sim --test it -- study:: --ignored --nocapture
+	cargo test --release --locked --package sim --test it -- stated_coverage --ignored --nocapture
 
 attribution: ## Bottleneck attribution in 1,000 simulated labs, half of them with new seeds: minutes
 	@scripts/need $@

@@ -273,7 +273,7 @@ impl Study {
             all.extend(batches);
         }
         let correlation: f64 = if counted > 0.0 { products / counted } else { 0.0 };
-        ratio(&all, confidence, correlation)
+        ratio(&all, confidence, correlation.max(0.0))
     }
 
     /// Residence times at a station over all runs, warm-ups excluded; `None` for an unknown station.

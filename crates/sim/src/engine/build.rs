@@ -13,7 +13,8 @@ use super::station::{ClassCounts, PoolState, StationState};
 use super::{ClassState, Observer, Scheduled, Seeds, SetUpError, Simulation};
 use crate::Ps;
 use crate::model::{
-    Begin, Change, Full, Hop, Network, Station, arms_of, copies_at_once, ios_at_once, ios_of,
+    Begin, Change, DiskParts, Full, Hop, Network, Station, arms_of, copies_at_once, ios_at_once,
+    ios_of,
 };
 use clock::Rng;
 
@@ -83,6 +84,8 @@ impl<O: Observer> Simulation<O> {
             steps: Box::default(),
             scopes: Box::default(),
             starts: Box::default(),
+            raids: Box::default(),
+            parts: DiskParts::default(),
             runs: Box::default(),
             stations: Vec::with_capacity(network.stations.len()),
             pools: network.pools.iter().map(|pool| PoolState::new(pool, O::TIMES)).collect(),
@@ -141,8 +144,11 @@ impl<O: Observer> Simulation<O> {
                 });
             }
         }
-        let (steps, scopes, starts) = layout.make_room(fast.then_some(network));
-        (self.steps, self.scopes, self.starts) = (steps.into(), scopes.into(), starts.into());
+        let laid_out = layout.make_room(fast.then_some(network));
+        (self.steps, self.scopes) = (laid_out.steps, laid_out.scopes);
+        (self.starts, self.raids) = (laid_out.starts, laid_out.raids);
+        let disks = self.raids.iter().map(|visit| visit.group.disks).max();
+        self.parts = DiskParts::new(disks.unwrap_or(0));
         for (number, load) in network.loads.iter().enumerate() {
             if let Begin::After(before) = &load.begins {
                 self.origins[number].waits = before.len() as u32;
@@ -182,17 +188,19 @@ fn scheduled(network: &Network) -> Box<[(Ps, Scheduled)]> {
 
 /// Whether any hop of any route, arms and copies included, satisfies `which`.
 pub fn any_hop(network: &Network, which: &impl Fn(&Hop) -> bool) -> bool {
-    fn any(hops: &[Hop], which: &impl Fn(&Hop) -> bool) -> bool {
-        hops.iter().any(|hop| {
-            which(hop)
-                || match hop {
-                    Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
-                        routes.iter().any(|route| any(route, which))
-                    }
-                    Hop::Fork { route } => any(route, which),
-                    _ => false,
+    network.loads.iter().flat_map(|load| &load.classes).any(|class| any_of(&class.route, which))
+}
+
+/// The same of one route.
+pub fn any_of(hops: &[Hop], which: &impl Fn(&Hop) -> bool) -> bool {
+    hops.iter().any(|hop| {
+        which(hop)
+            || match hop {
+                Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
+                    routes.iter().any(|route| any_of(route, which))
                 }
-        })
-    }
-    network.loads.iter().flat_map(|load| &load.classes).any(|class| any(&class.route, which))
+                Hop::Fork { route } => any_of(route, which),
+                _ => false,
+            }
+    })
 }

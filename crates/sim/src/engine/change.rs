@@ -159,7 +159,10 @@ impl<O: Observer> Simulation<O> {
         let entity = &self.entities[who];
         let stayed = self.now.since(entity.entered);
         match self.steps[entity.hop as usize] {
-            RouteStep::Visit { .. } | RouteStep::Spread { .. } | RouteStep::Cross { .. } => {
+            RouteStep::Visit { .. }
+            | RouteStep::Spread { .. }
+            | RouteStep::RaidPart { .. }
+            | RouteStep::Cross { .. } => {
                 self.pull_from_station(entity.at, who);
             }
             RouteStep::Take { pool, .. } => {

@@ -3,8 +3,9 @@
 
 use super::build::any_hop;
 use super::entity::NONE;
+use super::layout::RouteStep;
 use super::{Observer, Simulation};
-use crate::model::{Change, Hop, Network};
+use crate::model::{Change, Hop, Network, StripeStart};
 
 /// The state of one I/O.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,11 @@ pub struct CopyState {
     pub lost: bool,
     /// Position in the order of issue.
     pub number: u64,
+    /// The address of its first byte.
+    pub offset: u64,
+    /// Where it is on the disks of a RAID group, and whether it still has to write there.
+    pub start: StripeStart,
+    pub writes_then: bool,
 }
 
 impl CopyState {
@@ -24,30 +30,41 @@ impl CopyState {
     pub fn all(network: &Network, ios: u32) -> Box<[CopyState]> {
         let fails =
             network.changes.iter().any(|(_, change)| matches!(change, Change::ArmDown { .. }));
-        let copies = |hop: &Hop| matches!(hop, Hop::Fork { .. } | Hop::Together { .. });
+        let copies =
+            |hop: &Hop| matches!(hop, Hop::Fork { .. } | Hop::Together { .. } | Hop::Raid { .. });
         let kept = if fails || any_hop(network, &copies) { ios } else { 0 };
-        let idle = CopyState { parent: NONE, waits: 0, lost: false, number: 0 };
-        vec![idle; kept as usize].into()
+        vec![CopyState::begun(NONE, 0, 0); kept as usize].into()
+    }
+
+    fn begun(parent: u32, number: u64, offset: u64) -> CopyState {
+        let start = StripeStart::default();
+        CopyState { parent, waits: 0, lost: false, number, offset, start, writes_then: false }
     }
 }
 
 impl<O: Observer> Simulation<O> {
-    /// `who` begins, as an I/O or as a copy of `parent`, and gets the next number.
+    /// `who` begins at this address, as an I/O or as a copy of `parent`, and gets the next number.
     #[inline]
-    pub(super) fn begins(&mut self, who: u32, parent: u32) {
+    pub(super) fn begins(&mut self, who: u32, parent: u32, offset: u64) {
         if let Some(copies) = self.copies.get_mut(who as usize) {
-            *copies = CopyState { parent, waits: 0, lost: false, number: self.issued };
+            *copies = CopyState::begun(parent, self.issued, offset);
             self.issued += 1;
         }
     }
 
     /// Starts a copy of `who` at step `first`; `None` where the table is full, which the network's check rules out.
     fn copy(&mut self, who: u32, first: u32) -> Option<u32> {
+        let copy = self.sibling(who, first)?;
+        self.ready.push(&mut self.entities, copy);
+        Some(copy)
+    }
+
+    /// A copy of `who` at step `first` that is not ready yet.
+    pub(super) fn sibling(&mut self, who: u32, first: u32) -> Option<u32> {
         let copy = self.entities.take()?;
         self.entities[copy] = self.entities[who];
         self.entities[copy].hop = first;
-        self.begins(copy, who);
-        self.ready.push(&mut self.entities, copy);
+        self.begins(copy, who, self.copies[who as usize].offset);
         Some(copy)
     }
 
@@ -80,11 +97,13 @@ impl<O: Observer> Simulation<O> {
         if copies.lost {
             return self.end(parent, true);
         }
-        if let super::layout::RouteStep::Together { next, .. } =
-            self.steps[self.entities[parent].hop as usize]
-        {
-            self.entities[parent].hop = next;
-            self.ready.push(&mut self.entities, parent);
+        match self.steps[self.entities[parent].hop as usize] {
+            RouteStep::Together { next, .. } => {
+                self.entities[parent].hop = next;
+                self.ready.push(&mut self.entities, parent);
+            }
+            RouteStep::Raid { visit } => self.raid_joined(visit, parent),
+            _ => {}
         }
     }
 }

@@ -88,7 +88,9 @@ fn delay(step: &RouteStep, stations: &[StationState]) -> Option<(u32, Ps)> {
 /// Steps that are reached from elsewhere than the step before.
 fn entered(steps: &[RouteStep], starts: &[u32]) -> BTreeSet<u32> {
     let targets = steps.iter().filter_map(|step| match step {
-        RouteStep::Skip { to, .. } | RouteStep::Leave { to, .. } => Some(*to),
+        RouteStep::Skip { to, .. }
+        | RouteStep::SkipHeld { to, .. }
+        | RouteStep::Leave { to, .. } => Some(*to),
         RouteStep::Fork { next } | RouteStep::Together { next, .. } => Some(*next),
         _ => None,
     });
@@ -101,7 +103,9 @@ fn visits(steps: &[RouteStep]) -> BTreeMap<u32, usize> {
     for step in steps {
         let stations = match step {
             RouteStep::Visit { station, .. } => *station..*station + 1,
-            RouteStep::Spread { first, count, .. } => *first..*first + *count,
+            RouteStep::Spread { first, count, .. } | RouteStep::RaidPart { first, count, .. } => {
+                *first..*first + *count
+            }
             _ => continue,
         };
         stations.for_each(|station| *visits.entry(station).or_insert(0) += 1);

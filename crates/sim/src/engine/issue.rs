@@ -168,7 +168,7 @@ impl<O: Observer> Simulation<O> {
                     let Some(who) = self.entities.take() else { return };
                     // A closed loop's operation is due when the slot asks, which is now to the picosecond.
                     let due = if op.due == now { self.now } else { later(op.due) };
-                    self.issue(who, class, slot, due, Some(op.len));
+                    self.issue(who, class, slot, due, Some((op.offset, op.len)));
                 }
                 Next::At(at) => return self.schedule_at(later(at), place, slot),
                 Next::AwaitCompletion | Next::Done => return,
@@ -178,15 +178,18 @@ impl<O: Observer> Simulation<O> {
 
     /// An I/O starts its route.
     #[inline]
-    fn issue(&mut self, who: u32, class: u32, slot: u32, due: Ps, bytes: Option<u32>) {
+    fn issue(&mut self, who: u32, class: u32, slot: u32, due: Ps, at: Option<(u64, u32)>) {
         let of = &mut self.classes[class as usize];
+        // I/Os without addresses follow each other.
+        let next = || (of.account.tally.arrivals.saturating_mul(u64::from(of.bytes)), of.bytes);
+        let (offset, bytes) = at.unwrap_or_else(next);
         of.account.tally.arrive(self.now);
         let entity = &mut self.entities[who];
         (entity.due, entity.issued) = (due, self.now);
         (entity.class, entity.slot, entity.hop) = (class, slot, of.first_step);
         (entity.dir, entity.priority) = (of.dir, of.priority);
-        entity.bytes = bytes.unwrap_or(of.bytes);
-        self.begins(who, NONE);
+        entity.bytes = bytes;
+        self.begins(who, NONE, offset);
         self.ready.push(&mut self.entities, who);
     }
 

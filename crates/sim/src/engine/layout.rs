@@ -4,8 +4,9 @@
 use super::fluid::Fluid;
 use super::station::{Discipline, StationState};
 use crate::Ps;
-use crate::model::{Demand, HeldTokens, Hop, Network, StationId, hold, net_of};
+use crate::model::{Demand, HeldTokens, Hop, Network, RaidVisit, StationId, hold, net_of};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use workload::Dir;
 
 /// A hop with its numbers resolved. Positions refer to the table of all routes.
@@ -70,6 +71,22 @@ pub enum RouteStep {
         next: u32,
         lane: u8,
     },
+    /// The next two steps are a copy's at one disk, and the third is the I/O's own where it needs only one disk.
+    Raid {
+        visit: u32,
+    },
+    /// At one of the disks of a RAID group.
+    RaidPart {
+        visit: u32,
+        first: u32,
+        count: u32,
+    },
+    /// The step depends on the tokens of a pool that are held.
+    SkipHeld {
+        pool: u32,
+        chances: Arc<[f64]>,
+        to: u32,
+    },
     /// The end of a copy that an I/O waits for.
     Joined,
     /// The end of a background copy.
@@ -130,12 +147,22 @@ pub struct RouteLayout<'a> {
     pub steps: Vec<RouteStep>,
     pub scopes: Vec<StepScope>,
     pub starts: Vec<u32>,
+    /// The visits to RAID groups.
+    pub raids: Vec<RaidVisit>,
     stations: &'a mut [StationState],
     /// The load's I/Os that can exist at once, copies included.
     ios: u64,
     /// Per path at a fluid station: how many I/Os can be on it, and the load that was added last.
     rooms: BTreeMap<(u32, u32), (u64, usize)>,
     load: usize,
+}
+
+/// The tables of all routes.
+pub struct LaidOut {
+    pub steps: Box<[RouteStep]>,
+    pub scopes: Box<[StepScope]>,
+    pub starts: Box<[u32]>,
+    pub raids: Box<[RaidVisit]>,
 }
 
 impl<'a> RouteLayout<'a> {
@@ -145,6 +172,7 @@ impl<'a> RouteLayout<'a> {
             steps: Vec::new(),
             scopes: Vec::new(),
             starts: Vec::new(),
+            raids: Vec::new(),
             stations,
             ios: 0,
             rooms: BTreeMap::new(),
@@ -171,10 +199,7 @@ impl<'a> RouteLayout<'a> {
 
     /// Partitions all fluid stations and preallocates their memory. Where `network` is given, links that can never
     /// limit are left out.
-    pub fn make_room(
-        self,
-        network: Option<&Network>,
-    ) -> (Vec<RouteStep>, Vec<StepScope>, Vec<u32>) {
+    pub fn make_room(self, network: Option<&Network>) -> LaidOut {
         for (number, place) in (0..).zip(self.stations.iter_mut()) {
             if let Discipline::Fluid(fluid) = &mut place.kind {
                 fluid.divide(
@@ -187,7 +212,12 @@ impl<'a> RouteLayout<'a> {
                 fluid.make_room(path, ios as usize);
             }
         }
-        (self.steps, self.scopes, self.starts)
+        LaidOut {
+            steps: self.steps.into(),
+            scopes: self.scopes.into(),
+            starts: self.starts.into(),
+            raids: self.raids.into(),
+        }
     }
 
     fn push(&mut self, step: RouteStep, inside: &RouteContext) -> usize {
@@ -212,8 +242,9 @@ impl<'a> RouteLayout<'a> {
         }
         firsts.push(self.push(end, &inside) as u32);
         for (number, hop) in hops.iter().enumerate() {
-            if let Hop::Skip { hops: over, .. } = hop
-                && let RouteStep::Skip { to, .. } = &mut self.steps[firsts[number] as usize]
+            if let Hop::Skip { hops: over, .. } | Hop::SkipHeld { hops: over, .. } = hop
+                && let RouteStep::Skip { to, .. } | RouteStep::SkipHeld { to, .. } =
+                    &mut self.steps[firsts[number] as usize]
             {
                 *to = firsts[number + 1 + *over as usize];
             }
@@ -246,11 +277,26 @@ impl<'a> RouteLayout<'a> {
                 self.steps[at] =
                     RouteStep::Together { starts, count, next: self.steps.len() as u32 };
             }
+            Hop::Raid { visit } => self.raid(visit, inside),
             plain => {
                 let step = self.plain(plain);
                 self.push(step, inside);
             }
         }
+    }
+
+    fn raid(&mut self, visit: &RaidVisit, inside: &RouteContext) {
+        let number = self.raids.len() as u32;
+        self.raids.push(visit.clone());
+        let (first, count) = (visit.group.first.0, visit.group.disks);
+        (first..first + count).for_each(|station| self.room(station, 0));
+        let part = || RouteStep::RaidPart { visit: number, first, count };
+        self.push(RouteStep::Raid { visit: number }, inside);
+        let (arms, strand) = (inside.arms.clone(), Strand::Waited);
+        let copy = RouteContext { held: HeldTokens::new(), inherited: arms.len(), arms, strand };
+        self.push(part(), &copy);
+        self.push(RouteStep::Joined, &copy);
+        self.push(part(), inside);
     }
 
     fn branch(&mut self, selector: u32, arms: &[Vec<Hop>], inside: &RouteContext) {
@@ -296,8 +342,13 @@ impl<'a> RouteLayout<'a> {
             Hop::Give { pool, tokens } => RouteStep::Give { pool: pool.0, tokens: *tokens },
             Hop::Skip { chance, .. } => RouteStep::Skip { chance: *chance, to: 0 },
             Hop::As { dir } => RouteStep::As { dir: *dir },
+            Hop::SkipHeld { pool, chances, .. } => {
+                RouteStep::SkipHeld { pool: pool.0, chances: chances.clone(), to: 0 }
+            }
             // Laid out by the caller.
-            Hop::Branch { .. } | Hop::Fork { .. } | Hop::Together { .. } => RouteStep::End,
+            Hop::Branch { .. } | Hop::Fork { .. } | Hop::Together { .. } | Hop::Raid { .. } => {
+                RouteStep::End
+            }
         }
     }
 

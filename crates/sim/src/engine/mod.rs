@@ -23,6 +23,7 @@ mod issue;
 mod lane;
 mod layout;
 mod progress;
+mod raid;
 mod run;
 mod source;
 mod station;
@@ -36,7 +37,7 @@ pub use progress::SharedProgress;
 pub use view::{ClassTally, Snapshot};
 
 use crate::Ps;
-use crate::model::{Change, NetworkError};
+use crate::model::{Change, DiskParts, NetworkError, RaidVisit};
 use alarm::Alarms;
 use choose::Chooser;
 use copies::CopyState;
@@ -150,6 +151,9 @@ pub struct Simulation<O: Observer = ()> {
     scopes: Box<[StepScope]>,
     /// First steps of arms and copies.
     starts: Box<[u32]>,
+    /// Visits to RAID groups, and scratch space for the disks of one.
+    raids: Box<[RaidVisit]>,
+    parts: DiskParts,
     /// Sequences of visits that are one event each.
     runs: Box<[FusedRun]>,
     stations: Vec<StationState>,

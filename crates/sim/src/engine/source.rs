@@ -1,8 +1,9 @@
 //! Sources of I/Os: closed customers, open arrivals, or the operations of a worker.
 
+use super::build::any_of;
 use super::{Seeds, SetUpError};
 use crate::Ps;
-use crate::model::{Law, Load, Source};
+use crate::model::{Hop, Law, Load, Source};
 use clock::{Ns, Rng};
 use workload::{Stream, StreamKey};
 
@@ -91,7 +92,13 @@ impl SourceState {
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
-                let streams = streams.into_iter().map(Stream::without_offsets).collect();
+                // Only the layout of a RAID group asks where an I/O is.
+                let raid = |hop: &Hop| matches!(hop, Hop::Raid { .. });
+                let placed = load.classes.iter().any(|class| any_of(&class.route, &raid));
+                let streams = match placed {
+                    true => streams,
+                    false => streams.into_iter().map(Stream::without_offsets).collect(),
+                };
                 let worker = WorkerSlots { streams, limit, outstanding: 0, late: false, open };
                 (SourceKind::Operations(worker), &[][..])
             }

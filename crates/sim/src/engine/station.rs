@@ -211,6 +211,14 @@ impl PoolState {
         }
     }
 
+    /// The probability for the share of tokens that are held, of those given for equally spaced shares.
+    pub fn chance(&self, chances: &[f64]) -> f64 {
+        let held = f64::from(self.tally.level.busy);
+        let share = held / (held + f64::from(self.free)).max(1.0) * (chances.len() - 1) as f64;
+        let below = (share as usize).min(chances.len() - 2);
+        chances[below] + (share - below as f64) * (chances[below + 1] - chances[below])
+    }
+
     /// Grants tokens at once if enough are free and no I/O waits; whether it did.
     #[inline]
     pub fn take(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) -> bool {

@@ -102,6 +102,11 @@ impl ClassTally {
 }
 
 impl<O: Observer> Simulation<O> {
+    /// Tokens of a pool that are held now.
+    pub fn held(&self, pool: PoolId) -> u32 {
+        self.pools[pool.0 as usize].tally.level.busy
+    }
+
     /// All counts up to now.
     pub fn snapshot(&mut self) -> Snapshot {
         let now = self.now;

@@ -36,6 +36,16 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn walk(&mut self, who: u32) {
         loop {
             match self.steps[self.entities[who].hop as usize] {
+                RouteStep::Raid { visit } => return self.raid(visit, who),
+                // Entered by the group as a whole.
+                RouteStep::RaidPart { .. } => return,
+                RouteStep::SkipHeld { pool, ref chances, to } => {
+                    let chance = self.pools[pool as usize].chance(chances);
+                    if self.chance_of(who).chance(chance) {
+                        self.entities[who].hop = to;
+                        continue;
+                    }
+                }
                 RouteStep::Visit { station, .. } => return self.visit(station, who),
                 RouteStep::Spread { first, count, .. } => {
                     let station = first + self.chance_of(who).below(u64::from(count)) as u32;
@@ -90,7 +100,7 @@ impl<O: Observer> Simulation<O> {
 
     /// The random stream for choices on the route of `who`.
     #[inline]
-    fn chance_of(&mut self, who: u32) -> &mut Rng {
+    pub(super) fn chance_of(&mut self, who: u32) -> &mut Rng {
         let load = self.classes[self.entities[who].class as usize].load;
         &mut self.origins[load as usize].chance
     }
@@ -108,7 +118,7 @@ impl<O: Observer> Simulation<O> {
 
     /// `who` comes to a station, where it may be rejected or blocked.
     #[inline]
-    fn visit(&mut self, station: u32, who: u32) {
+    pub(super) fn visit(&mut self, station: u32, who: u32) {
         let place = &mut self.stations[station as usize];
         if let Discipline::Queue(queue) = &mut place.kind
             && queue.capacity != u32::MAX
@@ -137,9 +147,12 @@ impl<O: Observer> Simulation<O> {
         let entity = &mut self.entities[who];
         place.tally.arrive(self.now);
         (entity.entered, entity.at) = (self.now, station);
-        if let RouteStep::Visit { demand, .. } | RouteStep::Spread { demand, .. } =
-            &self.steps[entity.hop as usize]
-        {
+        let demand = match &self.steps[entity.hop as usize] {
+            RouteStep::Visit { demand, .. } | RouteStep::Spread { demand, .. } => Some(demand),
+            RouteStep::RaidPart { visit, .. } => Some(&self.raids[*visit as usize].demand),
+            _ => None,
+        };
+        if let Some(demand) = demand {
             let mut time = demand.time.draw(&mut place.rng);
             if demand.per_byte > 0.0 {
                 time = time.plus(Ps((demand.per_byte * f64::from(entity.bytes) + 0.5) as u64));

@@ -3,8 +3,9 @@
 
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
+use super::state::largest_of;
 use super::symmetry::{Colouring, alike};
-use super::walk::{FlatRoute, LegKind, walk};
+use super::walk::{Averages, FlatRoute, LegJoin, LegKind, walk};
 use crate::model::{Network, Station};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,6 +28,8 @@ pub struct Lumped {
     pub load_of: Vec<usize>,
     /// The index in `spots` of each site of the network; `None` where no I/O comes.
     pub spot_of: Vec<Option<usize>>,
+    /// Pools whose held tokens decide what is skipped: dirty data of caches.
+    pub stocks: BTreeSet<usize>,
 }
 
 /// Background copies at one spot at most, where no tokens bound them.
@@ -92,6 +95,22 @@ pub struct LumpedClass {
     pub items: Range<usize>,
     /// CopyEnd that run at once: ranges of items, inner ones first.
     pub together: Vec<Vec<Range<usize>>>,
+    /// Items that stand for several disk I/Os at once.
+    pub joins: Vec<ItemJoin>,
+}
+
+/// Items that each stand for several disk I/Os of one I/O, which waits for the last of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemJoin {
+    /// Indices of the items: one for each kind of disk, or for each disk.
+    pub items: Range<usize>,
+    /// How many disk I/Os they are together.
+    pub parts: f64,
+    /// The share of the group's disks that they are on.
+    pub overlap: f64,
+    /// The means of the largest of so many normal values, in standard deviations, and of so many exponential ones, in
+    /// means.
+    pub largest: [f64; 2],
 }
 
 /// Something that takes time.
@@ -246,12 +265,13 @@ impl Lumped {
     }
 }
 
-/// Merges like elements of a network.
-pub fn lump(network: &Network) -> Lumped {
+/// Merges like elements of a network. Where a skip depends on the tokens of a pool that are held, that is the share
+/// `held` of them.
+pub fn lump(network: &Network, held: f64) -> Lumped {
     let sites = Sites::new(network);
     let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
     let alike = alike(network, &sites, &mixes);
-    let mut builder = LumpedBuilder::new(network, &sites, &alike);
+    let mut builder = LumpedBuilder::new(network, &sites, &alike, held);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);
     }
@@ -262,16 +282,24 @@ struct LumpedBuilder<'a> {
     network: &'a Network,
     sites: &'a Sites,
     alike: &'a Colouring,
+    held: f64,
     kinds: Vec<SiteKind>,
     counts: BTreeMap<u64, f64>,
     spots: BTreeMap<u64, usize>,
     loads: BTreeMap<u64, usize>,
     flows: BTreeMap<(usize, Vec<(usize, usize)>), usize>,
+    /// Pools that limit visits to idle disks, with these disks and their number.
+    idle: BTreeMap<(usize, usize), u32>,
     out: Lumped,
 }
 
 impl<'a> LumpedBuilder<'a> {
-    fn new(network: &'a Network, sites: &'a Sites, alike: &'a Colouring) -> LumpedBuilder<'a> {
+    fn new(
+        network: &'a Network,
+        sites: &'a Sites,
+        alike: &'a Colouring,
+        held: f64,
+    ) -> LumpedBuilder<'a> {
         let mut counts = BTreeMap::new();
         for colour in &alike.sites {
             *counts.entry(*colour).or_default() += 1.0;
@@ -279,8 +307,8 @@ impl<'a> LumpedBuilder<'a> {
         let out = Lumped { spot_of: vec![None; sites.count()], ..Lumped::default() };
         let kinds = kinds(network);
         let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
-        let flows = BTreeMap::new();
-        LumpedBuilder { network, sites, alike, kinds, counts, spots, loads, flows, out }
+        let (flows, idle) = (BTreeMap::new(), BTreeMap::new());
+        LumpedBuilder { network, sites, alike, held, kinds, counts, spots, loads, flows, idle, out }
     }
 
     fn spot(&mut self, site: u32) -> usize {
@@ -312,7 +340,8 @@ impl<'a> LumpedBuilder<'a> {
             locals: Vec::new(),
         };
         let mut locals = BTreeMap::new();
-        for (class, part) in self.network.loads()[number].classes.iter().zip(&of.parts) {
+        let classes = self.network.loads()[number].classes.iter();
+        for ((class, part), sizes) in classes.zip(&of.parts).zip(&of.sizes) {
             let first = built.items.len();
             let mut this = LumpedClass {
                 share: part.share,
@@ -320,9 +349,11 @@ impl<'a> LumpedBuilder<'a> {
                 dir: class.dir,
                 items: first..first,
                 together: Vec::new(),
+                joins: Vec::new(),
             };
             if part.share > 0.0 {
-                let walk = walk(self.network, self.sites, class.dir, *part, &class.route);
+                let io = Averages { part: *part, sizes, held: self.held };
+                let walk = walk(self.network, self.sites, class.dir, io, &class.route);
                 self.class(&mut built, &mut locals, &walk, &mut this);
             }
             this.items.end = built.items.len();
@@ -339,6 +370,14 @@ impl<'a> LumpedBuilder<'a> {
         walk: &FlatRoute,
         class: &mut LumpedClass,
     ) {
+        for (pool, disk, disks) in &walk.idle {
+            let places = (self.spot(*pool), self.spot(*disk));
+            self.idle.insert(places, *disks);
+        }
+        for pool in &walk.held {
+            let spot = self.spot(*pool);
+            self.out.stocks.insert(spot);
+        }
         let first_section = load.sections.len();
         for section in &walk.sections {
             let (spot, local) = self.local(load, locals, section.pool);
@@ -381,6 +420,13 @@ impl<'a> LumpedBuilder<'a> {
             group.iter().map(|range| starts[range.start]..starts[range.end]).collect()
         };
         class.together = walk.together.iter().map(ranges).collect();
+        let join = |join: &LegJoin| ItemJoin {
+            items: starts[join.legs.start]..starts[join.legs.end],
+            parts: f64::from(join.parts),
+            overlap: join.overlap,
+            largest: largest_of(join.parts),
+        };
+        class.joins = walk.joins.iter().map(join).collect();
     }
 
     /// The spot of a site, and its index among the load's `locals`.
@@ -480,10 +526,32 @@ impl<'a> LumpedBuilder<'a> {
         for (site, spot) in self.out.spot_of.iter_mut().enumerate() {
             *spot = self.spots.get(&self.alike.sites[site]).copied();
         }
+        self.keep_busy();
         groups(&mut self.out);
         self.out.pairs = pair_counts(&self.out);
         self.out.crowd();
         self.out
+    }
+}
+
+impl LumpedBuilder<'_> {
+    /// Lets nothing but the disks limit what goes to whichever of them is idle: a cache has data for each, so that none
+    /// waits while another has too much. Each disk still sees only so many at once.
+    fn keep_busy(&mut self) {
+        const MORE: f64 = 1000.0;
+        for ((pool, disk), disks) in std::mem::take(&mut self.idle) {
+            let items = || self.out.loads.iter().flat_map(|load| &load.items);
+            let here = |item: &&LumpedItem| item.touches.iter().any(|touch| touch.spot == disk);
+            let alone = items().filter(here).all(|item| item.background);
+            let SiteKind::Pool(tokens) = &mut self.out.spots[pool].kind else { continue };
+            let each = (*tokens / f64::from(disks)).ceil().max(1.0) as usize;
+            *tokens *= MORE;
+            if let SiteKind::Sorted(speeds) = &mut self.out.spots[disk].kind
+                && alone
+            {
+                speeds.truncate(each);
+            }
+        }
     }
 }
 

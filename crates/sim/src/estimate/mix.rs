@@ -2,7 +2,8 @@
 //! workload's specification without random draws.
 
 use crate::model::{Load, Source};
-use workload::{Arrivals, Process, Spec, WorkloadKind};
+use std::sync::Arc;
+use workload::{Arrivals, Process, Row, Spec, WorkloadKind};
 
 const NS: f64 = 1e-9;
 
@@ -19,6 +20,19 @@ pub struct LoadMix {
     pub rate: Option<f64>,
     /// One entry per class.
     pub parts: Vec<ClassMix>,
+    /// The sizes of each class's I/Os.
+    pub sizes: Vec<Arc<[SizeShare]>>,
+}
+
+/// I/Os of one size in a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeShare {
+    /// Their bytes.
+    pub bytes: u32,
+    /// Alignment of their addresses.
+    pub align: u32,
+    /// Share of the class.
+    pub share: f64,
 }
 
 /// The averages of a class.
@@ -43,6 +57,9 @@ pub fn mix(load: &Load) -> LoadMix {
         });
         parts.collect()
     };
+    let one =
+        |bytes| -> Arc<[SizeShare]> { [SizeShare { bytes, align: bytes, share: 1.0 }].into() };
+    let sizes = || load.classes.iter().map(|class| one(class.bytes)).collect();
     match &load.source {
         Source::Closed { customers, think, shares } => LoadMix {
             customers: f64::from(*customers),
@@ -50,6 +67,7 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: think.scv(),
             rate: None,
             parts: constant(shares),
+            sizes: sizes(),
         },
         Source::Open { gap, limit, shares } => LoadMix {
             customers: f64::from(*limit),
@@ -57,6 +75,7 @@ pub fn mix(load: &Load) -> LoadMix {
             scv: gap.scv(),
             rate: Some(1.0 / (gap.mean() * 1e-12).max(1e-12)),
             parts: constant(shares),
+            sizes: sizes(),
         },
         Source::Operations(of) => operations(&of.spec, load.classes.len() / 2),
     }
@@ -73,6 +92,7 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
             Process::Ramp { to, .. } => (0.0, 0.0, Some(to)),
         },
     };
+    let of_dir = [sizes(&spec.kind, 0), sizes(&spec.kind, 1)];
     let count = targets.max(1) as f64;
     let side = |side: &ClassMix| ClassMix { share: side.share / count, ..*side };
     let parts = (0..targets).flat_map(|_| [side(&sides[0]), side(&sides[1])]);
@@ -83,7 +103,34 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         scv,
         rate,
         parts: parts.collect(),
+        sizes: (0..targets).flat_map(|_| of_dir.clone()).collect(),
     }
+}
+
+/// The sizes of the reads (0) or the writes (1) of an operation.
+fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
+    let mut all: Vec<SizeShare> = match kind {
+        WorkloadKind::Access(access) => {
+            let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
+            let of_row = |row: &Row| {
+                let sizes = ladder.clone().unwrap_or_else(|| vec![row.size]);
+                let side = [row.read, 100.0 - row.read][dir];
+                let (share, align) = (row.share * side / sizes.len().max(1) as f64, row.align);
+                sizes.into_iter().map(move |bytes| SizeShare {
+                    bytes,
+                    align: if align == 0 { bytes } else { align },
+                    share,
+                })
+            };
+            access.rows.iter().flat_map(of_row).filter(|size| size.share > 0.0).collect()
+        }
+        WorkloadKind::Transaction(of) => {
+            vec![SizeShare { bytes: of.page, align: of.page, share: 1.0 }]
+        }
+    };
+    let sum: f64 = all.iter().map(|size| size.share).sum();
+    all.iter_mut().for_each(|size| size.share /= sum);
+    all.into()
 }
 
 /// The mean pause of an operation's row in seconds, and its reads and writes.

@@ -23,6 +23,7 @@ mod mix;
 mod session;
 mod sites;
 mod state;
+mod stripes;
 mod symmetry;
 mod walk;
 
@@ -163,8 +164,7 @@ pub struct Means {
 
 /// The means of [`estimate`] alone, for frequent callers: the bottlenecks cost several times as much.
 pub fn means(plant: &Plant) -> Means {
-    let lumped = lumped::lump(&plant.network);
-    let solved = limits::solve(&lumped, None);
+    let (lumped, solved) = solved(plant);
     Means {
         hops: figures::hops(plant, &lumped, &solved),
         issuers: figures::issuers(plant, &lumped, &solved),
@@ -172,11 +172,24 @@ pub fn means(plant: &Plant) -> Means {
     }
 }
 
+/// The network with like elements merged, and its solution. A stock, such as the dirty data of a cache, is taken to be
+/// small; where that would fill it, it is full.
+fn solved(plant: &Plant) -> (Lumped, Solved) {
+    const FULL: f64 = 0.99;
+    let lumped = lumped::lump(&plant.network, 0.0);
+    let solved = limits::solve(&lumped, None);
+    if !lumped.stocks.iter().any(|spot| solved.utilization[*spot] >= FULL) {
+        return (lumped, solved);
+    }
+    let lumped = lumped::lump(&plant.network, 1.0);
+    let solved = limits::solve(&lumped, None);
+    (lumped, solved)
+}
+
 /// Estimates what the plant will carry.
 pub fn estimate(plant: &Plant) -> Estimate {
-    let lumped = lumped::lump(&plant.network);
+    let (lumped, solved) = solved(plant);
     let groups = limits::groups(plant, &lumped);
-    let solved = limits::solve(&lumped, None);
     let (limits, rounds) = chain(&lumped, &groups, &solved);
     Estimate {
         hops: figures::hops(plant, &lumped, &solved),
@@ -213,9 +226,8 @@ impl Estimate {
 /// The elasticity of each group of like hops, in the order of the plant.
 pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     const MORE: f64 = 1.1;
-    let lumped = lumped::lump(&plant.network);
+    let (lumped, solved) = solved(plant);
     let groups = limits::groups(plant, &lumped);
-    let solved = limits::solve(&lumped, None);
     let before = limits::total(&lumped, &solved.state);
     let of = |group: &HopGroup| {
         let faster = limits::faster(&lumped, &group.spots, MORE);

@@ -1,6 +1,6 @@
 //! The state of a solver: throughput per load and residence time per item, and the sums that follow from them.
 
-use super::lumped::{ItemKind, Lumped, LumpedLoad};
+use super::lumped::{ItemJoin, ItemKind, Lumped, LumpedLoad};
 
 /// A solution, or an iterate on the way to one.
 #[derive(Clone, Debug)]
@@ -92,6 +92,11 @@ impl LumpedLoad {
 /// Computes the weights of the items: parallel copies take as long as the last of them.
 fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64]) {
     weights.fill(1.0);
+    for join in load.classes.iter().flat_map(|class| &class.joins) {
+        for item in join.items.clone().filter(|item| !load.items[*item].background) {
+            weights[item] = last_of(join, load.items[item].time, load.items[item].scv, stays[item]);
+        }
+    }
     for group in load.classes.iter().flat_map(|class| &class.together) {
         let time = |range: &std::ops::Range<usize>, weights: &[f64]| -> f64 {
             let waited = range.clone().filter(|item| !load.items[*item].background);
@@ -112,6 +117,36 @@ fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64])
             }
         }
     }
+}
+
+/// The time of the last of an I/O's disk I/Os, as a share of their sum, where each takes `stay` on average.
+///
+/// Its distribution is taken for a normal one where times vary little and for an exponential one where they vary as much,
+/// in proportion between. Waits vary like exponential times; but where an I/O is on all disks, all of its disk I/Os wait
+/// for the same others, and only their services differ.
+fn last_of(join: &ItemJoin, time: f64, scv: f64, stay: f64) -> f64 {
+    if join.parts <= 1.0 || stay <= 0.0 {
+        return 1.0;
+    }
+    let waits = (stay - time).max(0.0);
+    // Pollaczek and Khinchine: the third moment of a service is taken between that of a constant and an exponential one.
+    let varied = waits * waits + waits * time * (1.0 + 2.0 * scv.min(1.0)) * 2.0 / 3.0;
+    let variance = time * time * scv + varied * (1.0 - join.overlap).max(0.0);
+    let varies = (variance.sqrt() / stay).min(1.0);
+    let [normal, exponential] = join.largest;
+    let more = normal + (exponential - 1.0 - normal) * varies;
+    (1.0 + varies * more) / join.parts
+}
+
+/// The means of the largest of `count` normal values, in standard deviations above their mean (Chen and Tyler 1999), and
+/// of as many exponential ones, in means.
+pub fn largest_of(count: u32) -> [f64; 2] {
+    const FEW: [f64; 5] = [0.0, 0.0, 0.5642, 0.8463, 1.0294];
+    let normal = FEW.get(count as usize).copied().unwrap_or_else(|| {
+        let quantile = 0.5264_f64.powf(1.0 / f64::from(count));
+        std::f64::consts::SQRT_2 * statrs::function::erf::erf_inv(2.0 * quantile - 1.0)
+    });
+    [normal, (1..=count).map(|term| 1.0 / f64::from(term)).sum()]
 }
 
 /// SiteSums over all loads, for one site of each spot.

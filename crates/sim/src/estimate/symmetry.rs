@@ -4,8 +4,9 @@
 //! by as many I/Os of each colour, at the same positions of the same routes. Mean values are then equal within a
 //! colour, because the fixed point of one is the fixed point of all.
 
-use super::mix::LoadMix;
+use super::mix::{LoadMix, SizeShare};
 use super::sites::{Site, Sites};
+use super::stripes::averages;
 use crate::model::{Demand, Hop, Law, Network, Policy, Station};
 
 /// Greatest number of rounds; if they do not suffice, nothing is merged.
@@ -40,15 +41,19 @@ pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
     // Per load its classes: a hash of their constant properties, and the end of their touches.
     let mut classes: Vec<Vec<(u64, usize)>> = Vec::new();
     for (load, of) in network.loads().iter().zip(mixes) {
-        let of_load = load.classes.iter().zip(&of.parts).map(|(class, part)| {
+        let classes_of = load.classes.iter().zip(&of.parts).zip(&of.sizes);
+        let of_load = classes_of.map(|((class, part), sizes)| {
             let mut position = 0;
             let mut word = |site: Option<Site>, word| {
                 // Sites of one hop have one position: their order within it does not matter.
                 position += u64::from(site.is_none());
                 touches.push(RouteTouch { site, word: mix(word, position) });
             };
-            route(network, sites, &class.route, &mut word);
-            let of = [part.share, part.bytes, part.scv].into_iter();
+            route(network, (sites, sizes), &class.route, &mut word);
+            let of = sizes.iter().flat_map(|size| {
+                [f64::from(size.bytes), f64::from(size.align), size.share].into_iter()
+            });
+            let of = of.chain([part.share, part.bytes, part.scv]);
             let word = of.fold(class.dir as u64, |word, figure| mix(word, figure.to_bits()));
             (mix(word, u64::from(class.priority)), touches.len())
         });
@@ -140,7 +145,7 @@ fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {
 /// All touches of a route, in order; each hop starts with one of no site.
 fn route(
     network: &Network,
-    sites: &Sites,
+    (sites, sizes): (&Sites, &[SizeShare]),
     hops: &[Hop],
     touch: &mut impl FnMut(Option<Site>, u64),
 ) {
@@ -168,16 +173,33 @@ fn route(
                 touch(None, 14);
                 touch(Some(sites.pool(*pool)), mix(14, u64::from(*tokens)));
             }
+            Hop::Raid { visit } => {
+                let group = &visit.group;
+                let kind = (visit.access as u64) << 8 | (visit.choice as u64) << 4;
+                let word = mix(mix(21, kind | group.raid as u64), group.unit);
+                touch(None, mix(word, u64::from(group.width) << 32 | u64::from(group.disks)));
+                let (first, demand) = (sites.station(group.first), of(&visit.demand));
+                let shares = averages(visit, sizes).shares;
+                for (at, site) in (first..first + group.disks).enumerate() {
+                    let share = shares.get(at).map_or(0, |share| (share * 1e6).round() as u64);
+                    touch(Some(site), mix(demand, share));
+                }
+            }
+            Hop::SkipHeld { pool, chances, hops } => {
+                let words = chances.iter().map(|chance| chance.to_bits());
+                touch(None, words.fold(mix(22, u64::from(*hops)), mix));
+                touch(Some(sites.pool(*pool)), 22);
+            }
             Hop::Skip { chance, hops } => touch(None, mix(chance.to_bits(), u64::from(*hops))),
             Hop::Branch { selector, arms } => {
                 let policy = network.selectors()[selector.0 as usize].policy;
                 let shared = !matches!(policy, Policy::Fixed | Policy::ActivePassive);
-                copies(network, sites, arms, 15 + (u64::from(shared) << 32), touch);
+                copies(network, (sites, sizes), arms, 15 + (u64::from(shared) << 32), touch);
             }
             Hop::Fork { route } => {
-                copies(network, sites, std::slice::from_ref(route), 16, touch);
+                copies(network, (sites, sizes), std::slice::from_ref(route), 16, touch);
             }
-            Hop::Together { routes } => copies(network, sites, routes, 17, touch),
+            Hop::Together { routes } => copies(network, (sites, sizes), routes, 17, touch),
             Hop::As { dir } => touch(None, 18 + *dir as u64),
         }
     }
@@ -186,14 +208,14 @@ fn route(
 /// The routes nested in a route, each with a start mark, and their end.
 fn copies(
     network: &Network,
-    sites: &Sites,
+    known: (&Sites, &[SizeShare]),
     routes: &[Vec<Hop>],
     word: u64,
     touch: &mut impl FnMut(Option<Site>, u64),
 ) {
     for copy in routes {
         touch(None, word);
-        route(network, sites, copy, touch);
+        route(network, known, copy, touch);
     }
     touch(None, mix(word, 20));
 }

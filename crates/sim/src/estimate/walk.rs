@@ -1,9 +1,10 @@
 //! A route as a flat list: each item that takes time, the probability that an I/O comes there, and the tokens it holds
 //! meanwhile. Copies that are waited for are marked as groups, the others as background.
 
-use super::mix::ClassMix;
+use super::mix::{ClassMix, SizeShare};
 use super::sites::{Site, Sites};
-use crate::model::{Demand, Hop, Network, Policy, PoolId, Station};
+use super::stripes::averages;
+use crate::model::{Demand, Hop, Network, Policy, PoolId, RaidVisit, Station, StripeChoice};
 use std::ops::Range;
 use workload::Dir;
 
@@ -57,6 +58,23 @@ pub struct FlatRoute {
     pub sections: Vec<RouteSection>,
     /// Parallel copies, inner groups before enclosing ones: ranges of legs.
     pub together: Vec<Vec<Range<usize>>>,
+    /// Legs that stand for several disk I/Os at once.
+    pub joins: Vec<LegJoin>,
+    /// Pools whose held tokens decide what is skipped.
+    pub held: Vec<Site>,
+    /// Visits to whichever disks are idle: the pool that limits them, the first disk, and the number of disks.
+    pub idle: Vec<(Site, Site, u32)>,
+}
+
+/// Legs that stand for several disk I/Os of one I/O, which waits for the last of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LegJoin {
+    /// Indices of the legs; their chances count all of them.
+    pub legs: Range<usize>,
+    /// How many they are.
+    pub parts: u32,
+    /// The share of the group's disks that they are on.
+    pub overlap: f64,
 }
 
 /// The state of the walk along a route.
@@ -75,19 +93,24 @@ type OpenSection = (PoolId, u32, u16);
 struct Walker<'a> {
     network: &'a Network,
     sites: &'a Sites,
-    part: ClassMix,
+    io: Averages<'a>,
     walk: FlatRoute,
 }
 
+/// What is known of the I/Os of a class.
+#[derive(Clone, Copy)]
+pub struct Averages<'a> {
+    /// Their averages.
+    pub part: ClassMix,
+    /// Their sizes.
+    pub sizes: &'a [SizeShare],
+    /// The share of tokens that is held where a skip depends on it.
+    pub held: f64,
+}
+
 /// Flattens the route of a class.
-pub fn walk(
-    network: &Network,
-    sites: &Sites,
-    dir: Dir,
-    part: ClassMix,
-    route: &[Hop],
-) -> FlatRoute {
-    let mut walker = Walker { network, sites, part, walk: FlatRoute::default() };
+pub fn walk(network: &Network, sites: &Sites, dir: Dir, io: Averages, route: &[Hop]) -> FlatRoute {
+    let mut walker = Walker { network, sites, io, walk: FlatRoute::default() };
     let mut at = WalkState { chance: 1.0, dir, background: false, open: Vec::new() };
     walker.route(&mut at, route);
     walker.walk
@@ -105,6 +128,12 @@ impl Walker<'_> {
                 Hop::Skip { chance, hops } => {
                     skips.push((number + 1 + *hops as usize, at.chance));
                     at.chance *= 1.0 - chance;
+                }
+                Hop::SkipHeld { pool, chances, hops } => {
+                    self.walk.held.push(self.sites.pool(*pool));
+                    skips.push((number + 1 + *hops as usize, at.chance));
+                    let entry = self.io.held * (chances.len() - 1) as f64;
+                    at.chance *= 1.0 - chances[entry as usize];
                 }
                 hop => self.hop(at, hop),
             }
@@ -126,15 +155,15 @@ impl Walker<'_> {
             }
             Hop::Cross { station, links, scale, extra } => {
                 let sites = links.iter().map(|link| self.sites.link(*station, *link)).collect();
-                let wire = self.part.bytes * scale + f64::from(*extra);
+                let wire = self.io.part.bytes * scale + f64::from(*extra);
                 let slowest = match &self.network.stations()[station.0 as usize] {
                     Station::Links { rates } => {
                         links.iter().map(|link| rates[usize::from(*link)]).min().unwrap_or(1)
                     }
                     _ => 1,
                 };
-                let share = self.part.bytes * scale / wire.max(f64::MIN_POSITIVE);
-                let scv = self.part.scv * share * share;
+                let share = self.io.part.bytes * scale / wire.max(f64::MIN_POSITIVE);
+                let scv = self.io.part.scv * share * share;
                 self.leg(at, LegKind::Links(sites), wire / slowest.max(1) as f64, scv);
             }
             Hop::Take { pool, tokens } => {
@@ -147,7 +176,8 @@ impl Walker<'_> {
             }
             Hop::Give { pool, tokens } => give(&mut at.open, *pool, *tokens),
             // A skip is handled by the route that it is on.
-            Hop::Skip { .. } => {}
+            Hop::Skip { .. } | Hop::SkipHeld { .. } => {}
+            Hop::Raid { visit } => self.raid(at, visit),
             Hop::Branch { selector, arms } => {
                 let policy = self.network.selectors()[selector.0 as usize].policy;
                 for (arm, share) in arms.iter().zip(shares(policy, arms.len())) {
@@ -180,11 +210,51 @@ impl Walker<'_> {
         }
     }
 
+    /// A visit to a RAID group: a leg for each number of disks that an I/O needs, before it writes and in the end.
+    fn raid(&mut self, at: &WalkState, visit: &RaidVisit) {
+        let group = &visit.group;
+        let averages = averages(visit, self.io.sizes);
+        let first = self.sites.station(group.first);
+        if let (StripeChoice::Idle, Some((pool, ..))) = (visit.choice, at.open.last()) {
+            self.walk.idle.push((self.sites.pool(*pool), first, group.disks));
+        }
+        for round in averages.rounds {
+            let leg = self.walk.legs.len();
+            let parts = f64::from(round.parts);
+            let chance = at.chance * round.often * parts;
+            let mut serve = |chance, disks: Range<Site>| {
+                let at = WalkState { chance, ..at.clone() };
+                self.served(&at, disks, &visit.demand, (round.bytes, 0.0));
+            };
+            match averages.shares.is_empty() {
+                true => serve(chance, first..first + group.disks),
+                false => {
+                    for (disk, share) in (first..).zip(&averages.shares) {
+                        serve(chance * share, disk..disk + 1);
+                    }
+                }
+            }
+            let (legs, overlap) = (leg..self.walk.legs.len(), parts / f64::from(group.disks));
+            self.walk.joins.push(LegJoin { legs, parts: round.parts, overlap });
+        }
+    }
+
     fn visit(&mut self, at: &WalkState, stations: Range<Site>, demand: &Demand) {
+        self.served(at, stations, demand, (self.io.part.bytes, self.io.part.scv));
+    }
+
+    /// A service whose time depends on bytes with this mean and squared coefficient of variation.
+    fn served(
+        &mut self,
+        at: &WalkState,
+        stations: Range<Site>,
+        demand: &Demand,
+        (bytes, varies): (f64, f64),
+    ) {
         let (fixed, scv) = (demand.time.mean() * 1e-12, demand.time.scv());
-        let sized = demand.per_byte * self.part.bytes * 1e-12;
+        let sized = demand.per_byte * bytes * 1e-12;
         let time = fixed + sized;
-        let variance = fixed * fixed * scv + sized * sized * self.part.scv;
+        let variance = fixed * fixed * scv + sized * sized * varies;
         let scv = if time > 0.0 { variance / (time * time) } else { 0.0 };
         self.leg(at, LegKind::Stations(stations), time, scv);
     }

@@ -17,14 +17,13 @@ use scenario::{Array, Medium, Scenario};
 use std::collections::BTreeMap;
 use workload::Dir;
 
-/// Units of dirty data at most: each is an I/O of the simulator.
-const DIRTY_MAX: f64 = 65_536.0;
-/// The smallest unit of a cache, in bytes.
-const SLOT: f64 = 4096.0;
+/// Destages that wait or are in progress: more are destaged several as one. Each is an I/O of the simulator.
+const DESTAGES: f64 = 65_536.0;
+/// The smallest unit of a cache, in bytes, and the most units.
+const SLOT: f64 = 512.0;
+const SLOTS_MAX: f64 = 4e9;
 /// Hops of a route that destages several I/Os, at most: each path to the array has its own.
 const DESTAGE_HOPS_MAX: usize = 256;
-/// I/Os that are destaged as one, at most.
-const DESTAGE_MAX: f64 = 64.0;
 
 /// What all volumes of an array share; empty where nothing limits.
 #[derive(Clone, Debug, Default)]
@@ -195,8 +194,8 @@ impl Cache {
             let copies = if twice.noted(draft, name) { 2.0 } else { 1.0 };
             let share = defaults::dirty_share().noted(draft, name);
             let bytes = size / copies * share;
-            let unit = SLOT.max(bytes / DIRTY_MAX);
-            let tokens = (bytes / unit).clamp(1.0, DIRTY_MAX) as u32;
+            let unit = SLOT.max(bytes / SLOTS_MAX);
+            let tokens = (bytes / unit).clamp(1.0, SLOTS_MAX) as u32;
             let pool = draft.pool(at, tokens);
             Dirty { pool, tokens, unit }
         });
@@ -205,25 +204,34 @@ impl Cache {
 }
 
 impl Dirty {
+    /// Bytes of dirty data for which there is room.
+    pub fn room(&self) -> f64 {
+        f64::from(self.tokens) * self.unit
+    }
+
     /// A write of mean size `bytes` that continues as soon as there is room, and is destaged by `work` in the
-    /// background, with at most `depth` destages in flight.
+    /// background, with at most `depth` destages in flight. `chances` are those that its block is dirty already, so that
+    /// it needs no room, for equally spaced shares of the room that are in use.
     ///
-    /// Where a token stands for several I/Os, one of them takes it, and its copy does the work of all: the same work in
-    /// fewer, larger pieces.
-    pub fn store(&self, bytes: f64, depth: PoolId, work: &[Hop]) -> Vec<Hop> {
+    /// Where there is room for very many I/Os, one of several takes the tokens of all, and its copy does the work of all:
+    /// the same work in fewer, larger pieces.
+    pub fn store(&self, bytes: f64, depth: PoolId, work: &[Hop], chances: Vec<f64>) -> Vec<Hop> {
         let most = (DESTAGE_HOPS_MAX / count(work).max(1)).max(1) as f64;
-        let several = (self.unit / bytes.max(1.0)).floor().clamp(1.0, most.min(DESTAGE_MAX));
-        let tokens = ((bytes / self.unit).ceil() as u32).clamp(1, self.tokens);
+        let several = (self.room() / bytes.max(1.0) / DESTAGES).ceil().clamp(1.0, most);
+        let tokens = (bytes * several / self.unit).round().clamp(1.0, f64::from(self.tokens));
+        let tokens = tokens as u32;
         let mut route = vec![Hop::Take { pool: depth, tokens: 1 }];
         (0..several as u32).for_each(|_| route.extend_from_slice(work));
         route.push(Hop::Give { pool: depth, tokens: 1 });
         route.push(Hop::Give { pool: self.pool, tokens });
-        let mut hops = Vec::with_capacity(3);
+        let mut hops = Vec::with_capacity(4);
         if several > 1.0 {
             hops.push(Hop::Skip { chance: 1.0 - 1.0 / several, hops: 2 });
         }
         hops.push(Hop::Take { pool: self.pool, tokens });
         hops.push(Hop::Fork { route });
+        let (pool, all) = (self.pool, hops.len() as u32);
+        hops.insert(0, Hop::SkipHeld { pool, chances: chances.into(), hops: all });
         hops
     }
 }

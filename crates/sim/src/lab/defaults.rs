@@ -4,7 +4,7 @@
 
 use super::disk::Disk;
 use super::draft::Draft;
-use super::raid::RaidLevel;
+use crate::model::RaidLevel;
 use scenario::Medium;
 use std::time::Duration;
 

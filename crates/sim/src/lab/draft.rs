@@ -382,7 +382,9 @@ fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16
             | Hop::Take { .. }
             | Hop::Give { .. }
             | Hop::Skip { .. }
+            | Hop::SkipHeld { .. }
             | Hop::Spread { .. }
+            | Hop::Raid { .. }
             | Hop::As { .. } => {}
         }
     }

@@ -150,21 +150,20 @@ impl<'a> Storage<'a> {
             disks: of.count,
             is_tape: of.kind == HopKind::TapeDrive,
             usage: self.usage.get(way.volume.as_str()).unwrap_or(&none),
-            touched: self.touched(name),
+            own: &way.volume,
+            cached: &self.cached(name),
             size: self.size(draft, way, &of.name),
         };
         let behind = site.build(draft, self.scenario, shared);
         self.built.insert(&way.volume, behind);
     }
 
-    /// Bytes that the step touches on all volumes that an array's cache serves.
-    fn touched(&self, array: &str) -> f64 {
-        let cached = |name: &&str| {
-            let mode = self.volume(name).and_then(|volume| volume.cache);
-            array_of(name) == array && mode != Some(CacheMode::None)
-        };
-        let of_array = self.usage.iter().filter(|(name, _)| cached(name));
-        of_array.map(|(_, usage)| usage.touched as f64).sum()
+    /// The step's load on all volumes that an array's cache serves, with how each uses it.
+    fn cached(&self, array: &str) -> Vec<(&str, Option<CacheMode>, &Usage)> {
+        let mode = |name: &str| self.volume(name).and_then(|volume| volume.cache);
+        let of_array = self.usage.iter().filter(|(name, _)| array_of(name) == array);
+        let all = of_array.map(|(name, usage)| (*name, mode(name), usage));
+        all.filter(|(_, mode, _)| *mode != Some(CacheMode::None)).collect()
     }
 
     /// The size of a volume; a default is recorded.

@@ -2,6 +2,7 @@
 //! disks and RAID groups treat random and sequential I/O differently, and depend on how much of a volume is in use; all
 //! workers of a step that share a volume are added up, weighted by their outstanding I/Os.
 
+use super::cache::BlockSet;
 use scenario::DiskWorkload;
 use workload::{Demand, Dir, Skew, Spec, WorkloadKind};
 
@@ -93,6 +94,16 @@ impl Usage {
         }
         let random = (self.reads.random + self.writes.random) / weight;
         1.0 - (1.0 - random) / f64::from(self.streams)
+    }
+
+    /// The blocks that are touched and how often: by writes alone, or by reads and writes.
+    pub fn blocks(&self, writes_alone: bool) -> BlockSet {
+        let (reads, writes) = (&self.reads, &self.writes);
+        let mixes = [if writes_alone { &DirectionMix::default() } else { reads }, writes];
+        let rate: f64 = mixes.iter().map(|mix| mix.weight).sum();
+        let moved: f64 = mixes.iter().map(|mix| mix.bytes).sum();
+        let bytes = if rate > 0.0 { (moved / rate).max(1.0) } else { reads.bytes() };
+        BlockSet { skew: self.skew(), blocks: self.touched as f64 / bytes, bytes, rate }
     }
 
     /// Skew of random addresses.

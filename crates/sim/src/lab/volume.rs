@@ -8,17 +8,17 @@
 //! rate.
 
 use super::array::{ArrayStations, constant};
-use super::cache::hits;
+use super::cache::{BlockSet, coalesced, hits};
 use super::defaults;
 use super::disk::Disk;
 use super::draft::{Draft, WireDirection};
-use super::raid::{DiskWork, RaidGroup, RaidLevel, mixed};
+use super::raid::{DiskWork, mixed, on_disks, parts_of, transfers};
 use super::sheet::Sheet;
 use super::usage::{DirectionMix, Usage};
-use crate::model::{Demand, Hop, Pool, Station, StationId};
+use crate::model::{Demand, Hop, Pool, RaidGroup, RaidLevel, Station, StationId, StripeChoice};
 use scenario::topology::HopId;
 use scenario::{Array, CacheMode, Medium, Scenario, Volume};
-use workload::Dir;
+use workload::{Dir, Skew};
 
 /// Destages in flight per disk.
 const DESTAGE_DEPTH: u32 = 4;
@@ -44,8 +44,10 @@ pub struct VolumeSite<'a> {
     pub is_tape: bool,
     /// The step's load on it.
     pub usage: &'a Usage,
-    /// Bytes touched on all volumes that the array's cache serves.
-    pub touched: f64,
+    /// Its name as `ARRAY/NAME`.
+    pub own: &'a str,
+    /// The load on all volumes that the array's cache serves, by name, and how each uses it.
+    pub cached: &'a [(&'a str, Option<CacheMode>, &'a Usage)],
     /// Its size in bytes.
     pub size: f64,
 }
@@ -122,14 +124,15 @@ impl VolumeSite<'_> {
                 write: store.write,
             };
         };
-        let fits = cache.size / self.touched.max(1.0);
+        let touched: f64 = self.cached.iter().map(|(.., usage)| usage.touched as f64).sum();
+        let fits = cache.size / touched.max(1.0);
         let given = self.volume.and_then(|volume| volume.hit_share);
         let given = given.map(|share| share.fraction().clamp(0.0, 1.0)).or(cache.hit_share);
         let reads = &self.usage.reads;
         let hit = given.unwrap_or_else(|| {
-            let blocks = self.usage.touched as f64 / reads.bytes();
-            let hit = hits(self.usage.skew(), fits, blocks);
-            let reason = "computed: what fits of all that is touched into the cache, which is assumed to be warm";
+            let hit = self.hit_share(cache.size);
+            let reason =
+                "computed: a warm cache that keeps what was used last, by Che's approximation";
             draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
             hit
         });
@@ -150,13 +153,35 @@ impl VolumeSite<'_> {
             Some(dirty) => {
                 let tokens = store.disks.saturating_mul(DESTAGE_DEPTH).max(1);
                 let depth = draft.network().pool(Pool { tokens });
-                let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write);
+                let chances = self.coalesced(dirty.room());
+                let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write, chances);
                 hops.push(cache.answer.clone());
                 hops
             }
             None => store.write,
         };
         BackendHops { read, write }
+    }
+
+    /// The share of the volume's random reads that a cache of `size` bytes answers.
+    fn hit_share(&self, size: f64) -> f64 {
+        let sets: Vec<BlockSet> =
+            self.cached.iter().map(|(.., usage)| usage.blocks(false)).collect();
+        let own = self.cached.iter().position(|(name, ..)| *name == self.own);
+        own.map_or(0.0, |own| hits(&sets, size)[own])
+    }
+
+    /// The chances that a write finds its block dirty, by the share of the room that dirty data fills.
+    fn coalesced(&self, room: f64) -> Vec<f64> {
+        let writes = |usage: &Usage| usage.writes.weight > 0.0;
+        let backed = |mode: Option<CacheMode>| mode != Some(CacheMode::WriteThrough);
+        let all = self.cached.iter().filter(|(_, mode, usage)| backed(*mode) && writes(usage));
+        let (mut sets, mut own) = (Vec::new(), None);
+        for (name, _, usage) in all {
+            own = own.or((*name == self.own).then_some(sets.len()));
+            sets.push(usage.blocks(true));
+        }
+        own.map_or(vec![0.0, 0.0], |own| coalesced(&sets, room).swap_remove(own))
     }
 
     /// Sequential reads by the disks in the background, a window in front of the reader.
@@ -206,7 +231,7 @@ impl VolumeSite<'_> {
         let bytes = overall(&self.usage.reads, &self.usage.writes);
         let random_share = bytes.1;
         let gain = match random_share > 0.0 {
-            true => disk.gain(bytes.0 / plan.parts_of(bytes.0) * per_byte / random_share),
+            true => disk.gain(bytes.0 / parts_of(&plan, bytes.0) * per_byte / random_share),
             false => vec![1.0],
         };
         let group = self.stations(draft, plan, Station::Sorted { servers: 1, gain });
@@ -223,6 +248,7 @@ impl VolumeSite<'_> {
                 random_share: mix.random(),
                 bytes: mix.bytes(),
                 gathered: cached,
+                choice: self.choice(cached),
             }
         };
         let (reads, writes) = (work(&self.usage.reads), work(&self.usage.writes));
@@ -250,15 +276,24 @@ impl VolumeSite<'_> {
             random_share: mix.random(),
             bytes: mix.bytes(),
             gathered: shared.cache().is_some(),
+            choice: self.choice(shared.cache().is_some()),
         };
         let (reads, writes) = (work(read, &self.usage.reads), work(write, &self.usage.writes));
         let mut store = MediumWork::new(draft, shared, &group, &reads, &writes, None);
-        let (_, written) = group.transfers(&writes);
+        let (_, written) = transfers(&group, &writes);
         for hops in [&mut store.random_read, &mut store.stream_read] {
             hops.extend(draft.cross(&[from], 1.0, 0));
         }
         store.write.extend(draft.cross(&[to], written, 0));
         store
+    }
+
+    /// Where random I/Os are: by address. Those that miss a cache under a skew are not where the hot blocks are.
+    fn choice(&self, cached: bool) -> StripeChoice {
+        match cached && self.usage.skew() != Skew::Uniform {
+            true => StripeChoice::Drawn,
+            false => StripeChoice::Addressed,
+        }
     }
 
     /// A tape drive: one I/O at a time, at the drive's rate.
@@ -291,8 +326,8 @@ impl VolumeSite<'_> {
             None => defaults::raid().noted(draft, self.name),
         };
         let unit = match disks {
-            1 => f64::INFINITY,
-            _ => defaults::stripe_unit().noted(draft, self.name),
+            1 => u64::MAX,
+            _ => (defaults::stripe_unit().noted(draft, self.name) as u64).max(1),
         };
         RaidGroup { first: StationId(0), disks, width, raid: raid.within(width), unit }
     }
@@ -347,14 +382,14 @@ impl MediumWork {
         ahead: Option<f64>,
     ) -> MediumWork {
         let read = |random_share| {
-            let mut hops = group.read(&DiskWork { random_share, ..reads.clone() });
+            let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
             hops.extend(shared.off_disks(draft, 1.0));
             hops
         };
-        let (again, written) = group.transfers(writes);
+        let (again, written) = transfers(group, writes);
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
-        write.extend(group.write(writes));
+        write.extend(on_disks(group, Dir::Write, writes));
         MediumWork {
             random_read: read(1.0),
             stream_read: read(0.0),

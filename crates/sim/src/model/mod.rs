@@ -11,6 +11,7 @@ mod load;
 mod route;
 mod selector;
 mod station;
+mod stripe;
 
 pub use change::Change;
 pub use check::NetworkError;
@@ -19,6 +20,9 @@ pub use load::{Begin, Class, Load, Operations, Source};
 pub use route::{Demand, Hop};
 pub use selector::{Policy, Selector};
 pub use station::{Full, PRIORITIES, Pool, Station};
+pub use stripe::{
+    DiskParts, RaidAccess, RaidGroup, RaidLevel, RaidVisit, StripeChoice, StripeStart,
+};
 
 pub(crate) use check::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 

@@ -1,6 +1,7 @@
 //! Routes: the hops of an I/O and what it asks of each station.
 
-use super::{Law, PoolId, SelectorId, StationId};
+use super::{Law, PoolId, RaidVisit, SelectorId, StationId};
+use std::sync::Arc;
 use workload::Dir;
 
 /// The service time of one visit: a part per I/O and a part per byte.
@@ -81,6 +82,22 @@ pub enum Hop {
         count: u32,
         /// Service time.
         demand: Demand,
+    },
+    /// Is served by the disks of a RAID group: by several at once for a large I/O or for redundancy. Continues when the
+    /// last of them has ended.
+    Raid {
+        /// Which disks, and what they do.
+        visit: Box<RaidVisit>,
+    },
+    /// Skips the next hops with a probability that depends on the share of a pool's tokens that are held: a write of a
+    /// block that is dirty already needs no room. The skipped hops must return all tokens that they take.
+    SkipHeld {
+        /// The pool.
+        pool: PoolId,
+        /// Probabilities for equally spaced shares from 0 to 1, at least two; between them on a straight line.
+        chances: Arc<[f64]>,
+        /// Number of hops of the same route, at least 1; a branch with its arms counts as one.
+        hops: u32,
     },
     /// Starts a copy on this route in the background, which the I/O does not wait for: a cache's destage. The copy
     /// takes over tokens that the I/O took and returns them at the end of its route; they bound the number of copies.

@@ -1,7 +1,7 @@
 //! Confidence intervals of a step's figures, and whether the warm-up was long enough.
 //!
-//! The measured time is cut into [`CELLS`] cells of equal length, which make [`BATCHES`] batches; a figure is a ratio of
-//! two sums over them. Its interval is that of [`crate::statistics`], corrected for skewness and for what correlation is
+//! The measured time is cut into [`CELLS`] cells of equal length, which make [`BATCHES`] batches, joined to [`SPANS`] for
+//! an interval; a figure is a ratio of two sums over them. Its interval is that of [`crate::statistics`], corrected for skewness and for what correlation is
 //! left between neighbours. A warm-up that was too short is found by MSER-5 (White, Cobb and Spratt 2000), over the
 //! whole of it and the measured time. That rule alone leaves something out of most series by chance, so that it is
 //! believed only where what it leaves out differs from the rest by more than noise.
@@ -14,6 +14,10 @@ use record::Confidence;
 
 /// The probability with which an interval holds the true figure.
 pub const CONFIDENCE: f64 = 0.95;
+
+/// Batches of an interval at most. With twice as many, those of closed networks of disks were so correlated that of 200
+/// intervals for mirrored disks 89% held the true throughput; with these 93%.
+const SPANS: usize = 16;
 
 /// The certainty with which a warm-up is called too short: MSER-5 looks for the cut that differs most, and so finds one that
 /// looks like something more often than chance would in one place.
@@ -66,8 +70,15 @@ pub(super) fn interval(
     (figure, unit): (&str, &str),
     batches: &[(f64, f64)],
 ) -> Option<Confidence> {
-    let correlation = von_neumann(batches).map_or(0.0, |(correlation, _)| correlation);
-    let estimate = ratio(batches, CONFIDENCE, correlation)?;
+    let mut batches = batches.to_vec();
+    while batches.len() > SPANS {
+        let sum = |pair: &[(f64, f64)]| (pair[0].0 + pair[1].0, pair[0].1 + pair[1].1);
+        batches = batches.chunks_exact(2).map(sum).collect();
+    }
+    // A correlation found in few batches is too low, by about three times their inverse where there is some.
+    let bias = 3.0 / batches.len().max(1) as f64;
+    let correlation = von_neumann(&batches).map_or(0.0, |(correlation, _)| correlation + bias);
+    let estimate = ratio(&batches, CONFIDENCE, correlation)?;
     (estimate.value > 0.0).then(|| Confidence {
         step,
         source: source.map(str::to_owned),

@@ -17,6 +17,7 @@ pub(crate) mod record_writer;
 mod session;
 mod step;
 pub(crate) mod step_event;
+mod stocks;
 
 pub use confidence::CONFIDENCE;
 pub use named::Named;

@@ -10,6 +10,7 @@ use super::hops::HopReader;
 use super::meter::{Cell, Meter};
 use super::named::Named;
 use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, machines};
+use super::stocks::Stocks;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation};
 use crate::plant::{MachinePair, Plant};
@@ -59,6 +60,7 @@ pub(super) fn simulate(
                 step,
                 hop_reader: HopReader::new(&plant),
                 batches: Batches::new(&plant, terms.named),
+                stocks: Stocks::new(&plant),
                 pairs: plant.pairs.clone(),
                 simulation,
                 terms,
@@ -94,6 +96,7 @@ struct StepRun<'a> {
     simulation: Simulation<Meter>,
     hop_reader: HopReader,
     batches: Batches,
+    stocks: Stocks,
     pairs: Vec<MachinePair>,
     terms: &'a StepTerms<'a>,
     workers: usize,
@@ -131,6 +134,7 @@ impl StepRun<'_> {
         self.batches.begin(&mut self.simulation);
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
         self.tell_incidents()?;
+        self.tell_stocks()?;
         let measured = self.cells.get(warm..).unwrap_or_default();
         let measured = &measured[..measured.len().min(CELLS)];
         let (index, seconds) = (self.step.index, cell.as_secs_f64());
@@ -238,6 +242,20 @@ impl StepRun<'_> {
         Ok(())
     }
 
+    /// Warns of stocks that filled while the step was measured.
+    fn tell_stocks(&mut self) -> Result<(), EarlyEnd> {
+        let at = self.times.cooldown;
+        for text in self.stocks.warnings(self.times.measured().as_secs_f64()) {
+            self.say(StepEvent::Note(Note {
+                at,
+                level: Level::Warning,
+                code: "stock-grows",
+                text,
+            }))?;
+        }
+        Ok(())
+    }
+
     /// Warns of a warm-up that was too short.
     fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), EarlyEnd> {
         let chosen = self.step.steady.is_some() || self.terms.settle;
@@ -274,6 +292,7 @@ impl StepRun<'_> {
                 self.cells.push(self.simulation.observer_mut().take_cell());
                 if phase == Phase::Measure {
                     self.batches.look(&mut self.simulation);
+                    self.stocks.look(&self.simulation);
                 }
                 next_cell = next_cell.plus(cell);
             }

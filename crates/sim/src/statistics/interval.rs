@@ -3,9 +3,14 @@
 //! Figures are ratios of two sums (bytes over time, residence times over I/Os), so each batch has both, and the
 //! interval is that of the ratio of the totals, linearized (the residuals a - r·b). It is corrected for skewness as by
 //! Willink (2005), and for correlation between neighbouring batches by the factor of a first-order autoregression: the
-//! two corrections of Skart (Tafazzoli and Wilson 2011).
+//! two corrections of Skart (Tafazzoli and Wilson 2011). That factor divides the degrees of freedom too.
 
 use super::student_quantile;
+
+/// Neighbours that differ by more than chance narrow an interval by no more than this correlation says.
+const OPPOSED_MOST: f64 = -0.3;
+/// Degrees of freedom at least, however correlated batches are.
+const FREE_LEAST: f64 = 3.0;
 
 /// A figure with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,11 +60,13 @@ pub fn ratio(
     let value = over / under;
     let residuals = residuals(batches, value);
     let variance = residuals.iter().map(|r| r * r).sum::<f64>() / (count - 1.0);
-    let correlated = correlation.clamp(0.0, 0.9);
+    let correlated = correlation.clamp(OPPOSED_MOST, 0.9);
     let inflation = (1.0 + correlated) / (1.0 - correlated);
     let error = (inflation * variance / count).sqrt();
     let tail = (1.0 - confidence) / 2.0;
-    let quantile = student_quantile(1.0 - tail, count - 1.0);
+    // Correlated batches say as much as fewer independent ones.
+    let degrees = ((count - 1.0) / inflation.max(1.0)).max(FREE_LEAST);
+    let quantile = student_quantile(1.0 - tail, degrees);
     let beta = skew(&residuals) / (6.0 * count.sqrt());
     // With positively skewed batches the mean is more likely too small, and the interval moves right.
     Some(ConfidenceInterval {

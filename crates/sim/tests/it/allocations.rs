@@ -78,10 +78,21 @@ fn nothing_that_happens_allocates() {
         let cross = Hop::Cross { station: link, links: vec![0], scale: 1.0, extra: 0 };
         let (patience, give_up) = (Ps::micros(7), Ps::micros(30));
         let selector = network.selector(Selector { policy, patience, give_up });
-        let arms = vec![
-            vec![visit(0), Hop::Together { routes: vec![vec![visit(1)], vec![visit(2)]] }],
-            vec![take.clone(), cross, give.clone()],
-        ];
+        let group = RaidGroup {
+            first: stations[0],
+            disks: 3,
+            width: 3,
+            raid: RaidLevel::Parity,
+            unit: 512,
+        };
+        let raid = |access, choice| {
+            let demand = Demand::of(service.clone());
+            Hop::Raid { visit: Box::new(RaidVisit { group, access, choice, demand }) }
+        };
+        let read = raid(RaidAccess::Read, StripeChoice::Drawn);
+        let write = raid(RaidAccess::Write, StripeChoice::Idle);
+        let both = Hop::Together { routes: vec![vec![visit(1)], vec![visit(2)]] };
+        let arms = vec![vec![visit(0), both, read, write], vec![take.clone(), cross, give.clone()]];
         let branch = Hop::Branch { selector, arms };
         let spread =
             Hop::Spread { first: stations[0], count: 3, demand: Demand::of(service.clone()) };

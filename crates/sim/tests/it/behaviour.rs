@@ -80,6 +80,64 @@ fn copies_that_go_together_are_waited_for() {
     assert!(ends.contains(&(1, 14, true)), "{ends:?}");
 }
 
+/// RAID-5 of three single servers, where every disk I/O takes 10 us; the I/Os follow each other, 1,000 bytes each.
+fn raid(network: &mut Network, access: RaidAccess, unit: u64) -> Hop {
+    let first = network.station(Station::SINGLE);
+    network.station(Station::SINGLE);
+    network.station(Station::SINGLE);
+    let group = RaidGroup { first, disks: 3, width: 3, raid: RaidLevel::Parity, unit };
+    let (choice, demand) = (StripeChoice::Addressed, Demand::of(Law::Constant(us(10))));
+    Hop::Raid { visit: Box::new(RaidVisit { group, access, choice, demand }) }
+}
+
+#[test]
+fn a_group_is_waited_for_and_reads_before_it_writes_a_part() {
+    // Read from one disk and from two; a whole stripe written; a part of one read and then written.
+    for (access, unit, ends, visits) in [
+        (RaidAccess::Read, 1000, [110, 210], 2),
+        (RaidAccess::Read, 500, [110, 210], 4),
+        (RaidAccess::Write, 500, [110, 210], 6),
+        (RaidAccess::Write, 1000, [120, 220], 8),
+    ] {
+        let mut network = Network::new();
+        let hop = raid(&mut network, access, unit);
+        network.load(every(100, 2, vec![hop]));
+        let snapshot = check(&network, &ends);
+        let departures: u64 = snapshot.stations.iter().map(|station| station.departures).sum();
+        assert_eq!(departures, visits, "{access:?} of units of {unit}");
+    }
+}
+
+/// The parts of an I/O on an arm that fails are given up, and it starts again on the other arm.
+#[test]
+fn a_group_on_an_arm_that_fails_is_left() {
+    for at in [105, 115] {
+        let mut network = Network::new();
+        let hop = raid(&mut network, RaidAccess::Write, 1000);
+        let other = network.station(Station::Delay);
+        let selector = network.selector(Selector::new(Policy::Fixed));
+        let arms = vec![vec![hop.clone()], vec![visit(other, 50)]];
+        network.load(every(100, 1, vec![Hop::Branch { selector, arms }]));
+        network.change(us(at), Change::ArmDown { selector, arm: 0 });
+        let snapshot = check(&network, &[at + 50]);
+        assert!(snapshot.stations.iter().all(|station| station.level.present == 0));
+    }
+}
+
+#[test]
+fn a_skip_goes_by_the_tokens_that_are_held() {
+    let mut network = Network::new();
+    let (cache, disk) = (network.station(Station::Delay), network.station(Station::SINGLE));
+    let pool = network.pool(Pool { tokens: 1 });
+    let (take, give) = (Hop::Take { pool, tokens: 1 }, Hop::Give { pool, tokens: 1 });
+    let skip = Hop::SkipHeld { pool, chances: [0.0, 1.0].into(), hops: 2 };
+    let fork = Hop::Fork { route: vec![visit(disk, 25), give] };
+    network.load(every(10, 5, vec![skip, take, fork, visit(cache, 1)]));
+    // The first and the fourth take the token, for 25 us each; the others find it held.
+    let snapshot = check(&network, &[11, 21, 31, 41, 51]);
+    assert_eq!(snapshot.stations[1].arrivals, 2);
+}
+
 #[test]
 fn a_copy_in_the_background_is_not_waited_for_but_bounded() {
     let mut network = Network::new();

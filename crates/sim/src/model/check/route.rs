@@ -1,7 +1,10 @@
 //! Checks a route: all numbers are known, tokens are returned, copies are bounded.
 
 use super::law;
-use crate::model::{Class, Demand, Hop, Law, Load, Network, PoolId, Station, StationId};
+use crate::model::{
+    Class, Demand, Hop, Law, Load, Network, PoolId, RaidVisit, Source, Station, StationId,
+};
+use workload::Demand as Needs;
 
 /// Limit of hops of one route, arms and copies included.
 const HOPS_MAX: usize = 4096;
@@ -76,7 +79,9 @@ impl RouteCheck<'_> {
         }
         before.push(held);
         for (number, hop) in hops.iter().enumerate() {
-            let Hop::Skip { hops: over, .. } = hop else { continue };
+            let (Hop::Skip { hops: over, .. } | Hop::SkipHeld { hops: over, .. }) = hop else {
+                continue;
+            };
             let target = number + 1 + *over as usize;
             match before.get(target) {
                 None => return Err((number, "skips beyond the end of the route".to_owned())),
@@ -136,6 +141,17 @@ impl RouteCheck<'_> {
                 self.arms.pop();
                 Ok(())
             }
+            Hop::Raid { visit } => self.raid(visit),
+            Hop::SkipHeld { pool, chances, hops } => {
+                if pool.0 as usize >= self.network.pools.len() {
+                    return Err(format!("there is no pool {}", pool.0));
+                }
+                let sound = chances.iter().all(|chance| (0.0..=1.0).contains(chance));
+                if !sound || chances.len() < 2 || *hops == 0 {
+                    return Err("skips at least one hop, with probabilities of 0 to 1".to_owned());
+                }
+                Ok(())
+            }
             Hop::Fork { route } => self.fork(route),
             Hop::Together { routes } => {
                 if routes.is_empty() {
@@ -148,6 +164,20 @@ impl RouteCheck<'_> {
             }
             Hop::As { .. } => Ok(()),
         }
+    }
+
+    /// Checks a visit to a RAID group.
+    fn raid(&self, visit: &RaidVisit) -> Result<(), String> {
+        let group = &visit.group;
+        if group.unit == 0 || group.width == 0 || group.width > group.disks {
+            return Err(
+                "a RAID group has units, disks, and no more disks than there are".to_owned()
+            );
+        }
+        if group.raid.within(group.width) != group.raid {
+            return Err(format!("{} of {} disks", group.raid, group.width));
+        }
+        self.served(group.first, group.disks, &visit.demand)
     }
 
     /// Checks a visit at `count` stations from `first` on.
@@ -236,7 +266,14 @@ pub(crate) fn net_of(hops: &[Hop]) -> HeldTokens {
 
 /// Whether time can pass while an I/O is at this hop.
 fn rests(hop: &Hop) -> bool {
-    !matches!(hop, Hop::Give { .. } | Hop::Skip { .. } | Hop::As { .. } | Hop::Fork { .. })
+    !matches!(
+        hop,
+        Hop::Give { .. }
+            | Hop::Skip { .. }
+            | Hop::SkipHeld { .. }
+            | Hop::As { .. }
+            | Hop::Fork { .. }
+    )
 }
 
 /// What bounds the copies of one fork: the pool, its tokens, and the fewest that a copy holds wherever time can pass.
@@ -267,40 +304,51 @@ fn bound(network: &Network, route: &[Hop]) -> Option<CopyBound> {
     bounds.min_by_key(|bound| (bound.tokens / bound.least, bound.pool))
 }
 
-/// Entities that an I/O on this route can be at once: itself and the copies that it waits for.
-fn width(hops: &[Hop]) -> u64 {
+/// The largest I/O of a class of a load, in bytes.
+fn largest(load: &Load, class: &Class) -> u32 {
+    match &load.source {
+        Source::Operations(operations) => Needs::of(&operations.spec).block_max,
+        Source::Closed { .. } | Source::Open { .. } => class.bytes,
+    }
+}
+
+/// Entities that an I/O of at most `bytes` on this route can be at once: itself and the copies that it waits for.
+fn width(hops: &[Hop], bytes: u32) -> u64 {
     let copies = hops.iter().map(|hop| match hop {
-        Hop::Together { routes } => routes.iter().map(|route| width(route)).sum(),
-        Hop::Branch { arms, .. } => arms.iter().map(|arm| width(arm) - 1).max().unwrap_or(0),
+        Hop::Together { routes } => routes.iter().map(|route| width(route, bytes)).sum(),
+        Hop::Branch { arms, .. } => arms.iter().map(|arm| width(arm, bytes) - 1).max().unwrap_or(0),
+        Hop::Raid { visit } => u64::from(visit.group.parts_most(bytes)),
         _ => 0,
     });
     1 + copies.max().unwrap_or(0)
 }
 
 /// Per pool, how many background copies it allows at once, if those that need the fewest tokens hold all.
-fn forked(network: &Network, hops: &[Hop], sum: &mut [u64]) {
+fn forked(network: &Network, hops: &[Hop], bytes: u32, sum: &mut [u64]) {
     for hop in hops {
         if let Hop::Fork { route } = hop
             && let Some(CopyBound { pool, tokens, least }) = bound(network, route)
         {
             let most = &mut sum[pool.0 as usize];
-            *most = (*most).max(tokens.saturating_mul(width(route)).div_ceil(least));
+            *most = (*most).max(tokens.saturating_mul(width(route, bytes)).div_ceil(least));
         }
-        inner(hop).into_iter().for_each(|route| forked(network, route, sum));
+        inner(hop).into_iter().for_each(|route| forked(network, route, bytes, sum));
     }
 }
 
 /// I/Os of one load that can exist at once, with the copies they wait for. Its routes must be sound.
 pub(crate) fn ios_of(load: &Load) -> u64 {
-    let widest = load.classes.iter().map(|class| width(&class.route)).max();
+    let widest = load.classes.iter().map(|class| width(&class.route, largest(load, class))).max();
     u64::from(load.limit()).saturating_mul(widest.unwrap_or(1))
 }
 
 /// Background copies that can exist at once in a network with sound routes.
 pub(crate) fn copies_at_once(network: &Network) -> u64 {
     let mut copies = vec![0; network.pools.len()];
-    for class in network.loads.iter().flat_map(|load| &load.classes) {
-        forked(network, &class.route, &mut copies);
+    for load in &network.loads {
+        for class in &load.classes {
+            forked(network, &class.route, largest(load, class), &mut copies);
+        }
     }
     copies.into_iter().fold(0, u64::saturating_add)
 }

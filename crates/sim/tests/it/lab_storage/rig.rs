@@ -41,6 +41,13 @@ pub struct Seen {
 
 impl Rig<'_> {
     pub fn scenario(&self) -> Scenario {
+        match scenario::load(&Source { text: self.text(), ..Source::default() }) {
+            Ok(scenario) => scenario,
+            Err(problems) => panic!("{problems}"),
+        }
+    }
+
+    pub fn text(&self) -> String {
         let more: String = self.also.iter().map(|v| format!(", {{ lun = \"a/{v}\" }}")).collect();
         let vm = |(number, volume): (usize, &&str)| {
             format!(
@@ -50,19 +57,20 @@ impl Rig<'_> {
         };
         let vms: String = self.volumes.iter().enumerate().map(vm).collect();
         let (warmup, measure) = self.span;
-        let text = format!(
+        format!(
             "[scenario]\ntitle = \"A rig\"\n{}\n{vms}\n{}\n[plan]\nwarmup = \"{warmup}s\"\nmeasure = \"{measure}s\"\n{}\n",
             self.lab, self.work, self.plan
-        );
-        match scenario::load(&Source { text, ..Source::default() }) {
-            Ok(scenario) => scenario,
-            Err(problems) => panic!("{problems}"),
-        }
+        )
     }
 
     pub fn compiled(&self) -> Result<Plant, LabError> {
         let scenario = self.scenario();
         compile(&scenario, &self.topology(), &step(&scenario))
+    }
+
+    /// The plant of another step of the scenario, or why there is none.
+    pub fn compiled_for(&self, step: &Step) -> Result<Plant, String> {
+        compile(&self.scenario(), &self.topology(), step).map_err(|problem| problem.to_string())
     }
 
     pub fn plant(&self) -> Plant {
@@ -154,6 +162,18 @@ impl Seen {
         let classes = || self.counts.classes.iter();
         let ended = classes().map(|class| class.tally.departures).sum::<u64>();
         classes().map(|class| class.responded).sum::<u128>() as f64 / ended as f64 / 1e9
+    }
+
+    /// The share of the tokens of a hop's pool that are held at the end.
+    pub fn held(&self, hop: &str) -> f64 {
+        let hop = self.plant.hops.iter().find(|known| known.name == hop).expect("a hop");
+        let pool = hop.places.iter().find_map(|place| match place {
+            sim::plant::HopElement::Pool(pool) => Some(pool.0 as usize),
+            _ => None,
+        });
+        let pool = pool.expect("a pool");
+        let tokens = self.plant.network.pools()[pool].tokens;
+        f64::from(self.counts.pools[pool].level.busy) / f64::from(tokens)
     }
 
     /// Visits a second of all elements of a hop.

@@ -3,5 +3,5 @@
 mod conformance;
 mod hops;
 mod rules;
-mod support;
+pub mod support;
 mod threads;

@@ -28,7 +28,7 @@ fn figures_lie_within_their_confidence_intervals() {
     let iops = all.iter().find(|one| one.figure == "iops").expect("of IOPS");
     assert!(iops.low < ops as f64 && (ops as f64) < iops.high, "{ops} in {iops:?}");
     assert!(iops.high - iops.low < 0.2 * ops as f64, "{iops:?}");
-    assert_eq!((iops.level, iops.batches, iops.unit.as_str()), (0.95, 32, "1/s"));
+    assert_eq!((iops.level, iops.batches, iops.unit.as_str()), (0.95, 16, "1/s"));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn parts_of_a_step_have_intervals_of_their_own() {
             "{value} in {low} to {high}: {figure} of {source:?}"
         );
         assert!(high - low < 0.4 * value, "{low} to {high}: {figure} of {source:?}");
-        assert_eq!(batches, 32);
+        assert_eq!(batches, 16);
     };
     let totals = kept.record.totals(0).expect("totals");
     let bytes = |of: &record::StepTotal| of.read.as_ref().map_or(0.0, |tally| tally.bytes as f64);

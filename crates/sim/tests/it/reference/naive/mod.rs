@@ -452,6 +452,9 @@ impl World {
             Hop::Branch { selector, arms } => {
                 return self.branch(selector.0 as usize, &arms, who);
             }
+            Hop::Raid { .. } | Hop::SkipHeld { .. } => {
+                unreachable!("compared with simulators of their own, beside the tests of arrays")
+            }
             Hop::Fork { route } => {
                 let mut gives = vec![0; self.free.len()];
                 given(&route, &mut gives);

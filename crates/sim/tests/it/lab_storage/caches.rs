@@ -1,0 +1,84 @@
+//! Write caches against `dirty_truth.py`, which simulates dirty blocks one by one and shares no code with ours;
+//! `dirty_truth.txt` is what it printed. The hit shares of reads are compared in `lab::cache`.
+
+use super::raid::DISK;
+use super::rig::Rig;
+use super::{array, volume, work};
+use crate::simulate::support::{PLAIN, run_until};
+use record::Level;
+
+/// An array of 8 plain disks behind a cache with room for these MB of dirty data.
+fn cached(room: u32) -> String {
+    let size = format!("{} MB", f64::from(room) / 0.8);
+    let figures =
+        [("cache", size.as_str()), ("cache_mirrored", "no"), ("cache_hit_time", "100 us")];
+    array(&figures, &volume("media = \"plain\"\nraid = \"raid-0\"\ndisks = 8")) + DISK
+}
+
+/// Writes of 64 KiB over a working set in MB: at a depth, or so many MB a second.
+fn writes(set: u32, depth: u32, asked: u32) -> String {
+    let arrivals = match asked {
+        0 => format!("depth = {depth}"),
+        asked => format!("rate = \"{:.2} IOPS\"", f64::from(asked) * 1e6 / 65_536.0),
+    };
+    work(&format!(
+        "block = \"64KiB\"\nread = 0\nrandom = 100\nworking_set = \"{set}MB\"\n{arrivals}"
+    ))
+}
+
+/// Throughput within 3%, and the dirty share within 3 points.
+#[test]
+fn caches_fill_and_empty_as_an_independent_simulator_finds() {
+    let mut wrong = Vec::new();
+    for line in include_str!("dirty_truth.txt").lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words[at].parse::<f64>().expect("a number");
+        let whole = |at: usize| number(at) as u32;
+        let (lab, work) = (cached(whole(1)), writes(whole(0), whole(2), whole(3)));
+        let span = (u64::from(whole(4)), u64::from(whole(5)));
+        let seen = Rig { lab: &lab, work: &work, disks: 8, span, ..Rig::default() }.run();
+        let (iops, dirty) = (seen.iops() / number(6) - 1.0, seen.held("a.cache") * 100.0);
+        let text = format!("{line}: {:+.1}%, {dirty:.1}% dirty", iops * 100.0);
+        println!("{text}");
+        if iops.abs() > 0.03 || (dirty - number(7)).abs() > 3.0 {
+            wrong.push(text);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A full cache: eight disks at 6.34 ms a destage are 1,262 a second, and 0.8% of the writes find a dirty block.
+#[test]
+fn a_full_cache_is_estimated_as_it_is_simulated() {
+    let (lab, work) = (cached(800), writes(100_000, 32, 0));
+    let rig = Rig { lab: &lab, work: &work, disks: 8, ..Rig::default() };
+    let found = sim::estimate::estimate(&rig.plant()).iops;
+    assert!((found / 1272.0 - 1.0).abs() < 0.05, "{found}");
+    let (lab, work) = (cached(800), writes(400, 32, 0));
+    let rig = Rig { lab: &lab, work: &work, disks: 8, ..Rig::default() };
+    let found = sim::estimate::estimate(&rig.plant()).iops;
+    assert!((found / 320_000.0 - 1.0).abs() < 0.05, "{found}");
+}
+
+/// 200 MB/s into a cache that is drained at 83: it fills at 117 MB/s, and after 4 s there is room for 2.8 s more. Once it
+/// is full there is nothing to say, nor at 60 MB/s.
+#[test]
+fn a_cache_that_fills_is_warned_of() {
+    let told = |span: (u64, u64), asked: u32| -> Vec<String> {
+        let (lab, work) = (cached(800), writes(100_000, 0, asked));
+        let rig = Rig { lab: &lab, work: &work, disks: 8, span, ..Rig::default() };
+        let compile = |step: &scenario::Step| rig.compiled_for(step);
+        let kept = run_until(&rig.text(), &PLAIN, &compile, |_| false);
+        let events = kept.record.events().iter().filter(|event| event.code == "stock-grows");
+        let warned = events.inspect(|event| assert_eq!(event.level, Level::Warning));
+        warned.map(|event| event.text.clone()).collect()
+    };
+    let fills = told((0, 4), 200);
+    assert_eq!(fills.len(), 1, "{fills:?}");
+    assert!(fills[0].starts_with("a.cache: dirty data grew from "), "{fills:?}");
+    assert!(fills[0].contains(" in the 4 s measured, and is full 3 s later"), "{fills:?}");
+    let overflows = told((1, 10), 200);
+    assert!(overflows[0].contains("was full before the measured time ended"), "{overflows:?}");
+    assert_eq!(told((2, 8), 60), Vec::<String>::new());
+    assert_eq!(told((15, 8), 200), Vec::<String>::new());
+}
