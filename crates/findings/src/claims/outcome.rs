@@ -31,6 +31,8 @@ pub enum ClaimUse {
     HeldOut,
     /// Said, but not testable.
     Context,
+    /// A number that the source does not state.
+    Inferred,
 }
 
 impl From<ClaimKind> for ClaimUse {
@@ -39,6 +41,7 @@ impl From<ClaimKind> for ClaimUse {
             ClaimKind::Calibration => ClaimUse::Calibration,
             ClaimKind::HeldOut => ClaimUse::HeldOut,
             ClaimKind::Context => ClaimUse::Context,
+            ClaimKind::Inferred => ClaimUse::Inferred,
         }
     }
 }

@@ -2,26 +2,24 @@
 //! datastores with their lock, and the queue of an adapter's driver for each LUN.
 //!
 //! Guest processors and host processors are separate stations: virtual processors are assumed to have cores beside
-//! those of the hypervisor. Queue limits are held until the I/O is back, as drivers hold them.
+//! those of the hypervisor, unless it says that they share them (`guests_share_cores`). Queue limits are held until the
+//! I/O is back, as drivers hold them.
 
 use super::{FrontBuilder, defaults, work};
 use crate::Ps;
 use crate::lab::sheet::Sheet;
-use crate::model::{Hop, Law, Station};
+use crate::model::{Hop, Law, Station, StationId};
+use crate::plant::HopElement;
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 
 impl<'a> FrontBuilder<'a> {
     /// Builds all of it.
     pub(super) fn guests(&mut self) {
-        for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
-            let given = self.atlas.vm(&of.device).and_then(|vm| vm.vcpus);
-            let count = defaults::VCPUS.unless(given, &of.name, self.draft).max(1);
-            let station = self.draft.station(hop, Station::many(count));
-            self.draft.limits(hop).servers = Some(count);
-            self.processors.insert(&of.device, (hop, station));
-        }
         for (hop, of) in self.atlas.each(&[HopKind::HostCpu]) {
             self.host(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
+            self.vm(hop, of);
         }
         for (hop, of) in self.atlas.each(&[HopKind::VirtualDisk]) {
             self.virtual_disk(hop, of);
@@ -35,6 +33,38 @@ impl<'a> FrontBuilder<'a> {
         for (hop, of) in self.atlas.each(&[HopKind::LunQueue]) {
             self.lun_queue(hop, of);
         }
+    }
+
+    /// The processors of a VM: a station of their own, or a share of its host's, of as many cores at once as it has
+    /// processors.
+    fn vm(&mut self, hop: HopId, of: &'a Stop) {
+        let vm = self.atlas.vm(&of.device);
+        let count = vm.and_then(|vm| vm.vcpus);
+        let count = defaults::VCPUS.unless(count, &of.name, self.draft).max(1);
+        let host = vm.and_then(|vm| vm.host.as_deref()).unwrap_or_default();
+        let shares = self.atlas.hypervisor(host).flag("guests_share_cores") == Some(true);
+        let cores = self.processors.get(host).filter(|_| shares);
+        let station = match cores.copied() {
+            Some((_, cores)) => {
+                self.draft.pool(hop, count);
+                cores
+            }
+            None => self.draft.station(hop, Station::many(count)),
+        };
+        self.draft.limits(hop).servers = Some(count);
+        self.processors.insert(&of.device, (hop, station));
+    }
+
+    /// The work of a guest for an I/O: on its own processors, or on as many of its host's cores as it has processors.
+    fn guest_work(&mut self, hop: HopId, (vm, station): (HopId, StationId), seconds: f64) {
+        let pool = self.draft.hop(vm).places.iter().find_map(|place| match place {
+            HopElement::Pool(pool) => Some(*pool),
+            _ => None,
+        });
+        let out = &mut self.stage(hop).out;
+        out.extend(pool.map(|pool| Hop::Take { pool, tokens: 1 }));
+        out.push(work(station, seconds, 0.0));
+        out.extend(pool.map(|pool| Hop::Give { pool, tokens: 1 }));
     }
 
     /// Processors that handle I/O, and their cost per I/O.
@@ -92,7 +122,7 @@ impl<'a> FrontBuilder<'a> {
         if let Some((processors, station)) = self.processors.get(of.device.as_str()).copied() {
             let whose = adapter.map_or(of.name.as_str(), |adapter| adapter.name.as_str());
             let time = defaults::GUEST_IO.unless(sheet.time("cpu_per_io"), whose, self.draft);
-            self.stage(hop).out.push(work(station, time, 0.0));
+            self.guest_work(hop, (processors, station), time);
             // Over the cheapest of its adapters, where they differ.
             let limits = self.draft.limits(processors);
             let most = rate(limits.servers.unwrap_or(1), time);
