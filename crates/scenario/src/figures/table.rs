@@ -106,7 +106,11 @@ const NIC: &[FigureDef] = &[
     figure("cpu_per_message", Time, "CPU time of a system call that sends or receives a message."),
     figure("coalesce_packets", MANY, "Maximum packets per interrupt."),
     figure("coalesce_time", Time, "Maximum delay of a packet for interrupt coalescing."),
-    figure("interrupt_cores", MANY, "Cores that handle the packets received; default: each thread's own."),
+    figure(
+        "interrupt_cores",
+        MANY,
+        "Cores that handle the packets received; default: each thread's own.",
+    ),
     figure("iops_max", Iops, "IOPS of one port's chip."),
     figure("lun_queue", QUEUE, "I/Os outstanding at one LUN."),
     figure("duplex_rate", Rate, "Maximum combined send and receive rate of a port."),

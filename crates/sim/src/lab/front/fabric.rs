@@ -72,19 +72,24 @@ impl<'a> FrontBuilder<'a> {
     /// The wires of a port or a cable. On Fibre Channel the sender of a direction sets its gaps: what is at the far end
     /// of the cable those of reads, what is at the near end those of writes.
     fn cable_end(&mut self, hop: HopId, rate: f64, medium: PathProtocol) {
+        let [of_reads, of_writes] = self.shares(hop, medium);
+        let read = self.draft.wire(hop, WireDirection::Read, rate * of_reads);
+        let write = self.draft.wire(hop, WireDirection::Write, rate * of_writes);
+        self.stage(hop).read.push(read);
+        self.stage(hop).write.push(write);
+    }
+
+    /// What the gaps of its senders leave of the rate of a port or a cable, over the smallest that a sender of its own
+    /// leaves: of reads and of writes.
+    fn shares(&self, hop: HopId, medium: PathProtocol) -> [f64; 2] {
         let [near, far] = match medium {
             PathProtocol::Fibre => self.atlas.ends(hop),
             PathProtocol::Ethernet { .. } | PathProtocol::Plain => [None, None],
         };
-        let share = |end: Option<&Stop>| {
+        [far, near].map(|end| {
             let words = end.and_then(|end| self.atlas.sheet(end).count("fill_words"));
             words.map_or(1.0, share_by_gap)
-        };
-        let (of_reads, of_writes) = (rate * share(far), rate * share(near));
-        let read = self.draft.wire(hop, WireDirection::Read, of_reads);
-        let write = self.draft.wire(hop, WireDirection::Write, of_writes);
-        self.stage(hop).read.push(read);
-        self.stage(hop).write.push(write);
+        })
     }
 
     /// What a port of an array takes until it is ready for the data of a write.
@@ -130,9 +135,18 @@ impl<'a> FrontBuilder<'a> {
         let ports = self.atlas.each(&[HopKind::InitiatorPort]).into_iter();
         let own =
             ports.filter(|(_, port)| port.name.rsplit_once(':').is_some_and(|p| p.0 == of.name));
-        let speeds = own.map(|(port, _)| Some(self.atlas.speed(port)?.payload(medium)));
-        if let Some(rate) = speeds.sum::<Option<f64>>().filter(|rate| *rate > 0.0) {
-            self.duplex(hop, rate);
+        let rates = own.map(|(port, _)| {
+            let rate = self.atlas.speed(port)?.payload(medium);
+            Some(self.shares(port, medium).map(|share| rate * share))
+        });
+        let rates: Option<Vec<[f64; 2]>> = rates.collect();
+        let sum = |way: usize| rates.iter().flatten().map(|rate| rate[way]).sum::<f64>();
+        let (of_reads, of_writes) = (sum(0), sum(1));
+        if of_reads > 0.0 {
+            let read = self.draft.wire(hop, WireDirection::Read, of_reads);
+            let write = self.draft.wire(hop, WireDirection::Write, of_writes);
+            self.stage(hop).read.push(read);
+            self.stage(hop).write.push(write);
         }
     }
 

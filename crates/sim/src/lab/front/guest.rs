@@ -8,8 +8,7 @@
 use super::{FrontBuilder, defaults, work};
 use crate::Ps;
 use crate::lab::sheet::Sheet;
-use crate::model::{Hop, Law, Station, StationId};
-use crate::plant::HopElement;
+use crate::model::{Hop, Law, Station};
 use scenario::topology::{Hop as Stop, HopId, HopKind};
 
 impl<'a> FrontBuilder<'a> {
@@ -35,8 +34,7 @@ impl<'a> FrontBuilder<'a> {
         }
     }
 
-    /// The processors of a VM: a station of their own, or a share of its host's, of as many cores at once as it has
-    /// processors.
+    /// The processors of a VM: a station of their own, or its host's cores, which its own number then does not limit.
     fn vm(&mut self, hop: HopId, of: &'a Stop) {
         let vm = self.atlas.vm(&of.device);
         let count = vm.and_then(|vm| vm.vcpus);
@@ -45,26 +43,11 @@ impl<'a> FrontBuilder<'a> {
         let shares = self.atlas.hypervisor(host).flag("guests_share_cores") == Some(true);
         let cores = self.processors.get(host).filter(|_| shares);
         let station = match cores.copied() {
-            Some((_, cores)) => {
-                self.draft.pool(hop, count);
-                cores
-            }
+            Some((_, cores)) => cores,
             None => self.draft.station(hop, Station::many(count)),
         };
         self.draft.limits(hop).servers = Some(count);
         self.processors.insert(&of.device, (hop, station));
-    }
-
-    /// The work of a guest for an I/O: on its own processors, or on as many of its host's cores as it has processors.
-    fn guest_work(&mut self, hop: HopId, (vm, station): (HopId, StationId), seconds: f64) {
-        let pool = self.draft.hop(vm).places.iter().find_map(|place| match place {
-            HopElement::Pool(pool) => Some(*pool),
-            _ => None,
-        });
-        let out = &mut self.stage(hop).out;
-        out.extend(pool.map(|pool| Hop::Take { pool, tokens: 1 }));
-        out.push(work(station, seconds, 0.0));
-        out.extend(pool.map(|pool| Hop::Give { pool, tokens: 1 }));
     }
 
     /// Processors that handle I/O, and their cost per I/O.
@@ -122,7 +105,7 @@ impl<'a> FrontBuilder<'a> {
         if let Some((processors, station)) = self.processors.get(of.device.as_str()).copied() {
             let whose = adapter.map_or(of.name.as_str(), |adapter| adapter.name.as_str());
             let time = defaults::GUEST_IO.unless(sheet.time("cpu_per_io"), whose, self.draft);
-            self.guest_work(hop, (processors, station), time);
+            self.stage(hop).out.push(work(station, time, 0.0));
             // Over the cheapest of its adapters, where they differ.
             let limits = self.draft.limits(processors);
             let most = rate(limits.servers.unwrap_or(1), time);

@@ -31,9 +31,8 @@ impl FrontBuilder<'_> {
             let machine = on(HopKind::VmCpu).or_else(|| on(HopKind::HostCpu));
             let station = |device: &str| self.processors.get(device).map(|(_, station)| *station);
             let machine = machine.and_then(|of| Some((of.name.clone(), station(&of.device)?)));
-            let sheets = [HopKind::VirtualAdapter, HopKind::HostCpu].map(|kind| {
-                on(kind).map_or(Sheet::default(), |hop| self.atlas.sheet(hop))
-            });
+            let sheets = [HopKind::VirtualAdapter, HopKind::HostCpu]
+                .map(|kind| on(kind).map_or(Sheet::default(), |hop| self.atlas.sheet(hop)));
             let own = if on(HopKind::VmCpu).is_some() { sheets[0] } else { sheets[1] };
             Software {
                 machine,
