@@ -214,9 +214,10 @@ impl Judged<'_> {
         self.admitted().filter_map(of).reduce(f64::min)
     }
 
+    /// A bound on one side; that like members are in balance is symmetry.
     fn is_one_sided(&self) -> bool {
         matches!(self.claim.relation, Relation::Over | Relation::UpTo)
-            && !self.claim.readings.is_empty()
+            && self.claim.metric != Metric::Imbalance
     }
 }
 
