@@ -52,7 +52,8 @@ mod wires;
 pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
 pub use claims::{
-    ClaimOutcome, ClaimSummary, ClaimUse, Frames, PointOutcome, ReadingOutcome, Score, ShapeOutcome,
+    ClaimOutcome, ClaimSummary, ClaimUse, Frames, PointOutcome, ReadingOutcome, Score,
+    ShapeOutcome, is_allowed,
 };
 pub use comparison::{CompareError, Comparison, compare};
 pub use confidence::Confidence;

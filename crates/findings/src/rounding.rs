@@ -8,7 +8,7 @@ use crate::quantity::Quantity;
 use scenario::{Relation, Value};
 
 /// The widest allowance, that of "about" at one significant figure.
-const WIDEST: f64 = 0.05;
+pub(crate) const WIDEST: f64 = 0.05;
 /// Allowance of "about" at one, two, and three or more significant figures.
 const ABOUT: [f64; 3] = [WIDEST, 0.02, 0.01];
 /// Rates are published in so many digits at most; a rate that has more in MB/s was published in another unit.
@@ -25,7 +25,7 @@ pub(crate) fn allowance(value: &Value, relation: Relation) -> f64 {
         Relation::Equal | Relation::UpTo => rounding.min(WIDEST),
         Relation::About => ABOUT[digits.clamp(1, 3) - 1],
         // "Over 800" was said of something above 800.
-        Relation::Over => 0.0,
+        Relation::Over | Relation::JustOver => 0.0,
     }
 }
 

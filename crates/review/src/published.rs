@@ -102,6 +102,7 @@ pub(crate) fn kind(kind: ClaimUse) -> &'static str {
         ClaimUse::Calibration => "calibration",
         ClaimUse::HeldOut => "held out",
         ClaimUse::Context => "context",
+        ClaimUse::Inferred => "not in the source",
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Assumed {
     pub kind: FigureKind,
     /// The claim that a calibrated value was fitted on: its name, after the lab's and a colon where it is another file's.
     pub claim: Option<String>,
+    /// What the value plausibly lies between, as written: `1 to 32`.
+    pub interval: Option<String>,
 }
 
 /// A setting of the scenario.
@@ -83,6 +85,8 @@ fn one(
     let kind = record.word("kind").map_or(FigureKind::Assumed, |at| figure_kind(at.value));
     let claim = record.text("claim");
     check_claim(record, kind, claim.as_ref(), sink);
+    let interval = record.text("interval");
+    check_interval(interval.as_ref(), sink);
     let names: Vec<&str> = written.iter().map(|at| at.value.as_str()).collect();
     Assumed {
         name: names.join(", "),
@@ -90,6 +94,27 @@ fn one(
         source: record.text("source").map(|at| at.value).unwrap_or_default(),
         kind,
         claim: claim.map(|at| at.value),
+        interval: interval.map(|at| at.value),
+    }
+}
+
+/// The two values of an interval as they are written, `1 to 32`; `None` where it has not two.
+pub fn interval_ends(text: &str) -> Option<(&str, &str)> {
+    let (from, to) = text.split_once(" to ")?;
+    let (from, to) = (from.trim(), to.trim());
+    let begins = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    (begins(from) && begins(to)).then_some((from, to))
+}
+
+/// An interval has two values that begin as numbers do.
+fn check_interval(interval: Option<&At<String>>, sink: &mut Sink) {
+    if let Some(interval) = interval.filter(|at| interval_ends(&at.value).is_none()) {
+        sink.push(|| {
+            let found = clip(&interval.value);
+            let problem =
+                format!("interval: expected two values with ` to ` between them, found `{found}`");
+            Mistake::new(interval.at, problem).help("write it as in `1 to 32`")
+        });
     }
 }
 

@@ -105,6 +105,8 @@ pub enum Relation {
     About,
     /// "Over".
     Over,
+    /// "Just over": above, and by no more than 5%.
+    JustOver,
     /// "Up to".
     UpTo,
 }
@@ -118,4 +120,6 @@ pub enum ClaimKind {
     HeldOut,
     /// Said, but not testable.
     Context,
+    /// A number that the source does not state: a reading of its words.
+    Inferred,
 }

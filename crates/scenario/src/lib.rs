@@ -50,7 +50,7 @@ pub mod steady;
 pub mod topology;
 mod tree;
 
-pub use assumed::{Assumed, AssumedSetting, settings};
+pub use assumed::{Assumed, AssumedSetting, interval_ends, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
 pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};

@@ -40,7 +40,14 @@ impl Built {
     /// # Errors
     /// Its mistakes, including those of its lab.
     pub fn new(source: &Source) -> Result<Built, BuildError> {
-        let scenario = scenario::load(source)?;
+        Built::of(scenario::load(source)?)
+    }
+
+    /// Of a scenario that was read, or changed since.
+    ///
+    /// # Errors
+    /// Mistakes of its lab.
+    pub fn of(scenario: Scenario) -> Result<Built, BuildError> {
         let topology = scenario.topology()?;
         let stages = scenario.stages().into_iter();
         let step = |stage| match stage {

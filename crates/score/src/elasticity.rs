@@ -3,13 +3,18 @@
 //!
 //! The greater of both sides is taken: a claim that depends on a parameter in one direction depends on it. Only steps
 //! that claims select are estimated, and of those only the ones whose plant the parameter changes.
+//!
+//! The same is done with each rival of the model ([`crate::rival`]), an unpublished parameter at the ends of its plausible
+//! range among them: by how much each claim's figure differs there.
 
+use crate::baseline::{PortRates, baseline};
 use crate::built::{BuildError, Built, carried};
 use crate::figure::{NoElasticity, StepEstimate, figure, steps_of};
 use crate::parameter::{Parameter, parameters};
+use crate::rival;
 use crate::stand_in;
 use crate::vary::varied;
-use scenario::{Claim, Source};
+use scenario::{Claim, Scenario, Source};
 use sim::plant::Plant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,6 +37,18 @@ pub struct ClaimEstimates {
 /// Elasticities of every claim to one parameter, in the scenario's order; `None` for a claim without one. The row is
 /// `None` where the lab accepts no other value of the parameter.
 pub type ElasticityRow = Option<Vec<Option<f64>>>;
+
+/// A rival of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RivalRow {
+    /// What it is: `without the array's cache`, `workload.w.depth at 32`.
+    pub name: String,
+    /// By claim index: its figure over that of the model; `None` where it has none.
+    pub times: Vec<Option<f64>>,
+}
+
+/// Of a parameter: elasticities, and the rivals with it at the ends of its plausible range.
+pub type ParameterRow = (ElasticityRow, Vec<RivalRow>);
 
 impl ClaimEstimates {
     /// Estimates the claims of a scenario.
@@ -79,24 +96,73 @@ impl ClaimEstimates {
         &self.parameters
     }
 
+    /// The steps of a claim, by index.
+    pub fn steps(&self, claim: &Claim) -> BTreeSet<usize> {
+        steps_of(claim, &self.built.steps)
+    }
+
+    /// Each claim's figure on the lab as data sheets describe it, in base units; `None` for a claim without one.
+    pub fn on_data_sheets(&self, rates: PortRates) -> Vec<Option<f64>> {
+        let bare = Built::of(baseline(&self.built.scenario, rates)).ok();
+        let found = bare.and_then(|bare| {
+            let each = self.base.keys().map(|at| Some((*at, carried(&bare.plant(*at).ok()?))));
+            let found: BTreeMap<usize, StepEstimate> = each.collect::<Option<_>>()?;
+            let found: BTreeMap<usize, &StepEstimate> =
+                found.iter().map(|(at, of)| (*at, of)).collect();
+            let of = |claim| figure(claim, &bare.steps, &found).ok();
+            Some(self.claims().iter().map(of).collect())
+        });
+        found.unwrap_or_else(|| vec![None; self.claims().len()])
+    }
+
+    /// Each mechanism that the model can do without, with the figures of all claims without it over those with it; only
+    /// those that change a step.
+    pub fn without_mechanisms(&self) -> Vec<RivalRow> {
+        let whole = &self.built.scenario;
+        let mut rivals: Vec<(&str, Scenario)> = rival::MECHANISMS
+            .iter()
+            .map(|mechanism| (mechanism.name, rival::without(whole, mechanism)))
+            .collect();
+        rivals.push((rival::FRAMES, rival::without_frames(whole)));
+        rivals.push((rival::SERIES, rival::without_series(whole)));
+        let row = |(name, scenario): (&str, Scenario)| {
+            let after = self.after(Built::of(scenario))?;
+            (!after.is_empty()).then(|| self.against(format!("without {name}"), &after))
+        };
+        rivals.into_iter().filter_map(row).collect()
+    }
+
+    /// A parameter at each end of its plausible range.
+    fn at_ends(&self, parameter: &Parameter) -> Vec<RivalRow> {
+        let row = |(value, settings): (String, Vec<(String, String)>)| {
+            let mut source = self.source.clone();
+            source.overrides.extend(settings);
+            let after = self.after(Built::new(&source))?;
+            Some(self.against(format!("{} at {value}", parameter.name), &after))
+        };
+        parameter.ends().into_iter().filter_map(row).collect()
+    }
+
+    /// The figures of all claims with some steps changed, over those of the model.
+    fn against(&self, name: String, after: &BTreeMap<usize, StepEstimate>) -> RivalRow {
+        let times = |(n, claim)| self.change((n, claim), after);
+        RivalRow { name, times: self.claims().iter().enumerate().map(times).collect() }
+    }
+
     /// Elasticities to all parameters, in order, computed by `threads` threads (at least 1), which do not change the
     /// result. `tell` is called with the number done.
-    pub fn elasticities(
-        &self,
-        threads: usize,
-        tell: &(dyn Fn(usize) + Sync),
-    ) -> Vec<ElasticityRow> {
+    pub fn elasticities(&self, threads: usize, tell: &(dyn Fn(usize) + Sync)) -> Vec<ParameterRow> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
             let mut mine = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(parameter) = self.parameters.get(at) else { break mine };
-                mine.push((at, self.row(parameter)));
+                mine.push((at, (self.row(parameter), self.at_ends(parameter))));
                 tell(done.fetch_add(1, Ordering::Relaxed) + 1);
             }
         };
-        let mut rows: Vec<(usize, ElasticityRow)> = std::thread::scope(|scope| {
+        let mut rows: Vec<(usize, ParameterRow)> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mine = work();
             let joined = others.into_iter().map(|other| match other.join() {
@@ -132,8 +198,12 @@ impl ClaimEstimates {
             source.overrides.push((path.clone(), value));
             ratio = ratio.or(Some(of_this));
         }
-        let ratio = ratio?;
-        let built = Built::new(&source).ok()?;
+        Some((self.after(Built::new(&source))?, ratio?))
+    }
+
+    /// The steps that claims select and that a changed lab changes, estimated. `None` where it cannot be estimated.
+    fn after(&self, built: Result<Built, BuildError>) -> Option<BTreeMap<usize, StepEstimate>> {
+        let built = built.ok()?;
         let mut after = BTreeMap::new();
         for (at, (plant, _)) in &self.base {
             built.steps.get(*at)?;
@@ -142,7 +212,7 @@ impl ClaimEstimates {
                 after.insert(*at, carried(&other));
             }
         }
-        Some((after, ratio))
+        Some(after)
     }
 
     fn elasticity(
@@ -151,17 +221,26 @@ impl ClaimEstimates {
         after: &BTreeMap<usize, StepEstimate>,
         ratio: f64,
     ) -> Option<f64> {
+        Some(self.change((number, claim), after)?.ln() / ratio.ln())
+    }
+
+    /// A claim's figure with some steps changed, over that of the model.
+    fn change(
+        &self,
+        (number, claim): (usize, &Claim),
+        after: &BTreeMap<usize, StepEstimate>,
+    ) -> Option<f64> {
         let steps = &self.built.steps;
         let old = self.figures.get(number)?.ok()?;
         let mine = steps_of(claim, steps);
         if mine.iter().all(|at| !after.contains_key(at)) {
-            return Some(0.0);
+            return Some(1.0);
         }
         let here = |at: &usize| Some((*at, &self.base.get(at)?.1));
         let before: BTreeMap<usize, &StepEstimate> = mine.iter().filter_map(here).collect();
         let varied = before.iter().map(|(at, before)| (*at, after.get(at).unwrap_or(before)));
         let new = figure(claim, steps, &varied.collect()).ok()?;
-        Some((new / old).ln() / ratio.ln())
+        Some(new / old)
     }
 }
 

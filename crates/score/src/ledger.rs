@@ -2,8 +2,9 @@
 //!
 //! It does not use published figures, so it can be made, and committed, before anything is scored.
 
+use crate::baseline::PortRates;
 use crate::built::BuildError;
-use crate::elasticity::ClaimEstimates;
+use crate::elasticity::{ClaimEstimates, ParameterRow, RivalRow};
 use crate::figure::NoElasticity;
 use crate::parameter::Parameter;
 use crate::rule::why;
@@ -38,9 +39,32 @@ pub struct ClaimDependence {
     /// Why it is calibration although the scenario holds it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
+    /// That is because a parameter was fitted on it, and not only because one is assumed.
+    #[serde(skip)]
+    pub fitted: bool,
     /// Why it has no elasticities, so that its dependence is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
+    /// Its figure at nominal line rates, else data sheets, in base units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<f64>,
+    /// Its figure with ports at the most that frames leave of their line rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<f64>,
+    /// Plausible rivals of the model that change a step of the lab.
+    pub rivals: Vec<Rival>,
+    /// The steps that it is read off, by index.
+    #[serde(skip)]
+    pub steps: Vec<usize>,
+}
+
+/// A plausible rival of the model, and what it makes of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rival {
+    /// What it is.
+    pub name: String,
+    /// The claim's figure with it over that of the model, by the estimator.
+    pub times: f64,
 }
 
 /// The elasticity of a claim to a parameter.
@@ -67,22 +91,32 @@ impl ClaimLedger {
         let bench = ClaimEstimates::new(source)?;
         let mut parameters = bench.parameters().to_vec();
         let rows = bench.elasticities(threads, &|done| tell(done, parameters.len()));
-        for (parameter, _) in parameters.iter_mut().zip(&rows).filter(|(_, row)| row.is_none()) {
+        let nominal = bench.on_data_sheets(PortRates::Nominal);
+        let ceiling = bench.on_data_sheets(PortRates::Ceiling);
+        let mechanisms = bench.without_mechanisms();
+        for (parameter, _) in parameters.iter_mut().zip(&rows).filter(|(_, row)| row.0.is_none()) {
             // The lab accepts neither a greater nor a smaller value.
             parameter.settings.clear();
         }
         let claims =
             bench.claims().iter().zip(bench.lacks()).enumerate().map(|(n, (claim, lack))| {
-                let column: Vec<Option<f64>> = rows.iter().map(|row| row.as_ref()?[n]).collect();
-                let varied = rows.iter().flatten().count();
+                let why = why(lab, bench.claims(), n, &parameters, &rows);
+                let column: Vec<Option<f64>> =
+                    rows.iter().map(|(row, _)| row.as_ref()?[n]).collect();
+                let varied = rows.iter().filter(|(row, _)| row.is_some()).count();
                 let gone = varied > 0 && column.iter().all(Option::is_none);
                 let lack = lack.or(gone.then_some(NoElasticity::Gone));
                 ClaimDependence {
                     claim: claim.name.clone(),
                     kind: kind_word(claim.kind),
                     elasticities: shown(&parameters, &column),
-                    calibration: why(lab, bench.claims(), claim, &parameters, &column),
+                    fitted: why.as_ref().is_some_and(|why| why.fitted),
+                    calibration: why.map(|why| why.text),
                     unknown: lack.map(|lack| lack.to_string()),
+                    nominal: nominal[n],
+                    ceiling: ceiling[n],
+                    rivals: rivals(&mechanisms, &rows, n),
+                    steps: bench.steps(claim).into_iter().collect(),
                 }
             });
         Ok(ClaimLedger {
@@ -97,6 +131,13 @@ impl ClaimLedger {
     pub fn claim(&self, name: &str) -> Option<&ClaimDependence> {
         self.claims.iter().find(|resting| resting.claim == name)
     }
+}
+
+/// Every rival that has a figure of a claim.
+fn rivals(mechanisms: &[RivalRow], rows: &[ParameterRow], claim: usize) -> Vec<Rival> {
+    let ends = rows.iter().flat_map(|(_, ends)| ends);
+    let of = |row: &RivalRow| Some(Rival { name: row.name.clone(), times: row.times[claim]? });
+    mechanisms.iter().chain(ends).filter_map(of).collect()
 }
 
 fn shown(parameters: &[Parameter], column: &[Option<f64>]) -> Vec<Elasticity> {
@@ -116,5 +157,6 @@ pub fn kind_word(kind: ClaimKind) -> &'static str {
         ClaimKind::HeldOut => "held-out",
         ClaimKind::Calibration => "calibration",
         ClaimKind::Context => "context",
+        ClaimKind::Inferred => "not in the source",
     }
 }

@@ -36,6 +36,9 @@ pub struct Parameter {
     pub kind: ParameterOrigin,
     /// Its source, or why it has this value.
     pub source: String,
+    /// What it plausibly lies between, as written; by its kind where that is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<String>,
     /// The claim that it was fitted on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
@@ -59,6 +62,29 @@ pub enum ParameterOrigin {
 }
 
 impl Parameter {
+    /// Its settings at the lower and the upper end of its plausible range; fewer where an end is no valid value of its
+    /// own. A fitted value has none.
+    pub fn ends(&self) -> Vec<(String, Vec<(String, String)>)> {
+        if self.kind == ParameterOrigin::Calibrated || self.settings.is_empty() {
+            return Vec::new();
+        }
+        if let Some((low, high)) = self.interval.as_deref().and_then(scenario::interval_ends) {
+            let all = |end: &str| {
+                let each = |(path, _): &(String, String)| (path.clone(), end.to_owned());
+                (end.to_owned(), self.settings.iter().map(each).collect())
+            };
+            return vec![all(low), all(high)];
+        }
+        let by = |by: f64| {
+            let each =
+                |(path, value): &(String, String)| Some((path.clone(), least_or(value, by)?));
+            let settings = self.settings.iter().map(each).collect::<Option<Vec<_>>>()?;
+            Some((settings.first()?.1.clone(), settings))
+        };
+        let factor = plausible_factor(&self.settings[0].0);
+        [1.0 / factor, factor].into_iter().filter_map(by).collect()
+    }
+
     /// Whether it is a number that can be varied.
     pub fn can_vary(&self) -> bool {
         self.settings.iter().all(|(_, value)| varied(value, 1.1).is_some())
@@ -75,6 +101,26 @@ impl ParameterOrigin {
             ParameterOrigin::Unexplained => "unexplained",
             ParameterOrigin::Calibrated => "calibrated",
         }
+    }
+}
+
+/// By how much a parameter without a stated range plausibly differs, by what it is: queues and depths, of which sources
+/// say least, by four; limits of rates and shares of hits by a tenth; times and all else by two.
+fn plausible_factor(path: &str) -> f64 {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    match key {
+        "depth" | "workers" | "queue" | "credits" | "throttle" => 4.0,
+        key if key.ends_with("_queue") => 4.0,
+        key if key.ends_with("_rate") || key.ends_with("_max") || key.ends_with("_share") => 1.1,
+        _ => 2.0,
+    }
+}
+
+/// A value times `by`, whole numbers at least 1; `None` where it would stay as it is, or is no number.
+fn least_or(value: &str, by: f64) -> Option<String> {
+    match varied(value, by) {
+        Some((text, _)) => Some(text),
+        None => (by < 1.0 && value.trim().parse::<u64>().is_ok_and(|n| n > 1)).then(|| "1".into()),
     }
 }
 
@@ -103,6 +149,7 @@ fn of_parts(scenario: &Scenario, plants: &[Plant]) -> Vec<Parameter> {
             value: figure.value.clone(),
             kind: origin(figure.kind)?,
             source: figure.source.clone(),
+            interval: figure.interval.clone(),
             claim: figure.claim.clone(),
         })
     };
@@ -119,7 +166,7 @@ fn origin(kind: FigureKind) -> Option<ParameterOrigin> {
 }
 
 /// The parts that a lab names.
-fn named(lab: &Lab) -> Vec<&str> {
+pub fn named(lab: &Lab) -> Vec<&str> {
     let hosts = lab.hosts.iter().flat_map(|host| {
         let adapters = host.adapters.iter().map(|adapter| &adapter.part);
         [&host.part, &host.hypervisor].into_iter().chain(adapters)
@@ -176,7 +223,8 @@ struct SolverDefault<'a> {
 
 fn default(name: String, value: &str, reason: &str, settings: Vec<(String, String)>) -> Parameter {
     let (value, source) = (value.to_owned(), reason.to_owned());
-    Parameter { name, value, kind: ParameterOrigin::Default, source, claim: None, settings }
+    let kind = ParameterOrigin::Default;
+    Parameter { name, value, kind, source, interval: None, claim: None, settings }
 }
 
 /// The name of a default that applies to several hops or devices.
@@ -242,6 +290,7 @@ fn settings(source: &Source, scenario: &Scenario) -> Vec<Parameter> {
             value: values.join(", "),
             kind,
             source: assumed.source.clone(),
+            interval: assumed.interval.clone(),
             claim: assumed.claim.clone(),
             settings: pairs(&assumed.settings),
         });
@@ -255,6 +304,7 @@ fn settings(source: &Source, scenario: &Scenario) -> Vec<Parameter> {
                 value: setting.value.clone(),
                 kind: ParameterOrigin::Unexplained,
                 source: "the scenario does not say".to_owned(),
+                interval: None,
                 claim: None,
                 settings: vec![(setting.path.clone(), setting.value.clone())],
             });

@@ -1,9 +1,10 @@
 //! A scenario with the answers of both solvers: its claims beside the published figures, or the figures of its steps.
 
-use crate::ledger::kind_word;
-use findings::{
-    Analysis, ClaimOutcome, ClaimSummary, Quantity, Score, ShapeOutcome, StepFigures, Unit,
-};
+use crate::evidence::{Evidence, Judged};
+use crate::ledger::{ClaimLedger, kind_word};
+use crate::tally::EvidenceTally;
+use crate::unit::SourceUnits;
+use findings::{Analysis, ClaimOutcome, Quantity, Score, ShapeOutcome, StepFigures, Unit};
 use scenario::Scenario;
 use serde::Serialize;
 
@@ -18,8 +19,10 @@ pub struct Scored {
     pub source: Option<String>,
     /// The claims, in the scenario's order.
     pub claims: Vec<ScoredClaim>,
-    /// The number of claims by verdict, from the simulator, or from the estimator where nothing was simulated.
-    pub summary: ClaimSummary,
+    /// What its source means by a megabyte, and why; empty where its claims leave no choice.
+    pub unit: String,
+    /// Its claims by what they prove, from the simulator, or from the estimator where nothing was simulated.
+    pub summary: EvidenceTally,
     /// The steps, in order.
     pub steps: Vec<ScoredStep>,
     /// Results of its searches, from the last solver used.
@@ -41,8 +44,16 @@ pub struct ScoredClaim {
     pub simulated: String,
     /// The deviation of the simulated figure from each reading.
     pub error: String,
+    /// At nominal line rates, else data sheets.
+    pub baseline: String,
+    /// The errors of the model and of the baseline, as logarithms, where both have a figure.
+    pub errors: Option<(f64, f64)>,
     /// The verdict.
     pub verdict: Score,
+    /// What it proves.
+    pub evidence: Evidence,
+    /// The rivals of the model that fail it.
+    pub failing: Vec<String>,
     /// For the limit of a wire: the reading that frame overhead supports, the deviation from it, and whether that is
     /// within 2%.
     pub frames: Option<(String, String, bool)>,
@@ -65,18 +76,31 @@ pub struct ScoredStep {
 const NONE: &str = "–";
 
 impl Scored {
-    /// Merges the findings of both solvers: the estimator's, and the simulator's where there was a simulation.
+    /// Merges the findings of both solvers: the estimator's, and the simulator's where there was a simulation. Without a
+    /// ledger no claim discriminates.
     pub fn new(
         lab: &str,
         scenario: &Scenario,
+        ledger: Option<&ClaimLedger>,
         estimate: &Analysis,
         simulation: Option<&Analysis>,
     ) -> Scored {
         let judged = simulation.unwrap_or(estimate);
-        let claims = scenario.claims.iter().zip(&judged.claims).zip(&estimate.claims);
-        let claims = claims.map(|((claim, judged), estimated)| {
-            of_claim(kind_word(claim.kind), judged, estimated, simulation.is_some())
+        let units = SourceUnits::new(&scenario.claims, ledger);
+        let all: Vec<Judged> = scenario
+            .claims
+            .iter()
+            .zip(&judged.claims)
+            .map(|(claim, outcome)| {
+                let entry = ledger.and_then(|ledger| ledger.claim(&claim.name));
+                Judged { claim, outcome, entry, units: &units }
+            })
+            .collect();
+        let claims = all.iter().zip(&estimate.claims).enumerate();
+        let claims = claims.map(|(n, (claim, estimated))| {
+            of_claim(claim, &all[..n], estimated, simulation.is_some())
         });
+        let claims: Vec<ScoredClaim> = claims.collect();
         let steps = judged.steps.iter().enumerate().map(|(n, step)| ScoredStep {
             name: named(step, scenario.plans.len() > 1),
             estimated: estimate.steps.get(n).map_or_else(nothing, figures),
@@ -91,8 +115,9 @@ impl Scored {
             lab: lab.to_owned(),
             title: scenario.head.title.clone(),
             source: scenario.head.source.clone(),
-            claims: claims.collect(),
-            summary: ClaimSummary::of(&judged.claims),
+            unit: of_units(&units),
+            summary: EvidenceTally::of(&claims),
+            claims,
             // A search has steps of its own in each solver.
             steps: if judged.searches.is_empty() { steps.collect() } else { Vec::new() },
             searches: judged.searches.iter().map(answer).collect(),
@@ -120,33 +145,72 @@ fn figures(step: &findings::StepFigures) -> [String; 3] {
     ]
 }
 
+/// `MiB/s: in MB/s “…” would not follow`.
+fn of_units(units: &SourceUnits) -> String {
+    let words: Vec<&str> = units.left.iter().map(|unit| unit.word()).collect();
+    let why = units.why.as_ref().map(|why| format!(": {why}"));
+    format!("{}{}", words.join(" or "), why.unwrap_or_default())
+}
+
+/// A claim, and the earlier ones of its scenario.
 fn of_claim(
-    kind: &'static str,
-    judged: &ClaimOutcome,
+    of: &Judged<'_>,
+    earlier: &[Judged<'_>],
     estimated: &ClaimOutcome,
     simulated: bool,
 ) -> ScoredClaim {
-    let frames = judged.frames.as_ref().map(|frames| {
+    let (claim, judged) = (of.claim, of.outcome);
+    let verdict = of.verdict();
+    let is_twin = |other: &&Judged<'_>| of.repeats(other);
+    let twin = earlier.iter().filter(|_| claim.twin_of.is_none()).find(is_twin);
+    let evidence = match of.evidence(verdict) {
+        Evidence::Discriminating | Evidence::ByConstruction | Evidence::OneSided
+            if twin.is_some() =>
+        {
+            Evidence::Twin
+        }
+        found => found,
+    };
+    let admitted = |frames: &&findings::Frames| {
+        let mut readings = claim.readings.iter().zip(&judged.readings);
+        let same = readings.find(|(_, of)| of.published == frames.reading);
+        same.is_none_or(|(reading, _)| of.units.admits(claim, reading))
+    };
+    let frames = judged.frames.as_ref().filter(admitted).map(|frames| {
         let error = frames.error_percent.map_or(NONE.to_owned(), signed);
         (reading(&frames.reading), error, frames.within == Some(true))
     });
     let reasons = [
         judged.because.as_ref().map(|why| format!("calibration: {why}")),
-        (!judged.reason.is_empty()).then(|| judged.reason.clone()),
+        (!judged.reason.is_empty() && verdict == Score::Undecided).then(|| judged.reason.clone()),
+        twin.map(|twin| {
+            format!("the same run as “{}”, moved alike by every rival", twin.claim.name)
+        }),
         judged.twin_of.as_ref().map(|twin| format!("the arithmetic twin of “{twin}”")),
         judged.note.clone(),
     ];
     ScoredClaim {
         name: judged.name.clone(),
-        kind,
+        kind: kind_word(claim.kind),
         published: published(judged),
         estimated: answer(estimated, false),
         simulated: if simulated { answer(judged, true) } else { NONE.to_owned() },
         error: if simulated { error(judged) } else { NONE.to_owned() },
-        verdict: judged.score,
+        baseline: baseline(of),
+        errors: of.errors(),
+        verdict,
+        evidence,
+        failing: of.failing().into_iter().map(str::to_owned).collect(),
         frames,
         notes: reasons.into_iter().flatten().collect(),
     }
+}
+
+/// The baseline's figure, in the unit of ours.
+fn baseline(of: &Judged<'_>) -> String {
+    let value = of.nominal();
+    let unit = of.outcome.ours.map_or(Unit::Times, |ours| ours.unit);
+    value.map_or(NONE.to_owned(), |value| Quantity { value, unit }.to_string())
 }
 
 /// The published figure, with its relation.

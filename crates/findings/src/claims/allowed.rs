@@ -1,6 +1,7 @@
 //! What a published figure allows ours to be: its rounding, and the side that its relation leaves open.
 
 use super::span::Span;
+use crate::rounding::WIDEST;
 use scenario::Relation;
 
 /// Binary fractions: figures that are at the edge in decimal agree. Relative to the published figure.
@@ -21,6 +22,7 @@ impl Allowed {
         let (low, high) = match relation {
             Relation::Equal | Relation::About => (below, above),
             Relation::Over => (around(-EDGE), f64::INFINITY),
+            Relation::JustOver => (around(-EDGE), around(WIDEST + EDGE)),
             Relation::UpTo if published == 0.0 => (0.0, 0.0),
             Relation::UpTo => (f64::NEG_INFINITY, above),
         };

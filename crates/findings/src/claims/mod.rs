@@ -236,7 +236,7 @@ impl<'a> Compare<'a> {
     fn kept(&self, score: Score) -> (Score, Option<String>) {
         match self.claim.kind {
             ClaimKind::Calibration => (Score::Calibration, None),
-            ClaimKind::Context => (Score::Context, None),
+            ClaimKind::Context | ClaimKind::Inferred => (Score::Context, None),
             ClaimKind::HeldOut => {
                 let name = &self.claim.name;
                 let says = |fact: &&Fact| {
@@ -263,7 +263,7 @@ impl<'a> Compare<'a> {
         let allowed = Allowed::of(published, relation, allowance(first, relation));
         let gap = allowed.gap(Span::or_point(*span, *ours));
         let off = match relation {
-            Relation::Equal | Relation::About => (ours - published).abs(),
+            Relation::Equal | Relation::About | Relation::JustOver => (ours - published).abs(),
             Relation::Over => published - ours,
             Relation::UpTo => ours - published,
         };
@@ -344,6 +344,17 @@ impl<'a> Compare<'a> {
     }
 }
 
+/// Whether a figure without an interval is what a reading allows under a claim's relation; `ours` is in the base unit of
+/// the reading (bytes, nanoseconds, percent). `None` where the reading is a share of a wire.
+pub fn is_allowed(reading: &Value, relation: Relation, ours: f64) -> Option<bool> {
+    if matches!(reading, Value::PercentOfWire(_)) {
+        return None;
+    }
+    let published = Quantity::from_value(reading).value;
+    let allowed = Allowed::of(published, relation, allowance(reading, relation));
+    Some(allowed.gap(Span::or_point(None, ours)) <= 0.0)
+}
+
 /// The ratio that a claim states.
 fn asked<'a>(claim: &'a Claim, elsewhere: Option<&'a Scope>) -> Asked<'a> {
     Asked { metric: &claim.metric, to: &claim.to, elsewhere, is: 0.0, within: 0.0 }
@@ -374,6 +385,7 @@ fn relation_word(relation: Relation) -> &'static str {
         Relation::Equal => "equal",
         Relation::About => "about",
         Relation::Over => "over",
+        Relation::JustOver => "just over",
         Relation::UpTo => "up to",
     }
 }

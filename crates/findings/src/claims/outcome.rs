@@ -32,6 +32,8 @@ pub enum ClaimUse {
     HeldOut,
     /// Said, but not testable.
     Context,
+    /// A number that the source does not state.
+    Inferred,
 }
 
 impl From<ClaimKind> for ClaimUse {
@@ -40,6 +42,7 @@ impl From<ClaimKind> for ClaimUse {
             ClaimKind::Calibration => ClaimUse::Calibration,
             ClaimKind::HeldOut => ClaimUse::HeldOut,
             ClaimKind::Context => ClaimUse::Context,
+            ClaimKind::Inferred => ClaimUse::Inferred,
         }
     }
 }

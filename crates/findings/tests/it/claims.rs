@@ -91,9 +91,23 @@ fn readings_that_differ_leave_it_undecided() {
     check("over", readings, 900.0, Score::Met);
 }
 
+/// "Just over 600" is 600 to 630.
+#[test]
+fn just_over_is_within_five_percent_above() {
+    for (ours, score) in [(599.0, Score::Missed), (600.0, Score::Met), (630.0, Score::Met)] {
+        check("just over", r#""600 MB/s""#, ours, score);
+    }
+    check("just over", r#""600 MB/s""#, 631.0, Score::Missed);
+}
+
 #[test]
 fn calibration_and_context_are_shown_and_not_scored() {
-    for (kind, score) in [("calibration", Score::Calibration), ("context", Score::Context)] {
+    let kinds = [
+        ("calibration", Score::Calibration),
+        ("context", Score::Context),
+        ("inferred", Score::Context),
+    ];
+    for (kind, score) in kinds {
         let scenario =
             scenario("step = { depth = 2 }\nread = \"786 MB/s\"").replace("held-out", kind);
         let found = Sketch::of(&scenario).analyse(moves(786_000_000)).claims.remove(0);

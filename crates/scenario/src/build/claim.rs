@@ -379,6 +379,7 @@ fn relation(word: &str) -> Relation {
     match word {
         "about" => Relation::About,
         "over" => Relation::Over,
+        "just over" => Relation::JustOver,
         "up to" => Relation::UpTo,
         _ => Relation::Equal,
     }
@@ -388,6 +389,7 @@ fn claim_kind(word: &str) -> ClaimKind {
     match word {
         "calibration" => ClaimKind::Calibration,
         "held-out" => ClaimKind::HeldOut,
+        "inferred" => ClaimKind::Inferred,
         _ => ClaimKind::Context,
     }
 }
@@ -428,6 +430,7 @@ fn qualified(relation: Relation, readings: &[Value]) -> String {
         Relation::Equal => "",
         Relation::About => "about ",
         Relation::Over => "over ",
+        Relation::JustOver => "just over ",
         Relation::UpTo => "up to ",
     };
     let readings: Vec<String> = readings.iter().map(Value::to_string).collect();

@@ -32,6 +32,7 @@ pub(crate) fn copy(
         block: size_u32(record, "block").unwrap_or(BLOCK_DEFAULT),
         depth: count_u32(record, "depth").unwrap_or(1),
         workers: count_u32(record, "workers").unwrap_or(1),
+        files: record.flag("files").is_some_and(|at| at.value),
     }
 }
 

@@ -28,6 +28,11 @@ pub(super) static ASSUME: TableDef = TableDef {
             "For a calibrated value, the claim it was fitted on: a claim's name in this file, or `LAB: NAME` for \
              another file.",
         ),
+        optional(
+            "interval",
+            Type::Text,
+            "The plausible range of the value, with units: `1 to 32`. `wirespeed score` varies it over this range.",
+        ),
     ],
     ..PLAIN
 };

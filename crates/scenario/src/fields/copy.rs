@@ -20,8 +20,20 @@ pub(crate) static COPY: TableDef = TableDef {
         ),
         required("to", DISKS, "The destination disks, assigned in the same way."),
         default("block", BLOCK, "256KiB", "Bytes per read and write."),
-        default("depth", DEPTH, "1", "Blocks in flight per worker."),
+        default(
+            "depth",
+            DEPTH,
+            "1",
+            "Blocks in flight per worker. With 1 a block is read, then written, then the next is read.",
+        ),
         default("workers", WORKERS, "1", "Workers per VM or host."),
+        default(
+            "files",
+            Type::Flag,
+            "false",
+            "Whether it copies files: the host's file system takes `file_cpu_per_io` and `file_cpu_per_byte` for each \
+             block at either end.",
+        ),
     ],
     ..PLAIN
 };

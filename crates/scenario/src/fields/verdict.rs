@@ -14,6 +14,7 @@ const RELATIONS: &[Word] = &[
     word("equal", "equal, within the rounding of the figure"),
     word("about", "approximately: within 5%, at one significant figure"),
     word("over", "over"),
+    word("just over", "over, by at most 5%"),
     word("up to", "up to"),
 ];
 
@@ -21,6 +22,7 @@ const CLAIM_KINDS: &[Word] = &[
     word("calibration", "used to set a parameter: a match proves nothing"),
     word("held-out", "not used by the model: a match is evidence"),
     word("context", "stated, but not testable"),
+    word("inferred", "a number that the source does not state: shown, and not counted"),
 ];
 
 const RATIO_OF: &[Word] = &[

@@ -13,6 +13,9 @@ const PORTS: Dimension = Count(1, 4096);
 /// I/Os that a queue holds.
 const QUEUE: Dimension = Count(1, 65_535);
 
+/// Words between two frames: two must reach the receiver (FC-FS).
+const FILL: Dimension = Count(2, 4096);
+
 const fn figure(name: &'static str, dimension: Dimension, doc: &'static str) -> FigureDef {
     FigureDef { name, dimension, doc }
 }
@@ -42,6 +45,10 @@ const HOST: &[FigureDef] = &[
     figure("cpu_per_packet", Time, "CPU time per packet of a stream without offload."),
     figure("cpu_per_packet_offload", Time, "CPU time per packet of a stream with offload."),
     figure("cpu_per_byte", PerByte, "CPU time per byte of a stream, for copies."),
+    figure("program_cpu_per_io", Time, "CPU time per I/O of a program, on one thread a worker."),
+    figure("read_ahead", Size, "What its file system reads ahead of a sequential reader."),
+    figure("file_cpu_per_io", Time, "CPU time per I/O of its file system, in a copy of files."),
+    figure("file_cpu_per_byte", PerByte, "Additional CPU time per byte, for its file cache."),
 ];
 
 const HYPERVISOR: &[FigureDef] = &[
@@ -51,12 +58,15 @@ const HYPERVISOR: &[FigureDef] = &[
     figure("lock_time", Time, "Time that a write holds the datastore lock."),
     figure("round_robin_ios", MANY, "I/Os over one path before switching to the next."),
     figure("software_iscsi_queue", QUEUE, "I/Os outstanding at its own iSCSI initiator."),
+    figure("guests_share_cores", Flag, "Whether guests run on the cores that process I/O."),
 ];
 
 const VIRTUAL_SCSI: &[FigureDef] = &[
     figure("adapter_queue", QUEUE, "I/Os outstanding at the adapter."),
     figure("disk_queue", QUEUE, "I/Os outstanding at one of its disks."),
     figure("cpu_per_io", Time, "CPU time per I/O in the guest."),
+    figure("program_cpu_per_io", Time, "CPU time per I/O of a program, on one thread a worker."),
+    figure("read_ahead", Size, "What the guest's file system reads ahead of a sequential reader."),
     figure(
         "host_cpu_per_io",
         Time,
@@ -79,6 +89,11 @@ const HBA: &[FigureDef] = &[
     figure("bus", Bus, "Its bus, in each direction."),
     figure("latency", Time, "Latency added to every I/O."),
     figure("credits", Count(1, 65_535), "Buffer-to-buffer credits of a port."),
+    figure(
+        "fill_words",
+        FILL,
+        "Words of 4 bytes that its Fibre Channel ports leave between frames.",
+    ),
 ];
 
 const NIC: &[FigureDef] = &[
@@ -91,6 +106,11 @@ const NIC: &[FigureDef] = &[
     figure("cpu_per_message", Time, "CPU time of a system call that sends or receives a message."),
     figure("coalesce_packets", MANY, "Maximum packets per interrupt."),
     figure("coalesce_time", Time, "Maximum delay of a packet for interrupt coalescing."),
+    figure(
+        "interrupt_cores",
+        MANY,
+        "Cores that handle the packets received; default: each thread's own.",
+    ),
     figure("iops_max", Iops, "IOPS of one port's chip."),
     figure("lun_queue", QUEUE, "I/Os outstanding at one LUN."),
     figure("duplex_rate", Rate, "Maximum combined send and receive rate of a port."),
@@ -104,6 +124,11 @@ const SWITCH: &[FigureDef] = &[
     figure("stacking_ports", PORTS, "Inter-switch ports."),
     figure("stacking_rate", Link, "The speed of each of them."),
     figure("latency", Time, "Latency added to every frame."),
+    figure(
+        "fill_words",
+        FILL,
+        "Words of 4 bytes that its Fibre Channel ports leave between frames.",
+    ),
 ];
 
 /// What an array's volumes lie on, unless a volume says otherwise.
@@ -140,6 +165,12 @@ const ARRAY: &[FigureDef] = &[
     ),
     figure("session_time_per_packet", Time, "Additional time of that thread per data packet."),
     figure("session_time_per_byte", PerByte, "Additional time of that thread per byte."),
+    figure("transfer_ready_time", Time, "From the command of a write to its transfer ready."),
+    figure(
+        "fill_words",
+        FILL,
+        "Words of 4 bytes that its Fibre Channel ports leave between frames.",
+    ),
 ];
 
 const DISK: &[FigureDef] = &[
@@ -165,4 +196,10 @@ const TAPE: &[FigureDef] = &[
     figure("controllers", PORTS, "Controllers; ports are assigned to them in turn."),
     figure("rate_max", Rate, "Maximum throughput of the library, both directions combined."),
     figure("latency", Time, "Latency added to every I/O."),
+    figure("transfer_ready_time", Time, "From the command of a write to its transfer ready."),
+    figure(
+        "fill_words",
+        FILL,
+        "Words of 4 bytes that its Fibre Channel ports leave between frames.",
+    ),
 ];

@@ -22,6 +22,8 @@ pub struct CopyWorkload {
     pub depth: u32,
     /// Workers for each VM or host that it runs on.
     pub workers: u32,
+    /// It copies files, so that the host's file systems work at both ends.
+    pub files: bool,
 }
 
 /// A copy on VMs and hosts, each of which has a disk on everything that is read and written.

@@ -287,3 +287,81 @@ fn the_limit_is_that_of_the_rule() {
     let page = score::ledger_page(&[]);
     assert!(page.contains(&format!("more than {}", rule::LIMIT)));
 }
+
+/// By hand: eight 4Gb ports before one of 8Gb carry 800 MB/s by name, and at most 850 MB/s × 2,112 / 2,156.
+#[test]
+fn the_baseline_is_line_rates_and_data_sheets() {
+    let ledger = of_kind("assumed\"", "");
+    let of = |claim: &str| ledger.claim(claim).expect("the claim");
+    #[track_caller]
+    fn near(found: Option<f64>, expected: f64) {
+        let found = found.expect("a figure");
+        assert!((found / expected - 1.0).abs() < 0.002, "{found}, not {expected}");
+    }
+    near(of("large I/O").nominal, 800e6);
+    near(of("large I/O").ceiling, 850e6 * 2112.0 / 2156.0);
+    near(of("small I/O").nominal, 800e6 / 4096.0);
+    near(of("its data").nominal, 800e6);
+    // The one VM reads through one port of the array.
+    near(of("how it scales").nominal, 2.0);
+    let net = self::ledger(NETWORK);
+    near(net.claim("rate").and_then(|claim| claim.nominal), 1.25e9);
+    near(net.claim("rate").and_then(|claim| claim.ceiling), 1.25e9 * 8960.0 / 9038.0);
+}
+
+/// What a rival makes of a claim, over the model.
+fn rival(ledger: &ClaimLedger, claim: &str, name: &str) -> Option<f64> {
+    let rivals = &ledger.claim(claim).expect("the claim").rivals;
+    rivals.iter().find(|rival| rival.name == name).map(|rival| rival.times)
+}
+
+/// One core at 40 us an I/O does 25,000; without that cost the wire limits, at 826.5 MB/s less commands.
+#[test]
+fn a_mechanism_can_be_taken_out() {
+    let ledger = of_kind("assumed\"", "");
+    let cpu = "without CPU time of hosts and guests";
+    let of = |claim: &str, name: &str| rival(&ledger, claim, name);
+    let freed = of("small I/O", cpu).expect("a rival");
+    assert!((freed * 25_000.0 * 4096.0 / 826.5e6 - 1.0).abs() < 0.1, "{freed} times");
+    assert!(of("large I/O", cpu).is_some_and(|times| (times - 1.0).abs() < 0.02));
+    let frames = of("large I/O", "without frames and their overhead").expect("a rival");
+    assert!((frames * 826.5 / 800.0 - 1.0).abs() < 0.01, "{frames} times");
+    assert_eq!(of("small I/O", "without the thread of an iSCSI session"), None, "it has none");
+}
+
+#[test]
+fn a_parameter_is_varied_over_its_plausible_range() {
+    let text = |more: &str| format!("{}{CLAIMS}{more}", LAB.replace("KIND\"", "published\""));
+    let ranged =
+        "[[assume]]\nset = \"workload.*.depth\"\nsource = \"it says so\"\ninterval = \"2 to 64\"\n";
+    let ledger = ledger(&text(ranged));
+    for end in ["2", "64"] {
+        let times = rival(&ledger, "large I/O", &format!("workload.*.depth at {end}"));
+        assert!(times.is_some_and(|times| (times - 1.0).abs() < 0.05), "{end}: {times:?}");
+    }
+    // Without a range, a quarter to four times.
+    let ledger = self::ledger(&text(""));
+    let names = |claim: &str| {
+        let rivals = ledger.claim(claim).expect("the claim").rivals.iter();
+        rivals.map(|rival| rival.name.clone()).collect::<Vec<_>>()
+    };
+    for end in ["workload.small.depth at 2", "workload.small.depth at 32"] {
+        assert!(names("small I/O").iter().any(|name| name == end), "{:?}", names("small I/O"));
+    }
+}
+
+/// Eight outstanding I/Os fill a host's core, and so do seven; one does not: it waits for the guest and the wire as well.
+#[test]
+fn a_claim_that_rests_on_a_depth_is_calibration() {
+    let few = LAB.replace("KIND\"", "published\"").replace("on = \"vm*\"", "on = \"vm1\"");
+    let claim = "[[claim]]\nname = \"small\"\nstep = { plan = \"small\" }\niops = 25000\nkind = \"held-out\"\n";
+    let of = |interval: &str| {
+        let set = "set = \"workload.small.depth\"\nsource = \"it says so\"";
+        let assume = format!("[[assume]]\n{set}\ninterval = \"{interval}\"\n");
+        let ledger = ledger(&format!("{few}{claim}{assume}"));
+        ledger.claim("small").and_then(|claim| claim.calibration.clone())
+    };
+    assert_eq!(of("7 to 9"), None);
+    let why = of("1 to 32").unwrap_or_default();
+    assert!(why.contains("workload.small.depth at 1") && why.contains("assumed"), "{why}");
+}

@@ -3,17 +3,17 @@
 use super::LabError;
 use super::crew::{Copier, share_of_amount};
 use super::draft::Draft;
-use super::front::{Front, sizes};
+use super::front::{Front, is_sequential_read, sizes};
 use super::storage::Storage;
-use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, Source};
+use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, PoolId, Source};
 use crate::plant::Issuer;
 use clock::Ns;
 use record::Loop;
 use scenario::crew::Worker;
 use scenario::topology::Topology;
-use scenario::{Phase, Step};
+use scenario::{CopyWorkload, Phase, Step};
 use std::collections::BTreeMap;
-use workload::{Arrivals, Dir, Placement, Stream, StreamKey};
+use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey};
 
 /// Adds the loads of a step to a draft.
 pub struct Issue<'a, 'd> {
@@ -62,7 +62,7 @@ impl<'a> Issue<'a, '_> {
         workers: u64,
     ) -> Result<LoadId, LabError> {
         let workload = worker.load.workload;
-        let spec = &workload.spec;
+        let spec = &self.read_ahead(&workload.spec, worker);
         let ways = worker.targets.iter().map(|way| &self.topology.ways[*way]);
         let place = Placement {
             targets: ways.map(|way| self.storage.extent(way, Some(workload))).collect(),
@@ -74,6 +74,7 @@ impl<'a> Issue<'a, '_> {
         Stream::new(spec, &place, key)
             .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
         let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));
+        let mut thread = None;
         let mut classes = Vec::with_capacity(2 * worker.targets.len());
         for way in &worker.targets {
             for (dir, sizes) in &both {
@@ -81,7 +82,10 @@ impl<'a> Issue<'a, '_> {
                 let route = match sizes.is_empty() {
                     // Never drawn.
                     true => Vec::new(),
-                    false => self.route(*way, dir, sizes),
+                    false => {
+                        let program = self.program(*way, &mut thread);
+                        [program, self.route(*way, dir, sizes)].concat()
+                    }
                 };
                 classes.push(Class { dir, bytes, priority: 0, route });
             }
@@ -103,11 +107,36 @@ impl<'a> Issue<'a, '_> {
         Ok(load)
     }
 
+    /// What the program does for an I/O over a way, on the one thread of its worker, which is made when first used.
+    fn program(&mut self, way: usize, thread: &mut Option<PoolId>) -> Vec<Hop> {
+        let Some(software) = self.front.software(way) else { return Vec::new() };
+        let network = self.draft.network();
+        software.program(|| *thread.get_or_insert_with(|| network.pool(Pool { tokens: 1 })))
+    }
+
+    /// The operations of a worker: where its file system reads ahead of a sequential reader, so many blocks more are
+    /// outstanding.
+    fn read_ahead(&mut self, spec: &Spec, worker: &Worker<'a>) -> Spec {
+        let ahead = worker.targets.first().and_then(|way| self.front.software(*way)?.read_ahead);
+        let mut spec = spec.clone();
+        let (Some(ahead), Arrivals::Closed { depth, think }) = (ahead, spec.arrivals) else {
+            return spec;
+        };
+        if !is_sequential_read(&spec) {
+            return spec;
+        }
+        let blocks = ahead.div_ceil(u64::from(spec.largest().max(1)));
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        self.draft.note(format!("{}: {blocks} blocks are read ahead of the program", worker.name));
+        spec.arrivals = Arrivals::Closed { depth: depth.saturating_add(blocks), think };
+        spec
+    }
+
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
         let of = copier.copy.workload;
-        let mut route = self.half(copier.from, Dir::Read, of.block, of.depth);
+        let mut route = self.half(copier.from, Dir::Read, of);
         route.push(Hop::As { dir: Dir::Write });
-        route.extend(self.half(copier.to, Dir::Write, of.block, of.depth));
+        route.extend(self.half(copier.to, Dir::Write, of));
         let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
         load.total = share_of_amount(copier.copy.phase, workers, f64::from(of.block));
         let load = self.draft.load(load);
@@ -124,10 +153,16 @@ impl<'a> Issue<'a, '_> {
 
     /// One half of a copy, with half of its blocks: if all were read at the same time, all would be written at the same
     /// time, and the two directions would alternate.
-    fn half(&mut self, way: usize, dir: Dir, block: u32, depth: u32) -> Vec<Hop> {
-        let mut route = self.route(way, dir, &[(block, 1.0)]);
-        if depth > 1 {
-            let pool = self.draft.network().pool(Pool { tokens: depth.div_ceil(2) });
+    fn half(&mut self, way: usize, dir: Dir, of: &CopyWorkload) -> Vec<Hop> {
+        let mut route = self.route(way, dir, &[(of.block, 1.0)]);
+        let software = self.front.software(way).filter(|_| of.files);
+        if let Some(work) = software.and_then(|software| software.file_system(self.draft)) {
+            // What was read is copied to the program; what it writes is copied before it leaves.
+            let at = if dir == Dir::Read { route.len() } else { 0 };
+            route.insert(at, work);
+        }
+        if of.depth > 1 {
+            let pool = self.draft.network().pool(Pool { tokens: of.depth.div_ceil(2) });
             route.insert(0, Hop::Take { pool, tokens: 1 });
             route.push(Hop::Give { pool, tokens: 1 });
         }

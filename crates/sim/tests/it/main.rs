@@ -9,6 +9,7 @@ mod events;
 mod fibre_labs;
 mod lab_front;
 mod lab_storage;
+mod mechanisms;
 mod moves;
 mod network;
 mod operations;

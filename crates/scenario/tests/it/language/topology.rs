@@ -62,7 +62,7 @@ fn a_lab_with_everything() {
     assert_eq!(
         *first,
         "vm1.cpu vm1.scsi0 vm1.disk0 esx1.cpu vmax/meta.datastore esx1.hba.vmax/meta esx1.hba esx1.hba:0 up1 edge:0 \
-         trunk2 core:1 vmax:1-core vmax:1 vmax.controller2 vmax.cache vmax.backend vmax/meta.disks"
+         trunk2 core:1 vmax:1-core vmax:1 vmax.controller4 vmax.cache vmax.backend vmax/meta.disks"
     );
     assert!(second.contains("esx1.hba:1 ") && second.contains(" vmax:0 "), "{second}");
     let vm1 = way(&topology, "vm1", 0);

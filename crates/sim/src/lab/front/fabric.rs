@@ -5,7 +5,7 @@
 //! and for both together, the rate of its chip, and its outstanding commands. Distance costs time, and on Fibre Channel
 //! also throughput where there are too few buffer credits.
 
-use super::frames::{PathProtocol, SECONDS_A_METRE, share_by_credits};
+use super::frames::{PathProtocol, SECONDS_A_METRE, share_by_credits, share_by_gap};
 use super::path_medium::{self, PacketCost, PortSpeed, SessionCost};
 use super::{FrontBuilder, defaults, network, visit};
 use crate::lab::draft::{Wire, WireDirection};
@@ -42,11 +42,12 @@ impl<'a> FrontBuilder<'a> {
                 HopKind::Adapter => self.adapter(hop, of, medium(hop)),
                 HopKind::InitiatorPort => self.port(hop, of),
                 HopKind::SwitchPort => self.switch_port(hop, of),
+                HopKind::TargetPort => self.target_port(hop, of),
                 _ => {}
             }
             let passive = matches!(of.kind, HopKind::Link | HopKind::Trunk);
             match self.atlas.speed(hop) {
-                Some(speed) => self.duplex(hop, speed.payload(medium(hop))),
+                Some(speed) => self.cable_end(hop, speed.payload(medium(hop)), medium(hop)),
                 None if passive || self.atlas.has_ports(of) => {}
                 None => defaults::unlimited("port_rate", &of.name, self.draft),
             }
@@ -66,6 +67,37 @@ impl<'a> FrontBuilder<'a> {
         let write = self.draft.wire(hop, WireDirection::Write, rate);
         self.stage(hop).read.push(read);
         self.stage(hop).write.push(write);
+    }
+
+    /// The wires of a port or a cable. On Fibre Channel the sender of a direction sets its gaps: what is at the far end
+    /// of the cable those of reads, what is at the near end those of writes.
+    fn cable_end(&mut self, hop: HopId, rate: f64, medium: PathProtocol) {
+        let [of_reads, of_writes] = self.shares(hop, medium);
+        let read = self.draft.wire(hop, WireDirection::Read, rate * of_reads);
+        let write = self.draft.wire(hop, WireDirection::Write, rate * of_writes);
+        self.stage(hop).read.push(read);
+        self.stage(hop).write.push(write);
+    }
+
+    /// What the gaps of its senders leave of the rate of a port or a cable, over the smallest that a sender of its own
+    /// leaves: of reads and of writes.
+    fn shares(&self, hop: HopId, medium: PathProtocol) -> [f64; 2] {
+        let [near, far] = match medium {
+            PathProtocol::Fibre => self.atlas.ends(hop),
+            PathProtocol::Ethernet { .. } | PathProtocol::Plain => [None, None],
+        };
+        [far, near].map(|end| {
+            let words = end.and_then(|end| self.atlas.sheet(end).count("fill_words"));
+            words.map_or(1.0, share_by_gap)
+        })
+    }
+
+    /// What a port of an array takes until it is ready for the data of a write.
+    fn target_port(&mut self, hop: HopId, of: &Stop) {
+        if let Some(seconds) = self.atlas.sheet(of).time("transfer_ready_time") {
+            let station = self.draft.station(hop, Station::Delay);
+            self.stage(hop).ready = Some((station, seconds));
+        }
     }
 
     /// An adapter apart from its ports.
@@ -103,9 +135,18 @@ impl<'a> FrontBuilder<'a> {
         let ports = self.atlas.each(&[HopKind::InitiatorPort]).into_iter();
         let own =
             ports.filter(|(_, port)| port.name.rsplit_once(':').is_some_and(|p| p.0 == of.name));
-        let speeds = own.map(|(port, _)| Some(self.atlas.speed(port)?.payload(medium)));
-        if let Some(rate) = speeds.sum::<Option<f64>>().filter(|rate| *rate > 0.0) {
-            self.duplex(hop, rate);
+        let rates = own.map(|(port, _)| {
+            let rate = self.atlas.speed(port)?.payload(medium);
+            Some(self.shares(port, medium).map(|share| rate * share))
+        });
+        let rates: Option<Vec<[f64; 2]>> = rates.collect();
+        let sum = |way: usize| rates.iter().flatten().map(|rate| rate[way]).sum::<f64>();
+        let (of_reads, of_writes) = (sum(0), sum(1));
+        if of_reads > 0.0 {
+            let read = self.draft.wire(hop, WireDirection::Read, of_reads);
+            let write = self.draft.wire(hop, WireDirection::Write, of_writes);
+            self.stage(hop).read.push(read);
+            self.stage(hop).write.push(write);
         }
     }
 
@@ -278,10 +319,11 @@ impl<'a> FrontBuilder<'a> {
         }
     }
 
-    /// An iSCSI session, between a host and one port of an array, is served by one thread, one I/O after the other.
+    /// An iSCSI session, between a port of a host and one of an array (RFC 7143, an I_T nexus), is served by one thread,
+    /// one I/O after the other.
     fn sessions(&mut self) {
         let topology = self.atlas.topology;
-        let mut threads: BTreeMap<(&str, HopId), StationId> = BTreeMap::new();
+        let mut threads: BTreeMap<(&str, Option<HopId>, HopId), StationId> = BTreeMap::new();
         for (number, way) in topology.ways.iter().enumerate() {
             for (at, path) in way.paths.iter().enumerate() {
                 let port = path.hops.iter().copied();
@@ -303,8 +345,11 @@ impl<'a> FrontBuilder<'a> {
                     );
                     continue;
                 }
+                let ends = [HopKind::Adapter, HopKind::InitiatorPort];
+                let own = path.hops.iter().copied();
+                let own = own.rev().find(|hop| ends.contains(&topology.hop(*hop).kind));
                 let thread = *threads
-                    .entry((&host.device, port))
+                    .entry((&host.device, own, port))
                     .or_insert_with(|| self.draft.station(port, Station::SINGLE));
                 let session = SessionCost { thread, each, per_packet, per_byte };
                 self.lines[number][at].session = Some(session);

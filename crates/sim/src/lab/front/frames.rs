@@ -14,6 +14,8 @@ use workload::Dir;
 /// Payload of a full frame of Fibre Channel, and the bytes around any frame with its gap.
 const FC_PAYLOAD: f64 = 2112.0;
 const FC_AROUND: f64 = 60.0;
+/// The gap in it: six words.
+const FC_GAP: f64 = 24.0;
 const FCP_CMND: f64 = 32.0;
 const FCP_XFER_RDY: f64 = 12.0;
 const FCP_RSP: f64 = 24.0;
@@ -152,6 +154,13 @@ fn fibre(dir: Dir, bytes: f64) -> WireOverhead {
     }
 }
 
+/// The rate of a Fibre Channel port that leaves so many words of 4 bytes between full frames, over that of one that
+/// leaves six, as the smallest gap of an N_Port is (FC-FS).
+pub fn share_by_gap(words: u32) -> f64 {
+    let gap = 4.0 * f64::from(words);
+    (FC_PAYLOAD + FC_AROUND) / (FC_PAYLOAD + FC_AROUND - FC_GAP + gap)
+}
+
 /// The share of its rate that a Fibre Channel link can use when its ends have `credits` buffers for each other, over
 /// `metres`: a buffer is free again when its frame has been sent, has arrived, and its R_RDY has come back. `line` is
 /// in bytes a second after line coding.
@@ -238,6 +247,15 @@ mod tests {
             assert!((line * medium.efficiency() - rate.payload().0).abs() < 1.0, "{name}");
         }
         near(12.5e8 * PathProtocol::Ethernet { mtu: 9000 }.efficiency(), 1_239_212_215.0);
+    }
+
+    #[test]
+    fn a_smaller_gap_carries_more() {
+        assert_eq!(share_by_gap(6), 1.0);
+        // 4GFC with two words between frames: 425 MB/s × 2,112 / 2,156, which are 397.0 MiB/s.
+        let rate = LinkRate::parse("4gfc").expect("a name").payload().0 * share_by_gap(2);
+        near(rate, 425e6 * 2112.0 / 2156.0);
+        assert!((rate / 1_048_576.0 - 397.04).abs() < 0.01, "{rate}");
     }
 
     #[test]

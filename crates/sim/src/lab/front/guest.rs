@@ -2,7 +2,8 @@
 //! datastores with their lock, and the queue of an adapter's driver for each LUN.
 //!
 //! Guest processors and host processors are separate stations: virtual processors are assumed to have cores beside
-//! those of the hypervisor. Queue limits are held until the I/O is back, as drivers hold them.
+//! those of the hypervisor, unless it says that they share them (`guests_share_cores`). Queue limits are held until the
+//! I/O is back, as drivers hold them.
 
 use super::{FrontBuilder, defaults, work};
 use crate::Ps;
@@ -13,15 +14,11 @@ use scenario::topology::{Hop as Stop, HopId, HopKind};
 impl<'a> FrontBuilder<'a> {
     /// Builds all of it.
     pub(super) fn guests(&mut self) {
-        for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
-            let given = self.atlas.vm(&of.device).and_then(|vm| vm.vcpus);
-            let count = defaults::VCPUS.unless(given, &of.name, self.draft).max(1);
-            let station = self.draft.station(hop, Station::many(count));
-            self.draft.limits(hop).servers = Some(count);
-            self.processors.insert(&of.device, (hop, station));
-        }
         for (hop, of) in self.atlas.each(&[HopKind::HostCpu]) {
             self.host(hop, of);
+        }
+        for (hop, of) in self.atlas.each(&[HopKind::VmCpu]) {
+            self.vm(hop, of);
         }
         for (hop, of) in self.atlas.each(&[HopKind::VirtualDisk]) {
             self.virtual_disk(hop, of);
@@ -35,6 +32,22 @@ impl<'a> FrontBuilder<'a> {
         for (hop, of) in self.atlas.each(&[HopKind::LunQueue]) {
             self.lun_queue(hop, of);
         }
+    }
+
+    /// The processors of a VM: a station of their own, or its host's cores, which its own number then does not limit.
+    fn vm(&mut self, hop: HopId, of: &'a Stop) {
+        let vm = self.atlas.vm(&of.device);
+        let count = vm.and_then(|vm| vm.vcpus);
+        let count = defaults::VCPUS.unless(count, &of.name, self.draft).max(1);
+        let host = vm.and_then(|vm| vm.host.as_deref()).unwrap_or_default();
+        let shares = self.atlas.hypervisor(host).flag("guests_share_cores") == Some(true);
+        let cores = self.processors.get(host).filter(|_| shares);
+        let station = match cores.copied() {
+            Some((_, cores)) => cores,
+            None => self.draft.station(hop, Station::many(count)),
+        };
+        self.draft.limits(hop).servers = Some(count);
+        self.processors.insert(&of.device, (hop, station));
     }
 
     /// Processors that handle I/O, and their cost per I/O.

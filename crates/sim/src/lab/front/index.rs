@@ -7,6 +7,10 @@ use scenario::topology::{Hop, HopId, HopKind, Route, Topology, Way};
 use scenario::{Host, Link, Scenario, Step, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Hops at the ends of cables.
+const PORTS: [HopKind; 4] =
+    [HopKind::Adapter, HopKind::InitiatorPort, HopKind::SwitchPort, HopKind::TargetPort];
+
 /// An index of a lab and a step on it.
 pub struct LabIndex<'a> {
     pub scenario: &'a Scenario,
@@ -122,6 +126,25 @@ impl<'a> LabIndex<'a> {
     /// The first hop of a kind on a path.
     pub fn on(&self, path: &'a Route, kind: HopKind) -> Option<&'a Hop> {
         path.hops.iter().map(|hop| self.topology.hop(*hop)).find(|hop| hop.kind == kind)
+    }
+
+    /// The ports at the near and the far end of the cable of a port, or of a cable, on the first path through it.
+    pub fn ends(&self, hop: HopId) -> [Option<&'a Hop>; 2] {
+        let Some(path) = self.path(hop) else { return [None, None] };
+        let hops = &path.hops;
+        let Some(at) = hops.iter().position(|of| *of == hop) else { return [None, None] };
+        let of = |hop: &HopId| self.topology.hop(*hop);
+        let is_port = |hop: &&'a Hop| PORTS.contains(&hop.kind);
+        let here = Some(of(&hop));
+        let before = || hops[..at].iter().rev().map(of).find(is_port);
+        let after = || hops[at + 1..].iter().map(of).find(is_port);
+        match self.topology.hop(hop).kind {
+            HopKind::Adapter | HopKind::InitiatorPort => [here, after()],
+            HopKind::TargetPort => [before(), here],
+            HopKind::SwitchPort if enters(self.topology, hops, at) => [before(), here],
+            HopKind::SwitchPort => [here, after()],
+            _ => [before(), after()],
+        }
     }
 
     /// The disk of the first way through a hop, as the scenario describes it.

@@ -22,6 +22,7 @@ mod network;
 mod path_medium;
 mod paths;
 mod sizes;
+mod software;
 
 use super::draft::{Draft, Wire};
 use crate::Ps;
@@ -34,7 +35,8 @@ use std::collections::BTreeMap;
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
-pub use sizes::sizes;
+pub use sizes::{is_sequential_read, sizes};
+pub use software::Software;
 
 /// All hops between guests and ports of arrays.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Front {
     payloads: Vec<Option<f64>>,
     /// The adapters segment and reassemble.
     offload: bool,
+    /// By way: the software above the disk.
+    software: Vec<Software>,
 }
 
 /// The hops of an I/O at one topology hop.
@@ -71,6 +75,8 @@ struct HopWork {
     trip: Option<(StationId, f64)>,
     /// The delay that an adapter adds to all its traffic, in seconds.
     delay: Option<(StationId, f64)>,
+    /// The seconds from the command of a write to its transfer ready, for each that it waits for.
+    ready: Option<(StationId, f64)>,
 }
 
 /// The path of an I/O to the ports of an array and back, for one direction and sizes.
@@ -136,8 +142,9 @@ impl Front {
             hops().map(|hop| bench.atlas.speed(hop).map(path_medium::PortSpeed::line)).collect();
         let payloads = hops().map(|hop| bench.draft.hop(hop).limits.write_rate).collect();
         let offload = step.frames.offload != Some(false);
+        let software = bench.software();
         let FrontBuilder { stages, lines, .. } = bench;
-        Front { stages, lines, selectors, processors, speeds, payloads, offload }
+        Front { stages, lines, selectors, processors, speeds, payloads, offload, software }
     }
 
     /// The hops of an I/O of direction `dir` and these sizes over way number `way` of `topology`.
@@ -165,6 +172,11 @@ impl Front {
             self.arm(topology, &path.hops[shared.min(path.hops.len())..], line, dir, sizes, draft)
         });
         Approach { before, selector: self.selectors[way], arms: arms.collect(), after }
+    }
+
+    /// The software above the disk of a way.
+    pub fn software(&self, way: usize) -> Option<&Software> {
+        self.software.get(way)
     }
 
     /// The selector of each way; `None` where there is one path that cannot fail.
@@ -210,6 +222,10 @@ impl Front {
                 && index::enters(topology, hops, at)
             {
                 out.push(visit(station, 2.0 * seconds * burden.round_trips, 0.0));
+            }
+            // A read waits for the other end once, and a write once more for each transfer ready.
+            if let Some((station, seconds)) = stage.ready.filter(|_| burden.round_trips > 1.0) {
+                out.push(visit(station, seconds * (burden.round_trips - 1.0), 0.0));
             }
         }
         if let Some(packets) = &line.packets {

@@ -21,6 +21,16 @@ pub fn sizes(spec: &Spec, dir: Dir) -> Vec<(u32, f64)> {
     }
 }
 
+/// Whether all that `spec` does is to read on from where it stopped.
+pub fn is_sequential_read(spec: &Spec) -> bool {
+    match &spec.kind {
+        WorkloadKind::Transaction(_) => false,
+        WorkloadKind::Access(access) => {
+            access.rows.iter().all(|row| row.read >= 100.0 && row.random <= 0.0)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ use crate::plant::{EndMachine, MachinePair, NetStream, StreamJob};
 use job::Prices;
 use record::Flow;
 use route::{StreamPath, Threads};
-use scenario::topology::Topology;
+use scenario::topology::{HopId, Topology};
 use scenario::{NetHop, NetLoad, Scenario, Step};
 use std::collections::BTreeMap;
 use workload::{Carriage, Network};
@@ -40,6 +40,7 @@ pub fn add(
     front: &Front,
     draft: &mut Draft,
 ) -> Result<(), LabError> {
+    let mut interrupts: Interrupts = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     let mut loads: BTreeMap<String, Vec<(NetLoad, NetHop)>> = BTreeMap::new();
     for net in step.net_loads() {
@@ -57,7 +58,7 @@ pub fn add(
         let number = topology.nets.iter().position(|net| net.pair == name);
         let course = number.and_then(|number| front.course(topology, number));
         let course = course.ok_or_else(|| no_place(hop))?;
-        let site = PairPath::new(scenario, topology, course, draft);
+        let site = PairPath::new(scenario, topology, course, &mut interrupts, draft);
         let pair = site.pair(&name, &of_pair, draft);
         draft.pair(pair);
     }
@@ -74,6 +75,9 @@ fn no_place(hop: &NetHop) -> LabError {
     }
 }
 
+/// By adapter: the cores that handle the packets it receives, shared by all of its streams.
+type Interrupts = BTreeMap<HopId, PoolId>;
+
 /// Both ends of a pair and the path between them.
 struct PairPath {
     course: NetPath,
@@ -81,6 +85,8 @@ struct PairPath {
     prices: [Prices; 2],
     /// Interrupt coalescing at the receiving end of each direction: packets, and how long the first waits.
     coalesce: [Option<(u32, f64)>; 2],
+    /// The cores of each end that handle the packets received, where its adapter says so.
+    interrupts: [Option<PoolId>; 2],
 }
 
 impl PairPath {
@@ -88,6 +94,7 @@ impl PairPath {
         scenario: &Scenario,
         topology: &Topology,
         course: NetPath,
+        interrupts: &mut Interrupts,
         draft: &mut Draft,
     ) -> PairPath {
         let sheets = course.ends.map(|end| {
@@ -105,6 +112,11 @@ impl PairPath {
             let within = defaults::COALESCE.unless(nic.time("coalesce_time"), name, draft);
             Some((packets, within))
         });
+        let interrupts = [0, 1].map(|end| {
+            let tokens = sheets[end].1.count("interrupt_cores")?;
+            let pool = || draft.network().pool(Pool { tokens });
+            Some(*interrupts.entry(course.ends[end].adapter).or_insert_with(pool))
+        });
         let machine = |end: usize| {
             let of = course.ends[end];
             let (hop, _, cores) = match (end, course.guest) {
@@ -120,7 +132,7 @@ impl PairPath {
             }
         };
         let machines = [machine(0), machine(1)];
-        PairPath { course, machines, prices, coalesce }
+        PairPath { course, machines, prices, coalesce, interrupts }
     }
 
     /// The pair with all of its loads.
@@ -182,8 +194,9 @@ impl PairPath {
         let [near, far] = self.prices;
         job::price(&mut job, load, if turned { [far, near] } else { [near, far] });
         let reading = self.coalesce[usize::from(!turned)];
-        let trail =
-            StreamPath { course: &self.course, turned, threads, reading, prices: self.prices };
+        let interrupts = self.interrupts[usize::from(!turned)];
+        let (course, prices) = (&self.course, self.prices);
+        let trail = StreamPath { course, turned, threads, reading, interrupts, prices };
         let connects = matches!(load.carriage, Carriage::Connects { .. });
         let (route, floor) = trail.route(&job, connects, draft);
         job.floor = floor;

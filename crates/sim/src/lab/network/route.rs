@@ -23,6 +23,8 @@ pub struct StreamPath<'a> {
     pub threads: Threads,
     /// Interrupt coalescing at the receiving adapter: packets, and how long the first waits.
     pub reading: Option<(u32, f64)>,
+    /// The cores of the receiving adapter that handle what it receives.
+    pub interrupts: Option<PoolId>,
     /// Of the sending host, and of the receiving host.
     pub prices: [Prices; 2],
 }
@@ -61,7 +63,8 @@ impl StreamPath<'_> {
         self.by_host(0, job, &mut route);
         route.extend(over);
         self.by_host(1, job, &mut route);
-        self.serve(1, thread[1], &mut route);
+        let received = self.receive(job, &mut route);
+        self.serve(1, thread[1] - received, &mut route);
         route.extend(home);
         if job.timed {
             self.serve(0, thread[0] * halves, &mut route);
@@ -84,6 +87,17 @@ impl StreamPath<'_> {
         route.push(Hop::Take { pool, tokens: 1 });
         route.push(work(station, seconds, 0.0));
         route.push(Hop::Give { pool, tokens: 1 });
+    }
+
+    /// The packets of a job at the receiving end, where some cores handle those of all streams: their seconds, which
+    /// its thread is spared.
+    fn receive(&self, job: &StreamJob, route: &mut Vec<Hop>) -> f64 {
+        let Some(pool) = self.interrupts else { return 0.0 };
+        let seconds = job.packet_time[1];
+        route.push(Hop::Take { pool, tokens: 1 });
+        route.push(work(self.processors(1), seconds, 0.0));
+        route.push(Hop::Give { pool, tokens: 1 });
+        seconds
     }
 
     /// The processors of the thread at an end: the VM's, where a VM sends.

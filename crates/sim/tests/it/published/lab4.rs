@@ -23,8 +23,8 @@ fn more_vms_do_more_until_the_ports_are_full() {
     let lab = &*MILLION;
     let iops: Vec<f64> = lab.plan("vms").map(|found| found.iops).collect();
     assert!(iops.is_sorted(), "{iops:?}");
-    // 12 ports of 99,800 reads of 8 KiB.
-    assert!(iops.iter().all(|iops| *iops < 12.0 * 99_900.0), "{iops:?}");
+    // 12 ports of 99,800 reads of 8 KiB, by 2,172 / 2,156 where the switch leaves two words between frames and not six.
+    assert!(iops.iter().all(|iops| *iops < 12.0 * 100_700.0), "{iops:?}");
     // One VM has three virtual adapters of 75,000.
     near(iops[0], 225_000.0, 0.02);
 }

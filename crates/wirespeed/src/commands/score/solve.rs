@@ -53,17 +53,18 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
 /// One scenario: its ledger, then both records with what the ledger says of its claims.
 fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &Control) -> Result<Scored, Failure> {
     let scenario = scenario::load(&lab.source)?;
-    let facts = match scenario.claims.is_empty() {
-        true => Vec::new(),
-        false => facts(&ledger::ledger(args, lab)?),
+    let ledger = match scenario.claims.is_empty() {
+        true => None,
+        false => Some(ledger::ledger(args, lab)?),
     };
+    let facts = ledger.as_ref().map(facts).unwrap_or_default();
     let job = Job { args, lab, scenario: &scenario, stages: &scenario.stages(), facts: &facts };
     let estimated = job.estimate(&kept.place(&lab.name, "estimate")?)?;
     let simulated = match args.estimate {
         true => None,
         false => Some(job.simulate(&kept.place(&lab.name, "simulate")?, kept, stop)?),
     };
-    Ok(Scored::new(&lab.name, &scenario, &estimated, simulated.as_ref()))
+    Ok(Scored::new(&lab.name, &scenario, ledger.as_ref(), &estimated, simulated.as_ref()))
 }
 
 /// What the findings of a record are to know of its claims.

@@ -60,7 +60,7 @@ fn chapter(page: &str, lab: &str) -> String {
 
 /// What rows of claims say up to the estimator's answer.
 fn estimated(page: &str) -> Vec<String> {
-    let is_claim = |line: &&str| line.starts_with("| ") && line.matches(" | ").count() == 7;
+    let is_claim = |line: &&str| line.starts_with("| ") && line.matches(" | ").count() == 9;
     let head = |line: &str| line.split(" | ").take(4).collect::<Vec<_>>().join(" | ");
     page.lines().filter(is_claim).map(head).collect()
 }

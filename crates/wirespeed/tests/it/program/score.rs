@@ -142,3 +142,73 @@ fn places_that_cannot_be_written_are_told() {
     bench.expect(0, &["estimate", "s.toml", "--out", "e.wsr", "--quiet"]);
     refused(&bench, 2, &["s.toml", "--page", "e.wsr", "--estimate"], &["never overwritten"]);
 }
+
+/// The claims of a lab with these further claims: by name, what each proves, its verdict, and the whole lab.
+fn scored(claims: &str) -> (Vec<[String; 3]>, Value) {
+    let bench = Bench::new(&format!("{LAB}{claims}"));
+    let json = ["score", "s.toml", "--estimate", "--format", "json", "--quiet"];
+    let page: Value = serde_json::from_str(&bench.expect(0, &json).stdout).expect("JSON");
+    let lab = page["labs"][0].clone();
+    let text = |claim: &Value, key: &str| claim[key].as_str().unwrap_or_default().to_owned();
+    let claims = lab["claims"].as_array().cloned().unwrap_or_default();
+    let of = |claim: &Value| ["name", "evidence", "verdict"].map(|key| text(claim, key));
+    (claims.iter().map(of).collect(), lab)
+}
+
+fn claim(name: &str, what: &str) -> String {
+    format!("[[claim]]\nname = \"{name}\"\nkind = \"held-out\"\n{what}\n")
+}
+
+/// Two VMs read what frames leave of 8.5 Gb/s: 826.5 MB/s. Nominal line rates say 800.
+#[test]
+fn claims_count_by_what_they_prove() {
+    let hop = "hop = \"esx.hba\"\n";
+    let assume = "[[assume]]\nset = \"workload.stream.depth\"\nsource = \"it says so\"\ninterval = \"6 to 32\"\n";
+    let claims = [
+        claim("by frames", &format!("{hop}read = \"820 MB/s\"\nrelation = \"about\"")),
+        claim("once more", &format!("{hop}total = \"820 MB/s\"\nrelation = \"about\"")),
+        claim("twin", "read = \"820 MB/s\"\ntwin_of = \"by frames\""),
+        claim("any model", "balance = { over = \"vm*\", within = \"5%\" }"),
+        claim("over", &format!("{hop}read = \"300 MB/s\"\nrelation = \"over\"")),
+        claim("just over", &format!("{hop}read = \"300 MB/s\"\nrelation = \"just over\"")),
+        claim("said", &format!("{hop}read = \"900 MB/s\"\nrelation = \"up to\""))
+            .replace("held-out", "inferred"),
+    ];
+    let (found, lab) = scored(&[assume.to_owned(), claims.concat()].concat());
+    let expected = [
+        ["by frames", "discriminating", "met"],
+        ["once more", "twin", "met"],
+        ["twin", "twin", "undecided"],
+        ["any model", "by-construction", "met"],
+        ["over", "one-sided", "met"],
+        ["just over", "discriminating", "missed"],
+        ["said", "inferred", "context"],
+    ];
+    let differ: Vec<_> = found.iter().zip(expected).filter(|(a, b)| a[..2] != b[..2]).collect();
+    assert!(differ.is_empty(), "{differ:?}");
+    for (found, expected) in found.iter().zip(expected).filter(|(_, of)| of[0] != "twin") {
+        assert_eq!(found[2], expected[2], "{found:?}");
+    }
+    let failing = lab["claims"][0]["failing"][0].as_str();
+    assert_eq!(failing, Some("line rates and data sheets"), "{lab:#}");
+    assert_eq!(lab["summary"]["discriminating"], serde_json::json!([1, 1, 0]));
+}
+
+/// A source means one thing by its MBps: what exceeds the wire is not it, nor what breaks its own arithmetic.
+#[test]
+fn a_source_has_one_unit() {
+    let both = |value: u32| format!("read = [\"{value} MB/s\", \"{value} MiB/s\"]");
+    let hop = "hop = \"esx.hba\"\n";
+    let unit =
+        |claims: &[String]| scored(&claims.concat()).1["unit"].as_str().unwrap_or("").to_owned();
+    let plain = claim("plain", &format!("{hop}{}", both(780)));
+    assert_eq!(unit(std::slice::from_ref(&plain)), "MB/s or MiB/s");
+    // 810 MiB/s are 849 MB/s, and frames leave 832.7 at most.
+    let beyond = claim("beyond", &format!("{hop}{}", both(810)));
+    assert_eq!(unit(&[plain, beyond]), "MB/s: in MiB/s “beyond” would exceed the wire");
+    // 25,216 reads of 32 KiB are 788 MiB/s.
+    let sum = claim("sum", &format!("{hop}{}", both(788)));
+    let counted = claim("counted", &format!("{hop}iops = 25216\ntwin_of = \"sum\""));
+    assert_eq!(unit(&[sum, counted]), "MiB/s: in MB/s “counted” would not follow");
+    assert_eq!(unit(&[claim("one", &format!("{hop}read = \"780 MB/s\""))]), "");
+}
