@@ -5,7 +5,6 @@ use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::SiteSums;
 use super::{DirectionRates, HopEstimate, IssuerEstimate};
-use crate::analytic::many_servers;
 use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
 use workload::Dir;
@@ -147,22 +146,16 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
         service += class.share * time;
     }
     // Customers that are not thinking are under way: by Little's law the time follows from the rate.
-    if load.mix.rate.is_none() && rate > 0.0 {
-        let little = (load.mix.customers / rate - load.mix.think).max(0.0);
+    if (load.mix.rate.is_none() || solved.held[number]) && rate > 0.0 {
+        let think = if load.mix.rate.is_none() { load.mix.think } else { 0.0 };
+        let little = (load.mix.customers / rate - think).max(0.0);
         let scale = if service > 0.0 { little / service } else { 1.0 };
         out.flows.iter_mut().for_each(|flow| flow.time *= scale);
         service = little;
     }
     out.service = service;
     out.response = match load.mix.rate {
-        Some(wanted) => {
-            // An arrival that finds the limit of outstanding I/Os reached waits at the source; where the load is not
-            // carried, ever longer.
-            let slots = load.mix.customers.min(1e6) as u32;
-            many_servers(wanted, service, slots)
-                .filter(|_| load.is_free(rate))
-                .map(|of| service + (of.response - service).max(0.0))
-        }
+        Some(_) => solved.responses[number],
         None => Some(service),
     };
     out

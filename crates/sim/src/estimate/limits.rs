@@ -1,9 +1,9 @@
 //! Bottlenecks: the hop that is full, and the next one if the first were doubled.
 
-use super::lumped::{ItemKind, Lumped, SiteKind};
+use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
-use super::{blend, fluid, mean};
+use super::{blend, fluid, mean, open};
 use crate::plant::{HopElement, Plant, PlantHop};
 use std::collections::BTreeMap;
 
@@ -19,31 +19,79 @@ pub struct Solved {
     pub prices: Vec<f64>,
     /// Utilization per spot.
     pub utilization: Vec<f64>,
+    /// Per load: whether more falls due than is carried, so that as many I/Os as may be outstanding always are.
+    pub held: Vec<bool>,
+    /// Per open load: mean seconds from due to end, where all is carried.
+    pub responses: Vec<Option<f64>>,
+    /// Only the fluid solution is there: mean value analysis did not converge.
+    pub is_fluid: bool,
     /// Iterations and prices that it took.
     pub work: usize,
 }
 
-/// Solves a network by all methods.
+/// Solves a network by all methods. Which open loads are carried whole is tried out: first those that the fluid
+/// solution carries, then fewer, until queue limits and outstanding I/Os suffice for all of them.
 pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
     // The fluid solution is close to the others and starts them. Batch waits are not queues and are known only from
     // `from`.
     let from = from.cloned().unwrap_or_else(|| SolverState::alone(lumped, CopyEnd::Random));
     let first = fluid::fluid(lumped, &from);
-    let (random, rounds) = mean::mean(lumped, first.state.clone());
+    let is_carried =
+        |(load, rate): (&LumpedLoad, &f64)| load.mix.rate.is_none() || load.is_free(*rate);
+    let mut held: Vec<bool> =
+        lumped.loads.iter().zip(&first.state.rates).map(|of| !is_carried(of)).collect();
+    let outstanding: Vec<f64> = lumped.loads.iter().map(|load| load.mix.customers).collect();
+    let mut work = first.set;
+    loop {
+        let network = lumped.overloaded(&held);
+        let (solved, carried) = attempt(&network, &outstanding, &first);
+        work += solved.work;
+        let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
+        if !more {
+            return finished(lumped, Solved { held, work, ..solved });
+        }
+        held.iter_mut().zip(carried).for_each(|(held, carried)| *held |= !carried);
+    }
+}
+
+/// Solves a network whose open loads are all carried, and says which of them in fact are.
+fn attempt(
+    network: &Lumped,
+    outstanding: &[f64],
+    first: &fluid::FluidSolution,
+) -> (Solved, Vec<bool>) {
+    let started = fluid::fluid(network, &first.state);
+    let (random, rounds) = mean::mean(network, started.state.clone());
     let steady = match &random {
-        Some(random) if fluid::has_company(lumped) => fluid::fluid(lumped, random),
-        _ => first,
+        Some(random) if fluid::has_company(network) => fluid::fluid(network, random),
+        _ => started,
     };
+    let is_fluid = random.is_none();
     let random = random.unwrap_or_else(|| steady.state.clone());
-    let state = blend::blend(lumped, &steady.state, &random);
-    let sums = SiteSums::in_use(lumped, &state);
-    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
-    Solved {
-        utilization: utilization.collect(),
+    let (mut state, varies) = blend::blend(network, &steady.state, &random);
+    let open::Carried { responses, carried } =
+        open::carried(network, outstanding, &mut state, &varies);
+    let solved = Solved {
         state,
         prices: steady.prices,
+        utilization: Vec::new(),
+        held: Vec::new(),
+        responses,
+        is_fluid,
         work: rounds + steady.set,
+    };
+    (solved, carried)
+}
+
+/// No load carries more than falls due; utilizations follow.
+fn finished(lumped: &Lumped, mut solved: Solved) -> Solved {
+    for (load, rate) in lumped.loads.iter().zip(&mut solved.state.rates) {
+        *rate = load.mix.rate.map_or(*rate, |due| rate.min(due));
     }
+    let sums = SiteSums::in_use(lumped, &solved.state);
+    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
+    solved.utilization = utilization.collect();
+    solved
 }
 
 /// I/Os a second of all loads.

@@ -3,7 +3,8 @@
 //! ```text
 //! Plant ──► walk (flat routes) ──► symmetry ──► Lumped ─┬─► fluid  (constant times: prices of full spots)
 //!                                                       ├─► mean   (exponential times: mean value analysis)
-//!                                                       └─► blend  (interpolates by variability) ──► Estimate
+//!                                                       ├─► blend  (interpolates by variability)
+//!                                                       └─► open   (queue limits of open loads) ──► Estimate
 //! ```
 //!
 //! The fluid solution comes first, since it starts the others, and stands alone where mean value analysis does not
@@ -20,6 +21,8 @@ mod limits;
 mod lumped;
 mod mean;
 mod mix;
+mod open;
+mod parallel;
 mod session;
 mod sites;
 mod state;
@@ -51,6 +54,9 @@ pub struct Estimate {
     pub balanced: Option<ThroughputBounds>,
     /// The bottleneck, then the next one with the first doubled, and so on; at least one.
     pub limits: Vec<Limiting>,
+    /// The answer is the fluid one, where every full hop is exactly full and no other hop has a queue, because the
+    /// solution with queues was not found.
+    pub is_fluid: bool,
     /// What the estimate ignores of the plant, in words.
     pub left_out: Vec<String>,
     /// The effort that the estimate took.
@@ -186,6 +192,7 @@ pub fn estimate(plant: &Plant) -> Estimate {
         bounds: figures::bounds(&lumped),
         balanced: bounds::balanced(&lumped),
         limits,
+        is_fluid: solved.is_fluid,
         left_out: figures::left_out(plant, &SiteSums::of(&lumped, &solved.state)),
         work: Work {
             loads: lumped.loads.len(),
