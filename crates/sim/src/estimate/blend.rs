@@ -17,6 +17,9 @@ const ROUNDED: f64 = 1e-9;
 const VARIABLE_CLOSED: f64 = 4.0;
 const VARIABLE_MOST: f64 = 1000.0;
 
+/// Waits for tokens so many times as long as all others are waits of their own.
+const ALONE: f64 = 1e-3;
+
 /// Interpolates between the two states; with the state, per spot, how variable what happens there is.
 pub fn blend(
     lumped: &Lumped,
@@ -48,14 +51,18 @@ fn share_of(
     random: &SolverState,
     shares: &[f64],
 ) -> f64 {
-    let (mut waits, mut shared) = (0.0, 0.0);
+    // Waits for tokens are as variable as what is done with them, unless nothing but tokens makes wait.
+    let mut sums = [[0.0; 2]; 2];
     for (at, item) in load.items.iter().enumerate() {
         let apart = random.stays[number][at] - steady.stays[number][at];
         let weight = item.visits * apart.abs();
         let share = item.touches.iter().map(|touch| shares[touch.spot]).fold(0.0, f64::max);
-        waits += weight;
-        shared += weight * share;
+        let [waits, shared] = &mut sums[usize::from(matches!(item.kind, ItemKind::Tokens(_)))];
+        *waits += weight;
+        *shared += weight * share;
     }
+    let [stations, tokens] = sums;
+    let [waits, shared] = if stations[0] > ALONE * tokens[0] { stations } else { tokens };
     let share = if waits > 0.0 { shared / waits } else { 1.0 };
     // More variability than exponential costs a closed load less than an open one.
     let closed = load.mix.rate.is_none();
@@ -251,7 +258,9 @@ fn fit(lumped: &Lumped, state: &mut SolverState) {
     let sums = SiteSums::in_use(lumped, state);
     let over: Vec<f64> =
         (0..lumped.spots.len()).map(|spot| sums.utilization(lumped, spot)).collect();
-    for (number, load) in lumped.loads.iter().enumerate() {
+    // What open loads bring is known, and less than full.
+    let closed = |(_, load): &(usize, &LumpedLoad)| load.mix.rate.is_none();
+    for (number, load) in lumped.loads.iter().enumerate().filter(closed) {
         let most = load
             .locals
             .iter()

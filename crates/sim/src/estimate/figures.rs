@@ -41,7 +41,8 @@ fn of_hop(
         let Some(spot) = spots_of(&alone, sites, lumped).first().copied() else { continue };
         let at = &here[spot];
         if matches!(place, HopElement::Pool(_)) {
-            out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens));
+            let tokens = lumped.spots[spot].servers();
+            out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens.min(tokens)));
             out.slots_waiting += at.waiting;
         } else {
             out.utilization = out.utilization.max(solved.utilization[spot]);
@@ -146,9 +147,13 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
         service += class.share * time;
     }
     // Customers that are not thinking are under way: by Little's law the time follows from the rate.
-    if (load.mix.rate.is_none() || solved.held[number]) && rate > 0.0 {
-        let think = if load.mix.rate.is_none() { load.mix.think } else { 0.0 };
-        let little = (load.mix.customers / rate - think).max(0.0);
+    let little = match (load.mix.rate, solved.held[number]) {
+        _ if rate <= 0.0 => None,
+        (None, _) => Some((load.mix.customers / rate - load.mix.think).max(0.0)),
+        (Some(_), true) => Some(solved.responses[number].unwrap_or(load.mix.customers / rate)),
+        (Some(_), false) => None,
+    };
+    if let Some(little) = little {
         let scale = if service > 0.0 { little / service } else { 1.0 };
         out.flows.iter_mut().for_each(|flow| flow.time *= scale);
         service = little;
@@ -180,7 +185,7 @@ pub fn bounds(lumped: &Lumped) -> crate::analytic::ThroughputBounds {
 }
 
 /// What the estimate ignores of a network.
-pub fn left_out(plant: &Plant, sums: &SiteSums) -> Vec<String> {
+pub fn left_out(plant: &Plant, solved: &Solved, sums: &SiteSums) -> Vec<String> {
     use crate::model::{Begin, Hop, Policy, Station};
     let mut notes = Vec::new();
     let network = &plant.network;
@@ -190,6 +195,11 @@ pub fn left_out(plant: &Plant, sums: &SiteSums) -> Vec<String> {
         }
     };
     let loads = network.loads();
+    note(
+        solved.is_fluid,
+        "queues at hops that are not full (the fluid answer: the solution with queues was not found), so latency is that \
+         of throughput by Little's law",
+    );
     note(
         !network.changes().is_empty(),
         "failures, repairs and moves: everything is as at the start",

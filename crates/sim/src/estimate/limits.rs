@@ -12,6 +12,14 @@ pub const CHAIN: usize = 3;
 /// Least gain, as a share, for doubling a hop to count; with less, another hop is equally full.
 const GAIN_LEAST: f64 = 0.01;
 
+/// Steps of the search for the number of I/Os that carry an open load, its tolerance, and the least number.
+const TRIES: usize = 40;
+const ENOUGH: f64 = 1e-4;
+const FEWEST: f64 = 1e-3;
+
+/// By what share of it the utilization of twins may differ.
+const TWINS: f64 = 0.01;
+
 /// The solution of a network.
 pub struct Solved {
     pub state: SolverState,
@@ -48,10 +56,51 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
         work += solved.work;
         let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
         if !more {
-            return finished(lumped, Solved { held, work, ..solved });
+            let solved = fewer(lumped, network, Solved { held, work, ..solved }, &outstanding);
+            return finished(lumped, solved);
         }
         held.iter_mut().zip(carried).for_each(|(held, carried)| *held |= !carried);
     }
+}
+
+/// Of open loads that carry more than falls due with all that may be outstanding, finds how many suffice: as many fewer
+/// as it carries more, of all of them at once and again until nothing changes.
+fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: &[f64]) -> Solved {
+    let due = |number: usize, solved: &Solved| {
+        let rate = lumped.loads[number].mix.rate.filter(|_| solved.held[number])?;
+        Some(solved.state.rates[number] / rate)
+    };
+    for _ in 0..TRIES {
+        let mut moved = false;
+        for (number, most) in outstanding.iter().enumerate() {
+            let Some(share) = due(number, &solved).filter(|share| *share > 0.0) else { continue };
+            let now = &mut network.loads[number].mix.customers;
+            // Part of the way, since what one load leaves others take.
+            let next = (*now / share.powf(0.7)).clamp(FEWEST, *most);
+            moved |= (next - *now).abs() > ENOUGH * *now;
+            *now = next;
+        }
+        if !moved {
+            break;
+        }
+        network.crowd();
+        let start = fluid::fluid(&network, &solved.state);
+        let (next, _) = attempt(&network, outstanding, &start);
+        let Solved { state, responses, is_fluid, work, prices, .. } = next;
+        let work = solved.work + work;
+        solved = Solved { state, responses, is_fluid, work, prices, ..solved };
+    }
+    for (number, most) in outstanding.iter().enumerate() {
+        let customers = network.loads[number].mix.customers;
+        let Some(rate) = lumped.loads[number].mix.rate else { continue };
+        let enough = due(number, &solved).is_some_and(|share| share >= 1.0 - 10.0 * ENOUGH);
+        if enough && customers < *most {
+            // Carried after all: as many are under way as bring what falls due.
+            solved.state.rates[number] = rate;
+            solved.responses[number] = Some(customers / rate);
+        }
+    }
+    solved
 }
 
 /// Solves a network whose open loads are all carried, and says which of them in fact are.
@@ -106,6 +155,8 @@ pub struct HopGroup {
     pub hops: Vec<usize>,
     /// Their spots.
     pub spots: Vec<usize>,
+    /// What twins have in common: the name without its numbers.
+    pub shape: String,
 }
 
 /// The hops of a plant, grouped by likeness, in the order of the plant.
@@ -123,11 +174,41 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
         let next = groups.len();
         let group = *known.entry(spots.clone()).or_insert(next);
         if group == next {
-            groups.push(HopGroup { hops: Vec::new(), spots });
+            let shape = hop.name.chars().filter(|c| !c.is_ascii_digit()).collect();
+            groups.push(HopGroup { hops: Vec::new(), spots, shape });
         }
         groups[group].hops.push(number);
     }
     groups
+}
+
+/// Groups of twins: hops that differ in a number of their name alone, have the same elements and are used alike. Which of
+/// them is a thousandth fuller says nothing.
+pub fn twins(
+    lumped: &Lumped,
+    groups: &[HopGroup],
+    of: &[usize],
+    solved: &Solved,
+) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let alike = |a: usize, b: usize| {
+        let (first, second) = (&groups[a], &groups[b]);
+        let near = |(a, b): (&usize, &usize)| {
+            let (used, other) = (solved.utilization[*a], solved.utilization[*b]);
+            let same = lumped.spots[*a].kind == lumped.spots[*b].kind;
+            same && (used - other).abs() <= TWINS * used.max(other)
+        };
+        first.shape == second.shape
+            && first.spots.len() == second.spots.len()
+            && first.spots.iter().zip(&second.spots).all(near)
+    };
+    for group in of {
+        match all.iter_mut().find(|twins| alike(twins[0], *group)) {
+            Some(twins) => twins.push(*group),
+            None => all.push(vec![*group]),
+        }
+    }
+    all
 }
 
 /// The spots of a hop, one for each of its elements that I/Os come to.
@@ -176,10 +257,11 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
         let doubled = scaled(lumped, &spots, 2.0);
         total(&doubled, &fluid::fluid(&doubled, &solved.state).state) / now.max(1e-12) - 1.0
     };
-    let gains: Vec<f64> = candidates.iter().map(|group| gain(&[*group])).collect();
-    let best = (0..candidates.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
+    let mut kinds = twins(lumped, groups, &candidates, solved);
+    let gains: Vec<f64> = kinds.iter().map(|kind| gain(kind)).collect();
+    let best = (0..kinds.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
     let full = match best {
-        Some(best) if gains[best] >= GAIN_LEAST => vec![candidates[best]],
+        Some(best) if gains[best] >= GAIN_LEAST => kinds.swap_remove(best),
         _ => {
             // Equal links in series, of which only the first has a price, or several hops that are full at once.
             let least = candidates.iter().map(used).fold(f64::INFINITY, f64::min);

@@ -13,6 +13,10 @@ const ROUNDS_MAX: usize = 800;
 const ROUNDS_BOLD: usize = 200;
 /// Convergence: the greatest change in an iteration, as a share of a cycle.
 const SETTLED: f64 = 1e-6;
+/// What it may be when the iterations end.
+const NEARLY: f64 = 1e-3;
+/// Steps, as a share of the change, that are tried one after the other.
+const STEPS: [f64; 3] = [0.5, 0.15, 0.04];
 /// Where the change is still this large when the steps become smaller, the iteration will not converge.
 const LOST: f64 = 0.02;
 /// Iterations between updates of the rest of the network, and the step of an update.
@@ -27,13 +31,28 @@ const NEAR: f64 = 1e-8;
 /// Tokens of one pool that are modelled individually, at most.
 const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, if the iteration converges, and the iterations that it took.
+/// The solution, if the iteration converges, and the iterations that it took. Where it does not, it begins again with
+/// smaller steps.
 pub fn mean(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) {
+    let mut rounds = 0;
+    for step in STEPS {
+        let (found, took) = iterate(lumped, from.clone(), step);
+        rounds += took;
+        if found.is_some() {
+            return (found, rounds);
+        }
+    }
+    (None, rounds)
+}
+
+/// Iterates with steps of this share.
+fn iterate(lumped: &Lumped, from: SolverState, step: f64) -> (Option<SolverState>, usize) {
     let mut state = from;
     state.settle(lumped, CopyEnd::Random);
     let mut solver = MeanSolver::new(lumped);
+    let mut change = f64::INFINITY;
     for round in 0..ROUNDS_MAX {
-        let change = solver.round(&mut state, round);
+        change = solver.round(&mut state, round, step);
         state.settle(lumped, CopyEnd::Random);
         if change < SETTLED && round > 2 * RENEWED {
             return (Some(state), round);
@@ -42,7 +61,7 @@ pub fn mean(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) 
             return (None, round);
         }
     }
-    (None, ROUNDS_MAX)
+    ((change < NEARLY).then_some(state), ROUNDS_MAX)
 }
 
 struct MeanSolver<'a> {
@@ -99,12 +118,12 @@ impl<'a> MeanSolver<'a> {
     }
 
     /// One iteration; returns the greatest change of an item's time as a share of its load's cycle.
-    fn round(&mut self, state: &mut SolverState, round: usize) -> f64 {
+    fn round(&mut self, state: &mut SolverState, round: usize, step: f64) -> f64 {
         let sums = SiteSums::of(self.lumped, state);
         if round.is_multiple_of(RENEWED) {
             self.renew(state, &sums);
         }
-        let step = 0.5 * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
+        let step = step * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
         let closed = SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none());
         let shares = self.shares(&closed);
         let spots: Vec<Met> = (0..self.lumped.spots.len())

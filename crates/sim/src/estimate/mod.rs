@@ -193,7 +193,7 @@ pub fn estimate(plant: &Plant) -> Estimate {
         balanced: bounds::balanced(&lumped),
         limits,
         is_fluid: solved.is_fluid,
-        left_out: figures::left_out(plant, &SiteSums::of(&lumped, &solved.state)),
+        left_out: figures::left_out(plant, &solved, &SiteSums::of(&lumped, &solved.state)),
         work: Work {
             loads: lumped.loads.len(),
             places: lumped.spots.len(),
@@ -224,13 +224,18 @@ pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     let groups = limits::groups(plant, &lumped);
     let solved = limits::solve(&lumped, None);
     let before = limits::total(&lumped, &solved.state);
-    let of = |group: &HopGroup| {
-        let faster = limits::faster(&lumped, &group.spots, MORE);
+    let of = |twins: &Vec<usize>| {
+        let of_twins = || twins.iter().map(|group| &groups[*group]);
+        let spots: Vec<usize> = of_twins().flat_map(|group| group.spots.clone()).collect();
+        let faster = limits::faster(&lumped, &spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
         let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
-        Sensitivity { hops: group.hops.clone(), elasticity: gained / (MORE - 1.0) }
+        let mut hops: Vec<usize> = of_twins().flat_map(|group| group.hops.clone()).collect();
+        hops.sort_unstable();
+        Sensitivity { hops, elasticity: gained / (MORE - 1.0) }
     };
-    groups.iter().map(of).collect()
+    let all: Vec<usize> = (0..groups.len()).collect();
+    limits::twins(&lumped, &groups, &all, &solved).iter().map(of).collect()
 }
 
 /// The chain of bottlenecks, and the iterations that finding it took.

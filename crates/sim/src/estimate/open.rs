@@ -48,6 +48,8 @@ struct Nesting {
     stations: BTreeMap<(Part, usize), Share>,
     /// By part and pool: how often an I/O of the part takes tokens of it, a second.
     inner: BTreeMap<(Part, usize), f64>,
+    /// By part and pool: the part's I/Os that hold tokens of the pool.
+    holding: BTreeMap<(Part, usize), f64>,
     /// Times that tokens of a pool are taken a second, over all pools that are alike.
     taken: BTreeMap<usize, f64>,
 }
@@ -177,12 +179,18 @@ impl<'a> Limits<'a> {
             let pools = self.lumped.spots[*pool].count;
             let parts = self.parts(part);
             let each = (taken / parts).min(all) / (all / pools);
-            let mean = inner.inside + inner.waiting.unwrap_or(0.0);
+            let waiting = inner.waiting.unwrap_or(0.0);
+            let keeps = inner.inside / inner.unlimited.max(f64::MIN_POSITIVE);
+            let own = self.nesting.holding.get(&(part, *pool)).map_or(0.0, |own| own / parts);
+            let mean = match each < 1.0 - 1e-6 {
+                true => own * keeps + waiting * each,
+                false => inner.inside + waiting,
+            };
             let is_whole = each >= 1.0 - 1e-6 && count.first.len() <= inner.count.first.len();
             for _ in 0..(each.round() as usize).clamp(1, STATES) {
                 match is_whole {
                     true => count.add(&inner.count, mean),
-                    false => count.add_tail(mean * each.min(1.0), inner.count.ratio, each.min(1.0)),
+                    false => count.add_tail(mean, inner.count.ratio, each.min(1.0)),
                 }
             }
         }
@@ -334,6 +342,14 @@ fn nest(lumped: &Lumped, number: usize, state: &SolverState, nesting: &mut Nesti
             Part::Pool(pool) => lumped.spots[pool].count,
         };
         let weight = state.weights[number][at];
+        let mut outer = Part::Load(number);
+        for section in &item.within {
+            let pool = load.sections[*section].spot;
+            let parts = if outer == Part::Load(number) { load.count } else { 1.0 };
+            let holding = nesting.holding.entry((outer, pool)).or_default();
+            *holding += rate * item.visits * state.stays[number][at] * weight / parts;
+            outer = Part::Pool(pool);
+        }
         let share = nesting.stations.entry((part, touch.spot)).or_default();
         share.mean += rate * item.visits * state.stays[number][at] * weight / parts / sites;
         share.sites = share.sites.max(sites);

@@ -3,6 +3,6 @@
 
 mod labs;
 mod limits;
-mod properties;
+pub mod properties;
 mod simulated;
 mod truth;
