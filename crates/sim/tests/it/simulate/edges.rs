@@ -95,7 +95,7 @@ fn intervals_add_up_and_histograms_hold_each_once() {
         let mean = tally.service_sum.0 as f64 / tally.ops as f64 / 1e6;
         assert!((80.0..90.0).contains(&mean), "{mean} ms");
     }
-    let iops =
+    let rate =
         kept.record.confidences(0).find(|one| one.source.is_none() && one.figure == "total-rate");
     let rate = rate.expect("an interval");
     assert!(rate.low <= 1.0001e8 && rate.high >= 0.998e8, "{rate:?}");
