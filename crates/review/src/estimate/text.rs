@@ -101,11 +101,26 @@ fn describe(limited: &Limited) -> String {
     }
 }
 
+/// The names of hops; those that differ in a number alone as the first and the last of them.
 fn named(hops: &[String]) -> String {
-    let shown = hops.iter().take(NAMES_MAX).cloned().collect::<Vec<_>>().join(", ");
-    match hops.len().saturating_sub(NAMES_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+    let shape = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    for hop in hops {
+        let shape = shape(hop);
+        match kinds.iter_mut().find(|(known, _)| *known == shape) {
+            Some((_, alike)) => alike.push(hop),
+            None => kinds.push((shape, vec![hop])),
+        }
+    }
+    let one = |(_, alike): &(String, Vec<&str>)| match alike.as_slice() {
+        [first, .., last] => format!("{first} … {last} ({} alike)", alike.len()),
+        alike => alike.concat(),
+    };
+    let shown: Vec<String> = kinds.iter().take(NAMES_MAX).map(one).collect();
+    let more: usize = kinds.iter().skip(NAMES_MAX).map(|(_, alike)| alike.len()).sum();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

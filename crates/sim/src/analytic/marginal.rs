@@ -76,6 +76,35 @@ pub(crate) fn met(
     Met { stretch: sums.stretch / sums.all, beside: sums.beside / sums.all }
 }
 
+/// What Poisson arrivals see at a centre that nothing else visits: `load` of them are in service on average where there
+/// is one server for each, at `servers` at most. The states are those of a birth-and-death process, whose tail is
+/// geometric from where its speed no longer changes.
+pub(crate) fn arrivals(service: &Service, servers: f64, load: f64) -> Met {
+    let last = match service {
+        Service::Rates(rates) => rates.len() as u32,
+        _ => servers as u32,
+    };
+    let mut weight = 1.0;
+    let (mut all, mut first, mut beside) = (0.0, 0.0, 0.0);
+    for present in 0..last {
+        let n = f64::from(present);
+        all += weight;
+        first += weight * n;
+        beside += weight * n.min(servers - 1.0);
+        weight *= load / service.speed(present + 1);
+        if weight > 1e100 {
+            (all, first, beside, weight) = (all / weight, first / weight, beside / weight, 1.0);
+        }
+    }
+    // From `last` on each state has the same share of the one before.
+    let ratio = (load / service.speed(last + 1)).min(1.0 - 1e-9);
+    let tail = weight / (1.0 - ratio);
+    all += tail;
+    first += tail * (f64::from(last) + ratio / (1.0 - ratio));
+    beside += tail * f64::from(last).min(servers - 1.0);
+    Met { stretch: (first / all / load).max(1.0 / service.fastest()), beside: beside / all }
+}
+
 /// StateSums over the states, weighted.
 #[derive(Default)]
 struct StateSums {

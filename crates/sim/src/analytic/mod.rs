@@ -21,7 +21,7 @@ pub use fair::{LinkFlow, max_min};
 pub use mva::mva;
 pub use open::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 
-pub(crate) use marginal::{Met, Others, met};
+pub(crate) use marginal::{Met, Others, arrivals, met};
 
 use thiserror::Error;
 

@@ -100,6 +100,7 @@ impl<O: Observer> Simulation<O> {
                 .iter()
                 .any(|station| matches!(station, Station::Queue { full: Full::Block, .. })),
             progress: None,
+            transfers: Default::default(),
             observer,
         };
         for (number, station) in network.stations.iter().enumerate() {

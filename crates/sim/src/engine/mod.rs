@@ -27,6 +27,7 @@ mod raid;
 mod run;
 mod source;
 mod station;
+mod transfer;
 mod view;
 mod walk;
 
@@ -34,6 +35,7 @@ pub use event::{EventKey, EventQueue, SimEvent, end_of};
 pub use fluid::LinkTally;
 pub use halt::{Halt, WaitPoint, Waiting};
 pub use progress::SharedProgress;
+pub use transfer::{PartTransfers, UnderWay};
 pub use view::{ClassTally, Snapshot};
 
 use crate::Ps;
@@ -170,6 +172,8 @@ pub struct Simulation<O: Observer = ()> {
     /// Whether any station blocks I/Os before it when it is full.
     doors: bool,
     progress: Option<Arc<SharedProgress>>,
+    /// Which transfers say how far an I/O is; chosen when that is first asked.
+    transfers: transfer::Transfers,
     observer: O,
 }
 

@@ -7,16 +7,25 @@
 //! Network Analyzer, 1983).
 
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
-use super::state::{SiteSums, SolverState};
+use super::state::{CopyEnd, SiteSums, SolverState};
 use std::collections::BTreeMap;
 
 /// Tolerance of probabilities that should add up to a whole number.
 const ROUNDED: f64 = 1e-9;
-/// Greatest variability of arrivals and service considered, relative to exponential.
-const VARIABLE_MOST: f64 = 4.0;
+/// Greatest variability of arrivals and service considered, relative to exponential: of closed loads, whose number
+/// bounds their waits, and of any.
+const VARIABLE_CLOSED: f64 = 4.0;
+const VARIABLE_MOST: f64 = 1000.0;
 
-/// Interpolates between the two states.
-pub fn blend(lumped: &Lumped, steady: &SolverState, random: &SolverState) -> SolverState {
+/// Waits for tokens so many times as long as all others are waits of their own.
+const ALONE: f64 = 1e-3;
+
+/// Interpolates between the two states; with the state, per spot, how variable what happens there is.
+pub fn blend(
+    lumped: &Lumped,
+    steady: &SolverState,
+    random: &SolverState,
+) -> (SolverState, Vec<f64>) {
     let sums = SiteSums::of(lumped, random);
     let shares = shares(lumped, random, &sums);
     let mut out = random.clone();
@@ -26,15 +35,12 @@ pub fn blend(lumped: &Lumped, steady: &SolverState, random: &SolverState) -> Sol
         for (stay, (low, high)) in out.stays[number].iter_mut().zip(stays) {
             *stay = (low + share * (high - low)).max(0.0);
         }
-        let weights = steady.weights[number].iter().zip(&random.weights[number]);
-        for (weight, (low, high)) in out.weights[number].iter_mut().zip(weights) {
-            *weight = low + share.min(1.0) * (high - low);
-        }
+        out.reweigh(number, load, CopyEnd::Random);
         let floor = steady.cycle(number, load).min(random.cycle(number, load));
         out.rates[number] = load.rate(out.cycle(number, load).max(floor * (1.0 - 1e-9)));
     }
     fit(lumped, &mut out);
-    out
+    (out, shares)
 }
 
 /// One share for all of a load's items: the mean share of its waits, weighted by their length.
@@ -45,52 +51,162 @@ fn share_of(
     random: &SolverState,
     shares: &[f64],
 ) -> f64 {
-    let (mut waits, mut shared) = (0.0, 0.0);
+    // Waits for tokens are as variable as what is done with them, unless nothing but tokens makes wait.
+    let mut sums = [[0.0; 2]; 2];
     for (at, item) in load.items.iter().enumerate() {
         let apart = random.stays[number][at] - steady.stays[number][at];
         let weight = item.visits * apart.abs();
         let share = item.touches.iter().map(|touch| shares[touch.spot]).fold(0.0, f64::max);
-        waits += weight;
-        shared += weight * share;
+        let [waits, shared] = &mut sums[usize::from(matches!(item.kind, ItemKind::Tokens(_)))];
+        *waits += weight;
+        *shared += weight * share;
     }
+    let [stations, tokens] = sums;
+    let [waits, shared] = if stations[0] > ALONE * tokens[0] { stations } else { tokens };
     let share = if waits > 0.0 { shared / waits } else { 1.0 };
     // More variability than exponential costs a closed load less than an open one.
-    if load.mix.rate.is_none() { share.min(1.0 + (share - 1.0).max(0.0) / 2.0) } else { share }
+    let closed = load.mix.rate.is_none();
+    if closed { share.min(1.0 + (share.min(VARIABLE_CLOSED) - 1.0).max(0.0) / 2.0) } else { share }
+}
+
+/// Sums over the visits to a spot, weighted by their rates.
+#[derive(Clone, Copy, Default)]
+struct Visits {
+    all: f64,
+    /// Sums of the mean times, of their squares, and of the second moments.
+    first: f64,
+    means: f64,
+    second: f64,
+    /// Variability of the arrivals of closed loads.
+    closed: f64,
+    /// Of open loads: rate, variability, and the squared rates of each stream.
+    open: f64,
+    varies: f64,
+    squares: f64,
+}
+
+impl Visits {
+    /// The squared coefficient of variation of all arrivals, at a spot of this utilization. Few streams keep what they
+    /// have; many together come at random while the spot is not busy (Whitt's weights).
+    fn arrives(&self, busy: f64) -> f64 {
+        let open = if self.open > 0.0 {
+            let streams = self.open * self.open / self.squares.max(f64::MIN_POSITIVE);
+            let idle = (1.0 - busy).max(0.0);
+            let weight = 1.0 / (1.0 + 4.0 * idle * idle * (streams - 1.0).max(0.0));
+            weight * self.varies / self.open + 1.0 - weight
+        } else {
+            0.0
+        };
+        (self.closed + self.open * open) / self.all
+    }
+
+    /// The squared coefficient of variation of the service.
+    fn serves(&self) -> f64 {
+        let mean = self.first / self.all;
+        if mean > 0.0 { self.second / self.all / mean / mean - 1.0 } else { 0.0 }
+    }
 }
 
 /// Per spot: half the variability of arrivals plus half that of service.
 fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> Vec<f64> {
-    let none = || vec![0.0f64; lumped.spots.len()];
-    let (mut arrivals, mut first, mut second, mut all) = (none(), none(), none(), none());
+    let mut visits = vec![Visits::default(); lumped.spots.len()];
     for (number, load) in lumped.loads.iter().enumerate() {
         let cycle = Cycle::of(load);
         let rate = random.rates[number];
         for item in load.items.iter().filter(|item| item.visits > 0.0) {
             for touch in &item.touches {
                 let each = rate * item.visits * load.count / lumped.spots[touch.spot].count;
-                let comes = (item.visits / touch.spread).min(1.0);
-                let varies = cycle.varies(load, rate, comes, sums.rates[touch.spot]);
-                arrivals[touch.spot] += each * varies;
-                all[touch.spot] += each;
-                first[touch.spot] += each * item.time;
-                second[touch.spot] += each * item.time * item.time * (1.0 + item.scv);
+                let of = &mut visits[touch.spot];
+                of.all += each;
+                of.first += each * item.time;
+                of.means += each * item.time * item.time;
+                of.second += each * item.time * item.time * (1.0 + item.scv);
+                if load.mix.rate.is_none() {
+                    let comes = (item.visits / touch.spread).min(1.0);
+                    of.closed += each * cycle.varies(rate, comes, sums.rates[touch.spot]);
+                }
             }
         }
     }
+    let served: Vec<f64> =
+        visits.iter().map(|of| if of.all > 0.0 { of.serves() } else { 0.0 }).collect();
+    for (number, load) in lumped.loads.iter().enumerate() {
+        if load.mix.rate.is_some() {
+            follow(lumped, (load, random.rates[number]), sums, &served, &mut visits);
+        }
+    }
     let share = |spot: usize| {
-        if all[spot] <= 0.0 {
+        let of = &visits[spot];
+        if of.all <= 0.0 {
             return 0.0;
         }
-        let arrives = (arrivals[spot] / all[spot]).min(VARIABLE_MOST);
-        let mean = first[spot] / all[spot];
-        let serves = if mean > 0.0 { second[spot] / all[spot] / mean / mean - 1.0 } else { 0.0 };
+        let arrives = of.arrives(sums.utilization(lumped, spot)).clamp(0.0, VARIABLE_MOST);
         match lumped.spots[spot].kind {
             // Sharing lets no I/O wait behind a long one.
             SiteKind::Sharing(_) | SiteKind::Link(_) | SiteKind::Pool(_) => arrives.min(1.0),
-            _ => (arrives + serves.clamp(0.0, VARIABLE_MOST)) / 2.0,
+            // What waits at one server is work: that the loads' times differ is in it already.
+            SiteKind::Queue(servers) if servers <= 1.0 && of.means > 0.0 => {
+                let even = of.first * of.first / of.all / of.means;
+                ((of.second / of.means + (arrives - 1.0) * even) / 2.0).clamp(0.0, VARIABLE_MOST)
+            }
+            _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
         }
     };
     (0..lumped.spots.len()).map(share).collect()
+}
+
+/// A station that an open load's I/Os have left: what it does to the variability of their arrivals further on.
+struct Upstream {
+    /// Utilization, and the squared coefficient of variation of what its servers let through.
+    busy: f64,
+    serves: f64,
+    /// Share of the stream that passes it.
+    through: f64,
+}
+
+impl Upstream {
+    /// The variability of a stream with `arrives` before this station, as another of utilization `busy` sees it. A busy
+    /// server passes on its own variability for short times and that of the arrivals for long ones; what matters
+    /// further on is the shorter, the less that station is loaded in comparison (after Whitt's variability functions,
+    /// 1995).
+    fn passes(&self, arrives: f64, busy: f64) -> f64 {
+        let idle = (1.0 - self.busy).max(1e-9) / (1.0 - busy).max(1e-9);
+        let weight = self.through * self.busy * self.busy / (1.0 + idle);
+        arrives + weight * (self.serves - arrives)
+    }
+}
+
+/// Follows the arrivals of an open load along its classes' items, and adds their variability at each.
+fn follow(
+    lumped: &Lumped,
+    (load, rate): (&LumpedLoad, f64),
+    sums: &SiteSums,
+    served: &[f64],
+    visits: &mut [Visits],
+) {
+    for class in &load.classes {
+        // The arrivals of one class are those of the load, thinned.
+        let first = 1.0 + class.share * (load.mix.scv - 1.0);
+        let mut passed: Vec<Upstream> = Vec::new();
+        for item in load.items[class.items.clone()].iter().filter(|item| item.visits > 0.0) {
+            for touch in &item.touches {
+                let spot = &lumped.spots[touch.spot];
+                let busy = sums.utilization(lumped, touch.spot).min(1.0);
+                let stream = passed.iter().fold(first, |stream, from| from.passes(stream, busy));
+                let each = rate * item.visits * load.count / spot.count;
+                let streams = (load.count * touch.spread / spot.count).max(1.0);
+                let through = (item.chance / touch.spread).min(1.0);
+                let of = &mut visits[touch.spot];
+                of.open += each;
+                of.varies += each * (1.0 + through * (stream - 1.0)).max(0.0);
+                of.squares += each * each / streams;
+                if let (SiteKind::Queue(servers), ItemKind::Service) = (&spot.kind, item.kind) {
+                    let serves = 1.0 + (served[touch.spot].min(1.0) - 1.0) / servers.sqrt();
+                    passed.push(Upstream { busy, serves, through });
+                }
+            }
+        }
+    }
 }
 
 /// The cycle time without queueing.
@@ -126,13 +242,9 @@ impl Cycle {
         Cycle { mean: first + think, variance }
     }
 
-    /// The squared coefficient of variation of the arrivals at a spot, `all` a second, if one I/O of this load visits
+    /// The squared coefficient of variation of the arrivals at a spot, `all` a second, if one I/O of the load visits
     /// it with probability `comes`.
-    fn varies(&self, load: &LumpedLoad, rate: f64, comes: f64, all: f64) -> f64 {
-        if load.mix.rate.is_some() {
-            // Thinned arrivals of an open load.
-            return (load.mix.scv * comes + 1.0 - comes).max(0.0);
-        }
+    fn varies(&self, rate: f64, comes: f64, all: f64) -> f64 {
         let comes = comes.max(1e-9);
         let between =
             self.variance / comes + self.mean * self.mean * (1.0 - comes) / (comes * comes);
@@ -146,7 +258,9 @@ fn fit(lumped: &Lumped, state: &mut SolverState) {
     let sums = SiteSums::in_use(lumped, state);
     let over: Vec<f64> =
         (0..lumped.spots.len()).map(|spot| sums.utilization(lumped, spot)).collect();
-    for (number, load) in lumped.loads.iter().enumerate() {
+    // What open loads bring is known, and less than full.
+    let closed = |(_, load): &(usize, &LumpedLoad)| load.mix.rate.is_none();
+    for (number, load) in lumped.loads.iter().enumerate().filter(closed) {
         let most = load
             .locals
             .iter()

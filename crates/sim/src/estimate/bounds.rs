@@ -85,7 +85,7 @@ fn crowded(lumped: &Lumped, alone: &SolverState) -> SolverState {
             }
         }
     }
-    state.settle(lumped, CopyEnd::Random);
+    state.settle(lumped, CopyEnd::Latest);
     state
 }
 

@@ -5,7 +5,6 @@ use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::SiteSums;
 use super::{DirectionRates, HopEstimate, IssuerEstimate};
-use crate::analytic::many_servers;
 use crate::plant::{HopElement, Plant, PlantHop};
 use scenario::topology::HopKind;
 use workload::Dir;
@@ -42,7 +41,8 @@ fn of_hop(
         let Some(spot) = spots_of(&alone, sites, lumped).first().copied() else { continue };
         let at = &here[spot];
         if matches!(place, HopElement::Pool(_)) {
-            out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens));
+            let tokens = lumped.spots[spot].servers();
+            out.slots_used = Some(out.slots_used.unwrap_or(0.0).max(at.tokens.min(tokens)));
             out.slots_waiting += at.waiting;
         } else {
             out.utilization = out.utilization.max(solved.utilization[spot]);
@@ -147,22 +147,20 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
         service += class.share * time;
     }
     // Customers that are not thinking are under way: by Little's law the time follows from the rate.
-    if load.mix.rate.is_none() && rate > 0.0 {
-        let little = (load.mix.customers / rate - load.mix.think).max(0.0);
+    let little = match (load.mix.rate, solved.held[number]) {
+        _ if rate <= 0.0 => None,
+        (None, _) => Some((load.mix.customers / rate - load.mix.think).max(0.0)),
+        (Some(_), true) => Some(solved.responses[number].unwrap_or(load.mix.customers / rate)),
+        (Some(_), false) => None,
+    };
+    if let Some(little) = little {
         let scale = if service > 0.0 { little / service } else { 1.0 };
         out.flows.iter_mut().for_each(|flow| flow.time *= scale);
         service = little;
     }
     out.service = service;
     out.response = match load.mix.rate {
-        Some(wanted) => {
-            // An arrival that finds the limit of outstanding I/Os reached waits at the source; where the load is not
-            // carried, ever longer.
-            let slots = load.mix.customers.min(1e6) as u32;
-            many_servers(wanted, service, slots)
-                .filter(|_| load.is_free(rate))
-                .map(|of| service + (of.response - service).max(0.0))
-        }
+        Some(_) => solved.responses[number],
         None => Some(service),
     };
     out
@@ -187,7 +185,7 @@ pub fn bounds(lumped: &Lumped) -> crate::analytic::ThroughputBounds {
 }
 
 /// What the estimate ignores of a network.
-pub fn left_out(plant: &Plant, sums: &SiteSums) -> Vec<String> {
+pub fn left_out(plant: &Plant, solved: &Solved, sums: &SiteSums) -> Vec<String> {
     use crate::model::{Begin, Hop, Policy, Station};
     let mut notes = Vec::new();
     let network = &plant.network;
@@ -197,6 +195,11 @@ pub fn left_out(plant: &Plant, sums: &SiteSums) -> Vec<String> {
         }
     };
     let loads = network.loads();
+    note(
+        solved.is_fluid,
+        "queues at hops that are not full (the fluid answer: the solution with queues was not found), so latency is that \
+         of throughput by Little's law",
+    );
     note(
         !network.changes().is_empty(),
         "failures, repairs and moves: everything is as at the start",

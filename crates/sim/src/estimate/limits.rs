@@ -1,9 +1,9 @@
 //! Bottlenecks: the hop that is full, and the next one if the first were doubled.
 
-use super::lumped::{ItemKind, Lumped, SiteKind};
+use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
-use super::{blend, fluid, mean};
+use super::{blend, fluid, mean, open};
 use crate::plant::{HopElement, Plant, PlantHop};
 use std::collections::BTreeMap;
 
@@ -12,6 +12,14 @@ pub const CHAIN: usize = 3;
 /// Least gain, as a share, for doubling a hop to count; with less, another hop is equally full.
 const GAIN_LEAST: f64 = 0.01;
 
+/// Steps of the search for the number of I/Os that carry an open load, its tolerance, and the least number.
+const TRIES: usize = 40;
+const ENOUGH: f64 = 1e-4;
+const FEWEST: f64 = 1e-3;
+
+/// By what share of it the utilization of twins may differ.
+const TWINS: f64 = 0.01;
+
 /// The solution of a network.
 pub struct Solved {
     pub state: SolverState,
@@ -19,31 +27,120 @@ pub struct Solved {
     pub prices: Vec<f64>,
     /// Utilization per spot.
     pub utilization: Vec<f64>,
+    /// Per load: whether more falls due than is carried, so that as many I/Os as may be outstanding always are.
+    pub held: Vec<bool>,
+    /// Per open load: mean seconds from due to end, where all is carried.
+    pub responses: Vec<Option<f64>>,
+    /// Only the fluid solution is there: mean value analysis did not converge.
+    pub is_fluid: bool,
     /// Iterations and prices that it took.
     pub work: usize,
 }
 
-/// Solves a network by all methods.
+/// Solves a network by all methods. Which open loads are carried whole is tried out: first those that the fluid
+/// solution carries, then fewer, until queue limits and outstanding I/Os suffice for all of them.
 pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
     // The fluid solution is close to the others and starts them. Batch waits are not queues and are known only from
     // `from`.
     let from = from.cloned().unwrap_or_else(|| SolverState::alone(lumped, CopyEnd::Random));
     let first = fluid::fluid(lumped, &from);
-    let (random, rounds) = mean::mean(lumped, first.state.clone());
-    let steady = match &random {
-        Some(random) if fluid::has_company(lumped) => fluid::fluid(lumped, random),
-        _ => first,
+    let is_carried =
+        |(load, rate): (&LumpedLoad, &f64)| load.mix.rate.is_none() || load.is_free(*rate);
+    let mut held: Vec<bool> =
+        lumped.loads.iter().zip(&first.state.rates).map(|of| !is_carried(of)).collect();
+    let outstanding: Vec<f64> = lumped.loads.iter().map(|load| load.mix.customers).collect();
+    let mut work = first.set;
+    loop {
+        let network = lumped.overloaded(&held);
+        let (solved, carried) = attempt(&network, &outstanding, &first);
+        work += solved.work;
+        let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
+        if !more {
+            let solved = fewer(lumped, network, Solved { held, work, ..solved }, &outstanding);
+            return finished(lumped, solved);
+        }
+        held.iter_mut().zip(carried).for_each(|(held, carried)| *held |= !carried);
+    }
+}
+
+/// Of open loads that carry more than falls due with all that may be outstanding, finds how many suffice: as many fewer
+/// as it carries more, of all of them at once and again until nothing changes.
+fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: &[f64]) -> Solved {
+    let due = |number: usize, solved: &Solved| {
+        let rate = lumped.loads[number].mix.rate.filter(|_| solved.held[number])?;
+        Some(solved.state.rates[number] / rate)
     };
+    for _ in 0..TRIES {
+        let mut moved = false;
+        for (number, most) in outstanding.iter().enumerate() {
+            let Some(share) = due(number, &solved).filter(|share| *share > 0.0) else { continue };
+            let now = &mut network.loads[number].mix.customers;
+            // Part of the way, since what one load leaves others take.
+            let next = (*now / share.powf(0.7)).clamp(FEWEST, *most);
+            moved |= (next - *now).abs() > ENOUGH * *now;
+            *now = next;
+        }
+        if !moved {
+            break;
+        }
+        network.crowd();
+        let start = fluid::fluid(&network, &solved.state);
+        let (next, _) = attempt(&network, outstanding, &start);
+        let Solved { state, responses, is_fluid, work, prices, .. } = next;
+        let work = solved.work + work;
+        solved = Solved { state, responses, is_fluid, work, prices, ..solved };
+    }
+    for (number, most) in outstanding.iter().enumerate() {
+        let customers = network.loads[number].mix.customers;
+        let Some(rate) = lumped.loads[number].mix.rate else { continue };
+        let enough = due(number, &solved).is_some_and(|share| share >= 1.0 - 10.0 * ENOUGH);
+        if enough && customers < *most {
+            // Carried after all: as many are under way as bring what falls due.
+            solved.state.rates[number] = rate;
+            solved.responses[number] = Some(customers / rate);
+        }
+    }
+    solved
+}
+
+/// Solves a network whose open loads are all carried, and says which of them in fact are.
+fn attempt(
+    network: &Lumped,
+    outstanding: &[f64],
+    first: &fluid::FluidSolution,
+) -> (Solved, Vec<bool>) {
+    let started = fluid::fluid(network, &first.state);
+    let (random, rounds) = mean::mean(network, started.state.clone());
+    let steady = match &random {
+        Some(random) if fluid::has_company(network) => fluid::fluid(network, random),
+        _ => started,
+    };
+    let is_fluid = random.is_none();
     let random = random.unwrap_or_else(|| steady.state.clone());
-    let state = blend::blend(lumped, &steady.state, &random);
-    let sums = SiteSums::in_use(lumped, &state);
-    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
-    Solved {
-        utilization: utilization.collect(),
+    let (mut state, varies) = blend::blend(network, &steady.state, &random);
+    let open::Carried { responses, carried } =
+        open::carried(network, outstanding, &mut state, &varies);
+    let solved = Solved {
         state,
         prices: steady.prices,
+        utilization: Vec::new(),
+        held: Vec::new(),
+        responses,
+        is_fluid,
         work: rounds + steady.set,
+    };
+    (solved, carried)
+}
+
+/// No load carries more than falls due; utilizations follow.
+fn finished(lumped: &Lumped, mut solved: Solved) -> Solved {
+    for (load, rate) in lumped.loads.iter().zip(&mut solved.state.rates) {
+        *rate = load.mix.rate.map_or(*rate, |due| rate.min(due));
     }
+    let sums = SiteSums::in_use(lumped, &solved.state);
+    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
+    solved.utilization = utilization.collect();
+    solved
 }
 
 /// I/Os a second of all loads.
@@ -58,6 +155,8 @@ pub struct HopGroup {
     pub hops: Vec<usize>,
     /// Their spots.
     pub spots: Vec<usize>,
+    /// What twins have in common: the name without its numbers.
+    pub shape: String,
 }
 
 /// The hops of a plant, grouped by likeness, in the order of the plant.
@@ -75,11 +174,41 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
         let next = groups.len();
         let group = *known.entry(spots.clone()).or_insert(next);
         if group == next {
-            groups.push(HopGroup { hops: Vec::new(), spots });
+            let shape = hop.name.chars().filter(|c| !c.is_ascii_digit()).collect();
+            groups.push(HopGroup { hops: Vec::new(), spots, shape });
         }
         groups[group].hops.push(number);
     }
     groups
+}
+
+/// Groups of twins: hops that differ in a number of their name alone, have the same elements and are used alike. Which of
+/// them is a thousandth fuller says nothing.
+pub fn twins(
+    lumped: &Lumped,
+    groups: &[HopGroup],
+    of: &[usize],
+    solved: &Solved,
+) -> Vec<Vec<usize>> {
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let alike = |a: usize, b: usize| {
+        let (first, second) = (&groups[a], &groups[b]);
+        let near = |(a, b): (&usize, &usize)| {
+            let (used, other) = (solved.utilization[*a], solved.utilization[*b]);
+            let same = lumped.spots[*a].kind == lumped.spots[*b].kind;
+            same && (used - other).abs() <= TWINS * used.max(other)
+        };
+        first.shape == second.shape
+            && first.spots.len() == second.spots.len()
+            && first.spots.iter().zip(&second.spots).all(near)
+    };
+    for group in of {
+        match all.iter_mut().find(|twins| alike(twins[0], *group)) {
+            Some(twins) => twins.push(*group),
+            None => all.push(vec![*group]),
+        }
+    }
+    all
 }
 
 /// The spots of a hop, one for each of its elements that I/Os come to.
@@ -128,10 +257,11 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
         let doubled = scaled(lumped, &spots, 2.0);
         total(&doubled, &fluid::fluid(&doubled, &solved.state).state) / now.max(1e-12) - 1.0
     };
-    let gains: Vec<f64> = candidates.iter().map(|group| gain(&[*group])).collect();
-    let best = (0..candidates.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
+    let mut kinds = twins(lumped, groups, &candidates, solved);
+    let gains: Vec<f64> = kinds.iter().map(|kind| gain(kind)).collect();
+    let best = (0..kinds.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
     let full = match best {
-        Some(best) if gains[best] >= GAIN_LEAST => vec![candidates[best]],
+        Some(best) if gains[best] >= GAIN_LEAST => kinds.swap_remove(best),
         _ => {
             // Equal links in series, of which only the first has a price, or several hops that are full at once.
             let least = candidates.iter().map(used).fold(f64::INFINITY, f64::min);

@@ -35,6 +35,9 @@ pub struct Lumped {
 /// Background copies at one spot at most, where no tokens bound them.
 const COPIES_MOST: f64 = 1e4;
 
+/// I/Os outstanding at most where nothing bounds them.
+const ENDLESS: f64 = 1e9;
+
 /// A station, link or pool, or several alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LumpedSite {
@@ -126,6 +129,8 @@ pub struct LumpedItem {
     pub time: f64,
     /// Squared coefficient of variation of `time`.
     pub scv: f64,
+    /// Skewness of `time`.
+    pub skew: f64,
     /// Bytes on the wire; 0 for other items.
     pub wire: f64,
     /// The spots where it is: several for a transfer over several links.
@@ -207,6 +212,21 @@ impl LumpedSite {
 }
 
 impl Lumped {
+    /// The network in which some open loads are closed: those of which more falls due than is carried, so that as many
+    /// as may be outstanding always are. The others' I/Os are bounded by nothing.
+    pub fn overloaded(&self, held: &[bool]) -> Lumped {
+        let mut out = self.clone();
+        for (load, held) in out.loads.iter_mut().zip(held) {
+            match load.mix.rate {
+                Some(_) if *held => (load.mix.rate, load.mix.scv) = (None, 0.0),
+                Some(_) => load.mix.customers = ENDLESS,
+                None => {}
+            }
+        }
+        out.crowd();
+        out
+    }
+
     /// Finds how many customers can be at each spot: those that come there, limited by the tokens needed.
     pub fn crowd(&mut self) {
         let mut visitors = vec![0.0; self.spots.len()];
@@ -396,6 +416,7 @@ impl<'a> LumpedBuilder<'a> {
                 chance: leg.chance,
                 time: leg.time,
                 scv: leg.scv,
+                skew: leg.skew,
                 wire: 0.0,
                 touches: Vec::new(),
                 within,

@@ -4,30 +4,55 @@
 //! server (Chandy, Herzog and Woo 1975; Jacobson and Lazowska 1982 for simultaneous resource possession); an I/O with
 //! tokens sees at most the other holders. Transfers share links max-min fair.
 
-use super::lumped::{ItemKind, Lumped, LumpedItem, SiteKind};
+use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
-use crate::analytic::{LinkFlow, Met, Others, Service, max_min, met};
+use crate::analytic::{LinkFlow, Met, Others, Service, arrivals, max_min, met};
 
 /// Greatest number of iterations, and after how many the steps become smaller, which damps oscillations.
 const ROUNDS_MAX: usize = 800;
 const ROUNDS_BOLD: usize = 200;
 /// Convergence: the greatest change in an iteration, as a share of a cycle.
 const SETTLED: f64 = 1e-6;
+/// What it may be when the iterations end.
+const NEARLY: f64 = 1e-3;
+/// Steps, as a share of the change, that are tried one after the other.
+const STEPS: [f64; 3] = [0.5, 0.15, 0.04];
 /// Where the change is still this large when the steps become smaller, the iteration will not converge.
 const LOST: f64 = 0.02;
 /// Iterations between updates of the rest of the network, and the step of an update.
 const RENEWED: usize = 4;
 const SLOW: f64 = 0.3;
+/// Share of a server that open loads leave to closed ones, at least: where they would leave less, they are not open
+/// (`open`).
+const LEFT_LEAST: f64 = 1e-9;
+/// Steps of the search for the stretch of a station that open and closed loads share, and its tolerance.
+const STEPS_MAX: usize = 30;
+const NEAR: f64 = 1e-8;
 /// Tokens of one pool that are modelled individually, at most.
 const SLOTS_MOST: f64 = 512.0;
 
-/// The solution, if the iteration converges, and the iterations that it took.
+/// The solution, if the iteration converges, and the iterations that it took. Where it does not, it begins again with
+/// smaller steps.
 pub fn mean(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) {
+    let mut rounds = 0;
+    for step in STEPS {
+        let (found, took) = iterate(lumped, from.clone(), step);
+        rounds += took;
+        if found.is_some() {
+            return (found, rounds);
+        }
+    }
+    (None, rounds)
+}
+
+/// Iterates with steps of this share.
+fn iterate(lumped: &Lumped, from: SolverState, step: f64) -> (Option<SolverState>, usize) {
     let mut state = from;
     state.settle(lumped, CopyEnd::Random);
     let mut solver = MeanSolver::new(lumped);
+    let mut change = f64::INFINITY;
     for round in 0..ROUNDS_MAX {
-        let change = solver.round(&mut state, round);
+        change = solver.round(&mut state, round, step);
         state.settle(lumped, CopyEnd::Random);
         if change < SETTLED && round > 2 * RENEWED {
             return (Some(state), round);
@@ -36,7 +61,7 @@ pub fn mean(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) 
             return (None, round);
         }
     }
-    (None, ROUNDS_MAX)
+    ((change < NEARLY).then_some(state), ROUNDS_MAX)
 }
 
 struct MeanSolver<'a> {
@@ -51,6 +76,8 @@ struct MeanSolver<'a> {
     related: Vec<Vec<usize>>,
     /// Groups of flows that share links.
     groups: Vec<Vec<usize>>,
+    /// What the open loads bring to each spot: known, since nothing slows them down.
+    open: SiteSums,
 }
 
 impl<'a> MeanSolver<'a> {
@@ -85,31 +112,38 @@ impl<'a> MeanSolver<'a> {
         });
         let services = services.collect();
         let (queued, births) = (vec![0.0; lumped.spots.len()], vec![None; lumped.spots.len()]);
-        MeanSolver { lumped, services, queued, births, related, groups }
+        let alone = SolverState::alone(lumped, CopyEnd::Steady);
+        let open = SiteSums::of_loads(lumped, &alone, |load| load.mix.rate.is_some());
+        MeanSolver { lumped, services, queued, births, related, groups, open }
     }
 
     /// One iteration; returns the greatest change of an item's time as a share of its load's cycle.
-    fn round(&mut self, state: &mut SolverState, round: usize) -> f64 {
+    fn round(&mut self, state: &mut SolverState, round: usize, step: f64) -> f64 {
         let sums = SiteSums::of(self.lumped, state);
         if round.is_multiple_of(RENEWED) {
             self.renew(state, &sums);
         }
-        let step = 0.5 * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
-        let shares = self.shares(&sums);
-        let spots: Vec<Met> =
-            (0..self.lumped.spots.len()).map(|spot| self.meet(spot, &sums, &shares)).collect();
-        let paces = self.paces(state, &sums, &spots);
+        let step = step * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
+        let closed = SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none());
+        let shares = self.shares(&closed);
+        let spots: Vec<Met> = (0..self.lumped.spots.len())
+            .map(|spot| self.meet(spot, (&sums, &closed), &shares))
+            .collect();
+        let paces = self.paces(state, &closed, &spots);
         let mut change: f64 = 0.0;
         for (number, load) in self.lumped.loads.iter().enumerate() {
             let holds = state.holds(number, load);
             let cycle = (state.cycle(number, load) + load.mix.think).max(1e-12);
+            let is_open = load.mix.rate.is_some();
             for (at, item) in load.items.iter().enumerate() {
                 let now = match item.kind {
                     ItemKind::Transfer(flow) => item.wire / paces[flow].max(1e-9),
+                    // Waits of open loads follow when all stations are solved (`open`).
+                    ItemKind::Tokens(_) if is_open => 0.0,
                     ItemKind::Tokens(section) => {
                         holds[section] * (spots[item.touches[0].spot].stretch - 1.0).max(0.0)
                     }
-                    ItemKind::Service => self.service(number, item, &sums, &spots),
+                    ItemKind::Service => self.service(number, item, (&sums, &closed), &spots),
                 };
                 let stay = &mut state.stays[number][at];
                 change = change.max((now - *stay).abs() * item.visits / cycle);
@@ -119,28 +153,31 @@ impl<'a> MeanSolver<'a> {
         change
     }
 
-    /// Seconds of a visit to a station.
-    fn service(&self, load: usize, item: &LumpedItem, sums: &SiteSums, spots: &[Met]) -> f64 {
+    /// Seconds of a visit to a station. Open loads take their share of a server first: what is left serves the closed
+    /// ones, and arrivals of both find the same queue (exact for mixed networks of product form).
+    fn service(
+        &self,
+        load: usize,
+        item: &LumpedItem,
+        (all, closed): (&SiteSums, &SiteSums),
+        spots: &[Met],
+    ) -> f64 {
         let spot = item.touches[0].spot;
-        let mean = |of: &[f64]| {
-            if sums.present[spot] > 0.0 { of[spot] / sums.present[spot] } else { 0.0 }
-        };
+        let left = (1.0 - self.open.busy[spot]).max(LEFT_LEAST);
+        let others = || (closed.present[spot] - self.own(load, item, 0, closed, spots)).max(0.0);
         match &self.lumped.spots[spot].kind {
             SiteKind::Queue(servers) if *servers <= 1.0 => {
-                let others = sums.present[spot] - self.own(load, item, 0, sums, spots);
-                item.time + mean(&sums.work) * others.max(0.0)
+                let each = closed.work[spot] / closed.present[spot].max(f64::MIN_POSITIVE);
+                item.time + (self.open.work[spot] + each * others()) / left
             }
-            SiteKind::Sharing(servers) if *servers <= 1.0 => {
-                let others = sums.present[spot] - self.own(load, item, 0, sums, spots);
-                item.time * (1.0 + others.max(0.0))
-            }
+            SiteKind::Sharing(servers) if *servers <= 1.0 => item.time * (1.0 + others()) / left,
             SiteKind::Queue(_) => {
-                let mean = sums.busy[spot] / sums.rates[spot].max(1e-12);
+                let mean = all.busy[spot] / all.rates[spot].max(1e-12);
                 item.time + mean * (spots[spot].stretch - 1.0).max(0.0)
             }
             SiteKind::Sharing(_) | SiteKind::Sorted(_) => item.time * spots[spot].stretch,
             SiteKind::Batch(count, within) => {
-                company(*count, *within, sums.rates[spot], self.lumped.spots[spot].most)
+                company(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
             }
             SiteKind::Delay | SiteKind::Link(_) | SiteKind::Pool(_) => item.time,
         }
@@ -190,27 +227,55 @@ impl<'a> MeanSolver<'a> {
     }
 
     /// What arriving customers see at a spot with several servers or tokens.
-    fn meet(&mut self, spot: usize, sums: &SiteSums, shares: &[f64]) -> Met {
+    fn meet(&mut self, spot: usize, (all, closed): (&SiteSums, &SiteSums), shares: &[f64]) -> Met {
         let of = &self.lumped.spots[spot];
-        let mean = (sums.present[spot] - shares[spot]).max(0.0);
-        let others = Others { mean, most: of.most - 1.0, queued: self.queued[spot] };
         let births = &mut self.births[spot];
+        let others = |mean: f64| Others {
+            mean: mean.max(0.0),
+            most: of.most - 1.0,
+            queued: self.queued[spot],
+        };
         match (&of.kind, &self.services[spot]) {
             (SiteKind::Pool(tokens), _) => {
-                let slots = (tokens / sums.tokens[spot].max(1e-9)).floor().max(1.0);
+                let mean = (all.present[spot] - shares[spot]).max(0.0);
+                let slots = (tokens / all.tokens[spot].max(1e-9)).floor().max(1.0);
                 if of.most <= slots {
                     return Met { stretch: 1.0, beside: mean };
                 }
                 // Very many tokens are scaled down: the relative variation of their use falls with their number, so
                 // waits come out slightly too long.
                 let scale = (slots / SLOTS_MOST).max(1.0);
-                let (slots, most) = ((slots / scale).round(), others.most / scale);
-                let others = Others { mean: mean / scale, most, ..others };
+                let (slots, most) = ((slots / scale).round(), (of.most - 1.0) / scale);
+                let others = Others { mean: mean / scale, most, queued: self.queued[spot] };
                 let met = met(&Service::Servers(slots as u32), slots, others, births);
                 Met { beside: met.beside * scale, ..met }
             }
-            (_, Some(service)) => met(service, of.servers().max(1.0), others, births),
-            _ => Met { stretch: 1.0 + mean, beside: 0.0 },
+            (_, Some(service)) => {
+                let servers = of.servers().max(1.0);
+                let mean = closed.present[spot] - shares[spot];
+                let busy = self.open.busy[spot];
+                if busy <= 0.0 {
+                    return met(service, servers, others(mean), births);
+                }
+                if closed.present[spot] <= 1e-9 {
+                    return arrivals(service, servers, busy);
+                }
+                // The stretch that those of open loads have, who are present the longer for it.
+                let waits = match of.kind {
+                    SiteKind::Queue(_) => {
+                        self.open.rates[spot] * all.busy[spot] / all.rates[spot].max(1e-12)
+                    }
+                    _ => busy,
+                };
+                let at = |stretch: f64, births: &mut Option<f64>| {
+                    let present = mean + busy + waits * (stretch - 1.0).max(0.0);
+                    met(service, servers, others(present), births)
+                };
+                solved(|stretch| at(stretch, births))
+            }
+            _ => {
+                Met { stretch: 1.0 + others(closed.present[spot] - shares[spot]).mean, beside: 0.0 }
+            }
         }
     }
 
@@ -260,7 +325,8 @@ impl<'a> MeanSolver<'a> {
     fn paces(&self, state: &SolverState, sums: &SiteSums, spots: &[Met]) -> Vec<f64> {
         let lumped = self.lumped;
         let mut present = vec![0.0; lumped.flows.len()];
-        for (number, load) in lumped.loads.iter().enumerate() {
+        let closed = |(_, load): &(usize, &LumpedLoad)| load.mix.rate.is_none();
+        for (number, load) in lumped.loads.iter().enumerate().filter(closed) {
             for (at, item) in load.items.iter().enumerate() {
                 if let ItemKind::Transfer(flow) = item.kind {
                     present[flow] +=
@@ -278,7 +344,8 @@ impl<'a> MeanSolver<'a> {
                 SiteKind::Link(rate) => rate,
                 _ => 0.0,
             };
-            let rates: Vec<f64> = links.iter().map(|link| rate(*link)).collect();
+            let left = |link: usize| (1.0 - self.open.busy[link]).max(LEFT_LEAST);
+            let rates: Vec<f64> = links.iter().map(|link| rate(*link) * left(*link)).collect();
             let stream = |flow: usize| {
                 let of = &lumped.flows[flow];
                 let crossed = of.links.iter().map(|(link, times)| {
@@ -306,6 +373,37 @@ impl<'a> MeanSolver<'a> {
         }
         paces
     }
+}
+
+/// What customers see where the stretch that they see says how many are there: the fixed point, by the secant method
+/// between bounds.
+fn solved(mut at: impl FnMut(f64) -> Met) -> Met {
+    let (mut low, mut high) = (1.0, f64::INFINITY);
+    let mut stretch = 1.0;
+    let mut before: Option<(f64, f64)> = None;
+    let mut met = at(stretch);
+    for _ in 0..STEPS_MAX {
+        let off = met.stretch - stretch;
+        if off.abs() <= NEAR * stretch {
+            break;
+        }
+        if off > 0.0 {
+            low = stretch
+        } else {
+            high = stretch
+        }
+        let slope = before.map_or(0.0, |(then, was)| (off - was) / (stretch - then));
+        let next = if slope < 0.0 { stretch - off / slope } else { met.stretch };
+        before = Some((stretch, off));
+        let inside = next > low && next < high;
+        stretch = match inside {
+            true => next,
+            false if high.is_finite() => (low + high) / 2.0,
+            false => low * 2.0,
+        };
+        met = at(stretch);
+    }
+    met
 }
 
 /// Mean seconds until `count` I/Os have arrived at `rate` a second, or `within` has passed since the first.

@@ -3,7 +3,8 @@
 //! ```text
 //! Plant ──► walk (flat routes) ──► symmetry ──► Lumped ─┬─► fluid  (constant times: prices of full spots)
 //!                                                       ├─► mean   (exponential times: mean value analysis)
-//!                                                       └─► blend  (interpolates by variability) ──► Estimate
+//!                                                       ├─► blend  (interpolates by variability)
+//!                                                       └─► open   (queue limits of open loads) ──► Estimate
 //! ```
 //!
 //! The fluid solution comes first, since it starts the others, and stands alone where mean value analysis does not
@@ -20,6 +21,8 @@ mod limits;
 mod lumped;
 mod mean;
 mod mix;
+mod open;
+mod parallel;
 mod session;
 mod sites;
 mod state;
@@ -52,6 +55,9 @@ pub struct Estimate {
     pub balanced: Option<ThroughputBounds>,
     /// The bottleneck, then the next one with the first doubled, and so on; at least one.
     pub limits: Vec<Limiting>,
+    /// The answer is the fluid one, where every full hop is exactly full and no other hop has a queue, because the
+    /// solution with queues was not found.
+    pub is_fluid: bool,
     /// What the estimate ignores of the plant, in words.
     pub left_out: Vec<String>,
     /// The effort that the estimate took.
@@ -199,7 +205,8 @@ pub fn estimate(plant: &Plant) -> Estimate {
         bounds: figures::bounds(&lumped),
         balanced: bounds::balanced(&lumped),
         limits,
-        left_out: figures::left_out(plant, &SiteSums::of(&lumped, &solved.state)),
+        is_fluid: solved.is_fluid,
+        left_out: figures::left_out(plant, &solved, &SiteSums::of(&lumped, &solved.state)),
         work: Work {
             loads: lumped.loads.len(),
             places: lumped.spots.len(),
@@ -229,13 +236,18 @@ pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
     let (lumped, solved) = solved(plant);
     let groups = limits::groups(plant, &lumped);
     let before = limits::total(&lumped, &solved.state);
-    let of = |group: &HopGroup| {
-        let faster = limits::faster(&lumped, &group.spots, MORE);
+    let of = |twins: &Vec<usize>| {
+        let of_twins = || twins.iter().map(|group| &groups[*group]);
+        let spots: Vec<usize> = of_twins().flat_map(|group| group.spots.clone()).collect();
+        let faster = limits::faster(&lumped, &spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
         let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
-        Sensitivity { hops: group.hops.clone(), elasticity: gained / (MORE - 1.0) }
+        let mut hops: Vec<usize> = of_twins().flat_map(|group| group.hops.clone()).collect();
+        hops.sort_unstable();
+        Sensitivity { hops, elasticity: gained / (MORE - 1.0) }
     };
-    groups.iter().map(of).collect()
+    let all: Vec<usize> = (0..groups.len()).collect();
+    limits::twins(&lumped, &groups, &all, &solved).iter().map(of).collect()
 }
 
 /// The chain of bottlenecks, and the iterations that finding it took.

@@ -1,6 +1,7 @@
 //! The state of a solver: throughput per load and residence time per item, and the sums that follow from them.
 
 use super::lumped::{ItemJoin, ItemKind, Lumped, LumpedLoad};
+use super::parallel;
 
 /// A solution, or an iterate on the way to one.
 #[derive(Clone, Debug)]
@@ -30,6 +31,11 @@ impl SolverState {
             weigh(load, &self.stays[number], copies, &mut self.weights[number]);
             self.rates[number] = load.rate(self.cycle(number, load));
         }
+    }
+
+    /// Computes the weights of a load from its residence times.
+    pub fn reweigh(&mut self, number: usize, load: &LumpedLoad, copies: CopyEnd) {
+        weigh(load, &self.stays[number], copies, &mut self.weights[number]);
     }
 
     /// Mean seconds from issue to end of an I/O of a load, over its classes.
@@ -66,10 +72,12 @@ impl SolverState {
 /// When the last of several parallel copies ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyEnd {
-    /// With the slowest: times are constant.
+    /// With the one of the longest mean: times are constant, as far as bounds are concerned.
     Steady,
-    /// Later: times are exponential.
+    /// When the mean of the largest of their times has passed (`parallel`).
     Random,
+    /// After the sum of their times: no later for any distributions.
+    Latest,
 }
 
 impl LumpedLoad {
@@ -104,12 +112,11 @@ fn weigh(load: &LumpedLoad, stays: &[f64], copies: CopyEnd, weights: &mut [f64])
         };
         let times: Vec<f64> = group.iter().map(|range| time(range, weights)).collect();
         let sum: f64 = times.iter().sum();
-        let last = times.iter().fold(0.0, |last: f64, time| match copies {
-            CopyEnd::Steady => last.max(*time),
-            // The mean of the larger of two exponential times.
-            CopyEnd::Random if last + time > 0.0 => last + time - last * time / (last + time),
-            CopyEnd::Random => last,
-        });
+        let last = match copies {
+            CopyEnd::Steady => times.iter().fold(0.0, |last: f64, time| last.max(*time)),
+            CopyEnd::Random => parallel::longest(load, stays, weights, group),
+            CopyEnd::Latest => sum,
+        };
         let factor = if sum > 0.0 { last / sum } else { 1.0 };
         for item in group.iter().flat_map(|range| range.clone()) {
             if !load.items[item].background {
@@ -180,29 +187,39 @@ struct Present {
 impl SiteSums {
     /// The sums of a state.
     pub fn of(lumped: &Lumped, state: &SolverState) -> SiteSums {
+        SiteSums::of_loads(lumped, state, |_| true)
+    }
+
+    /// The sums over some of the loads.
+    pub fn of_loads(
+        lumped: &Lumped,
+        state: &SolverState,
+        wanted: impl Fn(&LumpedLoad) -> bool,
+    ) -> SiteSums {
         let none = || vec![0.0; lumped.spots.len()];
         let own = lumped.loads.iter().map(|load| vec![0.0; load.locals.len()]).collect();
         let pairs = vec![0.0; lumped.pairs.len()];
         let present = Present { present: none(), work: none(), pairs, own };
-        SiteSums::with(lumped, state, present, SiteSums::add::<true>)
+        SiteSums::with(lumped, state, present, wanted, SiteSums::add::<true>)
     }
 
     /// Only the capacity in use per spot, without the numbers present: enough for [`SiteSums::utilization`], which
     /// finding prices calls hundreds of times.
     pub fn in_use(lumped: &Lumped, state: &SolverState) -> SiteSums {
-        SiteSums::with(lumped, state, Present::default(), SiteSums::add::<false>)
+        SiteSums::with(lumped, state, Present::default(), |_| true, SiteSums::add::<false>)
     }
 
     fn with(
         lumped: &Lumped,
         state: &SolverState,
         Present { present, work, pairs, own }: Present,
+        wanted: impl Fn(&LumpedLoad) -> bool,
         add: fn(&mut SiteSums, &Lumped, &SolverState, usize, &LumpedLoad),
     ) -> SiteSums {
         let none = || vec![0.0; lumped.spots.len()];
         let (rates, busy, tokens) = (none(), none(), none());
         let mut sums = SiteSums { rates, busy, tokens, present, work, pairs, own };
-        for (number, load) in lumped.loads.iter().enumerate() {
+        for (number, load) in lumped.loads.iter().enumerate().filter(|(_, load)| wanted(load)) {
             add(&mut sums, lumped, state, number, load);
         }
         for (spot, tokens) in sums.tokens.iter_mut().enumerate() {

@@ -19,6 +19,8 @@ pub struct RouteLeg {
     pub time: f64,
     /// Squared coefficient of variation of `time`.
     pub scv: f64,
+    /// Skewness of `time`.
+    pub skew: f64,
     /// The enclosing sections: indices in [`FlatRoute::sections`].
     pub within: Vec<u16>,
     /// The I/O does not wait for it.
@@ -164,12 +166,12 @@ impl Walker<'_> {
                 };
                 let share = self.io.part.bytes * scale / wire.max(f64::MIN_POSITIVE);
                 let scv = self.io.part.scv * share * share;
-                self.leg(at, LegKind::Links(sites), wire / slowest.max(1) as f64, scv);
+                self.leg(at, LegKind::Links(sites), wire / slowest.max(1) as f64, (scv, 0.0));
             }
             Hop::Take { pool, tokens } => {
                 let section = self.walk.sections.len().min(usize::from(u16::MAX)) as u16;
                 let site = self.sites.pool(*pool);
-                self.leg(at, LegKind::Tokens(section), 0.0, 0.0);
+                self.leg(at, LegKind::Tokens(section), 0.0, (0.0, 0.0));
                 let (tokens_held, chance) = (f64::from(*tokens), at.chance);
                 self.walk.sections.push(RouteSection { pool: site, tokens: tokens_held, chance });
                 at.open.push((*pool, *tokens, section));
@@ -251,18 +253,23 @@ impl Walker<'_> {
         demand: &Demand,
         (bytes, varies): (f64, f64),
     ) {
-        let (fixed, scv) = (demand.time.mean() * 1e-12, demand.time.scv());
+        let (fixed, scv_fixed) = (demand.time.mean() * 1e-12, demand.time.scv());
         let sized = demand.per_byte * bytes * 1e-12;
         let time = fixed + sized;
-        let variance = fixed * fixed * scv + sized * sized * varies;
+        let variance = fixed * fixed * scv_fixed + sized * sized * varies;
         let scv = if time > 0.0 { variance / (time * time) } else { 0.0 };
-        self.leg(at, LegKind::Stations(stations), time, scv);
+        let skew = if variance > 0.0 {
+            demand.time.skewness() * (fixed * fixed * scv_fixed / variance).powf(1.5)
+        } else {
+            0.0
+        };
+        self.leg(at, LegKind::Stations(stations), time, (scv, skew));
     }
 
-    fn leg(&mut self, at: &WalkState, kind: LegKind, time: f64, scv: f64) {
+    fn leg(&mut self, at: &WalkState, kind: LegKind, time: f64, (scv, skew): (f64, f64)) {
         let within = at.open.iter().map(|(_, _, section)| *section).collect();
         let (chance, background, dir) = (at.chance, at.background, at.dir);
-        self.walk.legs.push(RouteLeg { kind, chance, time, scv, within, background, dir });
+        self.walk.legs.push(RouteLeg { kind, chance, time, scv, skew, within, background, dir });
     }
 }
 

@@ -87,6 +87,34 @@ impl Law {
         variance / (mean * mean)
     }
 
+    /// The skewness: the third central moment over the cube of the standard deviation; zero where nothing varies.
+    pub fn skewness(&self) -> f64 {
+        match self {
+            Law::Constant(_) | Law::Uniform(..) => 0.0,
+            Law::Exponential(_) => 2.0,
+            Law::Erlang { phases, .. } => 2.0 / f64::from(*phases).sqrt(),
+            Law::Hyper { first, means } => {
+                let mean = self.mean();
+                let moment = |n: i32, factorial: f64| {
+                    let of = |mean: Ps| (mean.0 as f64).powi(n);
+                    factorial * (first * of(means[0]) + (1.0 - first) * of(means[1]))
+                };
+                let variance = moment(2, 2.0) - mean * mean;
+                let third = moment(3, 6.0) - 3.0 * mean * moment(2, 2.0) + 2.0 * mean.powi(3);
+                if variance > 0.0 { third / variance.powf(1.5) } else { 0.0 }
+            }
+            Law::Table(table) => {
+                let mean = self.mean();
+                let moment = |n: i32| {
+                    let powers = table.0.iter().map(|time| (time.0 as f64 - mean).powi(n));
+                    powers.sum::<f64>() / table.0.len() as f64
+                };
+                let variance = moment(2);
+                if variance > 0.0 { moment(3) / variance.powf(1.5) } else { 0.0 }
+            }
+        }
+    }
+
     /// Draws a time.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Ps {

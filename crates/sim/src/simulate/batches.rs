@@ -120,10 +120,9 @@ impl Batches {
 
 /// What a hop counted, as a cell: data and operations alone.
 fn counted(readings: &[Reading]) -> Cell {
-    // Counters are whole numbers.
     let of = |id: CounterId| {
         let reading = readings.iter().find(|(counter, _)| *counter == id);
-        reading.map_or(0, |(_, value)| value.round() as u64)
+        reading.map_or(0.0, |(_, value)| *value)
     };
     Cell {
         ops: [of(CounterId::ReadOps), of(CounterId::WriteOps)],

@@ -33,12 +33,12 @@ const UNCORRELATED: f64 = 0.3;
 type Figure = (&'static str, &'static str, fn(&Cell, f64) -> (f64, f64));
 
 const FIGURES: [Figure; 6] = [
-    ("iops", "1/s", |cell, s| (cell.all_ops() as f64, s)),
-    ("total-rate", "B/s", |cell, s| ((cell.bytes[0] + cell.bytes[1]) as f64, s)),
-    ("read-rate", "B/s", |cell, s| (cell.bytes[0] as f64, s)),
-    ("write-rate", "B/s", |cell, s| (cell.bytes[1] as f64, s)),
-    ("service-mean", "ns", |cell, _| (cell.served as f64 / 1e3, cell.all_ops() as f64)),
-    ("response-mean", "ns", |cell, _| (cell.responded as f64 / 1e3, cell.all_ops() as f64)),
+    ("iops", "1/s", |cell, s| (cell.ops[0] + cell.ops[1], s)),
+    ("total-rate", "B/s", |cell, s| (cell.bytes[0] + cell.bytes[1], s)),
+    ("read-rate", "B/s", |cell, s| (cell.bytes[0], s)),
+    ("write-rate", "B/s", |cell, s| (cell.bytes[1], s)),
+    ("service-mean", "ns", |cell, _| (cell.served as f64 / 1e3, cell.ended as f64)),
+    ("response-mean", "ns", |cell, _| (cell.responded as f64 / 1e3, cell.ended as f64)),
 ];
 
 /// The intervals of the figures of a step, or of a part of it that has a name, from the cells of its measured time, each
@@ -95,13 +95,13 @@ pub(super) fn interval(
 /// first `left_out` cells, which were left out: in cells.
 pub(super) fn longer_warmup(cells: &[Cell], left_out: usize) -> Option<usize> {
     let whole = |cells: &[Cell]| cells.iter().fold(Cell::default(), |sum, cell| sum.joined(cell));
-    let response = |cell: &Cell| cell.responded as f64 / cell.all_ops() as f64;
+    let response = |cell: &Cell| cell.responded as f64 / cell.ended as f64;
     // Pairs at least, so that neighbours depend on each other less; more where little ends in one.
     let grouped = |size: usize| -> Vec<Cell> { cells.chunks_exact(size).map(whole).collect() };
     let (size, groups) = [2, 4, 8]
         .map(|size| (size, grouped(size)))
         .into_iter()
-        .find(|(_, groups)| groups.iter().all(|group| group.all_ops() > 0))?;
+        .find(|(_, groups)| groups.iter().all(|group| group.ended > 0))?;
     let means: Vec<f64> = groups.iter().map(response).collect();
     let cut = mser5(&means) * size;
     if cut <= left_out {
@@ -112,7 +112,7 @@ pub(super) fn longer_warmup(cells: &[Cell], left_out: usize) -> Option<usize> {
     let batches: Vec<(f64, f64)> = rest
         .chunks_exact((rest.len() / BATCHES).max(1))
         .map(whole)
-        .map(|batch| (batch.responded as f64, batch.all_ops() as f64))
+        .map(|batch| (batch.responded as f64, batch.ended as f64))
         .collect();
     let noise = ratio(&batches, CERTAIN, 0.0).map_or(0.0, |e| (e.high - e.low) / 2.0);
     // The early part is shorter than the rest, and its mean as much more uncertain.
@@ -126,7 +126,7 @@ pub(super) fn longer_warmup(cells: &[Cell], left_out: usize) -> Option<usize> {
 pub(super) fn has_settled(cells: &[Cell]) -> bool {
     let sums = |pair: &[Cell]| {
         let both = pair[0].joined(&pair[1]);
-        (both.responded as f64, both.all_ops() as f64)
+        (both.responded as f64, both.ended as f64)
     };
     let pairs: Vec<(f64, f64)> = cells.chunks_exact(2).map(sums).collect();
     if pairs.iter().any(|(_, ended)| *ended <= 0.0) {

@@ -1,7 +1,7 @@
 //! What one place of the network did between two looks at it: the engine's tallies as sums of seconds.
 
 use super::meter::Meter;
-use crate::engine::{Simulation, Snapshot};
+use crate::engine::{PartTransfers, Simulation, Snapshot};
 use crate::model::{Network, Pool, Station, StationId};
 use crate::plant::HopElement;
 use crate::statistics::Tally;
@@ -33,19 +33,52 @@ pub(super) struct ElementCounters {
     pools: Vec<Pool>,
     last: Snapshot,
     span: Snapshot,
-    /// Of each link until now, and since the look before: bytes on the wire, and what is counted of the payload.
-    links: Vec<Vec<(f64, Tally)>>,
-    crossed: Vec<Vec<(f64, Tally)>>,
+    /// Of each link until now, and since the look before.
+    links: Vec<Vec<LinkCounts>>,
+    crossed: Vec<Vec<LinkCounts>>,
+}
+
+/// What a link did.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinkCounts {
+    /// Bytes on the wire.
+    carried: f64,
+    /// Transfers of payload that ended.
+    tally: Tally,
+    /// I/Os and bytes of payload, of transfers that are going on by the part that is done.
+    ops: [f64; 2],
+    bytes: [f64; 2],
+}
+
+impl LinkCounts {
+    fn of(carried: f64, tally: Tally, parts: PartTransfers) -> LinkCounts {
+        let (all, writes) = (tally.departures as f64, tally.writes as f64);
+        let ops = [all - writes + parts.ops[0], writes + parts.ops[1]].map(f64::floor);
+        let bytes = [0, 1].map(|way| (tally.bytes[way] as f64 + parts.bytes[way]).floor());
+        LinkCounts { carried, tally, ops, bytes }
+    }
+
+    /// The difference from `earlier`. What was given up in between is not subtracted.
+    fn since(&self, earlier: &LinkCounts) -> LinkCounts {
+        let less =
+            |now: [f64; 2], then: [f64; 2]| [0, 1].map(|way| (now[way] - then[way]).max(0.0));
+        LinkCounts {
+            carried: (self.carried - earlier.carried).max(0.0),
+            tally: self.tally.since(&earlier.tally),
+            ops: less(self.ops, earlier.ops),
+            bytes: less(self.bytes, earlier.bytes),
+        }
+    }
 }
 
 impl ElementCounters {
     /// Of a network that has not moved yet.
     pub fn new(network: &Network) -> ElementCounters {
         let links = |station: &Station| match station {
-            Station::Links { rates } => vec![(0.0, Tally::default()); rates.len()],
+            Station::Links { rates } => vec![LinkCounts::default(); rates.len()],
             _ => Vec::new(),
         };
-        let none: Vec<Vec<(f64, Tally)>> = network.stations().iter().map(links).collect();
+        let none: Vec<Vec<LinkCounts>> = network.stations().iter().map(links).collect();
         ElementCounters {
             stations: network.stations().to_vec(),
             pools: network.pools().to_vec(),
@@ -68,13 +101,15 @@ impl ElementCounters {
             if !matches!(station, Station::Links { .. }) {
                 continue;
             }
-            let (carried, tallies) =
-                (simulation.carried(StationId(number)), simulation.crossed(StationId(number)));
-            let now: Vec<(f64, Tally)> = carried.into_iter().zip(tallies).collect();
+            let id = StationId(number);
+            let (carried, tallies) = (simulation.carried(id), simulation.crossed(id));
+            let parts = simulation.part_transfers(id);
+            let now = carried.into_iter().zip(tallies).zip(parts);
+            let now: Vec<LinkCounts> = now
+                .map(|((carried, tally), parts)| LinkCounts::of(carried, tally, parts))
+                .collect();
             let before = &self.links[number as usize];
-            let span = now.iter().zip(before).map(|((bytes, tally), (then, earlier))| {
-                ((bytes - then).max(0.0), tally.since(earlier))
-            });
+            let span = now.iter().zip(before).map(|(now, before)| now.since(before));
             self.crossed[number as usize] = span.collect();
             self.links[number as usize] = now;
         }
@@ -119,10 +154,15 @@ impl ElementCounters {
     }
 
     fn link(&self, id: StationId, link: u16, counted: [bool; 2]) -> Option<ElementCounts> {
-        let (carried, tally) = self.crossed.get(id.0 as usize)?.get(usize::from(link))?;
+        let of = self.crossed.get(id.0 as usize)?.get(usize::from(link))?;
         let Station::Links { rates } = self.stations.get(id.0 as usize)? else { return None };
-        let busy = carried / *rates.get(usize::from(link))? as f64;
-        let seen = traffic(tally, counted);
+        let busy = of.carried / *rates.get(usize::from(link))? as f64;
+        let only = |both: [f64; 2]| [0, 1].map(|way| if counted[way] { both[way] } else { 0.0 });
+        let seen = ElementCounts {
+            ops: only(of.ops),
+            bytes: only(of.bytes),
+            ..traffic(&of.tally, counted)
+        };
         // All who cross are served at once; as many as the wire would take one after the other do not wait.
         let waiting = (seen.present - busy).max(0.0);
         Some(ElementCounts { serves: true, busy, waiting, ..seen })

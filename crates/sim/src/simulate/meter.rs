@@ -2,9 +2,13 @@
 //!
 //! Times of I/Os are counted here, one by one and exactly, rather than read off the engine's own histograms, so that a
 //! simulated interval holds what a measured one holds. Nothing here decides anything.
+//!
+//! I/Os and bytes that cross the edge of an interval count on each side of it by the share of their transfer there
+//! ([`crate::engine::UnderWay`]): many that begin together end together, and all of them would otherwise count on the
+//! side where they end, which may be more than the wires carry. Times and histograms hold each I/O once, where it ends.
 
 use crate::Ps;
-use crate::engine::{Ended, Observer};
+use crate::engine::{Ended, Observer, UnderWay};
 use crate::model::{Load, Source};
 use crate::plant::Plant;
 use clock::Ns;
@@ -20,9 +24,12 @@ pub(super) type Tallies = [Option<Tally>; 2];
 /// Sums over workers in a part of the measured time; bytes and operations read, then written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Cell {
-    pub ops: [u64; 2],
-    pub bytes: [u64; 2],
-    /// Sums of the times from issue to end, and from due to end.
+    /// Parts of those that cross an edge included.
+    pub ops: [f64; 2],
+    pub bytes: [f64; 2],
+    /// I/Os that ended.
+    pub ended: u64,
+    /// Sums of their times from issue to end, and from due to end.
     pub served: u128,
     pub responded: u128,
 }
@@ -33,14 +40,87 @@ impl Cell {
         Cell {
             ops: [self.ops[0] + other.ops[0], self.ops[1] + other.ops[1]],
             bytes: [self.bytes[0] + other.bytes[0], self.bytes[1] + other.bytes[1]],
+            ended: self.ended + other.ended,
             served: self.served + other.served,
             responded: self.responded + other.responded,
         }
     }
 
-    /// Operations of both directions.
-    pub fn all_ops(&self) -> u64 {
-        self.ops[0] + self.ops[1]
+    fn ended(&mut self, way: usize, bytes: u32, served: Ps, responded: Ps) {
+        self.ops[way] += 1.0;
+        self.bytes[way] += f64::from(bytes);
+        self.ended += 1;
+        self.served += u128::from(served.0);
+        self.responded += u128::from(responded.0);
+    }
+
+    /// What I/Os under way add to those that ended, where `before` was added at the last edge.
+    fn add_parts(&mut self, now: &[Parts; 2], before: &[Parts; 2]) {
+        for way in 0..2 {
+            self.ops[way] += now[way].ops - before[way].ops;
+            self.bytes[way] += now[way].bytes - before[way].bytes;
+        }
+    }
+}
+
+/// Parts of I/Os under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Parts {
+    ops: f64,
+    bytes: f64,
+}
+
+impl Parts {
+    fn add(&mut self, io: &UnderWay) {
+        self.ops += io.share;
+        self.bytes += io.share * f64::from(io.bytes);
+    }
+}
+
+/// What ended ever and is under way, and how much of it has been told, in whole I/Os.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    ended: u64,
+    bytes: u64,
+    parts: Parts,
+    told: u64,
+    told_bytes: u64,
+    /// Mean nanoseconds of those that ended last.
+    mean: f64,
+}
+
+/// The golden ratio's fraction: its multiples fill the unit interval evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+impl Moved {
+    /// Whole I/Os so far, of the worker with this number. What is left of one is rounded up by some workers and down by
+    /// others, evenly, since I/Os that are alike are as far everywhere.
+    fn ios(&self, number: usize) -> (u64, u64) {
+        let rounded = (number as f64 * GOLDEN).fract();
+        let more = (self.parts.ops + rounded).floor().max(0.0);
+        let each = if self.parts.ops > 0.0 { self.parts.bytes / self.parts.ops } else { 0.0 };
+        let more = if each > 0.0 { more } else { 0.0 };
+        (self.ended + more as u64, self.bytes + (more * each).round() as u64)
+    }
+
+    /// Whole I/Os and bytes since the last time. Where transfers were given up, later ones make up for it.
+    fn take(&mut self, number: usize) -> (u64, u64) {
+        let (ios, bytes) = self.ios(number);
+        let new = (ios.saturating_sub(self.told), bytes.saturating_sub(self.told_bytes));
+        (self.told, self.told_bytes) = (self.told.max(ios), self.told_bytes.max(bytes));
+        new
+    }
+
+    /// Changes a tally of those that ended to what was moved, with the same mean time.
+    fn tell(&mut self, number: usize, tally: &mut Tally) {
+        let (ops, bytes) = self.take(number);
+        if tally.ops > 0 {
+            self.mean = tally.service_sum.0 as f64 / tally.ops as f64;
+        }
+        if ops != tally.ops {
+            tally.service_sum = Ns((self.mean * ops as f64).round() as u64);
+        }
+        (tally.ops, tally.bytes) = (ops, bytes);
     }
 }
 
@@ -51,10 +131,14 @@ pub(super) struct Meter {
     /// Whether each worker reads, writes, and keeps response times.
     kinds: Vec<WorkerKind>,
     tallies: Vec<Tallies>,
+    /// What each worker, and each stream behind them, has moved; reads and writes.
+    moved: Vec<[Moved; 2]>,
+    /// Of each group, and of all streams: parts of I/Os under way now, and when the last cell was taken.
+    parts: Vec<[[Parts; 2]; 2]>,
     /// Of each group since the last cell was taken, and in the cells taken since its own sums were.
     cells: Vec<Cell>,
     groups: Vec<Cell>,
-    /// Of each stream of a network load: since it was last asked for, and its jobs ever since.
+    /// Of each stream of a network load: since it was last asked for, and its jobs ever since, parts included.
     streams: Vec<StreamCounts>,
     ever: Vec<u64>,
     /// Of all streams since the last cell was taken.
@@ -127,13 +211,54 @@ impl Meter {
         let tallies = kinds.iter().map(WorkerKind::empty).collect();
         let none = vec![Cell::default(); groups.len()];
         let (ever, net) = (vec![0; streams.len()], Cell::default());
-        Meter { classes, kinds, tallies, cells: none.clone(), groups: none, streams, ever, net }
+        let moved = vec![<[Moved; 2]>::default(); names.len() + streams.len()];
+        let parts = vec![<[[Parts; 2]; 2]>::default(); groups.len() + 1];
+        let (cells, groups) = (none.clone(), none);
+        Meter { classes, kinds, tallies, moved, parts, cells, groups, streams, ever, net }
+    }
+
+    /// Takes in the I/Os under way at an edge; to be called before anything is taken.
+    pub fn edge(&mut self, under_way: &[UnderWay]) {
+        for moved in self.moved.iter_mut().flatten() {
+            moved.parts = Parts::default();
+        }
+        self.parts.iter_mut().for_each(|[now, _]| *now = <[Parts; 2]>::default());
+        let streams = self.parts.len() - 1;
+        for io in under_way {
+            let (worker, group, dir) = self.classes[io.class as usize];
+            let Some(moved) = self.moved.get_mut(worker as usize) else { continue };
+            let way = usize::from(dir == Dir::Write);
+            moved[way].parts.add(io);
+            let group =
+                if worker as usize >= self.tallies.len() { streams } else { group as usize };
+            if let Some([now, _]) = self.parts.get_mut(group) {
+                now[way].add(io);
+            }
+        }
+        for (stream, ever) in self.ever.iter_mut().enumerate() {
+            let number = self.tallies.len() + stream;
+            let ios = self.moved[number].iter().map(|moved| moved.ios(number).0).sum();
+            *ever = ios;
+        }
+    }
+
+    /// Counts from here on: what is under way now counts as told, by the share of its transfer that is done.
+    pub fn restart(&mut self) {
+        for (number, moved) in self.moved.iter_mut().enumerate() {
+            moved.iter_mut().for_each(|moved| _ = moved.take(number));
+        }
+        self.take_cell();
     }
 
     /// What all streams did since they were last asked.
     pub fn take_streams(&mut self) -> Vec<StreamCounts> {
         let fresh = self.streams.iter().map(|of| StreamCounts::none(of.times.is_some())).collect();
-        std::mem::replace(&mut self.streams, fresh)
+        let mut taken: Vec<StreamCounts> = std::mem::replace(&mut self.streams, fresh);
+        for (stream, counts) in taken.iter_mut().enumerate() {
+            let number = self.tallies.len() + stream;
+            counts.jobs = self.moved[number].iter_mut().map(|moved| moved.take(number).0).sum();
+        }
+        taken
     }
 
     /// Jobs of each stream since the beginning.
@@ -153,29 +278,41 @@ impl Meter {
         if let Some(times) = &mut of.times {
             times.success(io.bytes.into(), nanos(served), nanos(served));
         }
-        self.ever[stream] += 1;
         let way = usize::from(dir == Dir::Write);
-        self.net.ops[way] += 1;
-        self.net.bytes[way] += u64::from(io.bytes);
-        self.net.served += u128::from(served.0);
-        self.net.responded += u128::from(served.0);
+        let moved = &mut self.moved[self.tallies.len() + stream][way];
+        (moved.ended, moved.bytes) = (moved.ended + 1, moved.bytes + u64::from(io.bytes));
+        self.net.ended(way, io.bytes, served, served);
     }
 
     /// What all workers did since they were last asked.
     pub fn take(&mut self) -> Vec<Tallies> {
         let fresh = self.kinds.iter().map(WorkerKind::empty).collect();
-        std::mem::replace(&mut self.tallies, fresh)
+        let mut taken: Vec<Tallies> = std::mem::replace(&mut self.tallies, fresh);
+        for (number, (tallies, moved)) in taken.iter_mut().zip(&mut self.moved).enumerate() {
+            for (tally, moved) in tallies.iter_mut().zip(moved) {
+                tally.iter_mut().for_each(|tally| moved.tell(number, tally));
+            }
+        }
+        taken
     }
 
     /// The sums over all workers since they were last asked for; where there are none, over all streams.
     pub fn take_cell(&mut self) -> Cell {
-        let net = std::mem::take(&mut self.net);
+        let mut net = std::mem::take(&mut self.net);
+        if let Some([now, before]) = self.parts.last_mut() {
+            net.add_parts(now, before);
+            *before = *now;
+        }
         if self.tallies.is_empty() {
             return net;
         }
         let mut all = Cell::default();
-        for (cell, group) in self.cells.iter_mut().zip(&mut self.groups) {
-            let taken = std::mem::take(cell);
+        let parts = self.parts.iter_mut();
+        for ((cell, group), [now, before]) in self.cells.iter_mut().zip(&mut self.groups).zip(parts)
+        {
+            let mut taken = std::mem::take(cell);
+            taken.add_parts(now, before);
+            *before = *now;
             *group = group.joined(&taken);
             all = all.joined(&taken);
         }
@@ -246,10 +383,10 @@ impl Observer for Meter {
         }
         let (served, responded) = (io.now.since(io.issued), io.now.since(io.due));
         tally.success(io.bytes.into(), nanos(served), nanos(responded));
-        let Some(cell) = self.cells.get_mut(group as usize) else { return };
-        cell.ops[way] += 1;
-        cell.bytes[way] += u64::from(io.bytes);
-        cell.served += u128::from(served.0);
-        cell.responded += u128::from(responded.0);
+        let moved = &mut self.moved[worker as usize][way];
+        (moved.ended, moved.bytes) = (moved.ended + 1, moved.bytes + u64::from(io.bytes));
+        if let Some(cell) = self.cells.get_mut(group as usize) {
+            cell.ended(way, io.bytes, served, responded);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Network loads in the record: sources, intervals and counters of a pair, its machines, streams and probe, under the names of
 //! a live run (`docs/record.md`).
 //!
-//! A job counts at both ends when it is complete, so sent equals received; jobs in flight at a cut count in the next interval.
+//! A job counts at both ends at once, so sent equals received; one in flight at a cut counts on each side of it by the share
+//! of its transfer there, in whole jobs.
 
 use super::confidence;
 use super::meter::{Meter, StreamCounts};

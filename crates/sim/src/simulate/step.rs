@@ -12,7 +12,7 @@ use super::named::Named;
 use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, machines};
 use super::stocks::Stocks;
 use crate::Ps;
-use crate::engine::{Seeds, Simulation};
+use crate::engine::{Seeds, Simulation, UnderWay};
 use crate::plant::{MachinePair, Plant};
 use crate::study::CELLS;
 use campaign::{Control, Warming, planned, remeasured};
@@ -68,6 +68,7 @@ pub(super) fn simulate(
                 times: planned(step, Ns::ZERO),
                 cut: Ns::ZERO,
                 cells: Vec::new(),
+                under_way: Vec::new(),
                 warming: None,
                 tell,
             };
@@ -105,6 +106,8 @@ struct StepRun<'a> {
     cut: Ns,
     /// Cells of the phases so far that are asked for.
     cells: Vec<Cell>,
+    /// I/Os under way at the last edge.
+    under_way: Vec<UnderWay>,
     warming: Option<Warming>,
     tell: &'a mut dyn FnMut(StepEvent) -> bool,
 }
@@ -130,7 +133,9 @@ impl StepRun<'_> {
         let cell = confidence::cell_of(self.times.measured().into());
         let warm = self.warm_up(cell)?;
         self.times = remeasured(&self.times, self.cut);
-        self.simulation.observer_mut().take_cell();
+        self.simulation.choose_transfers();
+        self.edge();
+        self.simulation.observer_mut().restart();
         self.batches.begin(&mut self.simulation);
         self.advance(Phase::Measure, self.times.cooldown, cell)?;
         self.tell_incidents()?;
@@ -277,6 +282,7 @@ impl StepRun<'_> {
     fn advance(&mut self, phase: Phase, until: Ns, cell: Ps) -> Result<(), EarlyEnd> {
         let end = Ps::from(until);
         let mut next_cell = self.simulation.now().plus(cell);
+        self.edge();
         self.simulation.observer_mut().take_cell();
         while self.simulation.now() < end {
             let second = Ps::from(next_second(self.simulation.now().as_ns()));
@@ -288,6 +294,7 @@ impl StepRun<'_> {
             if let Some(halt) = halted {
                 return Err(EarlyEnd::Failed(halt.to_string()));
             }
+            self.edge();
             if next == next_cell {
                 self.cells.push(self.simulation.observer_mut().take_cell());
                 if phase == Phase::Measure {
@@ -305,6 +312,12 @@ impl StepRun<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the meter how far the I/Os under way are.
+    fn edge(&mut self) {
+        self.simulation.under_way(&mut self.under_way);
+        self.simulation.observer_mut().edge(&self.under_way);
     }
 
     fn cut(&mut self, phase: Phase) -> Result<(), EarlyEnd> {

@@ -181,6 +181,12 @@ impl Equal {
         self.divide();
     }
 
+    /// Calls `of` with every I/O present and the virtual clock at `now`.
+    pub fn each(&mut self, now: Ps, of: &mut impl FnMut(&Tag, u128)) {
+        let clock = self.clock(now);
+        self.tags.iter().chain(&self.due).for_each(|tag| of(tag, clock));
+    }
+
     /// Removes `who`; returns its path and the virtual clock.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         let clock = self.clock(now);

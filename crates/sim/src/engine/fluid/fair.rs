@@ -142,6 +142,14 @@ impl Fair {
         self.divide();
     }
 
+    /// Calls `of` with every I/O present and its flow's virtual clock at `now`.
+    pub fn each(&mut self, now: Ps, of: &mut impl FnMut(&Tag, u128)) {
+        self.advance(now);
+        for flow in &self.flows {
+            flow.tags.iter().for_each(|Reverse(tag)| of(tag, flow.clock));
+        }
+    }
+
     /// Removes `who`; returns its path and its virtual clock.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         self.advance(now);

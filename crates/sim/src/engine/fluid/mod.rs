@@ -348,6 +348,30 @@ impl Fluid {
         counts
     }
 
+    /// Calls `each` with every I/O that crosses links, and the bytes that it has left on the wire.
+    pub fn left(&mut self, now: Ps, each: &mut impl FnMut(u32, f64)) {
+        let mut bytes = |tag: &Tag, clock: u128| {
+            let left = tag.clock.saturating_sub(clock) as f64;
+            each(tag.who, left / (FRACTION as f64 * PS_PER_S as f64));
+        };
+        for part in &mut self.parts {
+            match part {
+                Partition::Equal(equal) => equal.each(now, &mut bytes),
+                Partition::Fair(fair) => fair.each(now, &mut bytes),
+            }
+        }
+    }
+
+    /// Number of links.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The links of a path.
+    pub fn links_of(&self, path: u32) -> &[u16] {
+        &self.paths[path as usize].links
+    }
+
     /// The payload counts of a path.
     #[inline]
     pub fn tally(&mut self, path: u32) -> &mut Tally {

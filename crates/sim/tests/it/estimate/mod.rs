@@ -1,6 +1,8 @@
-//! The estimator on hand-made plants: against exact solutions, against the event engine, against its own bounds, and
-//! its bottlenecks.
+//! The estimator on hand-made plants: against exact solutions, against small simulators that share no code with it, against
+//! the event engine, against its own bounds; what must hold in any network; and its bottlenecks.
 
 mod labs;
 mod limits;
+pub mod properties;
 mod simulated;
+mod truth;

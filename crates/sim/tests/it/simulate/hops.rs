@@ -44,14 +44,18 @@ fn hops_count_what_workers_did() {
     };
     let (reads, writes) = (ops(|i| &i.read), ops(|i| &i.write));
     assert!(reads > writes && writes > 100.0, "{reads} reads, {writes} writes");
-    // Those under way at the end have passed the disk, or are on the wire.
-    for (hop, slack) in [("disk", 8.0), ("wire", 0.0)] {
+    // Those under way at the end have passed the disk, or are on the wire: there, and at the workers, by the part that
+    // has crossed, of which whole I/Os count.
+    for (hop, slack) in [("disk", 8.0), ("wire", 2.0)] {
         for (name, ops) in [("read-ops", reads), ("write-ops", writes)] {
             let counted = sum(record, hop, name);
-            assert!(counted >= ops && counted - ops <= slack, "{hop} {name}: {counted} of {ops}");
+            let more = counted - ops;
+            assert!(more >= -2.0 && more <= slack, "{hop} {name}: {counted} of {ops}");
         }
         for (name, of) in [("read-bytes", "read-ops"), ("write-bytes", "write-ops")] {
-            assert_eq!(sum(record, hop, name), 8192.0 * sum(record, hop, of), "{hop}");
+            let part = sum(record, hop, name) / 8192.0 - sum(record, hop, of);
+            // A fraction of an I/O a cut at most.
+            assert!((-5.0..=5.0).contains(&part), "{hop}: {part}");
         }
     }
 }
