@@ -66,6 +66,7 @@ impl<O: Observer> Simulation<O> {
                 batch.stopped = stopped;
                 self.gathered(station);
             }
+            Discipline::Gated(_) | Discipline::Processors(_) => self.stop_gate(station, stopped),
         }
     }
 
@@ -215,6 +216,11 @@ impl<O: Observer> Simulation<O> {
                 place.tally.level.busy = fluid.at_work();
                 self.set_alarm(station);
             }
+            Discipline::Gated(gated) => {
+                place.tally.pull(now, stayed);
+                gated.pull(&mut self.entities, who);
+            }
+            Discipline::Processors(_) => {}
             Discipline::Batch(batch) => {
                 place.tally.pull(now, stayed);
                 batch.line.remove(&mut self.entities, who);

@@ -103,6 +103,9 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Some(Discipline::Batch(_)) => self.gathered(place),
+            Some(Discipline::Gated(_)) => self.gate_alarm(place),
+            // Processors have no events of their own.
+            Some(Discipline::Processors(_)) => {}
             None => {
                 let load = place - self.stations.len() as u32;
                 match load.checked_sub(self.origins.len() as u32) {

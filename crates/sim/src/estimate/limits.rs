@@ -12,6 +12,9 @@ pub const CHAIN: usize = 3;
 /// Least gain, as a share, for doubling a hop to count; with less, another hop is equally full.
 const GAIN_LEAST: f64 = 0.01;
 
+/// From this share of a machine at work on its processors are what limits.
+const AT_WORK: f64 = 0.95;
+
 /// The solution of a network.
 pub struct Solved {
     pub state: SolverState,
@@ -37,11 +40,19 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
     let random = random.unwrap_or_else(|| steady.state.clone());
     let state = blend::blend(lumped, &steady.state, &random);
     let sums = SiteSums::in_use(lumped, &state);
-    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
+    let utilization = (0..lumped.spots.len())
+        .map(|s| sums.utilization(lumped, s).min(1.0) * lumped.spots[s].at_work);
+    // Threads that wait for each other are no hop that is full.
+    let mut prices = steady.prices;
+    for (price, spot) in prices.iter_mut().zip(&lumped.spots) {
+        if spot.at_work < AT_WORK {
+            *price = 0.0;
+        }
+    }
     Solved {
         utilization: utilization.collect(),
         state,
-        prices: steady.prices,
+        prices,
         work: rounds + steady.set,
     }
 }

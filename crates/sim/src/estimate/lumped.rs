@@ -1,6 +1,7 @@
 //! The network as the solvers see it: like loads merged into one, like stations, links and pools merged into one spot,
 //! and for each item that takes an I/O's time the spots where it does.
 
+use super::gated::{Machines, machines};
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
 use super::symmetry::{Colouring, alike};
@@ -41,6 +42,9 @@ pub struct LumpedSite {
     pub count: f64,
     /// Customers that can be at one of them at most.
     pub most: f64,
+    /// The share of what it has that is at work where no more customers would make it faster: less than 1 for threads
+    /// that wait for each other.
+    pub at_work: f64,
 }
 
 /// How a spot serves.
@@ -251,7 +255,8 @@ pub fn lump(network: &Network) -> Lumped {
     let sites = Sites::new(network);
     let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
     let alike = alike(network, &sites, &mixes);
-    let mut builder = LumpedBuilder::new(network, &sites, &alike);
+    let machines = machines(network, &sites, &mixes);
+    let mut builder = LumpedBuilder::new(network, &sites, &alike, &machines);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);
     }
@@ -262,6 +267,7 @@ struct LumpedBuilder<'a> {
     network: &'a Network,
     sites: &'a Sites,
     alike: &'a Colouring,
+    machines: &'a Machines,
     kinds: Vec<SiteKind>,
     counts: BTreeMap<u64, f64>,
     spots: BTreeMap<u64, usize>,
@@ -271,7 +277,12 @@ struct LumpedBuilder<'a> {
 }
 
 impl<'a> LumpedBuilder<'a> {
-    fn new(network: &'a Network, sites: &'a Sites, alike: &'a Colouring) -> LumpedBuilder<'a> {
+    fn new(
+        network: &'a Network,
+        sites: &'a Sites,
+        alike: &'a Colouring,
+        machines: &'a Machines,
+    ) -> LumpedBuilder<'a> {
         let mut counts = BTreeMap::new();
         for colour in &alike.sites {
             *counts.entry(*colour).or_default() += 1.0;
@@ -280,7 +291,7 @@ impl<'a> LumpedBuilder<'a> {
         let kinds = kinds(network);
         let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
         let flows = BTreeMap::new();
-        LumpedBuilder { network, sites, alike, kinds, counts, spots, loads, flows, out }
+        LumpedBuilder { network, sites, alike, machines, kinds, counts, spots, loads, flows, out }
     }
 
     fn spot(&mut self, site: u32) -> usize {
@@ -288,9 +299,11 @@ impl<'a> LumpedBuilder<'a> {
         let next = self.out.spots.len();
         let spot = *self.spots.entry(colour).or_insert(next);
         if spot == next {
-            let kind = self.kinds[site as usize].clone();
+            let machine = self.machines.all.get(&site);
+            let kind = machine.map_or(&self.kinds[site as usize], |machine| &machine.kind).clone();
             let count = self.counts.get(&colour).copied().unwrap_or(1.0);
-            self.out.spots.push(LumpedSite { kind, count, most: 0.0 });
+            let at_work = machine.map_or(1.0, |machine| machine.busy);
+            self.out.spots.push(LumpedSite { kind, count, most: 0.0, at_work });
         }
         spot
     }
@@ -322,13 +335,33 @@ impl<'a> LumpedBuilder<'a> {
                 together: Vec::new(),
             };
             if part.share > 0.0 {
-                let walk = walk(self.network, self.sites, class.dir, *part, &class.route);
+                let mut walk = walk(self.network, self.sites, class.dir, *part, &class.route);
+                self.join_passes(&mut walk, number);
                 self.class(&mut built, &mut locals, &walk, &mut this);
             }
             this.items.end = built.items.len();
             built.classes.push(this);
         }
         self.out.loads.push(built);
+    }
+
+    /// Replaces the first of an I/O's visits to the threads of a machine by one to the machine as a whole, which takes
+    /// as long as all of them; the others take no time of their own.
+    fn join_passes(&self, walk: &mut FlatRoute, load: usize) {
+        let mut met = BTreeSet::new();
+        for leg in &mut walk.legs {
+            let LegKind::Stations(row) = &mut leg.kind else { continue };
+            let Some(on) = self.machines.of_site.get(&row.start).copied() else { continue };
+            if met.insert(on)
+                && let Some(machine) = self.machines.all.get(&on)
+            {
+                *row = on..on + 1;
+                leg.time = machine.times.get(&load).copied().unwrap_or(0.0);
+                (leg.chance, leg.scv) = (1.0, 0.0);
+            } else {
+                (leg.time, leg.scv) = (0.0, 0.0);
+            }
+        }
     }
 
     /// Adds a class's items and sections to its load.
@@ -503,6 +536,8 @@ fn kinds(network: &Network) -> Vec<SiteKind> {
             };
             vec![SiteKind::Sorted((1..=longest).map(speed).collect())]
         }
+        // Taken together with its processors as one server of the population (`super::gated`).
+        Station::Processors { .. } | Station::Gated(_) => vec![SiteKind::Delay],
         Station::Batch { count, within } => {
             vec![SiteKind::Batch(f64::from(*count), within.as_secs_f64())]
         }

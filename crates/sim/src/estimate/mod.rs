@@ -16,6 +16,7 @@ mod blend;
 mod bounds;
 mod figures;
 mod fluid;
+mod gated;
 mod limits;
 mod lumped;
 mod mean;

@@ -18,7 +18,7 @@ pub use law::{Law, Table};
 pub use load::{Begin, Class, Load, Operations, Source};
 pub use route::{Demand, Hop};
 pub use selector::{Policy, Selector};
-pub use station::{Full, PRIORITIES, Pool, Station};
+pub use station::{Full, Gated, PRIORITIES, Pool, Station};
 
 pub(crate) use check::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
 

@@ -1,6 +1,6 @@
 //! The estimator on hand-made plants: against exact solutions, against the event engine, against its own bounds, and
 //! its bottlenecks.
 
-mod labs;
+pub mod labs;
 mod limits;
 mod simulated;

@@ -549,6 +549,7 @@ impl World {
                 }
             }
             Station::Links { .. } => unreachable!("crossed"),
+            Station::Processors { .. } | Station::Gated(_) => unreachable!("drawn by no network"),
         }
     }
 
