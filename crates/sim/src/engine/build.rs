@@ -73,8 +73,10 @@ impl<O: Observer> Simulation<O> {
             dispatched: 0,
             standing: 0,
             standing_max: (u64::from(ios) + 1024) * MOMENT,
-            // At most one event per I/O, plus one per source.
-            pending: EventQueue::with_capacity(ios as usize + network.loads.len()),
+            // At most one event per I/O, plus one per source and one per station that frees a processor.
+            pending: EventQueue::with_capacity(
+                ios as usize + network.loads.len() + network.stations.len(),
+            ),
             alarms: alarms(network),
             entities: Entities::new(ios),
             copies: CopyState::all(network, ios),

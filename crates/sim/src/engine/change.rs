@@ -107,8 +107,9 @@ impl<O: Observer> Simulation<O> {
         let (entities, scopes) = (&self.entities, &self.scopes);
         let stations = self.stations.len() as u32;
         let sources = stations..stations + self.origins.len() as u32;
+        let releases = self.place_of_releases();
         self.pending.remove(|event| {
-            let of_source = sources.contains(&event.place());
+            let of_source = sources.contains(&event.place()) || event.place() == releases;
             let scope = || scopes.get(entities[event.who].hop as usize);
             !of_source && scope().is_some_and(|of| of.level(selector, arm).is_some())
         });

@@ -268,8 +268,7 @@ impl<O: Observer> Simulation<O> {
     /// The I/Os of a pass leave, then its processor is free.
     fn end_pass(&mut self, station: u32) {
         let Some(gated) = self.gated(station) else { return };
-        let (on, thread) = gated.runs_on();
-        let counted = gated.of.counted;
+        let (on, counted) = (gated.of.processors.0, gated.of.counted);
         let mut batch = std::mem::replace(&mut gated.batch, Fifo::EMPTY);
         while let Some(who) = batch.pop(&self.entities) {
             self.leave(station, who);
@@ -282,6 +281,19 @@ impl<O: Observer> Simulation<O> {
             self.ready.push(&mut self.entities, who);
         }
         self.walk_ready();
+        // After all that the I/Os set off at this moment: what their sources issue belongs to the pass.
+        let place = self.place_of_releases();
+        self.schedule(Ps::ZERO, place, station);
+    }
+
+    /// The place of events that free processors: after all stations, sources and selectors.
+    pub(super) fn place_of_releases(&self) -> u32 {
+        (self.stations.len() + self.origins.len() + self.choosers.len()) as u32
+    }
+
+    /// The processor of a pass that has ended is free.
+    pub(super) fn release_processor(&mut self, station: u32) {
+        let Some((on, thread)) = self.gated(station).map(|gated| gated.runs_on()) else { return };
         let now = self.now;
         let tally = &mut self.stations[station as usize].tally;
         tally.touch(now);

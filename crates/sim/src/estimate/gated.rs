@@ -179,6 +179,6 @@ impl MachineLoads {
         let times = self.loads.iter().zip(&rates).map(|((number, load), rate)| {
             (*number, alone * f64::from(load.customers) / rate / whole)
         });
-        Some(Machine { kind: SiteKind::Sorted(speeds), busy, times: times.collect() })
+        Some(Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }
 }

@@ -58,6 +58,9 @@ pub enum SiteKind {
     Sharing(f64),
     /// A queue whose speed grows with the number present: multiples of its speed with one.
     Sorted(Vec<f64>),
+    /// A flow-equivalent server: speeds by the number present, as multiples of that with one. Its I/Os may help each
+    /// other, so that two leave sooner than one.
+    Flow(Vec<f64>),
     /// A batch of this many I/Os, or after this many seconds.
     Batch(f64, f64),
     /// A link of this many bytes a second.
@@ -179,7 +182,7 @@ impl LumpedSite {
     /// Customers served at once; infinite without queueing.
     pub fn servers(&self) -> f64 {
         match &self.kind {
-            SiteKind::Delay | SiteKind::Batch(..) => f64::INFINITY,
+            SiteKind::Delay | SiteKind::Batch(..) | SiteKind::Flow(_) => f64::INFINITY,
             SiteKind::Queue(servers) | SiteKind::Sharing(servers) => *servers,
             SiteKind::Sorted(speeds) => {
                 let within = speeds.iter().take(self.most.max(1.0) as usize);
@@ -188,6 +191,13 @@ impl LumpedSite {
             SiteKind::Link(_) => 1.0,
             SiteKind::Pool(tokens) => *tokens,
         }
+    }
+}
+
+impl SiteKind {
+    /// Whether the wait there is no queue's, so that only the mean values know it.
+    pub fn is_company(&self) -> bool {
+        matches!(self, SiteKind::Batch(..) | SiteKind::Flow(_))
     }
 }
 

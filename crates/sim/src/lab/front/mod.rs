@@ -22,6 +22,7 @@ mod network;
 mod path_medium;
 mod paths;
 mod sizes;
+mod threads;
 
 use super::draft::{Draft, Wire};
 use crate::Ps;
@@ -31,6 +32,7 @@ use path_medium::PathMedium;
 use scenario::topology::{HopId, Topology};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
+use threads::{Buckets, Threads};
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
@@ -124,7 +126,9 @@ impl Front {
         let selectors = paths::selectors(&atlas, may_fail, draft);
         let stages = vec![HopWork::default(); topology.hops.len()];
         let processors = BTreeMap::new();
-        let mut bench = FrontBuilder { atlas, draft, stages, lines, processors };
+        let (threads, buckets) = (BTreeMap::new(), BTreeMap::new());
+        let mut bench =
+            FrontBuilder { atlas, draft, stages, lines, processors, threads, buckets };
         bench.guests();
         bench.fabric();
         let servers = |hop| bench.draft.hop(hop).limits.servers.unwrap_or(1);
@@ -229,6 +233,24 @@ impl Front {
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;
         let control = draft.cross(&against, small, units(burden.against));
+        if let Some(target) = &line.target {
+            // Pacing counts data alone, and writes before the target takes them in.
+            let data = data.map(|data| match line.buckets {
+                Some(pools) => {
+                    let pool = pools[usize::from(dir == Dir::Write)];
+                    threads::paced(pool, draft.tokens(pool), sizes, data)
+                }
+                None => vec![data],
+            });
+            let (before, behind) = match dir {
+                Dir::Read => (None, data),
+                Dir::Write => (data, None),
+            };
+            out.extend(before.into_iter().flatten());
+            out.push(target.hop());
+            home.splice(0..0, behind.into_iter().flatten());
+            return PathArm { out, home };
+        }
         let (outward, homeward) = match dir {
             Dir::Read => (control, data),
             Dir::Write => (data, control),
@@ -251,6 +273,10 @@ struct FrontBuilder<'a> {
     lines: Vec<Vec<PathMedium>>,
     /// The hop and the station of processors, by VM or host.
     processors: BTreeMap<&'a str, (HopId, StationId)>,
+    /// By host: the threads that carry both ends of its sessions.
+    threads: BTreeMap<&'a str, Threads>,
+    /// By port of an embedded array: its tokens.
+    buckets: BTreeMap<HopId, Buckets>,
 }
 
 impl FrontBuilder<'_> {

@@ -79,7 +79,8 @@ pub enum NetworkError {
 
 pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
     let places = network.stations.len() + network.loads.len() + network.selectors.len();
-    if places > PLACES_MAX {
+    // One place more is that of freed processors.
+    if places >= PLACES_MAX {
         return Err(NetworkError::Whole(format!(
             "{places} stations, loads and selectors; at most {PLACES_MAX} are simulated"
         )));
