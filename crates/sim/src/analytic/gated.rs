@@ -48,7 +48,7 @@ pub struct GateRates {
 }
 
 /// Cycles of every load before rates are taken, and those that they are taken over.
-const CYCLES: (f64, f64) = (24.0, 96.0);
+const CYCLES: (f64, f64) = (64.0, 96.0);
 /// Passes at most.
 const PASSES_MAX: usize = 20_000;
 /// As the engine weighs recent waits.
