@@ -65,7 +65,8 @@ fn peak(args: &[String]) -> Outcome<f64> {
     let [path, plan, block] = args else { return Err("name a record, a plan and a block".into()) };
     let run = Run::open(Path::new(path))?;
     let has = |step: &&StepFigures| {
-        step.plan == *plan && step.settings.iter().any(|(key, value)| key == "block" && value == block)
+        step.plan == *plan
+            && step.settings.iter().any(|(key, value)| key == "block" && value == block)
     };
     let steps = run.analysis.steps.iter().filter(has);
     let peak = steps.map(|step| step.total.both.iops).fold(0.0, f64::max);

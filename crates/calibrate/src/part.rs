@@ -21,8 +21,7 @@ pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> Strin
             calibration.figures.iter().find(|of| of.part == part.name && of.figure == figure)
         };
         let source = source(calibration);
-        let kept_figure =
-            |name: &str| fitted(name).is_none() && !name.starts_with("fitted_");
+        let kept_figure = |name: &str| fitted(name).is_none() && !name.starts_with("fitted_");
         for figure in part.figures.iter().filter(|figure| kept_figure(&figure.name)) {
             text.push_str(&kept(figure));
         }

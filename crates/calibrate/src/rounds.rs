@@ -61,7 +61,8 @@ pub(crate) fn merge(runs: &mut [CalibrationRun]) -> Option<Drift> {
 /// The median of an observation and its repetitions, with its scatter.
 fn together(group: &mut VmObservation, repeated: &[VmObservation], apart: &mut Vec<f64>) {
     let all = || std::iter::once(&*group).chain(repeated);
-    let logs = |of: fn(&VmObservation) -> f64| -> Vec<f64> { all().map(|one| of(one).ln()).collect() };
+    let logs =
+        |of: fn(&VmObservation) -> f64| -> Vec<f64> { all().map(|one| of(one).ln()).collect() };
     let (mut iops, mut latency) = (logs(|one| one.iops), logs(|one| one.latency));
     let rates: Vec<f64> = all().map(|one| one.rate / one.iops).collect();
     let (middle, wait) = (median(&mut iops), median(&mut latency));
@@ -71,9 +72,8 @@ fn together(group: &mut VmObservation, repeated: &[VmObservation], apart: &mut V
     let (mut of_iops, mut of_latency) = (off(&iops, middle), off(&latency, wait));
     apart.extend(if group.closed { &of_iops } else { &of_latency });
     if iops.len() >= ROUNDS_MIN {
-        let error = |off: &mut Vec<f64>| {
-            MEDIAN * DEVIATION * median(off) / (off.len() as f64).sqrt()
-        };
+        let error =
+            |off: &mut Vec<f64>| MEDIAN * DEVIATION * median(off) / (off.len() as f64).sqrt();
         group.error = Some([error(&mut of_iops), error(&mut of_latency)]);
     }
     let bytes = rates.iter().sum::<f64>() / rates.len() as f64;

@@ -205,7 +205,9 @@ impl<'a> Recursion<'a> {
                 return self.pass(gate, self.gates[gate].wake);
             }
             let polls = (0..self.queues.len()).filter(|q| self.queues[*q].mode == Mode::Polls);
-            if let Some(poller) = polls.min_by(|a, b| self.queues[*a].due.total_cmp(&self.queues[*b].due)) {
+            if let Some(poller) =
+                polls.min_by(|a, b| self.queues[*a].due.total_cmp(&self.queues[*b].due))
+            {
                 self.queues[poller].mode = Mode::Asleep;
                 return self.pass(gate, 0.0);
             }

@@ -48,12 +48,7 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
             *price = f64::from(u8::from(used(lumped, &sums, spot) >= AT_WORK));
         }
     }
-    Solved {
-        utilization: utilization.collect(),
-        state,
-        prices,
-        work: rounds + steady.set,
-    }
+    Solved { utilization: utilization.collect(), state, prices, work: rounds + steady.set }
 }
 
 /// The share of a spot that is at work.

@@ -54,10 +54,13 @@ impl<'a> FrontBuilder<'a> {
         let byte = hypervisor.per_byte("cpu_per_byte");
         let byte = defaults::HOST_BYTE.unless(byte, &of.name, self.draft);
         let passes = hypervisor.has("pass_time");
-        let station = self.draft.station(hop, match passes {
-            true => Station::Processors { count: cores },
-            false => Station::many(cores),
-        });
+        let station = self.draft.station(
+            hop,
+            match passes {
+                true => Station::Processors { count: cores },
+                false => Station::many(cores),
+            },
+        );
         match Threads::of(&hypervisor, station, cores) {
             Some(threads) => {
                 self.threads.insert(&of.device, threads);

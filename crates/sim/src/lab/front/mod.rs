@@ -127,8 +127,7 @@ impl Front {
         let stages = vec![HopWork::default(); topology.hops.len()];
         let processors = BTreeMap::new();
         let (threads, buckets) = (BTreeMap::new(), BTreeMap::new());
-        let mut bench =
-            FrontBuilder { atlas, draft, stages, lines, processors, threads, buckets };
+        let mut bench = FrontBuilder { atlas, draft, stages, lines, processors, threads, buckets };
         bench.guests();
         bench.fabric();
         let servers = |hop| bench.draft.hop(hop).limits.servers.unwrap_or(1);

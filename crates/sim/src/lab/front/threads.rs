@@ -208,7 +208,8 @@ impl<'a> FrontBuilder<'a> {
         ];
         for (what, value, end, above) in over {
             let Some(end) = end else { continue };
-            let beyond = if above { value > end * (1.0 + 1e-9) } else { value < end * (1.0 - 1e-9) };
+            let beyond =
+                if above { value > end * (1.0 + 1e-9) } else { value < end * (1.0 - 1e-9) };
             if beyond {
                 let word = if above { "above" } else { "below" };
                 self.draft.note(format!(

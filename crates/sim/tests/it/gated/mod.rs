@@ -1,6 +1,8 @@
 //! Threads that serve their I/Os in passes and share processors: the engine's stations and the estimator's server of the
 //! population, against closed forms and against an independent simulation (`passes.py`).
 
+mod lab;
+
 use crate::estimate::labs::Lab;
 use sim::Ps;
 use sim::estimate::estimate;
@@ -29,8 +31,7 @@ impl Machine {
     /// An initiator thread a VM, and as many target threads as processors.
     fn plant(self, varied: bool) -> Plant {
         let mut lab = Lab::default();
-        let processors =
-            lab.station("processors", Station::Processors { count: self.processors });
+        let processors = lab.station("processors", Station::Processors { count: self.processors });
         let law = match varied {
             true => Law::Uniform(us(0.5 * self.each), us(1.5 * self.each)),
             false => Law::Constant(us(self.each)),
@@ -155,7 +156,10 @@ fn populations_as_an_independent_simulation_has_them() {
         let plant = Machine { vms, depth, processors, wake, pass, each, spin }.plant(true);
         let (ours, latency) = simulated(&plant.network, 2000.0 * mean * 1e-6);
         let told = estimate(&plant);
-        println!("{vms} x {depth} on {processors}, {wake} {pass} {each} {spin}: {iops} {ours:.0} {:.0}", told.iops);
+        println!(
+            "{vms} x {depth} on {processors}, {wake} {pass} {each} {spin}: {iops} {ours:.0} {:.0}",
+            told.iops
+        );
         near(&format!("simulated {of:?}"), ours, iops, 0.02);
         near(&format!("simulated latency {of:?}"), latency, mean * 1e-6, 0.02);
         near(&format!("estimated {of:?}"), told.iops, iops, 0.05);

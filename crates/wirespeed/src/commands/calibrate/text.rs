@@ -107,7 +107,10 @@ fn range(of: &FittedRange) -> String {
     if let Some(rate) = of.rate_max {
         text.push_str(&format!(", open loops up to {} a second", count(rate)));
     }
-    text.push_str(&format!(", and up to {} VMs; beyond it predictions are extrapolations", of.vms_max));
+    text.push_str(&format!(
+        ", and up to {} VMs; beyond it predictions are extrapolations",
+        of.vms_max
+    ));
     text
 }
 
