@@ -296,7 +296,7 @@ fn one_sided(
     j: usize,
     why: &Undetermined,
 ) -> Result<Option<(f64, f64)>, CalibrateError> {
-    if !matches!(why, Undetermined::Nothing(_)) {
+    if matches!(why, Undetermined::Together(_)) {
         return Ok(None);
     }
     let variance = fit.variance().unwrap_or(1.0).max(1e-6);

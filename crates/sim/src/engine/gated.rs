@@ -6,6 +6,7 @@
 //! returns.
 
 use super::entity::{Entities, Fifo};
+use super::layout::Strand;
 use super::station::Discipline;
 use super::{Observer, Simulation};
 use crate::Ps;
@@ -272,7 +273,9 @@ impl<O: Observer> Simulation<O> {
         let mut batch = std::mem::replace(&mut gated.batch, Fifo::EMPTY);
         while let Some(who) = batch.pop(&self.entities) {
             self.leave(station, who);
-            if counted {
+            // A copy in the background is counted with its I/O.
+            let strand = self.scopes[self.entities[who].hop as usize].strand;
+            if counted && strand != Strand::Background {
                 let (now, entity) = (self.now, &self.entities[who]);
                 let (dir, bytes) = (entity.dir, entity.bytes);
                 self.stations[on as usize].tally.pass_at_once(now, dir, bytes);

@@ -106,6 +106,10 @@ impl MachineLoads {
             for leg in legs {
                 let LegKind::Stations(row) = &leg.kind else { continue };
                 let Some(gate) = self.numbers.get(&row.start).copied() else { continue };
+                // What is done in the background delays nobody by itself.
+                if leg.background {
+                    continue;
+                }
                 if full + leg.chance > 1.0 + 1e-9 {
                     (stage, full) = (stage + 1, 0.0);
                 }

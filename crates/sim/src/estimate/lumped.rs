@@ -362,7 +362,8 @@ impl<'a> LumpedBuilder<'a> {
         for leg in &mut walk.legs {
             let LegKind::Stations(row) = &mut leg.kind else { continue };
             let Some(on) = self.machines.of_site.get(&row.start).copied() else { continue };
-            if met.insert(on)
+            if !leg.background
+                && met.insert(on)
                 && let Some(machine) = self.machines.all.get(&on)
             {
                 *row = on..on + 1;

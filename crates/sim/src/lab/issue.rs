@@ -13,7 +13,7 @@ use scenario::crew::Worker;
 use scenario::topology::Topology;
 use scenario::{Phase, Step};
 use std::collections::BTreeMap;
-use workload::{Arrivals, Dir, Placement, Stream, StreamKey};
+use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey};
 
 /// Adds the loads of a step to a draft.
 pub struct Issue<'a, 'd> {
@@ -75,13 +75,14 @@ impl<'a> Issue<'a, '_> {
             .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
         let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));
         let mut classes = Vec::with_capacity(2 * worker.targets.len());
+        let issues = self.issue_pass(worker.group, spec);
         for way in &worker.targets {
             for (dir, sizes) in &both {
                 let (dir, bytes) = (*dir, spec.largest());
                 let route = match sizes.is_empty() {
                     // Never drawn.
                     true => Vec::new(),
-                    false => self.route(*way, dir, sizes),
+                    false => [&issues[..], &self.route(*way, dir, sizes)].concat(),
                 };
                 classes.push(Class { dir, bytes, priority: 0, route });
             }
@@ -101,6 +102,16 @@ impl<'a> Issue<'a, '_> {
             ops_per_transaction: spec.ops_per_transaction().unwrap_or(1),
         });
         Ok(load)
+    }
+
+    /// An I/O of an open loop takes a pass of its initiator's thread to be issued, beside its way: service time counts from
+    /// the moment of submission. In a closed loop the pass that ends an I/O issues the next.
+    fn issue_pass(&mut self, group: &str, spec: &Spec) -> Vec<Hop> {
+        let Arrivals::Open { limit, .. } = spec.arrivals else { return Vec::new() };
+        let Some(thread) = self.front.initiator(group) else { return Vec::new() };
+        let pool = self.draft.network().pool(Pool { tokens: limit.max(1) });
+        let route = vec![Hop::visit(thread, Law::ZERO), Hop::Give { pool, tokens: 1 }];
+        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route }]
     }
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {

@@ -52,6 +52,8 @@ pub struct Front {
     /// By hop: the speed of the port with headers included, and its payload rate, in bytes a second.
     speeds: Vec<Option<f64>>,
     payloads: Vec<Option<f64>>,
+    /// By VM: the queue of its initiator's thread, where one machine carries both ends.
+    initiators: BTreeMap<String, StationId>,
     /// The adapters segment and reassemble.
     offload: bool,
 }
@@ -139,8 +141,9 @@ impl Front {
             hops().map(|hop| bench.atlas.speed(hop).map(path_medium::PortSpeed::line)).collect();
         let payloads = hops().map(|hop| bench.draft.hop(hop).limits.write_rate).collect();
         let offload = step.frames.offload != Some(false);
-        let FrontBuilder { stages, lines, .. } = bench;
-        Front { stages, lines, selectors, processors, speeds, payloads, offload }
+        let FrontBuilder { stages, lines, threads, .. } = bench;
+        let initiators = threads.values().flat_map(Threads::queues).collect();
+        Front { stages, lines, selectors, processors, speeds, payloads, initiators, offload }
     }
 
     /// The hops of an I/O of direction `dir` and these sizes over way number `way` of `topology`.
@@ -168,6 +171,11 @@ impl Front {
             self.arm(topology, &path.hops[shared.min(path.hops.len())..], line, dir, sizes, draft)
         });
         Approach { before, selector: self.selectors[way], arms: arms.collect(), after }
+    }
+
+    /// The queue of a VM's initiator thread.
+    pub fn initiator(&self, vm: &str) -> Option<StationId> {
+        self.initiators.get(vm).copied()
     }
 
     /// The selector of each way; `None` where there is one path that cannot fail.
@@ -232,28 +240,7 @@ impl Front {
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;
         let control = draft.cross(&against, small, units(burden.against));
-        if let Some(target) = &line.target {
-            // Pacing counts data alone, and writes before the target takes them in.
-            let data = data.map(|data| match line.buckets {
-                Some(pools) => {
-                    let pool = pools[usize::from(dir == Dir::Write)];
-                    threads::paced(pool, draft.tokens(pool), sizes, data)
-                }
-                None => vec![data],
-            });
-            let (before, behind) = match dir {
-                Dir::Read => (None, data),
-                Dir::Write => (data, None),
-            };
-            out.extend(before.into_iter().flatten());
-            out.push(target.hop());
-            home.splice(0..0, behind.into_iter().flatten());
-            return PathArm { out, home };
-        }
-        let (outward, homeward) = match dir {
-            Dir::Read => (control, data),
-            Dir::Write => (data, control),
-        };
+        let (outward, homeward) = line.transfers(dir, sizes, [data, control], draft);
         out.extend(outward);
         home.splice(0..0, homeward);
         PathArm { out, home }

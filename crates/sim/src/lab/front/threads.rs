@@ -9,9 +9,11 @@
 //!
 //! A host is such a machine where its hypervisor has a `pass_time`.
 
+use super::path_medium::PathMedium;
 use super::sizes::sizes;
 use super::{FrontBuilder, work};
 use crate::Ps;
+use crate::lab::draft::Draft;
 use crate::lab::sheet::Sheet;
 use crate::model::{Gated, Hop, Pool, PoolId, Station, StationId};
 use scenario::topology::{Hop as Stop, HopId, HopKind};
@@ -76,6 +78,11 @@ impl Threads {
             initiators: BTreeMap::new(),
             targets: BTreeMap::new(),
         })
+    }
+
+    /// The queues of the initiators, by VM.
+    pub fn queues(&self) -> impl Iterator<Item = (String, StationId)> {
+        self.initiators.iter().map(|(vm, work)| (vm.clone(), work.queue))
     }
 
     fn gate(&self, thread: u32, end: usize, poll: f64) -> Gated {
@@ -229,9 +236,39 @@ fn member(name: &str) -> &str {
     }
 }
 
+impl PathMedium {
+    /// The transfers of `data` and `control` on the way out and on the way home, with the target's pass between them where
+    /// one machine carries both ends. There pacing counts data alone, and writes before the target takes them in.
+    pub fn transfers(
+        &self,
+        dir: Dir,
+        sizes: &[(u32, f64)],
+        [data, control]: [Option<Hop>; 2],
+        draft: &Draft,
+    ) -> (Vec<Hop>, Vec<Hop>) {
+        let both = |data: Vec<Hop>, control: Vec<Hop>| match dir {
+            Dir::Read => (control, data),
+            Dir::Write => (data, control),
+        };
+        let Some(target) = &self.target else {
+            return both(data.into_iter().collect(), control.into_iter().collect());
+        };
+        let data = data.map(|data| match self.buckets {
+            Some(pools) => {
+                let pool = pools[usize::from(dir == Dir::Write)];
+                paced(pool, draft.tokens(pool), sizes, data)
+            }
+            None => vec![data],
+        });
+        let (mut out, home) = both(data.unwrap_or_default(), Vec::new());
+        out.push(target.hop());
+        (out, home)
+    }
+}
+
 /// The tokens that an I/O of these sizes takes of a port, and the copy that returns them: it carries the bytes at the
 /// port's rate. `crossing` is the transfer over the port.
-pub fn paced(pool: PoolId, most: u32, sizes: &[(u32, f64)], crossing: Hop) -> Vec<Hop> {
+fn paced(pool: PoolId, most: u32, sizes: &[(u32, f64)], crossing: Hop) -> Vec<Hop> {
     let weight: f64 = sizes.iter().map(|(_, weight)| weight).sum();
     let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
     let mean = bytes / weight.max(f64::MIN_POSITIVE);
