@@ -32,8 +32,9 @@ pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> Strin
             for (figure, value) in calibration.range.figures() {
                 let _ = writeln!(
                     text,
-                    "  {{ name = \"{figure}\", value = {}, kind = \"calibrated\", source = {} }},",
+                    "  {{ name = \"{figure}\", value = {}, kind = \"calibrated\", interval = {}, source = {} }},",
                     quoted(&value),
+                    quoted(&format!("{value} to {value}")),
                     quoted(&source)
                 );
             }

@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 
 /// A mean wait counts a new one as one part in so many.
 const RECENT: u64 = 8;
+/// I/Os leave so long before the end of their pass at most: a thread still runs after it has woken its receivers, so that
+/// they find its processor busy also where a path between two threads takes some nanoseconds.
+const AHEAD: Ps = Ps(20_000);
 /// A wait of many polling times counts as this many.
 const LONGEST: u64 = 16;
 
@@ -47,6 +50,8 @@ pub struct GatedState {
     wait: u64,
     /// Since when there is nothing to do.
     idle_since: Ps,
+    /// From the departure of the pass's I/Os to its end.
+    ahead: Ps,
     stopped: bool,
 }
 
@@ -61,6 +66,7 @@ impl GatedState {
             batch: Fifo::EMPTY,
             wait: LONGEST * of.spin.0,
             idle_since: Ps::ZERO,
+            ahead: Ps::ZERO,
             stopped: false,
         }
     }
@@ -236,8 +242,10 @@ impl<O: Observer> Simulation<O> {
         gated.mode = Mode::Runs;
         gated.batch = std::mem::replace(&mut gated.line, Fifo::EMPTY);
         let work = std::mem::replace(&mut gated.work, Ps::ZERO);
-        let end = now.plus(gated.of.pass).plus(work);
-        self.alarms.set(station, end);
+        let span = gated.of.pass.plus(work);
+        gated.ahead = AHEAD.min(span);
+        let leave = now.plus(span.since(gated.ahead));
+        self.alarms.set(station, leave);
     }
 
     /// Brings the tally of processors up to date.
@@ -269,7 +277,7 @@ impl<O: Observer> Simulation<O> {
     /// The I/Os of a pass leave, then its processor is free.
     fn end_pass(&mut self, station: u32) {
         let Some(gated) = self.gated(station) else { return };
-        let (on, counted) = (gated.of.processors.0, gated.of.counted);
+        let (on, counted, ahead) = (gated.of.processors.0, gated.of.counted, gated.ahead);
         let mut batch = std::mem::replace(&mut gated.batch, Fifo::EMPTY);
         while let Some(who) = batch.pop(&self.entities) {
             self.leave(station, who);
@@ -286,7 +294,7 @@ impl<O: Observer> Simulation<O> {
         self.walk_ready();
         // After all that the I/Os set off at this moment: what their sources issue belongs to the pass.
         let place = self.place_of_releases();
-        self.schedule(Ps::ZERO, place, station);
+        self.schedule(ahead, place, station);
     }
 
     /// The place of events that free processors: after all stations, sources and selectors.

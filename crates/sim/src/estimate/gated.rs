@@ -4,6 +4,7 @@
 use super::lumped::SiteKind;
 use super::mix::LoadMix;
 use super::sites::Sites;
+use super::symmetry::Colouring;
 use super::walk::{LegKind, walk};
 use crate::analytic::{Gate, GateLoad, GateVisit, gated};
 use crate::model::{Network, Station};
@@ -35,7 +36,12 @@ pub struct Machine {
 }
 
 /// Finds all machines and solves them.
-pub fn machines(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Machines {
+pub fn machines(
+    network: &Network,
+    sites: &Sites,
+    mixes: &[LoadMix],
+    alike: &Colouring,
+) -> Machines {
     let mut found = Machines::default();
     for (number, station) in (0..).zip(network.stations()) {
         if let Station::Processors { count } = station {
@@ -44,7 +50,7 @@ pub fn machines(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Machines
             for gate in loads.numbers.keys() {
                 found.of_site.insert(*gate, on);
             }
-            if let Some(machine) = loads.solve(*count) {
+            if let Some(machine) = loads.solve(*count, &alike.loads) {
                 found.of_site.insert(on, on);
                 found.all.insert(on, machine);
             }
@@ -148,7 +154,7 @@ impl MachineLoads {
         (solved.rates.iter().sum(), solved.rates, solved.busy)
     }
 
-    fn solve(&self, processors: u32) -> Option<Machine> {
+    fn solve(&self, processors: u32, colours: &[u64]) -> Option<Machine> {
         let all: u32 = self.loads.iter().map(|(_, load)| load.customers).sum();
         if all == 0 {
             return None;
@@ -180,8 +186,15 @@ impl MachineLoads {
             present / (below + share * (above - below)) * alone
         };
         let speeds = (1..=all.min(PRESENT_MOST)).map(speed).collect();
-        let times = self.loads.iter().zip(&rates).map(|((number, load), rate)| {
-            (*number, alone * f64::from(load.customers) / rate / whole)
+        // Loads that are alike are one, although some may share a thread with more others.
+        let mut sums: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+        for ((number, load), rate) in self.loads.iter().zip(&rates) {
+            let sum = sums.entry(colours[*number]).or_default();
+            *sum = (sum.0 + f64::from(load.customers), sum.1 + rate);
+        }
+        let times = self.loads.iter().map(|(number, _)| {
+            let (customers, rate) = sums.get(&colours[*number]).copied().unwrap_or((1.0, 1.0));
+            (*number, alone * customers / rate / whole)
         });
         Some(Machine { kind: SiteKind::Flow(speeds), busy, times: times.collect() })
     }

@@ -265,7 +265,7 @@ pub fn lump(network: &Network) -> Lumped {
     let sites = Sites::new(network);
     let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
     let alike = alike(network, &sites, &mixes);
-    let machines = machines(network, &sites, &mixes);
+    let machines = machines(network, &sites, &mixes, &alike);
     let mut builder = LumpedBuilder::new(network, &sites, &alike, &machines);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);

@@ -101,11 +101,11 @@ fn a_paced_port_is_a_bucket_beside_the_processors() {
 #[test]
 fn what_lies_beyond_the_fit_is_said() {
     let range = r#"
-  { name = "fitted_depth_max", value = "32", source = "a test", kind = "calibrated" },
-  { name = "fitted_block_min", value = "8KiB", source = "a test", kind = "calibrated" },
-  { name = "fitted_block_max", value = "64KiB", source = "a test", kind = "calibrated" },
-  { name = "fitted_vms_max", value = "2", source = "a test", kind = "calibrated" },
-  { name = "fitted_rate_max", value = "9000 IOPS", source = "a test", kind = "calibrated" },"#;
+  { name = "fitted_depth_max", value = "32", source = "a test", kind = "assumed" },
+  { name = "fitted_block_min", value = "8KiB", source = "a test", kind = "assumed" },
+  { name = "fitted_block_max", value = "64KiB", source = "a test", kind = "assumed" },
+  { name = "fitted_vms_max", value = "2", source = "a test", kind = "assumed" },
+  { name = "fitted_rate_max", value = "9000 IOPS", source = "a test", kind = "assumed" },"#;
     let said = |vms, work: &str| -> Vec<String> {
         let notes = plant(vms, "", work, range).notes;
         let of = |note: &String| {
