@@ -261,8 +261,8 @@ fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
 fn beyond(record: &Record, step: u32) -> Vec<String> {
     let events = record.events().iter().filter(|event| event.step.is_none_or(|of| of == step));
     let what = events.filter_map(|event| {
-        let rest = event.text.strip_prefix("extrapolated: a ")?;
-        Some(rest.split(" of ").next()?.to_owned())
+        let (what, _) = event.text.strip_prefix("extrapolated: a ")?.split_once(" is ")?;
+        Some(what.rsplit_once(" of ")?.0.to_owned())
     });
     let mut all: Vec<String> = what.collect();
     all.sort_unstable();

@@ -109,7 +109,8 @@ fn what_lies_beyond_the_fit_is_said() {
     let said = |vms, work: &str| -> Vec<String> {
         let notes = plant(vms, "", work, range).notes;
         let of = |note: &String| {
-            Some(note.strip_prefix("extrapolated: a ")?.split(" of ").next()?.to_owned())
+            let (what, _) = note.strip_prefix("extrapolated: a ")?.split_once(" is ")?;
+            Some(what.rsplit_once(" of ")?.0.to_owned())
         };
         notes.iter().filter_map(of).collect()
     };
