@@ -112,7 +112,7 @@ impl MachineLoads {
             for leg in legs {
                 let LegKind::Stations(row) = &leg.kind else { continue };
                 let Some(gate) = self.numbers.get(&row.start).copied() else { continue };
-                // What is done in the background delays nobody by itself.
+                // Work in the background delays no I/O by itself.
                 if leg.background {
                     continue;
                 }
