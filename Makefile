@@ -53,7 +53,7 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s pe
 	cargo build --release --locked --package wirespeed
 	@scripts/lab5-network
 
-predict: ## Predict runs on an embedded SAN, then measure them: about four minutes, on an idle machine
+predict: ## Predict runs on an embedded SAN, then measure them: about five minutes, on an idle machine
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	cargo build --release --locked --package calibrate --example prediction

@@ -146,6 +146,9 @@ pub(crate) fn advice(of: &FitParameter) -> &'static str {
         (_, Dimension::Time) => {
             "measure small blocks with many outstanding, so that processors rather than a port limit"
         }
+        ("target_share", _) => {
+            "nothing that throughput and latency show: the two ends of a session take turns"
+        }
         (_, Dimension::Share) => "measure a working set that is larger than the cache",
         _ => "measure large blocks, deep enough that throughput no longer grows",
     }

@@ -21,6 +21,8 @@ mod observed;
 mod outcome;
 mod parameter;
 mod part;
+mod range;
+mod rounds;
 mod session;
 mod structure;
 
@@ -29,6 +31,7 @@ pub use outcome::{
     UndeterminedFigure, VERSION,
 };
 
+pub use range::FittedRange;
 use record::{Record, RecordError};
 use scenario::Part;
 use thiserror::Error;

@@ -29,6 +29,8 @@ pub(crate) type LogFigures = [f64; 2];
 /// A run with the lab of its scenario.
 pub(crate) struct CalibrationRun {
     pub name: String,
+    /// The scenario's text and what was set over it: runs that agree in both are rounds.
+    pub text: (String, Vec<String>),
     pub scenario: Scenario,
     pub topology: Topology,
     pub seen: Vec<UsableStep>,

@@ -1,5 +1,6 @@
 //! The result of a calibration: figures with their intervals, what was left out and why, and all residuals.
 
+use crate::range::FittedRange;
 use serde::Serialize;
 
 /// Schema version of a [`Calibration`] as JSON. Removing a field or changing its meaning raises it; adding one does
@@ -23,6 +24,11 @@ pub struct Calibration {
     pub skipped: Vec<Skipped>,
     /// The quality of the fit as a whole.
     pub fit: Closeness,
+    /// The range of loads that were fitted to.
+    pub range: FittedRange,
+    /// Relative standard deviation from round to round, where the runs are at least three rounds of a scenario. The
+    /// intervals of costs include it.
+    pub drift: Option<f64>,
     /// Warnings.
     pub warnings: Vec<CalibrationWarning>,
 }

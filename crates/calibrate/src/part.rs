@@ -21,11 +21,23 @@ pub(crate) fn text(calibration: &Calibration, parts: &[(Part, String)]) -> Strin
             calibration.figures.iter().find(|of| of.part == part.name && of.figure == figure)
         };
         let source = source(calibration);
-        for figure in part.figures.iter().filter(|figure| fitted(&figure.name).is_none()) {
+        let kept_figure = |name: &str| fitted(name).is_none() && !name.starts_with("fitted_");
+        for figure in part.figures.iter().filter(|figure| kept_figure(&figure.name)) {
             text.push_str(&kept(figure));
         }
         for of in calibration.figures.iter().filter(|of| of.part == part.name) {
             text.push_str(&found(of, &source));
+        }
+        if part.figure("pass_time").is_some() {
+            for (figure, value) in calibration.range.figures() {
+                let _ = writeln!(
+                    text,
+                    "  {{ name = \"{figure}\", value = {}, kind = \"calibrated\", interval = {}, source = {} }},",
+                    quoted(&value),
+                    quoted(&format!("{value} to {value}")),
+                    quoted(&source)
+                );
+            }
         }
         text.push_str("]\n");
     }

@@ -10,12 +10,14 @@ use crate::outcome::{
     UndeterminedFigure, VERSION,
 };
 use crate::parameter::{FitParameter, usual};
+use crate::range::FittedRange;
+use crate::rounds::{self, Drift};
 use crate::{CalibrateError, Calibrated, CalibrationRequest, structure};
 use findings::generator::Limit;
 use findings::statistics::quantile;
 use findings::{Analysis, Steadiness};
 use record::{Record, Status};
-use scenario::{Medium, Part, Scenario, Source};
+use scenario::{Dimension, Medium, Part, Scenario, Source};
 use sim::plant::Assumption;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,11 +43,14 @@ pub(crate) fn calibrate(
     if runs.iter().all(|run| run.seen.is_empty()) {
         return Err(no_steps(&runs, &skipped));
     }
+    let range = FittedRange::of(&runs);
+    let drift = rounds::merge(&mut runs);
     let parts = parts(&mut runs, order)?;
     let parameters = parameters(&runs, &parts, order)?;
     let mut fitter = Fitter::new(LabModel::new(runs, parameters, order.seed)?);
     let found = search(&mut fitter)?;
-    let outcome = outcome(&mut fitter, &found, used, skipped, cautions)?;
+    let basis = Basis { runs: used, skipped, range, drift };
+    let outcome = outcome(&mut fitter, &found, basis, cautions)?;
     Ok(Calibrated { calibration: outcome, parts })
 }
 
@@ -90,7 +95,8 @@ fn read(
         }
     });
     measurement_warnings(&analysis, &seen, cautions);
-    Ok(CalibrationRun { name: name.to_owned(), scenario, topology, seen })
+    let text = (of.text.clone(), of.overrides.iter().map(|set| format!("{set:?}")).collect());
+    Ok(CalibrationRun { name: name.to_owned(), text, scenario, topology, seen })
 }
 
 /// Checks that each run's lab uses at least one of the parts.
@@ -290,7 +296,7 @@ fn one_sided(
     j: usize,
     why: &Undetermined,
 ) -> Result<Option<(f64, f64)>, CalibrateError> {
-    if !matches!(why, Undetermined::Nothing(_)) {
+    if matches!(why, Undetermined::Together(_)) {
         return Ok(None);
     }
     let variance = fit.variance().unwrap_or(1.0).max(1e-6);
@@ -312,23 +318,43 @@ fn one_sided(
     Ok(Some(if start > end { (low, inside) } else { (inside, high) }))
 }
 
+/// What a fit rests on.
+struct Basis {
+    runs: Vec<RunUsed>,
+    skipped: Vec<Skipped>,
+    range: FittedRange,
+    drift: Option<Drift>,
+}
+
 fn outcome(
     fitter: &mut Fitter,
     found: &SearchResult,
-    runs: Vec<RunUsed>,
-    skipped: Vec<Skipped>,
+    basis: Basis,
     mut warnings: Vec<CalibrationWarning>,
 ) -> Result<Calibration, CalibrateError> {
+    let Basis { runs, skipped, range, drift } = basis;
     let residuals = residuals(fitter, &found.fit);
     let fit = closeness(&found.fit, &residuals);
-    let figures = figures(fitter, found);
+    let figures = figures(fitter, found, drift);
     warnings.extend(structure::trends(&residuals));
     warnings.extend(fit_warnings(&fit, &figures, &runs));
     let left_out = found.undetermined.iter().map(|(j, why)| left_out(fitter, *j, why)).collect();
-    Ok(Calibration { version: VERSION, runs, figures, left_out, residuals, skipped, fit, warnings })
+    let drift = drift.map(|drift| drift.share);
+    Ok(Calibration {
+        version: VERSION,
+        runs,
+        figures,
+        left_out,
+        residuals,
+        skipped,
+        fit,
+        range,
+        drift,
+        warnings,
+    })
 }
 
-fn figures(fitter: &Fitter, found: &SearchResult) -> Vec<Fitted> {
+fn figures(fitter: &Fitter, found: &SearchResult, drift: Option<Drift>) -> Vec<Fitted> {
     let fit = &found.fit;
     let covariance = fit.covariance();
     let freedom = fit.freedom();
@@ -341,7 +367,14 @@ fn figures(fitter: &Fitter, found: &SearchResult) -> Vec<Fitted> {
         let (ends, matters, one_sided) = match fit.free.iter().position(|k| *k == j) {
             Some(n) => {
                 let error = covariance.as_ref().map_or(f64::INFINITY, |c| c[n][n].max(0.0).sqrt());
-                let reach = t * error;
+                // A cost differs from time to time as much as the machine.
+                let drifts = match (drift, parameter.dimension) {
+                    (Some(drift), Dimension::Time | Dimension::PerByte) => {
+                        quantile(0.5 + CONFIDENCE / 2.0, drift.rounds as f64 - 1.0) * drift.share
+                    }
+                    _ => 0.0,
+                };
+                let reach = (t * error).hypot(drifts);
                 ((fit.at[j] - reach, fit.at[j] + reach), fit.matters(n), false)
             }
             None => match found.one_sided.get(&j) {

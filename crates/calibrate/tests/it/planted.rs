@@ -4,7 +4,7 @@
 //! `CALIBRATE_SEEDS=40 cargo test -p calibrate --test it planted -- --nocapture` counts how often it does; the target
 //! is 95%. Without it the few cases are fixed, so that the result is deterministic.
 
-use crate::support::{ARRAY, FARM, HBA, Lab, Planted, SERVER, VIRTUAL};
+use crate::support::{ARRAY, FARM, HBA, Lab, MACHINE, Planted, SERVER, VIRTUAL};
 use calibrate::{Calibration, Fitted};
 
 fn seeds() -> u64 {
@@ -42,6 +42,11 @@ fn check(lab: &Lab, off: f64) {
 #[test]
 fn costs_an_io_and_a_byte_of_a_host() {
     check(&SERVER, 0.05);
+}
+
+#[test]
+fn passes_of_a_machine_that_carries_both_ends() {
+    check(&MACHINE, 0.05);
 }
 
 #[test]

@@ -49,7 +49,8 @@ pub(crate) fn met(
         return Met { stretch: 1.0 / service.speed(1), beside: 0.0 };
     }
     if mean > saturated || mean > most - 1e-6 {
-        let alone = service.speed((mean + 1.0).min(1e9) as u32);
+        // A mean a rounding error below a whole number is that number.
+        let alone = service.speed((mean + 1.0 + 1e-6).min(1e9) as u32);
         return Met { stretch: (mean + 1.0) / alone, beside: mean.min(servers - 1.0) };
     }
     let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as u32;

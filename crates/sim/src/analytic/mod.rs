@@ -9,6 +9,7 @@ mod approximate;
 mod bounds;
 mod convolution;
 mod fair;
+mod gated;
 mod lattice;
 mod marginal;
 mod mva;
@@ -18,6 +19,7 @@ pub use approximate::approximate;
 pub use bounds::{ThroughputBounds, asymptotic, balanced};
 pub use convolution::convolution;
 pub use fair::{LinkFlow, max_min};
+pub use gated::{Gate, GateLoad, GateRates, GateVisit, gated};
 pub use mva::mva;
 pub use open::{SteadyState, finite, many_servers, priorities, repairman, single_server};
 

@@ -74,8 +74,10 @@ impl<O: Observer> Simulation<O> {
             dispatched: 0,
             standing: 0,
             standing_max: (u64::from(ios) + 1024) * MOMENT,
-            // At most one event per I/O, plus one per source.
-            pending: EventQueue::with_capacity(ios as usize + network.loads.len()),
+            // At most one event per I/O, plus one per source and one per station that frees a processor.
+            pending: EventQueue::with_capacity(
+                ios as usize + network.loads.len() + network.stations.len(),
+            ),
             alarms: alarms(network),
             entities: Entities::new(ios),
             copies: CopyState::all(network, ios),
@@ -107,6 +109,7 @@ impl<O: Observer> Simulation<O> {
             let rng = Rng::keyed(seeds.draws, &[super::STATION, number as u64]);
             simulation.stations.push(StationState::new(station, rng, O::TIMES));
         }
+        simulation.admit_threads();
         let arms = arms_of(network).into_iter();
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
@@ -165,8 +168,10 @@ impl<O: Observer> Simulation<O> {
 /// Unset alarms for the stations that can ever set one.
 fn alarms(network: &Network) -> Alarms {
     let with = |station: &Station| match station {
-        Station::Sharing { .. } | Station::Links { .. } | Station::Batch { .. } => true,
+        Station::Sharing { .. } | Station::Links { .. } => true,
+        Station::Batch { .. } | Station::Gated(_) => true,
         Station::Queue { .. } | Station::Delay | Station::Sorted { .. } => false,
+        Station::Processors { .. } => false,
     };
     let all = (0..).zip(&network.stations);
     let numbers: Vec<u32> =

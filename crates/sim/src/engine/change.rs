@@ -66,6 +66,7 @@ impl<O: Observer> Simulation<O> {
                 batch.stopped = stopped;
                 self.gathered(station);
             }
+            Discipline::Gated(_) | Discipline::Processors(_) => self.stop_gate(station, stopped),
         }
     }
 
@@ -106,8 +107,9 @@ impl<O: Observer> Simulation<O> {
         let (entities, scopes) = (&self.entities, &self.scopes);
         let stations = self.stations.len() as u32;
         let sources = stations..stations + self.origins.len() as u32;
+        let releases = self.place_of_releases();
         self.pending.remove(|event| {
-            let of_source = sources.contains(&event.place());
+            let of_source = sources.contains(&event.place()) || event.place() == releases;
             let scope = || scopes.get(entities[event.who].hop as usize);
             !of_source && scope().is_some_and(|of| of.level(selector, arm).is_some())
         });
@@ -218,6 +220,11 @@ impl<O: Observer> Simulation<O> {
                 place.tally.level.busy = fluid.at_work();
                 self.set_alarm(station);
             }
+            Discipline::Gated(gated) => {
+                place.tally.pull(now, stayed);
+                gated.pull(&mut self.entities, who);
+            }
+            Discipline::Processors(_) => {}
             Discipline::Batch(batch) => {
                 place.tally.pull(now, stayed);
                 batch.line.remove(&mut self.entities, who);

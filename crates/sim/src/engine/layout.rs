@@ -333,7 +333,7 @@ impl<'a> RouteLayout<'a> {
             Hop::Cross { station, links, scale, extra } => {
                 let path = match &mut self.stations[station.0 as usize].kind {
                     Discipline::Fluid(fluid) => Fluid::path(fluid, links),
-                    Discipline::Queue(_) | Discipline::Delay(_) | Discipline::Batch(_) => 0,
+                    _ => 0,
                 };
                 self.room(station.0, path);
                 RouteStep::Cross { station: station.0, path, scale: *scale, extra: *extra }

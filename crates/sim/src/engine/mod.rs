@@ -18,6 +18,7 @@ mod entity;
 mod event;
 mod fluid;
 mod fuse;
+mod gated;
 mod halt;
 mod issue;
 mod lane;

@@ -103,10 +103,16 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Some(Discipline::Batch(_)) => self.gathered(place),
+            Some(Discipline::Gated(_)) => self.gate_alarm(place),
+            // Processors have no events of their own.
+            Some(Discipline::Processors(_)) => {}
             None => {
                 let load = place - self.stations.len() as u32;
                 match load.checked_sub(self.origins.len() as u32) {
                     None => self.issue_from(load, event.who),
+                    Some(_) if place == self.place_of_releases() => {
+                        self.release_processor(event.who);
+                    }
                     Some(selector) => self.selector_event(selector, event.who),
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::entity::{Entities, Entity, Fifo};
 use super::fluid::{Fluid, LinkTally};
+use super::gated::{GatedState, ProcessorsState};
 use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
@@ -28,6 +29,8 @@ pub enum Discipline {
     Delay(DelayState),
     Fluid(Fluid),
     Batch(BatchState),
+    Processors(ProcessorsState),
+    Gated(GatedState),
 }
 
 /// Serves every I/O at once, unless it is stopped.
@@ -114,6 +117,8 @@ impl StationState {
                 due: Ps::ZERO,
                 stopped: false,
             }),
+            Station::Processors { count } => Discipline::Processors(ProcessorsState::new(*count)),
+            Station::Gated(of) => Discipline::Gated(GatedState::new(*of)),
         };
         StationState {
             kind,
@@ -128,7 +133,7 @@ impl StationState {
     pub fn links_until(&mut self, now: Ps) -> Vec<LinkTally> {
         match &mut self.kind {
             Discipline::Fluid(fluid) => fluid.links_until(now),
-            Discipline::Queue(_) | Discipline::Delay(_) | Discipline::Batch(_) => Vec::new(),
+            _ => Vec::new(),
         }
     }
 

@@ -189,6 +189,8 @@ impl<O: Observer> Simulation<O> {
                     self.gathered(station);
                 }
             }
+            Discipline::Gated(_) => self.come_to_gate(station, who),
+            Discipline::Processors(_) => {}
             Discipline::Fluid(fluid) => {
                 fluid.serve(self.now, who, entity.demand);
                 place.tally.level.busy = fluid.at_work();
@@ -225,6 +227,7 @@ impl<O: Observer> Simulation<O> {
         }
         match &mut place.kind {
             Discipline::Queue(_) | Discipline::Batch(_) => {}
+            Discipline::Gated(_) | Discipline::Processors(_) => {}
             Discipline::Delay(_) => place.tally.level.busy -= 1,
             Discipline::Fluid(fluid) => {
                 place.tally.level.busy = fluid.at_work();

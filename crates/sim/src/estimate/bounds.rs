@@ -2,19 +2,36 @@
 //! (Denning and Buzen 1978). Where all loads see one network of single servers, also the tighter bounds of balanced
 //! jobs (Zahorjan, Sevcik, Eager and Galler 1982), which hold for exponential times.
 
-use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
+use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, LumpedSite, SiteKind};
 use super::state::{CopyEnd, SolverState};
 use crate::analytic::{self, Center, Population, Service, ThroughputBounds};
 
 /// ThroughputBounds of the I/Os a second of one load of each kind.
 pub fn asymptotic(lumped: &Lumped) -> Vec<ThroughputBounds> {
-    let alone = SolverState::alone(lumped, CopyEnd::Steady);
+    let mut alone = SolverState::alone(lumped, CopyEnd::Steady);
+    // I/Os that help each other leave sooner than one that is alone.
+    for (load, stays) in lumped.loads.iter().zip(&mut alone.stays) {
+        for (item, stay) in load.items.iter().zip(stays) {
+            *stay *= stretches(&lumped.spots[item.touches[0].spot]).0;
+        }
+    }
+    alone.settle(lumped, CopyEnd::Steady);
     let crowded = crowded(lumped, &alone);
     let bounds = lumped.loads.iter().enumerate().map(|(number, load)| {
         let high = alone.rates[number].min(alone_at_capacity(lumped, load));
         ThroughputBounds { low: crowded.rates[number].min(high), high }
     });
     bounds.collect()
+}
+
+/// The least and the greatest time at a flow-equivalent server for that of an I/O alone; 1 elsewhere.
+fn stretches(spot: &LumpedSite) -> (f64, f64) {
+    let SiteKind::Flow(speeds) = &spot.kind else { return (1.0, 1.0) };
+    let present = (1..=spot.most.max(1.0) as usize).map(|n| {
+        let last = speeds.len().saturating_sub(1);
+        n as f64 / speeds.get((n - 1).min(last)).copied().unwrap_or(1.0)
+    });
+    present.fold((1.0, 1.0), |(least, most), n| (n.min(least), n.max(most)))
 }
 
 /// I/Os a second of one load if only loads of its kind used the capacity.
@@ -67,6 +84,9 @@ fn crowded(lumped: &Lumped, alone: &SolverState) -> SolverState {
             *stay = match (item.kind, &lumped.spots[item.touches[0].spot].kind) {
                 (ItemKind::Tokens(_), _) => 0.0,
                 (_, SiteKind::Batch(_, within)) => *within,
+                (_, SiteKind::Flow(_)) => {
+                    item.time * stretches(&lumped.spots[item.touches[0].spot]).1
+                }
                 _ => item.touches.iter().fold(item.time, |sum, touch| sum + wait(touch.spot, 0.0)),
             };
         }

@@ -37,7 +37,8 @@ pub struct FluidSolution {
     copies: Vec<Vec<usize>>,
 }
 
-/// Solves the network. Batch waits are taken from `steady`, since they are not queues.
+/// Solves the network. Times in batches and at flow-equivalent servers are taken from `steady`, since they are
+/// not those of queues.
 pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
     let prices = vec![0.0; lumped.spots.len()];
     let copies = copies(lumped);
@@ -46,7 +47,7 @@ pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
     for (load, stays) in lumped.loads.iter().zip(fluid.state.stays.iter_mut().zip(&steady.stays)) {
         for ((item, stay), known) in load.items.iter().zip(stays.0).zip(stays.1) {
             if item.kind == ItemKind::Service
-                && matches!(lumped.spots[item.touches[0].spot].kind, SiteKind::Batch(..))
+                && lumped.spots[item.touches[0].spot].kind.is_company()
             {
                 *stay = *known;
             }
@@ -63,7 +64,7 @@ pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
 
 /// Whether the network has batches.
 pub fn has_company(lumped: &Lumped) -> bool {
-    lumped.spots.iter().any(|spot| matches!(spot.kind, SiteKind::Batch(..)))
+    lumped.spots.iter().any(|spot| spot.kind.is_company())
 }
 
 impl FluidSolution {

@@ -19,6 +19,8 @@ const FEWEST: f64 = 1e-3;
 
 /// By what share of it the utilization of twins may differ.
 const TWINS: f64 = 0.01;
+/// From this share of a machine at work on its processors are what limits.
+const AT_WORK: f64 = 0.95;
 
 /// The solution of a network.
 pub struct Solved {
@@ -132,14 +134,32 @@ fn attempt(
     (solved, carried)
 }
 
+/// The share of a spot that is at work.
+fn used(lumped: &Lumped, sums: &SiteSums, spot: usize) -> f64 {
+    let of = &lumped.spots[spot];
+    match &of.kind {
+        // As busy as with all present, in proportion to what it carries.
+        SiteKind::Flow(speeds) => {
+            let most = speeds.iter().take(of.most.max(1.0) as usize).copied().fold(0.0, f64::max);
+            (sums.busy[spot] / most.max(f64::MIN_POSITIVE)).min(1.0) * of.at_work
+        }
+        _ => sums.utilization(lumped, spot).min(1.0),
+    }
+}
+
 /// No load carries more than falls due; utilizations follow.
 fn finished(lumped: &Lumped, mut solved: Solved) -> Solved {
     for (load, rate) in lumped.loads.iter().zip(&mut solved.state.rates) {
         *rate = load.mix.rate.map_or(*rate, |due| rate.min(due));
     }
     let sums = SiteSums::in_use(lumped, &solved.state);
-    let utilization = (0..lumped.spots.len()).map(|s| sums.utilization(lumped, s).min(1.0));
-    solved.utilization = utilization.collect();
+    solved.utilization = (0..lumped.spots.len()).map(|s| used(lumped, &sums, s)).collect();
+    for (spot, price) in solved.prices.iter_mut().enumerate() {
+        // Processors that are always at work are full; threads that wait for each other are not.
+        if matches!(lumped.spots[spot].kind, SiteKind::Flow(_)) {
+            *price = f64::from(u8::from(solved.utilization[spot] >= AT_WORK));
+        }
+    }
     solved
 }
 
@@ -280,17 +300,11 @@ pub fn scaled(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
         let spot = &mut out.spots[*spot];
         match &mut spot.kind {
             SiteKind::Delay | SiteKind::Batch(..) => {}
+            SiteKind::Flow(speeds) => *speeds = beside(speeds, by),
             SiteKind::Queue(servers) | SiteKind::Sharing(servers) => {
                 *servers = (*servers * by).ceil()
             }
-            SiteKind::Sorted(speeds) => {
-                // Two side by side: each has half of those present.
-                let half = |n: usize| (n as f64 / by).ceil() as usize - 1;
-                let last = speeds.len() - 1;
-                let longest = (speeds.len() as f64 * by) as usize;
-                *speeds =
-                    (1..=longest).map(|n| speeds[half(n).min(last)] * by.min(n as f64)).collect();
-            }
+            SiteKind::Sorted(speeds) => *speeds = beside(speeds, by),
             SiteKind::Link(rate) => *rate *= by,
             SiteKind::Pool(tokens) => *tokens *= by,
         }
@@ -298,6 +312,14 @@ pub fn scaled(lumped: &Lumped, spots: &[usize], by: f64) -> Lumped {
     out.crowd();
     retime(&mut out);
     out
+}
+
+/// The speeds of `by` like servers side by side: each has its share of those present.
+fn beside(speeds: &[f64], by: f64) -> Vec<f64> {
+    let share = |n: usize| (n as f64 / by).ceil() as usize - 1;
+    let last = speeds.len().saturating_sub(1);
+    let longest = (speeds.len() as f64 * by) as usize;
+    (1..=longest).map(|n| speeds[share(n).min(last)] * by.min(n as f64)).collect()
 }
 
 /// The network with some of its spots `by` times as fast; pools have that many more tokens.

@@ -1,6 +1,7 @@
 //! The network as the solvers see it: like loads merged into one, like stations, links and pools merged into one spot,
 //! and for each item that takes an I/O's time the spots where it does.
 
+use super::gated::{Machines, machines};
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
 use super::state::largest_of;
@@ -47,6 +48,9 @@ pub struct LumpedSite {
     pub count: f64,
     /// Customers that can be at one of them at most.
     pub most: f64,
+    /// The share of what it has that is at work where no more customers would make it faster: less than 1 for threads
+    /// that wait for each other.
+    pub at_work: f64,
 }
 
 /// How a spot serves.
@@ -60,6 +64,9 @@ pub enum SiteKind {
     Sharing(f64),
     /// A queue whose speed grows with the number present: multiples of its speed with one.
     Sorted(Vec<f64>),
+    /// A flow-equivalent server: speeds by the number present, as multiples of that with one. Its I/Os may help each
+    /// other, so that two leave sooner than one.
+    Flow(Vec<f64>),
     /// A batch of this many I/Os, or after this many seconds.
     Batch(f64, f64),
     /// A link of this many bytes a second.
@@ -199,7 +206,7 @@ impl LumpedSite {
     /// Customers served at once; infinite without queueing.
     pub fn servers(&self) -> f64 {
         match &self.kind {
-            SiteKind::Delay | SiteKind::Batch(..) => f64::INFINITY,
+            SiteKind::Delay | SiteKind::Batch(..) | SiteKind::Flow(_) => f64::INFINITY,
             SiteKind::Queue(servers) | SiteKind::Sharing(servers) => *servers,
             SiteKind::Sorted(speeds) => {
                 let within = speeds.iter().take(self.most.max(1.0) as usize);
@@ -208,6 +215,13 @@ impl LumpedSite {
             SiteKind::Link(_) => 1.0,
             SiteKind::Pool(tokens) => *tokens,
         }
+    }
+}
+
+impl SiteKind {
+    /// Whether the wait there is no queue's, so that only the mean values know it.
+    pub fn is_company(&self) -> bool {
+        matches!(self, SiteKind::Batch(..) | SiteKind::Flow(_))
     }
 }
 
@@ -291,7 +305,8 @@ pub fn lump(network: &Network, held: f64) -> Lumped {
     let sites = Sites::new(network);
     let mixes: Vec<LoadMix> = network.loads().iter().map(mix::mix).collect();
     let alike = alike(network, &sites, &mixes);
-    let mut builder = LumpedBuilder::new(network, &sites, &alike, held);
+    let machines = machines(network, &sites, &mixes, &alike);
+    let mut builder = LumpedBuilder::new(network, &sites, &alike, &machines, held);
     for (number, of) in mixes.iter().enumerate() {
         builder.load(number, of);
     }
@@ -303,6 +318,7 @@ struct LumpedBuilder<'a> {
     sites: &'a Sites,
     alike: &'a Colouring,
     held: f64,
+    machines: &'a Machines,
     kinds: Vec<SiteKind>,
     counts: BTreeMap<u64, f64>,
     spots: BTreeMap<u64, usize>,
@@ -318,6 +334,7 @@ impl<'a> LumpedBuilder<'a> {
         network: &'a Network,
         sites: &'a Sites,
         alike: &'a Colouring,
+        machines: &'a Machines,
         held: f64,
     ) -> LumpedBuilder<'a> {
         let mut counts = BTreeMap::new();
@@ -328,7 +345,20 @@ impl<'a> LumpedBuilder<'a> {
         let kinds = kinds(network);
         let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
         let (flows, idle) = (BTreeMap::new(), BTreeMap::new());
-        LumpedBuilder { network, sites, alike, held, kinds, counts, spots, loads, flows, idle, out }
+        LumpedBuilder {
+            network,
+            sites,
+            alike,
+            held,
+            machines,
+            kinds,
+            counts,
+            spots,
+            loads,
+            flows,
+            idle,
+            out,
+        }
     }
 
     fn spot(&mut self, site: u32) -> usize {
@@ -336,9 +366,11 @@ impl<'a> LumpedBuilder<'a> {
         let next = self.out.spots.len();
         let spot = *self.spots.entry(colour).or_insert(next);
         if spot == next {
-            let kind = self.kinds[site as usize].clone();
+            let machine = self.machines.all.get(&site);
+            let kind = machine.map_or(&self.kinds[site as usize], |machine| &machine.kind).clone();
             let count = self.counts.get(&colour).copied().unwrap_or(1.0);
-            self.out.spots.push(LumpedSite { kind, count, most: 0.0 });
+            let at_work = machine.map_or(1.0, |machine| machine.busy);
+            self.out.spots.push(LumpedSite { kind, count, most: 0.0, at_work });
         }
         spot
     }
@@ -373,13 +405,34 @@ impl<'a> LumpedBuilder<'a> {
             };
             if part.share > 0.0 {
                 let io = Averages { part: *part, sizes, held: self.held };
-                let walk = walk(self.network, self.sites, class.dir, io, &class.route);
+                let mut walk = walk(self.network, self.sites, class.dir, io, &class.route);
+                self.join_passes(&mut walk, number);
                 self.class(&mut built, &mut locals, &walk, &mut this);
             }
             this.items.end = built.items.len();
             built.classes.push(this);
         }
         self.out.loads.push(built);
+    }
+
+    /// Replaces the first of an I/O's visits to the threads of a machine by one to the machine as a whole, which takes
+    /// as long as all of them; the others take no time of their own.
+    fn join_passes(&self, walk: &mut FlatRoute, load: usize) {
+        let mut met = BTreeSet::new();
+        for leg in &mut walk.legs {
+            let LegKind::Stations(row) = &mut leg.kind else { continue };
+            let Some(on) = self.machines.of_site.get(&row.start).copied() else { continue };
+            if !leg.background
+                && met.insert(on)
+                && let Some(machine) = self.machines.all.get(&on)
+            {
+                *row = on..on + 1;
+                leg.time = machine.times.get(&load).copied().unwrap_or(0.0);
+                (leg.chance, leg.scv) = (1.0, 0.0);
+            } else {
+                (leg.time, leg.scv) = (0.0, 0.0);
+            }
+        }
     }
 
     /// Adds a class's items and sections to its load.
@@ -592,6 +645,8 @@ fn kinds(network: &Network) -> Vec<SiteKind> {
             };
             vec![SiteKind::Sorted((1..=longest).map(speed).collect())]
         }
+        // Taken together with its processors as one server of the population (`super::gated`).
+        Station::Processors { .. } | Station::Gated(_) => vec![SiteKind::Delay],
         Station::Batch { count, within } => {
             vec![SiteKind::Batch(f64::from(*count), within.as_secs_f64())]
         }

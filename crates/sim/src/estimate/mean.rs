@@ -107,7 +107,9 @@ impl<'a> MeanSolver<'a> {
             SiteKind::Queue(servers) | SiteKind::Sharing(servers) if *servers > 1.0 => {
                 Some(Service::Servers(*servers as u32))
             }
-            SiteKind::Sorted(speeds) => Some(Service::Rates(speeds.clone())),
+            SiteKind::Sorted(speeds) | SiteKind::Flow(speeds) => {
+                Some(Service::Rates(speeds.clone()))
+            }
             _ => None,
         });
         let services = services.collect();
@@ -175,7 +177,9 @@ impl<'a> MeanSolver<'a> {
                 let mean = all.busy[spot] / all.rates[spot].max(1e-12);
                 item.time + mean * (spots[spot].stretch - 1.0).max(0.0)
             }
-            SiteKind::Sharing(_) | SiteKind::Sorted(_) => item.time * spots[spot].stretch,
+            SiteKind::Sharing(_) | SiteKind::Sorted(_) | SiteKind::Flow(_) => {
+                item.time * spots[spot].stretch
+            }
             SiteKind::Batch(count, within) => {
                 company(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
             }

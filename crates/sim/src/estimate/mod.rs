@@ -17,6 +17,7 @@ mod blend;
 mod bounds;
 mod figures;
 mod fluid;
+mod gated;
 mod limits;
 mod lumped;
 mod mean;

@@ -136,6 +136,12 @@ fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {
             Station::Batch { count, within } => {
                 colours.push(mix(mix(6, u64::from(*count)), within.0));
             }
+            Station::Processors { count } => colours.push(mix(8, u64::from(*count))),
+            Station::Gated(of) => {
+                let costs = [of.pass.0, of.wake.0, of.spin.0];
+                let on = mix(9, u64::from(of.processors.0));
+                colours.push(costs.into_iter().fold(on, mix));
+            }
         }
     }
     colours.extend(network.pools().iter().map(|pool| mix(7, u64::from(pool.tokens))));
@@ -154,6 +160,9 @@ fn route(
             Hop::Visit { station, demand } => {
                 touch(None, 10);
                 touch(Some(sites.station(*station)), of(demand));
+                if let Station::Gated(gate) = &network.stations()[station.0 as usize] {
+                    touch(Some(sites.station(gate.processors)), of(demand));
+                }
             }
             Hop::Spread { first, count, demand } => {
                 touch(None, mix(11, u64::from(*count)));

@@ -129,6 +129,11 @@ impl Draft {
         pool
     }
 
+    /// The tokens of a pool.
+    pub fn tokens(&self, pool: PoolId) -> u32 {
+        self.network.pools().get(pool.0 as usize).map_or(1, |pool| pool.tokens)
+    }
+
     /// Adds a wire to a hop. Its rate in bytes a second is payload in full frames: transfers add their further overhead
     /// themselves. The slowest wire of a direction gives the hop's rate.
     pub fn wire(&mut self, hop: HopId, side: WireDirection, rate: f64) -> Wire {

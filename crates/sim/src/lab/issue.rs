@@ -76,6 +76,7 @@ impl<'a> Issue<'a, '_> {
         let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));
         let mut thread = None;
         let mut classes = Vec::with_capacity(2 * worker.targets.len());
+        let issues = self.issue_pass(worker.group, spec);
         for way in &worker.targets {
             for (dir, sizes) in &both {
                 let (dir, bytes) = (*dir, spec.largest());
@@ -84,7 +85,7 @@ impl<'a> Issue<'a, '_> {
                     true => Vec::new(),
                     false => {
                         let program = self.program(*way, &mut thread);
-                        [program, self.route(*way, dir, sizes)].concat()
+                        [&program[..], &issues[..], &self.route(*way, dir, sizes)].concat()
                     }
                 };
                 classes.push(Class { dir, bytes, priority: 0, route });
@@ -130,6 +131,16 @@ impl<'a> Issue<'a, '_> {
         self.draft.note(format!("{}: {blocks} blocks are read ahead of the program", worker.name));
         spec.arrivals = Arrivals::Closed { depth: depth.saturating_add(blocks), think };
         spec
+    }
+
+    /// An I/O of an open loop takes a pass of its initiator's thread to be issued, beside its way: service time counts from
+    /// the moment of submission. In a closed loop the pass that ends an I/O issues the next.
+    fn issue_pass(&mut self, group: &str, spec: &Spec) -> Vec<Hop> {
+        let Arrivals::Open { limit, .. } = spec.arrivals else { return Vec::new() };
+        let Some(thread) = self.front.initiator(group) else { return Vec::new() };
+        let pool = self.draft.network().pool(Pool { tokens: limit.max(1) });
+        let route = vec![Hop::visit(thread, Law::ZERO), Hop::Give { pool, tokens: 1 }];
+        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route }]
     }
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {

@@ -1,5 +1,6 @@
 //! Stations, where I/Os are served, and pools of tokens, which limit I/Os while they hold them.
 
+use super::StationId;
 use crate::Ps;
 
 /// Number of priorities of a queue; 0 is served first.
@@ -48,6 +49,34 @@ pub enum Station {
         /// Longest wait of the first I/O.
         within: Ps,
     },
+    /// The processors of a machine, which the threads of [`Station::Gated`] stations share. No I/O comes here.
+    Processors {
+        /// How many, at least 1.
+        count: u32,
+    },
+    /// A queue of a thread, with gated batch service: a pass of the thread takes all I/Os that are present when it begins,
+    /// lasts as long as their demands together and the costs of [`Gated`], and they leave together at its end.
+    Gated(Gated),
+}
+
+/// A thread's queue, and what a pass over it costs besides the demands of its I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gated {
+    /// The [`Station::Processors`] it runs on. Threads that find none free run in the order in which they became ready,
+    /// each for one pass at a time.
+    pub processors: StationId,
+    /// The thread. Queues of one thread are served one after the other, in the order in which they became ready.
+    pub thread: u32,
+    /// Cost of a pass, whatever it serves: system calls.
+    pub pass: Ps,
+    /// Cost of waking the thread, where it sleeps and a processor is idle: leaving the idle state. A busy processor only
+    /// switches to it, which is part of every pass.
+    pub wake: Ps,
+    /// The thread polls for up to this long for its next I/O before it sleeps, while it expects a shorter wait and no
+    /// other thread needs the processor; zero: never. Only for a thread with one queue.
+    pub spin: Ps,
+    /// Its I/Os are counted as those of the processors as well: one queue of each route.
+    pub counted: bool,
 }
 
 /// What happens to an I/O that finds a station full.

@@ -27,7 +27,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
-    ("calibrate", &["findings", "record", "scenario", "sim", "units"]),
+    ("calibrate", &["findings", "record", "scenario", "sim", "units", "workload"]),
     ("score", &["findings", "scenario", "sim", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),

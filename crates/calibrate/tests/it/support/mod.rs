@@ -74,6 +74,54 @@ sweep = { block = ["4KiB", "16KiB", "64KiB"], depth = [1, 12] }
 "#,
 };
 
+/// A machine that carries both ends, whose threads serve their I/Os in passes.
+pub const MACHINE: Lab = Lab {
+    part: "box",
+    kind: "hypervisor",
+    given: &[("io_cores", "2")],
+    planted: &[
+        planted("wake_time", 25e-6, "25us", "10us"),
+        planted("pass_time", 12e-6, "12us", "5us"),
+        planted("cpu_per_io", 3e-6, "3us", "6us"),
+        planted("cpu_per_byte", 0.2e-9, "0.2 ns/B", "0.1 ns/B"),
+    ],
+    text: r#"
+[[host]]
+name = "here"
+hypervisor = "box"
+[[array]]
+name = "store"
+part = "this-target"
+embedded = { ports = [{ name = "p1" }] }
+[[volume]]
+name = "disk{1..2}"
+array = "store"
+size = "64MiB"
+[[vm]]
+name = "vm{1..2}"
+host = "here"
+scsi = ["this-initiator"]
+disks = [{ lun = "store/disk{1..2}" }]
+[workload.w]
+random = 100
+block = "8KiB"
+[[plan]]
+name = "one"
+workload = "w"
+on = "vm1"
+warmup = "100ms"
+measure = "1s"
+sweep = { block = ["8KiB", "64KiB"], depth = [1, 8, 32] }
+[[plan]]
+name = "two"
+workload = "w"
+on = "vm*"
+warmup = "100ms"
+measure = "1s"
+sweep = { block = ["8KiB", "64KiB"], depth = [1, 8, 32] }
+"#,
+};
+
 /// An adapter whose chip limits small blocks, between a host and a memory array.
 pub const HBA: Lab = Lab {
     part: "card",

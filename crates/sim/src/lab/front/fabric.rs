@@ -59,6 +59,7 @@ impl<'a> FrontBuilder<'a> {
         self.borrow();
         self.packets();
         self.sessions();
+        self.target_threads();
     }
 
     /// A wire in each direction.

@@ -5,6 +5,7 @@
 //! those of the hypervisor, unless it says that they share them (`guests_share_cores`). Queue limits are held until the
 //! I/O is back, as drivers hold them.
 
+use super::threads::Threads;
 use super::{FrontBuilder, defaults, work};
 use crate::Ps;
 use crate::lab::sheet::Sheet;
@@ -65,8 +66,21 @@ impl<'a> FrontBuilder<'a> {
         let time = usual.unless(hypervisor.time("cpu_per_io"), &of.name, self.draft);
         let byte = hypervisor.per_byte("cpu_per_byte");
         let byte = defaults::HOST_BYTE.unless(byte, &of.name, self.draft);
-        let station = self.draft.station(hop, Station::many(cores));
-        self.stage(hop).out.push(work(station, time, byte));
+        let passes = hypervisor.has("pass_time");
+        let station = self.draft.station(
+            hop,
+            match passes {
+                true => Station::Processors { count: cores },
+                false => Station::many(cores),
+            },
+        );
+        match Threads::of(&hypervisor, station, cores) {
+            Some(threads) => {
+                self.threads.insert(&of.device, threads);
+                self.extrapolation(of, &hypervisor);
+            }
+            None => self.stage(hop).out.push(work(station, time, byte)),
+        }
         let limits = self.draft.limits(hop);
         limits.servers = Some(cores);
         limits.ops_rate = rate(cores, time);
@@ -113,8 +127,15 @@ impl<'a> FrontBuilder<'a> {
         }
         let host = self.atlas.beside(hop, HopKind::HostCpu).map(|host| host.device.as_str());
         let processors = host.and_then(|host| self.processors.get(host).copied());
-        if let (Some((_, station)), Some(time)) = (processors, sheet.time("host_cpu_per_io")) {
-            self.stage(hop).out.push(work(station, time, 0.0));
+        match host.and_then(|host| self.initiator(host, &of.device)) {
+            Some(pass) => self.stage(hop).home.push(pass.hop()),
+            None => {
+                if let (Some((_, station)), Some(time)) =
+                    (processors, sheet.time("host_cpu_per_io"))
+                {
+                    self.stage(hop).out.push(work(station, time, 0.0));
+                }
+            }
         }
         let given = self.atlas.disk(hop).and_then(|disk| disk.queue);
         let given = given.or(sheet.count("disk_queue"));

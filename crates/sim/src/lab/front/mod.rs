@@ -23,6 +23,7 @@ mod path_medium;
 mod paths;
 mod sizes;
 mod software;
+mod threads;
 
 use super::draft::{Draft, Wire};
 use crate::Ps;
@@ -32,6 +33,7 @@ use path_medium::PathMedium;
 use scenario::topology::{HopId, Topology};
 use scenario::{Scenario, Step};
 use std::collections::BTreeMap;
+use threads::{Buckets, Threads};
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
@@ -52,6 +54,8 @@ pub struct Front {
     /// By hop: the speed of the port with headers included, and its payload rate, in bytes a second.
     speeds: Vec<Option<f64>>,
     payloads: Vec<Option<f64>>,
+    /// By VM: the queue of its initiator's thread, where one machine carries both ends.
+    initiators: BTreeMap<String, StationId>,
     /// The adapters segment and reassemble.
     offload: bool,
     /// By way: the software above the disk.
@@ -130,7 +134,8 @@ impl Front {
         let selectors = paths::selectors(&atlas, may_fail, draft);
         let stages = vec![HopWork::default(); topology.hops.len()];
         let processors = BTreeMap::new();
-        let mut bench = FrontBuilder { atlas, draft, stages, lines, processors };
+        let (threads, buckets) = (BTreeMap::new(), BTreeMap::new());
+        let mut bench = FrontBuilder { atlas, draft, stages, lines, processors, threads, buckets };
         bench.guests();
         bench.fabric();
         let servers = |hop| bench.draft.hop(hop).limits.servers.unwrap_or(1);
@@ -143,8 +148,19 @@ impl Front {
         let payloads = hops().map(|hop| bench.draft.hop(hop).limits.write_rate).collect();
         let offload = step.frames.offload != Some(false);
         let software = bench.software();
-        let FrontBuilder { stages, lines, .. } = bench;
-        Front { stages, lines, selectors, processors, speeds, payloads, offload, software }
+        let FrontBuilder { stages, lines, threads, .. } = bench;
+        let initiators = threads.values().flat_map(Threads::queues).collect();
+        Front {
+            stages,
+            lines,
+            selectors,
+            processors,
+            speeds,
+            payloads,
+            initiators,
+            offload,
+            software,
+        }
     }
 
     /// The hops of an I/O of direction `dir` and these sizes over way number `way` of `topology`.
@@ -177,6 +193,11 @@ impl Front {
     /// The software above the disk of a way.
     pub fn software(&self, way: usize) -> Option<&Software> {
         self.software.get(way)
+    }
+
+    /// The queue of a VM's initiator thread.
+    pub fn initiator(&self, vm: &str) -> Option<StationId> {
+        self.initiators.get(vm).copied()
     }
 
     /// The selector of each way; `None` where there is one path that cannot fail.
@@ -245,10 +266,7 @@ impl Front {
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;
         let control = draft.cross(&against, small, units(burden.against));
-        let (outward, homeward) = match dir {
-            Dir::Read => (control, data),
-            Dir::Write => (data, control),
-        };
+        let (outward, homeward) = line.transfers(dir, sizes, [data, control], draft);
         out.extend(outward);
         home.splice(0..0, homeward);
         PathArm { out, home }
@@ -267,6 +285,10 @@ struct FrontBuilder<'a> {
     lines: Vec<Vec<PathMedium>>,
     /// The hop and the station of processors, by VM or host.
     processors: BTreeMap<&'a str, (HopId, StationId)>,
+    /// By host: the threads that carry both ends of its sessions.
+    threads: BTreeMap<&'a str, Threads>,
+    /// By port of an embedded array: its tokens.
+    buckets: BTreeMap<HopId, Buckets>,
 }
 
 impl FrontBuilder<'_> {

@@ -2,6 +2,7 @@
 
 use super::frames::PathProtocol;
 use super::index::LabIndex;
+use super::threads::{Buckets, PassWork};
 use crate::lab::sheet::Sheet;
 use crate::model::StationId;
 use scenario::topology::{Hop, HopId, HopKind, Route, Topology};
@@ -24,6 +25,9 @@ pub struct PathMedium {
     pub packets: Option<PacketCost>,
     /// The cost of an iSCSI session in its thread; `None` without figures for it.
     pub session: Option<SessionCost>,
+    /// The target's passes, where the machine carries both ends, and the tokens of the port where it is paced.
+    pub target: Option<PassWork>,
+    pub buckets: Option<Buckets>,
 }
 
 impl PathMedium {
@@ -142,6 +146,8 @@ pub fn lines(atlas: &LabIndex) -> Vec<Vec<PathMedium>> {
         scale: 1.0,
         packets: None,
         session: None,
+        target: None,
+        buckets: None,
     };
     let mut lines: Vec<Vec<PathMedium>> =
         topology.ways.iter().map(|way| way.paths.iter().map(of).collect()).collect();

@@ -79,13 +79,14 @@ pub enum NetworkError {
 
 pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
     let places = network.stations.len() + network.loads.len() + network.selectors.len();
-    if places > PLACES_MAX {
+    // One place more is that of freed processors.
+    if places >= PLACES_MAX {
         return Err(NetworkError::Whole(format!(
             "{places} stations, loads and selectors; at most {PLACES_MAX} are simulated"
         )));
     }
     for (number, station) in network.stations.iter().enumerate() {
-        self::station(station)
+        self::station(network, station)
             .map_err(|problem| NetworkError::Station { station: number, problem })?;
     }
     if let Some(empty) = network.pools.iter().position(|pool| pool.tokens == 0) {
@@ -187,7 +188,7 @@ fn rate_fits(rate: u64) -> Result<(), String> {
     }
 }
 
-fn station(station: &Station) -> Result<(), String> {
+fn station(network: &Network, station: &Station) -> Result<(), String> {
     let servers = |servers: u32| match servers {
         0 => Err("it has no servers; give it at least 1".to_owned()),
         _ => Ok(()),
@@ -228,6 +229,18 @@ fn station(station: &Station) -> Result<(), String> {
             Err("a batch of 0 I/Os; give it a count of at least 1".to_owned())
         }
         Station::Batch { .. } => Ok(()),
+        Station::Processors { count: 0 } => Err("no processors; give it at least 1".to_owned()),
+        Station::Processors { .. } => Ok(()),
+        Station::Gated(of) => {
+            let found = network.stations.get(of.processors.0 as usize);
+            if !matches!(found, Some(Station::Processors { .. })) {
+                return Err(format!("station {} is no processors", of.processors.0));
+            }
+            match of.thread as usize >= PLACES_MAX {
+                true => Err(format!("thread {}; the last is {}", of.thread, PLACES_MAX - 1)),
+                false => Ok(()),
+            }
+        }
     }
 }
 

@@ -193,6 +193,9 @@ impl RouteCheck<'_> {
                 Station::Links { .. } => {
                     return Err(format!("station {number} is links, which are crossed"));
                 }
+                Station::Processors { .. } => {
+                    return Err(format!("station {number} is processors, which threads use"));
+                }
                 Station::Batch { .. } if *demand != Demand::of(Law::ZERO) => {
                     return Err(format!("station {number} is a batch, whose visits take no time"));
                 }

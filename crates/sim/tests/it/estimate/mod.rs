@@ -1,7 +1,7 @@
 //! The estimator on hand-made plants: against exact solutions, against small simulators that share no code with it, against
 //! the event engine, against its own bounds; what must hold in any network; and its bottlenecks.
 
-mod labs;
+pub mod labs;
 mod limits;
 pub mod properties;
 mod simulated;

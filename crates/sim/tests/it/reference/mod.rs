@@ -96,7 +96,8 @@ fn invariants(network: &Network, snapshot: &Snapshot) {
             | Station::Sharing { servers }
             | Station::Sorted { servers, .. } => *servers,
             Station::Delay | Station::Batch { .. } => u32::MAX,
-            Station::Links { .. } => 1,
+            Station::Links { .. } | Station::Gated(_) => 1,
+            Station::Processors { count } => *count,
         };
         assert!(tally.busy + tally.blocked <= u128::from(servers) * span, "busier than always");
         assert!(tally.busy + tally.blocked <= tally.present);

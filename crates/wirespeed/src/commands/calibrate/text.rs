@@ -1,6 +1,6 @@
 //! A calibration for people: figures with their intervals, then the undetermined ones, then every residual.
 
-use ::calibrate::{Calibration, Fitted, StepResidual, UndeterminedFigure};
+use ::calibrate::{Calibration, Fitted, FittedRange, StepResidual, UndeterminedFigure};
 use std::time::Duration;
 
 /// Residuals that are listed; the worst are among them, the rest is counted.
@@ -88,7 +88,30 @@ fn fit(of: &Calibration) -> Vec<String> {
         text.push_str(&format!("; {excess:.1} times the scatter"));
     }
     lines.push(text);
+    if let Some(drift) = of.drift {
+        lines.push(format!(
+            "from round to round the machine differs by {:.1}% (standard deviation), which the intervals of costs include",
+            100.0 * drift
+        ));
+    }
+    lines.push(range(&of.range));
     lines
+}
+
+/// What was fitted to, in words.
+fn range(of: &FittedRange) -> String {
+    let mut text = format!("fitted to blocks of {} to {} B", of.block_min, of.block_max);
+    if of.depth_max > 0 {
+        text.push_str(&format!(", depths up to {}", of.depth_max));
+    }
+    if let Some(rate) = of.rate_max {
+        text.push_str(&format!(", open loops up to {} a second", count(rate)));
+    }
+    text.push_str(&format!(
+        ", and up to {} VMs; beyond it predictions are extrapolations",
+        of.vms_max
+    ));
+    text
 }
 
 fn residuals(all: &[StepResidual]) -> Vec<String> {

@@ -552,6 +552,7 @@ impl World {
                 }
             }
             Station::Links { .. } => unreachable!("crossed"),
+            Station::Processors { .. } | Station::Gated(_) => unreachable!("drawn by no network"),
         }
     }
 

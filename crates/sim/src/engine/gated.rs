@@ -1,0 +1,381 @@
+//! Threads that serve their queues in passes, and the processors that they share.
+//!
+//! An I/O that comes to a sleeping thread wakes it: on an idle processor at the cost of waking, on a polling thread's
+//! processor without it, and otherwise in the order of readiness once a processor is free. I/Os that leave at the end
+//! of a pass reach their next queues before the pass's processor is free, as a system call wakes its receiver before it
+//! returns.
+
+use super::entity::{Entities, Fifo};
+use super::layout::Strand;
+use super::station::Discipline;
+use super::{Observer, Simulation};
+use crate::Ps;
+use crate::model::Gated;
+use std::collections::VecDeque;
+
+/// A mean wait counts a new one as one part in so many.
+const RECENT: u64 = 8;
+/// I/Os leave so long before the end of their pass at most: a thread still runs after it has woken its receivers, so that
+/// they find its processor busy also where a path between two threads takes some nanoseconds.
+const AHEAD: Ps = Ps(20_000);
+/// A wait of many polling times counts as this many.
+const LONGEST: u64 = 16;
+
+/// What a thread does about one of its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// It sleeps.
+    Asleep,
+    /// It polls, and holds a processor.
+    Polls,
+    /// It is ready, and waits for a processor or for the end of the thread's pass over another queue.
+    Ready,
+    /// It has a processor, and begins its pass once it is awake.
+    Wakes,
+    /// A pass.
+    Runs,
+}
+
+/// The state of a gated queue.
+#[derive(Clone, Debug)]
+pub struct GatedState {
+    of: Gated,
+    mode: Mode,
+    /// I/Os that the next pass will take, and the demands of all of them.
+    pub line: Fifo,
+    pub work: Ps,
+    /// Those that the current pass serves.
+    pub batch: Fifo,
+    /// Mean wait for the next I/O, in picoseconds.
+    wait: u64,
+    /// Since when there is nothing to do.
+    idle_since: Ps,
+    /// From the departure of the pass's I/Os to its end.
+    ahead: Ps,
+    stopped: bool,
+}
+
+impl GatedState {
+    /// A thread that sleeps and has not polled yet.
+    pub fn new(of: Gated) -> GatedState {
+        GatedState {
+            of,
+            mode: Mode::Asleep,
+            line: Fifo::EMPTY,
+            work: Ps::ZERO,
+            batch: Fifo::EMPTY,
+            wait: LONGEST * of.spin.0,
+            idle_since: Ps::ZERO,
+            ahead: Ps::ZERO,
+            stopped: false,
+        }
+    }
+
+    /// The station of its processors, and its thread.
+    pub fn runs_on(&self) -> (u32, u32) {
+        (self.of.processors.0, self.of.thread)
+    }
+
+    /// Takes `who` out, of the queue or of the pass, which takes as long as it would have.
+    pub fn pull(&mut self, entities: &mut Entities, who: u32) {
+        if self.line.remove(entities, who) {
+            self.work = self.work.since(entities[who].demand);
+        } else {
+            self.batch.remove(entities, who);
+        }
+    }
+
+    /// Notes how long it waited until now.
+    fn waited(&mut self, now: Ps) {
+        let span = now.since(self.idle_since).0.min(LONGEST * self.of.spin.0);
+        self.wait = self.wait - self.wait / RECENT + span / RECENT;
+    }
+}
+
+/// The state of processors.
+#[derive(Clone, Debug)]
+pub struct ProcessorsState {
+    count: u32,
+    busy: u32,
+    /// Queues whose threads poll, those that have polled longest first.
+    polling: VecDeque<u32>,
+    /// Queues that are ready, in the order in which they became so.
+    ready: VecDeque<u32>,
+    /// By thread: it is in a pass.
+    running: Vec<bool>,
+    stopped: bool,
+}
+
+impl ProcessorsState {
+    /// So many idle processors.
+    pub fn new(count: u32) -> ProcessorsState {
+        ProcessorsState {
+            count,
+            busy: 0,
+            polling: VecDeque::new(),
+            ready: VecDeque::new(),
+            running: Vec::new(),
+            stopped: false,
+        }
+    }
+
+    /// Makes room for one more queue, of this thread.
+    pub fn admit(&mut self, thread: u32) {
+        self.polling.reserve(self.polling.capacity() + 1);
+        self.ready.reserve(self.ready.capacity() + 1);
+        let threads = self.running.len().max(thread as usize + 1);
+        self.running.resize(threads, false);
+    }
+
+    fn runs(&self, thread: u32) -> bool {
+        self.running.get(thread as usize).copied().unwrap_or(false)
+    }
+}
+
+impl<O: Observer> Simulation<O> {
+    /// Makes room for every thread at its processors.
+    pub(super) fn admit_threads(&mut self) {
+        for station in 0..self.stations.len() as u32 {
+            let Some((on, thread)) = self.gated(station).map(|gated| gated.runs_on()) else {
+                continue;
+            };
+            if let Some(processors) = self.processors(on) {
+                processors.admit(thread);
+            }
+        }
+    }
+
+    fn gated(&mut self, station: u32) -> Option<&mut GatedState> {
+        match self.stations.get_mut(station as usize).map(|place| &mut place.kind) {
+            Some(Discipline::Gated(gated)) => Some(gated),
+            _ => None,
+        }
+    }
+
+    fn processors(&mut self, station: u32) -> Option<&mut ProcessorsState> {
+        match self.stations.get_mut(station as usize).map(|place| &mut place.kind) {
+            Some(Discipline::Processors(processors)) => Some(processors),
+            _ => None,
+        }
+    }
+
+    /// `who` comes to a gated queue.
+    pub(super) fn come_to_gate(&mut self, station: u32, who: u32) {
+        let place = &mut self.stations[station as usize];
+        let Discipline::Gated(gated) = &mut place.kind else { return };
+        gated.work = gated.work.plus(self.entities[who].demand);
+        gated.line.push(&mut self.entities, who);
+        if matches!(gated.mode, Mode::Asleep | Mode::Polls) && !gated.stopped {
+            self.rouse(station);
+        }
+    }
+
+    /// A thread that sleeps or polls has something to do.
+    fn rouse(&mut self, station: u32) {
+        let now = self.now;
+        let Some(gated) = self.gated(station) else { return };
+        gated.waited(now);
+        let polled = gated.mode == Mode::Polls;
+        let (on, thread) = gated.runs_on();
+        let Some(processors) = self.processors(on) else { return };
+        if polled {
+            processors.polling.retain(|of| *of != station);
+            return self.pass(station, Ps::ZERO);
+        }
+        let at_work = processors.busy + processors.polling.len() as u32;
+        if processors.stopped || processors.runs(thread) {
+            return self.stand_by(station, on);
+        }
+        if at_work < processors.count {
+            let wake = self.gated(station).map_or(Ps::ZERO, |gated| gated.of.wake);
+            return self.pass(station, wake);
+        }
+        match processors.polling.pop_front() {
+            Some(poller) => {
+                self.fall_asleep(poller);
+                self.pass(station, Ps::ZERO);
+            }
+            None => self.stand_by(station, on),
+        }
+    }
+
+    fn stand_by(&mut self, station: u32, on: u32) {
+        if let Some(gated) = self.gated(station) {
+            gated.mode = Mode::Ready;
+        }
+        if let Some(processors) = self.processors(on) {
+            processors.ready.push_back(station);
+        }
+    }
+
+    fn fall_asleep(&mut self, station: u32) {
+        if let Some(gated) = self.gated(station) {
+            gated.mode = Mode::Asleep;
+        }
+        self.alarms.clear(station);
+    }
+
+    /// A thread gets a free processor, and is awake after `wake`.
+    fn pass(&mut self, station: u32, wake: Ps) {
+        let now = self.now;
+        let place = &mut self.stations[station as usize];
+        let Discipline::Gated(gated) = &mut place.kind else { return };
+        gated.mode = Mode::Wakes;
+        let (on, thread) = gated.runs_on();
+        place.tally.touch(now);
+        place.tally.level.busy = 1;
+        if let Some(processors) = self.processors(on) {
+            processors.busy += 1;
+            if let Some(runs) = processors.running.get_mut(thread as usize) {
+                *runs = true;
+            }
+        }
+        self.count_busy(on);
+        // An alarm of this moment comes after all that arrive together.
+        self.alarms.set(station, now.plus(wake));
+    }
+
+    /// The pass begins: it takes all I/Os that are there.
+    fn begin_pass(&mut self, station: u32) {
+        let now = self.now;
+        let Some(gated) = self.gated(station) else { return };
+        gated.mode = Mode::Runs;
+        gated.batch = std::mem::replace(&mut gated.line, Fifo::EMPTY);
+        let work = std::mem::replace(&mut gated.work, Ps::ZERO);
+        let span = gated.of.pass.plus(work);
+        gated.ahead = AHEAD.min(span);
+        let leave = now.plus(span.since(gated.ahead));
+        self.alarms.set(station, leave);
+    }
+
+    /// Brings the tally of processors up to date.
+    fn count_busy(&mut self, on: u32) {
+        let now = self.now;
+        let place = &mut self.stations[on as usize];
+        let Discipline::Processors(processors) = &place.kind else { return };
+        place.tally.touch(now);
+        place.tally.level.busy = processors.busy;
+    }
+
+    /// The alarm of a gated queue: its thread is awake, or its pass or polling is over.
+    pub(super) fn gate_alarm(&mut self, station: u32) {
+        self.alarms.clear(station);
+        let Some(gated) = self.gated(station) else { return };
+        let on = gated.of.processors.0;
+        match gated.mode {
+            Mode::Wakes => self.begin_pass(station),
+            Mode::Runs => self.end_pass(station),
+            Mode::Polls | Mode::Asleep | Mode::Ready => {
+                self.fall_asleep(station);
+                if let Some(processors) = self.processors(on) {
+                    processors.polling.retain(|of| *of != station);
+                }
+            }
+        }
+    }
+
+    /// The I/Os of a pass leave, then its processor is free.
+    fn end_pass(&mut self, station: u32) {
+        let Some(gated) = self.gated(station) else { return };
+        let (on, counted, ahead) = (gated.of.processors.0, gated.of.counted, gated.ahead);
+        let mut batch = std::mem::replace(&mut gated.batch, Fifo::EMPTY);
+        while let Some(who) = batch.pop(&self.entities) {
+            self.leave(station, who);
+            // A copy in the background is counted with its I/O.
+            let strand = self.scopes[self.entities[who].hop as usize].strand;
+            if counted && strand != Strand::Background {
+                let (now, entity) = (self.now, &self.entities[who]);
+                let (dir, bytes) = (entity.dir, entity.bytes);
+                self.stations[on as usize].tally.pass_at_once(now, dir, bytes);
+            }
+            self.entities[who].hop += 1;
+            self.ready.push(&mut self.entities, who);
+        }
+        self.walk_ready();
+        // After all that the I/Os set off at this moment: what their sources issue belongs to the pass.
+        let place = self.place_of_releases();
+        self.schedule(ahead, place, station);
+    }
+
+    /// The place of events that free processors: after all stations, sources and selectors.
+    pub(super) fn place_of_releases(&self) -> u32 {
+        (self.stations.len() + self.origins.len() + self.choosers.len()) as u32
+    }
+
+    /// The processor of a pass that has ended is free.
+    pub(super) fn release_processor(&mut self, station: u32) {
+        let Some((on, thread)) = self.gated(station).map(|gated| gated.runs_on()) else { return };
+        let now = self.now;
+        let tally = &mut self.stations[station as usize].tally;
+        tally.touch(now);
+        tally.level.busy = 0;
+        if let Some(processors) = self.processors(on) {
+            processors.busy -= 1;
+            if let Some(runs) = processors.running.get_mut(thread as usize) {
+                *runs = false;
+            }
+        }
+        self.after_pass(station, on);
+        self.assign_processors(on);
+        self.count_busy(on);
+    }
+
+    /// What a thread does after a pass: it goes on with what has come, polls or sleeps.
+    fn after_pass(&mut self, station: u32, on: u32) {
+        let now = self.now;
+        let wanted = self.processors(on).is_none_or(|processors| !processors.ready.is_empty());
+        let Some(gated) = self.gated(station) else { return };
+        (gated.mode, gated.idle_since) = (Mode::Asleep, now);
+        if !gated.line.is_empty() && !gated.stopped {
+            return self.stand_by(station, on);
+        }
+        let spin = gated.of.spin;
+        if gated.wait < spin.0 && !wanted && !gated.stopped {
+            gated.mode = Mode::Polls;
+            if let Some(processors) = self.processors(on) {
+                processors.polling.push_back(station);
+            }
+            self.alarms.set(station, now.plus(spin));
+        }
+    }
+
+    /// Gives free processors to threads that are ready.
+    fn assign_processors(&mut self, on: u32) {
+        let mut at = 0;
+        loop {
+            let Some(processors) = self.processors(on) else { return };
+            let at_work = processors.busy + processors.polling.len() as u32;
+            let next = processors.ready.get(at).copied();
+            let Some(next) = next.filter(|_| at_work < processors.count && !processors.stopped)
+            else {
+                return;
+            };
+            let Some((_, thread)) = self.gated(next).map(|gated| gated.runs_on()) else { return };
+            let Some(processors) = self.processors(on) else { return };
+            if processors.runs(thread) {
+                at += 1;
+                continue;
+            }
+            processors.ready.remove(at);
+            match self.gated(next) {
+                // What was there has been pulled out since.
+                Some(gated) if gated.line.is_empty() || gated.stopped => gated.mode = Mode::Asleep,
+                _ => self.pass(next, Ps::ZERO),
+            }
+        }
+    }
+
+    /// A thread, or all threads of processors, stops beginning passes, or resumes.
+    pub(super) fn stop_gate(&mut self, station: u32, stopped: bool) {
+        if let Some(processors) = self.processors(station) {
+            processors.stopped = stopped;
+            self.assign_processors(station);
+            return self.count_busy(station);
+        }
+        let Some(gated) = self.gated(station) else { return };
+        gated.stopped = stopped;
+        if !stopped && gated.mode == Mode::Asleep && !gated.line.is_empty() {
+            self.rouse(station);
+        }
+    }
+}

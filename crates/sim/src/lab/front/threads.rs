@@ -1,0 +1,280 @@
+//! The machine of a run, which carries both ends of iSCSI over loopback: an initiator thread a VM and a target thread a
+//! processor serve their I/Os in passes and share the processors; a port of an embedded array is paced by a token
+//! bucket beside them.
+//!
+//! ```text
+//! command ─ target thread's pass ─ tokens of the port ─ initiator thread's pass
+//!                                    └ a copy that returns them after its bytes' time at the port's rate
+//! ```
+//!
+//! A host is such a machine where its hypervisor has a `pass_time`.
+
+use super::path_medium::PathMedium;
+use super::sizes::sizes;
+use super::{FrontBuilder, work};
+use crate::Ps;
+use crate::lab::draft::Draft;
+use crate::lab::sheet::Sheet;
+use crate::model::{Gated, Hop, Pool, PoolId, Station, StationId};
+use scenario::topology::{Hop as Stop, HopId, HopKind};
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{Arrivals, Dir, Process, Spec};
+
+/// What a paced port of an embedded array moves at once after it was idle: so many seconds' worth of bytes.
+const BURST: f64 = 1e-3;
+/// Bytes of a token.
+const TOKEN: f64 = 512.0;
+
+/// What one end does for an I/O in its pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PassWork {
+    /// The queue of the thread.
+    pub queue: StationId,
+    /// Seconds per I/O and per byte.
+    pub each: f64,
+    pub per_byte: f64,
+}
+
+impl PassWork {
+    /// The visit.
+    pub fn hop(self) -> Hop {
+        work(self.queue, self.each, self.per_byte)
+    }
+}
+
+/// The tokens of a port, read and written.
+pub type Buckets = [PoolId; 2];
+
+/// The threads of a host.
+#[derive(Clone, Debug)]
+pub struct Threads {
+    processors: StationId,
+    cores: u32,
+    /// Seconds: of waking, of a pass, per I/O, per byte; of a pass at the initiator and at the target.
+    wake: f64,
+    pass: [f64; 2],
+    each: [f64; 2],
+    per_byte: [f64; 2],
+    poll: f64,
+    initiators: BTreeMap<String, PassWork>,
+    /// Sessions so far, by VM and port.
+    targets: BTreeMap<(String, HopId), PassWork>,
+}
+
+impl Threads {
+    /// Those of a host with these figures; `None` where I/Os cost it no passes.
+    pub fn of(hypervisor: &Sheet, processors: StationId, cores: u32) -> Option<Threads> {
+        let pass = hypervisor.time("pass_time")?;
+        let share = hypervisor.share("target_share").unwrap_or(0.5);
+        let ends = |both: f64| [both * (1.0 - share), both * share];
+        Some(Threads {
+            processors,
+            cores,
+            wake: hypervisor.time("wake_time").unwrap_or(0.0),
+            pass: ends(pass),
+            each: ends(hypervisor.time("cpu_per_io").unwrap_or(0.0)),
+            per_byte: ends(hypervisor.per_byte("cpu_per_byte").unwrap_or(0.0)),
+            poll: hypervisor.time("poll_time").unwrap_or(0.0),
+            initiators: BTreeMap::new(),
+            targets: BTreeMap::new(),
+        })
+    }
+
+    /// The queues of the initiators, by VM.
+    pub fn queues(&self) -> impl Iterator<Item = (String, StationId)> {
+        self.initiators.iter().map(|(vm, work)| (vm.clone(), work.queue))
+    }
+
+    fn gate(&self, thread: u32, end: usize, poll: f64) -> Gated {
+        Gated {
+            processors: self.processors,
+            thread,
+            pass: Ps::from_secs_f64(self.pass[end]),
+            wake: Ps::from_secs_f64(self.wake),
+            spin: Ps::from_secs_f64(poll),
+            counted: end == 0,
+        }
+    }
+
+    fn work(&self, queue: StationId, end: usize) -> PassWork {
+        PassWork { queue, each: self.each[end], per_byte: self.per_byte[end] }
+    }
+}
+
+impl<'a> FrontBuilder<'a> {
+    /// The members that issue in this step.
+    fn issuing(&self) -> BTreeSet<&'a str> {
+        let loads = self.atlas.step.disk_loads();
+        loads.flat_map(|load| load.on.iter().map(|name| member(name))).collect()
+    }
+
+    /// The initiator thread of a VM on a machine with threads.
+    pub(super) fn initiator(&mut self, host: &str, vm: &str) -> Option<PassWork> {
+        let issuing = self.issuing().len();
+        let threads = self.threads.get(host)?;
+        if let Some(known) = threads.initiators.get(vm) {
+            return Some(*known);
+        }
+        // Initiators poll only while they leave a processor to the target.
+        let poll = if issuing < threads.cores as usize { threads.poll } else { 0.0 };
+        let thread = threads.cores + threads.initiators.len() as u32;
+        let gate = threads.gate(thread, 0, poll);
+        let queue = self.draft.network().station(Station::Gated(gate));
+        let threads = self.threads.get_mut(host)?;
+        let work = threads.work(queue, 0);
+        threads.initiators.insert(vm.to_owned(), work);
+        Some(work)
+    }
+
+    /// The target's passes on each path from such a machine to an embedded array: a session, between a VM and a port, is
+    /// served by one thread, that with the fewest.
+    pub(super) fn target_threads(&mut self) {
+        let topology = self.atlas.topology;
+        let issuing = self.issuing();
+        for (number, way) in topology.ways.iter().enumerate() {
+            if !issuing.contains(way.member.as_str()) {
+                continue;
+            }
+            for (at, path) in way.paths.iter().enumerate() {
+                let ports = path.hops.iter().copied();
+                let port = ports.rev().find(|hop| topology.hop(*hop).kind == HopKind::TargetPort);
+                let host = self.atlas.on(path, HopKind::HostCpu);
+                let (Some(port), Some(host)) = (port, host) else { continue };
+                let of = topology.hop(port);
+                if self.atlas.scenario.lab.embedded(&of.device).is_none() {
+                    continue;
+                }
+                let Some(pass) = self.target(&host.device, &way.member, port) else { continue };
+                let buckets = self.buckets(port);
+                let line = &mut self.lines[number][at];
+                (line.target, line.buckets) = (Some(pass), buckets);
+            }
+        }
+    }
+
+    fn target(&mut self, host: &str, vm: &str, port: HopId) -> Option<PassWork> {
+        let key = (vm.to_owned(), port);
+        let threads = self.threads.get(host)?;
+        if let Some(known) = threads.targets.get(&key) {
+            return Some(*known);
+        }
+        let thread = threads.targets.len() as u32 % threads.cores.max(1);
+        let gate = threads.gate(thread, 1, 0.0);
+        let queue = self.draft.network().station(Station::Gated(gate));
+        let threads = self.threads.get_mut(host)?;
+        let work = threads.work(queue, 1);
+        threads.targets.insert(key, work);
+        Some(work)
+    }
+
+    /// The tokens of a paced port.
+    fn buckets(&mut self, port: HopId) -> Option<Buckets> {
+        let rates = self.draft.hop(port).limits;
+        let rates = [rates.read_rate?, rates.write_rate?];
+        if let Some(known) = self.buckets.get(&port) {
+            return Some(*known);
+        }
+        let pools = rates.map(|rate| {
+            let tokens = (rate * BURST / TOKEN).round().clamp(1.0, 1e6) as u32;
+            self.draft.network().pool(Pool { tokens })
+        });
+        self.buckets.insert(port, pools);
+        Some(pools)
+    }
+
+    /// Notes where the step goes beyond what the figures of a machine were fitted to.
+    pub(super) fn extrapolation(&mut self, host: &Stop, hypervisor: &Sheet) {
+        let loads: Vec<_> = self.atlas.step.disk_loads().collect();
+        let specs = || loads.iter().map(|load| &load.workload.spec);
+        let blocks = || {
+            let of = |spec| [Dir::Read, Dir::Write].map(|dir| sizes(spec, dir));
+            specs().flat_map(of).flatten().map(|(size, _)| size)
+        };
+        let rate = |spec: &Spec| match spec.arrivals {
+            Arrivals::Open { process, .. } => Some(match process {
+                Process::Fixed { rate } | Process::Poisson { rate } => rate,
+                Process::Ramp { from, to, .. } => from.max(to),
+            }),
+            Arrivals::Closed { .. } => None,
+        };
+        let closed = || specs().filter(|spec| rate(spec).is_none());
+        let depth = closed().map(|spec| f64::from(spec.outstanding_max())).fold(0.0, f64::max);
+        let block = blocks().max().map_or(0.0, f64::from);
+        let smallest = blocks().min().map_or(f64::INFINITY, f64::from);
+        let rates = specs().filter_map(rate).fold(0.0, f64::max);
+        let vms = self.issuing().len() as f64;
+        let count = |figure: &str| hypervisor.count(figure).map(f64::from);
+        let size = |figure: &str| hypervisor.bytes(figure).map(|bytes| bytes as f64);
+        let iops = |figure: &str| hypervisor.iops(figure);
+        let over = [
+            ("depth", depth, count("fitted_depth_max"), true),
+            ("block size", block, size("fitted_block_max"), true),
+            ("block size", smallest, size("fitted_block_min"), false),
+            ("number of VMs", vms, count("fitted_vms_max"), true),
+            ("rate", rates, iops("fitted_rate_max"), true),
+        ];
+        for (what, value, end, above) in over {
+            let Some(end) = end else { continue };
+            let beyond =
+                if above { value > end * (1.0 + 1e-9) } else { value < end * (1.0 - 1e-9) };
+            if beyond {
+                let word = if above { "above" } else { "below" };
+                self.draft.note(format!(
+                    "extrapolated: a {what} of {value:.0} is {word} the {end:.0} that the figures of {} were fitted to",
+                    host.name
+                ));
+            }
+        }
+    }
+}
+
+/// The VM of a load's target, which may be one of its disks.
+fn member(name: &str) -> &str {
+    match name.rsplit_once(".disk") {
+        Some((vm, number)) if number.bytes().all(|b| b.is_ascii_digit()) => vm,
+        _ => name,
+    }
+}
+
+impl PathMedium {
+    /// The transfers of `data` and `control` on the way out and on the way home, with the target's pass between them where
+    /// one machine carries both ends. There pacing counts data alone, and writes before the target takes them in.
+    pub fn transfers(
+        &self,
+        dir: Dir,
+        sizes: &[(u32, f64)],
+        [data, control]: [Option<Hop>; 2],
+        draft: &Draft,
+    ) -> (Vec<Hop>, Vec<Hop>) {
+        let both = |data: Vec<Hop>, control: Vec<Hop>| match dir {
+            Dir::Read => (control, data),
+            Dir::Write => (data, control),
+        };
+        let Some(target) = &self.target else {
+            return both(data.into_iter().collect(), control.into_iter().collect());
+        };
+        let data = data.map(|data| match self.buckets {
+            Some(pools) => {
+                let pool = pools[usize::from(dir == Dir::Write)];
+                paced(pool, draft.tokens(pool), sizes, data)
+            }
+            None => vec![data],
+        });
+        let (mut out, home) = both(data.unwrap_or_default(), Vec::new());
+        out.push(target.hop());
+        (out, home)
+    }
+}
+
+/// The tokens that an I/O of these sizes takes of a port, and the copy that returns them: it carries the bytes at the
+/// port's rate. `crossing` is the transfer over the port.
+fn paced(pool: PoolId, most: u32, sizes: &[(u32, f64)], crossing: Hop) -> Vec<Hop> {
+    let weight: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+    let bytes: f64 = sizes.iter().map(|(size, weight)| f64::from(*size) * weight).sum();
+    let mean = bytes / weight.max(f64::MIN_POSITIVE);
+    let tokens = ((mean / TOKEN).round().max(1.0) as u32).min(most);
+    vec![
+        Hop::Take { pool, tokens },
+        Hop::Fork { route: vec![crossing, Hop::Give { pool, tokens }] },
+    ]
+}

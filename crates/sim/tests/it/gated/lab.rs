@@ -1,0 +1,122 @@
+//! A lab on the machine that carries both ends: its threads, and the ports that are token buckets, by closed forms.
+
+use super::{near, simulated};
+use scenario::Source;
+use sim::estimate::estimate;
+use sim::plant::Plant;
+
+/// Waking, a pass of both ends, an I/O, a byte: in seconds.
+const COSTS: [f64; 4] = [20e-6, 8e-6, 3e-6, 0.2e-9];
+
+/// The plant of a lab with so many VMs, a port's rate, a workload and further figures of the machine.
+fn plant(vms: u32, port: &str, work: &str, figures: &str) -> Plant {
+    let text = format!(
+        r#"
+[scenario]
+title = "A machine"
+[[part]]
+name = "box"
+kind = "hypervisor"
+figures = [
+  {{ name = "io_cores", value = "2", source = "a test", kind = "assumed" }},
+  {{ name = "wake_time", value = "20us", source = "a test", kind = "assumed" }},
+  {{ name = "pass_time", value = "8us", source = "a test", kind = "assumed" }},
+  {{ name = "cpu_per_io", value = "3us", source = "a test", kind = "assumed" }},
+  {{ name = "cpu_per_byte", value = "0.2 ns/B", source = "a test", kind = "assumed" }},
+  {figures}
+]
+[[host]]
+name = "here"
+hypervisor = "box"
+[[array]]
+name = "store"
+part = "this-target"
+embedded = {{ ports = [{{ name = "p1"{port} }}] }}
+[[volume]]
+name = "disk{{1..4}}"
+array = "store"
+size = "64MiB"
+[[vm]]
+name = "vm{{1..{vms}}}"
+host = "here"
+vcpus = 4
+scsi = ["this-initiator"]
+disks = [{{ lun = "store/disk{{1..{vms}}}" }}]
+[workload.w]
+random = 100
+{work}
+[plan]
+workload = "w"
+on = "vm*"
+warmup = "100ms"
+measure = "1s"
+"#
+    );
+    let source = Source { name: "machine.toml".to_owned(), text, ..Source::default() };
+    let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
+    let step = &scenario.steps()[0];
+    sim::lab::compile(&scenario, &topology, step).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+/// A cycle of one VM with so many I/Os of so many bytes.
+fn cycle(depth: f64, bytes: f64) -> f64 {
+    let [wake, pass, each, byte] = COSTS;
+    2.0 * wake + pass + depth * (each + byte * bytes)
+}
+
+#[test]
+fn costs_fall_with_depth() {
+    for depth in [1.0, 8.0, 64.0] {
+        let plant = plant(1, "", &format!("block = \"8KiB\"\ndepth = {depth}"), "");
+        let truth = depth / cycle(depth, 8192.0);
+        near("simulated", simulated(&plant.network, 0.2).0, truth, 0.01);
+        near("estimated", estimate(&plant).iops, truth, 0.01);
+    }
+}
+
+/// A port that is full gives its rate; one that is not costs nothing, whatever its wire would take.
+#[test]
+fn a_paced_port_is_a_bucket_beside_the_processors() {
+    for (port, depth, block) in
+        [("150 MB/s", 1.0, 8192.0), ("50 MB/s", 1.0, 8192.0), ("150 MB/s", 32.0, 8192.0)]
+    {
+        let work = format!("block = {block:.0}\ndepth = {depth}")
+            .replace("block = 8192", "block = \"8KiB\"");
+        let plant = plant(1, &format!(", rate = \"{port}\""), &work, "");
+        let rate: f64 = port.trim_end_matches(" MB/s").parse::<f64>().expect("a rate") * 1e6;
+        let truth = (depth / cycle(depth, block)).min(rate / block);
+        near(&format!("simulated {port} {depth}"), simulated(&plant.network, 1.0).0, truth, 0.01);
+        near(&format!("estimated {port} {depth}"), estimate(&plant).iops, truth, 0.02);
+    }
+    // 16 KiB take 819 us of a wire of 20 MB/s, which has 20,000 bytes for it at once.
+    let work = "block = \"16KiB\"\nrate = \"200 IOPS\"\nlimit = 8";
+    let plant = plant(1, ", rate = \"20 MB/s\"", work, "");
+    let truth = cycle(1.0, 16_384.0);
+    near("simulated burst", simulated(&plant.network, 20.0).1, truth, 0.02);
+    let told = estimate(&plant).latency().expect("a latency");
+    near("estimated burst", told, truth, 0.1);
+}
+
+#[test]
+fn what_lies_beyond_the_fit_is_said() {
+    let range = r#"
+  { name = "fitted_depth_max", value = "32", source = "a test", kind = "assumed" },
+  { name = "fitted_block_min", value = "8KiB", source = "a test", kind = "assumed" },
+  { name = "fitted_block_max", value = "64KiB", source = "a test", kind = "assumed" },
+  { name = "fitted_vms_max", value = "2", source = "a test", kind = "assumed" },
+  { name = "fitted_rate_max", value = "9000 IOPS", source = "a test", kind = "assumed" },"#;
+    let said = |vms, work: &str| -> Vec<String> {
+        let notes = plant(vms, "", work, range).notes;
+        let of = |note: &String| {
+            let (what, _) = note.strip_prefix("extrapolated: a ")?.split_once(" is ")?;
+            Some(what.rsplit_once(" of ")?.0.to_owned())
+        };
+        notes.iter().filter_map(of).collect()
+    };
+    assert_eq!(said(2, "block = \"8KiB\"\ndepth = 32"), Vec::<String>::new());
+    assert_eq!(said(1, "block = \"8KiB\"\ndepth = 33"), ["depth"]);
+    assert_eq!(said(3, "block = \"128KiB\"\ndepth = 1"), ["block size", "number of VMs"]);
+    assert_eq!(said(1, "block = \"4KiB\"\ndepth = 1"), ["block size"]);
+    assert_eq!(said(1, "block = \"8KiB\"\nrate = \"9001 IOPS\"\nlimit = 64"), ["rate"]);
+}

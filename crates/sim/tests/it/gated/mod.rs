@@ -1,0 +1,194 @@
+//! Threads that serve their I/Os in passes and share processors: the engine's stations and the estimator's server of the
+//! population, against closed forms and against an independent simulation (`passes.py`).
+
+mod lab;
+
+use crate::estimate::labs::Lab;
+use sim::Ps;
+use sim::estimate::estimate;
+use sim::model::*;
+use sim::plant::Plant;
+use sim::study::{Length, StudyPlan, study};
+use std::process::Command;
+
+/// A machine with its loads; times in microseconds.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    vms: u32,
+    depth: u32,
+    processors: u32,
+    wake: f64,
+    pass: f64,
+    each: f64,
+    spin: f64,
+}
+
+fn us(micros: f64) -> Ps {
+    Ps::from_secs_f64(micros * 1e-6)
+}
+
+impl Machine {
+    /// An initiator thread a VM, and as many target threads as processors.
+    fn plant(self, varied: bool) -> Plant {
+        let mut lab = Lab::default();
+        let processors = lab.station("processors", Station::Processors { count: self.processors });
+        let law = match varied {
+            true => Law::Uniform(us(0.5 * self.each), us(1.5 * self.each)),
+            false => Law::Constant(us(self.each)),
+        };
+        for vm in 0..self.vms {
+            let mut gate = |thread, spin, counted| {
+                let (pass, wake) = (us(self.pass), us(self.wake));
+                let gate = Gated { processors, thread, pass, wake, spin, counted };
+                lab.network().station(Station::Gated(gate))
+            };
+            let target = gate(vm % self.processors, Ps::ZERO, false);
+            let initiator = gate(self.processors + vm, us(self.spin), true);
+            let route = [target, initiator].map(|station| Hop::visit(station, law.clone()));
+            let class = Class::read(8192, route.to_vec());
+            lab.issuer(&format!("vm{vm}"), Load::closed(self.depth, Law::ZERO, class));
+        }
+        lab.plant
+    }
+}
+
+/// I/Os a second and mean seconds, simulated.
+fn simulated(network: &Network, seconds: f64) -> (f64, f64) {
+    let (warmup, measured) = (Ps::from_secs_f64(0.2 * seconds), Ps::from_secs_f64(seconds));
+    let length = Length::Fixed { warmup, measured };
+    let plan = StudyPlan { seed: 5, length, runs: 1, threads: 1 };
+    let study = study(network, &plan).expect("a study");
+    let (mut done, mut stayed, mut span) = (0.0, 0.0, 0.0);
+    for cell in study.runs.iter().flat_map(|run| &run.cells) {
+        span += cell.at.as_secs_f64();
+        for class in &cell.classes {
+            done += class.tally.departures as f64;
+            stayed += class.tally.stayed as f64 * 1e-12;
+        }
+    }
+    (done / span, stayed / done)
+}
+
+#[track_caller]
+fn near(what: &str, ours: f64, truth: f64, within: f64) {
+    assert!((ours / truth - 1.0).abs() <= within, "{what}: {ours} and not {truth}");
+}
+
+/// One VM moves its I/Os as one clump: every pass serves all of them.
+#[test]
+fn one_clump_by_its_closed_form() {
+    for (depth, wake, pass, each) in
+        [(1, 30.0, 4.0, 1.5), (2, 2.0, 5.0, 3.0), (8, 30.0, 4.0, 1.5), (64, 20.0, 6.0, 12.0)]
+    {
+        let machine = Machine { vms: 1, depth, processors: 2, wake, pass, each, spin: 0.0 };
+        let cycle = 2.0 * (wake + pass + f64::from(depth) * each) * 1e-6;
+        let truth = f64::from(depth) / cycle;
+        let plant = machine.plant(false);
+        near("simulated", simulated(&plant.network, 1000.0 * cycle).0, truth, 2e-3);
+        near("estimated", estimate(&plant).iops, truth, 1e-3);
+        // On one processor nothing sleeps while there is work: waking costs nothing.
+        let alone = Machine { processors: 1, ..machine }.plant(false);
+        let truth = f64::from(depth) / (cycle - 2.0 * wake * 1e-6);
+        near("on one processor", simulated(&alone.network, 1000.0 * cycle).0, truth, 2e-3);
+        near("estimated on one", estimate(&alone).iops, truth, 1e-3);
+    }
+}
+
+/// Poisson arrivals at one thread whose passes take `pass` whatever they serve, and `wake` more after sleep. Passes after
+/// sleep (A) and others (B) follow each other by whether anything came meanwhile; what comes during a pass waits for half
+/// of it on average and is served by the next.
+#[test]
+fn arrivals_at_a_thread_by_their_closed_form() {
+    for (rate, wake, pass) in [(10_000.0, 30e-6, 5e-6), (100_000.0, 20e-6, 8e-6), (4e5, 5e-6, 5e-6)]
+    {
+        let mut network = Network::new();
+        let processors = network.station(Station::Processors { count: 1 });
+        let of = Gated {
+            processors,
+            thread: 0,
+            pass: Ps::from_secs_f64(pass),
+            wake: Ps::from_secs_f64(wake),
+            spin: Ps::ZERO,
+            counted: true,
+        };
+        let station = network.station(Station::Gated(of));
+        let class = Class::read(512, vec![Hop::visit(station, Law::ZERO)]);
+        let gap = Law::Exponential(Ps::from_secs_f64(1.0 / rate));
+        network.load(Load::open(gap, 1000, class));
+        // What comes while the thread wakes is served by the same pass, which waits for it.
+        let (none_a, none_b) = ((-rate * pass).exp(), (-rate * pass).exp());
+        // Shares of the passes: a = a × none_a + b × none_b, a + b = 1.
+        let a = none_b / (1.0 - none_a + none_b);
+        let later = rate * pass * (pass / 2.0 + pass);
+        let woken = (wake + pass) + rate * wake * (wake / 2.0 + pass);
+        let count = a * (1.0 + rate * wake) + rate * pass;
+        let truth = (a * woken + later) / count;
+        let (_, mean) = simulated(&network, 400_000.0 / rate);
+        near(&format!("{rate} a second"), mean, truth, 0.01);
+    }
+}
+
+/// The cases of the independent simulation: what it says of each in the last two words of a line.
+fn cases() -> Vec<(String, Vec<f64>)> {
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/gated/passes.py");
+    let out = Command::new("python3").arg(program).output().expect("python3 runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).expect("text");
+    let cases = text.lines().map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let numbers = words[2..].iter().map(|word| word.parse().expect("a number"));
+        (words[0].to_owned(), numbers.collect())
+    });
+    cases.collect()
+}
+
+#[test]
+fn populations_as_an_independent_simulation_has_them() {
+    let (mut simulations, mut estimates, mut seen) = (0.0_f64, 0.0_f64, 0);
+    for (kind, of) in cases() {
+        let [vms, depth, processors, wake, pass, each, spin, iops, mean] = of[..] else {
+            panic!("{of:?}")
+        };
+        if kind != "closed" {
+            continue;
+        }
+        let (vms, depth, processors) = (vms as u32, depth as u32, processors as u32);
+        let plant = Machine { vms, depth, processors, wake, pass, each, spin }.plant(true);
+        let (ours, latency) = simulated(&plant.network, 2000.0 * mean * 1e-6);
+        let told = estimate(&plant);
+        println!(
+            "{vms} x {depth} on {processors}, {wake} {pass} {each} {spin}: {iops} {ours:.0} {:.0}",
+            told.iops
+        );
+        near(&format!("simulated {of:?}"), ours, iops, 0.02);
+        near(&format!("simulated latency {of:?}"), latency, mean * 1e-6, 0.02);
+        near(&format!("estimated {of:?}"), told.iops, iops, 0.05);
+        simulations = simulations.max((ours / iops - 1.0).abs());
+        estimates = estimates.max((told.iops / iops - 1.0).abs());
+        seen += 1;
+    }
+    println!("{seen} cases, at most {simulations:.4} and {estimates:.4} off");
+    assert!(seen > 60, "{seen}");
+}
+
+#[test]
+fn open_loops_as_an_independent_simulation_has_them() {
+    for (kind, of) in cases() {
+        let [_, _, rate, wake, pass, each, _, iops, mean] = of[..] else { panic!("{of:?}") };
+        if kind != "open" {
+            continue;
+        }
+        let mut network = Network::new();
+        let processors = network.station(Station::Processors { count: 1 });
+        let (spin, counted) = (Ps::ZERO, true);
+        let (pass, wake) = (us(pass), us(wake));
+        let gate = Gated { processors, thread: 0, pass, wake, spin, counted };
+        let station = network.station(Station::Gated(gate));
+        let route = vec![Hop::visit(station, Law::Constant(us(each)))];
+        let gap = Law::Exponential(Ps::from_secs_f64(1.0 / rate));
+        network.load(Load::open(gap, 100_000, Class::read(512, route)));
+        let (done, latency) = simulated(&network, 400_000.0 / rate);
+        near(&format!("{of:?}"), done, iops, 0.01);
+        near(&format!("{of:?}"), latency, mean * 1e-6, 0.02);
+    }
+}

@@ -1,0 +1,190 @@
+"""Initiator and target threads that serve their I/Os in passes and share processors: an independent simulation.
+
+Each VM has an initiator thread and a queue at a target thread. A pass of a thread over one of its queues takes all I/Os
+that are there, and costs `s` and, for each I/O, a draw between half and one and a half times `c`; and `w` before it where
+the thread slept and a processor was idle. Where none is idle the thread waits for its turn, first come, first served. With
+`spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping.
+
+Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there.
+
+Prints one line a case: its parameters, I/Os a second, mean microseconds. Only the standard library; seeded.
+"""
+
+import heapq
+import random
+
+MICROS = 1e-6
+
+
+class Queue:
+    def __init__(self, name, thread, wake, spin, then):
+        self.name, self.thread, self.wake, self.spin, self.then = name, thread, wake, spin, then
+        self.waiting = []
+        self.serving = []
+        self.state = "sleeps"
+        self.expects = 16 * spin
+        self.idle_from = 0.0
+        self.timer = 0
+
+
+class Machine:
+    def __init__(self, processors, s, c, law, rng):
+        self.free, self.s, self.c, self.law, self.rng = processors, s, c, law, rng
+        self.clock, self.agenda, self.order = 0.0, [], 0
+        self.turn = []
+        self.pollers = []
+        self.threads_at_work = set()
+
+    def later(self, delay, what, *args):
+        self.order += 1
+        heapq.heappush(self.agenda, (self.clock + delay, self.order, what, args))
+
+    def cost(self):
+        return self.c * self.rng.uniform(0.5, 1.5) if self.law == "uniform" else self.c
+
+    def put(self, queue, io):
+        queue.waiting.append((io, self.cost()))
+        if queue.state == "sleeps":
+            self.expect(queue)
+            if queue.thread in self.threads_at_work:
+                self.line_up(queue)
+            elif self.free > 0:
+                self.free -= 1
+                self.work(queue, queue.wake)
+            elif self.pollers:
+                other = self.pollers.pop(0)
+                other.state = "sleeps"
+                other.timer += 1
+                self.work(queue, 0.0)
+            else:
+                self.line_up(queue)
+        elif queue.state == "polls":
+            self.expect(queue)
+            self.pollers.remove(queue)
+            queue.timer += 1
+            self.work(queue, 0.0)
+
+    def expect(self, queue):
+        waited = min(self.clock - queue.idle_from, 16 * queue.spin)
+        queue.expects += (waited - queue.expects) / 8
+
+    def line_up(self, queue):
+        queue.state = "lined up"
+        self.turn.append(queue)
+
+    def work(self, queue, wake):
+        """A pass; the caller has a processor for it."""
+        queue.state = "works"
+        self.threads_at_work.add(queue.thread)
+        self.later(wake, self.awake, queue)
+
+    def awake(self, queue):
+        queue.serving, queue.waiting = queue.waiting, []
+        self.later(self.s + sum(cost for _, cost in queue.serving), self.worked, queue)
+
+    def worked(self, queue):
+        for io, _ in queue.serving:
+            queue.then(io)
+        queue.serving = []
+        self.threads_at_work.discard(queue.thread)
+        queue.idle_from = self.clock
+        others = bool(self.turn)
+        self.free += 1
+        if queue.waiting:
+            self.line_up(queue)
+        elif queue.expects < queue.spin and not others:
+            queue.state = "polls"
+            self.free -= 1
+            self.pollers.append(queue)
+            queue.timer += 1
+            self.later(queue.spin, self.polled, queue, queue.timer)
+        else:
+            queue.state = "sleeps"
+        self.next()
+
+    def polled(self, queue, timer):
+        if queue.state == "polls" and queue.timer == timer:
+            queue.state = "sleeps"
+            self.pollers.remove(queue)
+            self.free += 1
+
+    def next(self):
+        at = 0
+        while self.free > 0 and at < len(self.turn):
+            if self.turn[at].thread in self.threads_at_work:
+                at += 1
+                continue
+            self.free -= 1
+            self.work(self.turn.pop(at), 0.0)
+
+    def run(self, until):
+        while self.agenda and self.agenda[0][0] <= until:
+            self.clock, _, what, args = heapq.heappop(self.agenda)
+            what(*args)
+
+
+def measure(machine, warm, measured):
+    """`done` of the machine holds the times of all I/Os that ended."""
+    machine.run(warm)
+    machine.done = []
+    machine.run(warm + measured)
+    return len(machine.done) / measured, sum(machine.done) / max(len(machine.done), 1)
+
+
+def closed(vms, depth, processors, targets, w, s, c, spin, law, seed):
+    machine = Machine(processors, s * MICROS, c * MICROS, law, random.Random(seed))
+    machine.done = []
+    for vm in range(vms):
+        far = Queue(f"target {vm}", f"target {vm % targets}", w * MICROS, 0.0, None)
+        near = Queue(f"initiator {vm}", f"initiator {vm}", w * MICROS, spin * MICROS, None)
+
+        def ended(began, far=far):
+            machine.done.append(machine.clock - began)
+            machine.put(far, machine.clock)
+
+        far.then = lambda began, near=near: machine.put(near, began)
+        near.then = ended
+        for _ in range(depth):
+            machine.later(0.0, machine.put, far, 0.0)
+    passes = 2 * (w + s) + 2 * c * depth
+    return measure(machine, 100 * passes * MICROS, 500 * passes * MICROS)
+
+
+def opened(rate, w, s, c, seed):
+    rng = random.Random(seed)
+    machine = Machine(1, s * MICROS, c * MICROS, "constant", rng)
+    machine.done = []
+    queue = Queue("target", "target", w * MICROS, 0.0, lambda began: machine.done.append(machine.clock - began))
+
+    def arrive():
+        machine.put(queue, machine.clock)
+        machine.later(rng.expovariate(rate), arrive)
+
+    machine.later(0.0, arrive)
+    return measure(machine, 0.1, 100_000 / rate)
+
+
+def main():
+    costs = {
+        "idle": (30.0, 4.0, 1.5),
+        "busy": (2.0, 5.0, 3.0),
+        "large": (20.0, 6.0, 12.0),
+    }
+    for name, (w, s, c) in costs.items():
+        for spin in (0.0, 50.0):
+            for vms, depths in ((1, (1, 2, 4, 8, 16, 32, 64)), (2, (1, 4, 16, 64)), (4, (1, 8, 32))):
+                for depth in depths:
+                    if spin > 0 and vms > 1:
+                        continue
+                    iops, mean = closed(vms, depth, 2, 2, w, s, c, spin, "uniform", depth)
+                    print("closed", name, vms, depth, 2, w, s, c, spin, f"{iops:.0f} {mean / MICROS:.2f}")
+        for vms, depth, processors in ((1, 1, 1), (1, 16, 1), (4, 8, 4), (3, 5, 2)):
+            iops, mean = closed(vms, depth, processors, processors, w, s, c, 0.0, "uniform", depth)
+            print("closed", name, vms, depth, processors, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
+    for rate, w, s, c in ((10_000, 30.0, 4.0, 1.5), (60_000, 30.0, 4.0, 1.5), (300_000, 10.0, 5.0, 2.0)):
+        iops, mean = opened(rate, w, s, c, 7)
+        print("open", "-", 1, 1, rate, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
+
+
+if __name__ == "__main__":
+    main()
