@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{LazyLock, mpsc};
-use workload::{Access, Arrivals, Demand, WorkloadKind, Regions, Row, Skew, Spec};
+use workload::{Access, Arrivals, IoDemand, WorkloadKind, Regions, Row, Skew, Spec};
 
 /// Of the target, and where the state of so many blocks has its parts: header, live words, table.
 const SIZE: u64 = 64 << 10;
@@ -71,7 +71,7 @@ fn step() -> StepSpec {
             create: Some(SIZE),
             buffered: true,
             verify_state: Some(text("state")),
-            demand: Demand::of(&workload),
+            demand: IoDemand::of(&workload),
             ..TargetSpec::new("data", text("data"))
         }],
         workers: vec![WorkerSpec {

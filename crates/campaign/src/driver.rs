@@ -3,7 +3,7 @@
 use crate::{Gauge, Progress};
 use clock::Ns;
 use record::{Event, Level, Status};
-use scenario::search::Next;
+use scenario::search::SearchNext;
 use scenario::{Hunt, Stage, Step};
 
 /// Runs steps and writes their record: agents with real load, a simulator, or an estimator.
@@ -180,8 +180,8 @@ impl<S: Stepper> Campaign<S> {
         let (mut seen, mut assumed) = (Vec::new(), false);
         let found = loop {
             let (load, repetition) = match search.next(&seen) {
-                Next::Run { load, repetition, .. } => (load, repetition),
-                Next::Stop(found) => break *found,
+                SearchNext::Run { load, repetition, .. } => (load, repetition),
+                SearchNext::Stop(found) => break *found,
             };
             let known = search.progress(&search.so_far(&seen));
             let known = if known.is_empty() { known } else { format!(": {known}") };

@@ -11,14 +11,14 @@ use std::rc::Rc;
 /// The buffers of one worker. A clone is the same memory: a queue keeps one for as long as its I/Os may touch it.
 #[derive(Clone, Debug)]
 pub struct Arena {
-    mapping: Rc<Mapping>,
+    mapping: Rc<ArenaMapping>,
     slots: u32,
     /// Distance between two slots: the largest block, rounded up to whole pages.
     stride: usize,
 }
 
 #[derive(Debug)]
-struct Mapping {
+struct ArenaMapping {
     base: *mut c_void,
     len: usize,
 }
@@ -38,7 +38,7 @@ impl Arena {
         // SAFETY: a new private mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)? };
-        Ok(Arena { mapping: Rc::new(Mapping { base, len }), slots, stride })
+        Ok(Arena { mapping: Rc::new(ArenaMapping { base, len }), slots, stride })
     }
 
     /// Number of buffers.
@@ -68,7 +68,7 @@ impl Arena {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for ArenaMapping {
     fn drop(&mut self) {
         // SAFETY: mapped by `Arena::new` with this length; the last clone is gone, so nothing refers to it.
         let _ = unsafe { munmap(self.base, self.len) };

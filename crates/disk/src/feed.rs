@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use workload::{Arrivals, Next, Op, Placement, Spec, SpecError, Stream, StreamKey};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
-pub struct Batch {
+pub struct IoBatch {
     pub(crate) ios: Vec<Io>,
     pub(crate) dues: Vec<Ns>,
     /// The first so many have been admitted by the worker's payload.
@@ -18,7 +18,7 @@ pub struct Batch {
 /// The source of a worker's operations; one virtual call a batch.
 pub(crate) trait Feed {
     /// Appends everything that is to be issued at `now`.
-    fn fill(&mut self, now: Ns, batch: &mut Batch);
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch);
 
     /// Takes back the slots of completed operations.
     fn completed(&mut self, done: &[Completion], now: Ns);
@@ -43,7 +43,7 @@ pub(crate) fn feed(
                 asleep: BinaryHeap::with_capacity(depth as usize),
             })
         }
-        Arrivals::Open { .. } => Box::new(Open {
+        Arrivals::Open { .. } => Box::new(OpenFeed {
             stream: Stream::new(spec, place, StreamKey { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
             free: (0..depth).rev().collect(),
@@ -51,11 +51,11 @@ pub(crate) fn feed(
     })
 }
 
-impl Batch {
-    pub(crate) fn with_capacity(depth: u32) -> Batch {
+impl IoBatch {
+    pub(crate) fn with_capacity(depth: u32) -> IoBatch {
         let depth = depth as usize;
         let (ios, dues) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
-        Batch { ios, dues, admitted: 0 }
+        IoBatch { ios, dues, admitted: 0 }
     }
 
     /// Shows `may_go` every I/O that has not been admitted yet, once, and moves those for which it says so behind the
@@ -78,8 +78,8 @@ impl Batch {
 
     /// A batch of one.
     #[cfg(test)]
-    pub(crate) fn of(io: Io) -> Batch {
-        Batch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
+    pub(crate) fn of(io: Io) -> IoBatch {
+        IoBatch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
     }
 
     fn push(&mut self, slot: u32, op: Op) {
@@ -104,7 +104,7 @@ struct Closed {
 }
 
 impl Feed for Closed {
-    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch) {
         while let Some(Reverse((at, slot))) = self.asleep.peek().copied()
             && at <= now
         {
@@ -141,14 +141,14 @@ const AHEAD: Ns = Ns(20_000);
 /// submitted, each waits for all of its batch.
 const CATCH_UP: usize = 4;
 
-struct Open {
+struct OpenFeed {
     stream: Stream,
     free: Vec<u32>,
 }
 
-impl Open {
+impl OpenFeed {
     /// Issues what is due at `moment`: no more than asked for, and than there are slots.
-    fn issue(&mut self, moment: Ns, most: usize, batch: &mut Batch) {
+    fn issue(&mut self, moment: Ns, most: usize, batch: &mut IoBatch) {
         for _ in 0..most {
             let Some(slot) = self.free.last().copied() else { return };
             let Next::Op(op) = self.stream.next(moment) else { return };
@@ -158,8 +158,8 @@ impl Open {
     }
 }
 
-impl Feed for Open {
-    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+impl Feed for OpenFeed {
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch) {
         if self.stream.arrival() <= now {
             self.issue(now, CATCH_UP, batch);
         } else {
@@ -189,7 +189,7 @@ mod tests {
     use workload::{Access, Dir, Extent, Process, Regions, Row, Skew, WorkloadKind};
 
     #[track_caller]
-    fn check(batch: &mut Batch, odd_go: bool, admitted: usize, slots: &[u32]) {
+    fn check(batch: &mut IoBatch, odd_go: bool, admitted: usize, slots: &[u32]) {
         assert_eq!(batch.admit(|io| odd_go || io.slot % 2 == 0), admitted);
         assert_eq!(batch.ios.iter().map(|io| io.slot).collect::<Vec<_>>(), slots);
         assert!(batch.ios.iter().zip(&batch.dues).all(|(io, due)| u64::from(io.slot) == due.0));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_held_back_stays_behind_what_was_admitted_and_keeps_its_moment() {
-        let mut batch = Batch::with_capacity(8);
+        let mut batch = IoBatch::with_capacity(8);
         let op = |slot: u32| Op {
             dir: Dir::Write,
             target: 0,
@@ -242,7 +242,7 @@ mod tests {
         let mut feed = feed(&spec, &place, key).expect("a sound spec");
         let mut issued = Vec::new();
         for moment in moments_us {
-            let mut batch = Batch::with_capacity(limit);
+            let mut batch = IoBatch::with_capacity(limit);
             feed.fill(Ns(moment * 1000), &mut batch);
             issued.push(batch.ios.len());
         }

@@ -5,7 +5,7 @@
 //! A payload may also hold I/Os back, as verification does while an overlapping one is in flight: they stay in the
 //! batch and are offered again with the next one. Preparation counts as generator time, never as latency.
 
-use crate::feed::Batch;
+use crate::feed::IoBatch;
 use crate::{Arena, Completion, Io, OpenError};
 use clock::Ns;
 use engine::Reports;
@@ -22,9 +22,9 @@ pub trait PayloadOpener: Send {
 
 /// Prepares what a worker writes and examines what it has read. Bare, like all that runs on a worker's thread.
 pub trait Payload {
-    /// Prepares the buffers of I/Os that wait ([`Batch::admit`] walks over them) and returns how many, from the front of
+    /// Prepares the buffers of I/Os that wait ([`IoBatch::admit`] walks over them) and returns how many, from the front of
     /// the batch, may be submitted. Some always may where nothing is in flight. `now` is the worker's last stamp.
-    fn admit(&mut self, batch: &mut Batch, now: Ns) -> usize;
+    fn admit(&mut self, batch: &mut IoBatch, now: Ns) -> usize;
 
     /// Looks at completions before they are counted, while their buffers still hold what was moved. It may turn one into
     /// an error, and must not trust their number or order.

@@ -20,17 +20,19 @@ mod spec;
 mod timeline;
 
 pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
-pub use crew::{Crew, CrewSettings, EventNote, Load, Opened, Stop, Task, WorkerSetup};
+pub use crew::{
+    Crew, CrewSettings, EventNote, OpenedLoad, OpenedTask, Stop, WorkerSetup, WorkerTask,
+};
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
 pub use measure_start::MeasureStart;
-pub use meter::{LeftOpen, Meter, Spent};
+pub use meter::{LeftOpen, Spent, WorkerMeter};
 pub use net::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
-pub use timeline::{Phases, Timeline};
+pub use timeline::{Phases, StepTimeline};
 
 use clock::Ns;
 use record::{Counter, Event, Fact, Interval, SourceId};

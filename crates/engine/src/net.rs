@@ -3,7 +3,7 @@
 use record::SourceId;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use workload::{Frames, Network};
+use workload::{NetFrames, Network};
 
 /// A network load between this host and one receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct NetSpec {
     /// The traffic.
     pub network: Network,
     /// Interface settings of the step.
-    pub frames: Frames,
+    pub frames: NetFrames,
     /// The source numbers of its figures.
     pub sources: NetSources,
 }

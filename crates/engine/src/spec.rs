@@ -4,7 +4,7 @@ use crate::NetSpec;
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
-use workload::{Data, Demand};
+use workload::{IoDemand, Reduction};
 
 /// One step for one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,11 +57,11 @@ pub struct TargetSpec {
     /// Blocks must hold the content that this file lists as flushed, or newer content.
     pub verify_flushed: bool,
     /// Compressibility and duplicates of the data that is written.
-    pub data: Data,
+    pub data: Reduction,
     /// Whether it is filled before its first load.
     pub fill: Fill,
     /// The combined demand of all steps of the run, so that it is filled and sampled once.
-    pub demand: Demand,
+    pub demand: IoDemand,
 }
 
 /// The I/O interface to files and block devices.
@@ -130,9 +130,9 @@ impl TargetSpec {
             made_as: None,
             queue: QueueKind::Auto,
             polled: false,
-            data: Data::default(),
+            data: Reduction::default(),
             fill: Fill::Auto,
-            demand: Demand::default(),
+            demand: IoDemand::default(),
         }
     }
 }

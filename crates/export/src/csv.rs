@@ -7,7 +7,7 @@
 use crate::{ExportError, no_step};
 use findings::network::{Direction, NetPair, Stream, Way};
 use findings::{Analysis, IoFigures, Latency, Loops, StepFigures};
-use record::{Interval, Phase, Record, Source, SourceId, Tally};
+use record::{Completed, Interval, Phase, Record, Source, SourceId};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -267,7 +267,7 @@ fn interval_row(interval: &Interval, source: Option<&Source>) -> Vec<String> {
     row
 }
 
-fn tally_cells(row: &mut Vec<String>, tally: Option<&Tally>, length: f64) {
+fn tally_cells(row: &mut Vec<String>, tally: Option<&Completed>, length: f64) {
     let Some(t) = tally else {
         row.extend(vec![String::new(); FLOW.len() + RESPONSE.len()]);
         return;

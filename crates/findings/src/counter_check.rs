@@ -5,10 +5,10 @@
 //! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, and by
 //! operations that moved to another path and passed two ports. Anything beyond that is a difference.
 
-use crate::counters::{Counted, beside_the_edges};
+use crate::counters::{CounterReading, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Counter, CounterId, Loop, Tally};
-use scenario::{Backing, Scenario, Step};
+use record::{Completed, Counter, CounterId, Loop};
+use scenario::{DiskBacking, Scenario, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -90,16 +90,16 @@ fn check(
 }
 
 /// VMs that use an array.
-struct Users<'a> {
+struct ArrayUsers<'a> {
     all: BTreeSet<&'a str>,
     /// Those that use other storage too.
     elsewhere: BTreeSet<&'a str>,
 }
 
-fn users<'a>(scenario: &'a Scenario, array: &str) -> Users<'a> {
-    let mut users = Users { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
+fn users<'a>(scenario: &'a Scenario, array: &str) -> ArrayUsers<'a> {
+    let mut users = ArrayUsers { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
     for vm in &scenario.lab.vms {
-        let here = |b: &Backing| matches!(b, Backing::Lun { array: a, .. } if a == array);
+        let here = |b: &DiskBacking| matches!(b, DiskBacking::Lun { array: a, .. } if a == array);
         let on_it = vm.disks.iter().filter(|d| here(&d.backing)).count();
         if on_it > 0 {
             users.all.insert(&vm.name);
@@ -115,7 +115,7 @@ fn directions(
     step: &StepData,
     planned: &Step,
     workers: &[&WorkerData],
-    users: &Users<'_>,
+    users: &ArrayUsers<'_>,
     check: &CounterCheck,
 ) -> Result<[Option<ByteCounts>; 2], String> {
     if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
@@ -124,7 +124,7 @@ fn directions(
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let counts = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
+    let counts = |of: fn(&WorkerData) -> Option<&Completed>, id: CounterId| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
@@ -161,12 +161,12 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
     let mut sum = 0.0;
     for hop in hops {
         match step.integrals.counted(hop, id) {
-            Counted::Whole(bytes) => sum += bytes,
-            Counted::Part(_) => {
+            CounterReading::Whole(bytes) => sum += bytes,
+            CounterReading::Part(_) => {
                 return Err(format!("{hop} was not sampled over the whole measured time"));
             }
-            Counted::NoNumber => return Err(format!("no counters from {hop}")),
-            Counted::Absent => {
+            CounterReading::NoNumber => return Err(format!("no counters from {hop}")),
+            CounterReading::Absent => {
                 return Err(format!("the record has no counter `{}` of {hop}", id.name()));
             }
         }

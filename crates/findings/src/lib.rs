@@ -82,7 +82,7 @@ pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
-use fabric::Fabric;
+use fabric::KnownFabric;
 use projection::Projector;
 use record::{Record, RecordError};
 use scenario::{Course, Project, Scenario, Step};
@@ -186,7 +186,8 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
-    let (mut fabric, mut attributed) = (Fabric::default(), attribution::Gather::default());
+    let (mut fabric, mut attributed) =
+        (KnownFabric::default(), attribution::GatherAttribution::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -245,8 +246,8 @@ fn judge(
 
 /// All goals and claims of a scenario, before which its steps come one by one.
 struct Court<'a> {
-    goals: Vec<goals::Judge<'a>>,
-    claims: Vec<claims::Compare<'a>>,
+    goals: Vec<goals::GoalJudge<'a>>,
+    claims: Vec<claims::ClaimJudge<'a>>,
 }
 
 impl<'a> Court<'a> {
@@ -254,8 +255,8 @@ impl<'a> Court<'a> {
         let goals = scenario.map(|s| &s.goals[..]).unwrap_or_default();
         let claims = scenario.map(|s| &s.claims[..]).unwrap_or_default();
         Court {
-            goals: goals.iter().map(|goal| goals::Judge::new(goal, facts)).collect(),
-            claims: claims.iter().map(|claim| claims::Compare::new(claim, facts)).collect(),
+            goals: goals.iter().map(|goal| goals::GoalJudge::new(goal, facts)).collect(),
+            claims: claims.iter().map(|claim| claims::ClaimJudge::new(claim, facts)).collect(),
         }
     }
 
@@ -270,8 +271,8 @@ impl<'a> Court<'a> {
     }
 
     fn finish(self) -> (Vec<GoalOutcome>, Vec<ClaimOutcome>) {
-        let claims = self.claims.into_iter().map(claims::Compare::finish);
-        (self.goals.into_iter().map(goals::Judge::finish).collect(), claims.collect())
+        let claims = self.claims.into_iter().map(claims::ClaimJudge::finish);
+        (self.goals.into_iter().map(goals::GoalJudge::finish).collect(), claims.collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
 use record::{Event, Fact, ProducerKind, Record};
-use scenario::{Backing, Scenario};
+use scenario::{DiskBacking, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -188,7 +188,8 @@ pub(crate) fn null_groups(scenario: &Scenario) -> Vec<&str> {
     let null = |name: &str| scenario.lab.targets.iter().any(|t| t.name == name && t.is_null());
     let targets = scenario.lab.targets.iter().map(|t| t.name.as_str()).filter(|n| null(n));
     let vms = scenario.lab.vms.iter().filter(|vm| {
-        let on_null = |d: &scenario::VmDisk| matches!(&d.backing, Backing::Target(t) if null(t));
+        let on_null =
+            |d: &scenario::VmDisk| matches!(&d.backing, DiskBacking::Target(t) if null(t));
         !vm.disks.is_empty() && vm.disks.iter().all(on_null)
     });
     targets.chain(vms.map(|vm| vm.name.as_str())).collect()

@@ -3,7 +3,7 @@
 //! A machine that cannot carry a wire's rate can carry a share of it, with all proportions kept. Readers must know that
 //! share first, so the analysis has it apart.
 
-use crate::wires::Wire;
+use crate::wires::PortTraffic;
 use record::Fact;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct ScaledRate {
 }
 
 /// Takes in the ports of a step.
-pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[Wire], facts: &[Fact]) {
+pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[PortTraffic], facts: &[Fact]) {
     for wire in wires.iter().filter(|w| w.scale != 1.0) {
         let (Some(name), Some(nominal)) = (&wire.name, wire.nominal) else { continue };
         let place = all.iter().position(|s| s.array == wire.array).unwrap_or_else(|| {

@@ -2,13 +2,13 @@
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
 use crate::balance::balance;
-use crate::claims::span::{self, Span};
-use crate::counters::Counted;
+use crate::claims::span::{self, FigureBounds};
+use crate::counters::CounterReading;
 use crate::network;
 use crate::pool::{Pool, per_second};
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{CounterId, Fact, Tally};
+use record::{Completed, CounterId, Fact};
 use scenario::{Metric, Scope, Value};
 
 /// The fact of a hop that says what its wire carries (`("hba", "wire-rate", "826.5 MB/s")`).
@@ -20,7 +20,7 @@ const NO_DISTRIBUTION: &str =
 
 /// What one step says of one metric, for one member of a scope.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reading {
+pub(crate) struct MetricReading {
     /// The VM or target, where a scope asks for each.
     pub member: Option<String>,
     /// The value in the metric's base unit; `None` where there is none.
@@ -30,12 +30,12 @@ pub(crate) struct Reading {
     /// Operations that completed or failed within the scope; `None` for hops, which count traffic.
     pub attempts: Option<u64>,
     /// Both directions merged, where the metric is a latency, for merging with other repetitions.
-    pub tally: Option<Tally>,
+    pub tally: Option<Completed>,
     /// The interval of confidence of the value, where the record has one.
-    pub interval: Option<Span>,
+    pub interval: Option<FigureBounds>,
 }
 
-impl Reading {
+impl MetricReading {
     /// Why it has no value, or why that is not the whole truth.
     pub fn lack(&self) -> String {
         let worked = self.tally.as_ref().is_some_and(|tally| tally.ops > 0);
@@ -48,7 +48,7 @@ impl Reading {
 }
 
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
-pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading> {
     let mut readings = values(step, scope, metric);
     for reading in &mut readings {
         let known = |source: Option<&str>| span::known(&step.confidences, source, metric);
@@ -76,11 +76,11 @@ fn source(step: &StepData, scope: &Scope, member: Option<&str>) -> Result<Option
     Ok((!all).then(|| names.join("+")))
 }
 
-fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading> {
     if *metric == Metric::Imbalance {
         let (found, missing) = imbalance(step, scope);
         let value = found.map(|(_, percent)| percent);
-        return vec![Reading {
+        return vec![MetricReading {
             member: None,
             value,
             missing,
@@ -216,10 +216,10 @@ fn pooled(
     member: Option<&str>,
     metric: &Metric,
     wanted: impl Fn(&WorkerData) -> bool,
-) -> Reading {
+) -> MetricReading {
     let Some(pool) = Pool::of(step, &wanted) else {
         let missing = Some(idle(member.unwrap_or("what the goal names")));
-        return Reading {
+        return MetricReading {
             member: member.map(str::to_owned),
             value: None,
             missing,
@@ -229,7 +229,7 @@ fn pooled(
         };
     };
     let tallies = [&pool.read, &pool.write];
-    Reading {
+    MetricReading {
         member: member.map(str::to_owned),
         value: pool.metric(metric),
         missing: step.workers.iter().filter(|w| wanted(w)).find_map(|w| shortfall(step, w)),
@@ -262,8 +262,8 @@ fn shortfall(step: &StepData, worker: &WorkerData) -> Option<String> {
 }
 
 /// A reading that there is not, and why.
-fn unread(why: String) -> Reading {
-    Reading {
+fn unread(why: String) -> MetricReading {
+    MetricReading {
         member: None,
         value: None,
         missing: Some(why),
@@ -274,10 +274,10 @@ fn unread(why: String) -> Reading {
 }
 
 /// How busy the processors of a hop were, in percent of all of them: of a machine of the lab (`esx.cpu`).
-fn busy_reading(step: &StepData, hop: &str) -> Reading {
+fn busy_reading(step: &StepData, hop: &str) -> MetricReading {
     let span = step.head.times.measured().as_secs_f64() * 1e9;
     match step.integrals.counted(hop, CounterId::Busy) {
-        Counted::Whole(busy) if span > 0.0 => Reading {
+        CounterReading::Whole(busy) if span > 0.0 => MetricReading {
             member: None,
             value: Some(busy / span * 100.0),
             missing: None,
@@ -289,7 +289,7 @@ fn busy_reading(step: &StepData, hop: &str) -> Reading {
     }
 }
 
-fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
+fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> MetricReading {
     if *metric == Metric::Cpu && step.has_processors(hop) {
         return busy_reading(step, hop);
     }
@@ -308,28 +308,28 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
     let mut sum = 0.0;
     for id in ids {
         match step.integrals.counted(hop, *id) {
-            Counted::Whole(value) => sum += value,
-            Counted::Part(share) => {
+            CounterReading::Whole(value) => sum += value,
+            CounterReading::Part(share) => {
                 return unread(format!(
                     "hop {hop} counted `{}` for {:.0}% of the measured time",
                     id.name(),
                     (share * 100.0).floor()
                 ));
             }
-            Counted::NoNumber => {
+            CounterReading::NoNumber => {
                 return unread(format!(
                     "hop {hop} counted `{}` for 0% of the measured time",
                     id.name()
                 ));
             }
-            Counted::Absent => {
+            CounterReading::Absent => {
                 return unread(format!("hop {hop} has no counter `{}` in this step", id.name()));
             }
         }
     }
     let value =
         if *metric == Metric::Errors { sum } else { per_second(sum, step.head.times.measured()) };
-    Reading {
+    MetricReading {
         member: None,
         value: Some(value),
         missing: None,

@@ -4,10 +4,10 @@
 //! Targets on the same disk, and disks of the same VM, cannot be separated and are compared together. A device without
 //! counters, or whose counters do not change though the page cache is bypassed, shows nothing about a cache: unknown.
 
-use crate::counters::Counted;
+use crate::counters::CounterReading;
 use crate::step::{StepData, WorkerData};
-use record::{CounterId, Fact, HopKind, Source, Tally};
-use scenario::{Backing, Scenario};
+use record::{Completed, CounterId, Fact, HopKind, Source};
+use scenario::{DiskBacking, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ impl<'a> Places<'a> {
             targets.extend(lab.targets.iter().map(|t| (t.name.as_str(), vec![t.name.as_str()])));
             for vm in &lab.vms {
                 let backed = vm.disks.iter().filter_map(|disk| match &disk.backing {
-                    Backing::Target(target) => Some(target.as_str()),
+                    DiskBacking::Target(target) => Some(target.as_str()),
                     _ => None,
                 });
                 targets.insert(&vm.name, backed.collect());
@@ -157,7 +157,7 @@ fn sets<'a>(step: &'a StepData, places: &Places<'a>) -> Vec<Set<'a>> {
 
 fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
     let workers = || step.workers.iter().filter(|w| set.groups.contains(w.source.group.as_str()));
-    let asked = |of: fn(&WorkerData) -> Option<&Tally>| -> f64 {
+    let asked = |of: fn(&WorkerData) -> Option<&Completed>| -> f64 {
         workers().filter_map(of).map(|t| t.bytes as f64).sum()
     };
     let asked = [asked(|w| w.read.as_ref()), asked(|w| w.write.as_ref())];
@@ -212,12 +212,14 @@ fn devices(
         let ids = [CounterId::ReadBytes, CounterId::WriteBytes];
         for (bytes, id) in bytes.iter_mut().zip(ids) {
             *bytes = match step.integrals.counted(&hop.name, id) {
-                Counted::Whole(bytes) => bytes,
-                Counted::Part(_) => {
+                CounterReading::Whole(bytes) => bytes,
+                CounterReading::Part(_) => {
                     return Err(format!("{device} was not sampled over the whole measured time"));
                 }
-                Counted::NoNumber => return Err(format!("no counters from {device}{}", why())),
-                Counted::Absent => {
+                CounterReading::NoNumber => {
+                    return Err(format!("no counters from {device}{}", why()));
+                }
+                CounterReading::Absent => {
                     return Err(format!("{device} has no counter `{}` in this step", id.name()));
                 }
             };

@@ -2,11 +2,11 @@
 //!
 //! A carrier does not interpret messages. There are two: [`in_process`] hands typed messages from thread to
 //! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. Another one
-//! implements [`Outbox`] and [`Inbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
+//! implements [`Outbox`] and [`MessageInbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
 //! [`crate::serve`]; nothing here changes.
 //!
 //! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
-//! The loss of the other end is eventually reported as [`CarrierError`] of [`Inbox::recv`]; a connectionless network needs a
+//! The loss of the other end is eventually reported as [`CarrierError`] of [`MessageInbox::recv`]; a connectionless network needs a
 //! heartbeat for it.
 //!
 //! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
@@ -43,7 +43,7 @@ pub trait Outbox<M>: Send {
 }
 
 /// Where messages come from.
-pub trait Inbox<M>: Send {
+pub trait MessageInbox<M>: Send {
     /// Waits for the next message.
     ///
     /// # Errors
@@ -53,18 +53,18 @@ pub trait Inbox<M>: Send {
 
 /// One end of a carrier: sends `S`, receives `R`. The two halves may live on different threads. Dropping the outbox
 /// closes the carrier for the other end.
-pub struct Carrier<S, R> {
+pub struct CarrierEnd<S, R> {
     /// Where messages go.
     pub outbox: Box<dyn Outbox<S>>,
     /// Where messages come from.
-    pub inbox: Box<dyn Inbox<R>>,
+    pub inbox: Box<dyn MessageInbox<R>>,
 }
 
 /// The coordinator's end.
-pub type CoordinatorEnd = Carrier<Numbered<ToAgent>, Numbered<FromAgent>>;
+pub type CoordinatorEnd = CarrierEnd<Numbered<ToAgent>, Numbered<FromAgent>>;
 
 /// The agent's end.
-pub type AgentEnd = Carrier<Numbered<FromAgent>, Numbered<ToAgent>>;
+pub type AgentEnd = CarrierEnd<Numbered<FromAgent>, Numbered<ToAgent>>;
 
 /// Why a message did not get through.
 #[derive(Debug, Error)]
@@ -84,8 +84,8 @@ pub enum CarrierError {
 pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
     let (to_agent, from_coordinator) = mpsc::sync_channel(QUEUE_MAX);
     let (to_coordinator, from_agent) = mpsc::sync_channel(QUEUE_MAX);
-    let coordinator = Carrier { outbox: Box::new(to_agent), inbox: Box::new(from_agent) };
-    let agent = Carrier { outbox: Box::new(to_coordinator), inbox: Box::new(from_coordinator) };
+    let coordinator = CarrierEnd { outbox: Box::new(to_agent), inbox: Box::new(from_agent) };
+    let agent = CarrierEnd { outbox: Box::new(to_coordinator), inbox: Box::new(from_coordinator) };
     (coordinator, agent)
 }
 
@@ -93,13 +93,13 @@ pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
 ///
 /// # Errors
 /// Where the socket cannot be cloned.
-pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<Carrier<S, R>>
+pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<CarrierEnd<S, R>>
 where
     S: Serialize + 'static,
     R: DeserializeOwned + 'static,
 {
     let reader = BufReader::new(socket.try_clone()?);
-    Ok(Carrier {
+    Ok(CarrierEnd {
         outbox: Box::new(SocketOutbox { socket, scratch: Vec::new() }),
         inbox: Box::new(SocketInbox { reader, message: PhantomData }),
     })
@@ -131,7 +131,7 @@ impl<M: Send> Outbox<M> for SyncSender<M> {
     }
 }
 
-impl<M: Send> Inbox<M> for Receiver<M> {
+impl<M: Send> MessageInbox<M> for Receiver<M> {
     fn recv(&mut self) -> Result<M, CarrierError> {
         Receiver::recv(self).map_err(|_| CarrierError::Closed)
     }
@@ -161,7 +161,7 @@ struct SocketInbox<M> {
     message: PhantomData<fn() -> M>,
 }
 
-impl<M: DeserializeOwned> Inbox<M> for SocketInbox<M> {
+impl<M: DeserializeOwned> MessageInbox<M> for SocketInbox<M> {
     fn recv(&mut self) -> Result<M, CarrierError> {
         frame::read(&mut self.reader).map_err(closed_or_failed)?.ok_or(CarrierError::Closed)
     }
@@ -181,7 +181,11 @@ fn closed_or_failed(error: FrameError) -> CarrierError {
 
 /// Starts a thread that passes on all messages of an inbox, the final error included, until `deliver` returns that its listener
 /// is gone.
-pub(crate) fn pump<M, F>(mut inbox: Box<dyn Inbox<M>>, name: &str, mut deliver: F) -> io::Result<()>
+pub(crate) fn pump<M, F>(
+    mut inbox: Box<dyn MessageInbox<M>>,
+    name: &str,
+    mut deliver: F,
+) -> io::Result<()>
 where
     M: Send + 'static,
     F: FnMut(Result<M, CarrierError>) -> bool + Send + 'static,

@@ -3,14 +3,14 @@
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
 use scenario::crew::{Worker, workers};
-use scenario::{Backing, Scenario, Step, Target, Vm, VmDisk};
+use scenario::{DiskBacking, Scenario, Step, Target, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Targets that one step can number.
 const TARGETS_MAX: usize = 1 << 16;
 
 /// A worker of a step; its targets are positions in [`TargetTable::targets`].
-pub(crate) type Draft<'a> = Worker<'a>;
+pub(crate) type WorkerDraft<'a> = Worker<'a>;
 
 /// A target of I/O.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl<'a> TargetTable<'a> {
 
     fn backing(&self, vm: &Vm, disk: &VmDisk) -> Result<usize, AssignError> {
         let embedded = embedded(self.scenario, disk);
-        let at_hand = embedded.is_some() || matches!(disk.backing, Backing::Target(_));
+        let at_hand = embedded.is_some() || matches!(disk.backing, DiskBacking::Target(_));
         let vm = vm.name.clone();
         if at_hand && disk.size.is_some() {
             return Err(AssignError::DiskSize { vm });
@@ -95,10 +95,10 @@ impl<'a> TargetTable<'a> {
                 let place = self.disk_by_url.get(&embedded.url()).copied();
                 place.ok_or(AssignError::Unknown { name })
             }
-            (Backing::Lun { array, .. }, None) => {
+            (DiskBacking::Lun { array, .. }, None) => {
                 Err(AssignError::NotAtHand { vm, array: array.clone() })
             }
-            (Backing::Target(name), None) => self.target(name),
+            (DiskBacking::Target(name), None) => self.target(name),
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a> TargetTable<'a> {
 
 /// A VM's disk, where it is a volume of an embedded array.
 fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a>> {
-    let Backing::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
+    let DiskBacking::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
     scenario.lab.arrays.iter().find(|known| known.name == *array)?.embedded.as_ref()?;
     Some(ArrayDisk {
         array,
@@ -122,7 +122,10 @@ fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a
 }
 
 /// The workers of a step, in the order of its loads.
-pub(crate) fn draft<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<Draft<'a>>, AssignError> {
+pub(crate) fn draft<'a>(
+    lab: &TargetTable,
+    step: &'a Step,
+) -> Result<Vec<WorkerDraft<'a>>, AssignError> {
     let targets_of = |group, workload| lab.targets_of(group, workload);
     let drafts = workers(step, targets_of, |target| lab.medium(target))?;
     let used: BTreeSet<usize> = drafts.iter().flat_map(|d| &d.targets).copied().collect();

@@ -1,6 +1,6 @@
 //! An agent as its coordinator holds it: a name, a carrier and, for a child, its process.
 
-use crate::agent::{self, Identity};
+use crate::agent::{self, AgentIdentity};
 use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
 use crate::offset::ClockOffset;
@@ -38,7 +38,7 @@ impl AgentLink {
     ///
     /// # Errors
     /// Where the thread cannot be started.
-    pub fn in_process(identity: Identity, engines: EngineRegistry) -> io::Result<AgentLink> {
+    pub fn in_process(identity: AgentIdentity, engines: EngineRegistry) -> io::Result<AgentLink> {
         let (ours, theirs) = carrier::in_process();
         let link = AgentLink::over(&identity.name, ours);
         let serve = move || {

@@ -108,7 +108,7 @@ pub enum FromAgent {
         /// Which step; `None` where it concerns the conversation itself.
         step: Option<u32>,
         /// Why.
-        error: Failure,
+        error: AgentFailure,
     },
 }
 
@@ -128,7 +128,7 @@ pub struct Greeting {
 
 /// Why an agent could not carry out an order.
 #[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Failure {
+pub enum AgentFailure {
     /// The engine could not prepare or carry on a step.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -166,12 +166,12 @@ impl Reported for Counter {
 /// Refuses another version than ours, naming both and the way out.
 ///
 /// # Errors
-/// [`Failure::Protocol`] for another version.
-pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
+/// [`AgentFailure::Protocol`] for another version.
+pub fn check_version(theirs: u32, who: &str) -> Result<(), AgentFailure> {
     if theirs == PROTOCOL {
         return Ok(());
     }
-    Err(Failure::Protocol(format!(
+    Err(AgentFailure::Protocol(format!(
         "{who} speaks version {theirs} of the messages, this program version {PROTOCOL}; \
          start both from the same release of wirespeed"
     )))
@@ -179,9 +179,9 @@ pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
 
 /// Decodes a list of at most [`BATCH_MAX`] elements; a longer one is refused before its surplus is decoded.
 fn batch<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
-    struct Batch<T>(PhantomData<T>);
+    struct BatchCodec<T>(PhantomData<T>);
 
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Batch<T> {
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for BatchCodec<T> {
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,5 +200,5 @@ fn batch<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>,
         }
     }
 
-    d.deserialize_seq(Batch(PhantomData))
+    d.deserialize_seq(BatchCodec(PhantomData))
 }

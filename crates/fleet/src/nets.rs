@@ -7,9 +7,9 @@
 use crate::assign::AssignError;
 use engine::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 use record::{Flow, HopKind, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
-use scenario::{Family, NetHop, NetLoad, Receiver, Scenario, Step};
+use scenario::{AddressFamily, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
-use workload::{Frames, Network};
+use workload::{NetFrames, Network};
 
 /// A network load of a step on one pair.
 pub(crate) struct NetDraft<'a> {
@@ -196,7 +196,7 @@ impl NetNumbers {
         // The interface of one that names none is nobody's to change.
         let frames = match draft.receiver.adjust {
             Some(_) => step.frames,
-            None => Frames::default(),
+            None => NetFrames::default(),
         };
         let network = Network { probe: draft.probe, ..draft.network().clone() };
         let name = draft.pair.clone();
@@ -223,7 +223,7 @@ fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     Ok(ReceiverSpec {
         name: receiver.name.clone(),
         place,
-        ipv6: receiver.family.map(|family| family == Family::Ipv6),
+        ipv6: receiver.family.map(|family| family == AddressFamily::Ipv6),
         source: receiver.source,
         source_port: receiver.source_port,
         token,

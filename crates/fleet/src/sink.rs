@@ -62,7 +62,7 @@ pub trait RecordSink {
 
 /// One entry of a record, to be written in its turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum RecordEntry {
     /// Provenance.
     Facts(Vec<Fact>),
     /// A source that will report.
@@ -83,22 +83,22 @@ pub enum Entry {
     Commit,
 }
 
-impl Entry {
+impl RecordEntry {
     /// Writes the entry.
     ///
     /// # Errors
     /// Where the record cannot be written.
     pub fn write(&self, sink: &mut impl RecordSink) -> Result<(), SinkError> {
         match self {
-            Entry::Facts(facts) => sink.facts(facts),
-            Entry::Source(source) => sink.source(source),
-            Entry::Step(head) => sink.step(head),
-            Entry::StepTimes(index, times) => sink.step_times(*index, times),
-            Entry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
-            Entry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
-            Entry::Event(event) => sink.event(event),
-            Entry::StepDone(index) => sink.step_done(*index),
-            Entry::Commit => sink.commit(),
+            RecordEntry::Facts(facts) => sink.facts(facts),
+            RecordEntry::Source(source) => sink.source(source),
+            RecordEntry::Step(head) => sink.step(head),
+            RecordEntry::StepTimes(index, times) => sink.step_times(*index, times),
+            RecordEntry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
+            RecordEntry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
+            RecordEntry::Event(event) => sink.event(event),
+            RecordEntry::StepDone(index) => sink.step_done(*index),
+            RecordEntry::Commit => sink.commit(),
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Targets behind a protocol rather than the kernel, such as the LUNs of an array, and the right to write them: the same rules
-//! as for a device, with a [`Claim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
+//! as for a device, with a [`WriteClaim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
 //! guard issues warrants.
 
 use crate::examine::{examine_remote, identity_of, uses_of};
 use crate::grant::permitted;
-use crate::{GrantError, Grants, Medium, MediumId, WriteRequest};
+use crate::{GrantError, Grants, MediumId, ReadableMedium, WriteRequest};
 use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// A target that was found. Its bytes are read on the control plane as those of any [`Medium`].
-pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
+/// A target that was found. Its bytes are read on the control plane as those of any [`ReadableMedium`].
+pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     /// What it is in words, with an article, its size in bytes included.
     fn what(&self) -> String;
 
@@ -55,11 +55,11 @@ pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
     /// # Errors
     ///
     /// It cannot be reserved or reached.
-    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn Claim>>;
+    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>>;
 }
 
 /// A target claimed for writing. Dropping the last reference releases it.
-pub trait Claim: Any + Send + Sync + fmt::Debug {
+pub trait WriteClaim: Any + Send + Sync + fmt::Debug {
     /// Writes all of `data`, which is whole logical blocks, at a byte offset.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ pub struct Warrant(());
 #[derive(Clone, Debug)]
 pub struct RemoteGrant {
     remote: Arc<dyn Remote>,
-    claim: Arc<dyn Claim>,
+    claim: Arc<dyn WriteClaim>,
 }
 
 impl RemoteGrant {
@@ -115,7 +115,7 @@ impl RemoteGrant {
     }
 
     /// What keeps others away.
-    pub fn claim(&self) -> &Arc<dyn Claim> {
+    pub fn claim(&self) -> &Arc<dyn WriteClaim> {
         &self.claim
     }
 }

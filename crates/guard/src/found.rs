@@ -12,24 +12,24 @@ pub type MediumId = (u64, u64);
 
 /// Something that stands at a path.
 #[derive(Debug)]
-pub struct Found {
+pub struct PathTarget {
     handle: OwnedFd,
     stat: Stat,
 }
 
-impl Found {
+impl PathTarget {
     /// Looks at a path; `None` where there is nothing. Where `follow` is off a symbolic link is itself what is found.
     ///
     /// # Errors
     ///
     /// The kernel's, where the path cannot be looked up.
-    pub fn at(path: &Path, follow: bool) -> Result<Option<Found>, Errno> {
+    pub fn at(path: &Path, follow: bool) -> Result<Option<PathTarget>, Errno> {
         let nofollow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::PATH | OFlags::CLOEXEC | nofollow;
         match openat(CWD, path, flags, Mode::empty()) {
             Ok(handle) => {
                 let stat = fstat(&handle)?;
-                Ok(Some(Found { handle, stat }))
+                Ok(Some(PathTarget { handle, stat }))
             }
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(e),

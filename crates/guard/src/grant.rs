@@ -3,7 +3,7 @@
 use crate::found::{past_cache, reopen};
 use crate::ownership::{not_protected, own_file, writable};
 use crate::token::Mismatch;
-use crate::{Examined, Found, Grants, reopen_to_read};
+use crate::{Examined, Grants, PathTarget, reopen_to_read};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
@@ -51,7 +51,7 @@ impl WriteGrant {
     /// Why it may not be written, or not past the page cache.
     pub fn check(
         request: &WriteRequest<'_>,
-        found: &Found,
+        found: &PathTarget,
         grants: &mut Grants,
     ) -> Result<WriteGrant, GrantError> {
         let refused = GrantError::Refused;
@@ -140,7 +140,7 @@ const ONLY_OWN: &str = "Wirespeed writes to files that it created itself (name a
 /// Why it would not.
 pub fn may_write(
     request: &WriteRequest<'_>,
-    found: &Found,
+    found: &PathTarget,
     grants: &Grants,
 ) -> Result<(), GrantError> {
     let refused = GrantError::Refused;
@@ -159,12 +159,12 @@ pub fn may_write(
 }
 
 /// Whether it is anything that can be examined and written.
-pub(crate) fn is_examinable(found: &Found) -> bool {
+pub(crate) fn is_examinable(found: &PathTarget) -> bool {
     matches!(found.kind(), FileType::RegularFile | FileType::BlockDevice)
 }
 
 /// Whether it is a file that Wirespeed made.
-pub(crate) fn is_own(found: &Found, grants: &Grants) -> bool {
+pub(crate) fn is_own(found: &PathTarget, grants: &Grants) -> bool {
     found.kind() == FileType::RegularFile
         && found.open_to_read(false).is_ok_and(|fd| own_file(fd.as_fd(), grants).is_ok())
 }
@@ -173,7 +173,7 @@ pub(crate) fn is_own(found: &Found, grants: &Grants) -> bool {
 /// process holds it exclusively, which is no use by another.
 fn decide(
     request: &WriteRequest<'_>,
-    found: &Found,
+    found: &PathTarget,
     fd: BorrowedFd<'_>,
     claimed: bool,
 ) -> Result<(), String> {
@@ -230,7 +230,7 @@ pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Resu
 }
 
 /// Whether another holds a device exclusively, found out without writing.
-fn is_claimed(found: &Found) -> bool {
+fn is_claimed(found: &PathTarget) -> bool {
     found.open(OFlags::RDONLY | OFlags::EXCL).is_err_and(|e| e == Errno::BUSY)
 }
 

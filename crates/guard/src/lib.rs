@@ -39,11 +39,11 @@ mod signatures;
 mod token;
 mod uses;
 
-pub use claim::{Claim, Remote, RemoteGrant, Warrant, may_write_remote, remote_id};
+pub use claim::{Remote, RemoteGrant, Warrant, WriteClaim, may_write_remote, remote_id};
 pub use create::NewFile;
 pub use examine::{Examined, examine, examine_remote};
-pub use found::{Found, MediumId, reopen_to_read};
+pub use found::{MediumId, PathTarget, reopen_to_read};
 pub use grant::{GrantError, WriteGrant, WriteRequest, may_write};
 pub use grants::Grants;
-pub use media::Medium;
+pub use media::ReadableMedium;
 pub use ownership::{own_file, stamp};

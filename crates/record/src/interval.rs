@@ -34,16 +34,16 @@ pub struct Interval {
     /// End, exclusive.
     pub to: Ns,
     /// Reads that completed in it; `None` where the source never reads.
-    pub read: Option<Tally>,
+    pub read: Option<Completed>,
     /// Writes that completed in it; `None` where the source never writes.
-    pub write: Option<Tally>,
+    pub write: Option<Completed>,
     /// The generator's testimony; `None` if the source is not a generator.
     pub testimony: Option<Testimony>,
 }
 
 /// Completed operations of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Completed {
     /// Operations that succeeded.
     pub ops: u64,
     /// Bytes that they moved.
@@ -140,19 +140,19 @@ pub struct Confidence {
     pub batches: u32,
 }
 
-impl Tally {
+impl Completed {
     /// An empty tally; with a response histogram if `open_loop`.
-    pub fn empty(open_loop: bool) -> Tally {
-        Tally::of(Histogram::new, open_loop)
+    pub fn empty(open_loop: bool) -> Completed {
+        Completed::of(Histogram::new, open_loop)
     }
 
     /// The same, with memory reserved: counting never allocates.
-    pub fn reserved(open_loop: bool) -> Tally {
-        Tally::of(Histogram::reserved, open_loop)
+    pub fn reserved(open_loop: bool) -> Completed {
+        Completed::of(Histogram::reserved, open_loop)
     }
 
-    fn of(histogram: fn() -> Histogram, open_loop: bool) -> Tally {
-        Tally {
+    fn of(histogram: fn() -> Histogram, open_loop: bool) -> Completed {
+        Completed {
             ops: 0,
             bytes: 0,
             errors: 0,
@@ -162,7 +162,7 @@ impl Tally {
         }
     }
 
-    /// Counts one successful operation. Never allocates if the tally is [reserved](Tally::reserved).
+    /// Counts one successful operation. Never allocates if the tally is [reserved](Completed::reserved).
     #[inline]
     pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
         self.ops += 1;
@@ -175,7 +175,7 @@ impl Tally {
     }
 
     /// Adds another tally of the same direction; histograms are merged, never averaged.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &Completed) {
         self.ops = self.ops.saturating_add(other.ops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.errors = self.errors.saturating_add(other.errors);
@@ -202,7 +202,7 @@ impl Tally {
 
 impl Interval {
     /// The tally of one direction.
-    pub fn tally(&self, dir: Dir) -> Option<&Tally> {
+    pub fn tally(&self, dir: Dir) -> Option<&Completed> {
         match dir {
             Dir::Read => self.read.as_ref(),
             Dir::Write => self.write.as_ref(),

@@ -286,7 +286,7 @@ FROM step t LEFT JOIN measured m ON m.step = t.step;
 ";
 
 /// A value that is stored as a word.
-pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+pub(crate) trait StoredWord: Copy + PartialEq + Sized + 'static {
     /// Every value with its word.
     const WORDS: &'static [(Self, &'static str)];
 
@@ -301,7 +301,7 @@ pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
     }
 }
 
-impl Word for Status {
+impl StoredWord for Status {
     const WORDS: &'static [(Status, &'static str)] = &[
         (Status::Running, "running"),
         (Status::Complete, "complete"),
@@ -310,12 +310,12 @@ impl Word for Status {
     ];
 }
 
-impl Word for Phase {
+impl StoredWord for Phase {
     const WORDS: &'static [(Phase, &'static str)] =
         &[(Phase::Warmup, "warmup"), (Phase::Measure, "measure"), (Phase::Cooldown, "cooldown")];
 }
 
-impl Word for ProducerKind {
+impl StoredWord for ProducerKind {
     const WORDS: &'static [(ProducerKind, &'static str)] = &[
         (ProducerKind::Live, "live"),
         (ProducerKind::Simulated, "simulated"),
@@ -324,7 +324,7 @@ impl Word for ProducerKind {
     ];
 }
 
-impl Word for Meaning {
+impl StoredWord for Meaning {
     const WORDS: &'static [(Meaning, &'static str)] = &[
         (Meaning::Count, "count"),
         (Meaning::Time, "time"),
@@ -334,7 +334,7 @@ impl Word for Meaning {
     ];
 }
 
-impl Word for Scope {
+impl StoredWord for Scope {
     const WORDS: &'static [(Scope, &'static str)] = &[
         (Scope::Hop, "hop"),
         (Scope::Worker, "worker"),
@@ -343,16 +343,16 @@ impl Word for Scope {
     ];
 }
 
-impl Word for Flow {
+impl StoredWord for Flow {
     const WORDS: &'static [(Flow, &'static str)] = &[(Flow::Up, "up"), (Flow::Down, "down")];
 }
 
-impl Word for StreamEnd {
+impl StoredWord for StreamEnd {
     const WORDS: &'static [(StreamEnd, &'static str)] =
         &[(StreamEnd::Sent, "sent"), (StreamEnd::Received, "received")];
 }
 
-impl Word for Level {
+impl StoredWord for Level {
     const WORDS: &'static [(Level, &'static str)] =
         &[(Level::Info, "info"), (Level::Warning, "warning"), (Level::Error, "error")];
 }

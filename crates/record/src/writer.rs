@@ -5,7 +5,7 @@
 //! never repairs one: after a failed write it accepts no more.
 
 use crate::histogram::Encoder;
-use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
+use crate::schema::{APPLICATION_ID, CREATE, StoredWord, VERSION};
 use crate::total::StepTotal;
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,

@@ -1,6 +1,6 @@
 //! Mistakes in a scenario: where, what, what was expected, and what was probably meant.
 //!
-//! A [`Sink`] collects mistakes while the file is read; nothing stops at the first one. [`Diagnostics`] is the sorted
+//! A [`Mistakes`] collects mistakes while the file is read; nothing stops at the first one. [`Diagnostics`] is the sorted
 //! result, with the texts it points into, so that it can be rendered plainly here ([`Display`](std::fmt::Display)) or
 //! richly by a caller. The shape (message at the top, label at the place, help below) is that of compilers.
 
@@ -12,7 +12,7 @@ const MISTAKES_MAX: usize = 500;
 
 /// The text that a place lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum TextOrigin {
     /// The scenario file.
     File,
     /// The n-th `--set` (from 0), as `KEY=VALUE`.
@@ -23,9 +23,9 @@ pub enum Origin {
 
 /// A stretch of one of the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextRange {
     /// Which text.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// Bytes of that text; both ends lie on character boundaries.
     pub span: Range<usize>,
     /// Line of the start, from 1.
@@ -38,7 +38,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where.
-    pub place: Place,
+    pub place: TextRange,
     /// What is wrong and, for a wrong value, what was expected.
     pub message: String,
     /// A few words for the place itself.
@@ -46,7 +46,7 @@ pub struct Diagnostic {
     /// What to write instead.
     pub help: Option<String>,
     /// Another place that has to do with it, with its own label: the first of two equal names, say.
-    pub related: Option<(Place, String)>,
+    pub related: Option<(TextRange, String)>,
 }
 
 /// Every mistake of a scenario, sorted by place. Never empty.
@@ -81,26 +81,26 @@ impl Diagnostics {
     }
 
     /// What to call a text: the file's name, or `--set`.
-    pub fn name(&self, origin: Origin) -> &str {
+    pub fn name(&self, origin: TextOrigin) -> &str {
         self.text_entry(origin).map_or("", |(name, _)| name)
     }
 
     /// The text that places of this origin point into.
-    pub fn text(&self, origin: Origin) -> &str {
+    pub fn text(&self, origin: TextOrigin) -> &str {
         self.text_entry(origin).map_or("", |(_, text)| text)
     }
 
-    fn text_entry(&self, origin: Origin) -> Option<&(String, String)> {
+    fn text_entry(&self, origin: TextOrigin) -> Option<&(String, String)> {
         self.texts.get(number(origin, self.sets))
     }
 }
 
 /// The number of the text that an origin means, where so many are overrides.
-fn number(origin: Origin, sets: usize) -> usize {
+fn number(origin: TextOrigin, sets: usize) -> usize {
     match origin {
-        Origin::File => 0,
-        Origin::Set(n) => 1 + n,
-        Origin::Catalog(n) => 1 + sets + n,
+        TextOrigin::File => 0,
+        TextOrigin::Set(n) => 1 + n,
+        TextOrigin::Catalog(n) => 1 + sets + n,
     }
 }
 
@@ -117,13 +117,13 @@ impl std::error::Error for Diagnostics {}
 /// Where a value was read: a place without its line and column, cheap to carry along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
-    pub origin: Origin,
+    pub origin: TextOrigin,
     pub start: usize,
     pub end: usize,
 }
 
 impl Span {
-    pub fn new(origin: Origin, range: Range<usize>) -> Span {
+    pub fn new(origin: TextOrigin, range: Range<usize>) -> Span {
         Span { origin, start: range.start, end: range.end }
     }
 }
@@ -197,12 +197,12 @@ impl Mistake {
 
 /// Collects mistakes.
 #[derive(Debug, Default)]
-pub(crate) struct Sink {
+pub(crate) struct Mistakes {
     list: Vec<Mistake>,
     omitted: usize,
 }
 
-impl Sink {
+impl Mistakes {
     /// Adds a mistake. It is built only while there is room, so that costly help is not made in vain.
     pub fn push(&mut self, mistake: impl FnOnce() -> Mistake) {
         if self.list.len() < MISTAKES_MAX {
@@ -217,7 +217,7 @@ impl Sink {
     }
 
     /// Keeps the first mistake of each place: what a range defines is wrong in each of its things in the same way.
-    pub fn once_a_place(mut self) -> Sink {
+    pub fn once_a_place(mut self) -> Mistakes {
         let mut seen = std::collections::BTreeSet::new();
         self.list.retain(|mistake| seen.insert(mistake.at));
         self
@@ -242,7 +242,7 @@ impl Sink {
             let number = number(at.origin, sets);
             indexes[number].place(at, &texts[number].1)
         };
-        let broken: Vec<(Origin, usize)> = self
+        let broken: Vec<(TextOrigin, usize)> = self
             .list
             .iter()
             .filter(|m| m.class == Class::Syntax)
@@ -286,13 +286,13 @@ impl LineIndex {
         self.0.partition_point(|&from| from <= byte)
     }
 
-    fn place(&self, at: Span, text: &str) -> Place {
+    fn place(&self, at: Span, text: &str) -> TextRange {
         let start = floor_boundary(text, at.start);
         let end = floor_boundary(text, at.end.max(at.start)).max(start);
         let line = self.line(start);
         let from = self.0[line - 1];
         let column = text[from..start].chars().count() + 1;
-        Place { origin: at.origin, span: start..end, line, column }
+        TextRange { origin: at.origin, span: start..end, line, column }
     }
 }
 

@@ -11,7 +11,7 @@ use units::{ByteRate, Bytes, LinkRate, Percent};
 
 /// `embedded` of an `[[array]]`: an iSCSI target on loopback that serves the array's volumes out of memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Embedded {
+pub struct EmbeddedArray {
     /// Its ports, in order; at least one, and no two of one name.
     pub ports: Vec<EmbeddedPort>,
     /// What all speeds of its ports are multiplied by; more than 0%, and 100% unless given.
@@ -29,7 +29,7 @@ pub struct EmbeddedPort {
     pub rate: Option<LinkRate>,
 }
 
-impl Embedded {
+impl EmbeddedArray {
     /// The speed of one of its ports before it is scaled: what the step's sweep says, or else the port's own; `None` is as
     /// fast as it goes.
     pub fn rate(&self, port: &EmbeddedPort, step: &Step) -> Option<LinkRate> {
@@ -117,7 +117,7 @@ impl SwitchAfter {
 
 /// Something that goes wrong, or right again, at a port of an embedded array.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
+pub struct EmbeddedFault {
     /// When: since the beginning of the step's measured time, and before its end.
     pub at: Duration,
     /// The array.
@@ -145,12 +145,12 @@ pub enum FaultAction {
 
 impl Lab {
     /// What stands for the array of that name, where it is embedded.
-    pub fn embedded(&self, array: &str) -> Option<&Embedded> {
+    pub fn embedded(&self, array: &str) -> Option<&EmbeddedArray> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
     }
 }
 
-impl Fault {
+impl EmbeddedFault {
     /// In words for people, with the speed that a slow port has at last: `slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s`.
     pub fn words(&self, lab: &Lab) -> String {
         match (self.action, lab.embedded(&self.array)) {
@@ -167,10 +167,10 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for EmbeddedFault {
     /// In the words of the scenario: `kill store.p1`, `slow store.p2 to 50 MB/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fault { array, port, action, .. } = self;
+        let EmbeddedFault { array, port, action, .. } = self;
         write!(f, "{} {array}.{port}", action.word())?;
         match action {
             FaultAction::Slow(rate) => write!(f, " to {rate}"),

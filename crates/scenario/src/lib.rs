@@ -52,13 +52,16 @@ mod tree;
 pub use assumed::{Assumed, AssumedSetting, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
-pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
+pub use diagnostics::{Diagnostic, Diagnostics, TextOrigin, TextRange};
+pub use embedded::{
+    EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, Patience, Policy, SwitchAfter,
+};
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use load::*;
 pub use model::*;
 pub use network::{
-    Family, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, TokenFrom, VmNic,
+    AddressFamily, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, ReceiverSite, SENDER,
+    TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
@@ -66,25 +69,25 @@ pub use schema::schema;
 pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;
 pub use simulated::*;
-pub use source::{Catalog, Source};
+pub use source::{CatalogFile, Source};
 pub use spots::Spots;
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};
 
-use catalog::Users;
-use diagnostics::{Sink, Span};
+use catalog::UserCatalogs;
+use diagnostics::{Mistakes, Span};
 
 /// Reads a scenario: its text with every `--set` on top, and the catalogs of the user beside it.
 ///
 /// # Errors
 /// Every mistake of the file, of the overrides and of the catalogs at once, sorted by place.
 pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
-    let mut sink = Sink::default();
+    let mut sink = Mistakes::default();
     let mut tree = tree::parse(&source.text, &mut sink);
-    let users = Users::read(source, &mut sink);
+    let users = UserCatalogs::read(source, &mut sink);
     overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
-    let start = Span::new(Origin::File, 0..0);
+    let start = Span::new(TextOrigin::File, 0..0);
     let root = decode::record(&tree, start, &fields::ROOT, fields::ROOT.title, &mut sink);
     if sink.has_syntax_errors() {
         // What could not be read may hold any name: references are not judged.

@@ -3,19 +3,19 @@
 
 use crate::catalog::Used;
 use crate::{
-    Assumed, CacheMode, Claim, Embedded, Fault, Incident, Load, Medium, Patience, Policy, Project,
-    Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
+    Assumed, CacheMode, Claim, EmbeddedArray, EmbeddedFault, Incident, Load, Medium, Patience,
+    Policy, Project, Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
-use workload::{Frames, Heading, WorkingSet};
+use workload::{Heading, NetFrames, WorkingSet};
 
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The title, and where the experiment comes from.
-    pub head: Head,
+    pub head: ScenarioHead,
     /// What stands there.
     pub lab: Lab,
     /// What is issued, copied and carried: family by family, each in order of definition. No workload has the name of another.
@@ -38,7 +38,7 @@ pub struct Scenario {
 
 /// `[scenario]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct ScenarioHead {
     /// The question, in one line.
     pub title: String,
     /// Who published the experiment, where and when.
@@ -96,11 +96,11 @@ pub struct Target {
     /// Whether what it carries may be lost.
     pub overwrite: bool,
     /// What carries its I/O.
-    pub queue: Queue,
+    pub queue: QueueEngine,
     /// Completions are looked for instead of waited for.
     pub polled: bool,
     /// What data that is written to it is like.
-    pub data: workload::Data,
+    pub data: workload::Reduction,
     /// Whether it is filled before its first load.
     pub fill: Fill,
     /// The file in which verification keeps what each block must hold.
@@ -125,7 +125,7 @@ pub enum Fill {
 
 /// What carries I/O to files and block devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Queue {
+pub enum QueueEngine {
     /// io_uring where it may be used, Linux AIO where the device makes io_uring slow, otherwise `pread` and `pwrite`.
     #[default]
     Auto,
@@ -191,7 +191,7 @@ pub struct Vm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmDisk {
     /// What backs it.
-    pub backing: Backing,
+    pub backing: DiskBacking,
     /// How the hypervisor presents it.
     pub map: Option<DiskMap>,
     /// The adapter (`HOST.ADAPTER`) or the team (`HOST.TEAM`) its I/O leaves through.
@@ -213,7 +213,7 @@ pub struct VmDisk {
 
 /// What backs a VM's disk.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Backing {
+pub enum DiskBacking {
     /// A `[[target]]` by name: I/O can be issued.
     Target(String),
     /// `ARRAY/VOLUME`: the named volume, or `auto` for one that the array provides for this disk.
@@ -261,7 +261,7 @@ pub struct Array {
     /// Front-end ports in use, when the scenario differs from the part.
     pub ports: Option<u32>,
     /// What stands for it on the machine that runs the scenario, if anything does.
-    pub embedded: Option<Embedded>,
+    pub embedded: Option<EmbeddedArray>,
     /// Its cache, when the scenario differs from the part.
     pub cache: Option<Bytes>,
     /// Reads that its cache answers, when the scenario differs from the part.
@@ -435,7 +435,7 @@ pub struct Plan {
     /// What runs at the same time, in the same phases: family by family, each in the order of the file; there may be none.
     pub loads: Vec<Load>,
     /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
-    pub frames: Frames,
+    pub frames: NetFrames,
     /// Load that is not measured; with `steady`, the least of it.
     pub warmup: Duration,
     /// When the measurement begins, if not just after the warm-up.
@@ -453,7 +453,7 @@ pub struct Plan {
     /// Targets are preconditioned as SNIA PTS does before the first step.
     pub precondition: bool,
     /// What happens at ports of embedded arrays in each step, in the order of its moments.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<EmbeddedFault>,
     /// What happens in a simulated lab in each step, in the order of its moments.
     pub incidents: Vec<Incident>,
 }
@@ -532,12 +532,12 @@ pub struct Step {
     pub loads: Vec<Load>,
     /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
     /// stays as it is found.
-    pub frames: Frames,
+    pub frames: NetFrames,
     /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
     pub port: Option<LinkRate>,
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive,
     /// ready and at its speed, whatever happened in the previous one.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<EmbeddedFault>,
     /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
     /// the lab has it.
     pub incidents: Vec<Incident>,

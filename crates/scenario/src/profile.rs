@@ -5,9 +5,9 @@
 //! together is read once, so that a profile without an access specification or an amount cannot exist.
 
 use crate::catalog;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::decode;
-use crate::diagnostics::{Origin, Sink, Span};
+use crate::diagnostics::{Mistakes, Span, TextOrigin};
 use crate::fields::PROFILES;
 use crate::model::{Figure, FigureKind, LatencyPoint};
 use crate::nearest::suggestion;
@@ -94,7 +94,7 @@ pub struct NoProfile {
 
 /// Every profile of the catalog, in its order.
 pub fn profiles() -> &'static [Profile] {
-    static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| read(&mut Sink::default()));
+    static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| read(&mut Mistakes::default()));
     &PROFILES
 }
 
@@ -140,7 +140,7 @@ impl Profile {
                 None => self.figures.push(figure),
             }
         }
-        let read = Read::of(&self.figures);
+        let read = FiguresByName::of(&self.figures);
         // What a scenario gives has been decoded, so it can be read.
         self.each = read.each().unwrap_or(self.each);
         self.block = read.block().unwrap_or(self.block);
@@ -149,10 +149,10 @@ impl Profile {
         self
     }
 
-    fn of(record: &Record) -> Option<Profile> {
+    fn of(record: &Decoded) -> Option<Profile> {
         let text = |key| record.text(key).map(|at| at.value);
         let figures = catalog::figures(record);
-        let read = Read::of(&figures);
+        let read = FiguresByName::of(&figures);
         Some(Profile {
             name: text("name")?,
             title: text("title")?,
@@ -169,11 +169,11 @@ impl Profile {
 }
 
 /// Figures, read by name.
-struct Read<'a>(&'a [Figure]);
+struct FiguresByName<'a>(&'a [Figure]);
 
-impl<'a> Read<'a> {
-    fn of(figures: &'a [Figure]) -> Read<'a> {
-        Read(figures)
+impl<'a> FiguresByName<'a> {
+    fn of(figures: &'a [Figure]) -> FiguresByName<'a> {
+        FiguresByName(figures)
     }
 
     fn text(&self, name: &str) -> Option<&'a str> {
@@ -206,9 +206,9 @@ impl<'a> Read<'a> {
     }
 }
 
-fn read(sink: &mut Sink) -> Vec<Profile> {
+fn read(sink: &mut Mistakes) -> Vec<Profile> {
     let table = tree::parse(FILE, sink);
-    let at = Span::new(Origin::File, 0..0);
+    let at = Span::new(TextOrigin::File, 0..0);
     let root = decode::record(&table, at, &PROFILES, PROFILES.title, sink);
     root.records("profile").into_iter().filter_map(Profile::of).collect()
 }
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn every_profile_of_the_file_can_be_read() {
-        let mut sink = Sink::default();
+        let mut sink = Mistakes::default();
         let profiles = read(&mut sink);
         assert!(sink.is_empty(), "{sink:?}");
         assert_eq!(profiles.len(), FILE.matches("[[profile]]").count());

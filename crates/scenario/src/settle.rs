@@ -7,7 +7,7 @@ use crate::load::Load;
 use crate::model::{Plan, Scenario, Setting, Step};
 use crate::stage::{Hunt, Stage};
 use std::time::Duration;
-use workload::Frames;
+use workload::NetFrames;
 
 /// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload, going by its name.
 pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
@@ -106,10 +106,10 @@ fn step(
 }
 
 /// What a step sets at interfaces: what the plan says, and what its axes say instead.
-fn frames(plan: Frames, settings: &[(&str, &Setting)]) -> Frames {
+fn frames(plan: NetFrames, settings: &[(&str, &Setting)]) -> NetFrames {
     settings.iter().fold(plan, |frames, (_, setting)| match setting {
-        Setting::Mtu(mtu) => Frames { mtu: Some(*mtu), ..frames },
-        Setting::Offload(on) => Frames { offload: Some(*on), ..frames },
+        Setting::Mtu(mtu) => NetFrames { mtu: Some(*mtu), ..frames },
+        Setting::Offload(on) => NetFrames { offload: Some(*on), ..frames },
         _ => frames,
     })
 }

@@ -16,12 +16,12 @@ pub struct Source {
     ///
     /// [`Scenario::text_kept`]: crate::Scenario::text_kept
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub catalogs: Vec<Catalog>,
+    pub catalogs: Vec<CatalogFile>,
 }
 
 /// A file of parts beside a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Catalog {
+pub struct CatalogFile {
     /// The file's name, for messages.
     pub name: String,
     /// Its text.

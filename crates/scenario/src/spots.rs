@@ -1,7 +1,7 @@
 //! Where the things of a scenario stand in its text, so that what is found wrong after loading (by whoever asks for the
 //! topology, or for what a live run can do) is reported as `load` reports its mistakes.
 
-use crate::diagnostics::{Diagnostics, Mistake, Origin, Sink, Span};
+use crate::diagnostics::{Diagnostics, Mistake, Mistakes, Span, TextOrigin};
 use crate::{Scenario, Source};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// Places of a scenario's text. Two are always equal: where something stands is no part of what it is.
 #[derive(Clone, Default)]
 pub struct Spots {
-    inner: Arc<Inner>,
+    inner: Arc<SpotTable>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct SpotTable {
     source: Source,
     places: BTreeMap<Spot, Span>,
 }
@@ -38,12 +38,12 @@ pub(crate) enum Spot {
 
 impl Spots {
     pub(crate) fn new(source: &Source, places: BTreeMap<Spot, Span>) -> Spots {
-        Spots { inner: Arc::new(Inner { source: source.clone(), places }) }
+        Spots { inner: Arc::new(SpotTable { source: source.clone(), places }) }
     }
 
     /// Where something stands; the beginning of the file where that is not known.
     pub(crate) fn at(&self, spot: &Spot) -> Span {
-        self.inner.places.get(spot).copied().unwrap_or(Span::new(Origin::File, 0..0))
+        self.inner.places.get(spot).copied().unwrap_or(Span::new(TextOrigin::File, 0..0))
     }
 
     /// Where a name of the lab is defined.
@@ -52,7 +52,7 @@ impl Spots {
     }
 
     /// The mistakes of a sink, in the text.
-    pub(crate) fn finish(&self, sink: Sink) -> Diagnostics {
+    pub(crate) fn finish(&self, sink: Mistakes) -> Diagnostics {
         sink.finish(&self.inner.source)
     }
 }
@@ -64,9 +64,9 @@ impl Scenario {
         &self,
         told: impl IntoIterator<Item = (Option<&'n str>, String)>,
     ) -> Diagnostics {
-        let mut sink = Sink::default();
+        let mut sink = Mistakes::default();
         for (name, message) in told {
-            let at = name.map_or(Span::new(Origin::File, 0..0), |name| self.spots.name(name));
+            let at = name.map_or(Span::new(TextOrigin::File, 0..0), |name| self.spots.name(name));
             sink.push(|| Mistake::new(at, message));
         }
         self.spots.finish(sink)

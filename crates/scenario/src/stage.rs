@@ -30,10 +30,10 @@ pub struct Hunt {
 pub struct Course {
     /// Its parts, in their order.
     pub stages: Vec<Stage>,
-    by_name: BTreeMap<(String, Settings, u32), usize>,
+    by_name: BTreeMap<(String, StageSettings, u32), usize>,
 }
 
-type Settings = Vec<(String, String)>;
+type StageSettings = Vec<(String, String)>;
 
 impl Course {
     /// The course of a scenario.

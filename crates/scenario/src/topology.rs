@@ -18,7 +18,7 @@ mod ways;
 pub use hop::HopKind;
 
 use crate::Policy;
-use crate::diagnostics::{Diagnostics, Sink};
+use crate::diagnostics::{Diagnostics, Mistakes};
 use crate::model::Scenario;
 use std::collections::BTreeSet;
 
@@ -39,12 +39,12 @@ pub struct Topology {
     /// The ways of VMs on the hosts that some plan moves them to, each pair of a VM and a host once.
     pub moves: Vec<Move>,
     /// The ways of network loads between hosts of the lab, each pair of a member and its receiver once.
-    pub nets: Vec<NetWay>,
+    pub nets: Vec<NetRoute>,
 }
 
 /// How a network load gets from the host that sends to the one that receives.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NetWay {
+pub struct NetRoute {
     /// The pair, as [`crate::NetHop::name`] has it.
     pub pair: String,
     /// The VM that the load runs on; the host itself where there is none.
@@ -131,7 +131,7 @@ impl Topology {
 
 /// The names of the hops of a lab, as far as it can be made a graph.
 pub(crate) fn names(scenario: &Scenario) -> BTreeSet<String> {
-    let topology = ways::topology(scenario, &mut Sink::default());
+    let topology = ways::topology(scenario, &mut Mistakes::default());
     topology.hops.into_iter().map(|hop| hop.name).collect()
 }
 
@@ -142,7 +142,7 @@ impl Scenario {
     /// Everything that keeps it from being one, at its place in the text: a disk without a way to its volume, and why; what
     /// is not said and cannot be guessed; more than the bounds allow.
     pub fn topology(&self) -> Result<Topology, Diagnostics> {
-        let mut sink = Sink::default();
+        let mut sink = Mistakes::default();
         let topology = ways::topology(self, &mut sink);
         if sink.is_empty() { Ok(topology) } else { Err(self.spots.finish(sink.once_a_place())) }
     }

@@ -6,10 +6,10 @@
 
 mod context;
 
-use crate::flight::{Flight, Progressed, Rest, failure};
-use crate::{Access, Arena, Completion, Completions, Io, Queue};
+use crate::flight::{InFlight, Progressed, Rest, failure};
+use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
-use context::{Context, Event, Iocb};
+use context::{AioContext, IoEvent, Iocb};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use workload::Dir;
@@ -19,17 +19,17 @@ const BREATH: Ns = Ns(100_000);
 
 /// A queue on a context of its own.
 pub(crate) struct AioQueue {
-    context: Context,
+    context: AioContext,
     arena: Arena,
-    targets: Vec<Access>,
+    targets: Vec<FileAccess>,
     /// What each slot has in flight.
-    flights: Vec<Option<Flight>>,
+    flights: Vec<Option<InFlight>>,
     in_flight: u32,
     /// A request a slot: rewritten for every I/O, read by the kernel only while it is submitted.
     requests: Box<[Iocb]>,
     /// Requests that wait to be submitted, as the kernel wants them named.
     waiting: Vec<*mut Iocb>,
-    events: Box<[Event]>,
+    events: Box<[IoEvent]>,
     failed: Completions,
     how: &'static str,
 }
@@ -38,10 +38,10 @@ impl AioQueue {
     /// Opens a context. Where there can be none, the targets come back with the reason.
     pub fn open(
         arena: &Arena,
-        targets: Vec<Access>,
+        targets: Vec<FileAccess>,
         how: &'static str,
-    ) -> Result<AioQueue, (Vec<Access>, String)> {
-        let context = match Context::new(arena.slots()) {
+    ) -> Result<AioQueue, (Vec<FileAccess>, String)> {
+        let context = match AioContext::new(arena.slots()) {
             Ok(context) => context,
             Err(Errno::AGAIN) => {
                 let problem = "no room for Linux AIO (`sysctl fs.aio-max-nr` is used up)";
@@ -58,15 +58,15 @@ impl AioQueue {
             in_flight: 0,
             requests: vec![Iocb::default(); slots].into(),
             waiting: Vec::with_capacity(slots),
-            events: vec![Event::default(); slots].into(),
+            events: vec![IoEvent::default(); slots].into(),
             failed: Vec::with_capacity(slots),
             how,
         })
     }
 
     /// Writes the request for the rest of a flight; `false` where it asks for what is not there.
-    fn prepare(&mut self, flight: Flight) -> bool {
-        let Flight { io, .. } = flight;
+    fn prepare(&mut self, flight: InFlight) -> bool {
+        let InFlight { io, .. } = flight;
         let target = self.targets.get(usize::from(io.target));
         let (Some(Rest { base, offset, len }), Some(target)) = (flight.rest(&self.arena), target)
         else {
@@ -114,7 +114,7 @@ impl AioQueue {
         }
     }
 
-    fn landed(&mut self, event: Event, out: &mut Completions) {
+    fn landed(&mut self, event: IoEvent, out: &mut Completions) {
         let slot = event.data as u32;
         let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { return };
         let result = match flight.landed(event.result) {
@@ -143,7 +143,7 @@ impl Queue for AioQueue {
 
     fn submit(&mut self, ios: &[Io]) -> usize {
         for io in ios {
-            let flight = Flight::new(*io);
+            let flight = InFlight::new(*io);
             if io.slot < self.arena.slots() && self.prepare(flight) {
                 self.flights[io.slot as usize] = Some(flight);
                 self.in_flight += 1;

@@ -21,7 +21,7 @@ mod trial;
 mod verifier;
 mod watch;
 mod word;
-pub use verifier::Verification;
+pub use verifier::VerifierSpec;
 
-pub(crate) use state::State;
-pub(crate) use watch::{Plan, Watch};
+pub(crate) use state::TargetState;
+pub(crate) use watch::{VerifyPlan, VerifyStates};

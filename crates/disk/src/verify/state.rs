@@ -2,7 +2,7 @@
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::ledger::{Ledger, WORD};
-use super::state_file::{self, Loaded, Request, StateFile};
+use super::state_file::{self, Loaded, StateFile, StateRequest};
 use crate::surface::OpenTarget;
 use clock::Rng;
 use std::path::Path;
@@ -11,7 +11,7 @@ use workload::Extent;
 
 /// The verification state of one target.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct TargetState {
     /// The target's name and place, for messages.
     pub label: String,
     /// What its blocks carry, so that those of another state are told apart, however alike the runs.
@@ -29,15 +29,23 @@ pub(crate) struct State {
     pub kept: Option<StateFile>,
 }
 
-impl State {
+impl TargetState {
     /// A state that knows nothing yet, in memory.
-    pub fn new(label: String, extent: Extent) -> Result<State, String> {
+    pub fn new(label: String, extent: Extent) -> Result<TargetState, String> {
         let blocks = blocks_of(extent)?;
         let ledger = Ledger::in_memory(blocks).map_err(|e| {
             format!("no memory for the verification state of {blocks} blocks ({e})")
         })?;
         let (id, since) = (new_id(), clock::wall_ns());
-        Ok(State { label, id, block: extent.block, ledger, since, at_least: false, kept: None })
+        Ok(TargetState {
+            label,
+            id,
+            block: extent.block,
+            ledger,
+            since,
+            at_least: false,
+            kept: None,
+        })
     }
 
     /// A state that is kept in a file; what was found in it comes beside it. `flushed` asks for no more than what had
@@ -48,16 +56,16 @@ impl State {
         path: &Path,
         flushed: bool,
         target: OpenTarget,
-    ) -> Result<(State, StateFound), String> {
+    ) -> Result<(TargetState, StateFound), String> {
         let Extent { size, block } = extent;
         let blocks = blocks_of(extent)?;
-        let request = Request { path, size, block, blocks, flushed, id: new_id(), target };
+        let request = StateRequest { path, size, block, blocks, flushed, id: new_id(), target };
         let Loaded { kept, ledger, id, at_least, damaged, old } = state_file::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
         let known = ledger.words().filter(|word| !word.is_open()).count() as u64;
         let found = StateFound { old, known, damaged };
         let since = clock::wall_ns();
-        Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
+        Ok((TargetState { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
     }
 
     /// The target is about to be overwritten with something else.

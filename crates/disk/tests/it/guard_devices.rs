@@ -243,7 +243,7 @@ fn an_empty_device_is_written_with_its_token_and_with_nothing_else() {
 #[test]
 fn a_granted_device_is_filled_before_its_first_load() {
     let Some(device) = Loop::new() else { return };
-    let demand = workload::Demand::of(&random(4 * KIB, 50.0, closed(4)));
+    let demand = workload::IoDemand::of(&random(4 * KIB, 50.0, closed(4)));
     check_granted(&TargetSpec { demand, ..with_token(&device.spec()) });
     let bytes = fs::read(device.backing()).expect("readable");
     let mut blocks: Vec<&[u8]> = bytes.chunks(4096).collect();

@@ -3,7 +3,7 @@
 use crate::common::*;
 use clock::Ns;
 use disk::{Arena, Completion, Completions, Io, OpenError, Opener, Queue};
-use engine::{EngineError, Phases, Task};
+use engine::{EngineError, Phases, WorkerTask};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -105,7 +105,7 @@ impl Queue for Odd {
     }
 }
 
-fn task(manner: Manner, depth_max: u32, arrivals: workload::Arrivals) -> Box<dyn Task> {
+fn task(manner: Manner, depth_max: u32, arrivals: workload::Arrivals) -> Box<dyn WorkerTask> {
     let opener = Injected { manner, depth: depth_max };
     Box::new(worker(Box::new(opener), random(4 * KIB, 50.0, arrivals), Ns::millis(200)))
 }

@@ -47,7 +47,7 @@ fn target(data: &Path, state: Option<PathBuf>) -> TargetSpec {
 /// A verified step; the demand of its target is that of a run with nothing else in it.
 fn verified(target: TargetSpec, workers: u32, spec: Spec, measure: Ns) -> StepSpec {
     let spec = Spec { regions: Regions::Own, ..spec };
-    let demand = workload::Demand::of(&spec);
+    let demand = workload::IoDemand::of(&spec);
     let mut step = step(TargetSpec { demand, ..target }, workers, spec, measure);
     step.workers.iter_mut().for_each(|w| w.verify = true);
     step

@@ -2,8 +2,8 @@
 
 use clock::Ns;
 use engine::{
-    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, Load, Meter, MeterScope, Opened,
-    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, Task, WorkerSetup,
+    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, MeterScope, OpenedLoad, OpenedTask,
+    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, WorkerMeter, WorkerSetup, WorkerTask,
 };
 use record::{CounterId, Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -33,8 +33,8 @@ enum Habit {
     ErrsMostly,
 }
 
-impl Task for Habit {
-    fn open(self: Box<Self>) -> Result<Opened, EngineError> {
+impl WorkerTask for Habit {
+    fn open(self: Box<Self>) -> Result<OpenedTask, EngineError> {
         match *self {
             Habit::FailsToOpen => {
                 Err(EngineError::Target { target: "t".to_owned(), problem: "not today".to_owned() })
@@ -45,7 +45,13 @@ impl Task for Habit {
                     EventNote { level: Level::Info, code: "opened", text: "ready".to_owned() };
                 let told = || Box::new(ReportOnce(false)) as Box<dyn Reports>;
                 let reports = matches!(*self, Habit::Reports).then(told);
-                Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new(), reports })
+                Ok(OpenedTask {
+                    load: self,
+                    slots: 1,
+                    notes: vec![note],
+                    how: String::new(),
+                    reports,
+                })
             }
         }
     }
@@ -67,8 +73,8 @@ impl Reports for ReportOnce {
     }
 }
 
-impl Load for Habit {
-    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+impl OpenedLoad for Habit {
+    fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError> {
         match *self {
             Habit::Fails => {
                 return Err(EngineError::Worker {
@@ -104,7 +110,7 @@ impl Load for Habit {
     }
 }
 
-fn operate(meter: &mut Meter, result: Result<u32, i32>) {
+fn operate(meter: &mut WorkerMeter, result: Result<u32, i32>) {
     meter.submitted(0, Dir::Read, Ns::ZERO);
     meter.completed(0, result);
 }

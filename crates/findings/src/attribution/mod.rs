@@ -28,9 +28,9 @@ use record::{Fact, Record, Source};
 
 /// What the steps of a run show, gathered while they go by.
 #[derive(Default)]
-pub(crate) struct Gather(Vec<Observed>);
+pub(crate) struct GatherAttribution(Vec<Observed>);
 
-impl Gather {
+impl GatherAttribution {
     /// Takes in a step. One without storage loads has nothing to attribute.
     pub fn see(
         &mut self,
@@ -83,7 +83,7 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
 /// # Errors
 /// Only where the record cannot be read.
 pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
-    let mut all = Gather::default();
+    let mut all = GatherAttribution::default();
     for head in record.steps() {
         let step = StepData::read(record, head.clone(), record.sources(), &steady::RULE)?;
         let figures = StepFigures::of(&step, false, &steady::RULE, record.events());

@@ -5,7 +5,7 @@
 //! not overlap.
 
 use super::answer::{Gauge, HopLimit, HopLoad};
-use super::sort::{Alike, Role};
+use super::sort::{Alike, HopRole};
 use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
@@ -50,7 +50,7 @@ pub(super) struct Observed {
 /// A hop.
 pub(super) struct ObservedHop {
     pub load: HopLoad,
-    pub role: Role,
+    pub role: HopRole,
     pub alike: Alike,
     /// The fullest of its limits but the number of I/Os at once.
     pub served: Option<Utilization>,
@@ -214,7 +214,7 @@ impl ObservedHop {
             latency_share: None,
             headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
         };
-        let (role, alike) = (Role::of(kind), Alike::of(source, kind));
+        let (role, alike) = (HopRole::of(kind), Alike::of(source, kind));
         ObservedHop {
             load,
             role,
@@ -232,7 +232,7 @@ impl ObservedHop {
         match gauge {
             Gauge::Slots => HopLimit::Slots,
             Gauge::Receive | Gauge::Transmit | Gauge::Both => HopLimit::Rate,
-            _ if self.role == Role::Cpu => HopLimit::Cpu,
+            _ if self.role == HopRole::Cpu => HopLimit::Cpu,
             Gauge::Ops | Gauge::Busy => HopLimit::Ops,
         }
     }
@@ -257,8 +257,9 @@ impl ObservedHop {
 
 /// Finds hops that are crossed at once, and leaves at them what they explain.
 fn cross(hops: &mut [ObservedHop]) {
-    let path =
-        |hop: &ObservedHop| hop.role == Role::Path && hop.slots.is_none() && hop.served.is_some();
+    let path = |hop: &ObservedHop| {
+        hop.role == HopRole::Path && hop.slots.is_none() && hop.served.is_some()
+    };
     let mut by_queue: Vec<(usize, f64)> = (0..hops.len())
         .filter(|place| path(&hops[*place]))
         .filter_map(|place| Some((place, hops[place].load.queue.filter(|queue| *queue > 0.0)?)))

@@ -14,7 +14,7 @@ mod wired;
 pub use loads::loads;
 
 use crate::figures::StepFigures;
-use build::Builder;
+use build::MapBuilder;
 use record::Source;
 use scenario::Scenario;
 use scenario::topology::Topology;
@@ -161,7 +161,7 @@ pub fn lab_map(
     sources: &[Source],
     steps: &[StepFigures],
 ) -> Option<LabMap> {
-    let mut builder = Builder::default();
+    let mut builder = MapBuilder::default();
     if let Some(scenario) = scenario {
         if let Some(topology) = topology {
             let hops = sources.iter().filter(|source| source.hop().is_some());

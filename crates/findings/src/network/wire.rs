@@ -38,7 +38,7 @@ pub enum SpeedFrom {
 
 /// The speed of a wire in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Speed {
+pub(crate) enum WireSpeed {
     /// With everything that is on the wire, in bytes a second.
     Line(f64, SpeedFrom),
     /// What it carries of payload, in bytes a second, as the scenario says without naming a standard.
@@ -142,12 +142,12 @@ impl Wire {
     /// bytes a second with their headers.
     pub(super) fn of(
         framing: Result<Framing, String>,
-        speed: Result<Speed, String>,
+        speed: Result<WireSpeed, String>,
         carried: f64,
         beside: f64,
     ) -> Wire {
         let line = match &speed {
-            Ok(Speed::Line(line, from)) => Some((*line, *from)),
+            Ok(WireSpeed::Line(line, from)) => Some((*line, *from)),
             _ => None,
         };
         let (framing, no_framing) = match framing {
@@ -155,8 +155,8 @@ impl Wire {
             Err(why) => (None, Some(why)),
         };
         let payload = match (&speed, &framing) {
-            (Ok(Speed::Payload(rate)), _) => Some(*rate),
-            (Ok(Speed::Line(line, _)), Some(framing)) => Some(line * framing.share),
+            (Ok(WireSpeed::Payload(rate)), _) => Some(*rate),
+            (Ok(WireSpeed::Line(line, _)), Some(framing)) => Some(line * framing.share),
             _ => None,
         }
         .filter(|rate| *rate > 0.0);
@@ -169,8 +169,8 @@ impl Wire {
         };
         let unknown = match &speed {
             Err(why) => Some(why.clone()),
-            Ok(Speed::Line(..)) => no_framing,
-            Ok(Speed::Payload(_)) => None,
+            Ok(WireSpeed::Line(..)) => no_framing,
+            Ok(WireSpeed::Payload(_)) => None,
         };
         let mut wire = Wire {
             framing,
@@ -182,7 +182,7 @@ impl Wire {
             text: String::new(),
             unknown,
         };
-        if matches!(speed, Ok(Speed::Payload(_))) {
+        if matches!(speed, Ok(WireSpeed::Payload(_))) {
             wire.speed_from = Some(SpeedFrom::Scenario);
         }
         wire.text = wire.describe(carried);

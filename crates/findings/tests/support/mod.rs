@@ -9,9 +9,9 @@ pub mod valid;
 use clock::Ns;
 use findings::{Analysis, analyse};
 use record::{
-    Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop, Meaning, Phase,
-    Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId, SourceKind, Status,
-    StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop,
+    Meaning, Phase, Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, Testimony, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::BTreeMap;
@@ -414,7 +414,7 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &Work) 
     for second in 0..all.min(work.seconds) {
         let late_half = second * 2 >= all;
         let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
-        let (mut read, mut write) = (Tally::empty(open), Tally::empty(open));
+        let (mut read, mut write) = (Completed::empty(open), Completed::empty(open));
         for i in 0..ops {
             let service = work.service_ns * shape(i, ops);
             let tally = if i * 100 / ops.max(1) < work.read { &mut read } else { &mut write };

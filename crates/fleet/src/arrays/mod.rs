@@ -25,7 +25,7 @@ pub struct ArraySpec {
     /// Its ports; at least one.
     pub ports: Vec<PortSpec>,
     /// Its volumes by LUN, from 0; at least one.
-    pub volumes: Vec<VolumeSpec>,
+    pub volumes: Vec<ArrayVolume>,
 }
 
 /// A port of an array.
@@ -34,12 +34,12 @@ pub struct PortSpec {
     /// Its name within the array.
     pub name: String,
     /// How fast the scenario has it, for the record: each step says it anew. `None`: as fast as it goes.
-    pub speed: Option<Speed>,
+    pub speed: Option<ArrayPortSpeed>,
 }
 
 /// How fast a port is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Speed {
+pub struct ArrayPortSpeed {
     /// Bytes of payload a second in each direction, scaled.
     pub bytes_per_s: u64,
     /// As the scenario says it, not scaled: `8gfc`.
@@ -48,7 +48,7 @@ pub struct Speed {
 
 /// A volume of an array, in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VolumeSpec {
+pub struct ArrayVolume {
     /// Its name within the array.
     pub name: String,
     /// Bytes.
@@ -147,10 +147,10 @@ pub trait ServedArray: Send + Sync {
     fn addresses(&self) -> Vec<SocketAddr>;
 
     /// What a port has carried so far.
-    fn port(&self, port: usize) -> Traffic;
+    fn port(&self, port: usize) -> ArrayTraffic;
 
     /// What a volume has carried so far; it has no connections.
-    fn volume(&self, volume: usize) -> Traffic;
+    fn volume(&self, volume: usize) -> ArrayTraffic;
 
     /// The speed of a port in bytes of payload a second, in each direction; `None`: as fast as it goes.
     fn speed(&self, port: usize) -> Option<u64>;
@@ -176,7 +176,7 @@ pub trait ServedArray: Send + Sync {
 
 /// What a port or a volume has carried since the array was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct ArrayTraffic {
     /// Commands that moved data to initiators.
     pub read_ops: u64,
     /// Their bytes.

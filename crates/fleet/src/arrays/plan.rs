@@ -1,10 +1,14 @@
 //! Derives the orders to array agents from a scenario's embedded arrays: before the first step, and for each.
 
-use super::{ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Speed, VolumeSpec};
+use super::{
+    ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec, PortStep,
+};
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
 use clock::Ns;
-use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, LinkRate, Scenario, Step};
+use scenario::{
+    Array, EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, LinkRate, Scenario, Step,
+};
 use std::io;
 
 /// Bytes of a volume's logical block where the scenario says nothing.
@@ -14,7 +18,7 @@ const BLOCK: u32 = 512;
 const CHANCE: usize = 15;
 
 /// The embedded arrays of a scenario, in its order.
-fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
+fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &EmbeddedArray)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }
 
@@ -39,19 +43,20 @@ pub(crate) fn specs<E: From<AssignError>>(
 fn spec<E: From<AssignError>>(
     scenario: &Scenario,
     array: &Array,
-    embedded: &Embedded,
+    embedded: &EmbeddedArray,
     serial: &mut impl FnMut() -> Result<String, E>,
 ) -> Result<ArraySpec, E> {
     let port = |port: &EmbeddedPort| PortSpec {
         name: port.name.clone(),
-        speed: port
-            .rate
-            .map(|rate| Speed { bytes_per_s: scaled(embedded, rate), name: rate.to_string() }),
+        speed: port.rate.map(|rate| ArrayPortSpeed {
+            bytes_per_s: scaled(embedded, rate),
+            name: rate.to_string(),
+        }),
     };
     let name = array.name.clone();
     let volumes = scenario.lab.volumes.iter().filter(|volume| volume.array == name);
     let volumes = volumes.map(|volume| {
-        Ok(VolumeSpec {
+        Ok(ArrayVolume {
             name: volume.name.clone(),
             size: volume.size.map_or(0, |size| size.0),
             block: volume.block.unwrap_or(BLOCK),
@@ -93,8 +98,13 @@ pub(crate) fn step(scenario: &Scenario, step: &Step) -> Option<ArrayStep> {
     })
 }
 
-fn port_step(array: &Array, embedded: &Embedded, port: &EmbeddedPort, step: &Step) -> PortStep {
-    let mine = |fault: &&Fault| (&fault.array, &fault.port) == (&array.name, &port.name);
+fn port_step(
+    array: &Array,
+    embedded: &EmbeddedArray,
+    port: &EmbeddedPort,
+    step: &Step,
+) -> PortStep {
+    let mine = |fault: &&EmbeddedFault| (&fault.array, &fault.port) == (&array.name, &port.name);
     PortStep {
         array: array.name.clone(),
         port: port.name.clone(),
@@ -103,7 +113,7 @@ fn port_step(array: &Array, embedded: &Embedded, port: &EmbeddedPort, step: &Ste
     }
 }
 
-fn fault_spec(embedded: &Embedded, fault: &Fault) -> FaultSpec {
+fn fault_spec(embedded: &EmbeddedArray, fault: &EmbeddedFault) -> FaultSpec {
     let action = match fault.action {
         FaultAction::Kill => PortFault::Kill,
         FaultAction::Revive => PortFault::Revive,
@@ -115,6 +125,6 @@ fn fault_spec(embedded: &Embedded, fault: &Fault) -> FaultSpec {
 }
 
 /// Whole bytes a second.
-fn scaled(embedded: &Embedded, rate: LinkRate) -> u64 {
+fn scaled(embedded: &EmbeddedArray, rate: LinkRate) -> u64 {
     embedded.scaled(rate).0.round() as u64
 }

@@ -5,7 +5,7 @@ use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use crate::assign::AssignedStep;
 use clock::Ns;
 use engine::{StepSpec, WorkerSpec};
-use record::{Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Tally, WorkerLoad};
+use record::{Completed, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Steady, Step};
 use std::time::Duration;
 use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
@@ -67,8 +67,8 @@ pub fn sources(agents: usize) -> Vec<Source> {
 }
 
 /// What a worker does in so much time.
-pub fn work(time: Ns) -> Tally {
-    let mut tally = Tally::empty(false);
+pub fn work(time: Ns) -> Completed {
+    let mut tally = Completed::empty(false);
     for _ in 0..time.0 / 100_000_000 {
         tally.success(8192, Ns(1000), Ns(1000));
     }
@@ -109,7 +109,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         cooldown: COOLDOWN.into(),
         precondition: false,
         loads: Vec::new(),
-        frames: workload::Frames::default(),
+        frames: workload::NetFrames::default(),
         port: None,
         faults: Vec::new(),
         incidents: Vec::new(),

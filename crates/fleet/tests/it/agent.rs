@@ -4,7 +4,7 @@ use crate::common::*;
 use clock::Ns;
 use engine::{StepSpec, TargetSpec, WorkerSpec};
 use fleet::carrier::{self, CarrierError};
-use fleet::message::{Failure, FromAgent, PROTOCOL, ToAgent};
+use fleet::message::{AgentFailure, FromAgent, PROTOCOL, ToAgent};
 use fleet::{EngineRegistry, ServeError, scheme};
 use record::SourceId;
 use std::os::unix::net::UnixStream;
@@ -107,7 +107,7 @@ fn check_disorder(script: &str, says: Vec<(ToAgent, &str)>, last: ToAgent, compl
     end.outbox.send(last).unwrap();
     listen(&mut end, complaint);
     let refused = thread.join().unwrap();
-    assert!(matches!(refused, Err(ServeError::Refused(Failure::Protocol(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(ServeError::Refused(AgentFailure::Protocol(_)))), "{refused:?}");
 }
 
 #[test]

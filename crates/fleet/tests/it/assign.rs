@@ -5,10 +5,10 @@ use clock::Ns;
 use engine::Fill;
 use fleet::Assignment;
 use record::Loop;
-use scenario::{Backing, Load, Scenario, Step, Workload};
+use scenario::{DiskBacking, Load, Scenario, Step, Workload};
 use std::time::Duration;
 use workload::{
-    Arrivals, Data, Demand, Process, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
+    Arrivals, IoDemand, Process, Reduction, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
 };
 
 /// The assignment of steps to agents `a`, `b`, …: for each step and agent, every worker as
@@ -86,11 +86,11 @@ fn a_target_knows_what_all_steps_ask_of_it_and_what_is_done_to_it_first() {
     let targets = |n: usize| assignment.step(&steps[n]).unwrap().specs[0].clone().unwrap().targets;
     let (first, second) = (targets(0), targets(1));
     assert_eq!(first[0].demand, second[0].demand);
-    let Demand { reads, writes, reach, .. } = first[0].demand;
+    let IoDemand { reads, writes, reach, .. } = first[0].demand;
     assert_eq!((reads, writes, reach.within(1 << 30)), (true, true, 1 << 30));
     assert!(!first[1].demand.writes);
     assert_eq!((first[0].fill, first[1].fill), (Fill::Never, Fill::Auto));
-    assert_eq!((first[0].data, first[1].data.compress), (Data::default(), 2.0));
+    assert_eq!((first[0].data, first[1].data.compress), (Reduction::default(), 2.0));
     assert_eq!(second[0].fill, Fill::SniaPts);
 }
 
@@ -175,7 +175,7 @@ fn check_refused(scenario: &Scenario, on: &str, expected: &str) {
 fn what_is_not_at_hand_is_refused_with_a_way_out() {
     let mut lab =
         scenario(1, &[("vm1", &["t0"]), ("vm2", &["t0"]), ("bare", &[]), ("vm3", &["t9"])]);
-    lab.lab.vms[0].disks[0].backing = Backing::Lun { array: "ssd1".into(), volume: None };
+    lab.lab.vms[0].disks[0].backing = DiskBacking::Lun { array: "ssd1".into(), volume: None };
     lab.lab.vms[1].disks[0].size = lab.lab.targets[0].create.or(Some(Default::default()));
     check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not at hand");
     check_refused(&lab, "vm1", "`wirespeed simulate`");

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use fleet::carrier;
-use fleet::message::{Failure, FromAgent, Greeting, PROTOCOL};
+use fleet::message::{AgentFailure, FromAgent, Greeting, PROTOCOL};
 use fleet::{AgentLink, RunError};
 use record::Status;
 use std::io::Write;
@@ -70,7 +70,7 @@ fn another_clock_is_refused() {
 #[test]
 fn other_answers_are_refused() {
     check_unusable(answers(|| FromAgent::Finished { step: 0 }), &["Finished before Hello"]);
-    let failed = || FromAgent::Failed { step: None, error: Failure::Protocol("no".into()) };
+    let failed = || FromAgent::Failed { step: None, error: AgentFailure::Protocol("no".into()) };
     check_unusable(answers(failed), &["agent `local` cannot be used: no"]);
 }
 

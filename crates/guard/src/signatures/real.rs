@@ -1,7 +1,7 @@
 //! What the tools themselves put on a medium is found. Where a tool is missing its case prints `skipped:`.
 
 use super::{Signature, signatures};
-use crate::media::Opened;
+use crate::media::OpenedMedium;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn made(dir: &Path, command: &str) -> bool {
 fn seen(dir: &Path) -> io::Result<Vec<Signature>> {
     let file = File::open(dir.join("image"))?;
     let size = file.metadata()?.len();
-    signatures(&Opened::new(&file, size))
+    signatures(&OpenedMedium::new(&file, size))
 }
 
 /// A medium of this size, after a command, carries exactly these.

@@ -27,8 +27,8 @@ pub use cdb::Cdb;
 pub use error::{Error, Refused};
 pub use sense::SenseData;
 pub use session::Session;
-pub use settings::{Settings, Start};
-pub use task::{Command, Ending, Transfer};
+pub use settings::{LoginNumbers, Settings};
+pub use task::{Command, CommandEnd, Transfer};
 
 use crate::pdu::{AsyncMessage, Bhs, LogoutOutcome, RejectReason, TaskOutcome};
 
@@ -127,7 +127,7 @@ pub enum Event {
         /// The slot.
         slot: u32,
         /// How it ended.
-        ending: Ending,
+        ending: CommandEnd,
     },
     /// A task management function has ended. The tasks that it ended have already been reported.
     Managed {

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::control::{ControlRequest, ControlRequests};
-use super::settings::{Settings, Start, UnsolicitedData};
+use super::settings::{LoginNumbers, Settings, UnsolicitedData};
 use super::task::{Burst, Command, Task, Transfer};
 use super::window::Window;
 use super::{Conn, Error, Event, ExpectedPdu, Out, Refused, Want};
@@ -36,7 +36,7 @@ pub struct Session {
 
 impl Session {
     /// A session with this many command slots, and with its leading connection.
-    pub fn new(settings: Settings, start: Start, slots: u32) -> Session {
+    pub fn new(settings: Settings, start: LoginNumbers, slots: u32) -> Session {
         let slots = slots.clamp(1, SLOTS_MAX);
         let room = slots as usize;
         Session {
@@ -57,7 +57,7 @@ impl Session {
     ///
     /// # Errors
     /// There are too many connections, or the session has ended.
-    pub fn join(&mut self, settings: Settings, start: Start) -> Result<Conn, Refused> {
+    pub fn join(&mut self, settings: Settings, start: LoginNumbers) -> Result<Conn, Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
         }

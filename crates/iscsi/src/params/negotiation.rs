@@ -2,7 +2,7 @@
 //! answers.
 
 use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
-use super::{DesiredParams, Params, Role, SessionType};
+use super::{DesiredParams, Negotiator, Params, SessionType};
 use crate::text;
 
 const REJECT: &str = "Reject";
@@ -58,7 +58,7 @@ enum KeyState {
 /// The negotiation of one connection, at one end.
 #[derive(Clone, Debug)]
 pub struct Negotiation {
-    role: Role,
+    role: Negotiator,
     session: SessionType,
     /// The leading connection of its session.
     leading: bool,
@@ -85,7 +85,7 @@ pub(crate) fn is_operational(name: &str) -> bool {
 impl Negotiation {
     /// Starts with the defaults. `leading`: for the first connection of its session.
     pub fn new(
-        role: Role,
+        role: Negotiator,
         session: SessionType,
         leading: bool,
         wishes: DesiredParams,
@@ -188,15 +188,15 @@ impl Negotiation {
         let wish = self.wishes.value(rule.key);
         relevant
             && match (rule.key, self.role) {
-                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Initiator) => true,
-                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Target) => {
+                (KeyId::HeaderDigest | KeyId::DataDigest, Negotiator::Initiator) => true,
+                (KeyId::HeaderDigest | KeyId::DataDigest, Negotiator::Target) => {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
-                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Role::Initiator) => true,
+                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Negotiator::Initiator) => true,
                 // Times are irrelevant without error recovery.
-                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Role::Target) => false,
-                (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
-                (_, Role::Initiator) => wish != rule.default,
+                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Negotiator::Target) => false,
+                (_, Negotiator::Target) => rule.combine(rule.default, wish) != rule.default,
+                (_, Negotiator::Initiator) => wish != rule.default,
             }
     }
 

@@ -14,7 +14,7 @@ pub struct BlockRange {
 /// A SCSI status (SAM-5, 5.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Status {
+pub enum ScsiStatus {
     /// GOOD.
     Good = 0x00,
     /// CHECK CONDITION: sense data has the reason.
@@ -35,22 +35,22 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// The status byte.
-    pub status: Status,
+    pub status: ScsiStatus,
     /// Present if and only if the status is CHECK CONDITION.
     pub sense: Option<Sense>,
 }
 
 impl Ending {
     /// Success.
-    pub const GOOD: Ending = Ending { status: Status::Good, sense: None };
+    pub const GOOD: Ending = Ending { status: ScsiStatus::Good, sense: None };
 
     /// CHECK CONDITION with its sense data.
     pub const fn check(sense: Sense) -> Ending {
-        Ending { status: Status::CheckCondition, sense: Some(sense) }
+        Ending { status: ScsiStatus::CheckCondition, sense: Some(sense) }
     }
 
     /// A status without sense data.
-    pub const fn bare(status: Status) -> Ending {
+    pub const fn bare(status: ScsiStatus) -> Ending {
         Ending { status, sense: None }
     }
 }

@@ -9,7 +9,7 @@ use super::cdb::{be16, be32, be64, field32};
 use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::readiness::reply;
 use super::unit::{CommandCall, CommandResult, LogicalUnit};
-use super::{Action, BlockRange, CopySegment, Device, Ending, Nexus, Sense, SenseKey};
+use super::{Action, BlockRange, CopySegment, Ending, Nexus, Sense, SenseKey, TargetDevice};
 
 /// Most copy sources and destinations of a list.
 const MOST_TARGETS: usize = 16;
@@ -226,7 +226,7 @@ fn segment_of(
 /// Whether the other units of a copy admit a nexus. Their locks are taken one after the other, without the lock of
 /// the addressed unit.
 pub(super) fn admit_others(
-    device: &Device,
+    device: &TargetDevice,
     asked: &LogicalUnit,
     nexus: &Nexus,
     segments: &[CopySegment],

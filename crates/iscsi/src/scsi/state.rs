@@ -6,7 +6,7 @@ use super::access::{AllowedPortStates, Checks};
 use super::copy::CopyResults;
 use super::description::UnitDescription;
 use super::mode::Modes;
-use super::port_groups::{Cause, Groups, PortState};
+use super::port_groups::{GroupStateCause, Groups, PortState};
 use super::reservation::{CONFLICT, Reservations};
 use super::unit_attention::{Attentions, UnitAttention};
 use super::{Ending, Nexus, Sense, SenseKey};
@@ -67,7 +67,7 @@ impl UnitState {
             reservations: Reservations::default(),
             ports: ports
                 .iter()
-                .map(|port| (*port, (PortState::ActiveOptimized, Cause::Initial)))
+                .map(|port| (*port, (PortState::ActiveOptimized, GroupStateCause::Initial)))
                 .collect(),
             modes: Modes::new(description),
             copies: CopyResults::default(),

@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::access::Checks;
 use super::cdb::CdbBytes;
 use super::mode::Modes;
-use super::port_groups::{Cause, PortState};
+use super::port_groups::{GroupStateCause, PortState};
 use super::reservation::Reservations;
 use super::state::{SanitizeState, UnitState};
 use super::{
-    Action, Device, Ending, Nexus, NexusView, StoredReservationsError, UnitAttention,
+    Action, Ending, Nexus, NexusView, StoredReservationsError, TargetDevice, UnitAttention,
     UnitDescription, command_table,
 };
 
@@ -29,7 +29,7 @@ pub struct LogicalUnit {
 /// A command during its execution.
 pub(super) struct CommandCall<'a> {
     /// The device.
-    pub device: &'a Device,
+    pub device: &'a TargetDevice,
     /// The addressed unit.
     pub unit: &'a LogicalUnit,
     /// The nexus that sent it.
@@ -160,7 +160,7 @@ impl LogicalUnit {
             None => false,
             Some((now, _)) if *now == to => true,
             Some(known) => {
-                *known = (to, Cause::Administrator);
+                *known = (to, GroupStateCause::Administrator);
                 state.raise(UnitAttention::AccessStateChanged, None);
                 true
             }
@@ -188,7 +188,7 @@ impl LogicalUnit {
     /// Executes a command, or continues it with its parameters.
     pub(super) fn call(
         &self,
-        device: &Device,
+        device: &TargetDevice,
         nexus: &Nexus,
         cdb: &CdbBytes,
         expected: u32,

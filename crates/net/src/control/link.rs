@@ -1,6 +1,6 @@
 //! Messages over a connection. A message that is too long, invalid or stays incomplete ends the connection.
 
-use super::frame::{Frames, frame};
+use super::frame::{FrameBuffer, frame};
 use crate::NetError;
 use crate::sys::{socket, user_timeout};
 use clock::Ns;
@@ -21,17 +21,17 @@ const READ: usize = 16 << 10;
 
 /// One end of a control connection.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ControlLink {
     stream: TcpStream,
     peer: String,
-    inbox: Frames,
+    inbox: FrameBuffer,
     /// When something last arrived, and for how long nothing may.
     heard: Ns,
     silence: Ns,
 }
 
-impl Link {
-    pub(crate) fn new(stream: TcpStream, peer: String) -> Result<Link, NetError> {
+impl ControlLink {
+    pub(crate) fn new(stream: TcpStream, peer: String) -> Result<ControlLink, NetError> {
         let set =
             |result: io::Result<()>| result.map_err(NetError::socket("the control connection"));
         set(stream.set_nonblocking(false))?;
@@ -44,7 +44,13 @@ impl Link {
             sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(2))
         };
         set(keep_alive().map_err(io::Error::from))?;
-        Ok(Link { stream, peer, inbox: Frames::new(), heard: clock::now(), silence: Ns::MAX })
+        Ok(ControlLink {
+            stream,
+            peer,
+            inbox: FrameBuffer::new(),
+            heard: clock::now(),
+            silence: Ns::MAX,
+        })
     }
 
     /// The peer is authenticated: its messages may be longer.
@@ -150,15 +156,15 @@ mod tests {
     use super::super::frame::LARGE;
     use super::super::{FromReceiver, FromSender};
     use super::*;
-    use crate::{Carriage, Spec};
+    use crate::{Carriage, TestSpec};
     use proptest::prelude::*;
     use std::net::{Shutdown, TcpListener};
 
-    fn pair() -> (TcpStream, Link) {
+    fn pair() -> (TcpStream, ControlLink) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (b, _) = listener.accept().unwrap();
-        (a, Link::new(b, "them".to_owned()).unwrap())
+        (a, ControlLink::new(b, "them".to_owned()).unwrap())
     }
 
     /// What a link makes of these bytes, after which the peer closes.
@@ -182,8 +188,8 @@ mod tests {
     #[test]
     fn messages_arrive_whole_and_in_order() {
         let (stream, mut link) = pair();
-        let mut peer = Link::new(stream, "us".to_owned()).unwrap();
-        let long = FromSender::Prepare(Box::new(Spec::new(Carriage::Tcp)));
+        let mut peer = ControlLink::new(stream, "us".to_owned()).unwrap();
+        let long = FromSender::Prepare(Box::new(TestSpec::new(Carriage::Tcp)));
         for message in [FromSender::Clock { sent: Ns(7) }, long.clone(), FromSender::Done] {
             peer.say(&message, "now").unwrap();
         }

@@ -1,8 +1,8 @@
 //! Figures reported once a step: the kernel's statistics of each stream over the measured time, CPU time of the threads, clock
 //! offset and drift, and broken streams.
 
-use super::figures::{FigureWriter, PairEnd, Span};
-use crate::report::{Direction, SideReport, StreamReport, TcpReport};
+use super::figures::{EndTimes, FigureWriter, PairEnd};
+use crate::report::{SideReport, StreamDirection, StreamReport, TcpReport};
 use crate::sender_test::TestOutcome;
 use ::engine::Output;
 use clock::Ns;
@@ -114,15 +114,16 @@ impl FigureWriter<'_> {
             mine.map(|stream| stream.total.bytes).fold(0, u64::saturating_add)
         };
         let (sender, receiver) = (&outcome.sender, &outcome.receiver);
-        let up = written(sender, Direction::Up).saturating_sub(written(receiver, Direction::Up));
-        let down =
-            written(receiver, Direction::Down).saturating_sub(written(sender, Direction::Down));
+        let up = written(sender, StreamDirection::Up)
+            .saturating_sub(written(receiver, StreamDirection::Up));
+        let down = written(receiver, StreamDirection::Down)
+            .saturating_sub(written(sender, StreamDirection::Down));
         span.say(CounterId::WriteUndelivered, up as f64);
         span.say(CounterId::ReadUndelivered, down as f64);
     }
 }
 
-impl Span<'_> {
+impl EndTimes<'_> {
     fn total(&self, stream: &StreamReport, writes: bool) {
         self.say(CounterId::TotalBytes, stream.total.bytes as f64);
         self.say(CounterId::QueuedBefore, stream.queued_before as f64);

@@ -3,7 +3,7 @@
 use super::change::{self, OriginalSettings};
 use super::guardian::{Guardian, GuardianHandle};
 use super::{Adjusted, Interface, InterfaceError};
-use workload::Frames;
+use workload::NetFrames;
 
 /// A changeable interface. Dropping it restores the original settings.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl InterfaceLease {
     /// # Errors
     /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
     /// changed on the way to an error stays in the guardian's hands.
-    pub fn apply(&mut self, frames: Frames) -> Result<Adjusted, InterfaceError> {
-        if frames == Frames::default() {
+    pub fn apply(&mut self, frames: NetFrames) -> Result<Adjusted, InterfaceError> {
+        if frames == NetFrames::default() {
             return self.put_back();
         }
         let now = Interface::named(&self.interface)?;

@@ -91,7 +91,7 @@ impl Interfaces {
             (net.sources.sender, &ends.near.interface),
             (net.sources.receiver, &ends.far.interface),
         ];
-        let counter = |source, (id, part, value): Figure| Counter {
+        let counter = |source, (id, part, value): InterfaceCounter| Counter {
             source,
             step: Some(self.step),
             from,
@@ -169,9 +169,9 @@ fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<EventNo
 
 /// What there is to count of an interface: name, value and unit.
 /// A counter, the part of the machine that it is of, and its value.
-type Figure = (CounterId, Option<String>, f64);
+type InterfaceCounter = (CounterId, Option<String>, f64);
 
-fn figures(interface: &Interface) -> Vec<Figure> {
+fn figures(interface: &Interface) -> Vec<InterfaceCounter> {
     let mtu = Some((CounterId::InterfaceMtu, None, f64::from(interface.mtu)));
     let speed = interface.speed.map(|speed| (CounterId::InterfaceSpeed, None, speed as f64));
     let offload = |feature: &Feature| {

@@ -7,7 +7,7 @@
 use crate::between::{Between, Hand, idle};
 use crate::support::{Bench, short, step_of, try_run, ways, with};
 use clock::{Ns, Rng};
-use net::{Carriage, Sockets, Spec};
+use net::{Carriage, Sockets, TestSpec};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -155,7 +155,7 @@ fn happened(odds: Odds, up: u16, seed: u64) -> bool {
     let load = Carriage::Udp { segmented: false };
     // So few and small that the sockets' buffers hold all of them, however late the relay and the receiver wake.
     let (warmup, cooldown) = (Ns::ZERO, Ns::ZERO);
-    let spec = with(Spec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
+    let spec = with(TestSpec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
         ways(n, up, 0);
         n.rate = Some(120_000 / u64::from(up));
         n.message = MESSAGE;

@@ -7,9 +7,9 @@ use crate::support::{
 use engine::NetSources;
 use net::interface::Interface;
 use net::{Adjust, Carriage, Receiver, ReceiverConfig};
-use workload::Frames;
+use workload::NetFrames;
 
-fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Told, String> {
+fn prepare(bench: &Bench, adjust: Option<&str>, frames: NetFrames) -> Result<Told, String> {
     let mut step = step_of(bench.place(), &short(Carriage::Tcp));
     step.nets[0].receiver.adjust = adjust.map(str::to_owned);
     step.nets[0].frames = frames;
@@ -18,7 +18,7 @@ fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Told, 
 
 #[test]
 fn both_ends_tell_of_their_interface() {
-    let told = prepare(&Bench::new(), None, Frames::default()).expect("nothing is changed");
+    let told = prepare(&Bench::new(), None, NetFrames::default()).expect("nothing is changed");
     told.finished();
     let lo = Interface::named("lo").expect("it is there");
     let both = ["sender-interface", "receiver-interface"].map(|key| told.fact(key));
@@ -32,7 +32,7 @@ fn both_ends_tell_of_their_interface() {
 fn nothing_is_changed_without_permission_at_both_ends() {
     let bench = Bench::new();
     let before = Interface::named("lo").expect("it is there");
-    let frames = Frames { mtu: Some(1400), offload: None };
+    let frames = NetFrames { mtu: Some(1400), offload: None };
     refused(prepare(&bench, None, frames), "say `adjust = \"lo\"` at the receiver");
     refused(prepare(&bench, Some("eth77"), frames), "goes by lo, and only eth77 may be changed");
     if rustix::process::geteuid().is_root() {
@@ -62,7 +62,7 @@ fn nothing_is_changed_without_a_guardian() {
     let before = Interface::named("lo").expect("it is there");
     let mut lease =
         net::interface::InterfaceLease::new("lo", missing_guardian()).expect("root may");
-    let frames = Frames { mtu: Some(before.mtu - 1), offload: None };
+    let frames = NetFrames { mtu: Some(before.mtu - 1), offload: None };
     let error = lease.apply(frames).expect_err("nobody stands by").to_string();
     assert!(error.contains("not changed, since") && error.contains("/no/such/program"), "{error}");
     assert_eq!(Interface::named("lo").expect("it is there"), before);

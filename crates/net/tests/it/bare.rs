@@ -3,7 +3,7 @@
 use crate::support::{at, begin, engine, start, step_of, ways, with};
 use clock::Ns;
 use engine::Output;
-use net::{Carriage, Network, Receiver, Spec};
+use net::{Carriage, Network, Receiver, TestSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CStr;
 use std::process::Command;
@@ -59,10 +59,10 @@ static COUNTING: Counting = Counting;
 /// Watches both ends from the first interval to the end of the measured time.
 #[track_caller]
 fn check(receiver: &Receiver, carriage: Carriage, change: fn(&mut Network)) {
-    let spec = with(Spec::new(carriage), change);
+    let spec = with(TestSpec::new(carriage), change);
     // The cool-down is long enough for both ends to be in the midst of it when the watch ends.
     let [warmup, measure, cooldown] = [100, 300, 400].map(Ns::millis);
-    let spec = Spec { warmup, measure, cooldown, ..spec };
+    let spec = TestSpec { warmup, measure, cooldown, ..spec };
     let step = step_of(at(receiver), &spec);
     OF_WORKERS.store(0, Ordering::Relaxed);
     OF_OTHERS.store(0, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::support::{
     Bench, Told, begin, counted, engine, place, port, short, step_of, try_run, ways, with,
 };
 use clock::Ns;
-use net::{Carriage, Spec};
+use net::{Carriage, TestSpec};
 use rustix::net::sockopt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -22,8 +22,8 @@ const LOADS: [Carriage; 5] = [
     Carriage::Connects { response: 64 },
 ];
 
-fn long(load: Carriage) -> Spec {
-    with(Spec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
+fn long(load: Carriage) -> TestSpec {
+    with(TestSpec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
 }
 
 #[track_caller]
@@ -222,7 +222,7 @@ fn a_stream_that_is_reset_is_told_and_the_others_go_on() {
         Vec::new()
     });
     let between = Between::new(receiver, idle(), hand);
-    let spec = with(Spec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
+    let spec = with(TestSpec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
     let told = try_run(&step_of(between.place(), &spec)).unwrap_or_else(|e| panic!("{e}"));
     between.end();
     let [broken, whole] = [told.streams()[0], told.streams()[1]];

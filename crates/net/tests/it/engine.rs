@@ -7,7 +7,7 @@ use crate::support::{
 };
 use clock::Ns;
 use engine::{Engine, NetSources, NetSpec, Output, ReceiverAddress, Stop, TokenSource};
-use net::{Carriage, Network, Spec};
+use net::{Carriage, Network, TestSpec};
 use record::{Fact, Phase, SourceId};
 use std::io::Write;
 use std::net::TcpStream;
@@ -99,7 +99,7 @@ fn check(network: Network) -> Told {
 }
 
 fn network(carriage: Carriage, up: u16, down: u16) -> Network {
-    with(Spec::new(carriage), |n| ways(n, up, down)).network
+    with(TestSpec::new(carriage), |n| ways(n, up, down)).network
 }
 
 #[test]

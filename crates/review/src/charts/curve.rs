@@ -1,12 +1,13 @@
 //! Percentile curves, on the axis of HdrHistogram's plots: each further nine is as far as the one before.
 
 use super::figure::{
-    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, trace, with,
+    ChartView, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, trace,
+    with,
 };
 use super::palette::{INK, READ, WRITE, ordered};
 use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
-use findings::evidence::{Curve, LatencyKind, Of, Part, StepEvidence};
+use findings::evidence::{CurveSubject, LatencyKind, Part, PercentileCurve, StepEvidence};
 use plotly::Scatter;
 use plotly::common::{DashType, Line, Mode};
 use serde_json::{Value, json};
@@ -69,16 +70,16 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     })
 }
 
-fn view(label: &str, traces: Vec<Value>) -> View {
-    View { label: label.to_owned(), traces, shapes: Vec::new(), annotations: Vec::new() }
+fn view(label: &str, traces: Vec<Value>) -> ChartView {
+    ChartView { label: label.to_owned(), traces, shapes: Vec::new(), annotations: Vec::new() }
 }
 
 /// A curve of a step that is shown alone: directions by colour, and dotted the service time of open loops.
-fn single(step: &StepEvidence, curve: &Curve) -> Value {
+fn single(step: &StepEvidence, curve: &PercentileCurve) -> Value {
     let (name, color) = match curve.of {
-        Of::Read => ("reads", READ),
-        Of::Write => ("writes", WRITE),
-        Of::Both => ("reads and writes", INK),
+        CurveSubject::Read => ("reads", READ),
+        CurveSubject::Write => ("writes", WRITE),
+        CurveSubject::Both => ("reads and writes", INK),
     };
     let beside = step.curves.first().is_some_and(|c| c.kind != LatencyKind::Service);
     let (name, dash) = match curve.kind {
@@ -91,7 +92,7 @@ fn single(step: &StepEvidence, curve: &Curve) -> Value {
     line(curve, &name, color, dash)
 }
 
-fn line(curve: &Curve, name: &str, color: &str, dash: DashType) -> Value {
+fn line(curve: &PercentileCurve, name: &str, color: &str, dash: DashType) -> Value {
     let x = curve.points.iter().map(|p| p.one_in).collect();
     let y = curve.points.iter().map(|p| seconds(p.latency_ns)).collect();
     let mode = if curve.points.len() < 3 { Mode::LinesMarkers } else { Mode::Lines };

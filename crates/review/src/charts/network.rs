@@ -1,9 +1,9 @@
 //! Network loads drawn: each stream beside the mean of its direction, the throughput over the size of messages, and the
 //! rows of the time line.
 
-use super::figure::{View, figure, legend_below, scaled, short, trace, with};
+use super::figure::{ChartView, figure, legend_below, scaled, short, trace, with};
 use super::palette::{self, MUTED, RULE, SHADE};
-use super::timeline::{Row, line};
+use super::timeline::{TimelineRow, line};
 use super::{Chart, word};
 use crate::network::direction_label;
 use findings::evidence::{NetMachine, NetWay};
@@ -40,7 +40,7 @@ fn streams(analysis: &Analysis) -> Option<Chart> {
     if all.len() > shown.len() {
         note.push_str(&format!(" The first {STEPS_MAX} of {} steps can be chosen.", all.len()));
     }
-    let views: Vec<View> = shown.iter().map(|step| view(step)).collect();
+    let views: Vec<ChartView> = shown.iter().map(|step| view(step)).collect();
     (!views.is_empty()).then(|| Chart {
         id: "streams".into(),
         title: "Balance of the streams".into(),
@@ -60,7 +60,7 @@ fn streams(analysis: &Analysis) -> Option<Chart> {
     })
 }
 
-fn view(step: &StepFigures) -> View {
+fn view(step: &StepFigures) -> ChartView {
     let (mut traces, mut shapes) = (Vec::new(), Vec::new());
     let mut from = -0.5;
     let directions = step.network.iter().flat_map(|p| p.directions.iter().map(move |d| (p, d)));
@@ -96,7 +96,7 @@ fn view(step: &StepFigures) -> View {
         shapes.extend(band(direction, from, to));
         from = to;
     }
-    View { label: word(&step.label()), traces, shapes, annotations: Vec::new() }
+    ChartView { label: word(&step.label()), traces, shapes, annotations: Vec::new() }
 }
 
 /// The mean and the band of a direction, as wide as its streams.
@@ -116,14 +116,14 @@ fn band(direction: &Direction, from: f64, to: f64) -> Vec<Value> {
 }
 
 /// One line over the sizes of messages: a plan, the other settings, a pair, a workload and a way.
-struct Curve {
+struct SizeCurve {
     name: String,
     points: Vec<(String, f64)>,
 }
 
 /// Throughput over the size of messages; `None` where no plan goes through sizes.
 fn sizes(analysis: &Analysis) -> Option<Chart> {
-    let mut curves: Vec<Curve> = Vec::new();
+    let mut curves: Vec<SizeCurve> = Vec::new();
     let mut steps = Vec::new();
     for step in &analysis.steps {
         let is =
@@ -140,13 +140,14 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
             let point = (word(size), direction.received.bytes_per_s / 1e6);
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.points.push(point),
-                None => curves.push(Curve { name, points: vec![point] }),
+                None => curves.push(SizeCurve { name, points: vec![point] }),
             }
         }
     }
-    let several = |curve: &Curve| curve.points.iter().any(|(size, _)| *size != curve.points[0].0);
+    let several =
+        |curve: &SizeCurve| curve.points.iter().any(|(size, _)| *size != curve.points[0].0);
     curves.retain(several);
-    let draw = |(place, curve): (usize, &Curve)| {
+    let draw = |(place, curve): (usize, &SizeCurve)| {
         let style = palette::source(place);
         let (x, y) = curve.points.iter().map(|(size, rate)| (size.clone(), short(*rate))).unzip();
         let line = Scatter::new(x, y)
@@ -178,7 +179,7 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
 }
 
 /// The rows of the time line: what was sent and received each way, and how busy both ends were.
-pub(super) fn rows(evidence: &Evidence) -> Vec<Row> {
+pub(super) fn rows(evidence: &Evidence) -> Vec<TimelineRow> {
     let network = &evidence.timeline.network;
     let carried: Vec<Value> = network
         .ways
@@ -196,7 +197,7 @@ pub(super) fn rows(evidence: &Evidence) -> Vec<Row> {
     [("Network (MB/s)", carried), ("Both ends (processors)", busy)]
         .into_iter()
         .filter(|(_, traces)| !traces.is_empty())
-        .map(|(title, traces)| Row { title: title.to_owned(), traces })
+        .map(|(title, traces)| TimelineRow { title: title.to_owned(), traces })
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! The ports of embedded arrays on the time line: what passed in each direction, under the speed that the port had.
 
 use super::palette::{self, MUTED, READ, WRITE};
-use super::timeline::{Row, line};
+use super::timeline::{TimelineRow, line};
 use super::{figure, word};
 use findings::Evidence;
 use findings::evidence::{HopUnit, LimitSeries, Series};
@@ -19,7 +19,7 @@ pub(super) fn shows(evidence: &Evidence, series: &Series) -> bool {
 }
 
 /// The row; `None` where no port with a speed counted.
-pub(super) fn row(evidence: &Evidence) -> Option<Row> {
+pub(super) fn row(evidence: &Evidence) -> Option<TimelineRow> {
     let hops = &evidence.timeline.hops;
     let ports = &evidence.timeline.limits;
     let mut traces = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn row(evidence: &Evidence) -> Option<Row> {
         return None;
     }
     traces.extend(speeds(ports));
-    Some(Row { title: "Ports (MB/s)".to_owned(), traces })
+    Some(TimelineRow { title: "Ports (MB/s)".to_owned(), traces })
 }
 
 /// Of a single port reads and writes have the colours that they have elsewhere; of several each port has its own, and

@@ -1,6 +1,6 @@
 //! Work over the load, with the knee marked: throughput and operations a second, repetitions as dots.
 
-use super::figure::{View, figure, short, trace, with};
+use super::figure::{ChartView, figure, short, trace, with};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT, ordered};
 use super::{Chart, word};
 use crate::fabric;
@@ -19,17 +19,18 @@ const TICKS_MAX: f64 = 14.0;
 const VIEWS_MAX: usize = 12;
 
 /// A curve with the repetitions behind it.
-type Curve<'a> = (&'a Sweep, &'a SweepSeries);
+type SweepCurve<'a> = (&'a Sweep, &'a SweepSeries);
 
 /// A chart for every axis of every plan; what the other axes stood at is chosen by a menu.
 pub(super) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
-    let mut axes: Vec<Vec<Curve<'_>>> = Vec::new();
+    let mut axes: Vec<Vec<SweepCurve<'_>>> = Vec::new();
     for series in &evidence.sweeps {
         let Some(sweep) = analysis.sweeps.get(series.sweep) else { continue };
         if sweep.points.is_empty() {
             continue;
         }
-        let same = |c: &&mut Vec<Curve<'_>>| c[0].0.plan == sweep.plan && c[0].0.axis == sweep.axis;
+        let same =
+            |c: &&mut Vec<SweepCurve<'_>>| c[0].0.plan == sweep.plan && c[0].0.axis == sweep.axis;
         match axes.iter_mut().find(same) {
             Some(curves) => curves.push((sweep, series)),
             None => axes.push(vec![(sweep, series)]),
@@ -45,7 +46,7 @@ pub(super) fn id(analysis: &Analysis, index: usize) -> Option<String> {
     Some(format!("sweep-{}", analysis.sweeps.iter().position(beside)?))
 }
 
-fn chart(analysis: &Analysis, curves: &[Curve<'_>]) -> Chart {
+fn chart(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> Chart {
     let (first, series) = curves[0];
     let (plan, axis) = (word(&first.plan), word(&first.axis));
     let mut views = Vec::new();
@@ -82,7 +83,7 @@ fn chart(analysis: &Analysis, curves: &[Curve<'_>]) -> Chart {
 }
 
 /// One curve: throughput on the left, operations on the right.
-fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
+fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> ChartView {
     let points = &series.points;
     // Over anything but block sizes both curves are one and the same: dots let the other be seen beneath.
     let dotted = json!({ "color": OPERATIONS, "width": 2, "dash": "dot" });
@@ -101,7 +102,7 @@ fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
     let limit = ports_limit(analysis, series);
     let level = limit.iter().map(|l| level(l.bytes_per_s, THROUGHPUT));
     let named = limit.iter().map(level_name);
-    View {
+    ChartView {
         label: fixed(sweep),
         traces,
         shapes: knee.iter().map(|(x, _)| upright(*x)).chain(level).collect(),
@@ -110,7 +111,7 @@ fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
 }
 
 /// Every curve in what it counts, with its knee.
-fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
+fn all(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> ChartView {
     let mut traces = Vec::new();
     let (mut shapes, mut annotations) = (Vec::new(), Vec::new());
     let bytes = curves[0].0.unit == Unit::BytesPerS;
@@ -141,7 +142,7 @@ fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
         traces.push(with(star, "yaxis", json!(if bytes { "y" } else { "y2" })));
     }
     let label = "All curves".to_owned();
-    View { label, traces, shapes, annotations }
+    ChartView { label, traces, shapes, annotations }
 }
 
 /// What the ports that the work of a curve went through carry together.
@@ -274,7 +275,7 @@ fn name(x: f64, value: &str, points: &[SweepPoint]) -> Value {
             "yanchor": "top", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
 }
 
-fn layout(curves: &[Curve<'_>], axis: &str) -> Value {
+fn layout(curves: &[SweepCurve<'_>], axis: &str) -> Value {
     let mut ticks: Vec<(f64, String)> = curves
         .iter()
         .flat_map(|(_, s)| s.points.iter().map(|p| (p.load, word(&p.value))))

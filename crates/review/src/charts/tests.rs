@@ -6,8 +6,8 @@ mod support;
 
 use super::*;
 use findings::evidence::{
-    Curve, CurvePoint, HeatMap, HopUnit, LatencyKind, Mark, Of, PhaseSpan, Series, Severity,
-    WorkerRate, WorkerSet,
+    CurvePoint, CurveSubject, EventSeverity, HeatMap, HopUnit, LatencyKind, Mark, PercentileCurve,
+    PhaseSpan, Series, WorkerRate, WorkerSet,
 };
 use record::{Level, Record, Status};
 use serde_json::Value;
@@ -216,7 +216,7 @@ fn heaviest(evidence: &mut Evidence) {
         at_s: n as f64,
         step: None,
         source: None,
-        severity: Severity::Warning,
+        severity: EventSeverity::Warning,
         code: "code".into(),
         text: "x".repeat(300),
     };
@@ -239,7 +239,12 @@ fn heaviest(evidence: &mut Evidence) {
         latency_ns: 123_456_789,
     };
     let kind = LatencyKind::Response;
-    let curve = Curve { of: Of::Both, kind, count: 1 << 40, points: (0..41).map(point).collect() };
+    let curve = PercentileCurve {
+        of: CurveSubject::Both,
+        kind,
+        count: 1 << 40,
+        points: (0..41).map(point).collect(),
+    };
     step.curves = vec![curve; 6];
     let worker = |n: usize| WorkerRate {
         worker: format!("virtual-machine-{n}/workload/{n}"),

@@ -23,7 +23,7 @@ pub(crate) use values::{COLUMNS, class_words};
 
 use findings::map::{LabMap, loads};
 use findings::{Analysis, HopLoad, StepFigures};
-use layout::{Layout, layout};
+use layout::{MapLayout, layout};
 use scene::scene;
 use values::{StepValues, values};
 
@@ -35,7 +35,7 @@ const STEPS_MAX: usize = 128;
 /// A map with what is to be shown of it.
 pub(crate) struct Map<'a> {
     pub scene: Scene,
-    pub layout: Layout,
+    pub layout: MapLayout,
     /// The steps that can be shown, at least one, in the order of the run.
     pub steps: Vec<&'a StepFigures>,
     /// What each of them shows, in the same order.

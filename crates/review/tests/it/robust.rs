@@ -6,9 +6,9 @@ use crate::support::valid;
 use clock::Ns;
 use proptest::prelude::*;
 use record::{
-    Counter, CounterId, Event, Fact, Interval, Level, Loop, Phase, Producer, ProducerKind, Record,
-    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally,
-    Testimony, WorkerLoad, Writer,
+    Completed, Counter, CounterId, Event, Fact, Interval, Level, Loop, Phase, Producer,
+    ProducerKind, Record, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
+    StepTimes, Testimony, WorkerLoad, Writer,
 };
 use review::{Style, html, json, terminal};
 use unicode_width::UnicodeWidthStr;
@@ -49,13 +49,13 @@ fn real() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(-1.0), Just(f64::MAX), Just(f64::INFINITY), 0.0..1e9]
 }
 
-fn tally() -> impl Strategy<Value = Option<Tally>> {
+fn tally() -> impl Strategy<Value = Option<Completed>> {
     let latencies = prop::collection::vec(number(), 0..4);
     let full = (number(), number(), number(), number(), latencies, any::<bool>()).prop_map(
         |(ops, bytes, errors, sum, latencies, open)| {
-            let mut tally = Tally::empty(open);
+            let mut tally = Completed::empty(open);
             latencies.iter().for_each(|l| tally.success(0, Ns(*l), Ns(*l)));
-            Tally { ops, bytes, errors, service_sum: Ns(sum), ..tally }
+            Completed { ops, bytes, errors, service_sum: Ns(sum), ..tally }
         },
     );
     prop::option::of(full)

@@ -1,6 +1,6 @@
 //! A target of a queue: one unit and its state on each path; and the bundle of paths that the units of a target share.
 
-use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathState, PathTable};
+use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathTable, UnitPathState};
 use clock::Ns;
 use disk::Io;
 use iscsi::initiator::{Cdb, Command, Transfer};
@@ -34,13 +34,13 @@ impl Bundle {
 }
 
 /// One unit.
-pub(super) struct Target {
+pub(super) struct TargetUnit {
     /// Its bundle.
     pub bundle: usize,
     /// The session of its first path.
     pub first: usize,
     /// What it said by each path.
-    pub path_states: Vec<PathState>,
+    pub path_states: Vec<UnitPathState>,
     /// The paths that can be used, all in the best state.
     pub usable: Mask,
     pub chooser: Chooser,
@@ -54,14 +54,14 @@ pub(super) struct Target {
     writes: bool,
 }
 
-impl Target {
+impl TargetUnit {
     /// A unit of a bundle, no path of which has been probed.
-    pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> Target {
+    pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> TargetUnit {
         let facts = used.lun.facts();
-        Target {
+        TargetUnit {
             bundle,
             first,
-            path_states: vec![PathState::default(); used.lun.url().portals.len()],
+            path_states: vec![UnitPathState::default(); used.lun.url().portals.len()],
             usable: 0,
             chooser: Chooser::new(options),
             stale: false,
@@ -143,8 +143,8 @@ mod tests {
         let mut options = PathOptions::default();
         assert_eq!(options.set("policy", policy), Some(Ok(())));
         let path_states =
-            states.iter().map(|state| PathState { state: *state, ..PathState::default() });
-        let mut target = Target {
+            states.iter().map(|state| UnitPathState { state: *state, ..UnitPathState::default() });
+        let mut target = TargetUnit {
             bundle: 0,
             first: 0,
             path_states: path_states.collect(),

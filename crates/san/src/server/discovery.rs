@@ -1,6 +1,6 @@
 //! SendTargets (RFC 7143, appendix C): the target's name and the addresses of its portals.
 
-use super::port::Port;
+use super::port::SharedPort;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// names another target.
 pub(super) fn targets(
     name: &str,
-    ports: &[Arc<Port>],
+    ports: &[Arc<SharedPort>],
     value: &str,
     local: SocketAddr,
 ) -> Vec<(String, String)> {
@@ -42,8 +42,9 @@ mod tests {
     fn check(value: &str, local: &str, expected: &[&str]) {
         let portals =
             ["10.0.0.1:3260", "0.0.0.0:3261", "[::]:3262"].map(|a| a.parse().expect("an address"));
-        let port = |(i, address)| Arc::new(Port::new(i, &PortalConfig::new(address), address, 1));
-        let ports: Vec<Arc<Port>> = portals.into_iter().enumerate().map(port).collect();
+        let port =
+            |(i, address)| Arc::new(SharedPort::new(i, &PortalConfig::new(address), address, 1));
+        let ports: Vec<Arc<SharedPort>> = portals.into_iter().enumerate().map(port).collect();
         let got = targets("iqn.t", &ports, value, local.parse().expect("an address"));
         let got: Vec<String> =
             got.into_iter().map(|(key, value)| format!("{key}={value}")).collect();

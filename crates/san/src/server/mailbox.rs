@@ -13,15 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a thread gets its messages.
 pub(super) struct Mailbox<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<MailboxInner<T>>,
 }
 
 /// How others write to it.
 pub(super) struct Address<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<MailboxInner<T>>,
 }
 
-struct Inner<T> {
+struct MailboxInner<T> {
     messages: Mutex<VecDeque<T>>,
     /// There are messages that the owner has not taken: lets it look without the lock.
     waiting: AtomicBool,
@@ -37,7 +37,7 @@ impl<T> Clone for Address<T> {
 impl<T> Mailbox<T> {
     /// An empty one.
     pub fn new() -> io::Result<Mailbox<T>> {
-        let inner = Inner {
+        let inner = MailboxInner {
             messages: Mutex::new(VecDeque::new()),
             waiting: AtomicBool::new(false),
             bell: Bell::new()?,

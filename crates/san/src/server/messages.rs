@@ -1,7 +1,7 @@
 //! Messages between the threads of a target.
 
 use super::event::{DropReason, Peer};
-use super::port::Port;
+use super::port::SharedPort;
 use iscsi::pdu::Lun;
 use iscsi::scsi::{Nexus, UnitAttention};
 use iscsi::target::{ConnectionParams, RequestHandle, SessionParams, TaskId};
@@ -21,7 +21,7 @@ pub(super) enum ToWorker {
     /// End one connection of a session; the acceptor is notified.
     EndConnection { tsih: u16, cid: u16, why: DropReason },
     /// Abort tasks, and notify the sender when none of them is in use any more.
-    Sweep(Arc<Sweep>),
+    Sweep(Arc<AbortScope>),
     /// A worker has done what a sweep asked for.
     Swept(SweepId),
     /// What a task wanted to be kept over a restart is, or is not.
@@ -59,7 +59,7 @@ pub(super) struct NewConnection {
     pub peer: Peer,
     /// The address of this end.
     pub local: SocketAddr,
-    pub port: Arc<Port>,
+    pub port: Arc<SharedPort>,
 }
 
 /// A session that has logged in.
@@ -84,7 +84,7 @@ pub(super) struct SweepId {
 
 /// Which tasks are to be aborted.
 #[derive(Debug)]
-pub(super) struct Sweep {
+pub(super) struct AbortScope {
     pub id: SweepId,
     /// The logical unit; `None`: all of them.
     pub lun: Option<Lun>,

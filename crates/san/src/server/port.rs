@@ -1,6 +1,6 @@
 //! A portal as all threads see it: its address, speed, counters and injected faults.
 
-use super::counters::{Cell, Counts, total};
+use super::counters::{CounterCell, TrafficCounts, total};
 use super::pacing::{Pacer, PortRate};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ impl PortalConfig {
 
 /// The shared part of a portal.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct SharedPort {
     /// Its place in the configuration.
     pub index: usize,
     /// Where it listens, with the port that was found.
@@ -41,14 +41,19 @@ pub(super) struct Port {
     pub busy: AtomicBool,
     /// Takes no connections, and has none.
     pub down: AtomicBool,
-    cells: Box<[Cell]>,
+    cells: Box<[CounterCell]>,
 }
 
-impl Port {
+impl SharedPort {
     /// A portal that listens at `address`, counted by so many threads.
-    pub fn new(index: usize, config: &PortalConfig, address: SocketAddr, threads: usize) -> Port {
+    pub fn new(
+        index: usize,
+        config: &PortalConfig,
+        address: SocketAddr,
+        threads: usize,
+    ) -> SharedPort {
         let rate = config.rate.map_or(0, PortRate::bytes_per_s);
-        Port {
+        SharedPort {
             index,
             address,
             group: config.group,
@@ -56,17 +61,17 @@ impl Port {
             pace_out: Pacer::new(rate),
             busy: AtomicBool::new(false),
             down: AtomicBool::new(false),
-            cells: (0..threads).map(|_| Cell::default()).collect(),
+            cells: (0..threads).map(|_| CounterCell::default()).collect(),
         }
     }
 
     /// Where a thread counts.
-    pub fn cell(&self, thread: usize) -> &Cell {
+    pub fn cell(&self, thread: usize) -> &CounterCell {
         &self.cells[thread]
     }
 
     /// What went through it.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> TrafficCounts {
         total(self.cells.iter())
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Zeros(pub [u8; 1 << 16]);
 
 /// Bytes that came from an initiator or go to one.
 #[derive(Debug, Default)]
-pub enum Data {
+pub enum WireData {
     /// None.
     #[default]
     None,
@@ -20,26 +20,26 @@ pub enum Data {
     /// In a buffer of the thread's pool.
     Buffer(Buffer),
     /// In the memory of a RAM volume itself.
-    Ram(Span),
+    Ram(MemorySpan),
 }
 
 /// Part of a RAM volume's memory. It is not frozen: who writes there while it is being sent changes what is sent, as on a
-/// disk whose blocks are read and written at the same time. With data digests on, copy it first ([`Data::copy_to`]).
+/// disk whose blocks are read and written at the same time. With data digests on, copy it first ([`WireData::copy_to`]).
 #[derive(Debug)]
-pub struct Span {
+pub struct MemorySpan {
     pub(super) volume: Handle,
     pub(super) offset: u64,
     pub(super) len: usize,
 }
 
-impl Data {
+impl WireData {
     /// Bytes.
     pub fn len(&self) -> usize {
         match self {
-            Data::None => 0,
-            Data::Bytes(bytes) => bytes.len(),
-            Data::Buffer(buffer) => buffer.len(),
-            Data::Ram(span) => span.len,
+            WireData::None => 0,
+            WireData::Bytes(bytes) => bytes.len(),
+            WireData::Buffer(buffer) => buffer.len(),
+            WireData::Ram(span) => span.len,
         }
     }
 
@@ -53,14 +53,14 @@ impl Data {
     pub fn pieces(&self, offset: usize, len: usize, out: &mut Vec<libc::iovec>) {
         let len = len.min(self.len().saturating_sub(offset));
         match self {
-            Data::None => {}
-            Data::Bytes(bytes) => {
+            WireData::None => {}
+            WireData::Bytes(bytes) => {
                 out.extend(bytes.get(offset..).map(|rest| piece(rest.as_ptr(), len)))
             }
-            Data::Buffer(buffer) => {
+            WireData::Buffer(buffer) => {
                 out.extend(buffer.get(offset..).map(|rest| piece(rest.as_ptr(), len)));
             }
-            Data::Ram(span) => span.each(offset, len, |at, len| match at {
+            WireData::Ram(span) => span.each(offset, len, |at, len| match at {
                 Some(at) => out.push(piece(at, len)),
                 None => zeros(len, out),
             }),
@@ -72,10 +72,10 @@ impl Data {
         let len = out.len().min(self.len().saturating_sub(offset));
         let out = &mut out[..len];
         match self {
-            Data::None => {}
-            Data::Bytes(bytes) => out.copy_from_slice(&bytes[offset..offset + len]),
-            Data::Buffer(buffer) => out.copy_from_slice(&buffer[offset..offset + len]),
-            Data::Ram(span) => {
+            WireData::None => {}
+            WireData::Bytes(bytes) => out.copy_from_slice(&bytes[offset..offset + len]),
+            WireData::Buffer(buffer) => out.copy_from_slice(&buffer[offset..offset + len]),
+            WireData::Ram(span) => {
                 let mut done = 0;
                 span.each(offset, len, |at, len| {
                     let part = &mut out[done..done + len];
@@ -98,15 +98,15 @@ impl Data {
     /// The bytes in one piece, where they are the thread's own.
     pub(super) fn as_slice(&self) -> Option<&[u8]> {
         match self {
-            Data::None => Some(&[]),
-            Data::Bytes(bytes) => Some(bytes),
-            Data::Buffer(buffer) => Some(buffer),
-            Data::Ram(_) => None,
+            WireData::None => Some(&[]),
+            WireData::Bytes(bytes) => Some(bytes),
+            WireData::Buffer(buffer) => Some(buffer),
+            WireData::Ram(_) => None,
         }
     }
 }
 
-impl Span {
+impl MemorySpan {
     /// The runs of memory from `offset` on; `None` for a hole, which must be read from elsewhere: touching it would fill it.
     fn each(&self, offset: usize, len: usize, tell: impl FnMut(Option<*const u8>, usize)) {
         if let Some(ram) = self.volume.ram() {

@@ -1,7 +1,7 @@
 //! The backing store of a volume that is not memory: a narrow trait with positional I/O, so that a test can run the same executor
 //! over a store that loses everything unsynced. Files and devices are one implementation.
 
-use disk::Backing;
+use disk::OpenedBacking;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fdatasync, fstat, seek};
 use rustix::io::{Errno, IoSlice, ReadWriteFlags};
@@ -55,13 +55,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn mapped(&self, at: u64, end: u64) -> io::Result<(bool, u64)>;
 }
 
-impl Store for Backing {
+impl Store for OpenedBacking {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.as_fd())
     }
 
     fn is_direct(&self) -> bool {
-        Backing::is_direct(self)
+        OpenedBacking::is_direct(self)
     }
 
     fn taken(&self) -> Option<u64> {

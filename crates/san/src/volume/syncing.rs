@@ -8,10 +8,10 @@ use super::inbox::Wake;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-pub(crate) struct Syncing(Mutex<State>);
+pub(crate) struct Syncing(Mutex<SyncState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct SyncState {
     /// Numbers of the last sync that was begun, and of the last that is over.
     begun: u64,
     over: u64,
@@ -20,7 +20,7 @@ struct State {
 }
 
 /// What one who wants a sync is to do.
-pub(crate) enum Turn<'a> {
+pub(crate) enum SyncTurn<'a> {
     /// One that was begun since is over.
     Over,
     /// Do it, and drop this when it is over.
@@ -43,21 +43,21 @@ impl Syncing {
     }
 
     /// Looks whose turn it is; `wake` is called on where it is to wait.
-    pub fn turn(&self, ticket: u64, wake: impl FnOnce() -> Wake) -> Turn<'_> {
+    pub fn turn(&self, ticket: u64, wake: impl FnOnce() -> Wake) -> SyncTurn<'_> {
         let mut state = self.state();
         if state.over >= ticket {
-            return Turn::Over;
+            return SyncTurn::Over;
         }
         if state.running {
             state.waiting.push(wake());
-            return Turn::Wait;
+            return SyncTurn::Wait;
         }
         state.running = true;
         state.begun += 1;
-        Turn::Lead(Lead { syncing: self, number: state.begun, over: false })
+        SyncTurn::Lead(Lead { syncing: self, number: state.begun, over: false })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SyncState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

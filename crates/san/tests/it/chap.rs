@@ -10,7 +10,7 @@ use iscsi::pdu::{
     Stage,
 };
 use san::initiator::discover;
-use san::server::{PortalConfig, Target, TargetConfig};
+use san::server::{PortalConfig, TargetServer, TargetSettings};
 use san::volume::Volume;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -58,17 +58,17 @@ fn credentials(name: &str, secret: &str) -> Credentials {
 }
 
 /// A target for which `me` has a secret; with `mutual` it proves itself in return.
-fn target(mutual: bool) -> Target {
+fn target(mutual: bool) -> TargetServer {
     let volume = Volume::open(&"ram:1MiB".parse().expect("a volume"), "serial").expect("room");
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
     let target = mutual.then(|| credentials("array", THEIRS));
     let auth = Auth::Chap { users: vec![credentials("me", OWN)], target };
-    let config = TargetConfig::new(NAME, vec![portal], vec![volume]);
-    Target::start(TargetConfig { auth, ..config }).expect("it starts")
+    let config = TargetSettings::new(NAME, vec![portal], vec![volume]);
+    TargetServer::start(TargetSettings { auth, ..config }).expect("it starts")
 }
 
 #[track_caller]
-fn check(target: &Target, user: &str, own: &str, mutual: Option<&str>, wanted: &str) {
+fn check(target: &TargetServer, user: &str, own: &str, mutual: Option<&str>, wanted: &str) {
     let url = format!("iscsi://{user}{}", target.addresses()[0]);
     let told = outcome(login(&url, own, mutual));
     assert!(told.contains(wanted), "{user} {mutual:?}: {told}");

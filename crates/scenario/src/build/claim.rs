@@ -1,9 +1,11 @@
 //! Claims: what they speak of must exist, what they select must be run, and what they say must be sound in itself.
 
-use super::verdict::{Judge, held_against, means, metric, of_word, selected, value, whose};
+use super::verdict::{
+    VerdictBuilder, held_against, means, metric, of_word, selected, value, whose,
+};
 use super::{complain, place, text_of};
 use crate::claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake};
 use crate::model::*;
 use crate::nearest::{join, suggestion};
@@ -18,7 +20,7 @@ const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 const NEAR_A_LINE: f64 = 5.0;
 
 /// Texts of a claim that name hops.
-pub(super) fn hops_of(record: &Record) -> Vec<At<String>> {
+pub(super) fn hops_of(record: &Decoded) -> Vec<At<String>> {
     let points = record.record("shape").map(|shape| shape.records("points")).unwrap_or_default();
     let points = points.into_iter().filter_map(|point| point.text("hop"));
     let other = record.record("ratio").and_then(|ratio| ratio.text("to_hop"));
@@ -32,7 +34,7 @@ struct Claimed<'r> {
     to: Vec<(String, String)>,
     to_hop: Option<String>,
     shape: Option<Shape>,
-    holder: &'r Record,
+    holder: &'r Decoded,
     figures: &'static str,
 }
 
@@ -40,23 +42,23 @@ impl<'r> Claimed<'r> {
     fn plain(
         key: &'static str,
         metric: Metric,
-        holder: &'r Record,
+        holder: &'r Decoded,
         figures: &'static str,
     ) -> Claimed<'r> {
         Claimed { key, metric, to: Vec::new(), to_hop: None, shape: None, holder, figures }
     }
 }
 
-impl Judge<'_> {
+impl VerdictBuilder<'_> {
     /// All claims of the file, in their order.
-    pub(super) fn claims(&mut self, records: &[&Record]) -> Vec<Claim> {
-        let all: Vec<(&Record, Option<Claim>)> =
+    pub(super) fn claims(&mut self, records: &[&Decoded]) -> Vec<Claim> {
+        let all: Vec<(&Decoded, Option<Claim>)> =
             records.iter().map(|record| (*record, self.claim(record))).collect();
         self.check_names(&all);
         all.into_iter().filter_map(|(_, claim)| claim).collect()
     }
 
-    fn claim(&mut self, record: &Record) -> Option<Claim> {
+    fn claim(&mut self, record: &Decoded) -> Option<Claim> {
         let step = self.selection(record, "step");
         let scope = match record.record("balance") {
             Some(balance) => self.balanced(balance)?,
@@ -104,7 +106,7 @@ impl Judge<'_> {
     /// is one; and where its figures stand.
     fn claimed<'r>(
         &mut self,
-        record: &'r Record,
+        record: &'r Decoded,
         step: &[(String, String)],
     ) -> Option<Claimed<'r>> {
         if let Some(ratio) = record.record("ratio") {
@@ -125,7 +127,7 @@ impl Judge<'_> {
         })
     }
 
-    fn claimed_ratio<'r>(&mut self, record: &Record, ratio: &'r Record) -> Option<Claimed<'r>> {
+    fn claimed_ratio<'r>(&mut self, record: &Decoded, ratio: &'r Decoded) -> Option<Claimed<'r>> {
         let (metric, to) = self.against(ratio);
         let to_hop = self.hop(ratio, "to_hop");
         if ratio.has("to_hop") && to_hop.is_none() {
@@ -151,7 +153,7 @@ impl Judge<'_> {
     }
 
     /// The reading that the physics of frames supports, which must be one of the readings.
-    fn frames(&mut self, record: &Record, readings: &[Value]) -> Option<Value> {
+    fn frames(&mut self, record: &Decoded, readings: &[Value]) -> Option<Value> {
         let frames = value(&record.get("frames")?.value)?;
         if !readings.is_empty() && !readings.contains(&frames) {
             let readings: Vec<String> = readings.iter().map(|r| format!("`{r}`")).collect();
@@ -166,7 +168,7 @@ impl Judge<'_> {
     }
 
     /// What a curve is said to look like.
-    fn shape(&mut self, table: &Record, step: &[(String, String)]) -> Option<Shape> {
+    fn shape(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Shape> {
         let along = table.text("along");
         let mut points = match &along {
             Some(axis) => self.along(axis, step)?,
@@ -208,7 +210,7 @@ impl Judge<'_> {
         let plans: Vec<&Plan> =
             self.plans.iter().filter(|p| plan.is_none_or(|name| p.name == *name)).collect();
         let axes = || plans.iter().flat_map(|plan| &plan.sweep);
-        let mut points: Vec<(ShapePoint, Dimension)> = Vec::new();
+        let mut points: Vec<(ShapePoint, AxisDimension)> = Vec::new();
         for Axis { key, values } in axes().filter(|a| means(&axis.value, &a.key)) {
             for value in values {
                 let Some((at, dimension)) = amount(value) else {
@@ -245,14 +247,14 @@ impl Judge<'_> {
     }
 
     /// Steps that are named one by one.
-    fn points(&mut self, table: &Record, step: &[(String, String)]) -> Option<Vec<ShapePoint>> {
+    fn points(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Vec<ShapePoint>> {
         let records = table.records("points");
         let points: Vec<Option<ShapePoint>> =
             records.iter().map(|record| self.point(record, step)).collect();
         points.into_iter().collect()
     }
 
-    fn point(&mut self, record: &Record, of: &[(String, String)]) -> Option<ShapePoint> {
+    fn point(&mut self, record: &Decoded, of: &[(String, String)]) -> Option<ShapePoint> {
         let hop = self.hop(record, "hop");
         if record.has("hop") && hop.is_none() {
             return None;
@@ -286,12 +288,12 @@ impl Judge<'_> {
     }
 
     /// Names are unique, and twins exist and lead to a claim that is nobody's twin.
-    fn check_names(&mut self, all: &[(&Record, Option<Claim>)]) {
-        let name = |record: &Record, claim: &Option<Claim>| match claim {
+    fn check_names(&mut self, all: &[(&Decoded, Option<Claim>)]) {
+        let name = |record: &Decoded, claim: &Option<Claim>| match claim {
             Some(claim) => Some(claim.name.clone()),
             None => record.text("name").map(|at| at.value),
         };
-        let mut first: BTreeMap<String, &Record> = BTreeMap::new();
+        let mut first: BTreeMap<String, &Decoded> = BTreeMap::new();
         for (record, claim) in all {
             let Some(name) = name(record, claim) else { continue };
             let Some(other) = first.get(&name) else {
@@ -348,7 +350,7 @@ fn is_in_circle(name: &str, twins: &BTreeMap<&str, String>) -> bool {
 
 /// What a value of an axis counts: values of one axis are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dimension {
+enum AxisDimension {
     Number,
     Bytes,
     Percent,
@@ -356,21 +358,21 @@ enum Dimension {
 }
 
 /// A setting as a number, where it is one.
-fn amount(setting: &Setting) -> Option<(f64, Dimension)> {
+fn amount(setting: &Setting) -> Option<(f64, AxisDimension)> {
     Some(match setting {
-        Setting::Block(size) | Setting::Message(size) => (size.0 as f64, Dimension::Bytes),
+        Setting::Block(size) | Setting::Message(size) => (size.0 as f64, AxisDimension::Bytes),
         Setting::Depth(n)
         | Setting::Workers(n)
         | Setting::Members(n)
         | Setting::Batch(n)
-        | Setting::Mtu(n) => (f64::from(*n), Dimension::Number),
-        Setting::Streams(n) => (f64::from(*n), Dimension::Number),
-        Setting::Read(share) | Setting::Random(share) => (share.0, Dimension::Percent),
-        Setting::Rate(rate) => (rate.0, Dimension::Number),
-        Setting::StreamRate(rate) => (rate.0, Dimension::Rate),
-        Setting::WorkingSet(WorkingSet::Bytes(bytes)) => (*bytes as f64, Dimension::Bytes),
-        Setting::WorkingSet(WorkingSet::Percent(share)) => (*share, Dimension::Percent),
-        Setting::Port(rate) => (rate.payload().0, Dimension::Rate),
+        | Setting::Mtu(n) => (f64::from(*n), AxisDimension::Number),
+        Setting::Streams(n) => (f64::from(*n), AxisDimension::Number),
+        Setting::Read(share) | Setting::Random(share) => (share.0, AxisDimension::Percent),
+        Setting::Rate(rate) => (rate.0, AxisDimension::Number),
+        Setting::StreamRate(rate) => (rate.0, AxisDimension::Rate),
+        Setting::WorkingSet(WorkingSet::Bytes(bytes)) => (*bytes as f64, AxisDimension::Bytes),
+        Setting::WorkingSet(WorkingSet::Percent(share)) => (*share, AxisDimension::Percent),
+        Setting::Port(rate) => (rate.payload().0, AxisDimension::Rate),
         Setting::Direction(_) | Setting::Offload(_) => return None,
     })
 }
@@ -394,7 +396,7 @@ fn claim_kind(word: &str) -> ClaimKind {
 
 /// `read of hba 800 MB/s, block=32KiB`: what a claim is called that has no name.
 fn claim_name(
-    record: &Record,
+    record: &Decoded,
     said: &Claimed<'_>,
     relation: Relation,
     readings: &[Value],

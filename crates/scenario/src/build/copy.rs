@@ -1,11 +1,11 @@
 //! Copies from disk to disk: their descriptions, and whether who runs them has the disks.
 
 use super::{complain, count_u32, size_u32};
-use crate::datum::Record;
-use crate::diagnostics::{At, Sink};
-use crate::directory::{Directory, Kind};
+use crate::datum::Decoded;
+use crate::diagnostics::{At, Mistakes};
+use crate::directory::{Directory, NameKind};
 use crate::load::CopyWorkload;
-use crate::model::{Backing, Lab, VmDisk};
+use crate::model::{DiskBacking, Lab, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a block unless given, as the description says.
@@ -14,12 +14,12 @@ const BLOCK_DEFAULT: u32 = 256 << 10;
 /// A copy from disk to disk.
 pub(crate) fn copy(
     name: &At<String>,
-    record: &Record,
+    record: &Decoded,
     directory: &mut Directory,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) -> CopyWorkload {
     let mut disks =
-        |key| directory.find_all(&record.texts(key), &[Kind::Volume, Kind::Target], sink);
+        |key| directory.find_all(&record.texts(key), &[NameKind::Volume, NameKind::Target], sink);
     let (from, to) = (disks("from"), disks("to"));
     if let Some(same) = from.iter().find(|disk| to.contains(disk)) {
         let problem = format!("`{same}` is also the source: a copy needs another disk");
@@ -36,10 +36,10 @@ pub(crate) fn copy(
 }
 
 /// What the disks of every VM and host are on, by the owner's name.
-pub(crate) type Disks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
+pub(crate) type CopyDisks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
 
 /// What the disks of a lab are on.
-pub(super) fn disks(lab: &Lab) -> Disks<'_> {
+pub(super) fn disks(lab: &Lab) -> CopyDisks<'_> {
     let on = |disks: &[VmDisk]| -> BTreeSet<String> {
         disks.iter().filter_map(|disk| backed_by(&disk.backing)).collect()
     };
@@ -48,9 +48,9 @@ pub(super) fn disks(lab: &Lab) -> Disks<'_> {
 }
 
 /// A volume or target by its name; one that the array provides has none.
-fn backed_by(backing: &Backing) -> Option<String> {
+fn backed_by(backing: &DiskBacking) -> Option<String> {
     match backing {
-        Backing::Target(name) => Some(name.clone()),
-        Backing::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
+        DiskBacking::Target(name) => Some(name.clone()),
+        DiskBacking::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
     }
 }

@@ -1,13 +1,13 @@
 //! Embedded arrays: their ports, what a volume on one needs, and the ways of a disk to it.
 
-use super::lab::{Builder, expanded};
+use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
-use crate::datum::{Datum, Record};
-use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::directory::Kind;
-use crate::embedded::{Embedded, EmbeddedPort, Patience, Policy, SwitchAfter};
+use crate::datum::{Datum, Decoded};
+use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::directory::NameKind;
+use crate::embedded::{EmbeddedArray, EmbeddedPort, Patience, Policy, SwitchAfter};
 use crate::fields::WAYS;
-use crate::model::Backing;
+use crate::model::DiskBacking;
 use crate::nearest::join;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,11 +17,11 @@ use units::{LinkRate, Percent};
 const PORTS_MAX: usize = 64;
 
 /// The ways of a disk to its array: the ports by name, and how they are used.
-pub(super) type Ways = (Vec<String>, Option<Policy>);
+pub(super) type DiskWays = (Vec<String>, Option<Policy>);
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// Enters the embedded array of a definition and the names of its ports, for each of the arrays that it defines.
-    pub(super) fn embedded(&mut self, record: &Record, names: &[String]) {
+    pub(super) fn embedded(&mut self, record: &Decoded, names: &[String]) {
         if !record.has("embedded") {
             return;
         }
@@ -34,14 +34,14 @@ impl Builder<'_> {
         for name in names {
             for port in built.iter().flat_map(|embedded| &embedded.ports) {
                 let full = format!("{name}.{}", port.name);
-                self.directory.declare(full, Kind::Port, at, self.sink);
+                self.directory.declare(full, NameKind::Port, at, self.sink);
             }
             self.directory.embedded.insert(name.clone(), built.clone());
         }
     }
 
     /// Reports what a volume lacks, or has too much of, on the array that it lies on.
-    pub(super) fn volume_fits(&mut self, record: &Record, array: &str) {
+    pub(super) fn volume_fits(&mut self, record: &Decoded, array: &str) {
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
                 let problem =
@@ -70,11 +70,15 @@ impl Builder<'_> {
     }
 
     /// The ways of a disk in each VM of its definition. Arrays are looked at once, however many VMs use them.
-    pub(super) fn ways(&mut self, disk: &Record, backings: &[Option<Backing>]) -> Vec<Ways> {
-        let mut known: BTreeMap<String, Ways> = BTreeMap::new();
+    pub(super) fn ways(
+        &mut self,
+        disk: &Decoded,
+        backings: &[Option<DiskBacking>],
+    ) -> Vec<DiskWays> {
+        let mut known: BTreeMap<String, DiskWays> = BTreeMap::new();
         let mut all = Vec::with_capacity(backings.len());
         for backing in backings {
-            let Some(Backing::Lun { array, volume }) = backing else {
+            let Some(DiskBacking::Lun { array, volume }) = backing else {
                 all.push((Vec::new(), None));
                 continue;
             };
@@ -84,19 +88,19 @@ impl Builder<'_> {
             }
             let ways = known.get(array).cloned().unwrap_or_default();
             let room = self.directory.afford(ways.0.len(), disk.at, self.sink);
-            all.push(if room { ways } else { Ways::default() });
+            all.push(if room { ways } else { DiskWays::default() });
         }
         all
     }
 
-    fn ways_to(&mut self, array: &str, auto: bool, disk: &Record) -> Ways {
+    fn ways_to(&mut self, array: &str, auto: bool, disk: &Decoded) -> DiskWays {
         let Some(embedded) = self.directory.embedded.get(array) else {
             for key in WAYS.iter().filter(|key| disk.has(key)) {
                 self.sink.push(|| not_embedded(place(disk, key), key, array));
             }
-            return Ways::default();
+            return DiskWays::default();
         };
-        let Some(embedded) = embedded.clone() else { return Ways::default() };
+        let Some(embedded) = embedded.clone() else { return DiskWays::default() };
         if auto {
             self.sink.push(|| {
                 let message =
@@ -120,7 +124,7 @@ impl Builder<'_> {
     }
 
     /// The ports that a disk names, each once, in its order.
-    fn ports_of(&mut self, array: &str, embedded: &Embedded, disk: &Record) -> Vec<String> {
+    fn ports_of(&mut self, array: &str, embedded: &EmbeddedArray, disk: &Decoded) -> Vec<String> {
         let prefix = format!("{array}.");
         let mut ports: Vec<String> = Vec::new();
         for text in disk.texts("ports") {
@@ -128,7 +132,7 @@ impl Builder<'_> {
                 true => text.value.clone(),
                 false => format!("{prefix}{}", text.value),
             };
-            let found = self.directory.find(&At::new(text.at, full), &[Kind::Port], self.sink);
+            let found = self.directory.find(&At::new(text.at, full), &[NameKind::Port], self.sink);
             for name in found.map(|found| found.names).unwrap_or_default() {
                 let Some(port) = name.strip_prefix(&prefix).and_then(|name| embedded.port(name))
                 else {
@@ -154,7 +158,7 @@ fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
 }
 
 /// What stands for an array; `None` where its ports are wrong, which has been reported.
-fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
+fn embedded(table: &Decoded, sink: &mut Mistakes) -> Option<EmbeddedArray> {
     let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
     if scale.0 <= 0.0 {
         complain(table, "scale", "ports without speed carry nothing; write more than 0%", sink);
@@ -191,7 +195,7 @@ fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
         }
     }
     let threads = count_u32(table, "threads");
-    (!ports.is_empty()).then_some(Embedded { ports, scale, threads })
+    (!ports.is_empty()).then_some(EmbeddedArray { ports, scale, threads })
 }
 
 /// Whether a speed is still one when it is scaled. A scale of nothing has been reported.
@@ -204,7 +208,7 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
 }
 
 /// How long the initiator of a disk has patience with its ports.
-pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
+pub(super) fn patience(disk: &Decoded, sink: &mut Mistakes) -> Patience {
     let mut time = |key, least: Duration| {
         let time = disk.time(key)?.value;
         if time < least || time > Patience::LONGEST {
@@ -224,7 +228,7 @@ pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
 }
 
 /// What `switch_after` says, where it is given.
-pub(super) fn turn(record: &Record) -> Option<SwitchAfter> {
+pub(super) fn turn(record: &Decoded) -> Option<SwitchAfter> {
     match &record.get("switch_after")?.value {
         Datum::Count(n) => Some(SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX))),
         Datum::Size(size) => Some(SwitchAfter::Bytes(*size)),
@@ -233,7 +237,7 @@ pub(super) fn turn(record: &Record) -> Option<SwitchAfter> {
 }
 
 /// How the ports of a disk are used.
-fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
+fn policy(disk: &Decoded, several: bool, sink: &mut Mistakes) -> Policy {
     let after = turn(disk).unwrap_or(SwitchAfter::USUAL);
     let word = disk.word("policy").map(|at| at.value);
     let policy = match word {
@@ -262,9 +266,9 @@ fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
 /// The embedded arrays at which a speed of the sweep would be none, in words; `None` where there is none such.
 pub(super) fn too_slow(
     rate: LinkRate,
-    arrays: &BTreeMap<String, Option<Embedded>>,
+    arrays: &BTreeMap<String, Option<EmbeddedArray>>,
 ) -> Option<String> {
-    let slow = |(name, embedded): (&String, &Option<Embedded>)| {
+    let slow = |(name, embedded): (&String, &Option<EmbeddedArray>)| {
         let scale = embedded.as_ref()?.scale;
         scaled_fits(rate, scale).is_err().then(|| format!("`{name}`"))
     };

@@ -3,10 +3,10 @@
 use super::embedded::scaled_fits;
 use super::incidents::check_moment;
 use super::{complain, place};
-use crate::datum::Record;
-use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
-use crate::embedded::{Fault, FaultAction};
+use crate::datum::Decoded;
+use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::directory::{Directory, NameKind};
+use crate::embedded::{EmbeddedFault, FaultAction};
 use crate::scalar::link_rate;
 use crate::tree::clip;
 use std::collections::BTreeMap;
@@ -18,12 +18,12 @@ const ACTIONS: [&str; 5] = ["kill", "revive", "slow", "busy", "ready"];
 
 /// The faults of a plan in the order of their moments; those of one moment in the order of the file.
 pub(super) fn faults(
-    plan: &Record,
+    plan: &Decoded,
     measure: Duration,
     directory: &mut Directory,
-    sink: &mut Sink,
-) -> Vec<Fault> {
-    let mut all: Vec<(Fault, Span)> = Vec::new();
+    sink: &mut Mistakes,
+) -> Vec<EmbeddedFault> {
+    let mut all: Vec<(EmbeddedFault, Span)> = Vec::new();
     for record in plan.records("faults") {
         check_moment(measure, record, sink);
         let at = record.time("at").map(|at| at.value);
@@ -35,7 +35,7 @@ pub(super) fn faults(
             if let FaultAction::Slow(rate) = action {
                 check_speed(rate, &array, record, directory, sink);
             }
-            all.push((Fault { at, array, port, action }, place(record, key)));
+            all.push((EmbeddedFault { at, array, port, action }, place(record, key)));
         }
     }
     all.sort_by_key(|(fault, _)| fault.at);
@@ -43,7 +43,7 @@ pub(super) fn faults(
     all.into_iter().map(|(fault, _)| fault).collect()
 }
 
-fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
+fn action(key: &str, record: &Decoded, sink: &mut Mistakes) -> Option<FaultAction> {
     Some(match key {
         "kill" => FaultAction::Kill,
         "revive" => FaultAction::Revive,
@@ -68,10 +68,10 @@ fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
 
 /// The array and the name of each port that a fault names.
 fn ports(
-    record: &Record,
+    record: &Decoded,
     key: &str,
     directory: &mut Directory,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for text in record.texts(key) {
@@ -102,11 +102,15 @@ fn ports(
 fn array_of(text: &str, directory: &Directory) -> Option<(String, Option<bool>)> {
     let (array, _) = text.rsplit_once('.')?;
     let built = directory.embedded.get(array).map(Option::is_some);
-    (built.is_some() || directory.is(array, Kind::Array)).then(|| (array.to_owned(), built))
+    (built.is_some() || directory.is(array, NameKind::Array)).then(|| (array.to_owned(), built))
 }
 
-fn found(text: &At<String>, directory: &mut Directory, sink: &mut Sink) -> Vec<(String, String)> {
-    let found = directory.find(text, &[Kind::Port], sink);
+fn found(
+    text: &At<String>,
+    directory: &mut Directory,
+    sink: &mut Mistakes,
+) -> Vec<(String, String)> {
+    let found = directory.find(text, &[NameKind::Port], sink);
     let names = found.map(|found| found.names).unwrap_or_default();
     let arrays = &directory.embedded;
     // A port's name may hold a dot, and so may an array's.
@@ -123,9 +127,9 @@ fn found(text: &At<String>, directory: &mut Directory, sink: &mut Sink) -> Vec<(
 fn check_speed(
     rate: LinkRate,
     array: &str,
-    record: &Record,
+    record: &Decoded,
     directory: &Directory,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) {
     let embedded = directory.embedded.get(array).and_then(Option::as_ref);
     if let Some(Err(problem)) = embedded.map(|embedded| scaled_fits(rate, embedded.scale)) {
@@ -143,7 +147,7 @@ struct Condition {
 }
 
 /// Reports faults that change nothing, and those of one port at one moment, whose order nobody could know.
-fn check_order(all: &[(Fault, Span)], sink: &mut Sink) {
+fn check_order(all: &[(EmbeddedFault, Span)], sink: &mut Mistakes) {
     let mut ports: BTreeMap<(&str, &str), Condition> = BTreeMap::new();
     for (fault, place) in all {
         let port = (fault.array.as_str(), fault.port.as_str());

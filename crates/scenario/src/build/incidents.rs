@@ -2,26 +2,33 @@
 //! something.
 
 use super::place;
-use crate::datum::Record;
-use crate::diagnostics::{Class, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
+use crate::datum::Decoded;
+use crate::diagnostics::{Class, Mistake, Mistakes, Span};
+use crate::directory::{Directory, NameKind};
 use crate::model::{Endpoint, Lab};
 use crate::simulated::{Change, Incident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What can fail.
-const FALLIBLE: &[Kind] =
-    &[Kind::Vm, Kind::Host, Kind::Adapter, Kind::Switch, Kind::Array, Kind::Link, Kind::Port];
+const FALLIBLE: &[NameKind] = &[
+    NameKind::Vm,
+    NameKind::Host,
+    NameKind::Adapter,
+    NameKind::Switch,
+    NameKind::Array,
+    NameKind::Link,
+    NameKind::Port,
+];
 /// What has ports.
-const PORTED: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Array];
+const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 
 /// The incidents of a plan with their places, in the order of their moments; those of one moment in the order of the file.
 pub(super) fn incidents(
-    plan: &Record,
+    plan: &Decoded,
     lab: &Lab,
     directory: &mut Directory,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) -> Vec<(Incident, Span)> {
     let mut all: Vec<(Incident, Span)> = Vec::new();
     for record in plan.records("faults") {
@@ -38,9 +45,14 @@ pub(super) fn incidents(
     all
 }
 
-fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sink) -> Vec<Change> {
+fn changes(
+    record: &Decoded,
+    key: &str,
+    directory: &mut Directory,
+    sink: &mut Mistakes,
+) -> Vec<Change> {
     if key == "move" {
-        let vms = directory.find_all(&record.texts("move"), &[Kind::Vm], sink);
+        let vms = directory.find_all(&record.texts("move"), &[NameKind::Vm], sink);
         let Some(to) = record.text("to") else {
             if !record.has("to") {
                 sink.push(|| {
@@ -51,7 +63,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
             }
             return Vec::new();
         };
-        let Some(found) = directory.find(&to, &[Kind::Host], sink) else { return Vec::new() };
+        let Some(found) = directory.find(&to, &[NameKind::Host], sink) else { return Vec::new() };
         let [host] = &found.names[..] else {
             let message = format!("to: it matches {} hosts; name one", found.names.len());
             sink.push(|| Mistake::new(to.at, message));
@@ -74,7 +86,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
 }
 
 /// Reports what changes nothing: failing twice, restoring what works, and moving to where a VM is.
-fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
+fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Mistakes) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (incident, spot) in all {
@@ -122,7 +134,7 @@ fn moved<'a>(
 }
 
 /// Reports an incident that comes when the measured time is over.
-pub(super) fn check_moment(measure: Duration, record: &Record, sink: &mut Sink) {
+pub(super) fn check_moment(measure: Duration, record: &Decoded, sink: &mut Mistakes) {
     let at = record.time("at").map(|at| at.value);
     if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
         let problem = format!("that is after the measured time of {}", units::duration(measure));

@@ -1,8 +1,8 @@
 //! The axis `members` of sweeps and searches: whether every load that it speaks of has so many.
 
 use super::place;
-use crate::datum::Record;
-use crate::diagnostics::{Mistake, Sink};
+use crate::datum::Decoded;
+use crate::diagnostics::{Mistake, Mistakes};
 use crate::model::{Axis, Plan, Setting};
 use crate::search::Over;
 use crate::settle::concerns;
@@ -23,7 +23,7 @@ pub(super) fn too_many(key: &str, wanted: f64, plan: &Plan) -> Option<String> {
 }
 
 /// Reports numbers of members that a load has not, and what the first step would not prepare for those after it.
-pub(super) fn check(plan: &Plan, record: &Record, sink: &mut Sink) {
+pub(super) fn check(plan: &Plan, record: &Decoded, sink: &mut Mistakes) {
     let sweep = record.record("sweep");
     for axis in plan.sweep.iter().filter(|axis| is_members(&axis.key)) {
         let at = sweep.map_or(record.at, |sweep| place(sweep, &axis.key));

@@ -1,8 +1,8 @@
 //! Network workloads: preset and keys to a settled load.
 
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::{Datum, Record};
-use crate::diagnostics::{At, Mistake, Sink};
+use crate::datum::{Datum, Decoded};
+use crate::diagnostics::{At, Mistake, Mistakes};
 use crate::load::NetWorkload;
 use std::time::Duration;
 use workload::{Carriage, Heading, Network, Sockets, SpecError};
@@ -19,7 +19,7 @@ const NTTTCP_PHASES: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(30)];
 
 /// A network workload.
-pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> NetWorkload {
+pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Mistakes) -> NetWorkload {
     let carriage = carriage(record);
     let number = |key| count_u32(record, key);
     let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -50,7 +50,7 @@ pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> Ne
     NetWorkload { name: name.value.clone(), network, phases: ntttcp.then_some(NTTTCP_PHASES) }
 }
 
-fn carriage(record: &Record) -> Carriage {
+fn carriage(record: &Decoded) -> Carriage {
     let response = size_u32(record, "response").unwrap_or(REQUEST_DEFAULT);
     match record.word("load").map(|at| at.value) {
         Some("udp") => {
@@ -64,7 +64,7 @@ fn carriage(record: &Record) -> Carriage {
 }
 
 /// Bytes of a message where the workload does not say it.
-fn message(record: &Record, carriage: Carriage) -> u32 {
+fn message(record: &Decoded, carriage: Carriage) -> u32 {
     match carriage {
         Carriage::Tcp if record.has("preset") => NTTTCP_MESSAGE,
         Carriage::Tcp => Network::plain().message,
@@ -84,7 +84,7 @@ pub(super) fn heading(word: &str) -> Heading {
     }
 }
 
-fn rate(record: &Record) -> Option<u64> {
+fn rate(record: &Decoded) -> Option<u64> {
     match &record.get("rate")?.value {
         // A float beyond 64 bits saturates, and is then out of bounds.
         Datum::Rate(rate) => Some(rate.0.round() as u64),
@@ -92,7 +92,7 @@ fn rate(record: &Record) -> Option<u64> {
     }
 }
 
-fn cpus(record: &Record) -> Vec<usize> {
+fn cpus(record: &Decoded) -> Vec<usize> {
     let number = |item: &At<Datum>| match &item.value {
         Datum::Count(n) => usize::try_from(*n).ok(),
         _ => None,
@@ -100,7 +100,7 @@ fn cpus(record: &Record) -> Vec<usize> {
     record.items("cpus").into_iter().filter_map(number).collect()
 }
 
-fn sockets(record: &Record, carriage: Carriage) -> Sockets {
+fn sockets(record: &Decoded, carriage: Carriage) -> Sockets {
     let flag = |key| record.flag(key).is_some_and(|at| at.value);
     let requests = matches!(carriage, Carriage::Exchange { .. } | Carriage::Connects { .. });
     Sockets {
@@ -116,7 +116,7 @@ fn sockets(record: &Record, carriage: Carriage) -> Sockets {
 }
 
 /// Reports keys that the kind of load has no use for, and says which they are.
-fn strays(record: &Record, network: &Network, sink: &mut Sink) -> Vec<&'static str> {
+fn strays(record: &Decoded, network: &Network, sink: &mut Mistakes) -> Vec<&'static str> {
     let asks = network.is_transactions();
     let segments = matches!(network.carriage, Carriage::Udp { .. });
     let datagrams = segments || matches!(network.carriage, Carriage::DatagramExchange { .. });

@@ -2,10 +2,10 @@
 
 use super::net_work::heading;
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::{Datum, Record};
-use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::datum::{Datum, Decoded};
+use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
 use crate::directory::Directory;
-use crate::load::{DiskWorkload, Family, LIMIT_DEFAULT, Workload};
+use crate::load::{DiskWorkload, LIMIT_DEFAULT, LoadFamily, Workload};
 use crate::model::Setting;
 use crate::names;
 use crate::nearest::suggestion;
@@ -21,11 +21,11 @@ use workload::{
 
 /// Every workload of the file, family by family.
 pub(super) fn workloads(
-    root: &Record,
+    root: &Decoded,
     directory: &mut Directory,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) -> Vec<Workload> {
-    let build = |(name, record): &(At<String>, Record)| {
+    let build = |(name, record): &(At<String>, Decoded)| {
         check_name(name, sink);
         Workload::build(name, record, directory, sink)
     };
@@ -35,7 +35,7 @@ pub(super) fn workloads(
 }
 
 /// Reports a name that a workload cannot have.
-fn check_name(name: &At<String>, sink: &mut Sink) {
+fn check_name(name: &At<String>, sink: &mut Mistakes) {
     match names::check(&name.value) {
         Err(problem) => sink.push(|| Mistake::new(name.at, problem)),
         Ok(()) if names::has_range(&name.value) => {
@@ -46,7 +46,11 @@ fn check_name(name: &At<String>, sink: &mut Sink) {
 }
 
 /// A workload of disks.
-pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink) -> DiskWorkload {
+pub(crate) fn disk_workload(
+    name: &At<String>,
+    record: &Decoded,
+    sink: &mut Mistakes,
+) -> DiskWorkload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
@@ -86,7 +90,7 @@ pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink)
 }
 
 /// What the other keys change: the preset, the rows, the transaction, or one row.
-fn base(record: &Record, sink: &mut Sink) -> Spec {
+fn base(record: &Decoded, sink: &mut Mistakes) -> Spec {
     let preset = record.text("preset").and_then(|text| preset(&text, sink));
     let given = preset.is_some();
     let mut spec = preset.unwrap_or_else(|| Spec {
@@ -139,7 +143,7 @@ fn preset_transaction() -> Option<Transaction> {
     }
 }
 
-fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
+fn preset(text: &At<String>, sink: &mut Mistakes) -> Option<Spec> {
     let found = workload::preset(&text.value);
     if found.is_none() {
         sink.push(|| {
@@ -179,7 +183,7 @@ fn one_row(size: u32) -> Row {
 }
 
 /// The rows of a `rows` list, or one row that the workload's own keys then fill.
-fn rows(record: &Record) -> Vec<Row> {
+fn rows(record: &Decoded) -> Vec<Row> {
     let rows = record.records("rows");
     if rows.is_empty() {
         return vec![one_row(4096)];
@@ -197,7 +201,7 @@ fn rows(record: &Record) -> Vec<Row> {
 }
 
 /// Keys that a row and a workload share.
-fn row_keys(record: &Record, row: &mut Row) {
+fn row_keys(record: &Decoded, row: &mut Row) {
     if let Some(delay) = ns(record, "delay") {
         row.delay = delay;
     }
@@ -212,7 +216,7 @@ fn row_keys(record: &Record, row: &mut Row) {
     }
 }
 
-fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
+fn access_keys(record: &Decoded, spec: &mut Spec, sink: &mut Mistakes) {
     let access = match &mut spec.kind {
         WorkloadKind::Access(access) => access,
         WorkloadKind::Transaction(_) if record.has("transaction") => return,
@@ -236,7 +240,7 @@ fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
     }
 }
 
-fn ladder(table: &Record) -> Option<Ladder> {
+fn ladder(table: &Decoded) -> Option<Ladder> {
     Some(Ladder {
         from: size_u32(table, "from")?,
         to: size_u32(table, "to")?,
@@ -245,7 +249,7 @@ fn ladder(table: &Record) -> Option<Ladder> {
     })
 }
 
-fn transaction(table: &Record, base: Transaction, sink: &mut Sink) -> Transaction {
+fn transaction(table: &Decoded, base: Transaction, sink: &mut Mistakes) -> Transaction {
     Transaction {
         page: size_u32(table, "page").unwrap_or(base.page),
         index: percent(table, "index").unwrap_or(base.index),
@@ -257,7 +261,7 @@ fn transaction(table: &Record, base: Transaction, sink: &mut Sink) -> Transactio
     }
 }
 
-fn skew(record: &Record, key: &str, sink: &mut Sink) -> Option<Skew> {
+fn skew(record: &Decoded, key: &str, sink: &mut Mistakes) -> Option<Skew> {
     let table = match &record.get(key)?.value {
         Datum::Record(table) => table,
         _ => return Some(Skew::Uniform),
@@ -280,7 +284,7 @@ fn skew(record: &Record, key: &str, sink: &mut Sink) -> Option<Skew> {
 }
 
 /// When operations are issued; `None` when no key says anything.
-fn arrivals(record: &Record, base: Arrivals, sink: &mut Sink) -> Option<Arrivals> {
+fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Mistakes) -> Option<Arrivals> {
     let limit = count_u32(record, "limit").unwrap_or(LIMIT_DEFAULT);
     if let Some(table) = record.record("ramp") {
         let (from, to) = (table.iops("from")?.value.0, table.iops("to")?.value.0);
@@ -309,11 +313,11 @@ fn arrivals(record: &Record, base: Arrivals, sink: &mut Sink) -> Option<Arrivals
     }
 }
 
-fn percent(record: &Record, key: &str) -> Option<f64> {
+fn percent(record: &Decoded, key: &str) -> Option<f64> {
     record.percent(key).map(|at| at.value.0)
 }
 
-fn ns(record: &Record, key: &str) -> Option<Ns> {
+fn ns(record: &Decoded, key: &str) -> Option<Ns> {
     record.time(key).map(|at| to_ns(at.value))
 }
 
@@ -353,12 +357,12 @@ pub(super) fn setting_of(key: &str, datum: &Datum) -> Option<Setting> {
     }
 }
 
-fn setting(record: &Record, key: &str) -> Option<Setting> {
+fn setting(record: &Decoded, key: &str) -> Option<Setting> {
     setting_of(key, &record.get(key)?.value)
 }
 
 /// A problem of a settled spec, at the key that it names.
-fn unsound(problem: &SpecError, record: &Record) -> Mistake {
+fn unsound(problem: &SpecError, record: &Decoded) -> Mistake {
     let SpecError::Invalid { field, problem } = problem else {
         return Mistake::new(record.at, problem.to_string());
     };
@@ -366,7 +370,7 @@ fn unsound(problem: &SpecError, record: &Record) -> Mistake {
 }
 
 /// Where the field that a spec names stands in the scenario: `ladder.from`, or a key of a nested table.
-fn blamed(record: &Record, field: &str) -> Span {
+fn blamed(record: &Decoded, field: &str) -> Span {
     let key = match field {
         "size" => "block",
         "share" => "rows",
@@ -393,7 +397,7 @@ fn blamed(record: &Record, field: &str) -> Span {
 pub(super) fn find<'w>(
     text: &At<String>,
     known: &BTreeMap<&str, &'w Workload>,
-    sink: &mut Sink,
+    sink: &mut Mistakes,
 ) -> Option<&'w Workload> {
     let name = text.value.as_str();
     let found = known.get(name).copied();

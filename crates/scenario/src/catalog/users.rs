@@ -6,16 +6,16 @@
 
 use super::{catalog, parts_of, text};
 use crate::Source;
-use crate::diagnostics::{Mistake, Origin, Sink, Span};
+use crate::diagnostics::{Mistake, Mistakes, Span, TextOrigin};
 use crate::fields::CATALOG;
 use crate::model::Part;
-use crate::tree::{self, Node, Table, Value, clip};
+use crate::tree::{self, TomlNode, TomlTable, TomlValue, clip};
 use crate::{Scenario, decode};
 use std::collections::BTreeSet;
 
 /// The parts of all files, in order, and of which file each is, by its number.
 #[derive(Default)]
-pub(crate) struct Users {
+pub(crate) struct UserCatalogs {
     pub parts: Vec<Part>,
     pub files: Vec<usize>,
 }
@@ -29,15 +29,15 @@ pub struct Used {
     pub parts: Vec<Part>,
 }
 
-impl Users {
+impl UserCatalogs {
     /// Reads the catalogs of a source.
-    pub fn read(source: &Source, sink: &mut Sink) -> Users {
+    pub fn read(source: &Source, sink: &mut Mistakes) -> UserCatalogs {
         let roots: Vec<_> = source
             .catalogs
             .iter()
             .enumerate()
             .map(|(n, file)| {
-                let origin = Origin::Catalog(n);
+                let origin = TextOrigin::Catalog(n);
                 let table = tree::parse_file(&file.text, origin, sink);
                 let whole = Span::new(origin, 0..0);
                 decode::record(&table, whole, &CATALOG, CATALOG.title, sink)
@@ -60,18 +60,24 @@ impl Users {
                 Mistake::new(name.at, message).help(help)
             });
         }
-        Users { parts: parts_of(&records, &[catalog()], sink), files }
+        UserCatalogs { parts: parts_of(&records, &[catalog()], sink), files }
     }
 
     /// Leaves in a scenario's lab what its tree mentions of these parts, and says of which catalog that is.
-    pub fn settle(&self, source: &Source, root: &Table, scenario: &mut Scenario, sink: &mut Sink) {
+    pub fn settle(
+        &self,
+        source: &Source,
+        root: &TomlTable,
+        scenario: &mut Scenario,
+        sink: &mut Mistakes,
+    ) {
         let mut mentioned = BTreeSet::new();
         let others = root.entries.iter().filter(|entry| entry.key.value != "catalog");
         others.for_each(|entry| texts(&entry.node, &mut mentioned));
         // What a text brings along comes before what the catalogs have today.
         let brought = kept(root);
         let wanted = |part: &Part| mentioned.contains(&*part.name) && !brought.contains(&part.name);
-        let of_file = |(n, file): (usize, &crate::Catalog)| {
+        let of_file = |(n, file): (usize, &crate::CatalogFile)| {
             let own = self.parts.iter().zip(&self.files).filter(|(_, of)| **of == n);
             // Each stands for itself: it has the figures of whatever it is like.
             let used = own.map(|(part, _)| part).filter(|part| wanted(part));
@@ -99,24 +105,24 @@ impl Users {
 }
 
 /// The names of the parts that a text brings along in `[[catalog]]`.
-pub(crate) fn kept(root: &Table) -> Vec<String> {
+pub(crate) fn kept(root: &TomlTable) -> Vec<String> {
     let catalogs = root.get("catalog").map_or(&[][..], |node| node.value.items());
     let parts = catalogs.iter().flat_map(|one| match &one.value {
-        Value::Table(catalog) => catalog.get("part").map_or(&[][..], |node| node.value.items()),
+        TomlValue::Table(catalog) => catalog.get("part").map_or(&[][..], |node| node.value.items()),
         _ => &[],
     });
     parts.filter_map(|part| part.value.name().map(str::to_owned)).collect()
 }
 
 /// Every text of a value.
-fn texts<'t>(node: &'t Node, found: &mut BTreeSet<&'t str>) {
+fn texts<'t>(node: &'t TomlNode, found: &mut BTreeSet<&'t str>) {
     match &node.value {
-        Value::Text(text) => {
+        TomlValue::Text(text) => {
             found.insert(text);
         }
-        Value::List(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Table(table) => table.entries.iter().for_each(|entry| texts(&entry.node, found)),
-        Value::Integer(..) | Value::Float(_) | Value::Flag(_) | Value::Date => {}
+        TomlValue::List(items) => items.iter().for_each(|item| texts(item, found)),
+        TomlValue::Table(table) => table.entries.iter().for_each(|entry| texts(&entry.node, found)),
+        TomlValue::Integer(..) | TomlValue::Float(_) | TomlValue::Flag(_) | TomlValue::Date => {}
     }
 }
 

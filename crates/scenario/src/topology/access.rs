@@ -4,20 +4,20 @@ use crate::model::Lab;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The zones of a lab by their members.
-pub(super) struct Access<'a> {
+pub(super) struct Zoning<'a> {
     lab: &'a Lab,
     zones: BTreeMap<&'a str, BTreeSet<usize>>,
 }
 
-impl<'a> Access<'a> {
-    pub fn of(lab: &'a Lab) -> Access<'a> {
+impl<'a> Zoning<'a> {
+    pub fn of(lab: &'a Lab) -> Zoning<'a> {
         let mut zones: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for (n, zone) in lab.zones.iter().enumerate() {
             for member in &zone.members {
                 zones.entry(member).or_default().insert(n);
             }
         }
-        Access { lab, zones }
+        Zoning { lab, zones }
     }
 
     /// Whether some zone has a name of both, or there is none at all.

@@ -1,14 +1,14 @@
 //! The cables that nobody names: a device that no link names is connected to the only switch, or, with no switch, hosts
 //! straight to arrays, port for port.
 
-use super::fabric::{Cable, Fabric, NodeId, Role};
+use super::fabric::{Cable, Cabling, NodeId, NodeRole};
 use crate::model::PartKind;
 use std::collections::{BTreeMap, BTreeSet};
 use units::LinkRate;
 
 /// What goes over a cable.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
+enum CableFamily {
     FibreChannel,
     Ethernet,
 }
@@ -19,12 +19,12 @@ const CABLES_MAX: usize = 50_000;
 /// The arrays that the disks behind each adapter are on, in the order in which disks name them.
 pub(super) type Wants = BTreeMap<NodeId, Vec<NodeId>>;
 
-impl Fabric<'_> {
+impl Cabling<'_> {
     /// Lays the cables that the ways of disks need and nobody names. Returns the devices for which the only switch had no
     /// port left.
     pub fn lay(&mut self, wants: &Wants) -> BTreeSet<NodeId> {
         let switches: Vec<NodeId> =
-            (0..self.nodes.len()).filter(|n| self.nodes[*n].role == Role::Switch).collect();
+            (0..self.nodes.len()).filter(|n| self.nodes[*n].role == NodeRole::Switch).collect();
         match switches[..] {
             [] => {
                 self.straight(wants);
@@ -86,7 +86,7 @@ impl Fabric<'_> {
 
     /// Without a switch, lays a cable between the adapters at both ends of network loads, first free port to first free port.
     pub fn join(&mut self, pairs: &[[Vec<NodeId>; 2]]) {
-        if self.nodes.iter().any(|node| node.role == Role::Switch) {
+        if self.nodes.iter().any(|node| node.role == NodeRole::Switch) {
             return;
         }
         for [from, to] in pairs {
@@ -114,7 +114,7 @@ impl Fabric<'_> {
         }
     }
 
-    fn family(&self, node: NodeId) -> Option<Family> {
+    fn family(&self, node: NodeId) -> Option<CableFamily> {
         let node = &self.nodes[node];
         // What is embedded stands on loopback, whatever its ports are as fast as.
         if node.embedded.is_some() {
@@ -122,10 +122,10 @@ impl Fabric<'_> {
         }
         match (node.part?.link_rate("port_rate"), node.part?.kind) {
             (Some(LinkRate::Standard(standard)), _) if standard.name().ends_with("gfc") => {
-                Some(Family::FibreChannel)
+                Some(CableFamily::FibreChannel)
             }
-            (Some(LinkRate::Standard(_)), _) | (_, PartKind::Nic) => Some(Family::Ethernet),
-            (_, PartKind::Hba) => Some(Family::FibreChannel),
+            (Some(LinkRate::Standard(_)), _) | (_, PartKind::Nic) => Some(CableFamily::Ethernet),
+            (_, PartKind::Hba) => Some(CableFamily::FibreChannel),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! A topology that is being made: hops by their names, and the bounds within which all of this stays.
 
 use super::{Hop, HopId, HopKind, Topology};
-use crate::diagnostics::{Mistake, Sink, Span};
+use crate::diagnostics::{Mistake, Mistakes, Span};
 use std::collections::BTreeMap;
 
 /// Hops of a lab, at most.
@@ -13,14 +13,14 @@ pub(super) const PATHS_MAX: usize = 256;
 
 /// A topology that is being made.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct TopologyDraft {
     pub topology: Topology,
     by_name: BTreeMap<String, HopId>,
     work: u64,
     full: bool,
 }
 
-impl Draft {
+impl TopologyDraft {
     /// The hop of that name, which is made when it is not there. `None` once the lab is larger than it may be.
     pub fn hop(
         &mut self,
@@ -44,7 +44,7 @@ impl Draft {
     }
 
     /// Whether there is still room for so many steps of work; that there is none is reported once, at `at`.
-    pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Sink) -> bool {
+    pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Mistakes) -> bool {
         self.work = self.work.saturating_add(steps as u64);
         let room = self.work <= WORK_MAX && self.topology.hops.len() < HOPS_MAX;
         // Once is enough: whoever comes later is short of room for the same reason.

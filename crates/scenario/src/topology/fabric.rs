@@ -1,10 +1,10 @@
 //! What is cabled: adapters, switches and arrays with their ports, and the cables between them.
 //!
-//! [`Fabric::explicit`] takes the scenario's links literally and reports what cannot be: it is asked by `load` as well, since
+//! [`Cabling::explicit`] takes the scenario's links literally and reports what cannot be: it is asked by `load` as well, since
 //! a port with two cables is wrong in any lab. The cables that nobody names are laid in `cabling`.
 
-use crate::diagnostics::{Mistake, Sink, Span};
-use crate::embedded::Embedded;
+use crate::diagnostics::{Mistake, Mistakes, Span};
+use crate::embedded::EmbeddedArray;
 use crate::model::{Endpoint, Lab, Part};
 use crate::spots::{Spot, Spots};
 use std::collections::BTreeMap;
@@ -14,24 +14,24 @@ pub(super) type NodeId = usize;
 
 /// What has ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum NodeRole {
     Adapter,
     Switch,
     Array,
 }
 
 /// Something with ports.
-pub(super) struct Node<'a> {
+pub(super) struct FabricNode<'a> {
     /// Its name (`esx.hba`).
     pub name: String,
-    pub role: Role,
+    pub role: NodeRole,
     /// The host, the switch or the array.
     pub device: &'a str,
     pub part: Option<&'a Part>,
     /// How many ports it has, where that is known.
     pub ports: Option<u32>,
     /// What stands for an array, whose ports have names.
-    pub embedded: Option<&'a Embedded>,
+    pub embedded: Option<&'a EmbeddedArray>,
     /// The cable of each port that has one.
     pub cabled: BTreeMap<u32, usize>,
     /// Some link of the scenario names it.
@@ -45,8 +45,8 @@ pub(super) struct Cable {
 }
 
 /// Everything with ports, and the cables between.
-pub(super) struct Fabric<'a> {
-    pub nodes: Vec<Node<'a>>,
+pub(super) struct Cabling<'a> {
+    pub nodes: Vec<FabricNode<'a>>,
     pub by_name: BTreeMap<String, NodeId>,
     pub cables: Vec<Cable>,
     /// Where each switch stands in the tree of those that it is joined with.
@@ -62,14 +62,14 @@ struct InTree {
 }
 
 /// Reports what is wrong with the links of a lab, whatever it is used for.
-pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Sink) {
-    Fabric::explicit(lab, spots, sink);
+pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
+    Cabling::explicit(lab, spots, sink);
 }
 
-impl<'a> Fabric<'a> {
+impl<'a> Cabling<'a> {
     /// The nodes of a lab, with the cables that it names.
-    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Sink) -> Fabric<'a> {
-        let mut fabric = Fabric {
+    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Mistakes) -> Cabling<'a> {
+        let mut fabric = Cabling {
             nodes: nodes(lab),
             by_name: BTreeMap::new(),
             cables: Vec::new(),
@@ -99,7 +99,7 @@ impl<'a> Fabric<'a> {
     }
 
     /// The ports that links name, each once, by the node; reports those that are not there or have a cable already.
-    fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) -> Reserved {
+    fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) -> Reserved {
         let mut reserved: Reserved = BTreeMap::new();
         for (n, link) in (0..).zip(&lab.links) {
             for (first, end) in [(true, &link.from), (false, &link.to)] {
@@ -131,7 +131,7 @@ impl<'a> Fabric<'a> {
         reserved: &Reserved,
         trunk: bool,
         at: Span,
-        sink: &mut Sink,
+        sink: &mut Mistakes,
     ) -> Option<(NodeId, u32)> {
         let node = *self.by_name.get(&end.device)?;
         if let Some(port) = end.port {
@@ -172,7 +172,7 @@ impl<'a> Fabric<'a> {
 
     /// Reports cables that lead back to where they come from: to the same device, or by way of other switches. Several
     /// cables between the same two switches are no loop.
-    fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) {
+    fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
         let mut groups: Vec<NodeId> = (0..self.nodes.len()).collect();
         let mut joined = std::collections::BTreeSet::new();
         for (n, link) in (0..).zip(&lab.links) {
@@ -189,7 +189,7 @@ impl<'a> Fabric<'a> {
                 });
                 continue;
             }
-            let switches = [from, to].iter().all(|node| self.nodes[*node].role == Role::Switch);
+            let switches = [from, to].iter().all(|node| self.nodes[*node].role == NodeRole::Switch);
             if !switches || !joined.insert((from.min(to), from.max(to))) {
                 continue;
             }
@@ -220,7 +220,7 @@ impl<'a> Fabric<'a> {
         }
         self.places = vec![None; self.nodes.len()];
         for root in 0..self.nodes.len() {
-            if self.nodes[root].role != Role::Switch || self.places[root].is_some() {
+            if self.nodes[root].role != NodeRole::Switch || self.places[root].is_some() {
                 continue;
             }
             self.places[root] = Some(InTree { root, parent: root, depth: 0 });
@@ -276,7 +276,7 @@ impl<'a> Fabric<'a> {
 
     /// Whether a cable joins two switches.
     pub fn is_trunk(&self, cable: &Cable) -> bool {
-        cable.ends.iter().all(|(node, _)| self.nodes[*node].role == Role::Switch)
+        cable.ends.iter().all(|(node, _)| self.nodes[*node].role == NodeRole::Switch)
     }
 
     /// The other end of the cable at a port.
@@ -291,13 +291,13 @@ impl<'a> Fabric<'a> {
 /// The ports that links name, with the places of their names.
 type Reserved = BTreeMap<NodeId, BTreeMap<u32, Span>>;
 
-impl Node<'_> {
+impl FabricNode<'_> {
     /// Ports that it has in all, where that is known: a switch's, with those that join it to others.
     fn most(&self) -> Option<u32> {
         let ports = self.ports?;
         let stacking = self
             .part
-            .filter(|_| self.role == Role::Switch)
+            .filter(|_| self.role == NodeRole::Switch)
             .and_then(|part| part.count("stacking_ports"));
         Some(ports.saturating_add(stacking.map_or(0, |n| u32::try_from(n).unwrap_or(0))))
     }
@@ -317,12 +317,12 @@ impl Node<'_> {
     }
 }
 
-fn nodes(lab: &Lab) -> Vec<Node<'_>> {
+fn nodes(lab: &Lab) -> Vec<FabricNode<'_>> {
     let part = |name: &Option<String>| name.as_deref().and_then(|name| lab.part(name));
     let ports = |part: Option<&Part>| {
         part.and_then(|part| part.count("ports")).and_then(|n| u32::try_from(n).ok())
     };
-    let node = |name: String, role, device, part, ports, embedded| Node {
+    let node = |name: String, role, device, part, ports, embedded| FabricNode {
         name,
         role,
         device,
@@ -338,27 +338,34 @@ fn nodes(lab: &Lab) -> Vec<Node<'_>> {
             let part = part(&adapter.part);
             let name = format!("{}.{}", host.name, adapter.name);
             let ports = adapter.ports.or_else(|| ports(part));
-            nodes.push(node(name, Role::Adapter, host.name.as_str(), part, ports, None));
+            nodes.push(node(name, NodeRole::Adapter, host.name.as_str(), part, ports, None));
         }
     }
     for switch in &lab.switches {
         let part = part(&switch.part);
-        nodes.push(node(switch.name.clone(), Role::Switch, &switch.name, part, ports(part), None));
+        nodes.push(node(
+            switch.name.clone(),
+            NodeRole::Switch,
+            &switch.name,
+            part,
+            ports(part),
+            None,
+        ));
     }
     for array in &lab.arrays {
         let part = part(&array.part);
         let embedded = array.embedded.as_ref();
         let own = embedded.and_then(|embedded| u32::try_from(embedded.ports.len()).ok());
         let ports = own.or(array.ports).or_else(|| ports(part));
-        nodes.push(node(array.name.clone(), Role::Array, &array.name, part, ports, embedded));
+        nodes.push(node(array.name.clone(), NodeRole::Array, &array.name, part, ports, embedded));
     }
     nodes
 }
 
-fn link_is_trunk(fabric: &Fabric<'_>, link: &crate::model::Link) -> bool {
+fn link_is_trunk(fabric: &Cabling<'_>, link: &crate::model::Link) -> bool {
     [&link.from, &link.to].into_iter().all(|end| {
         let node = fabric.by_name.get(&end.device);
-        node.is_some_and(|node| fabric.nodes[*node].role == Role::Switch)
+        node.is_some_and(|node| fabric.nodes[*node].role == NodeRole::Switch)
     })
 }
 

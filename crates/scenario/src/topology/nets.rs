@@ -5,17 +5,17 @@
 //! hop is met in its own direction or turned around: what a host sends is written at its own adapter, and read at the
 //! other's.
 
-use super::fabric::{NodeId, Role};
-use super::ways::Builder;
-use super::{HopId, HopKind, NetLeg, NetWay};
+use super::fabric::{NodeId, NodeRole};
+use super::ways::WayBuilder;
+use super::{HopId, HopKind, NetLeg, NetRoute};
 use crate::TeamMode;
 use crate::diagnostics::{Mistake, Span};
 use crate::model::{Host, PartKind, Plan, Vm};
-use crate::network::{NetHop, Receiver, Site};
+use crate::network::{NetHop, Receiver, ReceiverSite};
 use std::collections::BTreeSet;
 
 /// One end of a conversation.
-struct End<'a> {
+struct NetEnd<'a> {
     host: &'a Host,
     /// The adapter or team that is named.
     adapter: Option<&'a str>,
@@ -28,7 +28,7 @@ struct Leaving {
     mode: Option<TeamMode>,
 }
 
-impl<'a> Builder<'a, '_> {
+impl<'a> WayBuilder<'a, '_> {
     /// The adapters at both ends of each network load, which need cables where none is named.
     pub(super) fn net_adapters(&self) -> Vec<[Vec<NodeId>; 2]> {
         let pairs = self.net_pairs().into_iter();
@@ -46,7 +46,7 @@ impl<'a> Builder<'a, '_> {
             let Some((from, to)) = self.ends(vm, receiver) else { continue };
             if let Some(legs) = self.net_way(vm, &from, &to, at) {
                 let pair = NetHop { vm: vm.map(|vm| vm.name.as_str()), receiver }.name();
-                let way = NetWay {
+                let way = NetRoute {
                     pair,
                     vm: vm.map(|vm| vm.name.clone()),
                     from: from.host.name.clone(),
@@ -72,8 +72,8 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// Both hosts of a pair; `None` where it is not said which of the lab's they are.
-    fn ends(&self, vm: Option<&'a Vm>, receiver: &'a Receiver) -> Option<(End<'a>, End<'a>)> {
-        let site: &Site = receiver.site.as_ref()?;
+    fn ends(&self, vm: Option<&'a Vm>, receiver: &'a Receiver) -> Option<(NetEnd<'a>, NetEnd<'a>)> {
+        let site: &ReceiverSite = receiver.site.as_ref()?;
         let (from, from_adapter) = match vm {
             Some(vm) => {
                 let nic = vm.nics.iter().find(|nic| nic.receiver == receiver.name)?;
@@ -81,12 +81,12 @@ impl<'a> Builder<'a, '_> {
             }
             None => (site.from.as_deref()?, site.from_adapter.as_deref()),
         };
-        let from = End { host: self.host(from)?, adapter: from_adapter };
-        Some((from, End { host: self.host(&site.host)?, adapter: site.adapter.as_deref() }))
+        let from = NetEnd { host: self.host(from)?, adapter: from_adapter };
+        Some((from, NetEnd { host: self.host(&site.host)?, adapter: site.adapter.as_deref() }))
     }
 
     /// The adapters of an end: those of the team or the one that is named, or else all that are for networks.
-    fn nodes_of(&self, end: &End<'a>) -> Vec<NodeId> {
+    fn nodes_of(&self, end: &NetEnd<'a>) -> Vec<NodeId> {
         let all = self.initiators(end.host, end.adapter);
         let network = |node: &NodeId| {
             let part = self.fabric.nodes[*node].part;
@@ -101,8 +101,8 @@ impl<'a> Builder<'a, '_> {
     fn net_way(
         &mut self,
         vm: Option<&'a Vm>,
-        from: &End<'a>,
-        to: &End<'a>,
+        from: &NetEnd<'a>,
+        to: &NetEnd<'a>,
         at: Span,
     ) -> Option<Vec<NetLeg>> {
         if from.host.name == to.host.name {
@@ -135,7 +135,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The ports by which an end leaves.
-    fn net_end(&mut self, end: &End<'a>, at: Span) -> Option<Leaving> {
+    fn net_end(&mut self, end: &NetEnd<'a>, at: Span) -> Option<Leaving> {
         let nodes = self.nodes_of(end);
         let team = end.adapter.and_then(|name| self.teams.get(name));
         let mode = team.map(|team| team.mode);
@@ -158,7 +158,7 @@ impl<'a> Builder<'a, '_> {
     fn joined_ports(&self, from: (NodeId, u32), to: (NodeId, u32)) -> Option<Vec<NodeId>> {
         let (cable, here, _) = self.fabric.across(from.0, from.1)?;
         let (other, there, _) = self.fabric.across(to.0, to.1)?;
-        let switch = |node: NodeId| self.fabric.nodes[node].role == Role::Switch;
+        let switch = |node: NodeId| self.fabric.nodes[node].role == NodeRole::Switch;
         match () {
             () if cable == other => Some(Vec::new()),
             () if switch(here) && switch(there) => self.fabric.switches_between(here, there),
@@ -169,8 +169,8 @@ impl<'a> Builder<'a, '_> {
     fn net_legs(
         &mut self,
         vm: Option<&'a Vm>,
-        from: &End<'a>,
-        to: &End<'a>,
+        from: &NetEnd<'a>,
+        to: &NetEnd<'a>,
         ends: [(NodeId, u32); 2],
         switches: &[NodeId],
         at: Span,
@@ -263,7 +263,7 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    fn no_net_way(&mut self, from: &End<'a>, to: &End<'a>, at: Span) -> Option<Vec<NetLeg>> {
+    fn no_net_way(&mut self, from: &NetEnd<'a>, to: &NetEnd<'a>, at: Span) -> Option<Vec<NetLeg>> {
         self.sink.push(|| {
             let message =
                 format!("nothing leads from the host `{}` to `{}`", from.host.name, to.host.name);

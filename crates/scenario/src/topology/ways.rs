@@ -3,22 +3,22 @@
 mod problems;
 mod routes;
 
-use super::access::Access;
-use super::backend::{Behind, Lun};
+use super::access::Zoning;
+use super::backend::{BackendLun, Behind};
 use super::cabling::Wants;
-use super::draft::Draft;
-use super::fabric::{Fabric, NodeId};
+use super::draft::TopologyDraft;
+use super::fabric::{Cabling, NodeId};
 use super::{HopId, HopKind, Move, Route, Topology, Way};
 use crate::Policy;
-use crate::diagnostics::{Mistake, Sink, Span};
+use crate::diagnostics::{Mistake, Mistakes, Span};
 use crate::model::*;
 use crate::simulated::{Change, Team};
 use crate::spots::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the graph of a scenario's lab; what is wrong goes to the sink.
-pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
-    let mut builder = Builder::new(scenario, sink);
+pub(super) fn topology(scenario: &Scenario, sink: &mut Mistakes) -> Topology {
+    let mut builder = WayBuilder::new(scenario, sink);
     let owners = builder.owners();
     for owner in &owners {
         let ways = builder.owner_ways(owner);
@@ -44,13 +44,13 @@ struct Owner<'a> {
     moved: Option<Span>,
 }
 
-pub(super) struct Builder<'a, 's> {
+pub(super) struct WayBuilder<'a, 's> {
     pub(super) scenario: &'a Scenario,
     pub(super) lab: &'a Lab,
-    pub(super) sink: &'s mut Sink,
-    pub(super) draft: Draft,
-    pub(super) fabric: Fabric<'a>,
-    access: Access<'a>,
+    pub(super) sink: &'s mut Mistakes,
+    pub(super) draft: TopologyDraft,
+    pub(super) fabric: Cabling<'a>,
+    access: Zoning<'a>,
     pub(super) hosts: BTreeMap<&'a str, (usize, &'a Host)>,
     arrays: BTreeMap<&'a str, Behind<'a>>,
     pub(super) teams: BTreeMap<String, &'a Team>,
@@ -60,7 +60,7 @@ pub(super) struct Builder<'a, 's> {
     /// Devices for which the only switch had no port left.
     portless: BTreeSet<NodeId>,
     /// The volume of each disk whose array provides one.
-    provided: BTreeMap<(&'a str, u32), Lun<'a>>,
+    provided: BTreeMap<(&'a str, u32), BackendLun<'a>>,
     volumes: BTreeMap<(&'a str, &'a str), (u32, &'a Volume)>,
     /// Disks so far on each array, by which their first paths are spread over its ports.
     turns: BTreeMap<&'a str, usize>,
@@ -68,18 +68,18 @@ pub(super) struct Builder<'a, 's> {
     unknown: BTreeSet<&'a str>,
 }
 
-impl<'a, 's> Builder<'a, 's> {
-    fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> Builder<'a, 's> {
+impl<'a, 's> WayBuilder<'a, 's> {
+    fn new(scenario: &'a Scenario, sink: &'s mut Mistakes) -> WayBuilder<'a, 's> {
         let lab = &scenario.lab;
         let mut paths: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         lab.paths.iter().for_each(|path| paths.entry(&path.from).or_default().push(path));
-        let mut builder = Builder {
+        let mut builder = WayBuilder {
             scenario,
             lab,
-            draft: Draft::default(),
+            draft: TopologyDraft::default(),
             // What is wrong with links has been reported by `load`.
-            fabric: Fabric::explicit(lab, &scenario.spots, &mut Sink::default()),
-            access: Access::of(lab),
+            fabric: Cabling::explicit(lab, &scenario.spots, &mut Mistakes::default()),
+            access: Zoning::of(lab),
             hosts: lab.hosts.iter().enumerate().map(|(n, h)| (h.name.as_str(), (n, h))).collect(),
             arrays: lab.arrays.iter().map(|a| (a.name.as_str(), Behind::of(lab, a))).collect(),
             teams: lab.teams.iter().map(|team| (team.full_name(), team)).collect(),
@@ -138,13 +138,17 @@ impl<'a, 's> Builder<'a, 's> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
         for owner in self.owners() {
             for (n, disk) in (0..).zip(owner.disks) {
-                let Backing::Lun { array, volume: None } = &disk.backing else { continue };
+                let DiskBacking::Lun { array, volume: None } = &disk.backing else { continue };
                 let free = names.entry(array).or_default();
                 while self.volumes.contains_key(&(array.as_str(), format!("lun{free}").as_str())) {
                     *free += 1;
                 }
                 let number = next.entry(array).or_default();
-                let lun = Lun { name: format!("{array}/lun{free}"), volume: None, number: *number };
+                let lun = BackendLun {
+                    name: format!("{array}/lun{free}"),
+                    volume: None,
+                    number: *number,
+                };
                 (*free, *number) = (*free + 1, *number + 1);
                 self.provided.insert((owner.name, n), lun);
             }
@@ -162,7 +166,7 @@ impl<'a, 's> Builder<'a, 's> {
         let (mut seen, mut paired) = (BTreeSet::new(), BTreeSet::new());
         for (host, disks, moved) in users {
             for disk in disks {
-                let Backing::Lun { array, .. } = &disk.backing else { continue };
+                let DiskBacking::Lun { array, .. } = &disk.backing else { continue };
                 let Some(&array) = self.fabric.by_name.get(array) else { continue };
                 let named = disk.adapter.as_deref().filter(|_| !moved);
                 if !seen.insert((&host.name, named, array)) {
@@ -244,17 +248,17 @@ impl<'a, 's> Builder<'a, 's> {
     fn way(&mut self, owner: &Owner<'a>, n: u32, disk: &'a VmDisk, at: Span) -> Option<Way> {
         let mut head = self.guest(owner, n, disk)?;
         let (array, volume) = match &disk.backing {
-            Backing::Target(name) => return self.on_target(owner, n, disk, name, head),
-            Backing::Lun { array, volume } => (array.as_str(), volume.as_deref()),
+            DiskBacking::Target(name) => return self.on_target(owner, n, disk, name, head),
+            DiskBacking::Lun { array, volume } => (array.as_str(), volume.as_deref()),
         };
         let lun = match volume {
             Some(volume) => {
                 let (number, known) = *self.volumes.get(&(array, volume))?;
-                Lun { name: format!("{array}/{volume}"), volume: Some(known), number }
+                BackendLun { name: format!("{array}/{volume}"), volume: Some(known), number }
             }
             None => {
                 let lun = self.provided.get(&(owner.name, n))?;
-                Lun { name: lun.name.clone(), volume: None, number: lun.number }
+                BackendLun { name: lun.name.clone(), volume: None, number: lun.number }
             }
         };
         head.extend(self.datastore(disk, &lun.name, array));
@@ -418,7 +422,7 @@ impl<'a, 's> Builder<'a, 's> {
                 continue;
             }
             let name = format!("{}/{}", volume.array, volume.name);
-            behind.disks(&Lun { name, volume: Some(volume), number }, &mut self.draft)?;
+            behind.disks(&BackendLun { name, volume: Some(volume), number }, &mut self.draft)?;
         }
         Some(())
     }

@@ -8,14 +8,14 @@ use crate::engine::{Ended, Observer};
 use crate::model::{Load, Source};
 use crate::plant::Plant;
 use clock::Ns;
-use record::{Loop, Tally};
-use workload::{Demand, Dir};
+use record::{Completed, Loop};
+use workload::{Dir, IoDemand};
 
 /// A class without a worker.
 const NO_WORKER: u32 = u32::MAX;
 
 /// Reads and writes of a worker; `None` where it never does that.
-pub(super) type Tallies = [Option<Tally>; 2];
+pub(super) type Tallies = [Option<Completed>; 2];
 
 /// Sums over workers in a part of the measured time; bytes and operations read, then written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,7 +68,7 @@ pub(crate) struct StreamCounts {
     pub jobs: u64,
     pub lost: u64,
     /// Their times, of requests and responses.
-    pub times: Option<Tally>,
+    pub times: Option<Completed>,
 }
 
 /// The groups of a plant, each once, in the order of the issuers.
@@ -191,13 +191,13 @@ impl Meter {
 
 impl StreamCounts {
     fn none(timed: bool) -> StreamCounts {
-        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
+        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Completed::empty(false)) }
     }
 }
 
 impl WorkerKind {
     fn empty(&self) -> Tallies {
-        [self.reads, self.writes].map(|does| does.then(|| Tally::empty(self.open)))
+        [self.reads, self.writes].map(|does| does.then(|| Completed::empty(self.open)))
     }
 }
 
@@ -205,7 +205,7 @@ impl WorkerKind {
 fn directions(load: &Load) -> (bool, bool) {
     match &load.source {
         Source::Operations(operations) => {
-            let demand = Demand::of(&operations.spec);
+            let demand = IoDemand::of(&operations.spec);
             (demand.reads, demand.writes)
         }
         Source::Closed { shares, .. } | Source::Open { shares, .. } => {

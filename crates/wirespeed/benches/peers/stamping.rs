@@ -5,7 +5,7 @@
 use crate::tools::Problem;
 use crate::zram::SIZE;
 use clock::{Ns, Rng};
-use disk::{Access, Arena, FileOpener, Io, NullOpener, Opener, Queue};
+use disk::{Arena, FileAccess, FileOpener, Io, NullOpener, Opener, Queue};
 use engine::QueueKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,7 +25,7 @@ pub fn report(device: Option<&Path>) -> Result<(), Problem> {
         line("null:", depth, Box::new(NullOpener))?;
         if let Some(path) = device {
             let file = std::fs::OpenOptions::new().read(true).custom_flags(O_DIRECT).open(path);
-            let target = Access::Read(OwnedFd::from(file.map_err(|e| Problem::file(path, e))?));
+            let target = FileAccess::Read(OwnedFd::from(file.map_err(|e| Problem::file(path, e))?));
             let opener = FileOpener::new(vec![target], QueueKind::Auto, false);
             line(&path.display().to_string(), depth, Box::new(opener))?;
         }

@@ -8,8 +8,11 @@ const ROOMS: [&str; 2] = ["crates/disk/src/", "crates/san/src/"];
 
 /// The state of a verification, and reservations that outlive a restart; neither is a target. The third writes to a device
 /// of its own in a test.
-const OWN_FILES: [&str; 3] =
-    ["crates/disk/src/verify/state_file.rs", "crates/san/src/server/persistence.rs", "crates/disk/src/fill.rs"];
+const OWN_FILES: [&str; 3] = [
+    "crates/disk/src/verify/state_file.rs",
+    "crates/san/src/server/persistence.rs",
+    "crates/disk/src/fill.rs",
+];
 
 /// What opens for writing.
 const WAYS: [&str; 6] =

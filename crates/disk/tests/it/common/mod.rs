@@ -2,10 +2,10 @@
 #![allow(dead_code)] // Each test file uses its own part of this.
 
 use clock::Ns;
-use disk::{DiskEngine, Opener, Worker};
+use disk::{DiskEngine, DiskWorker, Opener};
 use engine::{
     Crew, CrewSettings, Engine, EngineError, MeterScope, Output, Phases, Pinning, Prepared,
-    StepSpec, Stop, TargetSpec, Task, WorkerSetup, WorkerSpec,
+    StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec, WorkerTask,
 };
 use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
 use std::path::Path;
@@ -177,8 +177,8 @@ pub fn run(step: &StepSpec) -> Result<Outcome, EngineError> {
 }
 
 /// A worker over an injected queue, on a target of 1 GiB.
-pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
-    Worker {
+pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> DiskWorker {
+    DiskWorker {
         name: "probe".to_owned(),
         spec,
         place: Placement {
@@ -196,7 +196,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
 
 /// A crew of such tasks, ready to start.
 pub fn assemble(
-    tasks: Vec<Box<dyn Task>>,
+    tasks: Vec<Box<dyn WorkerTask>>,
     open_loop: bool,
     phases: Phases,
 ) -> (Crew, mpsc::Sender<Output>, Receiver<Output>) {
@@ -222,7 +222,7 @@ pub fn assemble(
 }
 
 /// Runs such tasks to their end. The record's time base begins with the step.
-pub fn run_tasks(tasks: Vec<Box<dyn Task>>, open_loop: bool, phases: Phases) -> Outcome {
+pub fn run_tasks(tasks: Vec<Box<dyn WorkerTask>>, open_loop: bool, phases: Phases) -> Outcome {
     let (crew, out, outputs) = assemble(tasks, open_loop, phases);
     let at = clock::now().plus(Ns::millis(20));
     let _running = Box::new(crew).start(at, at, out);

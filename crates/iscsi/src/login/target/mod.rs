@@ -111,7 +111,7 @@ pub struct Admitted {
 pub enum TargetStep {
     /// Send this, and continue to receive.
     Reply(Vec<u8>),
-    /// Decide, and call [`Target::admit`] or [`Target::refuse`].
+    /// Decide, and call [`TargetLogin::admit`] or [`TargetLogin::refuse`].
     Admit(Box<Admission>),
     /// Send this; the login is over.
     Done {
@@ -140,7 +140,7 @@ struct Fixed {
 
 /// The login of one connection, at the target.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetLogin {
     config: TargetConfig,
     requests: u32,
     fixed: Option<Fixed>,
@@ -158,10 +158,10 @@ pub struct Target {
     over: bool,
 }
 
-impl Target {
+impl TargetLogin {
     /// Waits for the first request. The challenge must be random and unique to this login.
-    pub fn new(config: TargetConfig, challenge: Challenge) -> Target {
-        Target {
+    pub fn new(config: TargetConfig, challenge: Challenge) -> TargetLogin {
+        TargetLogin {
             config,
             requests: 0,
             fixed: None,
@@ -395,7 +395,7 @@ impl Target {
         TargetStep::Failed { reply: frame::write(response.encode(), &[]), why }
     }
 
-    /// As [`Target::failed`], if only the tag of the request is known.
+    /// As [`TargetLogin::failed`], if only the tag of the request is known.
     fn failed_without_request(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
         let fixed =
             self.fixed.unwrap_or(Fixed { isid: Isid::default(), tsih: 0, cid: 0, cmd_sn: 0 });
@@ -419,7 +419,7 @@ impl Target {
     /// Starts the negotiation once the session type is known.
     fn negotiate(&mut self, session: SessionType, leading: bool) {
         let wishes = self.config.wishes.clone();
-        let role = crate::params::Role::Target;
+        let role = crate::params::Negotiator::Target;
         self.negotiation = Some(Negotiation::new(role, session, leading, wishes));
     }
 }

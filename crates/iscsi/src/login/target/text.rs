@@ -2,7 +2,7 @@
 
 use super::super::keys::{SecurityKeys, declare, needed};
 use super::super::{IscsiName, LoginError};
-use super::{LoginPolicy, Target};
+use super::{LoginPolicy, TargetLogin};
 use crate::params::{SessionType, is_operational};
 use crate::pdu::{LoginRequest, Stage};
 use crate::text::{self, KeyValue, MAX_LOGIN_PAIRS};
@@ -49,7 +49,7 @@ impl Declarations {
     }
 }
 
-impl Target {
+impl TargetLogin {
     /// Processes a complete text and appends the answers.
     pub(super) fn take_text(
         &mut self,

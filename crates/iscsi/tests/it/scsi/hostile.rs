@@ -1,6 +1,6 @@
 //! The invariants of the device server hold for any input: see `invariants`.
 
-use iscsi::scsi::Device;
+use iscsi::scsi::TargetDevice;
 use proptest::prelude::*;
 
 use crate::scsi::invariants;
@@ -32,7 +32,7 @@ proptest! {
         ),
     ) {
         let rig = Rig::new();
-        let device: &Device = &rig.device;
+        let device: &TargetDevice = &rig.device;
         for (lun, first, cdb, expected, bytes) in calls {
             let nexus = if first { &rig.a } else { &rig.b };
             invariants::hold(device, LUNS[lun], nexus, &cdb, expected, &bytes);

@@ -11,7 +11,7 @@
 //! Until then, writes sent to the old session are held.
 
 use super::super::lun::fresh_isid;
-use super::attach::{Attached, LunUse, PathSpec, Refusal};
+use super::attach::{Attached, LunUse, PathRefusal, PathSpec};
 use crate::initiator::claim;
 use clock::Ns;
 use rustix::event::{EventfdFlags, eventfd};
@@ -201,7 +201,7 @@ impl Rescuer {
                     let attached = Box::new(attached);
                     return link.tell(Message::Returned { session: self.session, attached });
                 }
-                Err(Refusal::Other { .. }) if !refused => {
+                Err(PathRefusal::Other { .. }) if !refused => {
                     refused = true;
                     link.tell(Message::Refused { session: self.session });
                 }

@@ -6,7 +6,7 @@
 //! interrupt moderation of network adapters). A peer that waits for an answer, or reads slowly, is answered at once.
 
 use super::Worker;
-use super::connection::Connection;
+use super::connection::TargetConnection;
 use clock::Ns;
 
 /// With so many unread answers a peer is busy for longer than a pause; so many requests are worth a send.
@@ -54,7 +54,7 @@ impl ResponsePace {
     }
 }
 
-impl Connection {
+impl TargetConnection {
     /// How long it would be a waste to send the few answers that there are by themselves, since the peer has enough others
     /// to look at.
     fn coalesce(&self) -> Ns {

@@ -8,9 +8,9 @@ use super::Worker;
 use super::context::{Context, Sweeping};
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
-use crate::server::messages::{Sweep, SweepId, ToWorker, Waiter};
+use crate::server::messages::{AbortScope, SweepId, ToWorker, Waiter};
 use iscsi::pdu::{Lun, TaskFunction, TaskOutcome};
-use iscsi::scsi::{Ending, Nexus, Status, UnitAttention};
+use iscsi::scsi::{Ending, Nexus, ScsiStatus, UnitAttention};
 use iscsi::target::{Management, TaskScope};
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl WorkerSession {
         let stat_sn = |lun: Lun, nexus: &Nexus| {
             let unit = ctx.shared.device.index(lun.0).and_then(|index| units.get(index));
             let stat_sn = unit.is_some_and(|unit| unit.view(nexus).task_aborted);
-            stat_sn.then_some(Ending::bare(Status::TaskAborted))
+            stat_sn.then_some(Ending::bare(ScsiStatus::TaskAborted))
         };
         match lun {
             Some(lun) => {
@@ -96,7 +96,7 @@ impl Context {
         let number = self.next_ticket;
         self.next_ticket += 1;
         let id = SweepId { worker: self.thread, number };
-        let sweep = Arc::new(Sweep { id, lun, nexuses, except, drop });
+        let sweep = Arc::new(AbortScope { id, lun, nexuses, except, drop });
         self.asked.insert(number, (waiter, self.shared.workers.len()));
         for worker in &self.shared.workers {
             worker.send(ToWorker::Sweep(Arc::clone(&sweep)));
@@ -124,7 +124,7 @@ impl Context {
 
 impl Worker {
     /// Aborts this thread's part of a sweep.
-    pub(super) fn sweep(&mut self, sweep: &Sweep) {
+    pub(super) fn sweep(&mut self, sweep: &AbortScope) {
         let scope = sweep.lun.map_or(TaskScope::All, TaskScope::Lun);
         let mut sessions = Vec::new();
         self.each(|session, ctx| {

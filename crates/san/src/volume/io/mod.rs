@@ -1,7 +1,7 @@
-//! A thread's executor of commands on volumes: [`Job`]s in, [`Done`]s out.
+//! A thread's executor of commands on volumes: [`VolumeJob`]s in, [`FinishedCommand`]s out.
 //!
 //! It never blocks. What cannot be done at once waits in io_uring, with a helper thread where there is no ring, at the gate
-//! of a volume, or for memory; long work in memory is cut into slices. The descriptor is readable whenever [`Io::reap`] has
+//! of a volume, or for memory; long work in memory is cut into slices. The descriptor is readable whenever [`VolumeExecutor::reap`] has
 //! something to do.
 
 mod commands;
@@ -12,7 +12,7 @@ mod slab;
 mod timer;
 
 use super::inbox::Messages;
-use super::{Buffer, Data, Handle, Volume};
+use super::{Buffer, Handle, Volume, WireData};
 use clock::Ns;
 use hub::Hub;
 use iscsi::scsi::{Ending, Medium};
@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Waker};
 
 /// One command for a volume.
 #[derive(Debug)]
-pub struct Job {
+pub struct VolumeJob {
     /// Handed back with the answer.
     pub token: u64,
     /// Where.
@@ -35,18 +35,18 @@ pub struct Job {
     /// What.
     pub medium: Medium,
     /// What the initiator sent for it. Where it sent less than the command wants, the whole blocks of it are used.
-    pub data: Data,
+    pub data: WireData,
 }
 
 /// A command that is over.
 #[derive(Debug)]
-pub struct Done {
+pub struct FinishedCommand {
     /// The job's.
     pub token: u64,
     /// How it ended.
     pub ending: Ending,
     /// What goes to the initiator; for what came from it, the memory given back.
-    pub data: Data,
+    pub data: WireData,
 }
 
 /// How a thread's executor is set up.
@@ -73,30 +73,30 @@ impl Default for IoConfig {
 }
 
 /// The executor of the thread that made it.
-pub struct Io {
+pub struct VolumeExecutor {
     hub: Rc<Hub>,
-    tasks: Slab<Task>,
+    tasks: Slab<VolumeTask>,
     ready: VecDeque<u32>,
     messages: Messages,
 }
 
 /// A command that is not over.
-struct Task {
+struct VolumeTask {
     token: u64,
     abandoned: bool,
     /// Taken out while it is polled.
-    future: Option<Pin<Box<dyn Future<Output = Done>>>>,
+    future: Option<Pin<Box<dyn Future<Output = FinishedCommand>>>>,
 }
 
-impl Io {
+impl VolumeExecutor {
     /// An executor for the calling thread.
     ///
     /// # Errors
     /// Memory or descriptors are short.
-    pub fn new(config: IoConfig) -> io::Result<Io> {
+    pub fn new(config: IoConfig) -> io::Result<VolumeExecutor> {
         let hub = Rc::new(Hub::new(config)?);
         let (tasks, ready, messages) = (Slab::new(), VecDeque::new(), Messages::default());
-        Ok(Io { hub, tasks, ready, messages })
+        Ok(VolumeExecutor { hub, tasks, ready, messages })
     }
 
     /// What carries its operations: `io_uring`, or `helper threads` where the kernel or a policy has none for us.
@@ -112,20 +112,20 @@ impl Io {
         self.hub.buffer_now(len)
     }
 
-    /// Begins a command. `Some`: it is over already. Otherwise [`Io::reap`] tells, some time after the next
-    /// [`Io::submit`].
-    pub fn start(&mut self, job: Job) -> Option<Done> {
+    /// Begins a command. `Some`: it is over already. Otherwise [`VolumeExecutor::reap`] tells, some time after the next
+    /// [`VolumeExecutor::submit`].
+    pub fn start(&mut self, job: VolumeJob) -> Option<FinishedCommand> {
         let job = match commands::at_once(&self.hub, job) {
             Ok(done) => return Some(done),
             Err(job) => job,
         };
         let token = job.token;
         let future = Box::pin(commands::run(Rc::clone(&self.hub), job));
-        let task = self.tasks.insert(Task { token, abandoned: false, future: Some(future) });
+        let task = self.tasks.insert(VolumeTask { token, abandoned: false, future: Some(future) });
         self.turn(task)
     }
 
-    /// Says that nobody waits for a command any more. Long ones end early; all are told by [`Io::reap`] as ever, because
+    /// Says that nobody waits for a command any more. Long ones end early; all are told by [`VolumeExecutor::reap`] as ever, because
     /// until then the kernel may use their memory.
     pub fn abandon(&mut self, token: u64) {
         for task in self.tasks.iter_mut().filter(|task| task.token == token) {
@@ -138,7 +138,7 @@ impl Io {
         self.tasks.len()
     }
 
-    /// Readable when [`Io::reap`] has something to do.
+    /// Readable when [`VolumeExecutor::reap`] has something to do.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.hub.poll_fd().as_fd()
     }
@@ -150,7 +150,7 @@ impl Io {
     }
 
     /// Resumes ready commands, each at most once, and reports completions. Never waits.
-    pub fn reap(&mut self, done: &mut Vec<Done>) {
+    pub fn reap(&mut self, done: &mut Vec<FinishedCommand>) {
         self.hub.hear(&mut self.messages, false);
         let mut ready = std::mem::take(&mut self.ready);
         self.hub.take_ready(&mut ready);
@@ -161,7 +161,7 @@ impl Io {
         self.hub.submit();
     }
 
-    fn turn(&mut self, id: u32) -> Option<Done> {
+    fn turn(&mut self, id: u32) -> Option<FinishedCommand> {
         // A call may come late, for a task that is over, or for another one in its place, which then looks in vain.
         let task = self.tasks.get_mut(id)?;
         let mut future = task.future.take()?;
@@ -179,14 +179,14 @@ impl Io {
     }
 }
 
-impl Drop for Io {
+impl Drop for VolumeExecutor {
     fn drop(&mut self) {
         // The kernel and the helpers work on the memory of tasks until they say that they do not.
         self.hub.drain();
     }
 }
 
-impl std::fmt::Debug for Io {
+impl std::fmt::Debug for VolumeExecutor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Io").field("open", &self.open()).finish_non_exhaustive()
     }

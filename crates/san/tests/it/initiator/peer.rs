@@ -5,14 +5,14 @@ use disk::{Arena, DiskEngine, RemoteAccess, Resolver, Schemes};
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use record::SourceId;
 use san::initiator::{Initiator, SCHEME};
-use san::server::{PortalConfig, Target, TargetConfig};
+use san::server::{PortalConfig, TargetServer, TargetSettings};
 use san::volume::Volume;
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
-use workload::{Access, Arrivals, Demand, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Access, Arrivals, IoDemand, Regions, Row, Skew, Spec, WorkloadKind};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -102,23 +102,27 @@ impl Drop for Tgt {
 }
 
 /// Our own target with these volumes.
-pub fn ours(volumes: &[&str]) -> Target {
+pub fn ours(volumes: &[&str]) -> TargetServer {
     ours_with(volumes, |config| config)
 }
 
 /// The same, configured otherwise.
-pub fn ours_with(volumes: &[&str], configure: impl FnOnce(TargetConfig) -> TargetConfig) -> Target {
+pub fn ours_with(
+    volumes: &[&str],
+    configure: impl FnOnce(TargetSettings) -> TargetSettings,
+) -> TargetServer {
     let volume = |(n, spec): (usize, &&str)| {
         let spec = spec.parse().expect("a volume");
         Volume::open(&spec, &format!("serial-{n}")).expect("room")
     };
     let volumes: Vec<Arc<Volume>> = volumes.iter().enumerate().map(volume).collect();
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
-    Target::start(configure(TargetConfig::new(NAME, vec![portal], volumes))).expect("it starts")
+    TargetServer::start(configure(TargetSettings::new(NAME, vec![portal], volumes)))
+        .expect("it starts")
 }
 
 /// The URL of a LUN of a target of ours.
-pub fn url(target: &Target, lun: u16) -> String {
+pub fn url(target: &TargetServer, lun: u16) -> String {
     url_at(target.addresses()[0], lun)
 }
 
@@ -171,7 +175,7 @@ pub fn granted(url: &str) -> TargetSpec {
 
 /// A step of `measure` with one worker on all targets.
 pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) -> StepSpec {
-    let demand = Demand::of(spec);
+    let demand = IoDemand::of(spec);
     let worker = |i| WorkerSpec {
         source: SourceId(i),
         name: format!("lun/{i}"),

@@ -3,10 +3,14 @@
 use crate::initiator::peer::{granted, mixed, step};
 use crate::multipath::rig::{StepResult, at, run, run_until, target, url_of};
 use clock::Ns;
-use san::server::{PortRate, PortState, PortalConfig, Target};
+use san::server::{PortRate, PortState, PortalConfig, TargetServer};
 
 /// Runs a load, and says how many reads went through each portal since the one before.
-fn shares(target: &Target, options: &str, faults: Vec<(u64, Box<dyn FnMut() + '_>)>) -> Vec<u64> {
+fn shares(
+    target: &TargetServer,
+    options: &str,
+    faults: Vec<(u64, Box<dyn FnMut() + '_>)>,
+) -> Vec<u64> {
     let lun = granted(&url_of(target, options));
     let lun = engine::TargetSpec { write_token: None, ..lun };
     let counts = || (0..target.portals()).map(|n| target.counts(n).expect("a portal").reads);

@@ -2,12 +2,15 @@
 
 use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::event::{PollFd, PollFlags, poll};
-use san::volume::{Buffer, Data, Done, Handle, Io, IoConfig, Job, Volume, VolumeSpec};
+use san::volume::{
+    Buffer, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, VolumeSpec,
+    WireData,
+};
 use std::sync::Arc;
 
 /// An executor and the one volume that most tests need.
 pub struct Bench {
-    pub io: Io,
+    pub io: VolumeExecutor,
     pub volume: Handle,
 }
 
@@ -29,7 +32,7 @@ pub fn extent(lba: u64, blocks: u64) -> BlockRange {
 
 impl Bench {
     pub fn new(volume: Arc<Volume>, config: IoConfig) -> Bench {
-        Bench { io: Io::new(config).expect("an executor"), volume: Handle::new(volume) }
+        Bench { io: VolumeExecutor::new(config).expect("an executor"), volume: Handle::new(volume) }
     }
 
     #[track_caller]
@@ -46,8 +49,8 @@ impl Bench {
 
     /// Does a command to its end.
     #[track_caller]
-    pub fn run(&mut self, medium: Medium, data: Data) -> Done {
-        let job = Job { token: 7, volume: self.volume.clone(), medium, data };
+    pub fn run(&mut self, medium: Medium, data: WireData) -> FinishedCommand {
+        let job = VolumeJob { token: 7, volume: self.volume.clone(), medium, data };
         if let Some(done) = self.io.start(job) {
             return done;
         }
@@ -58,7 +61,7 @@ impl Bench {
 
     /// Waits as a server does, on the descriptor, until so many commands are over.
     #[track_caller]
-    pub fn until(&mut self, many: usize, done: &mut Vec<Done>) {
+    pub fn until(&mut self, many: usize, done: &mut Vec<FinishedCommand>) {
         let limit = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
         while done.len() < many {
             self.io.submit();
@@ -71,8 +74,9 @@ impl Bench {
 
     /// Does a command that sends bytes and must succeed.
     #[track_caller]
-    pub fn good(&mut self, medium: Medium, bytes: &[u8]) -> Done {
-        let data = if bytes.is_empty() { Data::None } else { Data::Buffer(self.buffer(bytes)) };
+    pub fn good(&mut self, medium: Medium, bytes: &[u8]) -> FinishedCommand {
+        let data =
+            if bytes.is_empty() { WireData::None } else { WireData::Buffer(self.buffer(bytes)) };
         let done = self.run(medium, data);
         assert_eq!(done.ending, Ending::GOOD);
         done
@@ -92,7 +96,7 @@ impl Bench {
 
 /// What is sent, as `sendmsg` would take it: by the pieces, which must agree with a copy.
 #[track_caller]
-pub fn bytes(data: &Data) -> Vec<u8> {
+pub fn bytes(data: &WireData) -> Vec<u8> {
     let mut pieces = Vec::new();
     data.pieces(0, data.len(), &mut pieces);
     let mut out = Vec::new();

@@ -3,7 +3,9 @@
 
 use crate::volumes::bench::{extent, quick};
 use iscsi::scsi::{Ending, Medium};
-use san::volume::{Attributes, Data, Done, Handle, Io, Job, Store, Volume};
+use san::volume::{
+    FinishedCommand, Handle, Store, Volume, VolumeAttributes, VolumeExecutor, VolumeJob, WireData,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -181,7 +183,7 @@ enum Sent {
 
 /// One thread's blocks, from `first` on.
 struct Thread {
-    io: Io,
+    io: VolumeExecutor,
     volume: Handle,
     first: u64,
     known: Vec<Known>,
@@ -204,8 +206,12 @@ impl Thread {
                     && let Some((sent, medium, data)) = self.next()
                 {
                     self.sent[place] = Some(sent);
-                    let job =
-                        Job { token: place as u64, volume: self.volume.clone(), medium, data };
+                    let job = VolumeJob {
+                        token: place as u64,
+                        volume: self.volume.clone(),
+                        medium,
+                        data,
+                    };
                     done.extend(self.io.start(job));
                 }
             }
@@ -217,7 +223,7 @@ impl Thread {
         (self.first, self.acknowledged, self.known)
     }
 
-    fn wait(&mut self, done: &mut Vec<Done>) {
+    fn wait(&mut self, done: &mut Vec<FinishedCommand>) {
         self.io.submit();
         if done.is_empty() {
             let fd = self.io.fd();
@@ -225,16 +231,16 @@ impl Thread {
             let _ = rustix::event::poll(&mut fds, None);
         }
         self.io.reap(done);
-        for Done { token, ending, .. } in done.drain(..) {
+        for FinishedCommand { token, ending, .. } in done.drain(..) {
             let sent = self.sent[token as usize].take().expect("was sent");
             self.ended(sent, ending == Ending::GOOD);
         }
     }
 
-    fn next(&mut self) -> Option<(Sent, Medium, Data)> {
+    fn next(&mut self) -> Option<(Sent, Medium, WireData)> {
         if self.rng.chance(0.15) {
             let written = self.known.iter().map(|known| known.written).collect();
-            return Some((Sent::Sync(written), Medium::Sync(extent(0, 0)), Data::None));
+            return Some((Sent::Sync(written), Medium::Sync(extent(0, 0)), WireData::None));
         }
         let all = self.known.len() as u64;
         let blocks = 1 + self.rng.below(4);
@@ -260,7 +266,7 @@ impl Thread {
         Some((
             Sent::Write { first, blocks, durable: durable || through },
             medium,
-            Data::Buffer(data),
+            WireData::Buffer(data),
         ))
     }
 
@@ -297,7 +303,7 @@ fn life(seed: u64, lie: Lie, direct: bool, write_back: bool) -> (u64, usize) {
         lie,
         direct,
     });
-    let attributes = Attributes {
+    let attributes = VolumeAttributes {
         block: BLOCK as u32,
         blocks: BLOCKS,
         thin: false,
@@ -313,7 +319,7 @@ fn life(seed: u64, lie: Lie, direct: bool, write_back: bool) -> (u64, usize) {
             let (volume, store) = (Arc::clone(&volume), Arc::clone(&store));
             std::thread::spawn(move || {
                 let thread = Thread {
-                    io: Io::new(quick()).expect("an executor"),
+                    io: VolumeExecutor::new(quick()).expect("an executor"),
                     volume: Handle::new(volume),
                     first: number * each,
                     known: vec![Known::default(); each as usize],

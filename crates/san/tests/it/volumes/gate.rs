@@ -1,8 +1,8 @@
 //! COMPARE AND WRITE and ORWRITE have nothing in between, whatever other threads write, in memory and in files.
 
 use crate::volumes::bench::{Bench, extent, open, quick};
-use iscsi::scsi::{Ending, Medium, Status};
-use san::volume::{Data, Volume};
+use iscsi::scsi::{Ending, Medium, ScsiStatus};
+use san::volume::{Volume, WireData};
 use std::sync::{Arc, Barrier};
 
 /// A number as a block.
@@ -29,11 +29,11 @@ fn plain_writes_stand(volume: &Arc<Volume>, rounds: u64) {
     for round in 0..rounds {
         bench.write(3, &block(round));
         let both = [block(round), block(2_000_000 + round)].concat();
-        let data = Data::Buffer(bench.buffer(&both));
+        let data = WireData::Buffer(bench.buffer(&both));
         barrier.wait();
         let done = bench.run(Medium::CompareAndWrite { at: extent(3, 1), durable: false }, data);
         barrier.wait();
-        assert!(matches!(done.ending.status, Status::Good | Status::CheckCondition));
+        assert!(matches!(done.ending.status, ScsiStatus::Good | ScsiStatus::CheckCondition));
         assert!(bench.read(3, 1) == block(1_000_000 + round), "round {round}: a write was lost");
     }
     writer.join().expect("the writer");
@@ -54,7 +54,7 @@ fn counting(volume: &Arc<Volume>, threads: usize, each: u64) {
                 let read = bench.good(Medium::Read(extent(0, 1)), &[]);
                 assert_eq!(read.data.copy_to(0, &mut there), 512);
                 let next = u64::from_le_bytes(there[..8].try_into().unwrap()) + 1;
-                let data = Data::Buffer(bench.buffer(&[there, block(next)].concat()));
+                let data = WireData::Buffer(bench.buffer(&[there, block(next)].concat()));
                 let medium = Medium::CompareAndWrite { at: extent(0, 1), durable: false };
                 left -= u64::from(bench.run(medium, data).ending == Ending::GOOD);
                 // A bit of its own, and a neighbour's block.

@@ -1,10 +1,10 @@
 //! Every command on every kind of volume, in every block size, against a plain vector of bytes.
 
 use crate::volumes::bench::{Bench, Loop, bytes, extent, quick, token};
-use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, SenseKey, Status};
+use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, ScsiStatus, SenseKey};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use san::volume::{Data, IoConfig, Volume};
+use san::volume::{IoConfig, Volume, WireData};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,9 +82,9 @@ impl Twin {
 
     fn run(&mut self, medium: Medium, sent: &[u8], loose: bool) -> (Ending, Vec<u8>) {
         let data = match (sent.is_empty(), loose) {
-            (true, _) => Data::None,
-            (_, true) => Data::Bytes(sent.into()),
-            _ => Data::Buffer(self.bench.buffer(sent)),
+            (true, _) => WireData::None,
+            (_, true) => WireData::Bytes(sent.into()),
+            _ => WireData::Buffer(self.bench.buffer(sent)),
         };
         let done = self.bench.run(medium, data);
         (done.ending, bytes(&done.data))
@@ -281,7 +281,7 @@ fn check(cases: u32, make: impl Fn() -> (Arc<Volume>, IoConfig)) {
             }
             let all = extent(0, SIZE / twin.block as u64);
             let (ending, data) = twin.run(Medium::Read(all), &[], false);
-            prop_assert_eq!(ending.status, Status::Good);
+            prop_assert_eq!(ending.status, ScsiStatus::Good);
             prop_assert!(data == twin.model, "the end differs");
             Ok(())
         })

@@ -5,7 +5,7 @@
 //!
 //! `UPDATE_EXPECTED=1 cargo test -p scenario bad` rewrites the renderings; the difference is then for review.
 
-use scenario::{Catalog, Source, load};
+use scenario::{CatalogFile, Source, load};
 use std::path::{Path, PathBuf};
 
 /// Cases that the table must hold at least, so that it cannot be emptied unnoticed.
@@ -49,13 +49,13 @@ impl Case {
 }
 
 /// The catalogs of lines `--catalog NAME| TEXT`.
-fn catalogs(input: &str) -> Vec<Catalog> {
-    let mut catalogs: Vec<Catalog> = Vec::new();
+fn catalogs(input: &str) -> Vec<CatalogFile> {
+    let mut catalogs: Vec<CatalogFile> = Vec::new();
     for line in input.lines() {
         let line = line.strip_prefix("--catalog ").and_then(|line| line.split_once('|'));
         let Some((name, text)) = line else { continue };
         if catalogs.last().is_none_or(|last| last.name != name) {
-            catalogs.push(Catalog { name: name.into(), text: String::new() });
+            catalogs.push(CatalogFile { name: name.into(), text: String::new() });
         }
         if let Some(last) = catalogs.last_mut() {
             last.text.push_str(&format!("{}\n", text.strip_prefix(' ').unwrap_or(text)));

@@ -2,12 +2,12 @@
 
 use crate::language::support::{bad, good};
 use scenario::{
-    Backing, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope,
-    Steady, Value, Workload, steady,
+    DiskBacking, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario,
+    Scope, Steady, Value, Workload, steady,
 };
 use std::time::Duration;
 use units::Percent;
-use workload::{Arrivals, Data, Process, Regions, Skew, WorkingSet, WorkloadKind};
+use workload::{Arrivals, Process, Reduction, Regions, Skew, WorkingSet, WorkloadKind};
 
 /// A scenario with one workload on one target, and more.
 fn small(more: &str) -> String {
@@ -150,7 +150,7 @@ fn steady_is_snias_rule_but_for_what_is_said() {
         round: Duration::from_secs(60),
         spread: Percent(30.0),
         slope: Percent(5.0),
-        metric: steady::Metric::Latency,
+        metric: steady::SteadyMetric::Latency,
     };
     assert_eq!(rule(all), Some(expected));
     let step = &good(&small(&format!("{plan}warmup = \"5s\"\nsteady = \"snia\""))).steps()[0];
@@ -168,7 +168,7 @@ fn a_scenario_may_be_a_lab_only() {
 fn disks_are_dealt_among_the_vms_of_a_range() {
     let s = everything();
     let disk = |vm: usize, disk: usize| s.lab.vms[vm].disks[disk].clone();
-    let lun = |array: &str, volume: Option<&str>| Backing::Lun {
+    let lun = |array: &str, volume: Option<&str>| DiskBacking::Lun {
         array: array.into(),
         volume: volume.map(str::to_owned),
     };
@@ -176,7 +176,7 @@ fn disks_are_dealt_among_the_vms_of_a_range() {
     assert_eq!(disk(1, 0).backing, lun("ssd2", None));
     assert_eq!(disk(2, 0).backing, lun("ssd1", None), "a pattern is dealt round robin");
     assert_eq!(disk(1, 1).backing, lun("ssd1", Some("lun2")));
-    assert_eq!(disk(3, 2).backing, Backing::Target("data1".into()), "one name is shared");
+    assert_eq!(disk(3, 2).backing, DiskBacking::Target("data1".into()), "one name is shared");
     let hosts: Vec<_> = s.lab.vms.iter().map(|vm| vm.host.as_deref()).collect();
     assert_eq!(hosts, [Some("esx01"), Some("esx02"), Some("esx01"), Some("esx02"), None]);
     assert_eq!(disk(1, 0).adapter.as_deref(), Some("esx02.hba1"));
@@ -188,7 +188,7 @@ fn a_range_is_paired_with_a_range() {
                 [[vm]]\nname = \"vm{1..3}\"\ndisks = [{ target = \"d{1..3}\" }]\n";
     let s = good(text);
     assert_eq!(s.lab.targets[2].url, "d3.bin");
-    assert_eq!(s.lab.vms[2].disks[0].backing, Backing::Target("d3".into()));
+    assert_eq!(s.lab.vms[2].disks[0].backing, DiskBacking::Target("d3".into()));
 }
 
 #[test]
@@ -250,10 +250,10 @@ fn targets_say_what_they_hold_and_plans_what_is_done_before() {
     let s = everything();
     let target = |name: &str| s.lab.targets.iter().find(|t| t.name == name).expect(name);
     let held = |name: &str| (target(name).data, target(name).fill);
-    assert_eq!(held("data1"), (Data { compress: 2.0, dedupe: 1.5 }, Fill::Always));
+    assert_eq!(held("data1"), (Reduction { compress: 2.0, dedupe: 1.5 }, Fill::Always));
     assert_eq!(held("data2"), held("data1"));
-    assert_eq!(held("disk"), (Data::default(), Fill::Never));
-    assert_eq!(held("kept1"), (Data::default(), Fill::Auto));
+    assert_eq!(held("disk"), (Reduction::default(), Fill::Never));
+    assert_eq!(held("kept1"), (Reduction::default(), Fill::Auto));
     // Once a plan, before its first step.
     let preconditioned: Vec<String> =
         s.steps().iter().filter(|step| step.precondition).map(|step| step.name()).collect();

@@ -191,6 +191,6 @@ pub fn comparison() -> String {
     let analyses = runs.each_ref().map(|(_, r)| analyse(r).expect("the record is analysed"));
     let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
     let names = vec![HOSTILE.to_owned(), "after.wsr".to_owned()];
-    let options = findings::comparison::Options { names, ..Default::default() };
+    let options = findings::comparison::CompareOptions { names, ..Default::default() };
     review::comparison_html(&findings::compare(&both, &options).expect("it is compared"))
 }

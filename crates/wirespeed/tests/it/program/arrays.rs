@@ -88,7 +88,8 @@ fn moved(record: &Record, step: u32, vm: &str) -> [f64; 2] {
     let intervals = record.intervals(step).expect("intervals are readable");
     let mine = intervals.iter().filter(|i| i.source == source);
     mine.fold([0.0; 2], |[read, write], i| {
-        let bytes = |tally: &Option<record::Tally>| tally.as_ref().map_or(0, |t| t.bytes) as f64;
+        let bytes =
+            |tally: &Option<record::Completed>| tally.as_ref().map_or(0, |t| t.bytes) as f64;
         [read + bytes(&i.read), write + bytes(&i.write)]
     })
 }

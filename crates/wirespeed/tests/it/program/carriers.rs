@@ -107,7 +107,7 @@ fn phases(record: &Record, step: u32) -> Vec<(u32, record::Phase)> {
 /// Both did some of the work, and neither more than was offered. How much of it completes depends on the machine.
 fn same_work(a: &Record, b: &Record, step: u32) {
     let ops = |r: &Record| -> BTreeMap<u32, u64> {
-        let sum = |x: &Option<record::Tally>| x.as_ref().map_or(0, |t| t.ops);
+        let sum = |x: &Option<record::Completed>| x.as_ref().map_or(0, |t| t.ops);
         let totals = r.totals(step).expect("totals are readable");
         totals.iter().map(|t| (t.source.0, sum(&t.read) + sum(&t.write))).collect()
     };

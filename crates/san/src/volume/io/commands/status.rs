@@ -1,7 +1,7 @@
 //! GET LBA STATUS (SBC-3, 5.5): which blocks are mapped.
 
-use super::{At, Data, Outcome, sense};
-use crate::volume::Kind;
+use super::{CommandContext, CommandOutcome, WireData, sense};
+use crate::volume::VolumeStore;
 
 /// Bytes before the descriptors, and bytes of one.
 const HEADER: usize = 8;
@@ -14,10 +14,10 @@ const MOST: usize = 256;
 const MAPPED: u8 = 0;
 const DEALLOCATED: u8 = 1;
 
-impl At<'_> {
+impl CommandContext<'_> {
     /// The parameter data from a block on, cut at the allocation length. The ranges touch each other and go as far as there
     /// is room, or as was looked.
-    pub(super) fn lba_status(&self, lba: u64, len: u32) -> Outcome<Data> {
+    pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<WireData> {
         let blocks = self.volume.attributes.blocks;
         if lba >= blocks {
             return Err(sense::OUT_OF_RANGE);
@@ -40,7 +40,7 @@ impl At<'_> {
         let follow = (out.len() - 4) as u32;
         out[..4].copy_from_slice(&follow.to_be_bytes());
         out.truncate(len as usize);
-        Ok(Data::Bytes(out.into()))
+        Ok(WireData::Bytes(out.into()))
     }
 
     /// Whether a block has space, and up to which one that holds.
@@ -51,9 +51,9 @@ impl At<'_> {
         }
         let (at, end) = (lba * block, blocks * block);
         let (mapped, until) = match &self.volume.kind {
-            Kind::Ram(ram) => ram.mapped(at, end),
+            VolumeStore::Ram(ram) => ram.mapped(at, end),
             // Where it is unknown, count it as mapped.
-            Kind::Stored(store) => store.mapped(at, end).unwrap_or((true, end)),
+            VolumeStore::Stored(store) => store.mapped(at, end).unwrap_or((true, end)),
         };
         if until < at + block {
             // Space for a part of a block is space for it.

@@ -1,28 +1,37 @@
 //! Commands that move blocks between an initiator and the volume, or compare them.
 
-use super::{At, CHUNK, Data, Outcome, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, WireData, sense};
 use crate::volume::buffer::LARGEST;
-use crate::volume::{Kind, Span};
+use crate::volume::{MemorySpan, VolumeStore};
 use iscsi::scsi::BlockRange;
 
-impl At<'_> {
+impl CommandContext<'_> {
     /// READ: memory is told where it is, anything else is read into a buffer.
-    pub(super) async fn read_out(&self, from: BlockRange) -> Outcome<Data> {
+    pub(super) async fn read_out(&self, from: BlockRange) -> CommandOutcome<WireData> {
         let bytes = self.bytes_of(from)?;
         let len = (bytes.end - bytes.start) as usize;
         if self.volume.ram().is_some() {
-            return Ok(Data::Ram(Span { volume: self.volume.clone(), offset: bytes.start, len }));
+            return Ok(WireData::Ram(MemorySpan {
+                volume: self.volume.clone(),
+                offset: bytes.start,
+                len,
+            }));
         }
         if len > LARGEST {
             return Err(sense::INVALID);
         }
         let mut buffer = self.hub.buffer(len).await;
         self.read(bytes.start, buffer.as_mut_ptr(), len).await?;
-        Ok(Data::Buffer(buffer))
+        Ok(WireData::Buffer(buffer))
     }
 
     /// WRITE: the whole blocks that came.
-    pub(super) async fn write_in(&self, to: BlockRange, durable: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn write_in(
+        &self,
+        to: BlockRange,
+        durable: bool,
+        data: &WireData,
+    ) -> CommandOutcome<()> {
         let bytes = self.writable(to)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;
         let durable = self.durable(durable);
@@ -50,14 +59,14 @@ impl At<'_> {
         &self,
         to: BlockRange,
         compare: bool,
-        data: &Data,
-    ) -> Outcome<()> {
+        data: &WireData,
+    ) -> CommandOutcome<()> {
         self.write_in(to, true, data).await?;
         if compare { self.compare(to, false, data).await } else { self.verify(to).await }
     }
 
     /// VERIFY without data: the blocks can be read.
-    pub(super) async fn verify(&self, what: BlockRange) -> Outcome<()> {
+    pub(super) async fn verify(&self, what: BlockRange) -> CommandOutcome<()> {
         let bytes = self.bytes_of(what)?;
         if self.volume.ram().is_some() {
             return Ok(());
@@ -72,7 +81,12 @@ impl At<'_> {
     }
 
     /// VERIFY with data: of all blocks, or of one for each of them.
-    pub(super) async fn compare(&self, with: BlockRange, one: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn compare(
+        &self,
+        with: BlockRange,
+        one: bool,
+        data: &WireData,
+    ) -> CommandOutcome<()> {
         let bytes = self.bytes_of(with)?;
         let block = self.block() as usize;
         let sent = data.as_slice().ok_or(sense::INVALID)?;
@@ -100,7 +114,7 @@ impl At<'_> {
     }
 
     /// How much of what was wanted came, in whole blocks.
-    pub(super) fn came(&self, data: &Data, wanted: u64) -> u64 {
+    pub(super) fn came(&self, data: &WireData, wanted: u64) -> u64 {
         let there = (data.len() as u64).min(wanted);
         there - there % self.block()
     }
@@ -108,14 +122,14 @@ impl At<'_> {
     /// Whether the store takes bytes from this address.
     pub(super) fn suits(&self, at: *const u8) -> bool {
         match &self.volume.kind {
-            Kind::Stored(store) if store.is_direct() => (at as usize).is_multiple_of(512),
+            VolumeStore::Stored(store) if store.is_direct() => (at as usize).is_multiple_of(512),
             _ => true,
         }
     }
 }
 
 /// What was sent is what is there; otherwise the offset of the first byte that differs.
-pub(super) fn same(sent: &[u8], there: &[u8], offset: u64) -> Outcome<()> {
+pub(super) fn same(sent: &[u8], there: &[u8], offset: u64) -> CommandOutcome<()> {
     if sent == there {
         return Ok(());
     }
