@@ -68,7 +68,7 @@ impl Warming {
         let load = |until: Ns| format!("{:.0} s of load", until.since(self.start).as_secs_f64());
         match window.filter(|window| self.rule.holds(window)) {
             Some(window) => {
-                // The measurement starts at the latest moment by itself.
+                // The measurement starts at the latest moment in any case.
                 let at = at.min(self.most);
                 let (load, figures) = (load(now.min(at)), WindowFigures(&self.rule, &window));
                 let text = format!("steady after {load}: {figures}");

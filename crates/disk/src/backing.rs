@@ -88,7 +88,7 @@ impl OpenedBacking {
                 there.kind_name()
             )),
         };
-        // What stands there has its size; making is over.
+        // An existing target has its size; nothing is left to create.
         target.create = None;
         let TargetVerdict::Open(found) =
             judge(&target, why.is_none(), &own).map_err(BackingError::from)?

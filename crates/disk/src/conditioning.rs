@@ -31,8 +31,8 @@ const PTS_PASSES: u64 = 2;
 /// Purpose of the random streams that fill targets, apart from those of operations.
 const FILLING: u64 = 0x6669_6c6c;
 
-/// Progress is told no oftener than this at first, and later after each twentieth of the time so far, so that a fill of
-/// hours does not flood the record.
+/// The shortest time between reports of progress at first; later one for each twentieth of the time so far, so that a
+/// fill of hours does not flood the record.
 const TELL_MIN: Ns = Ns::secs(1);
 
 /// And no more seldom than this.
@@ -88,7 +88,7 @@ pub(crate) struct Conditioning {
     sampled: BTreeSet<String>,
 }
 
-/// One target that is about to be used, and who hears of it.
+/// One target that is about to be used, and the listener for its progress.
 pub(crate) struct ConditioningTask<'a> {
     pub spec: &'a TargetSpec,
     pub step: &'a StepSpec,
@@ -280,7 +280,7 @@ impl ConditioningTask<'_> {
         let problem = match broken {
             Broken::Stopped(p) => {
                 let text = format!(
-                    "{}: filling was stopped after {}; the rest holds what it held before, and a later run looks at it anew",
+                    "{}: filling was stopped after {}; the rest keeps its old content, and a later run checks it again",
                     self.spec.name,
                     mib(&p)
                 );

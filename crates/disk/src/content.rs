@@ -67,8 +67,8 @@ impl ContentMaker {
         }
     }
 
-    /// Writes into `out` what stands `at` this byte of a target, a multiple of [`BLOCK`]: the same whoever asks, in
-    /// whatever order.
+    /// Writes into `out` the content `at` this byte of a target, a multiple of [`BLOCK`]. It depends on neither caller
+    /// nor order.
     pub fn write(&self, at: u64, out: &mut [u8]) {
         let first = at / BLOCK as u64;
         for (number, block) in (first..).zip(out.chunks_mut(BLOCK)) {

@@ -66,8 +66,8 @@ pub(crate) fn create(
 }
 
 /// Creates `path` with `bytes` of zeros, which take no space before they are written (`sparse`) or take it at once, and
-/// returns it open for reading and writing. Otherwise why not, in words. Where the file system keeps no marks, nobody will
-/// know later that the file is ours.
+/// returns it open for reading and writing; otherwise the reason. Where the file system keeps no marks, the file cannot
+/// be recognized as ours later.
 pub(crate) fn create_empty(path: &str, bytes: u64, sparse: bool) -> Result<NewFile, String> {
     let path = Path::new(path);
     let folder = folder_of(path);

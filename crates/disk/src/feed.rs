@@ -132,9 +132,9 @@ impl Feed for Closed {
     }
 }
 
-/// Who is awake this short before an arrival issues it now: going to sleep and waking up would cost more than the I/O, and
-/// be late by as much. It goes by itself and not with the one before, which would wait for it where a device carries out
-/// I/O as it is submitted. Its latency counts from its start, so that nothing looks faster for it.
+/// A worker that is awake this short before an arrival issues the I/O now: sleeping and waking would cost more than the
+/// I/O and delay it as much. It is submitted separately, because the I/O before it would wait for it where a device
+/// carries out I/O at submission. Its latency counts from its start, so this never looks faster.
 const AHEAD: Ns = Ns(20_000);
 
 /// What became due while the worker was late goes in batches of this size: on a device that carries out I/O as it is

@@ -67,7 +67,7 @@ struct Lanes<'a> {
     end: u64,
     next: AtomicU64,
     done: AtomicU64,
-    /// A lane has failed: the others leave off.
+    /// A lane has failed: the others stop.
     over: AtomicBool,
 }
 

@@ -1,7 +1,8 @@
 //! Fresh data for every write: the payload of workers that write and do not verify.
 //!
-//! Generating all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
-//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data that a read left in
+//! Generating all bytes for each I/O would cost more than many an I/O, so a buffer keeps its random bytes and only its
+//! stamps are renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data
+//! that a read left in
 //! a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the stamps of its last write
 //! from this buffer. Read data is not examined here.
 

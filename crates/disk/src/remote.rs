@@ -24,7 +24,7 @@ pub trait Resolver: Send + Sync {
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable>;
 }
 
-/// Why a target cannot be had.
+/// Why a target is unavailable.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unreachable {
     /// The URL is none, or is of something that is not known.

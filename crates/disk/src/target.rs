@@ -42,7 +42,7 @@ pub struct TargetReport {
     pub name: String,
     /// Its path or URL.
     pub url: String,
-    /// What stands there, with an article: `a regular file`, `nothing yet`.
+    /// What is at the path, with an article: `a regular file`, `nothing yet`.
     pub what: String,
     /// Its size in bytes, or the size that it will have.
     pub size: Option<u64>,
@@ -225,7 +225,7 @@ pub(crate) fn judge(
     }
 }
 
-/// A target by its name and its place, for messages that speak of it without saying where it is.
+/// A target by its name and its place, for messages that do not repeat the place.
 pub(crate) fn label(spec: &TargetSpec) -> String {
     format!("{} ({})", spec.name, spec.url)
 }
@@ -255,8 +255,8 @@ pub(crate) fn ungranted(spec: &TargetSpec, why: GrantError) -> EngineError {
     }
 }
 
-/// A link may be read through, but what is created or written is named by itself; only devices have links for names
-/// (`/dev/disk/by-id/…`).
+/// A link may be read through, but a file that is created or written must be named directly; only devices have links
+/// for names (`/dev/disk/by-id/…`).
 fn find(path: &Path, changes: bool) -> Result<Option<PathTarget>, Errno> {
     let found = PathTarget::at(path, !changes)?;
     if found.as_ref().is_some_and(|found| found.kind() == FileType::Symlink)

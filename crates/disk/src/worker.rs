@@ -224,7 +224,7 @@ impl DiskIssuer {
             }
         }
         if self.strays > before {
-            // Nobody waits for them, and a slot must not be given out twice.
+            // No caller waits for them, and a slot must not be given out twice.
             self.done.retain(|completion| completion.slot != STRAY);
         }
         self.feed.completed(&self.done, now.since(start));

@@ -89,7 +89,7 @@ pub type IntervalTx = Sender<Output>;
 pub enum Output {
     /// One source's interval, times on the record's time base.
     Interval(Box<Interval>),
-    /// A source's totals for a step beside its intervals.
+    /// A source's totals for a step, in addition to its intervals.
     Counter(Counter),
     /// An event.
     Event(Event),

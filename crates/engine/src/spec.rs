@@ -45,8 +45,8 @@ pub struct TargetSpec {
     pub write_token: Option<String>,
     /// Whether the target's content may be lost.
     pub overwrite: bool,
-    /// The unit serial number with which Wirespeed created it for this run, so that it needs no token. It is drawn
-    /// anew for each run and cannot be set in a scenario.
+    /// The unit serial number with which Wirespeed created it for this run, so that it needs no token. It is drawn for
+    /// each run and cannot be set in a scenario.
     pub made_as: Option<String>,
     /// The I/O interface.
     pub queue: QueueKind,

@@ -21,7 +21,7 @@ pub(crate) struct StepView<'a> {
     pub workers: Vec<WorkerView<'a>>,
 }
 
-/// A worker that the step announced, whether or not anything was heard of it.
+/// A worker that the step announced, whether or not it reported.
 pub(crate) struct WorkerView<'a> {
     pub load: &'a WorkerLoad,
     pub source: Option<&'a Source>,

@@ -1,8 +1,9 @@
 //! What sources counted over the measured time of a step: the one integrator of counters.
 //!
-//! A count or a time is divided in proportion where its interval lies across an edge of the measured time; a level stands for
-//! the part of its interval that lies within. **Coverage:** intervals with a number must cover the measured time, but for
-//! rounding ([`COMPLETE_SHARE`]); otherwise the counter has no figure in the step. What is not a number covers nothing.
+//! A count or a time is divided in proportion where its interval crosses an edge of the measured time; a level counts
+//! for the part of its interval that is within. **Coverage:** intervals with a number must cover the measured time, but
+//! for rounding ([`COMPLETE_SHARE`]); otherwise the counter has no figure in the step. What is not a number covers
+//! nothing.
 //!
 //! A long record names a counter thousands of times, so a step's counters are gone through once, by source and counter. A
 //! counter that the registry does not have has no figure.

@@ -52,7 +52,7 @@ pub struct GoalOutcome {
     pub reason: String,
 }
 
-/// A goal while the steps go by.
+/// Judges a goal step by step.
 pub(crate) struct GoalJudge<'a> {
     goal: &'a Goal,
     facts: &'a [Fact],

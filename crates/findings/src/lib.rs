@@ -134,7 +134,7 @@ pub struct Analysis {
     pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
     pub warnings: Vec<Warning>,
-    /// What stands there and what leads where, to be drawn; `None` where that is a single target.
+    /// The lab and its connections, to be drawn; `None` where that is a single target.
     pub map: Option<LabMap>,
 }
 

@@ -1,8 +1,8 @@
 //! Ratios of goals and of published claims: what a step does over what the step does that differs from it
 //! in some settings alone, in the plan, or in the hop that is looked at.
 //!
-//! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has
-//! nothing to be held against is undecided.
+//! Both are gathered step by step and compared at the end, repetition by repetition. What has no counterpart is
+//! undecided.
 
 use crate::claims::span::FigureBounds;
 use crate::figures::label;

@@ -1,4 +1,4 @@
-//! Speeds of ports that are scaled down: by how much, what that makes of each speed, and why.
+//! Speeds of ports that are scaled down: the factor, the resulting speeds, and the reason.
 //!
 //! A machine that cannot carry a wire's rate can carry a share of it, with all proportions kept. Readers must know that
 //! share first, so the analysis has it apart.

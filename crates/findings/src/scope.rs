@@ -1,4 +1,4 @@
-//! What goals and claims speak of: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
+//! The subjects of goals and claims: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
 use crate::balance::balance;
@@ -61,8 +61,7 @@ pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Metri
     readings
 }
 
-/// By what name the record knows the interval of what a scope speaks of: `None` is that of all workers; `Err` where there is
-/// none such.
+/// The record's name of the interval of a scope: `None` is that of all workers; `Err` where there is none such.
 fn source(step: &StepData, scope: &Scope, member: Option<&str>) -> Result<Option<String>, ()> {
     let names = match (scope, member) {
         (_, Some(member)) => vec![member.to_owned()],
@@ -134,7 +133,7 @@ pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> (Option<(String, f64)
     (Some((name, found.deviation * 100.0)), missing)
 }
 
-/// Rates of the groups that a balance speaks of, and what is missing of them.
+/// Rates of the groups of a balance, and what is missing of them.
 fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>) {
     let names: Vec<String> = match scope {
         Scope::Over(names) | Scope::Each(names) => names.clone(),

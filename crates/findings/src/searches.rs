@@ -96,7 +96,7 @@ pub struct SearchPoint {
     pub carried: f64,
 }
 
-/// A search while the steps of a record go by.
+/// Judges a search step by step.
 pub(crate) struct Seeker<'a> {
     hunt: &'a Hunt,
     seen: Vec<Seen>,

@@ -47,7 +47,7 @@ pub(crate) struct StepData {
     pub wires: Vec<PortTraffic>,
 }
 
-/// A worker that the step announced, whether or not anything was heard of it.
+/// A worker that the step announced, whether or not it reported.
 pub(crate) struct WorkerData {
     pub source: Source,
     pub load: WorkerLoad,

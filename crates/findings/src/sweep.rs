@@ -7,7 +7,7 @@ use crate::quantity::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Axes that are a mixture, a place or what stands in the way, not an amount: more of them is not more load.
+/// Axes that are a mixture, a place or an obstacle, not an amount: a larger value is not more load.
 const NOT_LOAD: [&str; 10] = [
     "read",
     "random",

@@ -55,7 +55,7 @@ pub struct AssignedStep {
 pub enum AssignError {
     /// Hardware of the lab that is not available.
     #[error(
-        "`{vm}` has a disk on the array `{array}`, which is not at hand: `wirespeed simulate` runs this scenario on a \
+        "`{vm}` has a disk on the array `{array}`, which is not present: `wirespeed simulate` runs this scenario on a \
          model; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or \
          give the disk a `target`"
     )]
@@ -217,8 +217,8 @@ impl<'a> Assignment<'a> {
         Ok(())
     }
 
-    /// The embedded arrays are served from here on, and disks on them are reached there. Before that, what stands for the
-    /// URL of such a disk has the scheme [`crate::ARRAY_SCHEME`].
+    /// The embedded arrays are served from here on, and disks on them are reached there. Until then the URL of such a
+    /// disk has the scheme [`crate::ARRAY_SCHEME`].
     ///
     /// # Errors
     /// Where an array is not served.
@@ -282,7 +282,7 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// A disk on an embedded array. The first way to a volume goes by its name, others by their ways as well.
+    /// A disk on an embedded array. The first way to a volume is named after it, others after their ways as well.
     fn disk_spec(
         &self,
         disk: &ArrayDisk,

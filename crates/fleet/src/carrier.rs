@@ -1,9 +1,8 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
 //! A carrier does not interpret messages. There are two: [`in_process`] hands typed messages from thread to
-//! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. Another one
-//! implements [`Outbox`] and [`MessageInbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
-//! [`crate::serve`]; nothing here changes.
+//! thread, [`over_socket`] frames them through a Unix socket to another process. Another carrier implements [`Outbox`]
+//! and [`MessageInbox`] and is handed to [`crate::AgentLink::over`] and [`crate::serve`]; nothing here changes.
 //!
 //! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
 //! The loss of the other end is eventually reported as [`CarrierError`] of [`MessageInbox::recv`]; a connectionless network needs a

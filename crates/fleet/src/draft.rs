@@ -29,7 +29,7 @@ pub(crate) struct TargetTable<'a> {
     /// For each thing, the first one that is the same storage.
     media: Vec<usize>,
     target_by_name: BTreeMap<&'a str, usize>,
-    /// Disks by what stands for them.
+    /// Disks by the URLs that represent them.
     disk_by_url: BTreeMap<String, usize>,
     vm_by_name: BTreeMap<&'a str, &'a Vm>,
 }

@@ -1,8 +1,8 @@
 //! Messages as bytes: a length of four bytes (big-endian), then that many bytes of MessagePack with named fields.
 //!
-//! The other end may be anybody: whatever arrives, decoding ends in a message or in a [`FrameError`], never in a panic,
-//! and never takes memory for bytes that were announced and did not come. The form is the usual one of
-//! length-delimited codecs; named fields cost some bytes and let versions differ.
+//! The other end is not trusted: whatever arrives, decoding ends in a message or in a [`FrameError`], never in a panic,
+//! and never takes memory for bytes that were announced and did not come. The form is the usual one of length-delimited
+//! codecs; named fields cost some bytes and let versions differ.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

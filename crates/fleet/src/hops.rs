@@ -1,8 +1,8 @@
 //! The hops of a run: agents name them, the coordinator numbers them.
 //!
 //! A hop that an agent names in several steps is one source. Names of sources are unique in a record, and those of two
-//! machines are not, so that a hop whose name is taken goes by its agent's name as well; its group is its plain name, by
-//! which it is found again.
+//! machines are not, so that a hop whose name is taken gets its agent's name as well; its group is its plain name,
+//! which identifies it.
 
 use record::{HopKind, Source, SourceId, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};

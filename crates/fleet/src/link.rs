@@ -42,7 +42,7 @@ impl AgentLink {
         let (ours, theirs) = carrier::in_process();
         let link = AgentLink::over(&identity.name, ours);
         let serve = move || {
-            // The coordinator hears of every failure through the carrier; nobody else would read this one.
+            // The carrier reports every failure to the coordinator; this result has no other reader.
             let _ = agent::serve(theirs, engines, identity);
         };
         thread::Builder::new().name(format!("agent-{}", link.name)).spawn(serve)?;

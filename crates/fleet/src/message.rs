@@ -137,7 +137,7 @@ pub enum AgentFailure {
     Protocol(String),
 }
 
-/// The sources that a batch speaks of, for checks on both kinds of batch.
+/// The sources that a batch names, for checks on both kinds of batch.
 pub(crate) trait Reported {
     /// Whose figures these are.
     fn source(&self) -> SourceId;

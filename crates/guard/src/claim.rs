@@ -18,7 +18,7 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     /// Its logical block in bytes, a power of two.
     fn block(&self) -> u32;
 
-    /// What it is as far as it can be told, wherever it is reached: names and values in a fixed order. The token that
+    /// Its identity as far as it is known, whatever its address: names and values in a fixed order. The token that
     /// names it is made of these, of its size and of its block.
     fn identity(&self) -> Vec<(&'static str, String)>;
 
@@ -95,7 +95,7 @@ impl RemoteGrant {
     ) -> Result<RemoteGrant, GrantError> {
         let id = remote_id(&**remote);
         if let Some(grant) = grants.granted_remote(id) {
-            // By the way that is asked for now, which need not be the one by which it was claimed.
+            // Through the path in use now, which may differ from the one that claimed it.
             return Ok(RemoteGrant { remote: remote.clone(), claim: grant.claim.clone() });
         }
         may_write_remote(request, &**remote, grants)?;
@@ -140,9 +140,8 @@ pub fn may_write_remote(
     judged.map_err(GrantError::Refused)
 }
 
-/// Whether a target is the very volume that this run has made under a serial number, and nobody else has it: whatever it
-/// holds was written by this run. Nobody can guess the number, so that nothing else that has come to stand at its address
-/// is taken for it.
+/// Whether a target is the very volume that this run has made under a serial number, in exclusive use: this run wrote
+/// all of its content. The number cannot be guessed, so that nothing else at its address is taken for it.
 fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
     if remote.serial() != Some(serial) {
         let found = remote.serial().map_or("none".to_owned(), |found| format!("`{found}`"));
@@ -159,7 +158,7 @@ fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
     Err(format!("it was made for this run, but {}", uses.join("; ")))
 }
 
-/// What tells a remote target from others, by whatever URL it was found.
+/// Distinguishes a remote target from others, whatever its URL.
 pub fn remote_id(remote: &dyn Remote) -> MediumId {
     identity_of(remote).number()
 }

@@ -32,8 +32,8 @@ pub struct Examined {
     pub(crate) identity: TargetIdentity,
 }
 
-/// What stands at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. An error says why
-/// it cannot be examined.
+/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. An error says
+/// why it cannot be examined.
 pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, String>> {
     if !is_examinable(found) || is_own(found, grants) {
         return None;
@@ -85,7 +85,7 @@ pub(crate) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
     Ok(uses)
 }
 
-/// What a remote target is, wherever it is reached.
+/// What a remote target is, whatever its address.
 pub(crate) fn identity_of(remote: &dyn Remote) -> TargetIdentity {
     let mut identity = TargetIdentity::default();
     identity.push("kind", "remote");

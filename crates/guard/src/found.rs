@@ -6,8 +6,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What tells a medium from all others while it exists: of a file its device and inode, of a device its number, of a
-/// remote target a digest of what it is.
+/// Identifies a medium while it exists: of a file its device and inode, of a device its number, of a remote target a
+/// digest of its identity.
 pub type MediumId = (u64, u64);
 
 /// Something that stands at a path.

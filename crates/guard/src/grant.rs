@@ -25,7 +25,7 @@ pub struct WriteRequest<'a> {
 /// Why there is no grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// The guard says no: a sentence that begins with what stands there.
+    /// The guard refuses: a sentence that begins with what is at the path.
     #[error("{0}")]
     Refused(String),
     /// The file system has no direct I/O.
@@ -127,7 +127,7 @@ impl AsFd for WriteGrant {
 }
 
 /// What the kernel's refusal of an exclusive open means.
-const BUSY: &str = "somebody holds it exclusively (a mount, swap, device mapper, MD, or a program)";
+const BUSY: &str = "it is held exclusively (by a mount, swap, device mapper, MD, or a program)";
 
 /// What opens the way, for messages.
 const ONLY_OWN: &str = "Wirespeed writes to files that it created itself (name a new path and a size to `create`), and to \
@@ -193,8 +193,7 @@ fn decide(
     permitted(request, &examined)
 }
 
-/// Whether what was found at a target leaves it to be written: nobody uses it, the user has named it, and whatever it
-/// carries may be lost.
+/// Whether a target may be written: it is not in use, the user has named it, and whatever it carries may be lost.
 pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Result<(), String> {
     let Examined { what, uses, carries, identity, .. } = examined;
     if !uses.is_empty() {

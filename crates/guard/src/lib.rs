@@ -1,5 +1,5 @@
-//! The write guard: what stands on a medium, who uses it, and who may write to it. It knows no targets, no filling, no
-//! queues and no engines: those ask it, and nothing is written without what it hands out, a [`WriteGrant`] or, for a
+//! The write guard: what a medium holds, who uses it, and who may write to it. It knows no targets, no filling, no
+//! queues and no engines: those ask it, and nothing is written without its permission, a [`WriteGrant`] or, for a
 //! target that is reached by a protocol, a [`RemoteGrant`].
 //!
 //! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked (`ownership/`), for a volume that it

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn data_that_covers_a_thousandth_wherever_it_lies_is_seen() {
-        // As long as two parts less a block: a whole part lies within wherever it begins.
+        // As long as two parts less a block: it contains a whole part, whatever its beginning.
         let (size, part) = (40_000 * BLOCK, 40 * BLOCK);
         for at in (0..size - 2 * part).step_by(7 * BLOCK as usize + 1) {
             let made = ExampleMedium::zero(size).with(at, vec![1; (2 * part) as usize]);
@@ -148,7 +148,7 @@ mod tests {
         let made = ExampleMedium { bad: Some(MIB - 1), ..ExampleMedium::zero(MIB) };
         let told = non_zero(&made, 3).expect_err("the last block cannot be read").to_string();
         assert!(told.starts_with(&format!("byte {}: ", MIB - BLOCK)), "{told}");
-        // What lies before it is told first.
+        // What precedes it is reported first.
         assert_eq!(non_zero(&made.with(9, vec![9]), 3).expect("that is enough"), Some(0));
     }
 

@@ -11,7 +11,7 @@ const SYMBOLS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Symbols that are drawn from the digest; one more checks them.
 const DRAWN: usize = 9;
 
-/// What a target is, as far as it can be told: names and values in a fixed order.
+/// A target's identity, as far as it is known: names and values in a fixed order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetIdentity(Vec<(&'static str, String)>);
 
@@ -146,7 +146,7 @@ mod tests {
                 }
                 typed[place] = *symbol;
                 let typed = String::from_utf8(typed).expect("ASCII");
-                // A sum modulo 31 cannot tell the first symbol from the last: such a slip is stale instead.
+                // A sum modulo 31 cannot distinguish the first symbol from the last: such a slip is stale instead.
                 assert!(identity.matches(&typed).is_err(), "{typed}");
             }
         }

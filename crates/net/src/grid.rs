@@ -2,15 +2,15 @@
 //! phase edge. Both ends have the same grid, each on its own clock, so what one sent in an interval and what the other received
 //! in it lie side by side.
 //!
-//! Pure arithmetic on moments; it reads no clock. The first whole cut is told as a distance from the start, since the time
-//! base's zero may lie before the other host was switched on.
+//! Pure arithmetic on moments; it reads no clock. The first whole cut is sent as a distance from the start, since the
+//! time base's zero may be before the other host's boot.
 
 use crate::TestSpec;
 use crate::report::TestPhase;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 
-/// The start of a test on one end's clock, as the sender tells it.
+/// The start of a test on one end's clock, as the sender reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TestStart {
     /// Load begins.
@@ -32,7 +32,7 @@ pub(crate) struct Grid {
     end: Ns,
 }
 
-/// What lies between two cuts: in one phase, and at most an interval long. Times are since the start.
+/// The time between two cuts: in one phase, and at most an interval long. Times are since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GridCut {
     pub index: u32,
@@ -76,7 +76,7 @@ impl Grid {
         (self.measure, self.cooldown)
     }
 
-    /// The phase at a moment on this end's clock; what lies outside belongs to the nearest one.
+    /// The phase at a moment on this end's clock; a moment outside belongs to the nearest one.
     pub(crate) fn phase_at(&self, at: Ns) -> TestPhase {
         match at.since(self.start) {
             t if t < self.measure => TestPhase::Warmup,

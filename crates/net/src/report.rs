@@ -184,7 +184,7 @@ pub struct ThreadReport {
     pub name: String,
     /// The processor that it is pinned to.
     pub cpu: Option<usize>,
-    /// Its CPU time, where the kernel tells it.
+    /// Its CPU time, where the kernel reports it.
     pub used: Option<Ns>,
 }
 

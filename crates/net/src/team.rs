@@ -24,7 +24,7 @@ use workload::DATAGRAMS_MAX;
 const READY: Ns = Ns::secs(10);
 /// How long the end of a thread is waited for before its sockets are shut.
 pub(crate) const GRACE: Ns = Ns::secs(8);
-/// How often a thread that shall end is looked at.
+/// How often a thread that should end is checked.
 const LOOK: Ns = Ns::millis(2);
 
 /// One thread of a team.
@@ -183,7 +183,7 @@ impl StreamTeam {
         }
     }
 
-    /// Waits for the writing or the reading threads, after they were told to end. What does not end within the grace has
+    /// Waits for the writing or the reading threads after their order to end. What does not end within the grace has
     /// its connections shut. Answers each stream's end by its line.
     pub(crate) fn join(&mut self, writes: bool) -> Vec<(usize, StreamResult)> {
         let limit = clock::now().plus(GRACE);
@@ -225,7 +225,7 @@ impl Drop for StreamTeam {
         self.lines.iter().for_each(TestStream::cut);
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
-                // Why it ended is of no use to anybody any more.
+                // No caller needs the reason any more.
                 let _ = thread.join();
             }
         }

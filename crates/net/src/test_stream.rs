@@ -307,8 +307,8 @@ mod tests {
     use crate::plane::Count;
     use std::io::{Read, Write};
 
-    /// A reader that has stopped: what the kernel took from the writer and nobody has read is in the two sockets, to the
-    /// byte, and the cuts of both ends tell it.
+    /// A reader that has stopped: what the kernel took from the writer and was never read is in the two sockets, to the
+    /// byte, and the cuts of both ends report it.
     #[test]
     fn bytes_accepted_are_bytes_read_and_bytes_queued_at_the_cut() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -54,7 +54,7 @@ pub struct Stat {
 pub struct Look {
     /// When, on the monotonic clock.
     pub at: Ns,
-    /// What it had counted; `None` where it has never counted anything, is told not to, or is gone.
+    /// Its counts; `None` where it has never counted anything, counting is off, or it is gone.
     pub stat: Option<Stat>,
 }
 
@@ -90,7 +90,7 @@ impl BlockDevice {
         &self.name
     }
 
-    /// Why its counters may say nothing: the kernel was told not to count, or nothing has been counted yet, as on a device
+    /// Why its counters may say nothing: counting is off in the kernel, or nothing has been counted yet, as on a device
     /// that is new and on one that never counts.
     pub fn uncounted(&self) -> Option<&'static str> {
         if self.switched_off() {

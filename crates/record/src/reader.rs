@@ -228,7 +228,7 @@ impl RecordFile {
                 if log_holds_something(&self.path) {
                     return Err(RecordError::NeedsWritableDirectory { path: self.path.clone() });
                 }
-                // Nothing is outside the file, and nobody can be writing to it here.
+                // Nothing is outside the file, and it has no writer here.
                 self.connect_as(true).map_err(error)
             }
             Err(e) => Err(error(e)),

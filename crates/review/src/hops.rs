@@ -12,7 +12,7 @@ use scenario::Plan;
 /// The fullest hops that are named.
 pub(crate) const NAMED: usize = 3;
 
-/// A step with what is said of its hops.
+/// A step with the figures of its hops.
 pub(crate) struct StepHops<'a> {
     pub step: &'a StepFigures,
     pub judged: &'a Attribution,

@@ -286,7 +286,7 @@ fn table(head: &[&str], aligned: &str, rows: &[Vec<String>], what: &str) -> Stri
     text
 }
 
-/// A sentence: escaped, except for what stands between backquotes and is plain enough to be code.
+/// A sentence: escaped, except for text between backquotes that is plain enough to be code.
 fn prose(text: &str) -> String {
     let plain = |code: &str| {
         let usual = |c: char| c.is_ascii_alphanumeric() || " _-=.:/\"'".contains(c);

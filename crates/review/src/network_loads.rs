@@ -11,7 +11,7 @@ use std::time::Duration;
 use units::{binary_bytes, count, duration, percent, rate};
 use workload::Network;
 
-/// A fact: its name, and what is to be said of it.
+/// A fact: its name and its text.
 pub fn fact(out: &mut String, name: &str, text: &str) {
     // A string takes everything.
     let _ = writeln!(out, "  {name:<18}{text}");
@@ -194,7 +194,7 @@ fn datagrams(out: &mut String, direction: &Direction) {
         fact(out, "a system call", &format!("{each} datagrams sent"));
     }
     if direction.sent.errors > 0 {
-        let why = "the kernel's queue was full, or nobody listened";
+        let why = "the kernel's queue was full, or no process listened";
         fact(out, "not sent", &format!("{}: {why}", direction.sent.errors));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn rows(claims: &[ClaimOutcome]) -> Vec<ClaimRow<'_>> {
 }
 
 impl ClaimRow<'_> {
-    /// Something that is said of the claim and not of the reading.
+    /// A remark on the claim, not on the reading.
     pub fn once(&self, text: impl FnOnce(&ClaimOutcome) -> String) -> String {
         if self.first { text(self.claim) } else { String::new() }
     }

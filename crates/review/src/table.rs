@@ -112,8 +112,8 @@ fn row(
     page.line(&line);
 }
 
-/// The widths of the columns, after those were dropped that found no room. Long names and headings are cut before columns
-/// are dropped, but not beyond what tells them apart; numbers are cut only where nothing else is left.
+/// The widths of the columns that found room. Long names and headings are cut before columns are dropped, but stay
+/// distinct; numbers are cut only where nothing else is left.
 fn layout(columns: &mut Vec<TableColumn>, room: usize) -> Vec<usize> {
     loop {
         let mut widths: Vec<usize> = columns.iter().map(TableColumn::width).collect();

@@ -1,8 +1,8 @@
 //! Where settings of a scenario come from, for those that the experiment's source does not publish (`[[assume]]`).
 //!
-//! A figure of a part says itself where it comes from. A setting such as a queue's depth has no room for that, and whoever
-//! asks how much an answer rests on assumptions must know. An assumption names settings by the paths that `--set` takes;
-//! settings that share one assumption are one parameter. What is done with them is not said here.
+//! A figure of a part gives its own source. A setting such as a queue's depth has no room for that, and a reader must
+//! know how much an answer rests on assumptions. An assumption names settings by the paths that `--set` takes; settings
+//! that share one assumption are one parameter. Their use is not defined here.
 
 use crate::catalog::{UserCatalogs, figure_kind};
 use crate::datum::Decoded;
@@ -22,7 +22,7 @@ const SETTINGS_MAX: usize = 4096;
 pub struct Assumed {
     /// Its settings as they were named (`workload.*.depth`), several with commas between.
     pub name: String,
-    /// What it speaks of, in the order of the file; at least one.
+    /// The settings that it covers, in the order of the file; at least one.
     pub settings: Vec<AssumedSetting>,
     /// Where the value comes from.
     pub source: String,
@@ -113,7 +113,7 @@ fn check_claim(
     }
 }
 
-/// Where a walk along a path has come to.
+/// The position of a walk along a path.
 struct AssumedSpot<'a> {
     path: Vec<String>,
     place: AssumedKey<'a>,
@@ -127,7 +127,7 @@ enum AssumedKey<'a> {
 
 /// The settings that a pattern names: at least one, or a mistake.
 fn found(tree: &TomlTable, pattern: &At<String>, sink: &mut Mistakes) -> Vec<AssumedSetting> {
-    // What is wrong with the path itself is told at the whole of it: a text of the file has escapes.
+    // A mistake of the path itself is reported at the whole of it: a text of the file has escapes.
     let mut inner = Mistakes::default();
     let Some(path) = segments(&pattern.value, pattern.at.origin, &mut inner) else {
         sink.push(|| Mistake::new(pattern.at, "set: the path has an empty part"));

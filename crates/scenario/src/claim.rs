@@ -1,10 +1,10 @@
-//! What somebody published: figures, ratios and shapes that a record is compared with.
+//! Published results: figures, ratios and shapes that a record is compared with.
 //!
-//! A claim says what its source says and what it proves; how it came out is for whoever judges a record.
+//! A claim says what its source says and what it proves; findings judge how it came out.
 
 use crate::model::{Metric, Scope, Value};
 
-/// `[[claim]]`: something that somebody published.
+/// `[[claim]]`: a published result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// As it is shown; no two claims of a scenario have the same.
@@ -45,7 +45,7 @@ impl Claim {
         !self.to.is_empty() || self.to_hop.is_some()
     }
 
-    /// The hops that it speaks of: its own, that of the other side of a ratio, and those of the points of a shape.
+    /// The hops that it names: its own, that of the other side of a ratio, and those of the points of a shape.
     pub fn hops(&self) -> impl Iterator<Item = &str> {
         let own = match &self.scope {
             Scope::Hop(hop) => Some(hop),

@@ -146,7 +146,7 @@ impl<T> At<T> {
 pub(crate) enum Class {
     /// The text is not TOML.
     Syntax,
-    /// What stands there is wrong, whatever else is missing.
+    /// The value itself is wrong, whatever else is missing.
     Value,
     /// Something is not there. Not reported beside syntax errors: it may be in the unreadable part.
     Absence,
@@ -203,7 +203,7 @@ pub(crate) struct Mistakes {
 }
 
 impl Mistakes {
-    /// Adds a mistake. It is built only while there is room, so that costly help is not made in vain.
+    /// Adds a mistake. It is built only while there is room, so that costly help is not made for nothing.
     pub fn push(&mut self, mistake: impl FnOnce() -> Mistake) {
         if self.list.len() < MISTAKES_MAX {
             self.list.push(mistake());

@@ -18,7 +18,7 @@ const COMPARISONS_MAX: usize = 5_000_000;
 /// Names that all references together may stand for.
 const REFERENCES_MAX: usize = 100_000;
 
-/// What a name stands for.
+/// The thing that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameKind {
     Target,

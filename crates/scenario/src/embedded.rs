@@ -131,7 +131,7 @@ pub struct EmbeddedFault {
 /// What happens to a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultAction {
-    /// It is gone: connections break, and nobody answers.
+    /// It is gone: connections break, and requests get no answer.
     Kill,
     /// It is there again.
     Revive,
@@ -144,7 +144,7 @@ pub enum FaultAction {
 }
 
 impl Lab {
-    /// What stands for the array of that name, where it is embedded.
+    /// The embedded array of that name, if it is one.
     pub fn embedded(&self, array: &str) -> Option<&EmbeddedArray> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
     }

@@ -25,7 +25,7 @@ impl Scenario {
             for (n, incident) in (0..).zip(&plan.incidents) {
                 let at = self.spots.at(&Spot::Incident(number, n));
                 sink.push(|| {
-                    let message = format!("a live run cannot {}: that lab is not at hand", incident.change);
+                    let message = format!("a live run cannot {}: that lab is not present", incident.change);
                     Mistake::new(at, message).help(format!(
                         "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`"
                     ))
@@ -36,7 +36,7 @@ impl Scenario {
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
 
-    /// Disks of the lab's VMs that some plan loads and that are not at hand.
+    /// Disks of the lab's VMs that some plan loads and that are not present.
     fn check_disks(&self, sink: &mut Mistakes) {
         let vms: BTreeMap<&str, _> = self.lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect();
         let members = self.plans.iter().flat_map(Plan::disk_loads).flat_map(|load| load.on);
@@ -52,7 +52,7 @@ impl Scenario {
                 let at = self.spots.at(&Spot::Disk(vm.name.clone(), n));
                 sink.push(|| {
                     let message =
-                        format!("`{}` has a disk on the array `{array}`, which is not at hand", vm.name);
+                        format!("`{}` has a disk on the array `{array}`, which is not present", vm.name);
                     Mistake::new(at, message).help(format!(
                         "{SIMULATE}; to measure, embed the array on this machine (`embedded = {{ ports = [{{ name = \
                          \"p1\" }}] }}`), or give the disk a `target`"

@@ -16,7 +16,7 @@ use workload::{Heading, NetFrames, WorkingSet};
 pub struct Scenario {
     /// The title, and where the experiment comes from.
     pub head: ScenarioHead,
-    /// What stands there.
+    /// The lab.
     pub lab: Lab,
     /// What is issued, copied and carried: family by family, each in order of definition. No workload has the name of another.
     pub workloads: Vec<Workload>,
@@ -49,7 +49,7 @@ pub struct ScenarioHead {
     pub seed: u64,
 }
 
-/// What stands there.
+/// The lab.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lab {
     /// Targets named directly: files, devices, `null:`.
@@ -107,7 +107,7 @@ pub struct Target {
     pub verify_state: Option<String>,
     /// Blocks need to hold only what had been flushed, or something newer.
     pub verify_flushed: bool,
-    /// Its model in the catalog, by which it is simulated.
+    /// Its model in the catalog, for the simulator.
     pub part: Option<String>,
 }
 
@@ -187,7 +187,7 @@ pub struct Vm {
     pub npiv: bool,
 }
 
-/// A disk of a VM or of a host: a target that is at hand, or a volume of the lab.
+/// A disk of a VM or of a host: a live target, or a volume of the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmDisk {
     /// What backs it.
@@ -260,7 +260,7 @@ pub struct Array {
     pub controllers: Option<u32>,
     /// Front-end ports in use, when the scenario differs from the part.
     pub ports: Option<u32>,
-    /// What stands for it on the machine that runs the scenario, if anything does.
+    /// The array's local counterpart on the machine that runs the scenario, if there is one.
     pub embedded: Option<EmbeddedArray>,
     /// Its cache, when the scenario differs from the part.
     pub cache: Option<Bytes>,
@@ -556,7 +556,7 @@ pub struct Goal {
     pub test: GoalTest,
 }
 
-/// What a goal or claim speaks of.
+/// The subject of a goal or claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scope {
     /// The sum over all workers.
@@ -634,8 +634,8 @@ pub enum Metric {
     },
     /// Failed operations.
     Errors,
-    /// Share of a machine's processors that were busy over the measured time, in percent of all of them: user, system and
-    /// interrupts of the whole host, whoever caused them.
+    /// Share of a machine's processors that were busy over the measured time, in percent of all of them: user, system
+    /// and interrupts of the whole host, whatever caused them.
     Cpu,
     /// How far the member that is furthest from the mean is from it, in percent of it: what a goal of balance bounds. Only
     /// claims have it as a metric, with [`Scope::Over`] or [`Scope::Streams`].

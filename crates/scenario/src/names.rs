@@ -39,7 +39,7 @@ pub(crate) fn has_range(text: &str) -> bool {
     pieces(text).is_ok_and(|p| p.iter().any(|p| matches!(p, NamePiece::Range(..))))
 }
 
-/// The paths that a text stands for. A path may hold braces of its own: only a well-formed range is one.
+/// The paths that a text means. A path may hold braces of its own: only a well-formed range is one.
 pub(crate) fn expand_path(text: &str) -> Result<Vec<String>, String> {
     if text.len() > PATH_LENGTH_MAX {
         return Err(format!("the path is longer than {PATH_LENGTH_MAX} bytes"));
@@ -63,7 +63,7 @@ pub(crate) fn expand_path(text: &str) -> Result<Vec<String>, String> {
     product(found)
 }
 
-/// The names that a text stands for: one, or with several ranges their product, the first varying slowest.
+/// The names that a text means: one, or with several ranges their product, the first varying slowest.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     product(pieces(text)?)
 }
@@ -133,7 +133,7 @@ fn range(inner: &str) -> Result<NamePiece<'_>, String> {
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any text.
+/// Whether `name` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");

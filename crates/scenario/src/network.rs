@@ -28,7 +28,7 @@ pub struct Receiver {
     pub source_port: Option<u16>,
     /// Where its token is to be found; always given where it is not on this machine's loopback.
     pub token: Option<TokenFrom>,
-    /// The interface of this machine by which it is reached, which steps may change; never given where it is embedded.
+    /// The interface of this machine on the route to it, which steps may change; never given where it is embedded.
     pub adjust: Option<String>,
     /// The wire between the two, where the interface does not tell.
     pub rate: Option<LinkRate>,
@@ -41,7 +41,7 @@ pub struct Receiver {
 pub struct ReceiverSite {
     /// The host that it stands on.
     pub host: String,
-    /// The adapter or team by which it is reached there, `HOST.NAME`; the host's only one for networks without it.
+    /// Its adapter or team there, `HOST.NAME`; the host's only one for networks without it.
     pub adapter: Option<String>,
     /// The host that sends, where a load runs on the receiver itself.
     pub from: Option<String>,
@@ -83,12 +83,12 @@ pub enum TokenFrom {
     Env(String),
 }
 
-/// A nic of a VM: a network load on the VM goes by each of its nics.
+/// A nic of a VM: a network load on the VM uses each of its nics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmNic {
     /// The receiver that it reaches. No two nics of a VM reach the same.
     pub receiver: String,
-    /// The adapter or team of the VM's host by which it goes in a lab that is simulated, `HOST.NAME`.
+    /// The adapter or team of the VM's host in a lab that is simulated, `HOST.NAME`.
     pub adapter: Option<String>,
 }
 

@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(names.len(), profiles.len(), "two have one name");
     }
 
-    /// A figure that nobody can check is a rumour.
+    /// A figure that cannot be checked is a rumour.
     #[test]
     fn every_figure_has_a_unit_a_source_and_its_kind() {
         for profile in profiles() {

@@ -9,7 +9,7 @@ use crate::stage::{Hunt, Stage};
 use std::time::Duration;
 use workload::NetFrames;
 
-/// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload, going by its name.
+/// Whether an axis (`block`, or `WORKLOAD.block`) concerns a workload, by its name.
 pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
     axis.rsplit_once('.').is_none_or(|(name, _)| name == workload)
 }
@@ -48,8 +48,8 @@ impl Scenario {
         (0..).zip(known).map(|(index, step)| Step { index, ..step }).collect()
     }
 
-    /// What runs, in its order: steps that are known beforehand, and searches. A step is numbered as if every search
-    /// before it took no step; who runs them numbers them anew.
+    /// What runs, in order: steps that are known beforehand, and searches. A step is numbered as if every search before
+    /// it took no step; the driver renumbers them.
     pub fn stages(&self) -> Vec<Stage> {
         let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {

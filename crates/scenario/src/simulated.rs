@@ -1,5 +1,5 @@
 //! What only the simulator can carry out: how volumes are made of disks, teams of network adapters, and what goes wrong
-//! in a lab that is not at hand.
+//! in a lab that is not present.
 //!
 //! These are data, checked by `build`. They never say how anything is simulated.
 

@@ -1,5 +1,5 @@
-//! Where the things of a scenario stand in its text, so that what is found wrong after loading (by whoever asks for the
-//! topology, or for what a live run can do) is reported as `load` reports its mistakes.
+//! The positions of a scenario's items in its text, so that mistakes that are found after loading (from the topology,
+//! or from the limits of a live run) are reported as `load` reports its mistakes.
 
 use crate::diagnostics::{Diagnostics, Mistake, Mistakes, Span, TextOrigin};
 use crate::{Scenario, Source};
@@ -58,8 +58,8 @@ impl Spots {
 }
 
 impl Scenario {
-    /// Mistakes that whoever solves its lab has found, each about a name of the scenario, at the place where that is
-    /// defined; about the whole of it where there is no name.
+    /// Mistakes found by the solver of its lab, each about a name of the scenario, at the place where that is defined;
+    /// about the whole of it where there is no name.
     pub fn mistaken<'n>(
         &self,
         told: impl IntoIterator<Item = (Option<&'n str>, String)>,

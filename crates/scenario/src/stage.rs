@@ -25,7 +25,7 @@ pub struct Hunt {
     pub base: Step,
 }
 
-/// What a run was to do, for whoever has the steps that it did: which step of the plan is which of the record.
+/// The planned stages of a run, matched with the steps that it did: which step of the plan is which of the record.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
     /// Its parts, in their order.

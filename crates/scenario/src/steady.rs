@@ -1,5 +1,5 @@
 //! When a load is steady: the definition of SNIA's Solid State Storage Performance Test Specification (PTS), as the key
-//! `steady` of a plan sets it and as whoever has a series of rounds applies it.
+//! `steady` of a plan sets it and as it is applied to a series of rounds.
 //!
 //! Pure arithmetic on numbers. It stands beside the language because the rule and its parameters are part of what a
 //! scenario says: a campaign applies it while a load warms up, findings to what was measured, a simulator to what

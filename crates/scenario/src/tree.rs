@@ -67,7 +67,7 @@ impl TomlValue {
         }
     }
 
-    /// What stands there, in words, for "expected …, found …".
+    /// What was found, in words, for "expected …, found …".
     pub fn describe(&self) -> String {
         match self {
             TomlValue::Text(text) => format!("the text `{}`", clip(text)),

@@ -1,8 +1,9 @@
 //! Block devices by Linux AIO: any depth, one system call a submitted batch, and completions read from shared memory.
 //!
-//! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a thread of the
-//! kernel, whose work is in nobody's account and costs several times the I/O itself on a fast device. AIO submits them on
-//! the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may wait for the I/O itself.
+//! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a kernel thread,
+//! whose CPU time no process is charged for and which costs several times the I/O itself on a fast device. AIO submits
+//! them on the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may wait for the I/O
+//! itself.
 
 mod context;
 
@@ -80,7 +81,7 @@ impl AioQueue {
         true
     }
 
-    /// Submits what waits. What the kernel refuses by itself has failed; what it has no room for waits on.
+    /// Submits what waits. A single I/O that the kernel refuses has failed; what it has no room for waits on.
     fn send(&mut self) {
         let mut sent = 0;
         while sent < self.waiting.len() {

@@ -38,7 +38,7 @@ pub(crate) struct BlockHeader {
     pub count: u32,
 }
 
-/// What stands where a verified block is expected.
+/// What was read where a verified block is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockReading {
     /// Whole and with the right checksum.

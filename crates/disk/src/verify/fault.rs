@@ -1,10 +1,10 @@
 //! A block that is not what it must be: what kind of fault it is, and what was found instead.
 //!
-//! The kinds, and what tells them apart:
+//! The kinds, and how they differ:
 //!
 //! | kind | the block holds |
 //! |---|---|
-//! | lost | the generation before the one that was acknowledged, which nobody has ever read: the write never arrived |
+//! | lost | the generation before the one that was acknowledged, never read: the write never arrived |
 //! | stale | a generation that is older still, or an older one although the newest had been read: the past came back |
 //! | torn | one part of a write and not the other, within the block or among the blocks of one write |
 //! | misplaced | a whole block that belongs to another address or another target |
@@ -46,7 +46,7 @@ impl FaultKind {
     ];
 }
 
-/// What stands in the block.
+/// The content of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockContent {
     /// A whole verified block.
@@ -214,7 +214,7 @@ impl BlockContext<'_> {
         let claimed = BlockHeader::parse(data);
         let issued = !matches!(self.age(claimed.generation), Age::Unissued);
         if claimed.generation != generation && issued {
-            // Under the content that it speaks of its checksum is right, if nothing else is wrong with it.
+            // Its checksum is right for the content that its header names, if nothing else is wrong.
             block::content(self.id, self.offset, claimed.generation, scratch);
             scratch[..HEADER].copy_from_slice(&data[..HEADER]);
             if matches!(BlockReading::of(scratch), BlockReading::Whole(_)) {

@@ -38,7 +38,7 @@ impl Ledger {
     }
 
     /// The words that a file holds from `offset` on, a multiple of the page size. The file must be long enough, and
-    /// nobody may shorten it.
+    /// must never be shortened.
     pub fn in_file(fd: BorrowedFd<'_>, offset: u64, count: u64) -> io::Result<Ledger> {
         let (bytes, count) = Ledger::size(count)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -69,8 +69,8 @@ impl Ledger {
         }
     }
 
-    /// Notes what was read of a block, unless somebody has changed it meanwhile: readers may share a block that nobody
-    /// writes. Whether it was this call that noted it.
+    /// Notes what was read of a block, unless it changed meanwhile: readers may share a block that has no writer.
+    /// Returns whether this call noted it.
     #[inline]
     pub fn note(&self, block: u64, before: BlockWord, after: BlockWord) -> bool {
         let note = |cell: &AtomicU32| {

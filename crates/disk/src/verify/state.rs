@@ -14,7 +14,7 @@ use workload::Extent;
 pub(crate) struct TargetState {
     /// The target's name and place, for messages.
     pub label: String,
-    /// What its blocks carry, so that those of another state are told apart, however alike the runs.
+    /// The identity that its blocks carry, which differs from that of every other state, however alike the runs.
     pub id: u64,
     /// Bytes of one verified block: the target's logical block.
     pub block: u32,
@@ -30,7 +30,7 @@ pub(crate) struct TargetState {
 }
 
 impl TargetState {
-    /// A state that knows nothing yet, in memory.
+    /// An empty state, in memory.
     pub fn new(label: String, extent: Extent) -> Result<TargetState, String> {
         let blocks = blocks_of(extent)?;
         let ledger = Ledger::in_memory(blocks).map_err(|e| {
@@ -48,8 +48,8 @@ impl TargetState {
         })
     }
 
-    /// A state that is kept in a file; what was found in it comes beside it. `flushed` asks for no more than what had
-    /// been flushed.
+    /// A state that is kept in a file, with what was found in it. `flushed` asks for no more than what had been
+    /// flushed.
     pub fn kept(
         label: String,
         extent: Extent,

@@ -2,8 +2,8 @@
 //! repeatable from its seed.
 //!
 //! The disk is honest or lies. An honest one may complete in any order, take I/Os one by one, fail reads, and fail writes
-//! of which all, some or no blocks have arrived: nothing of that is a fault. A lying one acknowledges what it did not do,
-//! or did otherwise: every lie in this list is told in every trial of its kind, and must be found, at its address.
+//! of which all, some or no blocks have arrived: nothing of that is a fault. A lying one acknowledges what it did not
+//! do, or did otherwise: every trial injects every lie of its kind, and must find it at its address.
 //!
 //! Left out on purpose: lies about blocks of which nothing is known yet, since no verification can see them, and lies
 //! that a later write covers up.
@@ -411,7 +411,7 @@ fn what_one_step_wrote_the_next_one_expects() {
 /// What a lie must be called at an address.
 type Expected = (u16, u64, &'static [FaultKind]);
 
-/// The write that a lie is told about.
+/// The write that a lie concerns.
 struct Victim {
     io: Io,
     data: Vec<u8>,
@@ -518,7 +518,7 @@ fn tear(trial: &mut Trial, v: &mut Victim) -> Vec<Expected> {
         false => v.data[at..][..cut].copy_from_slice(&old[..cut]),
     }
     v.arrive(trial);
-    // Within the header the two halves leave nothing that tells them from damage.
+    // Within the header the two halves cannot be distinguished from damage.
     v.one(if cut < HEADER { &[FaultKind::Torn, FaultKind::Corrupt] } else { &[FaultKind::Torn] })
 }
 
@@ -607,11 +607,11 @@ fn every_lie_is_found_and_called_by_its_name() {
             trial.run(600);
             let Some(expected) = tell(&mut trial, lie) else { continue };
             occasions += 1;
-            // What is in flight beside it is honest, and nothing new is begun.
+            // What is in flight meanwhile is honest, and nothing new begins.
             trial.settle();
             check_found(&trial, lie, &expected);
-            assert_eq!(trial.accused, 0, "{lie:?}, seed {seed}: accused before the lie was told");
+            assert_eq!(trial.accused, 0, "{lie:?}, seed {seed}: accused before the lie");
         }
-        assert!(occasions * 2 > seeds().count(), "{lie:?} was told {occasions} times only");
+        assert!(occasions * 2 > seeds().count(), "{lie:?} occurred only {occasions} times");
     }
 }

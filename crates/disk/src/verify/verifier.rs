@@ -1,7 +1,7 @@
 //! Verification on a worker's thread: stamps what is written, checks what was read, and holds back what overlaps.
 //!
-//! At most one I/O that writes is under way for a block, and no read beside it, so that what a read must find is always
-//! known: I/Os wait in the batch until those that they overlap have completed.
+//! At most one write is in flight for a block, and no read at the same time, so that the expected content of a read is
+//! always known: I/Os wait in the batch until those that they overlap have completed.
 
 use super::block::{BlockHeader, spoil};
 use super::examiner::{Examiner, Findings};

@@ -88,7 +88,7 @@ impl VerifyStates {
             return Err(trouble(
                 spec,
                 format!(
-                    "its verification state {name} speaks of a file that is gone; remove it, or name another"
+                    "its verification state {name} is of a file that is gone; remove it, or name another"
                 ),
             ));
         }

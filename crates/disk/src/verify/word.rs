@@ -2,7 +2,7 @@
 //! whether the newest has been read back.
 //!
 //! ```text
-//! bit 31      open: it may hold anything, because nobody knows what it held before
+//! bit 31      open: it may hold anything, because its old content is unknown
 //! bit 30      seen: its newest generation has been read since it was written
 //! bit 29      accused: what it holds instead has been reported
 //! bits 25-28  doubt: so many generations before the newest are as good as the newest
@@ -10,13 +10,13 @@
 //! ```
 //!
 //! A write is *issued* before it is submitted and *settled* when it has succeeded. In between, and for ever if it
-//! failed or its end was never heard of, the block is in doubt: it may hold what it held before or what was written.
+//! failed or its end was never reported, the block is in doubt: it may hold the old content or the written one.
 //! Nothing else is needed for a crash: a word that is read after one says the truth, whenever it came.
 
 /// Generations run from 1 to this and begin again at 1: nothing that old is ever compared.
 pub(crate) const GENERATION_MAX: u32 = (1 << 25) - 1;
 
-/// Generations in doubt that can be told apart.
+/// Generations in doubt that can be distinguished.
 pub(crate) const DOUBT_MAX: u32 = 15;
 const DOUBT_SHIFT: u32 = 25;
 const ACCUSED: u32 = 1 << 29;
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A block as it is known exactly: what it may hold, newest last; 0 stands for what was there before.
+    /// A block's exact history: what it may hold, newest last; 0 is its content before the run.
     #[derive(Default)]
     struct ExactBlock {
         may_hold: Vec<u32>,

@@ -26,7 +26,7 @@ use crate::{FindingsError, steady};
 use observed::Observed;
 use record::{Fact, Record, Source};
 
-/// What the steps of a run show, gathered while they go by.
+/// Gathers what each step of a run shows.
 #[derive(Default)]
 pub(crate) struct GatherAttribution(Vec<Observed>);
 

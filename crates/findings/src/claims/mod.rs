@@ -34,7 +34,7 @@ const FRAMES_WITHIN: f64 = 2.0;
 /// What makes a claim a calibration in this record: the fact `calibration` of the subject `claim/NAME`, which says why.
 const FITTED: &str = "calibration";
 
-/// A claim while the steps go by.
+/// Judges a claim step by step.
 pub(crate) struct ClaimJudge<'a> {
     claim: &'a Claim,
     facts: &'a [Fact],
@@ -51,7 +51,7 @@ pub(crate) struct ClaimJudge<'a> {
 struct ClaimCell {
     step: String,
     member: Option<String>,
-    /// What the wire carries in this step, where the claim speaks of a hop.
+    /// The capacity of the wire in this step, where the claim is about a hop.
     wire: Result<f64, String>,
     values: Vec<BoundedValue>,
     tally: Option<Completed>,

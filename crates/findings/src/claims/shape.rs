@@ -18,7 +18,7 @@ const EDGE: f64 = 1e-9;
 
 type PlainSettings = Vec<(String, String)>;
 
-/// The curves of a claim while the steps go by.
+/// The curves of a claim, gathered step by step.
 #[derive(Default)]
 pub(super) struct Curves {
     curves: Vec<ShapeCurve>,

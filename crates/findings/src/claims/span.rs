@@ -19,7 +19,7 @@ pub(crate) struct FigureBounds {
 }
 
 impl FigureBounds {
-    /// A figure without an interval stands for itself.
+    /// A figure without an interval is exact.
     pub fn or_point(span: Option<FigureBounds>, value: f64) -> FigureBounds {
         span.unwrap_or(FigureBounds { low: value, high: value })
     }

@@ -165,7 +165,7 @@ pub struct StepPair {
 /// One repetition over its measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// Seconds that a point stands for.
+    /// Seconds that a point covers.
     pub seconds: usize,
     /// Operations a second.
     pub iops: Vec<f64>,

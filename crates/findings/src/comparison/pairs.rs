@@ -35,7 +35,7 @@ impl<'a> PlanPoint<'a> {
         points
     }
 
-    /// Its first step; there is one, because a point is made of it.
+    /// Its first step; a point has at least one.
     pub fn first(&self) -> &'a StepFigures {
         self.steps[0]
     }

@@ -1,5 +1,5 @@
-//! Percentile curves: which share of operations was at least as fast as that. Points are denser the rarer what lies
-//! beyond them, as in HdrHistogram's plots, and end where the count supports no rarer one.
+//! Percentile curves: which share of operations was at least as fast as that. Points are denser towards rare latencies,
+//! as in HdrHistogram's plots, and end where the count supports no rarer one.
 
 use super::heat::LatencyKind;
 use record::{Completed, Histogram, StepHead, StepTotal};

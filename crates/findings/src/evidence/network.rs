@@ -1,8 +1,8 @@
 //! What the network loads of the run sent and received over time, each way of each pair, and how busy both ends' machines
 //! were, in the bins of the time line.
 //!
-//! Both ends are drawn, because what lies between them is what a network does: a receiver that falls behind, a queue that
-//! fills. A bin that an end did not report at all has no rate, which is not zero.
+//! Both ends are drawn, because the difference between them is the network's effect: a receiver that falls behind, a
+//! queue that fills. A bin that an end did not report at all has no rate, which is not zero.
 
 use super::bins::{Additive, TimeBins, middle};
 use super::{LeftOut, Part};
@@ -52,7 +52,7 @@ pub struct NetWay {
     pub received_bytes_per_s: Vec<Option<f64>>,
 }
 
-/// Bytes of each way and end, and whether the end was heard of; and the time that any of them covers.
+/// Bytes of each way and end, and whether the end reported; and the time that any of them covers.
 #[derive(Default)]
 struct BytesMoved {
     bytes: Vec<Option<[Option<u64>; 2]>>,

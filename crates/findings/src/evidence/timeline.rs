@@ -50,7 +50,7 @@ pub struct Rates {
     pub from_s: f64,
     /// Length of a bin.
     pub bin_s: f64,
-    /// For each bin the time that intervals cover, by which its rates are divided; 0 where no step ran.
+    /// For each bin the time that intervals cover, the divisor of its rates; 0 where no step ran.
     pub covered_s: Vec<f64>,
     /// Bytes read a second.
     pub read_bytes_per_s: Vec<Option<f64>>,

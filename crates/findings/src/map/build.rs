@@ -57,7 +57,7 @@ impl MapBuilder {
         if let Some(known) = self.find(name) {
             return Some(known);
         }
-        // A device stands for at least one hop, so that devices are bounded as well.
+        // A device has at least one hop, so that devices are bounded as well.
         if self.map.hops.len() >= HOPS_MAX {
             self.map.left_out += 1;
             return None;

@@ -37,7 +37,7 @@ fn guest(builder: &mut MapBuilder, vm: &Vm) -> Option<u32> {
     builder.hop(&vm.name, Role::Guest, Some(device))
 }
 
-/// The way of a disk that is at hand: to its target, or through the ports of an embedded array to its volume.
+/// The way of a live disk: to its target, or through the ports of an embedded array to its volume.
 fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
     match &disk.backing {
         // A topology that has the target has the way to it as well.
@@ -80,7 +80,7 @@ fn join(builder: &mut MapBuilder, from: Option<u32>, to: Option<u32>) {
     }
 }
 
-/// Adds what a record counted: who issued, what lies under targets, pairs of network loads, and every other hop.
+/// Adds what a record counted: the issuers, the devices under targets, pairs of network loads, and every other hop.
 pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[StepFigures]) {
     let groups: BTreeSet<&str> =
         steps.iter().flat_map(|s| &s.groups).map(|group| group.group.as_str()).collect();

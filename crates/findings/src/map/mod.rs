@@ -1,10 +1,10 @@
-//! The lab of a record as a graph that can be drawn: what stands there, the hops of each device, and which hop leads to
-//! which, from hosts to arrays.
+//! The lab of a record as a graph that can be drawn: the devices, the hops of each, and which hop leads to which, from
+//! hosts to arrays.
 //!
 //! A pure function of a record and the scenario in it. The graph is the scenario's topology; what a scenario describes in
-//! other words (embedded arrays, plain targets, receivers of network loads) is put beside it, and what a record counted and
-//! no scenario names is added at its device. It holds no figures: [`loads`] finds those of a step, hop by hop, in what has
-//! been judged of it. It knows no picture; where anything is drawn is the review's business.
+//! other words (embedded arrays, plain targets, receivers of network loads) is added, and what a record counted and no
+//! scenario names is added at its device. It holds no figures: [`loads`] finds those of a step, hop by hop, in its
+//! findings. It knows no picture: the review draws it.
 
 mod build;
 mod loads;
@@ -26,7 +26,7 @@ pub const HOPS_MAX: usize = 4096;
 /// Ways from hop to hop at most.
 pub const EDGES_MAX: usize = 16_384;
 
-/// What stands there, and what leads where.
+/// Devices, and their connections.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct LabMap {
     /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, and how it is joined is not
@@ -153,8 +153,8 @@ pub struct MapEdge {
     pub ways: u32,
 }
 
-/// The map of a record, from the scenario in it, that scenario's topology where its lab has one without mistakes, and what
-/// reported; `None` where it would show nothing but one target by itself.
+/// The map of a record, from the scenario in it, that scenario's topology where its lab has one without mistakes, and
+/// the sources that reported; `None` where it would show nothing but a single target.
 pub fn lab_map(
     scenario: Option<&Scenario>,
     topology: Option<&Topology>,

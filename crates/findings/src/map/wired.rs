@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 /// Adds a topology; nothing where no disk has a way, since then what the record counted is all there is.
 ///
-/// What stands for a lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have
-/// processors, queues or caches of their own, unless `counted` names them.
+/// A lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have processors,
+/// queues or caches of their own, unless `counted` names them.
 pub(super) fn graph(
     builder: &mut MapBuilder,
     topology: &Topology,
@@ -37,7 +37,7 @@ pub(super) fn graph(
     }
 }
 
-/// Whether a hop lies within something that stands for a part of the lab.
+/// Whether a hop is inside a part of the lab that is drawn as one.
 fn stands_in(hop: &Hop, lab: &Lab) -> bool {
     use HopKind::{Backend, Cache, Controller, VirtualAdapter, VirtualDisk, VmCpu};
     match hop.kind {
@@ -51,7 +51,7 @@ fn stands_in(hop: &Hop, lab: &Lab) -> bool {
     }
 }
 
-/// What a way begins at: all that a VM, a host without VMs, or a target by itself is asked for.
+/// Where a way begins: a VM, a host without VMs, or a single target.
 fn member(builder: &mut MapBuilder, name: &str, lab: &Lab) -> Option<u32> {
     let device = device(builder, name, lab);
     builder.hop(name, Role::Guest, Some(device))

@@ -141,7 +141,7 @@ fn busy(pair: &NetPair, machine: &super::Machine, metric: &Metric) -> MetricRead
     }
 }
 
-/// What the wire of a pair carries of payload each way that a metric speaks of, in bytes a second; `None` where the hop is no
+/// The payload capacity of a pair's wire in each direction of a metric, in bytes a second; `None` where the hop is no
 /// pair, `Err` where it is not known.
 pub(crate) fn wire(step: &StepData, hop: &str, metric: &Metric) -> Option<Result<f64, String>> {
     let pair = step.pairs.iter().find(|pair| pair.name == hop)?;

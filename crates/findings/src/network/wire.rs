@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use units::count;
 
-/// What a frame of Ethernet takes on the wire beside its payload.
+/// The overhead of an Ethernet frame on the wire.
 pub const ETHERNET: f64 = 38.0;
 /// The least payload of a frame of Ethernet; what is shorter is filled up.
 pub const ETHERNET_LEAST: f64 = 46.0;

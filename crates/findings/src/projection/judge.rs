@@ -2,8 +2,8 @@
 //!
 //! Steps that differ in their load alone are a *series*, in the order of their load. Of the series whose operations are
 //! nearest to the application's, the one that carries most answers; within a series, the steps before the first that is
-//! beyond the latency limit count. Where the block size differs, the truth lies between equal operations a second and
-//! equal bytes a second, since an operation costs something by itself and something for each byte.
+//! beyond the latency limit count. Where the block size differs, the truth is between equal operations a second and
+//! equal bytes a second, since an operation has a fixed cost and a cost for each byte.
 
 use super::{Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection};
 use crate::figures::{Loops, StepFigures, label};
@@ -23,7 +23,7 @@ const LOAD: [&str; 4] = ["depth", "workers", "members", "rate"];
 /// How far apart two distances may lie and be one: shares of reads are drawn, and scatter.
 const DISTANCE_SLACK: f64 = 0.1;
 
-/// What is kept of each step while the steps go by.
+/// What is kept of each step for the judgement.
 #[derive(Default)]
 pub(crate) struct Projector {
     cells: Vec<PointRepetitions>,

@@ -15,7 +15,7 @@ use engine::{EngineError, Output, StepSpec};
 use record::{Counter, Event, Fact, HopKind, Interval, Level, SourceId};
 use std::collections::VecDeque;
 
-/// How long an order to stop waits for engines that are preparing: they leave off between two writes of a file that they
+/// How long an order to stop waits for engines that are preparing: they stop between two writes of a file that they
 /// fill, but an open that hangs cannot be called back.
 pub(super) const PATIENCE: Ns = Ns::secs(2);
 
@@ -70,7 +70,7 @@ pub(crate) enum AgentEffect {
     Arrange(Box<ArrayStep>),
     /// Have the engines prepare; answered by [`AgentInput::Prepared`].
     Prepare(Box<StepSpec>),
-    /// Ask the engines to leave off preparing; still answered by [`AgentInput::Prepared`].
+    /// Ask the engines to stop preparing; still answered by [`AgentInput::Prepared`].
     CallOff,
     /// Drop what was prepared.
     Discard,
@@ -100,7 +100,7 @@ enum State {
     Serving,
     Preparing {
         step: u32,
-        /// Set when the coordinator no longer wants it: when it hears at the latest that the step is over.
+        /// Set when the coordinator no longer wants it, at the latest when the step is reported over.
         abandoned: Option<Ns>,
         /// It has heard that the step is over.
         told: bool,

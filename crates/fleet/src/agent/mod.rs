@@ -50,8 +50,8 @@ pub enum ServeError {
     Thread(#[from] std::io::Error),
 }
 
-/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has been
-/// asked to leave off, but one that hangs in an open may go on until its process ends.
+/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has
+/// been asked to stop, but one that hangs in an open may go on until its process ends.
 ///
 /// # Errors
 /// Where the coordinator is lost or breaks the protocol, or a thread cannot be started.
@@ -336,7 +336,7 @@ impl AgentLoop {
         StepReadiness { facts, depths, hops, parts }
     }
 
-    /// Passes on what lies in the channel, in its order; whether nothing can write to it any more.
+    /// Passes on what is in the channel, in order. Returns whether nothing can write to it any more.
     fn hear(&mut self, output: &Receiver<Output>) -> bool {
         let now = clock::now();
         loop {

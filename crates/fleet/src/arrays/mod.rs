@@ -33,7 +33,7 @@ pub struct ArraySpec {
 pub struct PortSpec {
     /// Its name within the array.
     pub name: String,
-    /// How fast the scenario has it, for the record: each step says it anew. `None`: as fast as it goes.
+    /// The scenario's speed, for the record: each step repeats it. `None`: unlimited.
     pub speed: Option<ArrayPortSpeed>,
 }
 

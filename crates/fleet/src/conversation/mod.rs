@@ -62,7 +62,7 @@ pub(crate) enum Effect {
     Tell { agent: usize, message: Numbered<ToAgent> },
     /// Close an agent's carrier and end its process; then report [`Input::Left`].
     GiveUp { agent: usize },
-    /// Close the carriers of agents that were told `Bye` and wait for their processes.
+    /// Close the carriers of agents that were sent `Bye` and wait for their processes.
     Release { agents: Vec<usize> },
     /// Write to the record.
     Record(RecordEntry),
@@ -101,7 +101,7 @@ enum StepStage {
     Preparing,
     /// The load is on.
     Running,
-    /// Agents leave off; then the step has ended so.
+    /// Agents stop preparing; then the step has ended so.
     WindingDown(StepEnd),
 }
 

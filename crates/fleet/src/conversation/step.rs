@@ -325,7 +325,7 @@ impl Conversation {
             })
     }
 
-    /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
+    /// Records an agent's event. Before the start it knows no time base, so its time is that of its arrival.
     fn pass_on(&mut self, event: Event) {
         let started = self.work.as_ref().is_some_and(|work| work.times.is_some());
         let at = if started { event.at } else { self.on_record() };

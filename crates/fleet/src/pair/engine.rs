@@ -15,13 +15,13 @@ use record::{Completed, Interval};
 pub enum Act {
     /// It has prepared a step, or cannot.
     Prepared { generation: u64, well: bool },
-    /// It has come to a cut.
+    /// It has reached a cut.
     Cut { generation: u64 },
     /// It stops as it was asked to.
     Stopped { generation: u64 },
 }
 
-/// What came of carrying out one effect.
+/// The result of one effect.
 pub enum EffectResult {
     Say(Numbered<FromAgent>),
     Later(Ns, Act),

@@ -79,7 +79,7 @@ impl Weather {
     };
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// As the coordinator would write it; `None` where an agent could not be used.
@@ -106,7 +106,7 @@ enum TimedEvent {
     AgentGone(usize),
     /// Something that a simulated engine does.
     Engine(usize, engine::Act),
-    /// News that came of an effect of the coordinator.
+    /// News from an effect of the coordinator.
     Feedback(Input),
     Die(usize),
     Stall(usize),

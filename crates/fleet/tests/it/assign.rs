@@ -177,7 +177,7 @@ fn what_is_not_at_hand_is_refused_with_a_way_out() {
         scenario(1, &[("vm1", &["t0"]), ("vm2", &["t0"]), ("bare", &[]), ("vm3", &["t9"])]);
     lab.lab.vms[0].disks[0].backing = DiskBacking::Lun { array: "ssd1".into(), volume: None };
     lab.lab.vms[1].disks[0].size = lab.lab.targets[0].create.or(Some(Default::default()));
-    check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not at hand");
+    check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not present");
     check_refused(&lab, "vm1", "`wirespeed simulate`");
     check_refused(&lab, "vm2", "a disk of `vm2` is smaller than its target");
     check_refused(&lab, "bare", "`bare` has no disks for `w` to use");

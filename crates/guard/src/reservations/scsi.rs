@@ -46,8 +46,8 @@ impl<'a> Scsi<'a> {
             duration_ms: 0,
             info: 0,
         };
-        // SAFETY: the header is laid out as the kernel's `sg_io_hdr`; its pointers lead to a command, a sense buffer and a
-        // data buffer of the lengths that it tells, which outlive the call and are used by nobody else meanwhile.
+        // SAFETY: the header is laid out as the kernel's `sg_io_hdr`; its pointers lead to a command, a sense buffer
+        // and a data buffer of the given lengths, which outlive the call and are not used elsewhere meanwhile.
         let done = unsafe { libc::ioctl(self.0.as_raw_fd(), SG_IO as _, &raw mut header) };
         if done < 0 {
             return Err(io::Error::last_os_error());

@@ -1,9 +1,10 @@
 //! Signatures on a medium: partition tables, file systems, and the labels of volume managers, arrays and encrypted
 //! containers.
 //!
-//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed beyond what
-//! tells a signature from chance, and no structure is followed. Magics and offsets follow the published descriptions of the
-//! formats. Media without a signature (such as a VeraCrypt volume, which looks like noise) are left to the samples.
+//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed
+//! beyond what distinguishes a signature from chance, and no structure is followed. Magics and offsets follow the
+//! published descriptions of the formats. Media without a signature (such as a VeraCrypt volume, which looks like
+//! noise) are left to the samples.
 
 mod checks;
 mod partitions;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// Runs a shell command in a directory where `image` is the medium. What is not installed is told apart from what fails.
+/// Runs a shell command in a directory where `image` is the medium. A missing program is distinguished from a failure.
 #[track_caller]
 fn made(dir: &Path, command: &str) -> bool {
     let tool = command.split_whitespace().next().expect("a command");

@@ -113,7 +113,7 @@ impl UnitState {
         }
     }
 
-    /// A session of a nexus logged in. One that replaces another starts anew.
+    /// A session of a nexus logged in. One that replaces another starts afresh.
     pub fn join(&mut self, nexus: &Nexus) {
         self.forget(nexus);
         let fresh = LoggedInNexus { sessions: 0, attentions: Attentions::default() };

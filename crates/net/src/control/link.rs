@@ -167,7 +167,7 @@ mod tests {
         (a, ControlLink::new(b, "them".to_owned()).unwrap())
     }
 
-    /// What a link makes of these bytes, after which the peer closes.
+    /// What a link decodes from these bytes, after which the peer closes.
     fn heard(bytes: &[u8]) -> Result<Option<FromSender>, NetError> {
         let (mut peer, mut link) = pair();
         peer.write_all(bytes).unwrap();

@@ -132,7 +132,7 @@ impl ReadyLoads {
     }
 }
 
-/// One load's thread. It ends by itself without a start.
+/// One load's thread. It ends without a start if its channel closes.
 struct LoadThread {
     start: Sender<NetStepStart>,
     thread: JoinHandle<()>,

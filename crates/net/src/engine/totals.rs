@@ -104,7 +104,7 @@ impl FigureWriter<'_> {
 
     fn pair(&self, outcome: &TestOutcome, (from, to): (Ns, Ns)) {
         let span = self.span(self.sources.hop, from, to);
-        // The later comparison tells by how much the clocks drifted apart meanwhile.
+        // The later comparison shows how far the clocks drifted apart meanwhile.
         let (before, after) = (outcome.about.clock, outcome.clock_after);
         span.say(CounterId::ClockOffset, before.offset as f64);
         let drift = before.offset.abs_diff(after.offset);

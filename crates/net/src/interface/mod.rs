@@ -58,7 +58,7 @@ const NAME_MAX: usize = libc::IFNAMSIZ - 1;
 pub struct Interface {
     /// Its name, as in `eth0`.
     pub name: String,
-    /// Its number. An interface that is made anew has another one.
+    /// Its number. An interface that is recreated has another one.
     pub index: u32,
     /// The greatest packet in bytes, without the frame around it.
     pub mtu: u32,
@@ -129,7 +129,7 @@ impl Interface {
         }
     }
 
-    /// The interface that a connection with this local address goes by.
+    /// The interface of a connection with this local address.
     ///
     /// # Errors
     /// [`InterfaceError::NoAddress`] where none has it.

@@ -44,8 +44,8 @@ impl PathInterfaces {
     /// Reads the interfaces on the path to a receiver and applies `frames` to both.
     ///
     /// # Errors
-    /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is another one than the
-    /// way there goes by, and where either end cannot be set. What was changed before is put back.
+    /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is not on the
+    /// route to it, and where either end cannot be set. What was changed before is put back.
     pub fn prepare(
         config: &SendConfig,
         permission: AdjustPermission<'_>,
@@ -109,7 +109,7 @@ fn permitted(
              receiver"
         )),
         (Some(named), _) if named != name => missing(format!(
-            "the way to the receiver goes by {name}, and only {named} may be changed; say `adjust = \"{name}\"` at the \
+            "the route to the receiver uses {name}, and only {named} may be changed; say `adjust = \"{name}\"` at the \
              receiver, or give it a `source` address of {named}"
         )),
         (Some(_), None) => {

@@ -69,7 +69,7 @@ impl Interfaces {
         self.each.iter().find(|pair| pair.receiver == net.receiver.name)
     }
 
-    /// Which interfaces a load goes by, for the record.
+    /// Which interfaces a load uses, for the record.
     pub fn facts(&self, net: &NetSpec) -> Vec<Fact> {
         let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let fact = |key: &str, interface: &Interface| Fact {

@@ -173,8 +173,8 @@ impl Cutter {
         self.writers.pop()?.times.map(|(times, _)| times)
     }
 
-    /// The thread has come to its end: cuts that have passed are handed over, and the times that belong to none of them
-    /// are given back, one for each stream that has any.
+    /// The thread ends: cuts that have passed are handed over, and the times that belong to none of them are given
+    /// back, one for each stream that has any.
     pub(crate) fn close(mut self) -> Vec<Option<Box<TransactionTimes>>> {
         self.at(clock::now());
         self.writers.into_iter().map(|writer| writer.times.map(|(times, _)| times)).collect()

@@ -238,7 +238,7 @@ mod tests {
         (error, timed)
     }
 
-    /// What an asking end counts whose peer answers each request with the datagrams that `answers` makes of its number.
+    /// What an asking end counts whose peer answers each request with the datagrams of `answers`.
     #[track_caller]
     fn check(requests: u64, answers: fn(u64) -> Vec<(u32, u64, usize)>, expected: [u64; 3]) {
         let (test, answering) = pair();
@@ -279,7 +279,7 @@ mod tests {
         check(3, |number| vec![(TAG, number, LEN)], [3, 0, 0]);
         // Repeated: the second one comes before the answer of the next request.
         check(3, |number| vec![(TAG, number, LEN), (TAG, number, LEN)], [3, 0, 2]);
-        // Of nobody, of a request to come, too short, too long, no header: none of them is an answer, nor late.
+        // Unknown sender, a later request, too short, too long, no header: none of them is an answer, nor late.
         let noise = |number| {
             let others = [(9, number, LEN), (TAG, number + 1, LEN), (TAG, number, LEN - 1)];
             let more = [(TAG, number, LEN + 1), (TAG, number, 3), (TAG, number, LEN)];

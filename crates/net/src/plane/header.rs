@@ -1,4 +1,4 @@
-//! What stands at the beginning of each datagram: where it belongs, its number, when it left and in which phase.
+//! The header of each datagram: its stream, its number, when it left and in which phase.
 
 use super::PHASES;
 use clock::Ns;

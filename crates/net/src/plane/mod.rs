@@ -147,14 +147,14 @@ pub(crate) type StartBarrier<'a> = &'a mut dyn FnMut() -> Grid;
 pub(crate) struct WorkerContext<'a> {
     /// Watches the clock for it.
     pub cutter: Cutter,
-    /// Tells it when to end.
+    /// Sets its end.
     pub signals: &'a Signals,
-    /// Tells it when to begin.
+    /// Sets its beginning.
     pub barrier: StartBarrier<'a>,
 }
 
 impl WorkerContext<'_> {
-    /// A call has waited in vain: whether to wait on. Cuts are not missed meanwhile.
+    /// A call has timed out: whether to wait on. Cuts are not missed meanwhile.
     fn waits(&mut self) -> bool {
         self.cutter.at(clock::now());
         !self.signals.aborted()

@@ -9,7 +9,8 @@ use super::{Count, PHASES, StreamMeter};
 use crate::report::TestPhase;
 use serde::{Deserialize, Serialize};
 
-/// How far back a number is remembered: what is older cannot be told from a duplicate, and is not counted as received.
+/// How far back a number is remembered: an older one cannot be distinguished from a duplicate, and is not counted as
+/// received.
 pub(crate) const WINDOW: u64 = 1 << 18;
 
 /// The highest number that is believed: a test that sent more would have run for centuries.
@@ -24,7 +25,7 @@ pub struct DatagramTally {
     pub reordered: [u64; PHASES],
     /// Datagrams that had arrived before.
     pub duplicates: [u64; PHASES],
-    /// Datagrams too late to be told from duplicates; they count as lost.
+    /// Datagrams too late to be distinguished from duplicates; they count as lost.
     pub too_late: [u64; PHASES],
     /// Datagrams that are none of this stream.
     pub foreign: u64,
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Numbers in intervals, and what each is told to have lost.
+    /// Numbers in intervals, and the losses reported for each.
     #[track_caller]
     fn lost(intervals: &[&[u64]], expected: &[u64]) {
         let (mut sequence, meter) = (SequenceWindow::new(), StreamMeter::default());

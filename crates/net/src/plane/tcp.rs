@@ -42,7 +42,7 @@ pub(crate) struct ReceiveMode<'a> {
 const OUTSTANDING_MAX: u64 = 64;
 /// How long the last completions are waited for.
 const COMPLETIONS: Ns = Ns::secs(4);
-/// How often a waiting thread looks whether it shall end.
+/// How often a waiting thread checks for its end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Sends from `begin` on until stopped, then says so to the peer. Streams end one by one where the peer goes.

@@ -46,7 +46,7 @@ impl AdjustableInterface {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the interface for one more sender of a host, or anew for one that has it set.
+    /// Sets the interface for one more sender of a host, or again for one that has it set.
     fn set(&self, host: IpAddr, again: bool, frames: NetFrames) -> Result<Adjusted, NetError> {
         let mut state = self.state();
         if let Some(other) = state.holders.iter().find(|holder| **holder != host) {
@@ -162,7 +162,7 @@ impl Drop for SenderLease<'_> {
     }
 }
 
-/// The interface of this host that a connection goes by.
+/// The interface of this host that a connection uses.
 fn by(
     address: std::io::Result<SocketAddr>,
     preferred: Option<&str>,

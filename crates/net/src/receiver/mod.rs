@@ -72,7 +72,7 @@ pub enum ReceiverEvent {
         /// What it asked for.
         spec: Box<TestSpec>,
     },
-    /// A test has come to its end.
+    /// A test has ended.
     Ended {
         /// The sender's address.
         peer: String,

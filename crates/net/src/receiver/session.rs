@@ -21,7 +21,7 @@ const IDLE: Ns = Ns::secs(60);
 const LEAD_MAX: Ns = Ns::secs(10);
 /// The sender's threads end within their grace, and its message needs its time.
 const DONE: Ns = Ns::secs(20);
-/// How often a waiting thread looks whether the receiver shall stop.
+/// How often a waiting thread checks whether the receiver is stopping.
 const LOOK: Ns = Ns::millis(100);
 
 /// Serves a sender until it leaves.
@@ -36,7 +36,7 @@ pub(super) fn serve(mut link: ControlLink, shared: &Shared) -> Result<(), NetErr
     link.trust();
     let mut lease = SenderLease::new(shared, &link);
     loop {
-        // Who has the interface set may be silent for as long as a test takes; a connection that is dead ends by itself.
+        // A sender that has the interface set may be silent for as long as a test takes; a dead connection ends on its own.
         let limit = if lease.holds() { Ns::MAX } else { IDLE };
         let Some(message) = next(&mut link, shared, limit)? else { return Ok(()) };
         match message {
@@ -121,7 +121,7 @@ fn adjust(
 }
 
 fn tell_time(link: &mut ControlLink, sent: Ns) -> Result<(), NetError> {
-    // The answer is made after the message was read; what passed in between is told as the receiver's own.
+    // The answer is made after the message was read; the time in between is reported as the receiver's own.
     let came = clock::now();
     link.say(&FromReceiver::Clock { sent, came, left: clock::now() }, "while clocks were compared")
 }
@@ -132,7 +132,7 @@ fn out_of_turn(link: &ControlLink, message: &FromSender) -> NetError {
     link.garbled(format!("`{name}` out of turn"))
 }
 
-/// One test. What is wrong with the test itself is told to the sender, who may ask for another; what is wrong with the
+/// One test. A problem of the test itself is reported to the sender, which may ask for another test; a problem of the
 /// connection ends it.
 fn test(link: &mut ControlLink, shared: &Shared, spec: TestSpec) -> Result<(), NetError> {
     match run(link, shared, &spec) {

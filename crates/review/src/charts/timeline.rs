@@ -381,7 +381,7 @@ mod tests {
         check(&[], &[], &[]);
         check(&[[0.0, 1.0, 3.0, 4.0]], &[0.0, 1.0, 3.0, 4.0], &[w, m, c]);
         check(&[[0.0, 0.0, 2.0, 2.0], [3.0, 3.0, 5.0, 5.0]], &[0.0, 2.0, 3.0, 5.0], &[m, None, m]);
-        // Nothing was heard of the second; the third overlaps the first.
+        // The second did not report; the third overlaps the first.
         check(&[[0.0, 1.0, 2.0, 2.0], [3.0; 4], [1.0, 1.5, 2.5, 2.5]], &[0.0, 1.0, 2.0], &[w, m]);
         check(&[[f64::NAN, 1.0, 2.0, 3.0]], &[1.0, 2.0, 3.0], &[m, c]);
     }

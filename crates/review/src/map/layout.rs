@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Space between a column and the next.
 const GUTTER: f64 = 32.0;
-/// Space between what lies above each other.
+/// Vertical space between items.
 const GAP: f64 = 14.0;
 /// Height of a line's way through a column of boxes.
 const LANE: f64 = 4.0;

@@ -64,7 +64,7 @@ pub(crate) fn map(analysis: &Analysis) -> Option<Map<'_>> {
     Some(Map { scene, layout, steps, values, names, wired, left_out })
 }
 
-/// Loads by step and hop, of the steps by which it is judged what is alike.
+/// Loads by step and hop, of the steps that decide what is alike.
 fn all_loads(lab: &LabMap, steps: &[&StepFigures]) -> Vec<Vec<Option<HopLoad>>> {
     chosen(steps, STEPS_MAX).iter().map(|step| loads(lab, step)).collect()
 }

@@ -1,5 +1,5 @@
-//! The order of things within columns, and how high each lies: barycentres, swept there and back, and the best order that
-//! was seen is kept. No order of more than a few things can be proved best in useful time; few things are drawn.
+//! The order of items within columns, and their heights: barycentres, swept there and back; the best order seen is
+//! kept. No order of more than a few items can be proved best in useful time; few items are drawn.
 
 /// Sweeps there and back.
 const SWEEPS: usize = 8;
@@ -20,7 +20,7 @@ pub(super) type Join = [(usize, f64); 2];
 struct Neighbours {
     /// Where each would like the first of the column to be, added up.
     sum: f64,
-    /// The items, and how far each lies below the first of the column.
+    /// The items, and their distances below the first of the column.
     members: Vec<(usize, f64)>,
 }
 
@@ -64,7 +64,8 @@ impl Columns {
         }
     }
 
-    /// Finds an order with few crossings. `joins` gives the anchors anew after each sweep, because ports move within boxes.
+    /// Finds an order with few crossings. `joins` gives the anchors again after each sweep, because ports move within
+    /// boxes.
     pub fn sort(&mut self, mut joins: impl FnMut(&Columns) -> Vec<Join>) {
         let mut known = joins(self);
         let mut best = (self.crossings(&known), self.order.clone());

@@ -28,7 +28,7 @@ pub(crate) struct Box {
     /// Its model, if it has one.
     pub part: Option<String>,
     pub kind: DeviceKind,
-    /// How many devices it stands for.
+    /// How many devices it represents.
     pub count: usize,
     /// The box of the host that these guests run on.
     pub host: Option<usize>,
@@ -65,7 +65,7 @@ impl Scene {
     }
 }
 
-/// What is drawn of a map, given the loads by which it is judged what is alike.
+/// The drawing of a map, given the loads that decide what is alike.
 pub(crate) fn scene(map: &LabMap, loads: &Loads) -> Scene {
     let stacks = stacks(map, loads);
     let boxes = stacks.iter().map(|stack| boxed(map, stack)).collect();

@@ -64,8 +64,7 @@ fn key_of(process: u32, path: u16) -> u64 {
         | u64::from(path)
 }
 
-/// What tells the processes that this one can see from all others: the machine since it was started, and the namespace in
-/// which its processes are numbered.
+/// Distinguishes the processes that this one can see from all others: the machine's boot, and the PID namespace.
 fn place() -> u64 {
     let mut hasher = DefaultHasher::new();
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);

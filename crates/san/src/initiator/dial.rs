@@ -63,7 +63,7 @@ pub enum DialError {
         /// What the system says.
         error: io::Error,
     },
-    /// A secret cannot be had, or is none.
+    /// A secret is unavailable or invalid.
     #[error("{0}")]
     Secret(String),
     /// The target sends from one place to the next.
@@ -106,8 +106,8 @@ struct SessionSlot {
 }
 
 impl Call<'_> {
-    /// Connects and logs in, over as many connections as were asked for; follows redirections. Yields the session and, if the
-    /// target tells it, the tag of the portal group by which it came in.
+    /// Connects and logs in, over as many connections as were asked for; follows redirections. Yields the session and,
+    /// if the target reports it, the tag of the portal group of the connection.
     pub fn enter(&self) -> Result<(Link, Option<u16>), DialError> {
         let auth = auth(self.portal)?;
         let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);

@@ -89,7 +89,7 @@ fn open_sessions(
     let mut trouble = None;
     let mut open = 0;
     for portal in 0..bundle.paths {
-        // One more than the worker has, for what is asked about the unit itself.
+        // One more than the worker has, for inquiries about the unit itself.
         let slots = arena.slots() + 1;
         let spec = PathSpec { portal, isid: fresh_isid(), key: claim::path_key(), slots };
         let lun = &bundle.luns[0].lun;

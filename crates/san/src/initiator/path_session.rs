@@ -1,5 +1,5 @@
 //! One session of a worker: commands in flight, and those that wait for room in the target's command window. It pings a
-//! silent target and reports when the session is lost. It knows nothing of I/O and of other sessions: the queue does.
+//! silent target and reports when the session is lost. The queue knows I/O and other sessions; this does not.
 
 use super::link::{Buffers, Link, Lost};
 use super::multipath::{Attached, GROUPS_LEN, PathSpec, Rescue};

@@ -24,8 +24,8 @@ const AGAIN_MAX: u16 = 32;
 /// How long a busy target is asked again.
 const BUSY: Ns = Ns::secs(30);
 
-/// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O takes to fail
-/// for which no path is waited for, so that nobody spins.
+/// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O without
+/// a path to wait for takes to fail, so that no caller spins.
 pub(super) const BACK_OFF: Ns = Ns::millis(10);
 const BACK_OFF_DOUBLED_MAX: u8 = 4;
 

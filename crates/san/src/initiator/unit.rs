@@ -116,7 +116,7 @@ impl TargetUnit {
         }
     }
 
-    /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` hears of each path with its new state.
+    /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` is called for each path with its new state.
     pub fn report(&mut self, report: &[u8], mut changed: impl FnMut(usize, AccessState)) {
         for (path, look) in self.path_states.iter_mut().enumerate() {
             let found = look.port.and_then(|port| port.state(report));

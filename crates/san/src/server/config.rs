@@ -9,7 +9,7 @@ use iscsi::params::DesiredParams;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a target is told when it starts.
+/// The configuration of a target at its start.
 #[derive(Debug)]
 pub struct TargetSettings {
     /// Its iSCSI name (RFC 7143, 4.2.7.1), such as `iqn.2024-01.org.example:disk`.
@@ -33,7 +33,7 @@ pub struct TargetSettings {
     pub limits: TargetLimits,
     /// A directory for persistent reservations that ask to survive a restart; `None`: they do not.
     pub state: Option<PathBuf>,
-    /// Who hears of logins and the like.
+    /// Receives logins and other events.
     pub listener: ServerListener,
 }
 

@@ -24,7 +24,7 @@ pub(super) fn targets(
     keys
 }
 
-/// Where a portal is reached by somebody who reached `local`. A portal on all addresses is there where that is, if it is
+/// The address of a portal for an initiator that reached `local`. A portal on all addresses has that address, if it is
 /// of the same family.
 fn reachable(portal: SocketAddr, local: SocketAddr) -> Option<SocketAddr> {
     if !portal.ip().is_unspecified() {

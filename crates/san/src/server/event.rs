@@ -17,7 +17,7 @@ pub enum ServerEvent {
     Refused {
         /// From where.
         address: SocketAddr,
-        /// The initiator's name, where it got so far as to tell it.
+        /// The initiator's name, if it got so far as to give it.
         initiator: Option<String>,
         /// Why.
         why: String,
@@ -26,7 +26,7 @@ pub enum ServerEvent {
     NotKept(String),
 }
 
-/// Who is at the other end of a connection that has logged in.
+/// The peer of a connection that has logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// The initiator's name.
@@ -61,7 +61,7 @@ pub enum DropReason {
     /// No answer to a ping.
     #[error("the initiator stopped responding")]
     Silent,
-    /// The same initiator logged in anew.
+    /// The same initiator logged in again.
     #[error("reinstated by a new login")]
     Reinstated,
     /// A cold reset, or an abort that closes connections.

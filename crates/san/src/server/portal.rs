@@ -52,7 +52,7 @@ impl ServedPortal<'_> {
     /// Brings it back at the same address.
     ///
     /// # Errors
-    /// Somebody else listens there by now.
+    /// Another process listens there by now.
     pub fn revive(&self) -> Result<(), StartError> {
         if !self.port.is_down() {
             return Ok(());

@@ -160,8 +160,8 @@ impl TargetServer {
         self.shared.ports.get(index).map(|port| ServedPortal { shared: &self.shared, port })
     }
 
-    /// Changes the access state (ALUA) of a portal group for all logical units, as whoever runs the target; initiators hear of
-    /// it by a unit attention. `false` if there is no such group.
+    /// Changes the access state (ALUA) of a portal group for all logical units, as the target's operator; initiators
+    /// get a unit attention. `false` if there is no such group.
     pub fn set_access(&self, group: u16, state: PortState) -> bool {
         self.shared.device.units().iter().all(|unit| unit.set_port(group, state))
     }
@@ -213,7 +213,7 @@ impl TargetServer {
 
 impl Drop for TargetServer {
     fn drop(&mut self) {
-        // Who wants to know how it went calls `stop`.
+        // A caller that needs the result calls `stop`.
         let _ = self.end();
     }
 }

@@ -80,12 +80,12 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Leaves off what lies beyond `len` bytes; does nothing where there are no more.
+    /// Cuts what is beyond `len` bytes; does nothing where there are no more.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Where its first byte is. What is behind it may be moved by the kernel while nobody holds a reference to it.
+    /// The address of its first byte. The kernel may move what is behind it while there is no reference to it.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.base()
     }

@@ -201,7 +201,7 @@ mod tests {
         assert!(gate.try_enter(&slots, &writer.place));
         let way = gate.enlist(&slots, 0..512, true, alone.wake());
         assert!(!inside(&gate, way) && !alone.called());
-        assert!(!gate.try_enter(&slots, &writer.place), "past somebody who waits");
+        assert!(!gate.try_enter(&slots, &writer.place), "past one that waits");
         assert!(!inside(&gate, way));
         gate.leave(&slots, &writer.place, EntryMode::Open);
         assert!(inside(&gate, way) && alone.called());

@@ -205,8 +205,7 @@ impl Ram {
     }
 
     fn at(&self, at: u64, len: usize) -> *mut u8 {
-        // Extents lie within the volume, which whoever decides on commands sees to. Where this fails, memory of others
-        // would be touched.
+        // Extents are within the volume, which the command decoder ensures. A violation would touch other memory.
         assert!(at as usize <= self.map.len && len <= self.map.len - at as usize);
         self.map.base.cast::<u8>().wrapping_add(at as usize)
     }

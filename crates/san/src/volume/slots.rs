@@ -63,8 +63,8 @@ impl Slots {
         self.0.iter()
     }
 
-    /// What was counted so far, over all threads. Readable at any time by anybody: each figure by itself is exact for some
-    /// moment during the call.
+    /// The counts so far, over all threads. Any thread may read them at any time: each figure is exact for some moment
+    /// during the call.
     pub fn counters(&self) -> Counters {
         let sum = |of: fn(&VolumeSlot) -> &AtomicU64| {
             self.iter().map(|slot| of(slot).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)

@@ -29,7 +29,7 @@ pub(crate) enum SyncTurn<'a> {
     Wait,
 }
 
-/// A sync at work. Dropped without an end, another begins anew.
+/// A sync in progress. If it is dropped without an end, another begins.
 pub(crate) struct Lead<'a> {
     syncing: &'a Syncing,
     number: u64,

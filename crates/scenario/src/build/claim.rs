@@ -1,4 +1,4 @@
-//! Claims: what they speak of must exist, what they select must be run, and what they say must be sound in itself.
+//! Claims: their subjects must exist, the steps that they select must be run, and their content must be consistent.
 
 use super::verdict::{
     VerdictBuilder, held_against, means, metric, of_word, selected, value, whose,
@@ -287,7 +287,7 @@ impl VerdictBuilder<'_> {
         Some(ShapePoint { at, label: at.to_string(), step, hop })
     }
 
-    /// Names are unique, and twins exist and lead to a claim that is nobody's twin.
+    /// Names are unique, and twins exist and lead to a claim that is no twin itself.
     fn check_names(&mut self, all: &[(&Decoded, Option<Claim>)]) {
         let name = |record: &Decoded, claim: &Option<Claim>| match claim {
             Some(claim) => Some(claim.name.clone()),

@@ -10,7 +10,7 @@ use crate::model::{DiskBacking, DiskMap, VmDisk};
 use crate::spots::Spot;
 use crate::tree::clip;
 
-/// Who has the disks of one definition.
+/// The owners of the disks of one definition.
 pub(super) struct Owners<'a> {
     pub names: &'a [String],
     /// The host of each, as long as `names`.

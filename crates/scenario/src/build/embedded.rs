@@ -157,7 +157,7 @@ fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
         .help("give the array `embedded = { ports = [{ name = \"p1\" }] }`; paths through a lab are [[path]]")
 }
 
-/// What stands for an array; `None` where its ports are wrong, which has been reported.
+/// The embedded form of an array; `None` where its ports are wrong, which has been reported.
 fn embedded(table: &Decoded, sink: &mut Mistakes) -> Option<EmbeddedArray> {
     let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
     if scale.0 <= 0.0 {

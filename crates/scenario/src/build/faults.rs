@@ -146,7 +146,7 @@ struct Condition {
     place: Span,
 }
 
-/// Reports faults that change nothing, and those of one port at one moment, whose order nobody could know.
+/// Reports faults that change nothing, and those of one port at one moment, whose order is undefined.
 fn check_order(all: &[(EmbeddedFault, Span)], sink: &mut Mistakes) {
     let mut ports: BTreeMap<(&str, &str), Condition> = BTreeMap::new();
     for (fault, place) in all {

@@ -79,7 +79,7 @@ fn names(loads: &[&Decoded], sink: &mut Mistakes) -> BTreeMap<String, (usize, Sp
     names
 }
 
-/// Somebody who waits in a circle, by taking away again and again whoever waits for nobody that is left.
+/// A member of a circle of waits, found by repeatedly removing every load that waits for none of the rest.
 fn circle(after: &[Vec<usize>]) -> Option<usize> {
     let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];

@@ -1,4 +1,4 @@
-//! The axis `members` of sweeps and searches: whether every load that it speaks of has so many.
+//! The axis `members` of sweeps and searches: whether every load that it concerns has so many.
 
 use super::place;
 use crate::datum::Decoded;
@@ -7,7 +7,7 @@ use crate::model::{Axis, Plan, Setting};
 use crate::search::Over;
 use crate::settle::concerns;
 
-/// The load with the fewest members among those that an axis speaks of, and how many it has.
+/// The load with the fewest members among those of an axis, and how many it has.
 pub(super) fn most_members<'p>(key: &str, plan: &'p Plan) -> Option<(usize, &'p str)> {
     let concerned = plan.loads.iter().filter(|load| concerns(key, load.workload.name()));
     concerned.map(|load| (load.on.len(), load.workload.name())).min()

@@ -244,7 +244,7 @@ impl<'a> Planner<'a> {
         self.receivers(plan).find(|receiver| receiver.adjust.is_some() && is_ipv6(receiver))
     }
 
-    /// Whether frames are those of a lab that is not at hand, whose disks are reached over them.
+    /// Whether frames are those of a lab that is not present, whose disks are reached over them.
     fn is_modelled(&self, plan: &Plan) -> bool {
         let has_adapters = self.lab.hosts.iter().any(|host| !host.adapters.is_empty());
         let at_hand = self.lab.arrays.iter().any(|array| array.embedded.is_some());

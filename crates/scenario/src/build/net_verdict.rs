@@ -1,4 +1,4 @@
-//! Goals and claims on network loads: which hops there are, and what can be said of each.
+//! Goals and claims on network loads: which hops there are, and which metrics each has.
 
 use super::complain;
 use super::net_plan::ReceiverReach;
@@ -70,7 +70,7 @@ impl VerdictBuilder<'_> {
         self.directory.is(name, NameKind::Receiver) || self.directory.is(name, NameKind::NetHop)
     }
 
-    /// The streams that a balance speaks of; none where they do not exist, which is reported.
+    /// The streams of a balance; none where they do not exist, which is reported.
     pub(super) fn streams(&mut self, balance: &Decoded) -> Option<Scope> {
         let text = balance.text("streams")?;
         let kinds = [NameKind::Receiver, NameKind::NetHop];

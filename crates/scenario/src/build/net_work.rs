@@ -75,7 +75,7 @@ fn message(record: &Decoded, carriage: Carriage) -> u32 {
     }
 }
 
-/// The direction that a word stands for.
+/// The direction that a word means.
 pub(super) fn heading(word: &str) -> Heading {
     match word {
         "receive" => Heading::Receive,

@@ -7,7 +7,7 @@ use crate::steady::{Steady, SteadyMetric};
 use std::time::Duration;
 use units::duration;
 
-/// Intervals of a record are a second long: shorter rounds could not be told apart.
+/// Intervals of a record are a second long: shorter rounds could not be distinguished.
 const ROUND_MIN: Duration = Duration::from_secs(1);
 
 /// The rule of a plan whose warm-up takes at least `warmup`; `None` where it has none.

@@ -1,4 +1,4 @@
-//! Goals and claims: what they speak of must exist, and what they select must be run.
+//! Goals and claims: their subjects must exist, and the steps that they select must be run.
 
 use super::net_verdict::{HopLoads, metric_of};
 use super::work::setting_of;
@@ -45,7 +45,7 @@ pub(super) fn verdicts(
     (goals, judge.claims(&root.records("claim")))
 }
 
-/// What goals and claims may speak of.
+/// The possible subjects of goals and claims.
 pub(super) struct Judged<'a> {
     pub plans: &'a [Plan],
     /// Hops that some plan runs a network load on.
@@ -54,7 +54,7 @@ pub(super) struct Judged<'a> {
     pub of_lab: BTreeSet<String>,
 }
 
-/// The hops of the lab as a graph, where some goal or claim speaks of something that is defined nowhere.
+/// The hops of the lab as a graph, where some goal or claim names something that is defined nowhere.
 pub(super) fn hops_of_lab(
     root: &Decoded,
     scenario: &Scenario,
@@ -155,7 +155,7 @@ impl VerdictBuilder<'_> {
         (metric, to)
     }
 
-    /// The members that a balance speaks of.
+    /// The members of a balance.
     pub(super) fn balanced(&mut self, balance: &Decoded) -> Option<Scope> {
         if balance.has("streams") {
             return self.streams(balance);
@@ -183,7 +183,7 @@ impl VerdictBuilder<'_> {
         }
     }
 
-    /// What a goal, a claim or a balance speaks of; `None` when a reference in it is wrong.
+    /// The subject of a goal, a claim or a balance; `None` when a reference in it is wrong.
     pub(super) fn scope(&mut self, record: &Decoded) -> Option<Scope> {
         for (key, scope) in
             [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
@@ -300,7 +300,7 @@ impl VerdictBuilder<'_> {
     }
 }
 
-/// Whether a key of `step` speaks of an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
+/// Whether a key of `step` means an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
 pub(super) fn means(key: &str, axis: &str) -> bool {
     let bare = |key: &str| key.rsplit_once('.').map_or(key.to_owned(), |(_, s)| s.to_owned());
     let same_workload = match key.rsplit_once('.') {

@@ -136,7 +136,7 @@ fn disks(lab: &Lab) -> BTreeMap<&str, Vec<Cow<'_, str>>> {
         .collect()
 }
 
-/// What holds the blocks of a disk. A volume that an array provides for the disk is nobody else's.
+/// What holds the blocks of a disk. A volume that an array provides for the disk belongs to it alone.
 fn target(disk: &VmDisk) -> Option<Cow<'_, str>> {
     match &disk.backing {
         DiskBacking::Target(name) => Some(Cow::Borrowed(name)),

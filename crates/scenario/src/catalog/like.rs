@@ -9,8 +9,8 @@ use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// Gives every part the kind and the figures of the one that it is like, which may be like another. Who is none of these
-/// parts is looked for among the others, in their order; so is a part of its own name, so that it can be changed by itself.
+/// Gives every part the kind and the figures of the one that it is like, which may be like another. A part that is none
+/// of these is looked for among the others, in their order; so is a part of its own name, so that it can be changed.
 pub(super) fn likened(
     records: &[&Decoded],
     parts: &mut [Part],
@@ -71,7 +71,7 @@ impl Known<'_> {
 #[derive(Clone, Copy, PartialEq)]
 enum LikeState {
     New,
-    /// On the chain: whoever comes to it again goes in a circle.
+    /// On the chain: a part that reaches it again goes in a circle.
     Open,
     Done,
 }

@@ -79,7 +79,7 @@ impl UserCatalogs {
         let wanted = |part: &Part| mentioned.contains(&*part.name) && !brought.contains(&part.name);
         let of_file = |(n, file): (usize, &crate::CatalogFile)| {
             let own = self.parts.iter().zip(&self.files).filter(|(_, of)| **of == n);
-            // Each stands for itself: it has the figures of whatever it is like.
+            // Each is independent: it has the figures of whatever it is like.
             let used = own.map(|(part, _)| part).filter(|part| wanted(part));
             let parts = used.map(|part| Part { like: None, ..part.clone() }).collect();
             Used { file: file.name.clone(), parts }

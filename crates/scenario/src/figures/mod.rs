@@ -1,8 +1,8 @@
 //! The figures of parts: which there are for each kind of part, what each is measured in, and between which bounds.
 //!
-//! One table ([`figures_of`]) decides what a figure may be called and say, in the catalog and in scenarios, and stands in
-//! `docs/scenario.md`. Who reads a figure uses the getter of its dimension; a figure that was accepted is one that can be
-//! read. What to assume where a part lacks a figure is not said here.
+//! One table ([`figures_of`]) defines the names and values of figures, in the catalog and in scenarios, and is printed
+//! in `docs/scenario.md`. Readers use the getter of a figure's dimension; a figure that was accepted is one that can be
+//! read. What to assume where a part lacks a figure is not defined here.
 
 mod dimension;
 mod table;

@@ -1,8 +1,9 @@
 //! The families of workloads, and the loads of plans and steps.
 //!
-//! A family is a module beside this one: what its workloads hold, and what [`LoadFamily`] asks of them. Whoever needs no more
-//! than that goes over `loads` as they are; whoever carries a family out asks for its loads ([`Step::disk_loads`]). A further
-//! family is a module, a variant of [`Workload`] with the arms that the compiler then asks for, and a table in `fields`.
+//! A family is a module beside this one: what its workloads hold, and what [`LoadFamily`] requires of them. A user that
+//! needs no more iterates over `loads`; an engine of one family asks for its loads ([`Step::disk_loads`]). A further
+//! family is a module, a variant of [`Workload`] with the arms that the compiler then asks for, and a table in
+//! `fields`.
 
 mod copy;
 mod disk;
@@ -87,8 +88,8 @@ pub(crate) trait LoadFamily {
     /// Applies one setting, or says why the workload cannot have it.
     fn apply(&mut self, setting: &Setting) -> Result<(), String>;
 
-    /// What is wrong under the settings of a step that speak of it, each by the axis that brought it. What is wrong before
-    /// these has been reported at the workload.
+    /// What is wrong under the settings of a step that concern it, each by the axis that brought it. What is wrong
+    /// before these has been reported at the workload.
     fn problems(&self, settings: &[(&str, &Setting)]) -> Vec<(String, String)>;
 
     /// Whether a search can vary it, and targets can be preconditioned for it.

@@ -110,7 +110,7 @@ impl LoadFamily for NetWorkload {
         Some("a network load cannot be a phase of a job")
     }
 
-    /// It goes to hosts of the lab alone, or its steps would change an interface that nobody named.
+    /// It goes to hosts of the lab alone, or its steps would change an interface that the user has not named.
     fn not_live(&self, load: &Load, plan: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
         let axis = |axis: &Axis| matches!(axis.key.as_str(), "mtu" | "offload");
         let adjusts = plan.frames != NetFrames::default() || plan.sweep.iter().any(axis);

@@ -141,7 +141,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<Value, String> {
         Metric::ReadRate | Metric::WriteRate | Metric::TotalRate => ByteRate::parse(text)
             .map(Value::Rate)
             .map_err(|_| format!("expected a data rate such as `800 MB/s`, found `{shown}`")),
-        // No name of a limit stands for these.
+        // These have no name of a limit.
         Metric::Cpu | Metric::Imbalance => Err(format!("`{metric}` cannot be limited")),
     }
 }

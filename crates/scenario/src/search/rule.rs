@@ -113,7 +113,7 @@ impl Search {
         }
     }
 
-    /// A load between the best point and a neighbour that is told apart from it. Where the two are equal within their error,
+    /// A load between the best point and a neighbour that differs from it. Where the two are equal within their error,
     /// a third between them would be as well.
     fn around(&self, points: &[Point], near: Candidates) -> Option<f64> {
         let within = self.within.fraction();

@@ -17,7 +17,7 @@ pub struct DirectionSums {
     pub errors: u64,
 }
 
-/// A step's sums over all workers, as whoever has its record or its intervals hands them in.
+/// A step's sums over all workers, from its record or its intervals.
 pub struct StepSums<'a> {
     /// The load that was tried.
     pub load: f64,
@@ -54,7 +54,7 @@ pub struct Seen {
     pub latency_ns: Option<f64>,
     /// Operations that succeeded.
     pub ops: u64,
-    /// What each limit speaks of, in its base unit; `None` where there is no such figure.
+    /// The figure of each limit, in its base unit; `None` where there is no such figure.
     pub readings: Vec<Option<f64>>,
     /// Share of the load asked for that was there, 0 to 1.
     pub carried: f64,

@@ -1,4 +1,4 @@
-//! What stands behind a port of an array: its controller, its cache, and what a volume lies on.
+//! The back end of an array's port: its controller, its cache, and the devices of a volume.
 
 use super::draft::TopologyDraft;
 use super::fabric::FabricNode;

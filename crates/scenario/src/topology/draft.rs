@@ -47,7 +47,7 @@ impl TopologyDraft {
     pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Mistakes) -> bool {
         self.work = self.work.saturating_add(steps as u64);
         let room = self.work <= WORK_MAX && self.topology.hops.len() < HOPS_MAX;
-        // Once is enough: whoever comes later is short of room for the same reason.
+        // Once is enough: all later ones are short of room for the same reason.
         if !room && !std::mem::replace(&mut self.full, true) {
             sink.push(|| {
                 let message = format!(

@@ -1,7 +1,7 @@
 //! What is cabled: adapters, switches and arrays with their ports, and the cables between them.
 //!
-//! [`Cabling::explicit`] takes the scenario's links literally and reports what cannot be: it is asked by `load` as well, since
-//! a port with two cables is wrong in any lab. The cables that nobody names are laid in `cabling`.
+//! [`Cabling::explicit`] takes the scenario's links literally and reports what cannot be: `load` calls it as well,
+//! since a port with two cables is wrong in any lab. `cabling` lays the implicit cables.
 
 use crate::diagnostics::{Mistake, Mistakes, Span};
 use crate::embedded::EmbeddedArray;
@@ -30,7 +30,7 @@ pub(super) struct FabricNode<'a> {
     pub part: Option<&'a Part>,
     /// How many ports it has, where that is known.
     pub ports: Option<u32>,
-    /// What stands for an array, whose ports have names.
+    /// An array's node, whose ports have names.
     pub embedded: Option<&'a EmbeddedArray>,
     /// The cable of each port that has one.
     pub cabled: BTreeMap<u32, usize>,

@@ -154,7 +154,7 @@ impl<'a> WayBuilder<'a, '_> {
         Some(Leaving { host, ports, mode })
     }
 
-    /// What lies between two ports: nothing but a cable, or switches.
+    /// The connection between two ports: a cable, or switches.
     fn joined_ports(&self, from: (NodeId, u32), to: (NodeId, u32)) -> Option<Vec<NodeId>> {
         let (cable, here, _) = self.fabric.across(from.0, from.1)?;
         let (other, there, _) = self.fabric.across(to.0, to.1)?;

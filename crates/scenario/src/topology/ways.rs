@@ -34,7 +34,7 @@ pub(super) fn topology(scenario: &Scenario, sink: &mut Mistakes) -> Topology {
     builder.draft.topology
 }
 
-/// Who has disks: a VM on its host, or a host itself.
+/// The owner of disks: a VM on its host, or a host itself.
 struct Owner<'a> {
     name: &'a str,
     vm: Option<&'a Vm>,
@@ -282,7 +282,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         let mut hops = Vec::new();
         if let Some(vm) = owner.vm {
             hops.push(self.vm_cpu(vm)?);
-            // A VM without a host stands for workers on the machine of the run, which have no virtual adapters.
+            // A VM without a host means workers on the machine of the run, which have no virtual adapters.
             if owner.host.is_some() || !vm.scsi.is_empty() {
                 let number = disk.controller.unwrap_or(0);
                 let part = vm.scsi.get(number as usize).map(String::as_str);

@@ -35,11 +35,11 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     Ok(exit_of(&targets, lab.as_ref()))
 }
 
-/// A lab that is not at hand, as the simulator would have it.
+/// A lab that is not present, as the simulator would model it.
 type SimulatedLab<'a> = Option<&'a Result<Topology, Diagnostics>>;
 
-/// A plan that could not be run ends as the run would: refused, or not to be had. One for the simulator is good where that
-/// can have its lab.
+/// A plan that could not be run ends as the run would: refused, or unavailable. One for the simulator is good where its
+/// lab can be built.
 fn exit_of(targets: &Result<Vec<TargetUse>, AssignError>, lab: SimulatedLab<'_>) -> Exit {
     match targets {
         _ if lab.is_some_and(Result::is_ok) => Exit::Met,

@@ -1,4 +1,4 @@
-//! `wirespeed review RUN`: the review of a record, whoever made it, and its export to other programs.
+//! `wirespeed review RUN`: the review of a record, measured or simulated, and its export to other programs.
 
 use crate::cli::{ResultFormat, Review, Rows};
 use crate::exit::{Exit, Failure};

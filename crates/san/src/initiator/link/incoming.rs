@@ -254,7 +254,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes what lies in a part, of which the first `here` bytes are there. Returns how many were taken.
+    /// Takes the content of a part, of which the first `here` bytes are there. Returns how many were taken.
     fn settle_part<B: Buffers, H: FnMut(Event)>(
         &mut self,
         part: ReadPart,
@@ -295,8 +295,8 @@ impl Incoming {
         Ok(taken)
     }
 
-    /// A wrong guess, or half a header: what lies in the parts from here on, and behind them, is put together in the staging
-    /// buffer. `taken` bytes of the first part are done with; `len` bytes are left.
+    /// A wrong guess, or half a header: the parts from here on are put together in the staging buffer. `taken` bytes of
+    /// the first part are done with; `len` bytes are left.
     fn gather(
         &mut self,
         at: usize,
@@ -349,7 +349,7 @@ impl Incoming {
         Ok(sink.session.received(sink.conn, len as u32)?)
     }
 
-    /// Takes what lies in the staging buffer as far as it goes; `true` where it would go further, after a pause.
+    /// Takes the content of the staging buffer as far as it goes; `true` where it would go further, after a pause.
     fn take<B: Buffers, H: FnMut(Event)>(
         &mut self,
         sink: &mut ReadSink<'_, B, H>,

@@ -17,7 +17,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use thiserror::Error;
 
-/// Buffers of slots. They are reached by pointers, because whoever owns a slot's I/O says when they may be touched.
+/// Buffers of slots. They are reached by pointers, because the owner of a slot's I/O decides when they may be touched.
 pub(super) trait Buffers {
     /// The buffer of a slot and its length in bytes; `None` where there is no such slot.
     fn slot(&self, slot: u32) -> Option<(*mut u8, usize)>;

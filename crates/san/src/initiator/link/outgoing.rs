@@ -15,7 +15,7 @@ const BUDGET: u32 = 512 << 10;
 /// Pieces that are sent by one system call. The kernel takes 1024.
 const PIECES: usize = 256;
 
-/// Something that lies ready to be sent.
+/// Data that is ready to be sent.
 enum ReadyPiece {
     /// A part of `heads`.
     Head {

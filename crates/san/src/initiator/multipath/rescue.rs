@@ -157,7 +157,7 @@ impl RescueLink {
     }
 
     fn tell(&self, message: Message) {
-        // A queue that is gone wants to know nothing; a session that it does not take is closed with it.
+        // A queue that is gone takes no session; a session that is not taken is closed.
         if self.to.send(message).is_ok() {
             let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
         }

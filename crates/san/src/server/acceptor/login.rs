@@ -37,7 +37,7 @@ pub(super) enum LoginNext {
 
 /// A connection that has not logged in yet.
 pub(super) struct LoginConnection {
-    /// Tells it from others at the same place.
+    /// Distinguishes it from others in the same slot.
     pub serial: u32,
     pub socket: OwnedFd,
     pub from: SocketAddr,

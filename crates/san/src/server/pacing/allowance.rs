@@ -44,7 +44,7 @@ impl Allowance {
         if self.from > now { Err(self.from) } else { Ok(self.left.min(wanted)) }
     }
 
-    /// Nothing waits any more. To be said of a connection that ends, too.
+    /// Nothing waits any more. Also called for a connection that ends.
     pub fn idle(&mut self, pacer: &Pacer) {
         if std::mem::take(&mut self.waited) {
             pacer.retire();

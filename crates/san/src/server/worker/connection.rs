@@ -65,7 +65,7 @@ pub(super) struct ConnectionKey {
     pub session: u32,
     /// Which connection of it; below 2^8.
     pub conn: u8,
-    /// Tells it from an earlier one at the same place.
+    /// Distinguishes it from an earlier one in the same slot.
     pub serial: u32,
 }
 

@@ -14,7 +14,7 @@ use rustix::fd::AsFd;
 /// System calls for one connection before others have their turn.
 const RECEIVES: usize = 4;
 
-/// What stands in the way of understanding more.
+/// Why no more can be parsed.
 enum ParseStop {
     /// Bytes have to be received.
     Starved,

@@ -38,7 +38,7 @@ impl WorkerSession {
         ctx.ask_sweep(waiter, about_lun.then_some(lun), None, tsih, cold);
     }
 
-    /// Aborts tasks for another session. Their initiator is told so where the control mode page asks for it (TAS).
+    /// Aborts tasks for another session. Their initiator is notified where the control mode page asks for it (TAS).
     fn abort(&mut self, ctx: &mut Context, lun: Option<Lun>) {
         let units = ctx.shared.device.units();
         let stat_sn = |lun: Lun, nexus: &Nexus| {
@@ -72,7 +72,7 @@ impl WorkerSession {
                 if self.tsih == tsih {
                     self.protocol.managed(handle, TaskOutcome::Complete);
                     if cold {
-                        // RFC 7143, 11.5.1: connections end, this one's too, which hears of it first.
+                        // RFC 7143, 11.5.1: connections end, this one's too, which is notified first.
                         self.protocol.close_all();
                     }
                 }

@@ -48,7 +48,7 @@ impl WorkerSession {
 }
 
 impl Context {
-    /// A volume has ended one; it is over when its time has come too. There is one a unit.
+    /// A volume has ended one; it is over when its time has elapsed too. There is one a unit.
     pub fn sanitize_ended(&mut self, unit: u32, well: bool) {
         let unit = unit as usize;
         if let Some(one) = self.sanitizing.iter_mut().find(|one| one.unit == unit) {

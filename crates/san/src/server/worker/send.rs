@@ -21,7 +21,7 @@ enum SendOutcome {
 }
 
 impl WorkerSession {
-    /// Sends what may be sent on all lines, and hears what happened by it. Lines that may be read again become active.
+    /// Sends what may be sent on all lines, and handles the results. Lines that may be read again become active.
     pub fn flush(&mut self, ctx: &mut Context, active: &mut Vec<ConnectionKey>) {
         for at in 0..self.connections.len() {
             if self.connections[at].is_none() {

@@ -104,10 +104,10 @@ impl VolumeExecutor {
         self.hub.how()
     }
 
-    /// Memory for what an initiator sends, at most [`super::MAX_TRANSFER`] bytes; what is in it is left over from earlier
-    /// commands. `None`: the bound is reached, or commands that are at work wait for memory already. Who is told so ends the
-    /// command in BUSY or TASK SET FULL, or does not read on; the latter only where the connection itself owes no data to a
-    /// buffer, which would never come free.
+    /// Memory for what an initiator sends, at most [`super::MAX_TRANSFER`] bytes; it still holds bytes of earlier
+    /// commands. `None`: the bound is reached, or commands in progress wait for memory already. The caller then ends
+    /// the command in BUSY or TASK SET FULL, or does not read on; the latter only where the connection itself owes no
+    /// data to a buffer, which would never come free.
     pub fn buffer(&self, len: usize) -> Option<Buffer> {
         self.hub.buffer_now(len)
     }
@@ -125,8 +125,8 @@ impl VolumeExecutor {
         self.turn(task)
     }
 
-    /// Says that nobody waits for a command any more. Long ones end early; all are told by [`VolumeExecutor::reap`] as ever, because
-    /// until then the kernel may use their memory.
+    /// Abandons a command. Long ones end early; [`VolumeExecutor::reap`] still reports all, because until then the
+    /// kernel may use their memory.
     pub fn abandon(&mut self, token: u64) {
         for task in self.tasks.iter_mut().filter(|task| task.token == token) {
             task.abandoned = true;
@@ -162,7 +162,7 @@ impl VolumeExecutor {
     }
 
     fn turn(&mut self, id: u32) -> Option<FinishedCommand> {
-        // A call may come late, for a task that is over, or for another one in its place, which then looks in vain.
+        // A call may come late, for a task that is over, or for another one in its place, which then finds nothing.
         let task = self.tasks.get_mut(id)?;
         let mut future = task.future.take()?;
         self.hub.turn(id, task.abandoned);

@@ -61,7 +61,7 @@ fn chosen(numbers: &[u32], stages: &[Stage]) -> Result<Vec<Stage>, Failure> {
     Ok((1..).zip(stages).filter(asked).map(|(_, stage)| stage.clone()).collect())
 }
 
-/// Where the record goes: findings judge it, whether or not somebody wants to keep it.
+/// Where the record goes: findings judge it, whether or not it is kept.
 struct RecordPath {
     path: PathBuf,
     passing: bool,
@@ -93,7 +93,7 @@ pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 
-/// What came of all steps.
+/// The result of all steps.
 struct EstimateResult {
     steps: Vec<Estimated>,
     /// The step that could not be estimated, from 0, and why.

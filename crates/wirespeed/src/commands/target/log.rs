@@ -18,7 +18,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins to write what the listener hears, if anybody wants to read it.
+    /// Begins to write the listener's events, where a log is wanted.
     pub fn start(quiet: bool) -> Log {
         let (lines, waiting) = sync_channel(WAITING_MAX);
         let lost = Arc::new(AtomicU64::new(0));
@@ -27,7 +27,7 @@ impl Log {
         Log { lines, lost, writer }
     }
 
-    /// What the target tells its events to.
+    /// Receives the target's events.
     pub fn listener(&self) -> ServerListener {
         let (lines, lost) = (self.lines.clone(), Arc::clone(&self.lost));
         ServerListener::new(move |event: ServerEvent| {

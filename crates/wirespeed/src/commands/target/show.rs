@@ -98,7 +98,7 @@ fn words(is: &VolumeAttributes) -> String {
     words.join(", ")
 }
 
-/// How others reach an address: one that stands for all of this machine's is no address to connect to.
+/// How others reach an address: a wildcard address is none to connect to.
 fn reached(address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();

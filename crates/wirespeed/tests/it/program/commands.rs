@@ -197,9 +197,9 @@ fn hardware_that_is_not_at_hand_is_said_to_be_so() {
                [workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"vm1\"\nmeasure = \"1s\"\n";
     let bench = Bench::new(lab);
     let ended = bench.expect(2, &["run", "s.toml"]);
-    assert!(ended.stderr.contains("not at hand"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not present"), "{}", ended.stderr);
     let plan = bench.run(&["plan", "s.toml"]);
-    assert!((plan.stdout + &plan.stderr).contains("not at hand"));
+    assert!((plan.stdout + &plan.stderr).contains("not present"));
 }
 
 #[test]

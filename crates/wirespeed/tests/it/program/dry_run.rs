@@ -190,7 +190,7 @@ fn an_array_that_is_not_embedded_is_not_at_hand() {
             .replace("{ at = \"0s\", busy = \"edge.e\" },", ""),
     );
     let told = bench.expect(2, &["plan", "s.toml"]).stdout;
-    assert!(told.contains("the array `edge`, which is not at hand"), "{told}");
+    assert!(told.contains("the array `edge`, which is not present"), "{told}");
     assert!(told.contains("`embedded = {"), "what helps is said: {told}");
     assert!(told.contains("store.p1: 4gfc"), "what would stand is shown all the same: {told}");
 }

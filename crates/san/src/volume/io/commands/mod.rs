@@ -185,7 +185,7 @@ impl CommandContext<'_> {
             }
             VolumeStore::Stored(store) => store,
         };
-        // Through the page cache, errors of write-back are told to whoever syncs first: that is left to `sync` alone.
+        // Through the page cache, the first sync reports errors of write-back: that is left to `sync` alone.
         let at_once = durable && store.is_direct();
         if durable {
             self.still_durable()?;

@@ -6,7 +6,7 @@ use crate::volume::{MemorySpan, VolumeStore};
 use iscsi::scsi::BlockRange;
 
 impl CommandContext<'_> {
-    /// READ: memory is told where it is, anything else is read into a buffer.
+    /// READ: memory is sent from where it is, anything else is read into a buffer.
     pub(super) async fn read_out(&self, from: BlockRange) -> CommandOutcome<WireData> {
         let bytes = self.bytes_of(from)?;
         let len = (bytes.end - bytes.start) as usize;
