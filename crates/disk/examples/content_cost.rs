@@ -1,4 +1,4 @@
-//! How fast content is made on one processor: bytes a second that filling has at hand, for several ratios.
+//! How fast content is made on one processor: bytes a second that are available for filling, for several ratios.
 //!
 //! `cargo run --release -p disk --example content_cost`
 

@@ -1,4 +1,4 @@
-//! Writes a record as large as somebody may have, to see how long its review takes and how large its page becomes:
+//! Writes a record of realistic maximum size, to see how long its review takes and how large its page becomes:
 //!
 //! ```console
 //! $ cargo run --release -p review --example large_record -- hour.wsr 64 1 3600
@@ -14,7 +14,7 @@ use record::{
 use std::error::Error;
 use std::path::Path;
 
-/// Different seconds, of which the record is made up.
+/// Different seconds, which repeat through the record.
 const SECONDS: usize = 40;
 /// Operations of a worker in a second, reads and writes.
 const OPS: [u64; 2] = [700, 300];

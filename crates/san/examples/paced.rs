@@ -1,4 +1,4 @@
-//! Serves one volume behind one paced portal for some seconds, and prints each second what went through it.
+//! Serves one volume through one paced portal for some seconds, and prints its throughput each second.
 //!
 //! ```text
 //! cargo run --release -p san --example paced -- [volume] [rate|-] [seconds]

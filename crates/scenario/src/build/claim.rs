@@ -27,7 +27,7 @@ pub(super) fn hops_of(record: &Decoded) -> Vec<At<String>> {
     record.text("hop").into_iter().chain(other).chain(points).collect()
 }
 
-/// What a claim says, and where its figures stand; a shape has none.
+/// What a claim says, and where its figures are in the text; a shape has none.
 struct Claimed<'r> {
     key: &'static str,
     metric: Metric,
@@ -102,8 +102,8 @@ impl VerdictBuilder<'_> {
         })
     }
 
-    /// The metric of a claim, with the key that states it; what it is held against, where it is a ratio; its shape, where it
-    /// is one; and where its figures stand.
+    /// The metric of a claim, with the key that states it; the other side, where it is a ratio; its shape, where it is
+    /// one; and where its figures are in the text.
     fn claimed<'r>(
         &mut self,
         record: &'r Decoded,
@@ -167,7 +167,7 @@ impl VerdictBuilder<'_> {
         Some(frames)
     }
 
-    /// What a curve is said to look like.
+    /// The stated form of a curve.
     fn shape(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Shape> {
         let along = table.text("along");
         let mut points = match &along {
@@ -335,7 +335,7 @@ impl VerdictBuilder<'_> {
     }
 }
 
-/// Whether the twins that a claim leads to come back to it.
+/// Whether the twins of a claim form a circle.
 fn is_in_circle(name: &str, twins: &BTreeMap<&str, String>) -> bool {
     let mut next = twins.get(name);
     for _ in 0..twins.len() {
@@ -348,7 +348,7 @@ fn is_in_circle(name: &str, twins: &BTreeMap<&str, String>) -> bool {
     false
 }
 
-/// What a value of an axis counts: values of one axis are compared with each other.
+/// The unit of a value of an axis: values of one axis are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AxisDimension {
     Number,
@@ -394,7 +394,7 @@ fn claim_kind(word: &str) -> ClaimKind {
     }
 }
 
-/// `read of hba 800 MB/s, block=32KiB`: what a claim is called that has no name.
+/// `read of hba 800 MB/s, block=32KiB`: the default name of a claim.
 fn claim_name(
     record: &Decoded,
     said: &Claimed<'_>,

@@ -1,4 +1,4 @@
-//! What targets hold: what their data is like, whether they are filled, and which plans precondition them.
+//! Content of targets: their data, whether they are filled, and which plans precondition them.
 
 use super::{complain, place};
 use crate::datum::Decoded;
@@ -6,7 +6,7 @@ use crate::diagnostics::{Mistake, Mistakes};
 use crate::model::{DiskBacking, Fill, Lab, Plan};
 use workload::Reduction;
 
-/// What data on a target is like.
+/// The data on a target.
 pub(super) fn data(target: &Decoded) -> Reduction {
     let ratio = |key| target.record("data").and_then(|data| data.number(key)).map(|at| at.value);
     let Reduction { compress, dedupe } = Reduction::default();
@@ -28,7 +28,7 @@ pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Mistakes) -> Fill {
     }
 }
 
-/// Reports plans that would precondition what holds nothing.
+/// Reports plans that would precondition a target without content.
 pub(super) fn check(root: &Decoded, lab: &Lab, plans: &[Plan], sink: &mut Mistakes) {
     let null =
         |name: &str| lab.targets.iter().any(|target| target.name == name && target.is_null());

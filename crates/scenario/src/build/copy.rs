@@ -1,4 +1,4 @@
-//! Copies from disk to disk: their descriptions, and whether who runs them has the disks.
+//! Copies from disk to disk: their descriptions, and whether their owner has the disks.
 
 use super::{complain, count_u32, size_u32};
 use crate::datum::Decoded;
@@ -35,10 +35,10 @@ pub(crate) fn copy(
     }
 }
 
-/// What the disks of every VM and host are on, by the owner's name.
+/// The backing of the disks of every VM and host, by the owner's name.
 pub(crate) type CopyDisks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
 
-/// What the disks of a lab are on.
+/// The backing of a lab's disks.
 pub(super) fn disks(lab: &Lab) -> CopyDisks<'_> {
     let on = |disks: &[VmDisk]| -> BTreeSet<String> {
         disks.iter().filter_map(|disk| backed_by(&disk.backing)).collect()

@@ -27,7 +27,7 @@ impl LabBuilder<'_> {
     /// The disks of each owner of one definition.
     pub(super) fn disks(&mut self, record: &Decoded, owners: &Owners<'_>) -> Vec<Vec<VmDisk>> {
         let mut all: Vec<Vec<VmDisk>> = vec![Vec::new(); owners.names.len()];
-        // Disks that were given wrongly have been reported.
+        // Wrong disks have been reported.
         let given = record.slot("disks").is_some_and(|slot| slot.value.is_none());
         if !given && record.records("disks").is_empty() {
             self.directory.without_disks.extend(owners.names.iter().cloned());
@@ -89,7 +89,7 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// What backs a disk in each of `n` VMs.
+    /// The backing of a disk in each of `n` VMs.
     fn backings(&mut self, disk: &Decoded, n: usize) -> Vec<Option<DiskBacking>> {
         if disk.has("target") {
             let targets = self.dealt(disk, "target", &[NameKind::Target], n);
@@ -106,7 +106,7 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is whatever the array provides.
+    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is the volume that the array provides.
     fn luns(&mut self, text: &At<String>) -> Option<Vec<DiskBacking>> {
         let Some((array, volume)) = text.value.split_once('/') else {
             self.sink.push(|| {

@@ -1,4 +1,4 @@
-//! Embedded arrays: their ports, what a volume on one needs, and the ways of a disk to it.
+//! Embedded arrays: their ports, the requirements of a volume on one, and the ways of a disk to it.
 
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
@@ -29,7 +29,7 @@ impl LabBuilder<'_> {
         let built = record.record("embedded").and_then(|table| embedded(table, self.sink));
         let ports = built.as_ref().map_or(0, |embedded| embedded.ports.len());
         let room = self.directory.afford(ports.saturating_mul(names.len()), at, self.sink);
-        // One that is wrong is known to be there, so that what refers to it is not wrong as well.
+        // A wrong one is entered all the same, so that references to it are not wrong as well.
         let built = built.filter(|_| room);
         for name in names {
             for port in built.iter().flat_map(|embedded| &embedded.ports) {
@@ -40,7 +40,7 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// Reports what a volume lacks, or has too much of, on the array that it lies on.
+    /// Reports what a volume lacks, or has too much of, on its array.
     pub(super) fn volume_fits(&mut self, record: &Decoded, array: &str) {
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
@@ -69,7 +69,7 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// The ways of a disk in each VM of its definition. Arrays are looked at once, however many VMs use them.
+    /// The ways of a disk in each VM of its definition. Each array is checked once, however many VMs use it.
     pub(super) fn ways(
         &mut self,
         disk: &Decoded,
@@ -118,7 +118,7 @@ impl LabBuilder<'_> {
             true => self.ports_of(array, &embedded, disk),
             false => embedded.ports.iter().map(|port| port.name.clone()).collect(),
         };
-        // Ports that are wrong have been reported, and say nothing of the policy.
+        // Wrong ports have been reported, and are independent of the policy.
         let several = ports.len() > 1 || ports.is_empty();
         (ports, Some(policy(disk, several, self.sink)))
     }
@@ -198,7 +198,7 @@ fn embedded(table: &Decoded, sink: &mut Mistakes) -> Option<EmbeddedArray> {
     (!ports.is_empty()).then_some(EmbeddedArray { ports, scale, threads })
 }
 
-/// Whether a speed is still one when it is scaled. A scale of nothing has been reported.
+/// Whether a speed is positive after scaling. A scale of zero has been reported.
 pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> {
     let scaled = rate.scaled(scale).0;
     if scale.0 <= 0.0 || scaled >= LinkRate::MIN as f64 {
@@ -207,7 +207,7 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
     Err(format!("scaled to {}% it is below 1 KB/s, the minimum for a port", scale.0))
 }
 
-/// How long the initiator of a disk has patience with its ports.
+/// The path timeouts of a disk's initiator.
 pub(super) fn patience(disk: &Decoded, sink: &mut Mistakes) -> Patience {
     let mut time = |key, least: Duration| {
         let time = disk.time(key)?.value;
@@ -227,7 +227,7 @@ pub(super) fn patience(disk: &Decoded, sink: &mut Mistakes) -> Patience {
     }
 }
 
-/// What `switch_after` says, where it is given.
+/// The value of `switch_after`, if given.
 pub(super) fn turn(record: &Decoded) -> Option<SwitchAfter> {
     match &record.get("switch_after")?.value {
         Datum::Count(n) => Some(SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX))),
@@ -236,7 +236,7 @@ pub(super) fn turn(record: &Decoded) -> Option<SwitchAfter> {
     }
 }
 
-/// How the ports of a disk are used.
+/// The multipath policy of a disk.
 fn policy(disk: &Decoded, several: bool, sink: &mut Mistakes) -> Policy {
     let after = turn(disk).unwrap_or(SwitchAfter::USUAL);
     let word = disk.word("policy").map(|at| at.value);
@@ -263,7 +263,7 @@ fn policy(disk: &Decoded, several: bool, sink: &mut Mistakes) -> Policy {
     policy
 }
 
-/// The embedded arrays at which a speed of the sweep would be none, in words; `None` where there is none such.
+/// The embedded arrays at which a speed of the sweep would be zero, in words; `None` where there is none such.
 pub(super) fn too_slow(
     rate: LinkRate,
     arrays: &BTreeMap<String, Option<EmbeddedArray>>,

@@ -1,4 +1,4 @@
-//! What joins the parts of a lab: cables, teams, zones and paths.
+//! The connections of a lab: cables, teams, zones and paths.
 
 use super::embedded::turn;
 use super::lab::{LabBuilder, expanded};
@@ -63,7 +63,7 @@ impl LabBuilder<'_> {
         members
     }
 
-    /// When a path with a policy that takes turns gives way to the next.
+    /// When a path with a policy that takes turns hands over to the next.
     fn path_turn(&mut self, record: &Decoded, policy: Option<&str>) -> Option<SwitchAfter> {
         if record.has("switch_after") && policy != Some("round-robin") {
             let problem = "only `policy = \"round-robin\"` switches in turn";
@@ -87,7 +87,7 @@ impl LabBuilder<'_> {
         links
     }
 
-    /// The cables of one definition: as many as it has names, or else ends.
+    /// The cables of one definition: as many as its names, or else its ends.
     fn link(&mut self, record: &Decoded) -> Vec<Link> {
         let mut end = |key| {
             let found = self.directory.find_ports(&record.text(key)?, PORTED, self.sink)?;
@@ -119,7 +119,7 @@ impl LabBuilder<'_> {
         links
     }
 
-    /// The speed of a cable, or of the way to a receiver, whose MTU is said elsewhere.
+    /// The speed of a cable, or of the way to a receiver, whose MTU is defined elsewhere.
     pub(super) fn link_rate(&mut self, record: &Decoded) -> Option<LinkRate> {
         let rate = record.link("rate")?.value;
         if let LinkRate::Standard(standard) = rate

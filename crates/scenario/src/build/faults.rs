@@ -1,4 +1,4 @@
-//! The faults of a plan: at ports that exist, within the measured time, and each a change of what was before.
+//! The faults of a plan: at ports that exist, within the measured time, and each a change of state.
 
 use super::embedded::scaled_fits;
 use super::incidents::check_moment;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use units::LinkRate;
 
-/// The keys that say what happens, each naming ports.
+/// The keys of faults, each naming ports.
 const ACTIONS: [&str; 5] = ["kill", "revive", "slow", "busy", "ready"];
 
 /// The faults of a plan in the order of their moments; those of one moment in the order of the file.
@@ -80,7 +80,7 @@ fn ports(
             continue;
         };
         match built {
-            // Its ports are not known because they are wrong, which has been reported.
+            // Its ports are unknown because they are wrong, which has been reported.
             Some(false) => {}
             Some(true) => all.extend(found(&text, directory, sink)),
             None => sink.push(|| {
@@ -98,7 +98,7 @@ fn ports(
     all
 }
 
-/// The array that `ARRAY.PORT` names, where it is an array; and whether it is embedded, and rightly.
+/// The array of `ARRAY.PORT`, where it is an array; and whether it is embedded without mistakes.
 fn array_of(text: &str, directory: &Directory) -> Option<(String, Option<bool>)> {
     let (array, _) = text.rsplit_once('.')?;
     let built = directory.embedded.get(array).map(Option::is_some);
@@ -137,7 +137,7 @@ fn check_speed(
     }
 }
 
-/// What a port is like after the faults so far.
+/// The state of a port after the faults so far.
 #[derive(Clone, Copy)]
 struct Condition {
     dead: bool,

@@ -1,4 +1,4 @@
-//! What goes wrong in a lab that is simulated: each names something that is there, within the measured time, and changes
+//! Failures in a lab that is simulated: each names an existing part, is within the measured time, and changes
 //! something.
 
 use super::place;
@@ -20,10 +20,11 @@ const FALLIBLE: &[NameKind] = &[
     NameKind::Link,
     NameKind::Port,
 ];
-/// What has ports.
+/// Devices with ports.
 const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 
-/// The incidents of a plan with their places, in the order of their moments; those of one moment in the order of the file.
+/// The incidents of a plan with their positions in the text, in the order of their moments; those of one moment in the
+/// order of the file.
 pub(super) fn incidents(
     plan: &Decoded,
     lab: &Lab,
@@ -85,7 +86,7 @@ fn changes(
     all
 }
 
-/// Reports what changes nothing: failing twice, restoring what works, and moving to where a VM is.
+/// Reports incidents without effect: failing twice, restoring what works, and moving to where a VM is.
 fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Mistakes) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
@@ -133,7 +134,7 @@ fn moved<'a>(
     }
 }
 
-/// Reports an incident that comes when the measured time is over.
+/// Reports an incident after the measured time.
 pub(super) fn check_moment(measure: Duration, record: &Decoded, sink: &mut Mistakes) {
     let at = record.time("at").map(|at| at.value);
     if at.is_some_and(|at| at >= measure) && !measure.is_zero() {

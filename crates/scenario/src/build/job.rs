@@ -8,7 +8,7 @@ use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// Phases of the loads of a plan, in the order of the loads; `None` for a load that says nothing of the kind.
+/// Phases of the loads of a plan, in the order of the loads; `None` for a load without one.
 pub(super) fn phases(loads: &[&Decoded], sink: &mut Mistakes) -> Vec<Option<Phase>> {
     let names = names(loads, sink);
     let phases: Vec<Option<Phase>> = loads.iter().map(|record| phase(record)).collect();

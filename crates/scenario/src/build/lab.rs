@@ -93,7 +93,7 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// What the reference at `key` means for each of `n` things; `None` for each when not given or wrong.
+    /// The referent of `key` for each of `n` things; `None` for each when not given or wrong.
     pub(super) fn dealt(
         &mut self,
         record: &Decoded,
@@ -139,7 +139,7 @@ impl LabBuilder<'_> {
         None
     }
 
-    /// What data lies on: a word of its own, or a model of disks.
+    /// The medium of data: a word of its own, or a model of disks.
     pub(super) fn medium(&mut self, record: &Decoded) -> Option<Medium> {
         let text = record.text("media")?;
         Some(match text.value.as_str() {
@@ -217,7 +217,7 @@ impl LabBuilder<'_> {
             .collect()
     }
 
-    /// Where verification keeps its state of each of `n` targets; empty where it keeps none.
+    /// Where verification keeps its state of each of `n` targets; empty where there is none.
     fn states(&mut self, record: &Decoded, null: bool, n: usize) -> Vec<String> {
         if record.has("verify_state") && null {
             let problem = "`null:` holds nothing to verify";
@@ -230,7 +230,7 @@ impl LabBuilder<'_> {
         self.files(record, "verify_state", n)
     }
 
-    /// What a table says about being written though Wirespeed did not make it.
+    /// A table's permission to write a target that Wirespeed did not make.
     fn writing(&mut self, record: &Decoded, n: usize) {
         let lun = scheme_of(record).is_some_and(|scheme| scheme.holds_data);
         let real = record.has("file") || record.has("device") || lun;

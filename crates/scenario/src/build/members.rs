@@ -15,14 +15,14 @@ pub(super) fn most_members<'p>(key: &str, plan: &'p Plan) -> Option<(usize, &'p 
 
 /// Why so many cannot run; `None` where they can.
 pub(super) fn too_many(key: &str, wanted: f64, plan: &Plan) -> Option<String> {
-    // What a load is on may have been refused already.
+    // The load's targets may have been refused already.
     let (most, workload) = most_members(key, plan).filter(|(most, _)| *most > 0)?;
     let runs = if most == 1 { "runs on 1".to_owned() } else { format!("runs on {most}") };
     (wanted > most as f64)
         .then(|| format!("the load `{workload}` {runs}, so {wanted} are too many"))
 }
 
-/// Reports numbers of members that a load has not, and what the first step would not prepare for those after it.
+/// Reports numbers of members that a load does not have, and what the first step would not prepare for later ones.
 pub(super) fn check(plan: &Plan, record: &Decoded, sink: &mut Mistakes) {
     let sweep = record.record("sweep");
     for axis in plan.sweep.iter().filter(|axis| is_members(&axis.key)) {

@@ -1,6 +1,6 @@
 //! Data to scenario: names are declared, references resolved, workloads settled, plans expanded and goals checked.
 //!
-//! Building goes on after a mistake with whatever value keeps the rest meaningful; the result is only handed out when
+//! Building continues after a mistake with a value that keeps the rest meaningful; the result is only handed out when
 //! there was none.
 
 mod claim;
@@ -89,17 +89,17 @@ fn head(record: Option<&Decoded>) -> ScenarioHead {
     }
 }
 
-/// A count that its description bounds to 32 bits.
+/// A count, bounded to 32 bits by its description.
 fn count_u32(record: &Decoded, key: &str) -> Option<u32> {
     record.count(key).and_then(|at| u32::try_from(at.value).ok())
 }
 
-/// A size that its description bounds to 32 bits.
+/// A size, bounded to 32 bits by its description.
 fn size_u32(record: &Decoded, key: &str) -> Option<u32> {
     record.size(key).and_then(|at| u32::try_from(at.value.0).ok())
 }
 
-/// Where a key stands, or else its table.
+/// The position of a key, or else of its table.
 pub(crate) fn place(record: &Decoded, key: &str) -> Span {
     record.slot(key).map_or(record.at, |slot| slot.value.as_ref().map_or(slot.key.at, |v| v.at))
 }

@@ -1,5 +1,4 @@
-//! Network loads of plans: what they run on, what a plan with them can ask for, and the check that each of its steps is
-//! sound.
+//! Network loads of plans: their members, what a plan with them may set, and the check that each of its steps is sound.
 
 use super::plan::{Planner, is_searchable};
 use super::receiver::ports_fit;
@@ -49,7 +48,7 @@ impl<'a> Planner<'a> {
     /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
     pub(super) fn members(&mut self, record: &Decoded, workload: &dyn LoadFamily) -> Vec<String> {
         let uses = workload.uses();
-        // Patterns mean disks only where they say so: `esx*` is a host.
+        // A pattern means disks only if its text says so: `esx*` is a host.
         let disks = record.texts("on").iter().any(|text| text.value.contains(".disk"));
         let kinds = workload.members().iter().copied();
         let kinds: Vec<NameKind> = kinds.filter(|kind| disks || *kind != NameKind::Disk).collect();
@@ -109,7 +108,7 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// How long a plan's phases are: what it says, or else what a workload has.
+    /// The phases of a plan: its own, or else a workload's.
     pub(super) fn phases(&mut self, record: &Decoded, loads: &[Load]) -> [Duration; 3] {
         let preset = loads.iter().find_map(|load| load.workload.family().phases());
         if preset.is_none()
@@ -123,7 +122,7 @@ impl<'a> Planner<'a> {
         [time("warmup", warmup), time("measure", measure), time("cooldown", cooldown)]
     }
 
-    /// What a plan sets at interfaces beside its axes.
+    /// Interface settings of a plan besides its axes.
     pub(super) fn frames(&mut self, record: &Decoded) -> NetFrames {
         NetFrames {
             mtu: super::count_u32(record, "mtu"),
@@ -131,7 +130,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Reports what a plan cannot ask for, given its network loads.
+    /// Reports what a plan with these network loads may not set.
     pub(super) fn check_nets(&mut self, record: &Decoded, plan: &Plan) {
         self.check_keys(record, plan);
         self.check_adjust(record, plan);
@@ -143,7 +142,7 @@ impl<'a> Planner<'a> {
         self.check_streams(record, plan);
     }
 
-    /// Steadiness and searches are of disk loads.
+    /// Steadiness and searches apply to disk loads.
     fn check_keys(&mut self, record: &Decoded, plan: &Plan) {
         if record.has("steady") && plan.net_loads().next().is_some() {
             let problem = "the phases of a network load are agreed with its receiver before the step; give `warmup` instead";
@@ -166,7 +165,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The phases are those that both ends of a test take.
+    /// The phases must suit both ends of a test.
     fn check_phases(&mut self, record: &Decoded, plan: &Plan) {
         let (least, most) = MEASURE;
         if record.time("measure").is_some() && !(least..=most).contains(&plan.measure) {
@@ -201,7 +200,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// MTU and offloads: there must be an interface that may be changed, and it must carry what goes over it.
+    /// MTU and offloads: there must be an interface that may be changed, and it must carry the load.
     fn check_adjust(&mut self, record: &Decoded, plan: &Plan) {
         let axis = |key: &str| plan.sweep.iter().find(|axis| axis.key == key);
         for key in ["mtu", "offload"] {
@@ -338,7 +337,7 @@ fn is_ipv6(receiver: &Receiver) -> bool {
         .map_or(receiver.family == Some(network::AddressFamily::Ipv6), |address| address.is_ipv6())
 }
 
-/// Nothing that MTU or offloads could be set at.
+/// There is no interface to set MTU or offloads at.
 fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
     let on: Vec<String> =
         plan.net_loads().flat_map(|net| net.on).take(4).map(|name| format!("`{name}`")).collect();

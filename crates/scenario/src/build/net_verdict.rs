@@ -13,10 +13,10 @@ use crate::network::{PROBE, RECEIVER, SENDER};
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// What runs on each hop, by the hop's name, in any plan.
+/// The loads of each hop, by the hop's name, in any plan.
 pub(super) type HopLoads<'a> = BTreeMap<String, Vec<&'a NetWorkload>>;
 
-/// A part of a hop, as its name says.
+/// The part of a hop in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HopPart {
     /// The way between the two machines.
@@ -48,8 +48,8 @@ pub(super) fn hops<'a>(plans: &'a [Plan], reach: &ReceiverReach<'_>) -> HopLoads
 }
 
 impl VerdictBuilder<'_> {
-    /// The hop that `far/sender`, `far/receiver` or `far/probe` names; none where the text names something else. What is
-    /// wrong with the end of the name is reported.
+    /// The hop that `far/sender`, `far/receiver` or `far/probe` names; none where the text names something else. A
+    /// wrong ending of the name is reported.
     pub(super) fn part_of_hop(&mut self, text: &At<String>) -> Option<Option<String>> {
         let (base, end) = text.value.rsplit_once('/')?;
         if !self.is_net_hop(base) {
@@ -83,7 +83,7 @@ impl VerdictBuilder<'_> {
         self.runs(balance, "streams", hop).then(|| Scope::Streams(hop.clone()))
     }
 
-    /// Whether a network load runs on a hop; that none does is reported.
+    /// Whether a network load runs on a hop; otherwise that is reported.
     fn runs(&mut self, record: &Decoded, key: &str, hop: &str) -> bool {
         if self.hops.contains_key(hop) {
             return true;
@@ -105,7 +105,7 @@ impl VerdictBuilder<'_> {
         false
     }
 
-    /// Reports a metric that its hop has not: what machines, probes and streams can be asked for.
+    /// Reports a metric that its hop does not have: those of machines, probes and streams differ.
     pub(super) fn check_metric(
         &mut self,
         record: &Decoded,
@@ -204,7 +204,7 @@ impl VerdictBuilder<'_> {
         false
     }
 
-    /// Why nothing of a member's workers can be said.
+    /// Why a member has no figures of workers.
     pub(super) fn idle(&self, member: &str) -> String {
         let prefix = format!("{member}.");
         match self.hops.keys().find(|hop| hop.starts_with(&prefix)) {

@@ -41,7 +41,7 @@ pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Mistakes) 
     let stray = strays(record, &network, sink);
     for problem in network.problems() {
         let SpecError::Invalid { field, problem } = &problem else { continue };
-        // What has been said of a key is not said again in other words.
+        // A key that has been reported is not reported again in other words.
         if !stray.contains(field) {
             sink.push(|| Mistake::new(place(record, field), format!("{field}: {problem}")));
         }
@@ -63,7 +63,7 @@ fn carriage(record: &Decoded) -> Carriage {
     }
 }
 
-/// Bytes of a message where the workload does not say it.
+/// Bytes of a message by default.
 fn message(record: &Decoded, carriage: Carriage) -> u32 {
     match carriage {
         Carriage::Tcp if record.has("preset") => NTTTCP_MESSAGE,
@@ -115,7 +115,7 @@ fn sockets(record: &Decoded, carriage: Carriage) -> Sockets {
     }
 }
 
-/// Reports keys that the kind of load has no use for, and says which they are.
+/// Reports keys that do not apply to the kind of load.
 fn strays(record: &Decoded, network: &Network, sink: &mut Mistakes) -> Vec<&'static str> {
     let asks = network.is_transactions();
     let segments = matches!(network.carriage, Carriage::Udp { .. });

@@ -31,7 +31,7 @@ const STEPS_MAX: u64 = 10_000;
 const STEP_MEMBERS_MAX: u64 = 1_000_000;
 /// Steps times the faults of each, at most.
 const STEP_FAULTS_MAX: u64 = 1_000_000;
-/// Warm-up, measured time and cool-down, unless the plan says otherwise; it must say how long is measured.
+/// Warm-up, measured time and cool-down by default; a plan must give its measured time.
 pub(super) const PHASES: [Duration; 3] = [Duration::from_secs(2), Duration::ZERO, Duration::ZERO];
 
 /// Every plan of the file, in its order.
@@ -163,7 +163,7 @@ impl Planner<'_> {
         all.into_iter().map(|(load, _)| load).collect()
     }
 
-    /// What goes wrong in a lab that is simulated.
+    /// Failures in a lab that is simulated.
     fn incidents(&mut self, number: u32, record: &Decoded) -> Vec<Incident> {
         let all = incidents(record, self.lab, self.directory, self.sink);
         for (n, (_, at)) in (0..).zip(&all) {
@@ -175,7 +175,7 @@ impl Planner<'_> {
     fn load(&mut self, record: &Decoded, phase: Option<Phase>) -> Option<Load> {
         let text = record.text("workload");
         let Some(workload) = text.and_then(|text| find(&text, &self.workloads, self.sink)) else {
-            // Its kind is not known; what it runs on is to exist all the same.
+            // Its kind is unknown; its members must exist all the same.
             let kinds = [NameKind::Vm, NameKind::Host, NameKind::Target, NameKind::Receiver];
             self.directory.find_all(&record.texts("on"), &kinds, self.sink);
             return None;

@@ -33,7 +33,7 @@ fn project(record: &Decoded, sink: &mut Mistakes) -> Option<Project> {
     Some(Project { profile, wanted })
 }
 
-/// Keys that mean nothing to this profile, and amounts that nothing could be divided by.
+/// Keys that do not apply to this profile, and amounts that cannot be divisors.
 fn check(record: &Decoded, profile: &Profile, sink: &mut Mistakes) {
     let (foreign, why): (&[&str], _) = match profile.has_window() {
         true => (&["iops_each", "limit", "point", "count"], "is a backup; use `window` and `size`"),

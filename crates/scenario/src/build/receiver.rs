@@ -39,7 +39,7 @@ impl LabBuilder<'_> {
         self.nowhere(record);
         let sites = self.sites(record, n);
         let modelled = record.has("host") && !record.has("address") && !record.has("embedded");
-        // What is wrong has been reported.
+        // Mistakes have been reported.
         let usual = if modelled { ReceiverPlace::Modelled } else { ReceiverPlace::Embedded };
         let each = names.iter().zip(places).zip(sources).zip(adjust).zip(sites);
         each.map(|((((name, place), source), adjust), site)| Receiver {
@@ -56,7 +56,7 @@ impl LabBuilder<'_> {
         .collect()
     }
 
-    /// Where each of `n` receivers is; none where that is wrong, which has been reported.
+    /// The address of each of `n` receivers; none where that is wrong, which has been reported.
     fn places(
         &mut self,
         record: &Decoded,
@@ -96,7 +96,7 @@ impl LabBuilder<'_> {
         places
     }
 
-    /// The address that everything leaves from, for each of `n` receivers.
+    /// The local address of all streams, for each of `n` receivers.
     fn sources(
         &mut self,
         record: &Decoded,
@@ -134,7 +134,7 @@ impl LabBuilder<'_> {
         sources
     }
 
-    /// The interface by which each of `n` receivers is reached, where it may be changed.
+    /// The interface on the route to each of `n` receivers, where it may be changed.
     fn interfaces(&mut self, record: &Decoded, n: usize) -> Vec<Option<String>> {
         let names = self.texts_each(record, "adjust", n);
         let wrong = |name: &&String| {
@@ -166,9 +166,9 @@ impl LabBuilder<'_> {
         }
     }
 
-    /// Gives every VM of one definition its nics, and enters the hops that they make.
+    /// Gives every VM of one definition its nics, and enters their hops.
     pub(super) fn nics(&mut self, vm: &Decoded, vms: &mut [Vm]) {
-        // Nics that were given wrongly have been reported.
+        // Wrong nics have been reported.
         let wrong = vm.slot("nics").is_some_and(|slot| slot.value.is_none());
         if !wrong && vm.records("nics").is_empty() {
             self.directory.without_nics.extend(vms.iter().map(|vm| vm.name.clone()));
@@ -214,7 +214,7 @@ fn family_of(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Ipv4 } else { AddressFamily::Ipv6 }
 }
 
-/// The family by which a receiver is reached, where that is known.
+/// The address family of a receiver, where it is known.
 fn far_family(
     place: Option<&ReceiverPlace>,
     family: Option<AddressFamily>,

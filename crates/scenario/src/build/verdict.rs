@@ -273,7 +273,7 @@ impl VerdictBuilder<'_> {
             .flat_map(|plan| plan.sweep.iter())
             .filter(|a| means(key, &a.key))
             .collect();
-        // A search may come to this load; whether it did is seen when it is over.
+        // A search may reach this load; whether it did is known when it is over.
         let searches = self.plans.iter().filter_map(|plan| plan.search.as_ref());
         if let Some(search) = searches.filter(|s| means(key, &s.key)).find(|s| s.can_try(&value)) {
             return Some((search.key.clone(), Wanted::Setting(value)));
@@ -343,7 +343,7 @@ pub(super) fn value(datum: &Datum) -> Option<Value> {
     }
 }
 
-/// What a ratio or a shape is of.
+/// The subject of a ratio or a shape.
 pub(super) fn of_word(table: &Decoded) -> Metric {
     match table.word("of").map_or("total", |at| at.value) {
         "read" => Metric::ReadRate,

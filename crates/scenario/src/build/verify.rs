@@ -1,4 +1,4 @@
-//! Verification is sound only where it knows of every write: what verifies a target, and what else may touch it.
+//! Verification is sound only where it knows every write: what verifies a target, and what else may touch it.
 
 use super::{complain, place};
 use crate::datum::Decoded;
@@ -22,7 +22,7 @@ struct Touched<'a> {
     write: BTreeSet<&'a str>,
 }
 
-/// Reports every load that would make verification find what is not there, or overlook what is.
+/// Reports every load that would make verification find false faults, or overlook real ones.
 pub(super) fn check(
     root: &Decoded,
     lab: &Lab,
@@ -105,7 +105,7 @@ fn on_null(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Mistakes) {
     }
 }
 
-/// A state that nothing keeps is a verification that its author believes in.
+/// Verification with a state that is not kept would give false confidence.
 fn stray_states(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Mistakes) {
     let verified = |name: &str| all.get(name).is_some_and(|t| !t.verify.is_empty());
     for record in root.records("target").into_iter().filter(|r| r.has("verify_state")) {

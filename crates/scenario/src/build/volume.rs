@@ -1,4 +1,4 @@
-//! The volumes of arrays, and how they are made of disks.
+//! The volumes of arrays, and the disks that they are made of.
 
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place, size_u32};

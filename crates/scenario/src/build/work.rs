@@ -135,7 +135,7 @@ fn base(record: &Decoded, sink: &mut Mistakes) -> Spec {
     spec
 }
 
-/// What a `transaction` table starts from.
+/// The base of a `transaction` table.
 fn preset_transaction() -> Option<Transaction> {
     match workload::preset("oblload")?.spec().kind {
         WorkloadKind::Transaction(transaction) => Some(transaction),
@@ -156,7 +156,7 @@ fn preset(text: &At<String>, sink: &mut Mistakes) -> Option<Spec> {
             Mistake::new(text.at, format!("no preset is named `{}`", clip(&text.value)))
                 .maybe_help(help)
         });
-        // Whatever the other keys say is then judged against a harmless spec.
+        // The other keys are then judged against a harmless spec.
         return Some(sound_default());
     }
     found.map(|preset| preset.spec())
@@ -283,7 +283,7 @@ fn skew(record: &Decoded, key: &str, sink: &mut Mistakes) -> Option<Skew> {
     Some(Skew::HotSpot { accesses: percent(table, "accesses")?, blocks })
 }
 
-/// When operations are issued; `None` when no key says anything.
+/// When operations are issued; `None` when no key sets it.
 fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Mistakes) -> Option<Arrivals> {
     let limit = count_u32(record, "limit").unwrap_or(LIMIT_DEFAULT);
     if let Some(table) = record.record("ramp") {
@@ -369,7 +369,7 @@ fn unsound(problem: &SpecError, record: &Decoded) -> Mistake {
     Mistake::new(blamed(record, field), format!("{field}: {problem}"))
 }
 
-/// Where the field that a spec names stands in the scenario: `ladder.from`, or a key of a nested table.
+/// The position of a spec's field in the scenario: `ladder.from`, or a key of a nested table.
 fn blamed(record: &Decoded, field: &str) -> Span {
     let key = match field {
         "size" => "block",

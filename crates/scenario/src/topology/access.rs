@@ -1,4 +1,4 @@
-//! Who may talk to whom: zones in the fabric, and masks at the arrays.
+//! Access: zones in the fabric, and masks at the arrays.
 
 use crate::model::Lab;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ impl<'a> Zoning<'a> {
         Zoning { lab, zones }
     }
 
-    /// Whether some zone has a name of both, or there is none at all.
+    /// Whether some zone holds both, or there are no zones.
     pub fn zoned(&self, initiator: &[&str], target: &[&str]) -> bool {
         if self.lab.zones.is_empty() {
             return true;

@@ -9,7 +9,7 @@ use crate::simulated::{CacheMode, Medium};
 /// Controllers of one array, at most: what its description allows.
 const CONTROLLERS_MAX: u32 = 4096;
 
-/// An array, with what its hops are made of.
+/// An array, with the parts of its hops.
 pub(super) struct Behind<'a> {
     pub array: &'a Array,
     part: Option<&'a Part>,
@@ -38,7 +38,7 @@ impl<'a> Behind<'a> {
         Some(())
     }
 
-    /// The hops behind a port of the array, down to what the volume lies on; the `lun`-th of the array.
+    /// The hops behind a port of the array, down to the devices of a volume; the `lun`-th of the array.
     pub fn way(
         &self,
         node: &FabricNode<'_>,
@@ -90,7 +90,7 @@ impl<'a> Behind<'a> {
         draft.hop(name, HopKind::Cache, &self.array.name, self.array.part.as_deref(), 1)
     }
 
-    /// What joins controllers and disks, where something is known of it.
+    /// The connection of controllers and disks, where it is known.
     fn backend(&self, draft: &mut TopologyDraft) -> Option<HopId> {
         let part = self.part?;
         let known =
@@ -107,7 +107,7 @@ impl<'a> Behind<'a> {
         draft.hop(name, HopKind::TapeDrive, &self.array.name, self.array.part.as_deref(), 1)
     }
 
-    /// What a volume lies on.
+    /// The devices of a volume.
     pub fn disks(&self, lun: &BackendLun<'_>, draft: &mut TopologyDraft) -> Option<HopId> {
         let of_volume = lun.volume.and_then(|volume| volume.media.as_ref());
         let part = match of_volume.or(self.array.media.as_ref()) {

@@ -6,14 +6,14 @@ use crate::model::PartKind;
 use std::collections::{BTreeMap, BTreeSet};
 use units::LinkRate;
 
-/// What goes over a cable.
+/// The protocol of a cable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CableFamily {
     FibreChannel,
     Ethernet,
 }
 
-/// Cables that are laid at most: beyond, devices stay without, as at a switch that has no port left.
+/// Implicit cables at most: further devices get none, as at a switch that has no port left.
 const CABLES_MAX: usize = 50_000;
 
 /// The arrays that the disks behind each adapter are on, in the order in which disks name them.
@@ -106,7 +106,7 @@ impl Cabling<'_> {
         }
     }
 
-    /// Whether a cable between two would carry the same: not known is taken for the same.
+    /// Whether a cable between two would carry the same protocol: unknown counts as the same.
     fn fits(&self, a: NodeId, b: NodeId) -> bool {
         match (self.family(a), self.family(b)) {
             (Some(one), Some(other)) => one == other,
@@ -116,7 +116,7 @@ impl Cabling<'_> {
 
     fn family(&self, node: NodeId) -> Option<CableFamily> {
         let node = &self.nodes[node];
-        // What is embedded stands on loopback, whatever its ports are as fast as.
+        // An embedded array is on loopback, whatever the speed of its ports.
         if node.embedded.is_some() {
             return None;
         }

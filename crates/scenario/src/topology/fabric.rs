@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Number of a node of a fabric.
 pub(super) type NodeId = usize;
 
-/// What has ports.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeRole {
     Adapter,
@@ -20,7 +20,7 @@ pub(super) enum NodeRole {
     Array,
 }
 
-/// Something with ports.
+/// A device with ports.
 pub(super) struct FabricNode<'a> {
     /// Its name (`esx.hba`).
     pub name: String,
@@ -44,12 +44,12 @@ pub(super) struct Cable {
     pub ends: [(NodeId, u32); 2],
 }
 
-/// Everything with ports, and the cables between.
+/// All devices with ports, and their cables.
 pub(super) struct Cabling<'a> {
     pub nodes: Vec<FabricNode<'a>>,
     pub by_name: BTreeMap<String, NodeId>,
     pub cables: Vec<Cable>,
-    /// Where each switch stands in the tree of those that it is joined with.
+    /// The place of each switch in the tree of its neighbours.
     places: Vec<Option<InTree>>,
 }
 
@@ -61,7 +61,7 @@ struct InTree {
     depth: usize,
 }
 
-/// Reports what is wrong with the links of a lab, whatever it is used for.
+/// Reports mistakes in the links of a lab, whatever its use.
 pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
     Cabling::explicit(lab, spots, sink);
 }
@@ -98,7 +98,7 @@ impl<'a> Cabling<'a> {
         fabric
     }
 
-    /// The ports that links name, each once, by the node; reports those that are not there or have a cable already.
+    /// The ports that links name, each once, by the node; reports missing ports and ports that have a cable already.
     fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) -> Reserved {
         let mut reserved: Reserved = BTreeMap::new();
         for (n, link) in (0..).zip(&lab.links) {
@@ -143,7 +143,7 @@ impl<'a> Cabling<'a> {
         let free = |port: &u32| {
             !known.cabled.contains_key(port) && !taken.is_some_and(|ports| ports.contains_key(port))
         };
-        // Of one port more than have a cable or are named, one is free.
+        // With one port more than are cabled or named, one is free.
         let taken_ports = known.cabled.len() + taken.map_or(0, BTreeMap::len);
         let port = (first..=first.saturating_add(u32::try_from(taken_ports).ok()?)).find(free)?;
         let most = known.most();
@@ -170,8 +170,8 @@ impl<'a> Cabling<'a> {
         self.cables.push(Cable { name, ends });
     }
 
-    /// Reports cables that lead back to where they come from: to the same device, or by way of other switches. Several
-    /// cables between the same two switches are no loop.
+    /// Reports cables that lead back to their origin: to the same device, or through other switches. Several cables
+    /// between the same two switches are no loop.
     fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
         let mut groups: Vec<NodeId> = (0..self.nodes.len()).collect();
         let mut joined = std::collections::BTreeSet::new();
@@ -292,7 +292,7 @@ impl<'a> Cabling<'a> {
 type Reserved = BTreeMap<NodeId, BTreeMap<u32, Span>>;
 
 impl FabricNode<'_> {
-    /// Ports that it has in all, where that is known: a switch's, with those that join it to others.
+    /// Its ports in all, where that is known: a switch's, with those to other switches.
     fn most(&self) -> Option<u32> {
         let ports = self.ports?;
         let stacking = self
@@ -302,7 +302,7 @@ impl FabricNode<'_> {
         Some(ports.saturating_add(stacking.map_or(0, |n| u32::try_from(n).unwrap_or(0))))
     }
 
-    /// The first port that a link between switches takes by itself: the first of those that are made for it.
+    /// The first port that an implicit link between switches takes: the first of those that are made for it.
     fn stacking_from(&self) -> u32 {
         let stacks = self.part.is_some_and(|part| part.count("stacking_ports").is_some());
         self.ports.filter(|_| stacks).unwrap_or(0)

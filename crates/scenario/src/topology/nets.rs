@@ -1,8 +1,8 @@
 //! The ways of network loads: from the host that sends, over adapters, cables and switches, to the host that receives.
 //!
-//! A conversation is that of two hosts: what goes between them by the same adapter or team stays on one path, as the
-//! addresses that a trunk's hash looks at stay the same (IEEE 802.1AX, 6.6: frames of a conversation keep their order). A
-//! hop is met in its own direction or turned around: what a host sends is written at its own adapter, and read at the
+//! A conversation is that of two hosts: traffic between them through the same adapter or team stays on one path, as the
+//! addresses that a trunk's hash uses stay the same (IEEE 802.1AX, 6.6: frames of a conversation keep their order). A
+//! hop is passed in its own direction or reversed: what a host sends is written at its own adapter, and read at the
 //! other's.
 
 use super::fabric::{NodeId, NodeRole};
@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 /// One end of a conversation.
 struct NetEnd<'a> {
     host: &'a Host,
-    /// The adapter or team that is named.
+    /// The adapter or team, where one is named.
     adapter: Option<&'a str>,
 }
 
-/// What leaves one end.
+/// The ports of one end.
 struct Leaving {
     host: usize,
     ports: Vec<(NodeId, u32)>,
@@ -58,7 +58,7 @@ impl<'a> WayBuilder<'a, '_> {
         }
     }
 
-    /// Members and receivers of all network loads whose receivers stand in the lab.
+    /// Members and receivers of all network loads whose receivers are in the lab.
     fn net_pairs(&self) -> Vec<(Option<&'a Vm>, &'a Receiver)> {
         let mut seen = BTreeSet::new();
         let lab = self.lab;
@@ -71,7 +71,7 @@ impl<'a> WayBuilder<'a, '_> {
             .collect()
     }
 
-    /// Both hosts of a pair; `None` where it is not said which of the lab's they are.
+    /// Both hosts of a pair; `None` where the lab's hosts are not named.
     fn ends(&self, vm: Option<&'a Vm>, receiver: &'a Receiver) -> Option<(NetEnd<'a>, NetEnd<'a>)> {
         let site: &ReceiverSite = receiver.site.as_ref()?;
         let (from, from_adapter) = match vm {
@@ -85,7 +85,7 @@ impl<'a> WayBuilder<'a, '_> {
         Some((from, NetEnd { host: self.host(&site.host)?, adapter: site.adapter.as_deref() }))
     }
 
-    /// The adapters of an end: those of the team or the one that is named, or else all that are for networks.
+    /// The adapters of an end: those of the named team, the named one, or else all that are for networks.
     fn nodes_of(&self, end: &NetEnd<'a>) -> Vec<NodeId> {
         let all = self.initiators(end.host, end.adapter);
         let network = |node: &NodeId| {
@@ -134,7 +134,7 @@ impl<'a> WayBuilder<'a, '_> {
         self.no_net_way(from, to, at)
     }
 
-    /// The ports by which an end leaves.
+    /// The ports through which an end sends.
     fn net_end(&mut self, end: &NetEnd<'a>, at: Span) -> Option<Leaving> {
         let nodes = self.nodes_of(end);
         let team = end.adapter.and_then(|name| self.teams.get(name));

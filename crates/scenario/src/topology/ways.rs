@@ -1,4 +1,4 @@
-//! The ways of disks: from the guest, through its host and the fabric, to what the volume lies on.
+//! The ways of disks: from the guest, through its host and the fabric, to the devices of the volume.
 
 mod problems;
 mod routes;
@@ -16,7 +16,7 @@ use crate::simulated::{Change, Team};
 use crate::spots::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes the graph of a scenario's lab; what is wrong goes to the sink.
+/// Builds the graph of a scenario's lab; mistakes go to the sink.
 pub(super) fn topology(scenario: &Scenario, sink: &mut Mistakes) -> Topology {
     let mut builder = WayBuilder::new(scenario, sink);
     let owners = builder.owners();
@@ -40,7 +40,7 @@ struct Owner<'a> {
     vm: Option<&'a Vm>,
     host: Option<&'a Host>,
     disks: &'a [VmDisk],
-    /// The place to report at instead of the disk's, where the owner is not where the lab has it.
+    /// The position to report at instead of the disk's, where a plan moves the owner.
     moved: Option<Span>,
 }
 
@@ -77,7 +77,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
             scenario,
             lab,
             draft: TopologyDraft::default(),
-            // What is wrong with links has been reported by `load`.
+            // `load` has reported mistakes in links.
             fabric: Cabling::explicit(lab, &scenario.spots, &mut Mistakes::default()),
             access: Zoning::of(lab),
             hosts: lab.hosts.iter().enumerate().map(|(n, h)| (h.name.as_str(), (n, h))).collect(),
@@ -94,7 +94,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         };
         builder.number_volumes();
         let mut wants = builder.wants();
-        // What only networks use needs cables as well.
+        // Parts that only networks use need cables as well.
         let nets = builder.net_adapters();
         for adapter in nets.iter().flatten().flatten() {
             wants.entry(*adapter).or_default();
@@ -187,8 +187,8 @@ impl<'a, 's> WayBuilder<'a, 's> {
         wants
     }
 
-    /// The adapters, each with a port where one is named, that a disk of a host leaves by: the one that it names, the members
-    /// of the team that it names, or all of the host's.
+    /// The adapters of a disk on a host, each with a port where one is named: the named one, the members of the named
+    /// team, or all of the host's.
     pub(super) fn initiators(
         &self,
         host: &Host,
@@ -335,7 +335,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         Some(Way { member, disk: n, volume, policy: Policy::Fixed, paths })
     }
 
-    /// A target as a hop; one that is not known as a part is reported, once.
+    /// A target as a hop; an unknown model is reported, once.
     fn target(&mut self, name: &'a str) -> Option<HopId> {
         let target = *self.targets.get(name)?;
         let Some(part) = &target.part else {
@@ -383,7 +383,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         }
     }
 
-    /// Where a plan says that a VM moves to a host.
+    /// The position where a plan moves a VM to a host.
     fn move_spot(&self, name: &str, host: &str) -> Span {
         for (p, plan) in (0..).zip(&self.scenario.plans) {
             for (n, incident) in (0..).zip(&plan.incidents) {

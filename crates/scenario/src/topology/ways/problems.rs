@@ -1,4 +1,4 @@
-//! Why a disk has no way to its volume, or more than one where it can only take one: said at the disk, with what helps.
+//! Why a disk has no way to its volume, or several where it can only use one: reported at the disk, with help.
 
 use super::super::fabric::NodeId;
 use super::routes::{MissingPairs, Trip};
@@ -38,7 +38,7 @@ impl<'a> WayBuilder<'a, '_> {
         None
     }
 
-    /// No pair of ports is permitted: for want of cables, of a zone, or because of the mask.
+    /// No pair of ports is permitted: for lack of cables, of a zone, or because of the mask.
     pub(super) fn no_way(
         &mut self,
         trip: &Trip<'a, '_>,
@@ -181,7 +181,7 @@ impl<'a> WayBuilder<'a, '_> {
         None
     }
 
-    /// An explicit path that goes through something that no way goes through.
+    /// An explicit path through something that is on no way.
     pub(super) fn leads_nowhere(&mut self, trip: &Trip<'a, '_>, path: &Path, reached: usize) {
         let number = u32::try_from(reached).unwrap_or(u32::MAX);
         let at = self.scenario.spots.at(&Spot::Via(path.name.clone(), number));

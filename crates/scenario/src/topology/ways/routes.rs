@@ -1,5 +1,5 @@
-//! The paths of one disk through the fabric: which pairs of an initiator's and a target's port there are, which of them the
-//! disk uses and in which order, and the hops on each.
+//! The paths of one disk through the fabric: the pairs of an initiator's and a target's port, which of them the disk
+//! uses and in which order, and the hops on each.
 
 use super::super::draft::PATHS_MAX;
 use super::super::fabric::{NodeId, NodeRole};
@@ -31,7 +31,7 @@ struct PortPair {
     target: u32,
 }
 
-/// Something that a path goes through.
+/// An element of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leg {
     Port(NodeId, u32),
@@ -40,7 +40,7 @@ enum Leg {
     Switch(NodeId),
 }
 
-/// A disk on its way, with everything that its paths depend on.
+/// A disk, with everything that its paths depend on.
 pub(super) struct Trip<'a, 'b> {
     pub owner: &'b Owner<'a>,
     pub host: &'a Host,
@@ -59,7 +59,7 @@ pub(super) struct MissingPairs {
 }
 
 impl<'a> WayBuilder<'a, '_> {
-    /// The paths of a disk behind its host's processors. What keeps it from having any is reported.
+    /// The paths of a disk behind its host's processors. A lack of any is reported.
     pub(super) fn routes(
         &mut self,
         owner: &Owner<'a>,
@@ -72,7 +72,7 @@ impl<'a> WayBuilder<'a, '_> {
         let embedded = self.fabric.nodes[node].embedded.is_some();
         let host = match owner.host {
             Some(host) if !host.adapters.is_empty() => host,
-            // What is embedded is reached over loopback.
+            // An embedded array is reached over loopback.
             _ if embedded => return self.loopback(disk, node, lun),
             Some(host) => return self.no_adapters(host, at),
             None => return self.no_host(owner, array, at),
@@ -132,7 +132,7 @@ impl<'a> WayBuilder<'a, '_> {
         known.then_some(there)
     }
 
-    /// An embedded array is on the machine of the run: nothing stands between.
+    /// An embedded array is on the machine of the run: nothing is in between.
     fn loopback(&mut self, disk: &VmDisk, node: NodeId, lun: &BackendLun<'a>) -> Option<DiskPaths> {
         let name = self.fabric.nodes[node].device;
         let ports = self.fabric.nodes[node].embedded.map_or(&[][..], |e| &e.ports[..]);
@@ -265,7 +265,7 @@ impl<'a> WayBuilder<'a, '_> {
     ) -> Option<Policy> {
         match team.map(|team| team.mode) {
             Some(TeamMode::Failover) => return Some(Policy::ActivePassive),
-            // One conversation, which stays where the hash has put it.
+            // One conversation stays where the hash put it.
             Some(TeamMode::Static | TeamMode::Dynamic) if targets == 1 => {
                 return Some(Policy::Fixed);
             }
@@ -351,7 +351,7 @@ impl<'a> WayBuilder<'a, '_> {
         Some(routes)
     }
 
-    /// The paths that the scenario names: of each, every pair that goes through what it names.
+    /// The paths that the scenario names: of each, every pair through the named hops.
     fn chosen(
         &mut self,
         trip: &Trip<'a, '_>,
@@ -405,8 +405,8 @@ impl<'a> WayBuilder<'a, '_> {
         }
     }
 
-    /// What a pair's way goes through. Of several links between two switches, a way takes one that is named, or else one that
-    /// the pair's numbers choose. `None` once the lab is larger than it may be.
+    /// The elements of a pair's way. Of several links between two switches, a way takes one that is named, or else one
+    /// that the pair's numbers choose. `None` once the lab is larger than allowed.
     fn legs(
         &mut self,
         pair: PortPair,
@@ -440,7 +440,7 @@ impl<'a> WayBuilder<'a, '_> {
         Some(legs)
     }
 
-    /// The hops of a path from the queue of its LUN to what the volume lies on.
+    /// The hops of a path from the queue of its LUN to the devices of the volume.
     fn hops(&mut self, pair: PortPair, legs: &[Leg], trip: &Trip<'a, '_>) -> Option<Vec<HopId>> {
         let host = trip.host;
         let name = self.fabric.nodes[pair.adapter].name.clone();
