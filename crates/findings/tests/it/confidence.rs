@@ -3,14 +3,9 @@
 use crate::support::{Sketch, Work};
 
 const ONE: &str = r#"
-[scenario]
-title = "One"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.reads]
-block = "8KiB"
+scenario.title = "One"
+target = [{ name = "data", file = "data.bin", create = "1GiB" }]
+workload.reads.block = "8KiB"
 [plan]
 workload = "reads"
 on = "data"

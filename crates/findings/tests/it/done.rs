@@ -4,14 +4,9 @@ use crate::support::{Sketch, Work};
 use clock::Ns;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "Three targets"
-[[target]]
-name = "t{1..3}"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
+scenario.title = "Three targets"
+target = [{ name = "t{1..3}", url = "null:", size = "1GiB" }]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "t*"

@@ -6,14 +6,9 @@ use findings::evidence::{CurveSubject, LatencyKind, STEPS_MAX};
 use record::{Level, Record, Status};
 
 const CLOSED: &str = r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "a{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.w]
-block = "8KiB"
+scenario.title = "Two targets"
+target = [{ name = "a{1..2}", url = "null:", size = "1GiB" }]
+workload.w.block = "8KiB"
 [plan]
 workload = "w"
 on = "a*"

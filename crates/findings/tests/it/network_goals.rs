@@ -9,19 +9,9 @@ use findings::{Analysis, ClaimOutcome, GoalOutcome, Score, Status, analyse};
 fn scenario(sweep: &str, rest: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "Streams between two hosts"
-[[receiver]]
-name = "far"
-address = "192.0.2.2"
-token_env = "TOKEN"
-adjust = "eth1"
-[workload.wire]
-kind = "net"
-message = "64KiB"
-direction = "both"
-streams = 2
-probe = true
+scenario.title = "Streams between two hosts"
+receiver = [{{ name = "far", address = "192.0.2.2", token_env = "TOKEN", adjust = "eth1" }}]
+workload.wire = {{ kind = "net", message = "64KiB", direction = "both", streams = 2, probe = true }}
 [plan]
 workload = "wire"
 on = "far"

@@ -5,24 +5,12 @@ use crate::support::{Sketch, Work};
 use findings::{Analysis, CounterCheck, Status};
 
 const LAB: &str = r#"
-[scenario]
-title = "An array in small"
-[[array]]
-name = "store"
-embedded = { ports = [{ name = "p1"RATE }], scale = "SCALE" }
-[[volume]]
-name = "data"
-array = "store"
-size = "64MiB"
-[[target]]
-name = "elsewhere"
-file = "elsewhere.bin"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ lun = "store/data" }MORE]
-[workload.load]
-block = "8KiB"
-depth = 2
+scenario.title = "An array in small"
+array = [{ name = "store", embedded = { ports = [{ name = "p1"RATE }], scale = "SCALE" } }]
+volume = [{ name = "data", array = "store", size = "64MiB" }]
+target = [{ name = "elsewhere", file = "elsewhere.bin" }]
+vm = [{ name = "vm{1..2}", disks = [{ lun = "store/data" }MORE] }]
+workload.load = { block = "8KiB", depth = 2 }
 [plan]
 workload = "load"
 on = "vm*"

@@ -144,14 +144,9 @@ fn every_field_is_described() {
 }
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "One step"
-[[target]]
-name = "t"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
+scenario.title = "One step"
+target = [{ name = "t", url = "null:", size = "1GiB" }]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "t"

@@ -9,12 +9,8 @@ use record::{Level, Status};
 fn scenario(workload: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
+scenario.title = "One target"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
 [workload.load]
 block = "8KiB"
 {workload}

@@ -14,15 +14,9 @@ use serde_json::Value;
 use support::{Sketch, Work};
 
 const CLOSED: &str = r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "a{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.w]
-block = "8KiB"
-read = 70
+scenario.title = "Two targets"
+target = [{ name = "a{1..2}", url = "null:", size = "1GiB" }]
+workload.w = { block = "8KiB", read = 70 }
 [plan]
 workload = "w"
 on = "a*"

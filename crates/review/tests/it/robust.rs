@@ -14,26 +14,15 @@ use review::{Style, html, json, terminal};
 use unicode_width::UnicodeWidthStr;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "Goals of every kind"
-[[target]]
-name = "t{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
-[plan]
-workload = "load"
-on = "t*"
-measure = "2s"
-sweep = { depth = [1, 2, 4] }
-[[goal]]
-each = "t*"
-iops = { at_least = "1 IOPS" }
-[[goal]]
-latency = { point = "p99", at_most = "1ms" }
-[[goal]]
-balance = { over = "t*", within = "5%" }
+scenario.title = "Goals of every kind"
+target = [{ name = "t{1..2}", url = "null:", size = "1GiB" }]
+workload.load.block = "8KiB"
+plan = { workload = "load", on = "t*", measure = "2s", sweep = { depth = [1, 2, 4] } }
+goal = [
+  { each = "t*", iops = { at_least = "1 IOPS" } },
+  { latency = { point = "p99", at_most = "1ms" } },
+  { balance = { over = "t*", within = "5%" } },
+]
 [[claim]]
 read = ["1 MB/s", "1 MiB/s"]
 relation = "about"

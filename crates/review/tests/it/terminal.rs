@@ -36,12 +36,8 @@ fn saturating(step: &Step, _: &str) -> Work {
 fn one_file(plan: &str, rest: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "Random reads from one file"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
+scenario.title = "Random reads from one file"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
 [workload.reads]
 block = "8KiB"
 random = 100
@@ -371,23 +367,11 @@ wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
 }
 
 const TWO_VMS: &str = r#"
-[scenario]
-title = "Two VMs read and write"
-[[target]]
-name = "disk{1..2}"
-file = "disk{1..2}.bin"
-create = "1GiB"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ target = "disk{1..2}" }]
-[workload.mix]
-block = "64KiB"
-read = 67
-rate = "1000 IOPS"
-[plan]
-workload = "mix"
-on = "vm*"
-measure = "10s"
+scenario.title = "Two VMs read and write"
+target = [{ name = "disk{1..2}", file = "disk{1..2}.bin", create = "1GiB" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "disk{1..2}" }] }]
+workload.mix = { block = "64KiB", read = 67, rate = "1000 IOPS" }
+plan = { workload = "mix", on = "vm*", measure = "10s" }
 [[goal]]
 balance = { over = "vm*", within = "5%" }
 [[goal]]
@@ -577,7 +561,7 @@ fn sixty_four_vms() {
         .replace("{1..2}", "{01..64}")
         .replace("rate = \"1000 IOPS\"", "depth = 4")
         .replace("vm1\"", "vm0*\"")
-        .replace("measure = \"10s\"", "measure = \"5s\"\nsweep = { depth = [2, 4] }");
+        .replace("measure = \"10s\"", "measure = \"5s\", sweep = { depth = [2, 4] }");
     let analysis = Sketch::of(&scenario).analyse(|step, group| {
         let n: u64 = group.trim_start_matches("vm").parse().unwrap();
         let ops = 100 + n % 7;

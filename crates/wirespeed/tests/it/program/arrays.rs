@@ -10,25 +10,16 @@ use std::process::{Child, Stdio};
 
 /// Two VMs, each on a volume of its own by a port of its own, for two steps.
 const SCENARIO: &str = r#"
-[scenario]
-title = "a SAN in small"
+scenario.title = "a SAN in small"
+volume = [{ name = "data{1..2}", array = "store", size = "4MiB" }]
+vm = [
+  { name = "vm1", disks = [{ lun = "store/data1", ports = "p1" }] },
+  { name = "vm2", disks = [{ lun = "store/data2", ports = "p2" }] },
+]
+workload.w = { block = "16KiB", depth = 4, read = 50 }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "16 MB/s" }, { name = "p2", rate = "16 MB/s" }], scale = "50%", threads = 1 }
-[[volume]]
-name = "data{1..2}"
-array = "store"
-size = "4MiB"
-[[vm]]
-name = "vm1"
-disks = [{ lun = "store/data1", ports = "p1" }]
-[[vm]]
-name = "vm2"
-disks = [{ lun = "store/data2", ports = "p2" }]
-[workload.w]
-block = "16KiB"
-depth = 4
-read = 50
 [plan]
 workload = "w"
 on = "vm*"
@@ -150,23 +141,13 @@ fn faults_are_events_at_their_moments() {
 
 /// One VM with two ways to its volume, each of which is lost for a while.
 const WAYS: &str = r#"
-[scenario]
-title = "two ways"
+scenario.title = "two ways"
+volume = [{ name = "data", array = "store", size = "4MiB" }]
+vm = [{ name = "vm1", disks = [{ lun = "store/data" }] }]
+workload.w = { block = "16KiB", depth = 8, read = 50, verify = true }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "16 MB/s" }, { name = "p2", rate = "16 MB/s" }], threads = 1 }
-[[volume]]
-name = "data"
-array = "store"
-size = "4MiB"
-[[vm]]
-name = "vm1"
-disks = [{ lun = "store/data" }]
-[workload.w]
-block = "16KiB"
-depth = 8
-read = 50
-verify = true
 [plan]
 workload = "w"
 on = "vm1"

@@ -8,20 +8,9 @@ use std::collections::BTreeMap;
 /// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: what is issued does not depend on
 /// how fast the machine is.
 const SCENARIO: &str = r#"
-[scenario]
-title = "the same, twice"
-seed  = 42
-[[target]]
-name   = "data"
-file   = "data.bin"
-create = "1MiB"
-[[target]]
-name = "n"
-url  = "null:"
-size = "1MiB"
-[[vm]]
-name  = "vm{1..2}"
-disks = [{ target = "data" }]
+scenario = { title = "the same, twice", seed = 42 }
+target = [{ name = "data", file = "data.bin", create = "1MiB" }, { name = "n", url = "null:", size = "1MiB" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "data" }] }]
 [workload.w]
 rows  = [{ size = "4KiB", share = 80, read = 100, random = 50 }, { size = "8KiB", share = 20, read = 50, random = 100 }]
 rate  = "500 IOPS"
