@@ -76,7 +76,6 @@ impl IoBatch {
         &self.ios[..self.admitted]
     }
 
-    /// A batch of one.
     #[cfg(test)]
     pub(crate) fn of(io: Io) -> IoBatch {
         IoBatch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }

@@ -29,7 +29,6 @@ const BUDGET: Ns = Ns::secs(3);
 /// Purpose of the random stream that draws the blocks.
 const SAMPLING: u64 = 0x7361_6d70;
 
-/// What to sample.
 pub(crate) struct SampleSpec<'a> {
     pub from: ReadSurface<'a>,
     /// A file: its file system knows what was never written.

@@ -8,7 +8,6 @@ use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 
-/// What can be read.
 #[derive(Clone, Copy)]
 pub(crate) enum ReadSurface<'a> {
     Fd(BorrowedFd<'a>),
@@ -42,7 +41,6 @@ impl WriteSurface<'_> {
     }
 }
 
-/// A target that is there.
 #[derive(Clone, Copy)]
 pub(crate) enum ReadTarget<'a> {
     /// At a path.

@@ -45,7 +45,6 @@ pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportErro
     Ok(serde_json::to_string_pretty(&output).unwrap_or_default() + "\n")
 }
 
-/// One workload in one step.
 fn job(step: &StepView, workload: &str, number: usize) -> FioJob {
     let workers: Vec<&WorkerView> =
         step.workers.iter().filter(|w| w.load.workload == workload).collect();
@@ -145,7 +144,6 @@ fn side(
     }
 }
 
-/// Samples of a rate.
 #[derive(Default)]
 struct RateSamples {
     min: f64,

@@ -53,7 +53,6 @@ pub fn ntttcp(
     Ok(document(&ExportedLoad { step, pair, direction, end }, times, network.as_ref()))
 }
 
-/// What is exported.
 struct ExportedLoad<'a> {
     step: &'a StepFigures,
     pair: &'a NetPair,

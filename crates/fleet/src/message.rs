@@ -141,7 +141,6 @@ pub enum AgentFailure {
 pub(crate) trait Reported {
     /// Whose figures these are.
     fn source(&self) -> SourceId;
-    /// In which step, if in one.
     fn step(&self) -> Option<u32>;
 }
 

@@ -51,7 +51,6 @@ pub struct HopReading {
     pub value: f64,
 }
 
-/// The sampling of one step.
 pub(crate) struct StepSampling {
     counters: Receiver<Counter>,
     edge: MeasureStart,

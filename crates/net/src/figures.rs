@@ -39,7 +39,6 @@ pub(crate) struct StreamFigures {
     pub times: Option<TransactionTimes>,
 }
 
-/// Times of transactions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TransactionTimes {
     pub sum: Ns,

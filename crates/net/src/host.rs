@@ -10,7 +10,6 @@ use clock::{CpuTime, Ns};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One sample.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSample {
     at: Ns,

@@ -8,7 +8,6 @@ use std::ops::{Deref, DerefMut};
 /// Where a buffer begins is a multiple of this.
 const PAGE: usize = 4096;
 
-/// Zeros, on pages of their own.
 pub(crate) struct ZeroPages {
     bytes: Vec<u8>,
     from: usize,

@@ -27,7 +27,6 @@ pub(crate) const GRACE: Ns = Ns::secs(8);
 /// How often a thread that should end is checked.
 const LOOK: Ns = Ns::millis(2);
 
-/// One thread of a team.
 pub(crate) struct TeamThread {
     pub name: String,
     pub writes: bool,
@@ -232,7 +231,6 @@ impl Drop for StreamTeam {
     }
 }
 
-/// What one thread does.
 struct ThreadJob {
     spec: TestSpec,
     lines: Vec<TestStream>,

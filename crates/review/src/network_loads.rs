@@ -40,7 +40,6 @@ pub fn network_loads(scenario: &Scenario, record: &Record, analysis: &Analysis) 
     out
 }
 
-/// One pair in one step.
 fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures, pair: &NetPair) {
     let mut loads = step
         .net_loads()

@@ -29,7 +29,6 @@ impl Tone {
     }
 }
 
-/// One sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
     /// Good, bad, caution, note or plain.

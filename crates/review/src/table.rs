@@ -15,7 +15,6 @@ const NAME_MIN: usize = 6;
 /// Headings of numbers are cut to this where they are wider than their numbers.
 const HEADING_MAX: usize = 9;
 
-/// A column of a table.
 pub(crate) struct TableColumn {
     name: String,
     unit: String,
@@ -75,7 +74,6 @@ impl TableColumn {
     }
 }
 
-/// Writes a table.
 pub(crate) fn write(page: &mut ReviewPage, mut columns: Vec<TableColumn>) {
     columns.retain(|c| !c.cells.is_empty());
     let widths = layout(&mut columns, page.width().saturating_sub(INDENT));

@@ -13,7 +13,6 @@ pub(crate) const TEXT_MAX: usize = 4 << 20;
 /// A value and its place.
 pub(crate) type TomlNode = At<TomlValue>;
 
-/// A TOML value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TomlValue {
     Text(String),

@@ -616,7 +616,6 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A profile by its name.
 fn parse_profile(name: &str) -> Result<Box<scenario::Profile>, scenario::profile::NoProfile> {
     scenario::profile::profile(name).cloned().map(Box::new)
 }

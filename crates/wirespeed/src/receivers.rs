@@ -150,7 +150,6 @@ impl Standing {
         }
     }
 
-    /// Whether it has left.
     fn has_left(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }

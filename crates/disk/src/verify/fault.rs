@@ -24,7 +24,6 @@ const PART_MIN: usize = 8;
 /// Generations before the oldest acceptable one with which a broken block is compared.
 const PAST: u32 = 4;
 
-/// What kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
     Lost,
@@ -46,7 +45,6 @@ impl FaultKind {
     ];
 }
 
-/// The content of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockContent {
     /// A whole verified block.

@@ -169,7 +169,6 @@ fn sums(stored: u32, sum: u32) -> String {
     format!(" (checksum {stored:#010x}, should be {sum:#010x})")
 }
 
-/// Which block it is.
 fn whole(header: &BlockHeader, fault: &VerifyFault, state: &TargetState) -> String {
     let generation = header.generation;
     match () {

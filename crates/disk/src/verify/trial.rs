@@ -418,7 +418,6 @@ struct Victim {
     state: Arc<TargetState>,
     /// Of its blocks.
     addresses: Vec<u64>,
-    /// One of them.
     chosen: usize,
 }
 

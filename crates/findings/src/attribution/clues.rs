@@ -8,7 +8,6 @@ use super::signs::Signs;
 use crate::generator::Limit;
 use units::{count, percent, rate};
 
-/// Clues at most.
 const MOST: usize = 6;
 /// Parts below this are not worth a clue.
 const WORTH: f64 = 0.05;

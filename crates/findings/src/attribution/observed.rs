@@ -47,7 +47,6 @@ pub(super) struct Observed {
     pub hops: Vec<ObservedHop>,
 }
 
-/// A hop.
 pub(super) struct ObservedHop {
     pub load: HopLoad,
     pub role: HopRole,

@@ -12,7 +12,6 @@ use crate::knee::Answer;
 /// Steps shown in detail.
 pub const STEPS_MAX: usize = 8;
 
-/// A step that is shown.
 pub(super) struct ShownStep {
     pub index: u32,
     /// Why; empty where all are shown.

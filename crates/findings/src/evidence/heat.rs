@@ -143,7 +143,6 @@ fn joined(first: usize, last: usize) -> usize {
     [1, 2, 3].into_iter().find(|n| last / n - first / n < ROWS_MAX).unwrap_or(6)
 }
 
-/// The row of a latency, from 1 ns on.
 fn row(latency_ns: u64) -> usize {
     let latency = latency_ns.max(1);
     let doubling = latency.ilog2();

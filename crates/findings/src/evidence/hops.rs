@@ -139,7 +139,6 @@ pub(super) struct GatherHops<'a> {
     known: Vec<(SourceId, CounterKind, SeriesKind, HopUnit)>,
     bins: TimeBins<HopBins>,
     refused: bool,
-    /// Hops that are not gathered.
     left_out: usize,
 }
 

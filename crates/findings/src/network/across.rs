@@ -117,7 +117,6 @@ pub struct OffloadCost {
     pub without_receiver_s_per_gb: Option<f64>,
 }
 
-/// A cost of a pair.
 type Cost = fn(&NetPair) -> Option<f64>;
 
 /// One direction in all repetitions of one setting.

@@ -90,7 +90,6 @@ pub(crate) enum AgentEffect {
     Leave(Result<(), AgentFailure>),
 }
 
-/// The state of the conversation.
 enum State {
     /// Before `Hello`.
     New,

@@ -98,7 +98,6 @@ struct AgentLoop {
     answers: VecDeque<AgentInput>,
 }
 
-/// What there is of a step.
 enum AgentStep {
     Nothing,
     /// The engines are at it, on a thread of their own, so that `Stop` and a lost coordinator are noticed.
@@ -167,7 +166,6 @@ impl ReadyStep {
     }
 }
 
-/// The facts of a hop.
 fn facts_of(hop: &SampledHop) -> Vec<Fact> {
     let fact = |(key, value): &(String, String)| Fact {
         subject: hop.name.clone(),

@@ -60,7 +60,6 @@ impl DutyLimits {
     pub const ENDLESS: DutyLimits = DutyLimits { quiet: Ns::MAX, until: Ns::MAX };
 }
 
-/// An agent.
 pub(crate) struct RosterAgent {
     pub name: String,
     /// The workers that it may speak for.

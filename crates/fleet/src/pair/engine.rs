@@ -49,7 +49,6 @@ pub struct SimAgent {
     will_fail: bool,
 }
 
-/// A load that is on.
 struct RunningLoad {
     line: StepTimeline,
     edge: MeasureStart,

@@ -48,7 +48,6 @@ pub fn head(epoch: Ns) -> RunHead {
     }
 }
 
-/// The workers of an agent.
 fn workers(agent: usize) -> impl Iterator<Item = SourceId> {
     let first = agent as u32 * WORKERS;
     (first..first + WORKERS).map(SourceId)

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 /// Queued answers to the target's pings. A target that pings without reading the answers gets no more.
 const REPLIES: usize = 8;
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub cid: u16,

@@ -194,7 +194,6 @@ impl Rule {
     }
 }
 
-/// A value for each key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Values([u32; KEYS.len()]);
 

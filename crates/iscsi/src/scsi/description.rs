@@ -6,7 +6,6 @@ pub const LARGEST_TRANSFER: u32 = 8 << 20;
 pub(super) const LONGEST_SAME: u32 = 16 << 20;
 /// Most blocks that one UNMAP deallocates.
 pub(super) const MOST_UNMAPPED: u32 = 1 << 20;
-/// Most descriptors of one UNMAP.
 pub(super) const MOST_UNMAP_DESCRIPTORS: u32 = 256;
 /// Most blocks that one COMPARE AND WRITE compares.
 pub(super) const MOST_COMPARED: u8 = 255;

@@ -106,7 +106,6 @@ fn mask(page: &ModePage, offset: usize) -> u8 {
     page.changeable.iter().filter(|(at, _)| *at == offset).fold(0, |bits, (_, bit)| bits | bit)
 }
 
-/// MODE SENSE (6).
 pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let blocks =
@@ -118,7 +117,6 @@ pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     reply(bytes, u32::from(call.cdb[4]))
 }
 
-/// MODE SENSE (10).
 pub(super) fn sense_10(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let long = call.cdb[1] & 0x10 != 0;
@@ -184,13 +182,11 @@ fn pages(call: &CommandCall<'_>) -> Result<Vec<u8>, Ending> {
     Ok(bytes)
 }
 
-/// MODE SELECT (6).
 pub(super) fn select_6(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(call.cdb[4]);
     select(call, length, |list| Some((4, false, usize::from(*list.get(3)?))))
 }
 
-/// MODE SELECT (10).
 pub(super) fn select_10(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     select(call, length, |list| Some((8, list.get(4)? & 1 != 0, usize::from(be16(list, 6)?))))

@@ -13,7 +13,6 @@ const LONGEST_LIST: u32 = 8192;
 /// The length of a parameter list without additional transport IDs, except for REGISTER AND MOVE.
 const BASIC_LIST: u32 = 24;
 
-/// PERSISTENT RESERVE IN.
 pub(super) fn reserve_in(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);
@@ -107,7 +106,6 @@ fn parse_transport_id(bytes: &[u8]) -> Option<(String, usize)> {
     name.contains(",i,0x").then_some((name, len))
 }
 
-/// PERSISTENT RESERVE OUT.
 pub(super) fn reserve_out(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);

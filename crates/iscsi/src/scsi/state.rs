@@ -23,7 +23,6 @@ pub(super) enum SanitizeState {
     Failed,
 }
 
-/// A logged-in nexus.
 #[derive(Clone, Debug)]
 struct LoggedInNexus {
     /// Number of its sessions: two while one replaces another, whose end is reported by another thread.

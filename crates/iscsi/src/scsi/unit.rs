@@ -14,7 +14,6 @@ use super::{
     UnitDescription, command_table,
 };
 
-/// The result of a command.
 pub(super) type CommandResult = Result<Action, Ending>;
 
 /// A logical unit, shared by all threads: control commands take its lock, the data path only reads its generation.

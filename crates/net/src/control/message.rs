@@ -15,7 +15,6 @@ pub(crate) type Nonce = [u8; 16];
 /// Identifies a test on its data connections.
 pub(crate) type Cookie = [u8; 16];
 
-/// Messages of a sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromSender {
@@ -40,7 +39,6 @@ pub(crate) enum FromSender {
     Done,
 }
 
-/// Messages of a receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromReceiver {

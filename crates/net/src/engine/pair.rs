@@ -21,7 +21,6 @@ pub(super) struct ReadyNetLoad {
     place: usize,
 }
 
-/// The start of a step.
 #[derive(Clone)]
 pub(super) struct NetStepStart {
     pub epoch: Ns,

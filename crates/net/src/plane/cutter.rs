@@ -137,7 +137,6 @@ impl Cutter {
         self.at(now);
     }
 
-    /// It is `now`.
     #[inline]
     pub(crate) fn at(&mut self, now: Ns) {
         if now >= self.next {

@@ -74,7 +74,6 @@ pub(crate) fn answer(
     Ok(())
 }
 
-/// Writes all of it.
 pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     let mut rest = bytes;
     while !rest.is_empty() {

@@ -52,7 +52,6 @@ pub(crate) enum Count {
     Jitter,
 }
 
-/// How many there are.
 pub(crate) const COUNTS: usize = 12;
 
 /// The counters of one stream at one end, on cache lines of their own. One thread writes, others read.

@@ -34,7 +34,6 @@ impl SendBatch {
         SendBatch { bytes, size, parts, headers }
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.parts.len()
     }

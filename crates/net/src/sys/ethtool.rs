@@ -31,7 +31,6 @@ pub(crate) struct Features {
     pub(crate) changeable: u128,
     /// Were asked for; what another feature or the driver forbids is off all the same.
     pub(crate) wanted: u128,
-    /// Are on.
     pub(crate) active: u128,
 }
 

@@ -9,7 +9,6 @@ use crate::text::clean;
 use findings::{Analysis, GoalOutcome, Status};
 use maud::{Markup, html};
 
-/// A goal with its number.
 type NumberedGoal<'a> = (usize, &'a GoalOutcome);
 
 pub(super) fn section(analysis: &Analysis, links: &Links<'_>) -> Markup {

@@ -55,7 +55,6 @@ pub(crate) struct HopValue {
     pub cells: [String; COLUMNS.len()],
 }
 
-/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TableRow {
     /// The row of the scene.
@@ -77,7 +76,6 @@ impl Scene {
     }
 }
 
-/// The words of a value, with what each is of.
 pub(crate) fn class_words(class: u8) -> &'static str {
     match class {
         0 => "not counted",

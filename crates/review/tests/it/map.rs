@@ -32,13 +32,11 @@ measure = "2s"
 sweep = { depth = [1, 2] }
 "#;
 
-/// The page of an analysis of a record.
 fn page(record: &Record, analysis: &Analysis) -> String {
     let evidence = evidence(record, analysis).expect("the record is read");
     review::html(analysis, &evidence, &record.head().scenario)
 }
 
-/// The picture of a page.
 #[track_caller]
 fn picture(page: &str) -> String {
     let start = page.find("<svg class=\"lab\"").expect("there is a map");

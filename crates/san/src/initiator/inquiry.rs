@@ -70,7 +70,6 @@ impl LunFacts {
         Ok((facts.block, facts.blocks, facts.thin))
     }
 
-    /// Asks a LUN.
     pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
         let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
         let mut facts = standard_facts(&standard)?;

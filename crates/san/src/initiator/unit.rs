@@ -33,7 +33,6 @@ impl Bundle {
     }
 }
 
-/// One unit.
 pub(super) struct TargetUnit {
     /// Its bundle.
     pub bundle: usize,

@@ -12,7 +12,6 @@ use std::num::NonZeroU8;
 use std::path::Path;
 use thiserror::Error;
 
-/// The scheme.
 const SCHEME: &str = "iscsi://";
 /// The port that IANA has registered for iSCSI.
 pub const PORT: u16 = 3260;

@@ -10,7 +10,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// To a worker.
 pub(super) enum ToWorker {
     /// A session begins, with its first connection.
     Session(Box<NewSession>),
@@ -34,7 +33,6 @@ pub(super) enum ToWorker {
     Stop,
 }
 
-/// To the acceptor.
 pub(super) enum ToAcceptor {
     /// A connection is gone.
     ConnectionEnded { tsih: u16, cid: u16 },

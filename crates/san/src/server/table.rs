@@ -1,6 +1,5 @@
 //! A slab: a table of reusable slots, addressed by small numbers.
 
-/// The table.
 pub(super) struct SlotTable<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,

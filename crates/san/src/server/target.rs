@@ -271,7 +271,6 @@ fn check(config: &TargetSettings) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Listens on all portals.
 fn listen(
     portals: &[PortalConfig],
     threads: usize,

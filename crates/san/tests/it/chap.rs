@@ -152,7 +152,6 @@ fn receive(peer: &mut TcpStream) -> (LoginRequest, String) {
     (request, String::from_utf8(rest).expect("text"))
 }
 
-/// A value of a text.
 #[track_caller]
 fn value(text: &str, key: &str) -> String {
     let pair = text.split('\0').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));

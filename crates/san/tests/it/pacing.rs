@@ -41,7 +41,6 @@ impl Client {
     }
 }
 
-/// Runs clients from `from` to `to`.
 fn run(pacer: &Pacer, clients: &mut [Client], from: u64, to: u64, late: u64) {
     for client in clients.iter_mut() {
         client.wakes = client.wakes.max(Ns(from));

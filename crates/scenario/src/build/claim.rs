@@ -19,7 +19,6 @@ const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 /// How far a point may be from a line, in percent, where a shape does not say: as far as "about" goes at most.
 const NEAR_A_LINE: f64 = 5.0;
 
-/// Texts of a claim that name hops.
 pub(super) fn hops_of(record: &Decoded) -> Vec<At<String>> {
     let points = record.record("shape").map(|shape| shape.records("points")).unwrap_or_default();
     let points = points.into_iter().filter_map(|point| point.text("hop"));
@@ -246,7 +245,6 @@ impl VerdictBuilder<'_> {
         });
     }
 
-    /// Steps that are named one by one.
     fn points(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Vec<ShapePoint>> {
         let records = table.records("points");
         let points: Vec<Option<ShapePoint>> =

@@ -6,7 +6,6 @@ use crate::diagnostics::{Mistake, Mistakes};
 use crate::model::{DiskBacking, Fill, Lab, Plan};
 use workload::Reduction;
 
-/// The data on a target.
 pub(super) fn data(target: &Decoded) -> Reduction {
     let ratio = |key| target.record("data").and_then(|data| data.number(key)).map(|at| at.value);
     let Reduction { compress, dedupe } = Reduction::default();
@@ -16,7 +15,6 @@ pub(super) fn data(target: &Decoded) -> Reduction {
     }
 }
 
-/// Whether a target is filled.
 pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Mistakes) -> Fill {
     if null && target.has("fill") {
         complain(target, "fill", "`null:` holds nothing", sink);

@@ -63,7 +63,6 @@ fn phase(record: &Decoded) -> Option<Phase> {
     })
 }
 
-/// The named loads.
 fn names(loads: &[&Decoded], sink: &mut Mistakes) -> BTreeMap<String, (usize, Span)> {
     let mut names: BTreeMap<String, (usize, Span)> = BTreeMap::new();
     for (n, record) in loads.iter().enumerate() {

@@ -18,7 +18,6 @@ const REQUEST_DEFAULT: u32 = 64;
 const NTTTCP_PHASES: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(30)];
 
-/// A network workload.
 pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Mistakes) -> NetWorkload {
     let carriage = carriage(record);
     let number = |key| count_u32(record, key);

@@ -45,7 +45,6 @@ fn check_name(name: &At<String>, sink: &mut Mistakes) {
     }
 }
 
-/// A workload of disks.
 pub(crate) fn disk_workload(
     name: &At<String>,
     record: &Decoded,

@@ -86,7 +86,6 @@ pub(crate) fn parts_of(records: &[&Decoded], others: &[&[Part]], sink: &mut Mist
     parts
 }
 
-/// A decoded `[[part]]`.
 fn part(record: &Decoded) -> Part {
     let text = |record: &Decoded, key| record.text(key).map(|at| at.value);
     Part {
@@ -163,7 +162,6 @@ pub(crate) fn figures(record: &Decoded) -> Vec<Figure> {
     record.records("figures").into_iter().map(figure).collect()
 }
 
-/// The kind of parts that a word names.
 pub(crate) fn part_kind(word: &str) -> PartKind {
     match word {
         "hypervisor" => PartKind::Hypervisor,
@@ -189,7 +187,6 @@ pub(crate) fn figure_kind(word: &str) -> FigureKind {
 }
 
 impl PartKind {
-    /// What it is, in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             PartKind::Host => "a server",

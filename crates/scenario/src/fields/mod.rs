@@ -49,7 +49,6 @@ pub(crate) struct TableDef {
     pub prefixed: bool,
 }
 
-/// A key.
 #[derive(Debug)]
 pub(crate) struct KeyField {
     pub key: &'static str,

@@ -72,7 +72,6 @@ fn unknown(names: &BTreeSet<String>, path: KeyPath<'_>, sink: &mut Mistakes) {
     });
 }
 
-/// Segments of a path as one name.
 fn joined(segments: KeyPath<'_>) -> Option<At<String>> {
     let [first, .., last] = segments else { return segments.first().cloned() };
     let words: Vec<&str> = segments.iter().map(|segment| segment.value.as_str()).collect();

@@ -38,7 +38,6 @@ pub(super) struct FabricNode<'a> {
     pub linked: bool,
 }
 
-/// A cable.
 pub(super) struct Cable {
     pub name: String,
     pub ends: [(NodeId, u32); 2],

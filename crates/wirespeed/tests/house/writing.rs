@@ -14,7 +14,6 @@ const OWN_FILES: [&str; 3] = [
     "crates/disk/src/fill.rs",
 ];
 
-/// What opens for writing.
 const WAYS: [&str; 6] =
     ["RDWR", "WRONLY", "OpenOptions", "File::create", "File::options", "fs::write("];
 

@@ -9,7 +9,6 @@ use iscsi::pdu::{
 
 use super::rig::{BLOCK, Rig};
 
-/// An outstanding command.
 struct OutstandingCommand {
     link: usize,
     write: Option<Vec<u8>>,

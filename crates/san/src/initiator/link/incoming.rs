@@ -41,7 +41,6 @@ const PARTS: usize = 3 * GUESSES + 3;
 /// Events of one call; more wait in the staging buffer for the next.
 const EVENTS: usize = 64;
 
-/// A part of one read.
 #[derive(Clone, Copy)]
 enum ReadPart {
     /// A header, in `edges`.

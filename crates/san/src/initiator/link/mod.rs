@@ -61,7 +61,6 @@ impl Lost {
     }
 }
 
-/// One connection.
 struct LinkConnection {
     conn: Conn,
     socket: TcpStream,

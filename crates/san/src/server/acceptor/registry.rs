@@ -39,7 +39,6 @@ pub(in crate::server) struct Registry {
     last: u16,
 }
 
-/// How many there may be.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::server) struct Most {
     pub sessions: usize,

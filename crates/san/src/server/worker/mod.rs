@@ -52,7 +52,6 @@ pub(super) struct Worker {
     active: Vec<ConnectionKey>,
     /// Those that are being read, and sessions that are being served, in this turn.
     reading: Vec<ConnectionKey>,
-    /// Those that were read last.
     read_last: Vec<ConnectionKey>,
     flushing: Vec<u32>,
     ready: Vec<Readable>,

@@ -20,7 +20,6 @@ pub(super) struct Spin {
     allowed: bool,
     /// Recent intervals between inputs; a mean in which the last ones count most.
     gap: u64,
-    /// Not before this.
     not_before: Ns,
 }
 

@@ -55,7 +55,6 @@ struct SharedPool {
 }
 
 pub(super) struct Hub {
-    /// Payload.
     payload: SharedPool,
     /// What commands work in.
     scratch: SharedPool,

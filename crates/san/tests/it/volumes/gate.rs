@@ -5,7 +5,6 @@ use iscsi::scsi::{Ending, Medium, ScsiStatus};
 use san::volume::{Volume, WireData};
 use std::sync::{Arc, Barrier};
 
-/// A number as a block.
 fn block(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(512 / 8)
 }

@@ -221,12 +221,10 @@ fn plan_lines(args: &NetSend) -> String {
 struct Lines(String);
 
 impl Lines {
-    /// A value as text.
     fn text(&mut self, key: &str, value: Option<impl ToString>) {
         self.bare(key, value.map(|value| quoted(&value.to_string())));
     }
 
-    /// A value that is no text.
     fn bare(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             // A string takes every line.

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 /// Lines that a list of ports, volumes or faults takes at most.
 const SHOWN: usize = 16;
 
-/// The embedded arrays of a scenario.
 fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &EmbeddedArray)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }

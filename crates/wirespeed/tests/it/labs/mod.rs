@@ -50,7 +50,6 @@ fn same(page: &str, found: &str, made: &str) {
     );
 }
 
-/// The chapter of a lab in the page.
 fn chapter(page: &str, lab: &str) -> String {
     let heading = format!("\n## {lab}\n");
     let (_, rest) = page.split_once(&heading).unwrap_or_else(|| panic!("no {lab}: make labs"));

@@ -136,7 +136,6 @@ fn jobs(kind: &str, suites: &Suites) -> (Vec<Job>, Vec<(String, String)>) {
     (jobs, left_out)
 }
 
-/// Runs a job.
 fn run(kind: &str, job: &Job, target: &Served) -> Report {
     let mut command = Command::new("timeout");
     let which = format!("ALL.{}.{}", job.suite, job.pattern);

@@ -54,7 +54,6 @@ impl CommandContext<'_> {
         }
     }
 
-    /// WRITE AND VERIFY.
     pub(super) async fn write_verify(
         &self,
         to: BlockRange,
