@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{LazyLock, mpsc};
-use workload::{Access, Arrivals, IoDemand, WorkloadKind, Regions, Row, Skew, Spec};
+use workload::{Arrivals, IoDemand, Regions, Row, Spec};
 
 /// Of the target, and where the state of so many blocks has its parts: header, live words, table.
 const SIZE: u64 = 64 << 10;
@@ -47,20 +47,9 @@ fuzz_target!(|bytes: &[u8]| {
 /// One worker that would read a target that Wirespeed made, verified by the state.
 fn step() -> StepSpec {
     let text = |name: &str| FOLDER.join(name).to_str().expect("a path in UTF-8").to_owned();
-    let row = Row {
-        size: 4096,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
+    let arrivals = Arrivals::closed(1);
     let workload =
-        Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own };
+        Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Own);
     StepSpec {
         index: 0,
         seed: 1,

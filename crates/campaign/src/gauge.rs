@@ -1,7 +1,6 @@
 //! Results of the current step, for a search that chooses the next one.
 //!
-//! Intervals are merged as in a record, so that findings see the same figures. Judging is left to
-//! [`scenario::search`].
+//! Intervals are merged as in a record, so findings see the same figures. [`scenario::search`] judges them.
 
 use clock::Ns;
 use record::{Completed, Interval, Loop, SourceId, StepTotal, WorkerLoad};
@@ -9,8 +8,7 @@ use scenario::search::{DirectionSums, Search, Seen, StepSums};
 use scenario::{LatencyPoint, Metric, Step};
 use std::collections::BTreeMap;
 
-/// Minimum share of the measured time that a worker's intervals must cover. They tile it exactly; the slack absorbs
-/// rounding.
+/// Minimum share of the measured time that a worker's intervals must cover: all of it, but for rounding.
 const COMPLETE_SHARE: f64 = 0.999;
 
 /// Gathers one step.

@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A [`Stepper`] runs one step and writes its record; a [`Campaign`] chooses the next step. This crate opens no
-//! device, reads no clock and writes no file, so live, simulated and estimated runs with the same figures take the
-//! same steps.
+//! device, reads no clock and writes no file, so all kinds of runs with the same figures take the same steps.
 
 #![forbid(unsafe_code)]
 

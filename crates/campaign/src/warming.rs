@@ -1,7 +1,6 @@
 //! A warm-up that lasts until the load is steady.
 //!
-//! It applies the rule of [`scenario::steady`] to the record's rounds. The stepper informs its workers and records the
-//! result.
+//! It applies the rule of [`scenario::steady`] to the record's rounds. The stepper tells workers and record.
 
 use clock::Ns;
 use record::{Interval, Level, Phase, Round, Rounds, StepTimes};

@@ -1,5 +1,4 @@
-//! Unpredictable random bytes, for authentication challenges. No seed repeats them, so no measurement may depend on
-//! them.
+//! Unpredictable random bytes, for authentication challenges. No seed repeats them: measurements must not use them.
 
 #![allow(
     clippy::disallowed_methods,

@@ -7,7 +7,7 @@ use disk::DiskEngine;
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use record::{Phase, SourceId};
 use std::sync::mpsc;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 fn main() -> Result<(), EngineError> {
     for depth in [1, 32] {
@@ -49,17 +49,6 @@ fn measure(depth: u32) -> Result<Cost, EngineError> {
 }
 
 fn step(depth: u32) -> StepSpec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
     let target = TargetSpec { size: Some(1 << 40), ..TargetSpec::new("null", "null:") };
     let worker = WorkerSpec {
         source: SourceId(0),
@@ -69,12 +58,11 @@ fn step(depth: u32) -> StepSpec {
         sharer: 0,
         sharers: 1,
         verify: false,
-        workload: Spec {
-            kind: WorkloadKind::Access(access),
-            arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
-            working_set: None,
-            regions: Regions::Shared,
-        },
+        workload: Spec::access(
+            vec![Row::new(8192, 100.0, 100.0)],
+            Arrivals::closed(depth),
+            Regions::Shared,
+        ),
     };
     StepSpec {
         index: 0,

@@ -51,8 +51,7 @@ impl Arena {
         self.stride
     }
 
-    /// The buffer of a slot; `None` where there is no such slot. The caller lets one I/O at a time use it, as a
-    /// worker's slots do.
+    /// The buffer of a slot; `None` where there is no such slot. The caller lets one I/O at a time use it.
     pub fn slot(&self, slot: u32) -> Option<*mut u8> {
         // Within the mapping, because slot < slots and len = stride * slots.
         (slot < self.slots)

@@ -181,8 +181,7 @@ impl OpenedBacking {
         Ok(backing)
     }
 
-    /// Who writes a file does so alone; who reads it shares it with other readers. Of a device the grant holds the
-    /// exclusive open already.
+    /// A writer of a file excludes others; readers share it. Of a device the grant holds the exclusive open already.
     fn lock(&self, spec: &BackingSpec) -> Result<(), BackingError> {
         if self.device {
             return Ok(());

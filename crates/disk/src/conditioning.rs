@@ -167,8 +167,7 @@ impl Conditioning {
 }
 
 impl ConditioningTask<'_> {
-    /// The content that a target is to have. No two passes, targets or runs make the same: storage that finds duplicates
-    /// would keep one of them.
+    /// The planned content of a target. It is unique, as storage that finds duplicates would keep one of them.
     pub fn content(&self, pass: u64) -> ContentMaker {
         let head = [FILLING, pass, clock::wall_ns()];
         let key: Vec<u64> = head.into_iter().chain(self.spec.name.bytes().map(u64::from)).collect();

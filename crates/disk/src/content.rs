@@ -6,8 +6,7 @@
 //! ratio hold for any chunk from 512 bytes on. Repeated blocks are whole blocks of 4 KiB, spread so that a compressor's
 //! window does not reach from one to its equal.
 //!
-//! Nothing is written here: callers own the buffers. The idea of compressible and repeated buffers comes from fio and
-//! vdbench; the seal is ours.
+//! Nothing is written here: callers own the buffers. Compressible and repeated buffers follow fio and vdbench.
 
 use clock::Rng;
 use guard::stamp::{self, STAMP, code_of};
@@ -67,8 +66,7 @@ impl ContentMaker {
         }
     }
 
-    /// Writes into `out` the content `at` this byte of a target, a multiple of [`BLOCK`]. It depends on neither caller
-    /// nor order.
+    /// Writes into `out` the content `at` this byte, a multiple of [`BLOCK`]. It depends on neither caller nor order.
     pub fn write(&self, at: u64, out: &mut [u8]) {
         let first = at / BLOCK as u64;
         for (number, block) in (first..).zip(out.chunks_mut(BLOCK)) {

@@ -53,8 +53,7 @@ pub(crate) fn polled_queues(device: u64) -> bool {
     disk.and_then(|disk| read(&disk.join("queue/io_poll"))).is_some_and(|flag| flag == "1")
 }
 
-/// The size of a block device in bytes, without opening it. The kernel counts sectors of 512 bytes here, whatever the
-/// device's own are.
+/// The size of a block device in bytes, without opening it. The kernel always counts sectors of 512 bytes here.
 pub(crate) fn size(device: u64) -> Option<u64> {
     let sectors: u64 = read(&node(device)?.join("size"))?.parse().ok()?;
     sectors.checked_mul(512)

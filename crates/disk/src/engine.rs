@@ -348,8 +348,7 @@ fn post(
     Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }
 
-/// What a worker writes: unlike all that other workers, steps and runs write, so that storage that finds duplicates finds
-/// none but those asked for.
+/// A worker's content, unlike that of all other workers, steps and runs: only requested duplicates are found.
 fn fresh(
     step: &StepSpec,
     worker: u32,

@@ -185,7 +185,7 @@ impl Feed for OpenFeed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{Access, Dir, Extent, Process, Regions, Row, Skew, WorkloadKind};
+    use workload::{Dir, Extent, Process, Regions, Row};
 
     #[track_caller]
     fn check(batch: &mut IoBatch, odd_go: bool, admitted: usize, slots: &[u32]) {
@@ -218,23 +218,11 @@ mod tests {
     /// How many operations an open loop of `rate` a second issues at each of these moments, in microseconds.
     #[track_caller]
     fn check_arrivals(rate: f64, limit: u32, moments_us: &[u64], expected: &[usize]) {
-        let row = Row {
-            size: 4096,
-            share: 100.0,
-            read: 100.0,
-            random: 100.0,
-            delay: Ns::ZERO,
-            burst: 1,
-            align: 0,
-            reply: 0,
-        };
-        let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-        let spec = Spec {
-            kind: WorkloadKind::Access(access),
-            arrivals: Arrivals::Open { process: Process::Fixed { rate }, limit },
-            working_set: None,
-            regions: Regions::Shared,
-        };
+        let spec = Spec::access(
+            vec![Row::new(4096, 100.0, 100.0)],
+            Arrivals::Open { process: Process::Fixed { rate }, limit },
+            Regions::Shared,
+        );
         let targets = vec![Extent { size: 1 << 30, block: 512 }];
         let place = Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
         let key = StreamKey { seed: 1, step: 0, worker: 0, slot: 0 };

@@ -1,5 +1,4 @@
-//! Filling: writes content over a part of an opened target, in large writes of which several are in flight, until it is
-//! done or stopped.
+//! Filling: writes content over a part of an opened target, with several large writes in flight.
 //!
 //! It decides nothing: the guard says what may be written, and `conditioning` what needs it.
 

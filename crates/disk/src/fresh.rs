@@ -12,8 +12,7 @@ use crate::{Arena, Completion, Io, OpenError, Payload, PayloadOpener};
 use clock::{Ns, Rng};
 use workload::{Dir, Reduction};
 
-/// Bytes of random data that one worker keeps for covering what was read, at most; longer buffers are covered with it
-/// over and over.
+/// Bytes of random data that one worker keeps to cover read data, at most; longer buffers repeat it.
 const TEMPLATE_MAX: usize = 1 << 20;
 
 /// A stamp that no block has been given yet.

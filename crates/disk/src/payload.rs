@@ -1,6 +1,5 @@
 //! The interface that prepares a worker's buffers before submission and examines them after completion: one virtual call a
-//! batch each way. A worker whose buffers are not examined (pure reads without verification, `null:`) has none, and pays a
-//! comparison for it.
+//! batch each way. A worker whose buffers are not examined (pure reads, `null:`) has none, and pays a comparison.
 //!
 //! A payload may also hold I/Os back, as verification does while an overlapping one is in flight: they stay in the
 //! batch and are offered again with the next one. Preparation counts as generator time, never as latency.
@@ -12,8 +11,7 @@ use engine::Reports;
 
 /// Makes a payload: built on the control plane, opened on the worker's own thread, where the arena is.
 pub trait PayloadOpener: Send {
-    /// Opens the payload for I/Os in the first `slots` buffers of the arena, of which it keeps a clone. Takes all memory
-    /// that it will ever need.
+    /// Opens the payload for I/Os in the first `slots` buffers of the arena, which it clones. Allocates all its memory.
     ///
     /// # Errors
     /// Its memory or state cannot be allocated.

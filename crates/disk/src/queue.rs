@@ -55,8 +55,8 @@ pub trait Queue {
     /// Takes I/Os from the front of `ios` and returns how many; fewer than all only when the queue is full.
     fn submit(&mut self, ios: &[Io]) -> usize;
 
-    /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, but not past
-    /// `until` if it can help it.
+    /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, if possible until
+    /// `until`.
     fn reap(&mut self, min: u32, until: Ns, out: &mut Completions);
 
     /// The control plane's end of what it reports beside completions, such as a path that was lost: asked once, after it

@@ -63,8 +63,7 @@ impl SampleResult {
     }
 }
 
-/// Looks at samples; fewer than there might be where time is up, reads fail or `stop` was asked for. An error where not
-/// one block could be read.
+/// Looks at samples; fewer where time is up, reads fail or `stop` is set. An error where no block could be read.
 pub(crate) fn sample(spec: &SampleSpec, stop: &Stop) -> Result<SampleResult, Errno> {
     let block = (spec.align.max(BLOCK as u32)).next_multiple_of(spec.align.max(1));
     let arena = Arena::new(1, block).map_err(|_| Errno::NOMEM)?;

@@ -1,5 +1,4 @@
-//! The bytes of a target on the control plane, whether behind a descriptor or found by a resolver: for sampling, filling and
-//! verification passes.
+//! The bytes of a target on the control plane, local or remote: for sampling, filling and verification passes.
 
 use guard::{PathTarget, Remote, WriteClaim};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

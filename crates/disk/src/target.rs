@@ -57,8 +57,7 @@ pub struct TargetReport {
     pub facts: Vec<Fact>,
 }
 
-/// Looks at a target as a step would, but opens nothing for writing and creates nothing. `writes` tells whether a
-/// workload on it writes.
+/// Examines a target as a step would, without opening it for writing or creating it. `writes`: a workload writes.
 pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
     Schemes::default().inspect(spec, writes)
 }

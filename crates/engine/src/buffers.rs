@@ -57,8 +57,7 @@ pub struct IntervalBuffers {
     pub(crate) scope: MeterScope,
     pub(crate) slots: Vec<MeterSlot>,
     pub(crate) current: Box<IntervalBuffer>,
-    /// One for each phase edge, so that measured figures never share a sheet with others, even if the collector is
-    /// slow.
+    /// One for each phase edge, so that measured figures have sheets of their own, even if the collector is slow.
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"

@@ -9,8 +9,7 @@ use clock::Ns;
 use record::Interval;
 
 /// Age at which an operation counts as hung. Far above the latency of a loaded disk with a deep queue, and far below
-/// the 30 s after which Linux times out a SCSI or NVMe command. A hang is reported again each time its age has
-/// doubled.
+/// the 30 s after which Linux times out a SCSI or NVMe command. It is reported again whenever its age has doubled.
 pub const HANG_AFTER: Ns = Ns::secs(5);
 
 /// A change in one worker's hangs.

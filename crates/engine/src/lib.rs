@@ -75,8 +75,7 @@ pub trait StepHandle: Send {
 
     /// Starts the measurement at `at` on the monotonic clock, earlier than planned; the following phases move with
     /// it. The time must be a whole second since the epoch, and still in the future when this returns. Returns
-    /// `false` if it is not, or if another time was settled before: workers may then disagree, and the step is
-    /// invalid.
+    /// `false` if it is not, or if another time was settled before: workers may disagree, and the step is invalid.
     #[must_use]
     fn measure(&self, at: Ns) -> bool;
 }

@@ -23,8 +23,8 @@ pub enum NtttcpEnd {
 
 const MIB: f64 = 1_048_576.0;
 
-/// The whole document of one end: of a step (by number, from 0; the first one with a network load unless given), its
-/// first pair and direction.
+/// The document of one end: of a step (by number; default: the first with a network load), its first pair and
+/// direction.
 ///
 /// # Errors
 /// Where the record does not hold the step, or no network load in it.

@@ -1,5 +1,4 @@
-//! A step as exports see it: its workers with their totals, what the scenario had planned for them, and what they did
-//! together in each interval.
+//! A step as exports see it: its workers with their totals, their plan, and their sums in each interval.
 
 use crate::{ExportError, no_step};
 use clock::Ns;

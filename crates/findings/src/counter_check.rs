@@ -174,8 +174,7 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
     Ok(sum)
 }
 
-/// The most bytes that a worker can have had in flight: its depth, or what was seen where it has none, times its largest
-/// operation.
+/// The most bytes that a worker can have had in flight: its depth, or the seen one, times its largest operation.
 fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
     let depth = match worker.load.arrivals {
         Loop::Closed { depth, .. } => depth,

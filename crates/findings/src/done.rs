@@ -26,8 +26,7 @@ pub struct Done {
 pub struct Finish {
     /// The worker.
     pub worker: String,
-    /// End of the interval in which its last operation completed, in nanoseconds since the load began; 0 where none
-    /// ever did.
+    /// End of the interval of its last completion, in nanoseconds since the load began; 0 where there is none.
     pub after_ns: u64,
 }
 

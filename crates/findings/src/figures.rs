@@ -181,8 +181,7 @@ impl StepFigures {
         announced && streams && self.completeness.iter().all(Completeness::is_full)
     }
 
-    /// Whether anything was issued to disks. A step of network loads alone has no storage figures: they are zero, and say
-    /// nothing.
+    /// Whether anything was issued to disks. A step of network loads alone has zeros for storage figures.
     pub fn has_storage(&self) -> bool {
         !self.completeness.is_empty()
     }

@@ -2,8 +2,7 @@
 //!
 //! [`analyse`] is a pure function of a record; the scenario is the one inside it. It never asks where a record came
 //! from: a measured one and a simulated one are judged alike. Percentiles are read off merged histograms only, nothing
-//! that is missing passes, and every threshold is a named constant that `docs/review.md` explains. Rendering is left to
-//! the `review` crate.
+//! that is missing passes, and every threshold is a named constant explained in `docs/review.md`. `review` renders.
 
 #![forbid(unsafe_code)]
 
@@ -94,8 +93,7 @@ use std::collections::BTreeSet;
 use step::StepData;
 use thiserror::Error;
 
-/// Version of the shape of an [`Analysis`] as JSON. A field that goes or changes its meaning raises it; a new field does
-/// not.
+/// Version of an [`Analysis`]'s JSON. A field that goes or changes its meaning raises it; a new field does not.
 pub const VERSION: u32 = 1;
 
 /// Everything that a record shows, judged.

@@ -100,8 +100,8 @@ fn sides(worker: &WorkerData) -> Option<LittleSides> {
         return None;
     }
     let service_s = worker.service_sum().as_secs_f64();
-    // What was in flight at one edge of the measured time counts on one side only: as much as a service time of each
-    // slot at either edge.
+    // I/Os in flight at one edge of the measured time count on one side only: a service time of each slot at either
+    // edge.
     let edges = 2.0 * (service_s / ops) / time;
     (service_s > 0.0)
         .then(|| LittleSides {

@@ -11,8 +11,7 @@ use record::CounterId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// From this share of its speed in a direction a port is saturated: pacing leaves no more than the gaps in which the host
-/// had no time to send.
+/// From this share of its speed in a direction a port is saturated: pacing leaves only gaps of an idle host.
 pub const SATURATED_FROM: f64 = 0.95;
 
 /// One port in one step.

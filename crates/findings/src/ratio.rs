@@ -1,8 +1,7 @@
 //! Ratios of goals and of published claims: what a step does over what the step does that differs from it
 //! in some settings alone, in the plan, or in the hop that is looked at.
 //!
-//! Both are gathered step by step and compared at the end, repetition by repetition. What has no counterpart is
-//! undecided.
+//! Both are gathered step by step and compared at the end, repetition by repetition. Without a counterpart: undecided.
 
 use crate::claims::span::FigureBounds;
 use crate::figures::label;

@@ -110,8 +110,7 @@ fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading>
     }
 }
 
-/// The member that is furthest from the mean of those that a scope names, and how far it is, in percent of it; and why that is
-/// not the whole truth.
+/// The member furthest from the mean of a scope, and its distance in percent of it; and why that may be incomplete.
 pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> (Option<(String, f64)>, Option<String>) {
     if let Scope::Streams(hop) = scope {
         return match network::judged::imbalance(step, hop) {

@@ -190,8 +190,7 @@ impl Seeker<'_> {
     }
 }
 
-/// Steps of a plan with searches: those that are known, those that its searches took, and one more for each that did not
-/// come to its end.
+/// Steps of a plan with searches: the known ones, those of its searches, and one for each that has not ended.
 pub(crate) fn steps_planned(known: usize, searches: &[SearchOutcome]) -> u32 {
     let of = |search: &SearchOutcome| {
         search.steps.len() + usize::from(search.end == SearchEnd::Unfinished)
@@ -199,8 +198,7 @@ pub(crate) fn steps_planned(known: usize, searches: &[SearchOutcome]) -> u32 {
     u32::try_from(known + searches.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
-/// Whether a curve is worth showing: of a plan with a search, only the one that was searched. Along other axes a search
-/// leaves single points.
+/// Whether a curve is worth showing: with a search, only along its axis. Along others it leaves single points.
 pub(crate) fn is_curve(sweep: &Sweep, course: &Course) -> bool {
     let mut hunts = course.hunts().filter(|hunt| hunt.base.plan == sweep.plan).peekable();
     hunts.peek().is_none() || hunts.any(|hunt| hunt.search.key == sweep.axis)

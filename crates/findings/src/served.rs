@@ -1,5 +1,4 @@
-//! Served from a cache or by the device: what the workers moved, against what the disks under their targets counted over
-//! the same measured time.
+//! Served from a cache or by the device: the workers' bytes against the counters of the disks under their targets.
 //!
 //! Targets on the same disk, and disks of the same VM, cannot be separated and are compared together. A device without
 //! counters, or whose counters do not change though the page cache is bypassed, shows nothing about a cache: unknown.
@@ -165,8 +164,7 @@ fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
     let direct = set.targets.iter().all(|t| places.fact(t, "cache") == Some("direct"));
     let counted = known(set).and_then(|()| devices(step, places, set, agent));
     let counted = counted.and_then(|bytes| {
-        // A device that has something to do and does nothing at all is one that does not count, unless the page cache can
-        // have done it instead.
+        // A device with work that counts nothing has no counters, unless the page cache can have done the work instead.
         match bytes == [0.0; 2] && asked != [0.0; 2] && direct {
             true => Err(format!("the counters of {} did not change", list(&set.devices))),
             false => Ok(bytes),

@@ -96,8 +96,7 @@ pub(crate) fn round(rule: &Steady, measured: Ns) -> Ns {
     Ns(measured.0.div_ceil(u64::from(rule.rounds.max(1)))).max(ROUND_MIN)
 }
 
-/// Whether a step was steady; `None` where nothing was done or a worker is missing, whose absence would be all that the
-/// rounds show.
+/// Whether a step was steady; `None` where nothing was done or a worker is missing, which alone the rounds would show.
 pub(crate) fn steadiness(step: &StepData, rule: &Steady) -> Option<Steadiness> {
     let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
     if !whole || step.workers.iter().all(|w| w.ops() == 0) {

@@ -5,8 +5,8 @@
 //! and [`MessageInbox`] and is handed to [`crate::AgentLink::over`] and [`crate::serve`]; nothing here changes.
 //!
 //! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
-//! The loss of the other end is eventually reported as [`CarrierError`] of [`MessageInbox::recv`]; a connectionless network needs a
-//! heartbeat for it.
+//! A lost peer is eventually reported as [`CarrierError`] of [`MessageInbox::recv`]; connectionless networks need
+//! heartbeats.
 //!
 //! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
 //! a second each. An asynchronous runtime would bring its own threads and timers onto cores that are being measured.
@@ -178,8 +178,8 @@ fn closed_or_failed(error: FrameError) -> CarrierError {
     }
 }
 
-/// Starts a thread that passes on all messages of an inbox, the final error included, until `deliver` returns that its listener
-/// is gone.
+/// Starts a thread that passes on an inbox's messages and its final error, until `deliver` returns that its listener is
+/// gone.
 pub(crate) fn pump<M, F>(
     mut inbox: Box<dyn MessageInbox<M>>,
     name: &str,

@@ -101,8 +101,7 @@ impl<'a> Coordinator<'a> {
         self.begin(agents, sink, observer)?.run(self.stages)
     }
 
-    /// Divides the work among the agents and greets them; the campaign then carries out the stages, in their order or in
-    /// another.
+    /// Divides the work among the agents and greets them; the campaign then carries out the stages, in any order.
     ///
     /// # Errors
     /// Where the scenario cannot be run, or an agent cannot be used.

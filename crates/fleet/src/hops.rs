@@ -1,8 +1,7 @@
 //! The hops of a run: agents name them, the coordinator numbers them.
 //!
 //! A hop that an agent names in several steps is one source. Names of sources are unique in a record, and those of two
-//! machines are not, so that a hop whose name is taken gets its agent's name as well; its group is its plain name,
-//! which identifies it.
+//! machines are not, so a hop whose name is taken gets its agent's name as well; its group is its plain name.
 
 use record::{HopKind, Source, SourceId, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};

@@ -50,8 +50,7 @@ impl AgentLink {
     }
 
     /// An agent in a child process, which finds its end of a socket in the place of its standard input and serves it
-    /// ([`carrier::agent_stdin`]). What it writes to its standard output is discarded; the end of its standard error
-    /// is quoted if it is lost.
+    /// ([`carrier::agent_stdin`]). Its standard output is discarded; the end of its standard error is quoted on a loss.
     ///
     /// # Errors
     /// Where the process or its socket cannot be made.

@@ -59,8 +59,7 @@ pub enum ToAgent {
         hops: Vec<SourceId>,
     },
     /// Begin the measurement of the step under way sooner than planned; what follows it moves with it. No answer, unless
-    /// the order came too late: then `Failed`, since workers may have passed the moment. After the step's end it means
-    /// nothing.
+    /// the order came too late: then `Failed`, since workers may have passed the moment. Ignored after the step's end.
     Measure {
         /// Which step.
         step: u32,

@@ -147,8 +147,7 @@ impl SamplingWork {
     }
 }
 
-/// What a reading says of the time since the last one; not a number where there was none, or where it shrank, as when a
-/// device was replaced.
+/// The change of a reading since the last one; not a number without one, or where it shrank (a replaced device).
 fn amount(before: Option<&HopReading>, now: &HopReading) -> f64 {
     match before {
         _ if !now.counter.meaning().adds_up() => now.value,

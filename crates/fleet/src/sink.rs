@@ -5,8 +5,8 @@ use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, StepTimes
 /// A write error of a sink; its text names the file.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Something that keeps a run. Calls come in the order of the record's own rules: a source before what it reports, a
-/// step before its intervals.
+/// Something that keeps a run. Calls come in the record's order: a source before its reports, a step before its
+/// intervals.
 pub trait RecordSink {
     /// Provenance.
     ///

@@ -1,6 +1,6 @@
 //! Targets behind a protocol rather than the kernel, such as the LUNs of an array, and the right to write them: the same rules
-//! as for a device, with a [`WriteClaim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
-//! guard issues warrants.
+//! as for a device, with a [`WriteClaim`] in place of the exclusive open. A claim needs a [`Warrant`], which only the
+//! guard issues.
 
 use crate::examine::{examine_remote, identity_of, uses_of};
 use crate::grant::permitted;

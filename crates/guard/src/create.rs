@@ -24,8 +24,8 @@ pub struct NewFile {
 struct Temporary(PathBuf);
 
 impl NewFile {
-    /// An empty file on the file system of `path`, opened past the page cache where that is possible: filling should not
-    /// wash the cache out.
+    /// An empty file on the file system of `path`, opened past the page cache if possible, to spare the cache while
+    /// filling.
     ///
     /// # Errors
     ///
@@ -105,8 +105,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// The right to write it; past the page cache where that is asked for and the file system lets us, which the second
-    /// value tells.
+    /// The right to write it; past the page cache where requested and possible, which the second value says.
     ///
     /// # Errors
     ///

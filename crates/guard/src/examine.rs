@@ -32,8 +32,7 @@ pub struct Examined {
     pub(crate) identity: TargetIdentity,
 }
 
-/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. An error says
-/// why it cannot be examined.
+/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine.
 pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, String>> {
     if !is_examinable(found) || is_own(found, grants) {
         return None;

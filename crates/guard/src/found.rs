@@ -6,8 +6,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Identifies a medium while it exists: of a file its device and inode, of a device its number, of a remote target a
-/// digest of its identity.
+/// Identifies a medium while it exists: a file's device and inode, a device's number, a remote target's digest.
 pub type MediumId = (u64, u64);
 
 /// Something that stands at a path.

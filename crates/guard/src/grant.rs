@@ -33,8 +33,7 @@ pub enum GrantError {
     NoDirectIo,
 }
 
-/// The right to write to one target. It cannot be made outside this crate, and it is the only way to a descriptor that
-/// can write.
+/// The right to write to one target. Only this crate can make it, and no other descriptor can write.
 #[derive(Debug)]
 pub struct WriteGrant {
     fd: OwnedFd,
@@ -99,8 +98,7 @@ impl WriteGrant {
         WriteGrant { fd, flags: OFlags::RDWR | past_cache(direct), claim: None }
     }
 
-    /// The same right through an open file of its own, for another worker: sharing one would make processors contend
-    /// for its reference count.
+    /// The same right through an open file of its own, so that workers do not contend for one reference count.
     ///
     /// # Errors
     ///

@@ -5,8 +5,7 @@
 //! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked (`ownership/`), for a volume that it
 //! serves for this run alone (`claim.rs`), and for what the user names with its token (`token.rs`). A second flag gives up
 //! what is found there (`signatures/`, `samples.rs`); nothing helps against a use by others (`uses.rs`, `reservations/`,
-//! and the kernel's exclusive open). The checks are made on the opened descriptor, which the grant keeps, so that nothing
-//! can slip in between.
+//! and the kernel's exclusive open). The checks are made on the opened descriptor, which the grant keeps: no race.
 //!
 //! # Invariant
 //!

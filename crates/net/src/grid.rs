@@ -1,6 +1,5 @@
 //! When a test's phases begin and end, and where it is counted: at whole intervals of the asking end's time base, and at every
-//! phase edge. Both ends have the same grid, each on its own clock, so what one sent in an interval and what the other received
-//! in it lie side by side.
+//! phase edge. Both ends have the same grid, each on its own clock, so sent and received intervals correspond.
 //!
 //! Pure arithmetic on moments; it reads no clock. The first whole cut is sent as a distance from the start, since the
 //! time base's zero may be before the other host's boot.

@@ -1,8 +1,8 @@
 //! Resource use of one end: CPU time of the process, its threads and the host, and packets that the host dropped. Figures
 //! that the kernel does not report are omitted, never guessed.
 //!
-//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, so that one sample
-//! a second is cheap.
+//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, which is
+//! cheap.
 
 use crate::report::HostReport;
 use crate::sys::Cycles;

@@ -51,8 +51,7 @@ pub(crate) struct SocketSample {
     pub subflows: u16,
 }
 
-/// An unpaced stream's reader is woken once so many bytes wait, since each wake-up costs both ends. A smaller receive buffer
-/// lowers it (tcp(7)).
+/// An unpaced stream's reader is woken once so many bytes wait. A smaller receive buffer lowers it (tcp(7)).
 const WAKE: u32 = 64 << 10;
 
 /// The first bytes of every preamble.

@@ -1,5 +1,4 @@
-//! Conversion between columns of a row and our types: the order in which values are written, and how they are checked
-//! when read.
+//! Conversion between columns of a row and our types: the order of the values, and the checks of what is read.
 //!
 //! SQLite's integers are signed. A quantity above 2^63 - 1 (292 years in nanoseconds, 9 EB) is stored as 2^63 - 1; no
 //! measurement reaches it. Negative values are rejected.

@@ -1,5 +1,4 @@
-//! The figures of one source between two cuts: counts, bytes, errors, latency histograms, and the generator's
-//! testimony.
+//! The figures of one source between two cuts: counts, bytes, errors, latency histograms, generator overhead.
 
 use crate::{Histogram, SourceId};
 use clock::Ns;
@@ -19,8 +18,7 @@ pub enum Phase {
 }
 
 /// The figures of one source between two cuts. Cuts fall on the run's epoch plus whole seconds and on every phase
-/// edge, so an interval is within one phase and at most a second long. An idle interval is written as zeros, never
-/// omitted.
+/// edge, so an interval is within one phase and at most a second long. Idle intervals are written as zeros.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Who.
@@ -70,8 +68,7 @@ pub struct Testimony {
     /// Time outside the queue, in nanoseconds: between a reaped batch and the next submission, generating and accounting.
     #[schemars(with = "u64")]
     pub own: Ns,
-    /// The integral of operations in flight over time, in nanoseconds: divided by the interval's length it is the mean
-    /// number in flight.
+    /// The integral of operations in flight over time, in nanoseconds: divided by the length, their mean number.
     #[schemars(with = "u64")]
     pub in_flight: Ns,
     /// Operations submitted more than a millisecond after they were due because of the generator (open loops); waiting
@@ -117,8 +114,7 @@ pub struct Event {
     pub text: String,
 }
 
-/// Confidence interval of a figure of a step, from the figure's own variation: for random processes such as a
-/// simulation.
+/// Confidence interval of a figure of a step, from its own variation: for random processes such as a simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confidence {
     /// The step.

@@ -91,8 +91,7 @@ impl Record {
         &self.events
     }
 
-    /// The intervals of confidence of a step's figures, by source and figure, those over all workers first; none where its
-    /// producer knew none.
+    /// The confidence intervals of a step's figures, by source and figure, those over all workers first; possibly none.
     pub fn confidences(&self, step: u32) -> impl Iterator<Item = &Confidence> {
         self.confidences.iter().filter(move |confidence| confidence.step == step)
     }

@@ -13,8 +13,7 @@ pub struct StepTotal {
     pub read: Option<Completed>,
     /// Writes; `None` where the source never writes.
     pub write: Option<Completed>,
-    /// The generator's testimony, with `open` from the last measured interval; `None` if the source is not a
-    /// generator.
+    /// The generator's overhead, with `open` from the last measured interval; `None` if the source is no generator.
     pub testimony: Option<Testimony>,
     /// Total length of the merged intervals.
     pub measured: Ns,

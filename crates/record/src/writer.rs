@@ -185,8 +185,8 @@ impl Writer {
     /// Adds an interval: its histograms with two digits to the file, with all their digits to the step's totals.
     ///
     /// # Errors
-    /// If its step or source was not announced, the step is done, the source has already reported this moment, or the
-    /// write fails.
+    /// If its step or source is unknown, the step is done, the source has already reported this moment, or writing
+    /// fails.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.known_source(interval.source)?;
         self.open_step(interval.step)?;
@@ -269,8 +269,7 @@ impl Writer {
     /// Steps that are still open count as run to their end only under [`Status::Complete`].
     ///
     /// # Errors
-    /// If the file system is full or fails; [`RecordError::HeldOpen`] if the record is complete but another reader
-    /// prevents folding its log.
+    /// If the file system is full or fails; [`RecordError::HeldOpen`] if another reader prevents folding its log.
     pub fn finish(mut self, status: Status) -> Result<(), RecordError> {
         if self.broken {
             // Without its last intervals the file cannot support a total; a reader merges what is there.

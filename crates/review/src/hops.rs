@@ -20,8 +20,7 @@ pub(crate) struct StepHops<'a> {
     pub fullest: Vec<(&'a HopLoad, f64)>,
 }
 
-/// The steps in which more than one hop is known to have carried something of what it can; of one hop alone there is
-/// nothing to compare.
+/// The steps in which more than one hop has a known utilization; a single hop cannot be compared.
 pub(crate) fn rows(steps: &[StepFigures]) -> Vec<StepHops<'_>> {
     let row = |step| row(step).filter(|row| row.fullest.len() > 1);
     steps.iter().filter_map(row).collect()

@@ -41,8 +41,7 @@ pub struct AssumedSetting {
     pub value: String,
 }
 
-/// The single values of a scenario's text, with what was set on top of it, that a path leads to (`workload.*.depth`); none
-/// where it leads nowhere.
+/// The single values that a path (`workload.*.depth`) leads to, in the text and its overrides; possibly none.
 pub fn settings(source: &Source, path: &str) -> Vec<AssumedSetting> {
     let mut sink = Mistakes::default();
     let mut tree = crate::tree::parse(&source.text, &mut sink);

@@ -16,8 +16,7 @@ pub struct Claim {
     /// What.
     pub metric: Metric,
     /// Where the figure is a ratio ([`Value::Times`]): what differs in the step that it is held against, `plan` among it;
-    /// whatever else was settled is the same. Empty where the figure is the metric itself, or of a ratio to another hop of
-    /// the same step.
+    /// whatever else was settled is the same. Empty where the figure is the metric itself, or of a ratio within a step.
     pub to: Vec<(String, String)>,
     /// The hop of the step that a ratio is held against, where that is not the claim's own.
     pub to_hop: Option<String>,

@@ -30,8 +30,7 @@ pub struct EmbeddedPort {
 }
 
 impl EmbeddedArray {
-    /// The speed of one of its ports before it is scaled: what the step's sweep says, or else the port's own; `None` is as
-    /// fast as it goes.
+    /// The unscaled speed of one of its ports: the step's sweep, or else the port's own; `None` is unlimited.
     pub fn rate(&self, port: &EmbeddedPort, step: &Step) -> Option<LinkRate> {
         step.port.or(port.rate)
     }

@@ -2,8 +2,7 @@
 //! order (plans), what must hold (goals) and what was published (claims).
 //!
 //! [`load`] turns text into a [`Scenario`] whose names and references have been checked, or into every mistake of the
-//! file at once. [`Scenario::steps`] expands the plans. This crate knows no engine, opens no socket and no file other
-//! than the one it reads.
+//! file at once. [`Scenario::steps`] expands the plans. This crate knows no engine, no socket and no other file.
 //!
 //! The way inside: `tree` (text to places), `overrides` (`--set`), `decode` (shapes and units, driven by the
 //! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON [`schema`] and the

@@ -1,5 +1,4 @@
-//! What a live run can do with a scenario: everything but what only the simulator can carry out, each of which is reported at
-//! its place.
+//! What a live run can do with a scenario: everything but what only the simulator can do, which is reported in place.
 
 use crate::diagnostics::{Diagnostics, Mistake, Mistakes};
 use crate::model::{DiskBacking, Plan, Scenario};

@@ -152,8 +152,7 @@ pub struct Host {
     pub disks: Vec<VmDisk>,
 }
 
-/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is
-/// unique.
+/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; NAME alone suffices where it is unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adapter {
     /// Its name within the host.
@@ -462,8 +461,8 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, of network loads `message`, `batch`, `streams`,
-    /// `direction`, of any load `members`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload`, which
-    /// belong to no workload.
+    /// `direction`, of any load `members`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload` of
+    /// none.
     pub key: String,
     /// Its values, in order; no two are equal.
     pub values: Vec<Setting>,
@@ -530,16 +529,14 @@ pub struct Step {
     pub precondition: bool,
     /// What runs at the same time, with the sweep's settings applied; there may be none.
     pub loads: Vec<Load>,
-    /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
-    /// stays as it is found.
+    /// Settings of the interfaces that its receivers name, for the time of the step. Others stay as they are.
     pub frames: NetFrames,
     /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
     pub port: Option<LinkRate>,
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive,
     /// ready and at its speed, whatever happened in the previous one.
     pub faults: Vec<EmbeddedFault>,
-    /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
-    /// the lab has it.
+    /// Incidents in a simulated lab, by moment. A step begins with everything whole and every VM in its place.
     pub incidents: Vec<Incident>,
 }
 

@@ -205,8 +205,7 @@ pub(crate) fn hops<'a>(lab: &'a Lab, members: &[String]) -> Vec<NetHop<'a>> {
 }
 
 impl Step {
-    /// The interfaces of this machine that it changes, by the receivers that name them, each once; none where it sets
-    /// neither MTU nor offloads.
+    /// The interfaces of this machine that it changes, by their receivers, each once; none without MTU or offloads.
     pub fn adjusted<'a>(&self, lab: &'a Lab) -> Vec<&'a Receiver> {
         let mut all: Vec<&Receiver> = Vec::new();
         if self.frames == workload::NetFrames::default() {

@@ -1,5 +1,4 @@
-//! Text that a scenario is read from: the file, the `--set` overrides, and the catalogs of the user; kept together so that
-//! a record can repeat it.
+//! The text of a scenario: the file, the `--set` overrides, and the user's catalogs; kept for a record to repeat it.
 
 use serde::{Deserialize, Serialize};
 

@@ -118,8 +118,7 @@ impl Hunt {
         Hunt { search, base }
     }
 
-    /// The step that tries a load: its number in the run, which run of this load it is, and whether it is the search's
-    /// first.
+    /// The step that tries a load: its number in the run, its repetition, and whether it is the search's first.
     pub fn step(&self, index: u32, load: f64, repetition: u32, first: bool) -> Step {
         let setting = self.search.setting(load);
         let mut step = Step { index, repetition, ..self.base.clone() };

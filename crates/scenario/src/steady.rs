@@ -71,8 +71,7 @@ impl Steady {
         ..Steady::SNIA
     };
 
-    /// The last window of a series of rounds, in order of time; `None` while there are too few, and where they have no
-    /// mean to compare with.
+    /// The last window of a series of rounds, in order of time; `None` if they are too few or have no mean.
     pub fn window(&self, rounds: &[f64]) -> Option<SteadyWindow> {
         let first = rounds.len().checked_sub(self.rounds as usize)?;
         SteadyWindow::of(&rounds[first..])

@@ -1,8 +1,7 @@
 //! Quantities as people write them: bytes, data rates, durations, IOPS, percentages, link speeds.
 //!
 //! Parsing requires an explicit unit (`"4"` is not a size), and printing shows the unit. Decimal units are the
-//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s` is
-//! bits.
+//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are marked (`MiB/s`); `Mb/s` is bits.
 
 #![forbid(unsafe_code)]
 

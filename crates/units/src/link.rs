@@ -81,8 +81,8 @@ impl LinkRate {
     /// The fastest link, in bytes a second.
     pub const MAX: u64 = 1_000_000_000_000;
 
-    /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, which is rounded to whole
-    /// bytes a second.
+    /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, rounded to whole
+    /// bytes.
     ///
     /// # Errors
     /// The text names no known speed, or the MTU or the rate is out of range.

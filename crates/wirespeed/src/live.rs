@@ -1,5 +1,4 @@
-//! The way of every command that measures: targets checked, a record made, agents started, the coordinator run, the
-//! record reviewed.
+//! The sequence of every measuring command: check targets, create a record, start agents, coordinate, review.
 
 use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
@@ -144,8 +143,7 @@ fn record_among_the_measured(target: &str) -> Event {
     }
 }
 
-/// What stops the runs of this process, to be made once. The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the
-/// second ends the process.
+/// Stops this process's runs; made once. The first Ctrl-C (or SIGTERM) ends the run cleanly, the second the process.
 pub fn control() -> Result<Arc<Control>, Failure> {
     let control = Arc::new(Control::new());
     let asked = Arc::clone(&control);

@@ -59,8 +59,7 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<TargetUse>, As
     Ok(order.into_iter().map(look).collect())
 }
 
-/// A volume of an embedded array, of which nothing is there yet: it is made for the run and is gone with it, so that nothing
-/// can be lost.
+/// A volume of an embedded array: it is made for the run and is gone with it, so that nothing can be lost.
 fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetReport {
     let place = target.url.split([':', '?']).nth(1).unwrap_or_default();
     let (array, volume) = place.split_once('/').unwrap_or((place, ""));

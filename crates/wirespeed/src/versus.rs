@@ -103,8 +103,7 @@ fn records(out: Option<&Path>, stem: &str) -> Result<(PathBuf, PathBuf), Failure
 }
 
 impl ComparedRun {
-    /// A side whose plans run every step once a round. The record says so by overrides, so that it is complete by its own
-    /// scenario.
+    /// A side whose plans run every step once a round. The record holds it as overrides, so that it is complete.
     fn new(
         name: &'static str,
         mut source: Source,

@@ -2,8 +2,7 @@
 //!
 //! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a kernel thread,
 //! whose CPU time no process is charged for and which costs several times the I/O itself on a fast device. AIO submits
-//! them on the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may wait for the I/O
-//! itself.
+//! them on the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may block.
 
 mod context;
 

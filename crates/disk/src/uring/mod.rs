@@ -49,8 +49,7 @@ pub(crate) struct UringQueue {
 }
 
 impl UringQueue {
-    /// Opens a ring for the calling thread, which alone may use it. Where there can be none, the targets come back with
-    /// the reason.
+    /// Opens a ring for the calling thread, which alone may use it. On failure the targets come back with the reason.
     pub fn open(
         arena: &Arena,
         targets: Vec<FileAccess>,

@@ -235,8 +235,7 @@ impl BlockContext<'_> {
         }
     }
 
-    /// Generations that a broken block may be the rest of: those that it may hold, a few before them, and the one that
-    /// its header claims.
+    /// Generations that a broken block may be from: possible ones, a few before them, and the one in its header.
     fn candidates(&self, data: &[u8]) -> impl Iterator<Item = u32> + use<> {
         let (word, claimed) = (self.word, BlockHeader::parse(data).generation);
         let acceptable = (0..).map(move |i| back(word.newest(), i));

@@ -22,8 +22,7 @@ pub(crate) struct TargetState {
     pub ledger: Ledger,
     /// When it was taken up in this run, in nanoseconds since the Unix epoch.
     pub since: u64,
-    /// Only what was flushed before a power cut is known for certain: newer generations are as good, and nothing may be
-    /// written.
+    /// Only what was flushed before a power cut is certain: newer generations are as good, and writes are forbidden.
     pub at_least: bool,
     /// Where it outlives the process.
     pub kept: Option<StateFile>,
@@ -48,8 +47,7 @@ impl TargetState {
         })
     }
 
-    /// A state that is kept in a file, with what was found in it. `flushed` asks for no more than what had been
-    /// flushed.
+    /// A state that is kept in a file, with its content. `flushed` asks for no more than what had been flushed.
     pub fn kept(
         label: String,
         extent: Extent,

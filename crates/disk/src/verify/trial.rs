@@ -1,5 +1,4 @@
-//! Trials of verification against a disk in memory: thousands of loads without a thread, a clock or a device, each
-//! repeatable from its seed.
+//! Trials of verification against a disk in memory: thousands of loads, each repeatable from its seed.
 //!
 //! The disk is honest or lies. An honest one may complete in any order, take I/Os one by one, fail reads, and fail writes
 //! of which all, some or no blocks have arrived: nothing of that is a fault. A lying one acknowledges what it did not
@@ -19,7 +18,7 @@ use clock::{Ns, Rng};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{
-    Access, Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
+    Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
     Transaction, WorkloadKind as Work,
 };
 
@@ -298,23 +297,13 @@ fn blocks(state: &TargetState, io: &Io) -> std::ops::Range<u64> {
 
 /// Random access; `read` and `random` in percent.
 fn access(sizes: &[u32], read: f64, random: f64, arrivals: Arrivals) -> Spec {
-    let row = |size: &u32| Row {
-        size: *size,
-        share: 100.0 / sizes.len() as f64,
-        read,
-        random,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: sizes[0],
-        reply: 0,
-    };
-    let rows = sizes.iter().map(row).collect();
-    let access = Access { rows, skew: Skew::Uniform, stride: None, ladder: None };
-    Spec { kind: Work::Access(access), arrivals, working_set: None, regions: Regions::Own }
+    let share = 100.0 / sizes.len() as f64;
+    let row = |size: &u32| Row { share, align: sizes[0], ..Row::new(*size, read, random) };
+    Spec::access(sizes.iter().map(row).collect(), arrivals, Regions::Own)
 }
 
 fn closed(depth: u32) -> Arrivals {
-    Arrivals::Closed { depth, think: Ns::ZERO }
+    Arrivals::closed(depth)
 }
 
 /// Loads of every kind; the number chooses.

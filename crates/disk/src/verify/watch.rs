@@ -1,5 +1,4 @@
-//! The engine's verification states from step to step: opened when a step first needs them, with the results of a pass over
-//! a stored one.
+//! The engine's verification states from step to step: opened at first use, with a pass over a stored one.
 
 use super::checkpoints::Checkpoints;
 use super::examiner::ExaminerCounts;

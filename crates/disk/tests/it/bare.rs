@@ -1,5 +1,4 @@
-//! The data plane is bare: after the start a worker's thread allocates nothing and makes no system call but its I/O
-//! and its clock.
+//! The data plane is bare: a started worker allocates nothing and makes no system call but its I/O and its clock.
 
 use crate::common::*;
 use allocation_counter::{AllocationInfo, measure};

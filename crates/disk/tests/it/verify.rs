@@ -1,5 +1,4 @@
-//! Verification on real files: what is written is found again, whoever dies in between, and whatever is changed behind
-//! its back is named.
+//! Verification on real files: what is written is found again after a crash, and every hidden change is named.
 
 use crate::common::*;
 use clock::{Ns, Rng};

@@ -1,8 +1,7 @@
 //! One step as plain numbers: its load, and every hop with how full each of its limits was.
 //!
 //! What was not counted stays `None` and never becomes zero. A block device's `busy` is the time during which anything was in
-//! flight, which says nothing of a device that does several things at once; it counts as utilization only where requests did
-//! not overlap.
+//! flight, which does not suit a parallel device; it counts as utilization only where requests did not overlap.
 
 use super::answer::{Gauge, HopLimit, HopLoad};
 use super::sort::{Alike, HopRole};
@@ -145,8 +144,7 @@ impl Observed {
         self.in_flight.map(|n| (n - outside).max(n * 0.01))
     }
 
-    /// The share of an operation's time that passed at no hop that says how full it is; `None` where no hop says how long
-    /// I/Os stay.
+    /// The share of an operation's time at no hop with a known utilization; `None` where no hop counts residence times.
     pub fn unexplained(&self) -> Option<f64> {
         let known = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
         // Hops with a utilization but no queue length explain no time and hide none.

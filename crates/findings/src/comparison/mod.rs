@@ -32,8 +32,7 @@ use serde::Serialize;
 use systems::InterleavedPair;
 use thiserror::Error;
 
-/// Version of the shape of a [`Comparison`] as JSON. A field that goes or changes its meaning raises it; a new field does
-/// not.
+/// Version of a [`Comparison`]'s JSON. A field that goes or changes its meaning raises it; a new field does not.
 pub const VERSION: u32 = 1;
 
 /// Seconds that one run needs on each side, where there are no repetitions.

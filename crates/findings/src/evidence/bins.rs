@@ -20,8 +20,7 @@ pub(super) struct TimeBins<T> {
 }
 
 impl<T: Additive> TimeBins<T> {
-    /// No bins yet, and never more than `most` of them. They begin at the whole second before `start`, because intervals
-    /// are cut at whole seconds.
+    /// Empty, and never more than `most` bins. They begin at the whole second before `start`, as intervals do.
     pub fn new(start: Ns, most: usize) -> TimeBins<T> {
         let start = Ns(start.0 - start.0 % SHORTEST.0);
         TimeBins { start, width: SHORTEST, most: most.max(2), cells: Vec::new() }

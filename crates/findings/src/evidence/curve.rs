@@ -46,8 +46,7 @@ pub struct CurvePoint {
     pub latency_ns: u64,
 }
 
-/// The curves of a step: reads, writes and both; of open loops service time besides, without which it could not be seen
-/// what waiting added.
+/// The curves of a step: reads, writes and both; of open loops service time besides, to show the waiting.
 pub(super) fn curves(head: &StepHead, totals: &[StepTotal]) -> Vec<PercentileCurve> {
     let (mut read, mut write) = (Completed::empty(false), Completed::empty(false));
     let (mut open, mut closed) = (false, false);

@@ -1,8 +1,7 @@
 //! Latency over time as counts in a grid: bins of time, and rows of latency of equal height on a logarithmic axis.
 //!
 //! A doubling of latency is divided into six rows at places where bins of the record's histograms end, so that every bin
-//! lies in one row and no moiré appears. Where the latencies seen need more than [`ROWS_MAX`] rows, two, three or six are
-//! added up.
+//! lies in one row and no moiré appears. Where more than [`ROWS_MAX`] rows are needed, two, three or six are added up.
 
 use super::bins::{Additive, TimeBins, middle};
 use clock::Ns;

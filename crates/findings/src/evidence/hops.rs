@@ -1,8 +1,7 @@
 //! What hops counted over time: amounts as rates, shares of time as percent, levels as they are.
 //!
 //! The registry says what a counter means: counts become rates; the time of something that is busy is a share of the time, and
-//! that of requests, summed over them, a mean number of requests; levels stay as they are. What a hop does not count is not a
-//! number, and leaves a gap.
+//! that of requests a mean number of requests; levels stay as they are. What a hop does not count leaves a gap.
 
 use super::bins::{Additive, TimeBins, middle};
 use super::{LeftOut, Part};
@@ -155,8 +154,7 @@ fn fullness(steps: &[StepFigures]) -> BTreeMap<&str, f64> {
 }
 
 impl<'a> GatherHops<'a> {
-    /// Begins with the sources of a record, but for those that `elsewhere` names; of many hops with those that some step of
-    /// these finds fullest.
+    /// Begins with the sources of a record, but for those in `elsewhere`; of many hops with the fullest of these steps.
     pub fn new(
         start: Ns,
         sources: &'a [Source],

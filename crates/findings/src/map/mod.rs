@@ -1,5 +1,4 @@
-//! The lab of a record as a graph that can be drawn: the devices, the hops of each, and which hop leads to which, from
-//! hosts to arrays.
+//! The lab of a record as a graph: the devices, the hops of each, and their connections, from hosts to arrays.
 //!
 //! A pure function of a record and the scenario in it. The graph is the scenario's topology; what a scenario describes in
 //! other words (embedded arrays, plain targets, receivers of network loads) is added, and what a record counted and no

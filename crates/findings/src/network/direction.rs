@@ -44,8 +44,7 @@ pub struct Direction {
     pub sent: Amount,
     /// What all reading (or answering) ends received: the throughput.
     pub received: Amount,
-    /// Sent less received in the measured time, in bytes: what was under way at its end less what was at its beginning,
-    /// and what was lost.
+    /// Sent less received in the measured time, in bytes: losses, and the change of what was under way.
     pub difference_bytes: f64,
     /// Bytes that were taken by the kernel and never received, until the streams were closed.
     pub undelivered_bytes: Option<f64>,

@@ -3,8 +3,7 @@
 //!
 //! The figure is taken from the measured step whose access specification is nearest to the application's, and says how
 //! far it is extrapolated; it is rounded down, and it is a range where more is not known. Nothing is fitted: the truth
-//! is between two steps. A step that a cache, the generator or a missing worker made look better than the storage is
-//! either not used or marked.
+//! is between two steps. A step that a cache, the generator or a missing worker flatters is not used, or marked.
 
 mod access;
 mod judge;

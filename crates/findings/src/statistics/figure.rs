@@ -67,7 +67,7 @@ impl FigureSample {
     }
 
     /// The percentile `p` (0 to 100) of a merged histogram. Of each element, `part` counts the operations up to the
-    /// percentile, as far as intervals can tell, and `whole` all of them. `None` where fewer than ten operations lie
+    /// percentile, as far as intervals can tell, and `whole` all of them. `None` if fewer than ten operations are
     /// beyond it.
     pub fn percentile(merged: &Histogram, p: f64, elements: &[Element]) -> Option<FigureSample> {
         let value = merged.percentile(p)?.0 as f64;

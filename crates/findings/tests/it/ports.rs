@@ -1,5 +1,4 @@
-//! Ports of embedded arrays: their shares, the goals on them, what faster ones bring, and whether they and the workers
-//! agree.
+//! Ports of embedded arrays: their shares, their goals, the gain of faster ones, and agreement with the workers.
 
 use crate::support::{Sketch, Work};
 use findings::{Analysis, CounterCheck, Status};

@@ -407,8 +407,7 @@ impl AgentConversation {
         }
     }
 
-    /// Tells the coordinator that the conversation cannot go on. Where even this does not reach it, it sees the end of the
-    /// connection instead.
+    /// Tells the coordinator that the conversation cannot go on. If this does not arrive, the connection's end does.
     fn refuse(&mut self, problem: String) {
         let error = AgentFailure::Protocol(problem);
         self.send(FromAgent::Failed { step: None, error: error.clone() });

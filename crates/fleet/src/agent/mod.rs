@@ -134,8 +134,7 @@ struct RunningStep {
     output: Receiver<Output>,
 }
 
-/// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
-/// appears in the next.
+/// Both ends of the channel of a step's engines. A step has its own, so that nothing late appears in the next.
 struct Wires {
     tx: Sender<Output>,
     rx: Receiver<Output>,

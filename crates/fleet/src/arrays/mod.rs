@@ -129,8 +129,7 @@ pub enum PortFault {
 
 /// Makes arrays. Registered with an agent's engines ([`crate::EngineRegistry::arrays`]).
 pub trait ArrayServer: Send {
-    /// Makes an array and serves it on this machine's loopback until what is returned is dropped. Its ports are as fast as
-    /// they go.
+    /// Makes an array and serves it on loopback, with unlimited ports, until the returned value is dropped.
     ///
     /// # Errors
     /// There is no memory for a volume, or nowhere to listen.

@@ -1,5 +1,4 @@
-//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure here is a mistake of the
-//! set-up and ends the run.
+//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure ends the run.
 
 use super::roster::{Duty, DutyLimits};
 use super::{Conversation, StepStage, WorkEnd, name_of};

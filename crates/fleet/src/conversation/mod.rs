@@ -228,8 +228,7 @@ impl Conversation {
         deadline.min(self.next_tick).min(look)
     }
 
-    /// Tells all agents that the conversation is over: workers leave before the arrays that they may still take their
-    /// leave of.
+    /// Tells all agents that the conversation is over: workers leave before the arrays, which they log out of.
     pub fn dismiss(&mut self) {
         for serves in [false, true] {
             let of_kind = |m: &RosterAgent| m.arrays.is_empty() != serves;

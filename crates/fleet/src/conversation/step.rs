@@ -1,5 +1,4 @@
-//! One step: arrays are made ready, agents prepare, all start at one moment, all report until all have finished. What each
-//! answer means on the way.
+//! One step: arrays and agents prepare, all start at one moment, and report until all have finished.
 
 use super::roster::{Duty, DutyLimits};
 use super::{Conversation, CurrentStep, Effect, StepStage, WorkEnd, name_of};
@@ -14,8 +13,7 @@ use record::{Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTime
 use scenario::Step;
 use std::collections::BTreeMap;
 
-/// How long after a whole second of the run it is committed and shown: intervals are cut at whole seconds, and reach the
-/// coordinator within this.
+/// The delay after which a whole second of the run is committed and shown: its intervals arrive within this.
 const TICK_OFFSET: Ns = Ns::millis(250);
 
 /// Names of workers that an event lists before it counts the rest.
@@ -272,8 +270,7 @@ impl Conversation {
         }
     }
 
-    /// Takes what sources did to the record. An agent that did not hear that the measurement was brought forward goes on
-    /// when its step is over.
+    /// Records what sources did. An agent that missed an early start of the measurement ends after its step is over.
     fn take_intervals(&mut self, agent: usize, list: Vec<Interval>) {
         if list.iter().all(|one| self.in_step(one)) {
             list.iter().for_each(|interval| self.watch(interval));
@@ -362,8 +359,7 @@ impl Conversation {
     }
 }
 
-/// The workers' loads with the depth that their queues can carry: compared with a larger depth, the mean in flight would
-/// blame the generator.
+/// Loads with the depth that their queues can carry: against a larger depth, the generator would be blamed.
 fn as_carried_out(loads: &[WorkerLoad], depths: &BTreeMap<SourceId, u32>) -> Vec<WorkerLoad> {
     let carried = |load: &WorkerLoad| {
         let mut load = load.clone();

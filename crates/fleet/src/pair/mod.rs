@@ -43,8 +43,7 @@ pub struct Weather {
     /// How probably a message is lost, and arrives twice.
     pub loss: f64,
     pub repeat: f64,
-    /// The most that an agent's clock is ahead or behind, that this is known wrong, and that it drifts in parts per
-    /// million.
+    /// The most that an agent's clock is ahead or behind, its uncertainty, and its drift in parts per million.
     pub skew: Ns,
     pub within: Ns,
     pub drift: u64,

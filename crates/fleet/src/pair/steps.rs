@@ -8,7 +8,7 @@ use engine::{StepSpec, WorkerSpec};
 use record::{Completed, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Steady, Step};
 use std::time::Duration;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 /// Workers of each agent.
 const WORKERS: u32 = 2;
@@ -75,23 +75,7 @@ pub fn work(time: Ns) -> Completed {
 }
 
 fn spec() -> Spec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    Spec {
-        kind: WorkloadKind::Access(access),
-        arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
-        working_set: None,
-        regions: Regions::Own,
-    }
+    Spec::access(vec![Row::new(8192, 100.0, 100.0)], Arrivals::closed(1), Regions::Own)
 }
 
 pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {

@@ -1,5 +1,4 @@
-//! Network loads: what their sources are called and numbered, who is told of them, and that nobody reports as a stream
-//! which was not announced.
+//! Network loads: names and numbers of their sources, their recipients, and refusal of streams that were not announced.
 
 use crate::common::*;
 use clock::Ns;

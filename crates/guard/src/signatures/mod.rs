@@ -1,5 +1,4 @@
-//! Signatures on a medium: partition tables, file systems, and the labels of volume managers, arrays and encrypted
-//! containers.
+//! Signatures on a medium: partition tables, file systems, and labels of volume managers, arrays and encryption.
 //!
 //! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed
 //! beyond what distinguishes a signature from chance, and no structure is followed. Magics and offsets follow the

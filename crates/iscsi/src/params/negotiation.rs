@@ -1,5 +1,4 @@
-//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
-//! answers.
+//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end offers, the other one answers.
 
 use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
 use super::{DesiredParams, Negotiator, Params, SessionType};

@@ -115,8 +115,7 @@ pub enum Medium {
         /// BYTCHK 11b.
         one: bool,
     },
-    /// COMPARE AND WRITE: twice the extent's blocks come. The first half is compared and, if equal, the second half
-    /// is written, atomically.
+    /// COMPARE AND WRITE: twice the extent's blocks come; if the first half matches, the second is written, atomically.
     CompareAndWrite {
         /// The blocks.
         at: BlockRange,
@@ -145,8 +144,7 @@ pub enum Medium {
     },
     /// Deallocates blocks, which then read as zeros (LBPRZ).
     Unmap(Vec<BlockRange>),
-    /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An extent without blocks extends to
-    /// the end.
+    /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An empty extent extends to the end.
     Sync(BlockRange),
     /// PRE-FETCH: a hint that the blocks will be read soon. Ends at once.
     Prefetch(BlockRange),
@@ -160,8 +158,8 @@ pub enum Medium {
     /// Copies blocks within this target (EXTENDED COPY), durably. Units are named by their designators.
     Copy(Vec<CopySegment>),
     /// SANITIZE: overwrites everything with zeros, or deallocates it on a thin volume. No reset, abort or end of the
-    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Initiators poll its progress for seconds, so
-    /// overwriting is throttled.
+    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Throttled, as initiators poll for
+    /// seconds.
     Sanitize {
         /// The initiator's pattern, one block or less, repeated (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,

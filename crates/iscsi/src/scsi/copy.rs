@@ -221,8 +221,7 @@ fn segment_of(
     Ok((length > 0).then_some(segment))
 }
 
-/// Whether the other units of a copy admit a nexus. Their locks are taken one after the other, without the lock of
-/// the addressed unit.
+/// Whether the other units of a copy admit a nexus. Their locks are taken one by one, without the addressed unit's.
 pub(super) fn admit_others(
     device: &TargetDevice,
     asked: &LogicalUnit,

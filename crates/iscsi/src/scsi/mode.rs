@@ -1,5 +1,4 @@
-//! MODE SENSE and MODE SELECT: the mode pages, their changeable bits, and their effects (SPC-4, 6.9 to 6.12 and 7.5;
-//! SBC-3, 6.5).
+//! MODE SENSE and MODE SELECT: pages, changeable bits, and effects (SPC-4, 6.9 to 6.12 and 7.5; SBC-3, 6.5).
 //!
 //! A page has default bytes, changeable bits, and current values. Nothing is saved: a reset restores the defaults.
 
@@ -78,8 +77,7 @@ impl Modes {
         self.0[CONTROL][5] & 0x40 != 0
     }
 
-    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: the offset of the page in
-    /// the list.
+    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: its offset in the list.
     fn select(&mut self, bytes: &[u8], at: usize) -> Result<(), Ending> {
         let wrong =
             |offset: usize| invalid_parameter(u16::try_from(at + offset).unwrap_or(u16::MAX));
@@ -235,8 +233,7 @@ fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Endin
     Ok(modes)
 }
 
-/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones stand for the present number of
-/// blocks.
+/// A block descriptor may be repeated, but the unit keeps its size: zero and all ones mean its present blocks.
 fn check_block(descriptor: &[u8], long: bool, geometry: Geometry, at: usize) -> Result<(), Ending> {
     let wrong = Err(invalid_parameter(at as u16));
     let (blocks, most, block) = match (descriptor.len(), long) {

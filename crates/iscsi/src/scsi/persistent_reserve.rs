@@ -1,5 +1,4 @@
-//! PERSISTENT RESERVE IN and OUT: service actions and parameter lists (SPC-4, 6.15 and 6.16). Their effects are in
-//! `reservation`.
+//! PERSISTENT RESERVE IN and OUT: actions and parameters (SPC-4, 6.15 and 6.16). `reservation` has their effects.
 
 use super::cdb::{be16, be32, be64, field16, field32};
 use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};

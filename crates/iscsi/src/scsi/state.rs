@@ -31,8 +31,7 @@ struct LoggedInNexus {
     attentions: Attentions,
 }
 
-/// The control state of a logical unit. It is bounded by the number of sessions (attentions) and by the limit on
-/// registrations.
+/// The control state of a logical unit, bounded by the sessions (attentions) and by the limit on registrations.
 #[derive(Clone, Debug)]
 pub(super) struct UnitState {
     /// Logged-in nexuses and their pending unit attentions.

@@ -233,8 +233,7 @@ impl LogicalUnit {
     }
 
     fn lock(&self) -> MutexGuard<'_, UnitState> {
-        // After a panic with the lock held every part of the state is still consistent; refusing service would be
-        // worse.
+        // After a panic with the lock held every part of the state is still consistent; refusing service is worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,5 +1,4 @@
-//! NOPs, text and asynchronous messages: PDUs of the connection rather than of a command (RFC 7143, sections 11.9 to
-//! 11.11, 11.18, 11.19).
+//! NOPs, text and asynchronous messages: PDUs of the connection (RFC 7143, sections 11.9 to 11.11, 11.18, 11.19).
 
 use super::connection::{ControlPdu, MAX_CONTROL, SegmentSink, TextExchange};
 use super::session::Session;
@@ -81,8 +80,7 @@ impl Session {
         }
     }
 
-    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text to
-    /// the owner.
+    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text on.
     pub(super) fn text_arrived(&mut self, id: ConnId, text: TextRequest) {
         let Some(conn) = self.conn_mut(id) else { return };
         if text.goes_on {

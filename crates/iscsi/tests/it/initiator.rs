@@ -1,5 +1,4 @@
-//! The initiator's session against a scripted target: what it sends, what it reports, and every protocol violation
-//! that it detects.
+//! The initiator's session against a scripted target: output, events, and every detected protocol violation.
 
 use iscsi::digest;
 use iscsi::initiator::{

@@ -1,5 +1,4 @@
-//! In steady state a session allocates nothing, at either end: reads, writes with data of every kind, and at the target
-//! pings without data.
+//! In steady state a session allocates nothing, at either end: reads, writes of every kind, and the target's pings.
 
 use allocation_counter::{AllocationInfo, measure};
 use iscsi::initiator::{self, Command, Conn, LoginNumbers, Settings, Transfer};

@@ -13,8 +13,7 @@ use std::time::Duration;
 
 /// A peer that acknowledges nothing, or takes nothing, for so long is gone.
 const GONE: Duration = Duration::from_secs(10);
-/// While an interface on the way is set, its link may be down, and a switch may hold its port back for half a minute
-/// (IEEE 802.1D).
+/// While an interface is being set, its link may be down, and a switch may block its port for 30 s (IEEE 802.1D).
 pub(crate) const FLAP: Duration = Duration::from_secs(60);
 /// Bytes of one read.
 const READ: usize = 16 << 10;

@@ -1,5 +1,5 @@
-//! The network engine: connects to receivers or starts them, agrees on tests, and passes their figures on under the step's
-//! source numbers.
+//! The network engine: connects to receivers or starts them, agrees on tests, and passes on their figures by source
+//! number.
 //!
 //! Each load has a thread of the control plane, which keeps its receiver waiting until the step starts and holds the control
 //! connection while it runs; several run at once. A load that fails stops the others, and the step with it.

@@ -18,7 +18,7 @@ impl InterfaceLease {
     /// Takes an interface. Changes nothing yet.
     ///
     /// # Errors
-    /// [`InterfaceError::Missing`] where there is none of that name, [`InterfaceError::Forbidden`] where this process may not
+    /// [`InterfaceError::Missing`] without one of that name, [`InterfaceError::Forbidden`] without the permission to
     /// change it.
     pub fn new(interface: &str, guardian: Guardian) -> Result<InterfaceLease, InterfaceError> {
         change::check_permission(&Interface::named(interface)?)?;

@@ -46,8 +46,7 @@ const OFFLOADS: [&str; 12] = [
     "rx-checksum",
 ];
 
-/// Joins packets in a way that cannot be undone, so it must stay off where a host forwards them: "offload on" leaves it as
-/// it is found.
+/// Joins packets irreversibly, so it must stay off on forwarding hosts: "offload on" leaves it as it is.
 const RX_LRO: &str = "rx-lro";
 
 /// Bytes of an interface's name, at most.

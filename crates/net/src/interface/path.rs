@@ -79,8 +79,7 @@ impl PathInterfaces {
         })
     }
 
-    /// Restores the original settings of both ends; returns the changes here and there, or the failure. `None` where nothing was
-    /// set.
+    /// Restores the settings of both ends; returns the changes here and there, or the failure. `None` without changes.
     pub fn put_back(mut self) -> Option<(Back, Back)> {
         let HeldInterface { mut near, mut far } = self.held.take()?;
         let mut there = || sender::adjust(&mut far, NetFrames::default());

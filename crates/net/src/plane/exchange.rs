@@ -86,8 +86,7 @@ pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills the buffer; `false` where the peer ended before its first byte. Where the socket's limit of time is over, `on`
-/// tells whether to go on.
+/// Fills the buffer; `false` where the peer ended before its first byte. On a timeout `on` decides whether to continue.
 pub(super) fn read(
     socket: impl AsFd,
     buffer: &mut [u8],

@@ -9,8 +9,7 @@ use super::{Count, PHASES, StreamMeter};
 use crate::report::TestPhase;
 use serde::{Deserialize, Serialize};
 
-/// How far back a number is remembered: an older one cannot be distinguished from a duplicate, and is not counted as
-/// received.
+/// How far back a number is remembered: an older one could be a duplicate, and is not counted as received.
 pub(crate) const WINDOW: u64 = 1 << 18;
 
 /// The highest number that is believed: a test that sent more would have run for centuries.

@@ -1,7 +1,6 @@
 //! The interface of a receiver that senders may change: at most one, named at the receiver's start. A sender can change it only
 //! if its control connection uses it, and only while that connection is open. Senders of one host share it, since a load can
-//! use several connections: the last request applies, and the original settings return with the last connection. Senders of
-//! other hosts have to wait.
+//! use several connections: the last request applies until the last connection ends. Other hosts have to wait.
 
 use super::{ReceiverEvent, Shared};
 use crate::NetError;

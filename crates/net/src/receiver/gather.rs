@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 /// How long the streams may take to arrive.
 const ARRIVE: Ns = Ns::secs(15);
-/// The same once the sender has announced all of them: the announcement may overtake a connection whose first packets were
-/// lost.
+/// The same once the sender has announced all of them: a connection may be delayed by lost first packets.
 const OVERTAKEN: Ns = Ns::secs(5);
 /// Connections whose preamble has not come yet, at most.
 const STRANGERS_MAX: usize = 64;

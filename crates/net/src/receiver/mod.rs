@@ -1,5 +1,4 @@
-//! The receiver: listens, admits senders, and serves each on its own thread, so that tests run concurrently. A sender's failure
-//! ends its own test only.
+//! The receiver: listens, admits senders, and serves each on its own thread. A sender's failure ends only its own test.
 
 mod adjust;
 mod gather;

@@ -132,8 +132,7 @@ fn out_of_turn(link: &ControlLink, message: &FromSender) -> NetError {
     link.garbled(format!("`{name}` out of turn"))
 }
 
-/// One test. A problem of the test itself is reported to the sender, which may ask for another test; a problem of the
-/// connection ends it.
+/// One test. A problem of the test is reported to the sender, which may ask for another; one of the connection ends it.
 fn test(link: &mut ControlLink, shared: &Shared, spec: TestSpec) -> Result<(), NetError> {
     match run(link, shared, &spec) {
         Ok(side) => {

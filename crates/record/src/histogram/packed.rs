@@ -13,8 +13,7 @@ pub(super) const MARK: u8 = 2;
 
 /// A quotient this large is not coded in ones.
 const ONES_MAX: u32 = 20;
-/// Bits that state the length of a number that is coded plainly, and the greatest length: that of a distance between
-/// counts of 32 bits, folded.
+/// Bits that state the length of a plainly coded number, and the greatest length: of a folded 32-bit distance.
 const LENGTH_BITS: u32 = 6;
 const LENGTH_MAX: u64 = 34;
 

@@ -1,5 +1,4 @@
-//! Network loads drawn: each stream beside the mean of its direction, the throughput over the size of messages, and the
-//! rows of the time line.
+//! Network loads drawn: each stream and the mean of its direction, throughput by message size, and the time line.
 
 use super::figure::{ChartView, figure, legend_below, scaled, short, trace, with};
 use super::palette::{self, MUTED, RULE, SHADE};

@@ -41,8 +41,7 @@ pub(super) fn row(evidence: &Evidence) -> Option<TimelineRow> {
     Some(TimelineRow { title: "Ports (MB/s)".to_owned(), traces })
 }
 
-/// Of a single port reads and writes have the colours that they have elsewhere; of several each port has its own, and
-/// its writes are dotted.
+/// A single port's reads and writes have their usual colours; of several each has its own, with dotted writes.
 fn pen(evidence: &Evidence, place: usize, ports: usize, series: &Series) -> (String, Line) {
     let writes = series.counter.starts_with("write");
     let name = format!("{} {}", word(&series.hop), if writes { "writes" } else { "reads" });

@@ -151,8 +151,7 @@ struct PortsLimit {
     name: String,
 }
 
-/// The limit of a curve whose steps all went through ports of the same speed: those of every port, in each direction in
-/// which there was work.
+/// The limit of a curve whose steps used ports of equal speed: the sum of all ports in each loaded direction.
 fn ports_limit(analysis: &Analysis, series: &SweepSeries) -> Option<PortsLimit> {
     let runs = series.points.iter().flat_map(|p| &p.runs);
     let mut limits = runs.map(|run| {

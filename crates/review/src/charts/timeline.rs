@@ -1,5 +1,4 @@
-//! The time line: rates, counters, phases and events of the whole run below each other, on one axis of time with one
-//! cursor.
+//! The time line: rates, counters, phases and events of the whole run, on one axis of time with one cursor.
 
 use super::figure::{middles, scaled, time_axis, trace, with};
 use super::palette::{self, ERRORS, MUTED, READ, SHADE, WRITE};

@@ -1,5 +1,4 @@
-//! Network loads: what was carried each way, the wire with its arithmetic, what limited it, what it cost both ends, and each
-//! stream.
+//! Network loads: throughput each way, the wire with its arithmetic, the limit, the cost at both ends, and streams.
 
 use super::grid::{Column, table};
 use super::network_across;

@@ -64,8 +64,7 @@ impl Columns {
         }
     }
 
-    /// Finds an order with few crossings. `joins` gives the anchors again after each sweep, because ports move within
-    /// boxes.
+    /// Finds an order with few crossings. `joins` gives the anchors after each sweep, because ports move in boxes.
     pub fn sort(&mut self, mut joins: impl FnMut(&Columns) -> Vec<Join>) {
         let mut known = joins(self);
         let mut best = (self.crossings(&known), self.order.clone());

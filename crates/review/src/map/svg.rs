@@ -1,5 +1,4 @@
-//! The picture of the first step. Its words, widths and classes are those that the page's script changes; colours are the
-//! style sheet's, by class.
+//! The picture of the first step. The page's script changes its words, widths and classes; classes give the colours.
 
 use super::Map;
 use super::layout::{Line, Rect};

@@ -44,8 +44,7 @@ pub(crate) struct StepValues {
 /// What is shown of a hop, or of several.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HopValue {
-    /// How full it is, and each of its directions, read and written: 0 = not counted, 1 to 4 = the fuller the more, 5 = counted,
-    /// without a known limit.
+    /// Utilization, in total and of reads and writes: 0 = not counted, 1 to 4 = by level, 5 = counted, limit unknown.
     pub classes: [u8; 3],
     /// The same as widths, in percent.
     pub widths: [u8; 3],

@@ -1,5 +1,4 @@
-//! Session setup: a TCP connection and the login over it. It blocks, for a bounded time, on the control plane or on a worker's
-//! thread before its start.
+//! Session setup: a TCP connection and the login. It blocks, for a bounded time, before a worker's start.
 
 use super::link::{Link, Lost};
 use super::url::{PortalUrl, Secrets, SessionOptions};

@@ -56,8 +56,7 @@ struct ControlSession {
 pub(super) enum Retry {
     /// The command is sent again over another session: it may be carried out twice.
     Freely,
-    /// It is sent again only over a session whose making has ended the old one, so that the old command is never carried
-    /// out after the new one.
+    /// It is sent again only over a session that has ended the old one, so that the old command never runs after it.
     Reinstated,
     /// It is never sent again. A session that stood idle is tried with a harmless command before.
     Never,

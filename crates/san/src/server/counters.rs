@@ -1,5 +1,4 @@
-//! Counters of ports and volumes. Each thread counts in cells of its own, so that counting costs a plain store; readers sum
-//! them up.
+//! Counters of ports and volumes. Each thread has cells of its own, so that counting is a plain store; readers sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

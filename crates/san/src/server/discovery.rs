@@ -4,8 +4,7 @@ use super::port::SharedPort;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The answer to `SendTargets=value` on a connection that came by `local`: the keys and values, or nothing where the value
-/// names another target.
+/// The answer to `SendTargets=value` on a connection by `local`: keys and values; empty if it names another target.
 pub(super) fn targets(
     name: &str,
     ports: &[Arc<SharedPort>],
@@ -24,8 +23,7 @@ pub(super) fn targets(
     keys
 }
 
-/// The address of a portal for an initiator that reached `local`. A portal on all addresses has that address, if it is
-/// of the same family.
+/// The address of a portal for an initiator that reached `local`: that one, if the portal is on all addresses.
 fn reachable(portal: SocketAddr, local: SocketAddr) -> Option<SocketAddr> {
     if !portal.ip().is_unspecified() {
         return Some(portal);

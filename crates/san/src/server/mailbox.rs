@@ -2,8 +2,7 @@
 //!
 //! A message is queued under a lock that is held for a push, and the owner is woken if it may be asleep. No thread waits for an
 //! answer while it holds anything: an answer is a message too. The number of messages in flight is bounded by their
-//! senders: one per moving connection, one per task that waits for aborts, one per call of the library's user, times the
-//! number of threads.
+//! senders: one per moving connection, per task that waits for aborts, and per library call, times the threads.
 
 use super::poll::Bell;
 use std::collections::VecDeque;

@@ -19,8 +19,7 @@ pub(super) struct Readable {
     pub readable: bool,
     /// There is room to write, or an error.
     pub writable: bool,
-    /// Nothing more will come: the peer has closed its end, or there is an error. Reported once, perhaps together with
-    /// the last bytes.
+    /// Nothing more will come: the peer has closed its end, or an error. Reported once, perhaps with the last bytes.
     pub ended: bool,
 }
 

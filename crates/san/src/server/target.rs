@@ -139,8 +139,7 @@ impl TargetServer {
         self.shared.ports.iter().map(|port| port.address).collect()
     }
 
-    /// The URLs of all logical units by the first portal, then by the second, and so on. A portal on all addresses is named
-    /// by the loopback address.
+    /// The URLs of all logical units, portal by portal. A portal on all addresses is named by the loopback address.
     pub fn urls(&self) -> Vec<String> {
         let name = self.name();
         let units = self.shared.volumes.len();
@@ -176,8 +175,8 @@ impl TargetServer {
         &self.shared.volumes
     }
 
-    /// Stops: listens no more, asks initiators to log out and gives them [`super::TargetLimits::stop_time`], lets commands end,
-    /// and syncs the volumes.
+    /// Stops: closes portals, asks initiators to log out within [`super::TargetLimits::stop_time`], and syncs the
+    /// volumes.
     ///
     /// # Errors
     /// What was written is perhaps not on its backing store, or a thread has died.

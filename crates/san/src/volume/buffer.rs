@@ -49,8 +49,7 @@ impl BufferPool {
         Ok(BufferPool(Rc::new(BufferInner { base, len, blocks, returned: Cell::new(0) })))
     }
 
-    /// A buffer of `len` bytes with whatever was in it before; `None` while there is none, and always for more than
-    /// [`LARGEST`].
+    /// A buffer of `len` bytes of old data; `None` while there is none, and always for more than [`LARGEST`].
     pub fn take(&self, len: usize) -> Option<Buffer> {
         let order = order_of(len)?;
         let page = self.0.blocks.borrow_mut().take(order)?;

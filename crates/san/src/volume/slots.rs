@@ -1,11 +1,9 @@
-//! Per-thread state of a volume: counters, and the number of writers inside, each on a cache line of its own to avoid
-//! contention.
+//! Per-thread state of a volume: counters, and the number of writers inside, each on its own cache line.
 
 use std::ops::Index;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Threads with a place of their own. More threads than this share one, which costs speed and nothing else: all counting
-/// is atomic.
+/// Threads with a slot of their own. Further threads share one, which only costs speed: all counting is atomic.
 const PLACES: usize = 64;
 
 /// The places that are taken, one bit each, over the whole process: a thread has the same place in every volume.
@@ -63,8 +61,7 @@ impl Slots {
         self.0.iter()
     }
 
-    /// The counts so far, over all threads. Any thread may read them at any time: each figure is exact for some moment
-    /// during the call.
+    /// The counts so far, over all threads. Any thread may read them: each figure is exact for a moment in the call.
     pub fn counters(&self) -> Counters {
         let sum = |of: fn(&VolumeSlot) -> &AtomicU64| {
             self.iter().map(|slot| of(slot).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)

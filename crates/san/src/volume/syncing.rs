@@ -1,8 +1,7 @@
 //! Syncs of one volume are serialized, and one serves all that wait for it.
 //!
 //! The kernel reports a write-back error once, to the first sync that comes (errseq, Linux 4.13). Of two concurrent syncs, one
-//! could get the error and the other report success and end first. Serialized, every answer accounts for all errors reported
-//! before.
+//! could get the error and the other end first with success. Serialized, every answer covers all earlier errors.
 
 use super::inbox::Wake;
 use std::sync::{Mutex, MutexGuard, PoisonError};

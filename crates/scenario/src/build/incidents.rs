@@ -1,5 +1,4 @@
-//! Failures in a lab that is simulated: each names an existing part, is within the measured time, and changes
-//! something.
+//! Failures in a simulated lab: each names an existing part, is within the measured time, and has an effect.
 
 use super::place;
 use crate::datum::Decoded;
@@ -23,8 +22,7 @@ const FALLIBLE: &[NameKind] = &[
 /// Devices with ports.
 const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 
-/// The incidents of a plan with their positions in the text, in the order of their moments; those of one moment in the
-/// order of the file.
+/// The incidents of a plan with their positions in the text, by moment, then in the order of the file.
 pub(super) fn incidents(
     plan: &Decoded,
     lab: &Lab,

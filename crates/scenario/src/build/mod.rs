@@ -1,7 +1,6 @@
 //! Data to scenario: names are declared, references resolved, workloads settled, plans expanded and goals checked.
 //!
-//! Building continues after a mistake with a value that keeps the rest meaningful; the result is only handed out when
-//! there was none.
+//! Building continues after a mistake with a harmless value; the result is only handed out when there was none.
 
 mod claim;
 mod content;

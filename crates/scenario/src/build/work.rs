@@ -177,8 +177,7 @@ fn sound_default() -> Spec {
 }
 
 fn one_row(size: u32) -> Row {
-    let (share, read, random) = (100.0, 100.0, 0.0);
-    Row { size, share, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+    Row::new(size, 100.0, 0.0)
 }
 
 /// The rows of a `rows` list, or one row that the workload's own keys then fill.

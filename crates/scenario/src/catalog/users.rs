@@ -1,5 +1,4 @@
-//! Catalogs of users: files of `[[part]]` that are read beside a scenario, in the language and with the checks of the
-//! embedded ones.
+//! Catalogs of users: files of `[[part]]` beside a scenario, in the language and with the checks of the embedded ones.
 //!
 //! They are written under other names than the embedded parts, so that a name always means the same. What a scenario uses
 //! of them is kept with its text (`[[catalog]]`), so that a record can be read where these files are not.

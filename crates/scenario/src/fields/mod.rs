@@ -1,8 +1,7 @@
 //! The grammar of a scenario: each table is described once, by a static list of fields.
 //!
 //! The same lists drive decoding with its diagnostics, the JSON Schema, the reference in `docs/scenario.md`, and the
-//! hints for a key in the wrong table, so these cannot disagree. Rules that compare names or resolve workloads are in
-//! `build`.
+//! hints for a key in the wrong table, so these cannot disagree. `build` has the rules on names and workloads.
 
 mod assume;
 mod copy;
@@ -166,8 +165,7 @@ pub(crate) struct KeyWord {
 }
 
 impl KeyField {
-    /// Whether the key may be written `WORKLOAD.key` where its table takes that. Keys of plans, arrays and interfaces
-    /// may not.
+    /// Whether the key may be written `WORKLOAD.key` where its table takes that. Not for plans, arrays and interfaces.
     pub fn of_workload(&self) -> bool {
         !matches!(self.key, "plan" | "port" | "mtu" | "offload")
     }

@@ -2,8 +2,7 @@
 //!
 //! A family is a module beside this one: what its workloads hold, and what [`LoadFamily`] requires of them. A user that
 //! needs no more iterates over `loads`; an engine of one family asks for its loads ([`Step::disk_loads`]). A further
-//! family is a module, a variant of [`Workload`] with the arms that the compiler then asks for, and a table in
-//! `fields`.
+//! family is a module, a variant of [`Workload`] with the arms that the compiler asks for, and a table in `fields`.
 
 mod copy;
 mod disk;
@@ -202,8 +201,7 @@ impl Workload {
         self.family().name()
     }
 
-    /// Whether a setting of an axis is for it: where the axis names a workload it is for that one, otherwise for all that
-    /// have such a setting.
+    /// Whether a setting of an axis is for it: that of its own name, or one for all that have such a setting.
     pub(crate) fn concerned(&self, axis: &str, setting: &Setting) -> bool {
         match axis.rsplit_once('.') {
             Some((name, _)) => name == self.name(),

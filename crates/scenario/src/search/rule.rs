@@ -31,8 +31,7 @@ pub enum Why {
 }
 
 impl Search {
-    /// What to do after these steps, in the order in which they ran. Answers for any steps, also for ones that this rule
-    /// would not have chosen.
+    /// What to do after these steps, in the order in which they ran. It answers for any steps, also foreign ones.
     pub fn next(&self, seen: &[Seen]) -> SearchNext {
         let tried = Tried::all(seen);
         if seen.iter().any(|one| !one.complete) {

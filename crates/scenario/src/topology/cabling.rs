@@ -1,5 +1,4 @@
-//! Implicit cables: a device that no link names is connected to the only switch, or, with no switch, hosts straight to
-//! arrays, port for port.
+//! Implicit cables: unlinked devices go to the only switch, or, with no switch, hosts straight to arrays.
 
 use super::fabric::{Cable, Cabling, NodeId, NodeRole};
 use crate::model::PartKind;
@@ -20,8 +19,7 @@ const CABLES_MAX: usize = 50_000;
 pub(super) type Wants = BTreeMap<NodeId, Vec<NodeId>>;
 
 impl Cabling<'_> {
-    /// Lays the implicit cables that the ways of disks need. Returns the devices for which the only switch had no port
-    /// left.
+    /// Lays the implicit cables for the ways of disks. Returns the devices for which the switch had no port left.
     pub fn lay(&mut self, wants: &Wants) -> BTreeSet<NodeId> {
         let switches: Vec<NodeId> =
             (0..self.nodes.len()).filter(|n| self.nodes[*n].role == NodeRole::Switch).collect();

@@ -2,8 +2,7 @@
 //!
 //! A conversation is that of two hosts: traffic between them through the same adapter or team stays on one path, as the
 //! addresses that a trunk's hash uses stay the same (IEEE 802.1AX, 6.6: frames of a conversation keep their order). A
-//! hop is passed in its own direction or reversed: what a host sends is written at its own adapter, and read at the
-//! other's.
+//! hop is passed in its own direction or reversed: what a host sends is written at its adapter, and read at the peer's.
 
 use super::fabric::{NodeId, NodeRole};
 use super::ways::WayBuilder;

@@ -2,8 +2,7 @@
 //!
 //! Compared with libiscsi's `iscsi-perf` on the same target of ours: 8 KiB random reads, 32 in flight, one session, a
 //! volume in memory; the target has a core of its own, and the clients another. And 128 KiB reads by four sessions,
-//! from our target and from `tgt`, compared with one stream of iperf3 over loopback: all ends share all cores, as
-//! iperf3's do.
+//! from our target and from `tgt`, compared with one stream of iperf3 over loopback: all ends share all cores.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;

@@ -1,5 +1,4 @@
-//! Network streams over loopback, compared with iperf3: the same messages, the same congestion control, both ends on
-//! the same cores.
+//! Network streams over loopback, compared with iperf3: same messages, same congestion control, same cores.
 //!
 //! Each round runs both tools in turn; the throughput is what each receiver reports, and processor time is the kernel's
 //! account of both processes. No part of a run is left out, so that processor time and throughput belong together.

@@ -1,7 +1,6 @@
 //! Our iSCSI target and `tgt` in turn, with libiscsi's `iscsi-perf` as the client of both: 8 KiB random reads, 32 in
 //! flight, from volumes in memory that hold the same data. Each target has a core of its own, and the client another.
-//! Then the same with our own initiator as the client, which shows the targets' throughput where `iscsi-perf` is the
-//! limit.
+//! Then the same with our own initiator as the client, for the targets' throughput beyond `iscsi-perf`'s limit.
 //!
 //! A target's cost is the kernel's account of its threads' run time. Which side was the limit follows from it: the
 //! client, if the target's core idled for more than a tenth of the time.

@@ -38,8 +38,7 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
 /// A lab that is not present, as the simulator would model it.
 type SimulatedLab<'a> = Option<&'a Result<Topology, Diagnostics>>;
 
-/// A plan that could not be run ends as the run would: refused, or unavailable. One for the simulator is good where its
-/// lab can be built.
+/// A plan that could not be run ends as the run would: refused, or unavailable. One for the simulator needs its lab.
 fn exit_of(targets: &Result<Vec<TargetUse>, AssignError>, lab: SimulatedLab<'_>) -> Exit {
     match targets {
         _ if lab.is_some_and(Result::is_ok) => Exit::Met,

@@ -11,9 +11,7 @@ use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
-use workload::{
-    Access, Arrivals, Extent, Placement, Process, Regions, Row, Skew, Spec, StreamKey, WorkloadKind,
-};
+use workload::{Arrivals, Extent, Placement, Process, Regions, Row, Spec, StreamKey};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -22,27 +20,11 @@ pub const KIB: u32 = 1024;
 
 /// Random access in blocks of `size`, with a share of reads in percent.
 pub fn random(size: u32, read: f64, arrivals: Arrivals) -> Spec {
-    let row = Row {
-        size,
-        share: 100.0,
-        read,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    Spec {
-        kind: WorkloadKind::Access(access),
-        arrivals,
-        working_set: None,
-        regions: Regions::Shared,
-    }
+    Spec::access(vec![Row::new(size, read, 100.0)], arrivals, Regions::Shared)
 }
 
 pub fn closed(depth: u32) -> Arrivals {
-    Arrivals::Closed { depth, think: Ns::ZERO }
+    Arrivals::closed(depth)
 }
 
 pub fn fixed(rate: f64, limit: u32) -> Arrivals {

@@ -24,7 +24,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 // ---------------------------------------------------------------------------------------------------- scenario
 
@@ -69,27 +69,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
 
 /// Reads of 8 KiB, at this depth.
 pub fn spec(depth: u32) -> Spec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    Spec {
-        kind: WorkloadKind::Access(Access {
-            rows: vec![row],
-            skew: Skew::Uniform,
-            stride: None,
-            ladder: None,
-        }),
-        arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
-        working_set: None,
-        regions: Regions::Own,
-    }
+    Spec::access(vec![Row::new(8192, 100.0, 100.0)], Arrivals::closed(depth), Regions::Own)
 }
 
 pub fn load(workload: &str, workers: u32, on: &[&str]) -> Load {

@@ -129,8 +129,8 @@ impl Initiator {
     }
 
     /// Processes received and unconsumed bytes. Returns `None` if they are not a complete PDU yet
-    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the number of bytes consumed,
-    /// and what to do.
+    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the bytes consumed, and what to
+    /// do.
     ///
     /// # Errors
     /// The login has failed; close the connection.

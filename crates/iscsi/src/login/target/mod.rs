@@ -6,8 +6,7 @@
 //!                └─► Failed
 //! ```
 //!
-//! Before [`TargetStep::Admit`] nothing outside the login has changed: the owner makes, reinstates or joins sessions
-//! only then.
+//! Before [`TargetStep::Admit`] nothing outside the login has changed: the owner then makes or joins sessions.
 
 mod security;
 mod text;
@@ -62,8 +61,7 @@ pub trait LoginPolicy {
     /// The access of an initiator to a target or, if none is named, to a discovery session.
     ///
     /// # Errors
-    /// The status that ends the login: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another
-    /// one.
+    /// The final status: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another one.
     fn access(
         &mut self,
         initiator: &IscsiName,
@@ -205,8 +203,7 @@ impl TargetLogin {
         }
     }
 
-    /// Permits the login of [`TargetStep::Admit`]. Without a pending login this is an error of the owner, and the
-    /// login fails.
+    /// Permits the login of [`TargetStep::Admit`]. Without a pending login the login fails: an error of the owner.
     pub fn admit(&mut self, admitted: Admitted) -> TargetStep {
         let Some((request, text, params)) = self.last.take() else {
             return self.failed(None, LoginError::Stray);

@@ -66,8 +66,7 @@ impl TargetLogin {
         }
     }
 
-    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones may only
-    /// repeat it.
+    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones repeat it.
     fn identify<'a>(
         &mut self,
         request: &LoginRequest,

@@ -1,5 +1,4 @@
-//! Task management, logout and the ends of connections: which tasks are dropped, who is notified, and when the answer
-//! is sent.
+//! Task management, logout and ends of connections: dropped tasks, notifications, and the time of the answer.
 
 use iscsi::pdu::{
     LogoutOutcome, LogoutReason, LogoutRequest, Lun, RESERVED_TAG, Response, ScsiCommand,

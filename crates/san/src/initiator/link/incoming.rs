@@ -3,8 +3,8 @@
 //! A target mostly answers in request order. So one system call receives many PDUs: each header into a place of its own, each
 //! piece of data into the buffer where it most probably belongs. That is a guess and never trusted: every header is parsed as if
 //! there had been none; on a mismatch, everything behind it is moved to the staging buffer and parsed from there. Only
-//! buffers of reads whose data is still missing are guessed, so a wrong guess costs only a copy; after one, guessing pauses,
-//! each time for longer.
+//! buffers of reads whose data is still missing are guessed; a wrong guess costs a copy and a growing pause of
+//! guessing.
 
 use super::{Buffers, Lost, again, place};
 use iscsi::digest::RunningDigest;
@@ -34,8 +34,7 @@ const LONG: usize = 16 << 10;
 /// Where in the staging buffer what was read ahead lies: behind all that a wrong guess can bring there.
 const BEHIND: usize = GUESSED + GUESSES * (HEAD + TAIL);
 
-/// Parts of one read: for each guess a header, data and what follows it; before them data under way and what follows it;
-/// and what is read ahead.
+/// Parts of one read: for each guess a header, data and a trailer; before them data under way; after them read-ahead.
 const PARTS: usize = 3 * GUESSES + 3;
 
 /// Events of one call; more wait in the staging buffer for the next.
@@ -72,7 +71,7 @@ pub(super) struct Incoming {
     parts: Vec<ReadPart>,
     /// The digest over the data segment so far.
     sum: RunningDigest,
-    /// How many reads went without a guess after the last wrong one (half of it after each right one), and how many still
+    /// How many reads went unguessed after the last wrong one (half of it after each right one), and how many still
     /// will.
     pause: u8,
     paused: u8,

@@ -29,8 +29,8 @@ impl Chooser {
         matches!(self.policy, PathPolicy::RoundRobin | PathPolicy::LeastQueue)
     }
 
-    /// The path for an I/O of `len` bytes, of those in `usable`; `None` where there is none. `load` tells how many commands
-    /// are under way on a path.
+    /// The path for an I/O of `len` bytes, of those in `usable`; possibly `None`. `load` counts a path's commands in
+    /// flight.
     #[inline]
     pub fn choose(
         &mut self,

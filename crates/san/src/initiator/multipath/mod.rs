@@ -2,8 +2,7 @@
 //!
 //! Each path is a session of its own through a portal of its own. The policy ([`PathPolicy`], `chooser.rs`) selects among the
 //! paths in the best access state (`access.rs`). The queue moves I/O from a lost path to another one; a write only once
-//! the old session is fenced. Fencing and reconnecting run on a thread beside the worker (`rescue.rs`). `events.rs` reports
-//! what happened.
+//! the old session is fenced. A thread beside the worker fences and reconnects (`rescue.rs`); `events.rs` reports.
 
 mod access;
 mod attach;

@@ -20,8 +20,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// How many of `wanted` bytes may move now; where it is none, from when on some may. A new reservation is made only
-    /// once the last one is used up: what a connection does not use now it uses next, so that those that move small blocks
-    /// get the same share.
+    /// once the last one is used up: a connection keeps what it does not use, so that small blocks get the same share.
     ///
     /// # Errors
     /// The moment from which on bytes may move.

@@ -55,8 +55,7 @@ impl ResponsePace {
 }
 
 impl TargetConnection {
-    /// How long it would be a waste to send the few answers that there are by themselves, since the peer has enough others
-    /// to look at.
+    /// How long to hold back the few answers that there are, since the peer has enough others to work on.
     fn coalesce(&self) -> Ns {
         let unread = self.stat_sn.wrapping_sub(self.exp_stat_sn);
         // A peer that names a status of the future gets what it asks for at once.

@@ -1,8 +1,8 @@
 //! A thread's executor of commands on volumes: [`VolumeJob`]s in, [`FinishedCommand`]s out.
 //!
 //! It never blocks. What cannot be done at once waits in io_uring, with a helper thread where there is no ring, at the gate
-//! of a volume, or for memory; long work in memory is cut into slices. The descriptor is readable whenever [`VolumeExecutor::reap`] has
-//! something to do.
+//! of a volume, or for memory; long work in memory is sliced. The descriptor is readable when [`VolumeExecutor::reap`]
+//! has work.
 
 mod commands;
 mod helpers;
@@ -56,8 +56,7 @@ pub struct IoConfig {
     pub memory: usize,
     /// The volumes that commands name by designator (EXTENDED COPY).
     pub volumes: Vec<([u8; 16], Arc<Volume>)>,
-    /// The least time that SANITIZE takes: initiators look every few seconds whether it is at work, and some would
-    /// rather fail than miss it.
+    /// The least time that SANITIZE takes: initiators poll every few seconds, and some fail if they never see it.
     pub sanitize: Ns,
     /// Use io_uring where the kernel lets us.
     pub ring: bool,

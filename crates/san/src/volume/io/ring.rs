@@ -1,5 +1,4 @@
-//! One thread's io_uring: operations go in and come out in any order, many for one system call. After io_uring_setup(2) and
-//! io_uring_enter(2).
+//! One thread's io_uring (io_uring_setup(2), io_uring_enter(2)): many operations a system call, in any order.
 
 use super::hub::StoreOp;
 use crate::volume::store::zeroing;
@@ -20,16 +19,14 @@ const GET_EVENTS: u32 = 1;
 
 pub(super) struct Ring {
     ring: IoUring,
-    /// Readable when operations may be over. The ring's own descriptor does not always wake who polls it while completions
-    /// are left to this thread.
+    /// Readable when operations may be over. The ring's own descriptor does not wake all pollers in this mode.
     event: OwnedFd,
     backlog: VecDeque<squeue::Entry>,
     at_work: u32,
 }
 
 impl Ring {
-    /// A ring of the calling thread. Kernels that do not know how to leave completions to the thread itself (before 6.1) do
-    /// it their own way.
+    /// A ring of the calling thread. Kernels before 6.1 do not leave completions to the thread and use their own way.
     pub fn new() -> io::Result<Ring> {
         let mut builder = IoUring::builder();
         builder.dontfork().setup_cqsize(AT_WORK);

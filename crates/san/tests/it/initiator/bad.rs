@@ -1,6 +1,5 @@
 //! Targets that misbehave: between the initiator and a sound target stands somebody who changes what the target says, at
-//! the first data of a worker. Whatever it is, I/O ends with an error number in bounded time, or goes on where the target may
-//! say such a thing.
+//! the first data of a worker. I/O must end with an error number in bounded time, or go on where that is legal.
 
 use crate::initiator::peer::*;
 use clock::Ns;

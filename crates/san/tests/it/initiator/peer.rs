@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
-use workload::{Access, Arrivals, IoDemand, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, IoDemand, Regions, Row, Spec};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -149,19 +149,8 @@ pub fn how(url: &str) -> String {
 
 /// Random access in blocks of `size`, with a share of reads in percent.
 pub fn mixed(size: u32, read: f64, depth: u32) -> Spec {
-    let row = Row {
-        size,
-        share: 100.0,
-        read,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    let arrivals = Arrivals::Closed { depth, think: Ns::ZERO };
-    Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own }
+    let arrivals = Arrivals::closed(depth);
+    Spec::access(vec![Row::new(size, read, 100.0)], arrivals, Regions::Own)
 }
 
 /// What names a target for writing, as the plan says it.

@@ -1,5 +1,4 @@
-//! Catalogs of the user: what a scenario takes from them, and what is kept with its text. Mistakes in them are among the
-//! cases of `bad.rs`.
+//! Catalogs of the user: what a scenario takes from them and keeps with its text. `bad.rs` has their mistakes.
 
 use crate::language::support::source;
 use scenario::{CatalogFile, Diagnostics, Part, Scenario, Source, load};

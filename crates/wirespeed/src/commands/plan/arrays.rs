@@ -1,5 +1,4 @@
-//! Embedded arrays in a dry run: what would run on this machine, the speed of its ports, and which faults are injected
-//! at them. It starts none.
+//! Embedded arrays in a dry run: what would run here, the speed of its ports, and their faults. It starts none.
 
 use scenario::{
     Array, EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, Scenario, Step, Volume,

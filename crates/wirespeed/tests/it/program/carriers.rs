@@ -1,12 +1,11 @@
-//! One scenario through the in-process agent and through a child process: the records differ only in provenance and
-//! timing.
+//! One scenario through the in-process agent and a child process: records differ only in provenance and timing.
 
 use crate::program::support::{Bench, open};
 use record::{Record, Status};
 use std::collections::BTreeMap;
 
-/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: what is issued does not depend on
-/// how fast the machine is.
+/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: independent of the
+/// machine.
 const SCENARIO: &str = r#"
 scenario = { title = "the same, twice", seed = 42 }
 target = [{ name = "data", file = "data.bin", create = "1MiB" }, { name = "n", url = "null:", size = "1MiB" }]

@@ -1,5 +1,4 @@
-//! `wirespeed plan` on a scenario with embedded arrays: what would stand there, how fast, and what would go wrong when.
-//! Nothing is started by it.
+//! `wirespeed plan` on a scenario with embedded arrays: the arrays, their speeds and their faults. Nothing is started.
 
 use crate::program::support::Bench;
 use serde_json::{Value, json};

@@ -1,5 +1,4 @@
-//! Network loads of scenarios as a whole program: their records, and what becomes of them where something goes wrong. All
-//! traffic stays on loopback.
+//! Network loads of scenarios as a whole program: records, and failures. All traffic stays on loopback.
 
 use crate::program::support::{Bench, Ended, ended, open};
 use clock::Ns;

@@ -15,8 +15,8 @@ const MAPPED: u8 = 0;
 const DEALLOCATED: u8 = 1;
 
 impl CommandContext<'_> {
-    /// The parameter data from a block on, cut at the allocation length. The ranges touch each other and go as far as there
-    /// is room, or as was looked.
+    /// The parameter data from a block on, cut at the allocation length. The ranges are adjacent, up to the room or
+    /// search limit.
     pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<WireData> {
         let blocks = self.volume.attributes.blocks;
         if lba >= blocks {
