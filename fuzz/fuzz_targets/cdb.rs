@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use iscsi::scsi::{TargetDevice, Geometry, Nexus, UnitDescription};
+use iscsi::scsi::{Device, Geometry, Nexus, UnitDescription};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/iscsi/tests/it/scsi/invariants.rs"]
@@ -14,7 +14,7 @@ mod invariants;
 
 const LUNS: [u64; 6] = [0, 1 << 48, 2 << 48, 3 << 48, 0xc101 << 48, 9 << 48];
 
-fn device() -> TargetDevice {
+fn device() -> Device {
     let unit = |serial: &str, block, thin, read_only| UnitDescription {
         geometry: Geometry { block, blocks: 1 << 17 },
         thin,
@@ -31,7 +31,7 @@ fn device() -> TargetDevice {
         unit("read-only", 512, true, true),
         unit("large", 4096, true, false),
     ];
-    TargetDevice::new("iqn.2026-01.example:fuzz", &[1, 2], units)
+    Device::new("iqn.2026-01.example:fuzz", &[1, 2], units)
 }
 
 fuzz_target!(|input: &[u8]| {

@@ -64,14 +64,8 @@ fn step() -> StepSpec {
             ..TargetSpec::new("data", text("data"))
         }],
         workers: vec![WorkerSpec {
-            source: SourceId(0),
-            name: "data".to_owned(),
-            key: 0,
-            targets: vec![0],
-            sharer: 0,
-            sharers: 1,
-            workload,
             verify: true,
+            ..WorkerSpec::new(0, "data".to_owned(), vec![0], workload)
         }],
         nets: Vec::new(),
     }

@@ -30,7 +30,6 @@ pub struct UnpairedSteps {
 }
 
 /// Pairs the steps of both sides, round by round; searches are skipped, since their steps are not known beforehand.
-///
 /// # Errors
 /// If one side has a step that the other lacks.
 pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<PairedStep>, UnpairedSteps> {
@@ -69,7 +68,6 @@ pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<PairedStep>, UnpairedSteps> {
 }
 
 /// Runs all turns of two runs, or up to the first step that one of them cannot run, and closes both records.
-///
 /// # Errors
 /// The number of the side whose record cannot be written, with its error.
 pub fn take_turns<S: Stepper>(

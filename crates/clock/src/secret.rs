@@ -8,7 +8,6 @@
 use std::io;
 
 /// Fills `out`, at most 256 bytes, from the kernel's random generator.
-///
 /// # Errors
 /// The kernel refuses the call (by a policy).
 pub fn unpredictable(out: &mut [u8]) -> io::Result<()> {

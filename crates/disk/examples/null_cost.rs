@@ -5,7 +5,7 @@
 use clock::Ns;
 use disk::DiskEngine;
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
-use record::{Phase, SourceId};
+use record::Phase;
 use std::sync::mpsc;
 use workload::{Arrivals, Regions, Row, Spec};
 
@@ -50,20 +50,9 @@ fn measure(depth: u32) -> Result<Cost, EngineError> {
 
 fn step(depth: u32) -> StepSpec {
     let target = TargetSpec { size: Some(1 << 40), ..TargetSpec::new("null", "null:") };
-    let worker = WorkerSpec {
-        source: SourceId(0),
-        name: "null".to_owned(),
-        key: 0,
-        targets: vec![0],
-        sharer: 0,
-        sharers: 1,
-        verify: false,
-        workload: Spec::access(
-            vec![Row::new(8192, 100.0, 100.0)],
-            Arrivals::closed(depth),
-            Regions::Shared,
-        ),
-    };
+    let rows = vec![Row::new(8192, 100.0, 100.0)];
+    let spec = Spec::access(rows, Arrivals::closed(depth), Regions::Shared);
+    let worker = WorkerSpec::new(0, "null".to_owned(), vec![0], spec);
     StepSpec {
         index: 0,
         seed: 1,

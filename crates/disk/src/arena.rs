@@ -25,7 +25,6 @@ struct ArenaMapping {
 
 impl Arena {
     /// Maps `slots` buffers of at least `bytes` each. Memory is taken when it is first touched.
-    ///
     /// # Errors
     /// The memory cannot be mapped.
     pub fn new(slots: u32, bytes: u32) -> io::Result<Arena> {

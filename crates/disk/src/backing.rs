@@ -63,7 +63,6 @@ enum Descriptor {
 impl OpenedBacking {
     /// Opens what is there, or makes it. What the guard would only let be written with a token is opened for reading where
     /// none is given; a token that does not open it is a refusal.
-    ///
     /// # Errors
     /// The guard refuses it, or it cannot be opened as specified.
     pub fn open(spec: &BackingSpec) -> Result<OpenedBacking, BackingError> {

@@ -12,7 +12,6 @@ use engine::Reports;
 /// Makes a payload: built on the control plane, opened on the worker's own thread, where the arena is.
 pub trait PayloadOpener: Send {
     /// Opens the payload for I/Os in the first `slots` buffers of the arena, which it clones. Allocates all its memory.
-    ///
     /// # Errors
     /// Its memory or state cannot be allocated.
     fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError>;

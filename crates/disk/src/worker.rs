@@ -8,7 +8,7 @@ use crate::feed::{Feed, IoBatch, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
 use engine::{
-    EngineError, EventNote, OpenedLoad, OpenedTask, Reports, Spent, Stop, WorkerMeter, WorkerTask,
+    EngineError, EventNote, Opened, OpenedLoad, Reports, Spent, Stop, WorkerMeter, WorkerTask,
 };
 use record::{CounterId, Level};
 use workload::{Arrivals, IoDemand, Placement, Spec, StreamKey};
@@ -38,7 +38,7 @@ pub struct DiskWorker {
 }
 
 impl WorkerTask for DiskWorker {
-    fn open(mut self: Box<Self>) -> Result<OpenedTask, EngineError> {
+    fn open(mut self: Box<Self>) -> Result<Opened, EngineError> {
         let problem =
             |name: &str, problem: String| EngineError::Worker { worker: name.to_owned(), problem };
         let asked = self.spec.outstanding_max();
@@ -77,7 +77,7 @@ impl WorkerTask for DiskWorker {
             .then(|| clamped(&issuer.name, asked, depth, &how))
             .into_iter()
             .collect();
-        Ok(OpenedTask { load: Box::new(issuer), slots: depth, notes, how, reports })
+        Ok(Opened { load: Box::new(issuer), slots: depth, notes, how, reports })
     }
 }
 

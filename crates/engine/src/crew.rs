@@ -35,14 +35,13 @@ const CALLED_OFF: Ns = Ns::millis(100);
 /// The work of one worker's thread: handed to the thread and opened there.
 pub trait WorkerTask: Send + 'static {
     /// Opens and allocates everything that the load needs. Runs on the worker's own thread, before the start.
-    ///
     /// # Errors
     /// The target cannot be opened, or memory is missing. The step fails.
-    fn open(self: Box<Self>) -> Result<OpenedTask, EngineError>;
+    fn open(self: Box<Self>) -> Result<Opened, EngineError>;
 }
 
 /// A task that is ready to run.
-pub struct OpenedTask {
+pub struct Opened {
     /// The load.
     pub load: Box<dyn OpenedLoad>,
     /// Most operations in flight: the slots of its meter.
@@ -70,7 +69,6 @@ pub struct EventNote {
 pub trait OpenedLoad {
     /// Runs from the start of the meter's timeline to its end, or until `stop` is set, and then abandons what is
     /// still in flight after its configured grace time. Allocates nothing, locks nothing, logs nothing.
-    ///
     /// # Errors
     /// The load cannot continue. The step fails.
     fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError>;
@@ -147,7 +145,6 @@ impl Stop {
 impl Crew {
     /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
     /// because there is no time base before the start. The first failure ends the others.
-    ///
     /// # Errors
     /// A thread cannot be started, or a worker fails, panics or is cancelled while it opens.
     pub fn assemble(
@@ -325,7 +322,7 @@ impl WorkerThread {
         } = self;
         pin::settle(cpu);
         let (mut load, sheets) = match task.open() {
-            Ok(OpenedTask { load, slots, notes, how, reports }) => {
+            Ok(Opened { load, slots, notes, how, reports }) => {
                 // Allocated on this thread, so that the memory is near its processor.
                 let (sheets, drain) = IntervalBuffers::provide(scope, slots, phases);
                 let stance = OpenedWorker { drain, slots, notes, how, reports };

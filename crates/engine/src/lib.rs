@@ -20,9 +20,7 @@ mod spec;
 mod timeline;
 
 pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
-pub use crew::{
-    Crew, CrewSettings, EventNote, OpenedLoad, OpenedTask, Stop, WorkerSetup, WorkerTask,
-};
+pub use crew::{Crew, CrewSettings, EventNote, Opened, OpenedLoad, Stop, WorkerSetup, WorkerTask};
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
@@ -44,7 +42,6 @@ pub trait Engine: Send {
     /// Opens, checks, creates and fills what the step needs and parks its threads at the start barrier. Everything
     /// slow or fallible is done here, so that nothing after it is. `notes` receives events (such as a clamped depth).
     /// Long operations (filling) check `stop`, and fail soon after it is set.
-    ///
     /// # Errors
     /// A target is refused or cannot be opened, the step is not supported, or `stop` was set.
     fn prepare(

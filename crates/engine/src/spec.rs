@@ -88,8 +88,8 @@ pub enum Fill {
     Always,
     /// Never.
     Never,
-    /// Written twice from start to end in blocks of 128 KiB, the preconditioning of SNIA's Solid State Storage
-    /// Performance Test Specification.
+    /// Written twice in blocks of 128 KiB: the preconditioning of SNIA's Solid State Storage Performance Test
+    /// Specification.
     SniaPts,
 }
 
@@ -112,6 +112,14 @@ pub struct WorkerSpec {
     pub workload: workload::Spec,
     /// Whether written blocks carry checksums, and reads are verified.
     pub verify: bool,
+}
+
+impl WorkerSpec {
+    /// A worker that has its targets to itself and verifies nothing. Its key is the number of its source.
+    pub fn new(id: u32, name: String, targets: Vec<u16>, workload: workload::Spec) -> WorkerSpec {
+        let (source, verify) = (SourceId(id), false);
+        WorkerSpec { source, name, key: id, targets, sharer: 0, sharers: 1, workload, verify }
+    }
 }
 
 impl TargetSpec {

@@ -47,7 +47,6 @@ const RESPONSE: [&str; 6] = [
 ];
 
 /// A row for each step of an analysis, or for one of them (by number, from 0).
-///
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
@@ -155,7 +154,6 @@ const STREAM: [&str; 27] = [
 ];
 
 /// A row for each stream of the network loads of an analysis, or of one step (by number, from 0).
-///
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
@@ -206,7 +204,6 @@ fn stream_row(
 
 /// Writes a row for each interval of each worker and each end of a stream, ordered by step, time and worker: of the whole record, or of one step
 /// (by number, from 0). It takes the memory of one row.
-///
 /// # Errors
 /// Where the record cannot be read, does not hold the step, or `out` fails.
 pub fn intervals(

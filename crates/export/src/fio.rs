@@ -18,7 +18,6 @@ const EIO: u64 = 5;
 const SAMPLE_MIN: Ns = Ns::millis(500);
 
 /// A record as fio's JSON, or one step of it (by number, from 0).
-///
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportError> {

@@ -41,7 +41,6 @@ const RAW: usize = 11;
 const AFTER_DEPTH: usize = 11;
 
 /// A record in Iometer's layout, or one step of it (by number, from 0).
-///
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn iometer(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
@@ -164,8 +163,8 @@ fn disks<'a>(view: &'a RecordView<'_>, group: &str) -> Vec<&'a str> {
     }
     let vm = lab.vms.iter().find(|vm| vm.name == group);
     let backing = vm.into_iter().flat_map(|vm| &vm.disks).map(|disk| match &disk.backing {
-        scenario::DiskBacking::Target(name) => &name[..],
-        scenario::DiskBacking::Lun { array, .. } => &array[..],
+        scenario::Backing::Target(name) => &name[..],
+        scenario::Backing::Lun { array, .. } => &array[..],
     });
     backing.collect()
 }

@@ -25,7 +25,6 @@ const MIB: f64 = 1_048_576.0;
 
 /// The document of one end: of a step (by number; default: the first with a network load), its first pair and
 /// direction.
-///
 /// # Errors
 /// Where the record does not hold the step, or no network load in it.
 pub fn ntttcp(

@@ -56,7 +56,6 @@ impl<'a> RecordView<'a> {
     }
 
     /// The heads of all steps, or of the one that was asked for.
-    ///
     /// # Errors
     /// Where that one is not there.
     pub fn heads(&self, only: Option<u32>) -> Result<Vec<&'a StepHead>, ExportError> {

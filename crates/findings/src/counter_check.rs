@@ -8,7 +8,7 @@
 use crate::counters::{CounterReading, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Completed, Counter, CounterId, Loop};
-use scenario::{DiskBacking, Scenario, Step};
+use scenario::{Backing, Scenario, Step};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -99,7 +99,7 @@ struct ArrayUsers<'a> {
 fn users<'a>(scenario: &'a Scenario, array: &str) -> ArrayUsers<'a> {
     let mut users = ArrayUsers { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
     for vm in &scenario.lab.vms {
-        let here = |b: &DiskBacking| matches!(b, DiskBacking::Lun { array: a, .. } if a == array);
+        let here = |b: &Backing| matches!(b, Backing::Lun { array: a, .. } if a == array);
         let on_it = vm.disks.iter().filter(|d| here(&d.backing)).count();
         if on_it > 0 {
             users.all.insert(&vm.name);

@@ -8,8 +8,7 @@ use clock::Ns;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far apart the two must be to be reported: intervals are a second long, so that anything less may be
-/// the record's own coarseness.
+/// The least distance of the two to be reported: intervals are a second long, so less may be their granularity.
 pub const APART_NS: u64 = 1_000_000_000;
 
 /// The first and the last worker of a step that were done.

@@ -145,7 +145,6 @@ pub enum FindingsError {
 }
 
 /// Analyses a record. A scenario that cannot be read leaves the figures and makes the verdict undecided.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
@@ -153,7 +152,6 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
 }
 
 /// The same, with applications that are projected besides those of the scenario.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, FindingsError> {

@@ -100,7 +100,7 @@ fn sides(worker: &WorkerData) -> Option<LittleSides> {
         return None;
     }
     let service_s = worker.service_sum().as_secs_f64();
-    // I/Os in flight at one edge of the measured time count on one side only: a service time of each slot at either
+    // I/Os in flight at an edge of the measured time count on one side only: a service time of each slot at either
     // edge.
     let edges = 2.0 * (service_s / ops) / time;
     (service_s > 0.0)

@@ -138,8 +138,7 @@ impl Pool {
         }
     }
 
-    /// A metric in its base unit (bytes a second, operations a second, nanoseconds, a count); `None` where it needs
-    /// operations and there were none.
+    /// A metric in its base unit (bytes a second, operations a second, ns, a count); `None` without operations.
     pub fn metric(&self, metric: &Metric) -> Option<f64> {
         let sum = |of: fn(&Completed) -> u64| of(&self.read) as f64 + of(&self.write) as f64;
         match metric {

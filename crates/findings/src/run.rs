@@ -3,7 +3,7 @@
 use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
 use record::{Event, Fact, ProducerKind, Record};
-use scenario::{DiskBacking, Scenario};
+use scenario::{Backing, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -35,8 +35,8 @@ pub struct RunSummary {
     pub wall_ns: u64,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Steps of the plan; of a search those that it took, and one more where it did not come to its end. `None` where the
-    /// scenario could not be read.
+    /// Steps of the plan; of a search those taken, and one more if it did not end. `None` if the scenario is
+    /// unreadable.
     pub steps_planned: Option<u32>,
     /// Steps that the record holds.
     pub steps_recorded: u32,
@@ -188,8 +188,7 @@ pub(crate) fn null_groups(scenario: &Scenario) -> Vec<&str> {
     let null = |name: &str| scenario.lab.targets.iter().any(|t| t.name == name && t.is_null());
     let targets = scenario.lab.targets.iter().map(|t| t.name.as_str()).filter(|n| null(n));
     let vms = scenario.lab.vms.iter().filter(|vm| {
-        let on_null =
-            |d: &scenario::VmDisk| matches!(&d.backing, DiskBacking::Target(t) if null(t));
+        let on_null = |d: &scenario::VmDisk| matches!(&d.backing, Backing::Target(t) if null(t));
         !vm.disks.is_empty() && vm.disks.iter().all(on_null)
     });
     targets.chain(vms.map(|vm| vm.name.as_str())).collect()

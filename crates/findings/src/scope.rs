@@ -181,8 +181,8 @@ pub(crate) fn target(
     }
 }
 
-/// What the wire of a hop carries in each direction in this step, in bytes a second: the speed of a port as the step has
-/// it, else what a fact of the record says.
+/// Capacity of a hop's wire in each direction in this step, in bytes a second: the port's speed, else the record's
+/// fact.
 pub(crate) fn wire(
     step: &StepData,
     scope: &Scope,

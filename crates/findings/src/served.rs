@@ -6,7 +6,7 @@
 use crate::counters::CounterReading;
 use crate::step::{StepData, WorkerData};
 use record::{Completed, CounterId, Fact, HopKind, Source};
-use scenario::{DiskBacking, Scenario};
+use scenario::{Backing, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,7 @@ impl<'a> Places<'a> {
             targets.extend(lab.targets.iter().map(|t| (t.name.as_str(), vec![t.name.as_str()])));
             for vm in &lab.vms {
                 let backed = vm.disks.iter().filter_map(|disk| match &disk.backing {
-                    DiskBacking::Target(target) => Some(target.as_str()),
+                    Backing::Target(target) => Some(target.as_str()),
                     _ => None,
                 });
                 targets.insert(&vm.name, backed.collect());

@@ -5,7 +5,7 @@
 
 use clock::Ns;
 use record::StepTimes;
-use scenario::{EmbeddedArray, FaultAction, Scenario, Step};
+use scenario::{Embedded, FaultAction, Scenario, Step};
 
 /// A port in one step.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,14 +34,14 @@ pub(crate) fn wires(scenario: &Scenario, step: &Step, times: &StepTimes) -> Vec<
 
 fn of_array<'a>(
     array: &'a str,
-    embedded: &'a EmbeddedArray,
+    embedded: &'a Embedded,
     step: &'a Step,
     times: &'a StepTimes,
 ) -> impl Iterator<Item = PortTraffic> + 'a {
     embedded.ports.iter().map(move |port| {
         let rate = embedded.rate(port, step);
         let base = rate.map_or(f64::INFINITY, |rate| embedded.scaled(rate).0);
-        let mine = |f: &&scenario::EmbeddedFault| f.array == array && f.port == port.name;
+        let mine = |f: &&scenario::Fault| f.array == array && f.port == port.name;
         let mut now = PortHealth { rate: base, killed: false, busy: false };
         let mut course = vec![(Ns::ZERO, base)];
         for fault in step.faults.iter().filter(mine) {
@@ -67,7 +67,7 @@ struct PortHealth {
 }
 
 impl PortHealth {
-    fn take(&mut self, action: FaultAction, embedded: &EmbeddedArray) {
+    fn take(&mut self, action: FaultAction, embedded: &Embedded) {
         match action {
             FaultAction::Kill => self.killed = true,
             FaultAction::Revive => self.killed = false,

@@ -145,7 +145,6 @@ pub enum AssignError {
 
 impl<'a> Assignment<'a> {
     /// Divides the steps of a scenario among agents, given by name. The seed is that of all streams.
-    ///
     /// # Errors
     /// Where the scenario cannot be run on live engines.
     pub fn new(
@@ -219,7 +218,6 @@ impl<'a> Assignment<'a> {
 
     /// The embedded arrays are served from here on, and disks on them are reached there. Until then the URL of such a
     /// disk has the scheme [`crate::ARRAY_SCHEME`].
-    ///
     /// # Errors
     /// Where an array is not served.
     pub fn stand(
@@ -232,14 +230,13 @@ impl<'a> Assignment<'a> {
         Ok(())
     }
 
-    /// Every worker of every step, and after them all that network loads report under, both in order of first appearance; a
-    /// source's number is its position.
+    /// Every worker of every step, then all sources of network loads, by first appearance; a source's number is its
+    /// position.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
     /// The orders of each agent for a step that uses only assigned workers and targets.
-    ///
     /// # Errors
     /// Where the step uses a worker or target that was not assigned.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {

@@ -35,7 +35,6 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where messages go.
 pub trait Outbox<M>: Send {
     /// Hands over a message. Returns before the other end has read it; waits while the carrier is full.
-    ///
     /// # Errors
     /// Where the other end is gone or the message cannot be carried.
     fn send(&mut self, message: M) -> Result<(), CarrierError>;
@@ -44,7 +43,6 @@ pub trait Outbox<M>: Send {
 /// Where messages come from.
 pub trait MessageInbox<M>: Send {
     /// Waits for the next message.
-    ///
     /// # Errors
     /// Where the other end is gone or the message cannot be read.
     fn recv(&mut self) -> Result<M, CarrierError>;
@@ -89,7 +87,6 @@ pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
 }
 
 /// One end of a carrier over a stream socket; which end, the types of the messages say.
-///
 /// # Errors
 /// Where the socket cannot be cloned.
 pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<CarrierEnd<S, R>>
@@ -105,7 +102,6 @@ where
 }
 
 /// The coordinator's end of a carrier over a socket: one that does not wait for ever for an agent that reads nothing.
-///
 /// # Errors
 /// Where the socket takes no time-out or cannot be cloned.
 pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
@@ -114,7 +110,6 @@ pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
 }
 
 /// The agent's end where the coordinator left it: in the place of the standard input.
-///
 /// # Errors
 /// Where the standard input is no socket.
 pub fn agent_stdin() -> io::Result<AgentEnd> {
@@ -149,8 +144,7 @@ impl<M: Serialize> Outbox<M> for SocketOutbox {
 
 impl Drop for SocketOutbox {
     fn drop(&mut self) {
-        // The inbox holds the same socket open; without this the other end would wait for ever. An error means that
-        // the other end has closed already.
+        // The inbox holds the same socket open, so the other end would wait for ever. An error: it has closed already.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 }
@@ -178,8 +172,8 @@ fn closed_or_failed(error: FrameError) -> CarrierError {
     }
 }
 
-/// Starts a thread that passes on an inbox's messages and its final error, until `deliver` returns that its listener is
-/// gone.
+/// Starts a thread that passes on an inbox's messages and its final error, until `deliver` returns `false` (no
+/// listener).
 pub(crate) fn pump<M, F>(
     mut inbox: Box<dyn MessageInbox<M>>,
     name: &str,

@@ -9,7 +9,7 @@ use crate::assign::{AssignError, Assignment};
 use crate::control::WaitLimits;
 use crate::link::AgentLink;
 use crate::message::AgentFailure;
-use crate::run::CoordinatedRun;
+use crate::run::Run;
 use crate::session::AgentSession;
 use crate::sink::{RecordSink, SinkError};
 use campaign::{Campaign, Control, Progress};
@@ -89,7 +89,6 @@ impl From<SinkError> for RunError {
 impl<'a> Coordinator<'a> {
     /// Runs the stages from the first to the last, or to the first that cannot be carried out. `observer` is
     /// told of the progress, on this thread, and must not take long.
-    ///
     /// # Errors
     /// Where the scenario cannot be run, an agent cannot be used, or the record takes nothing more.
     pub fn run<S: RecordSink>(
@@ -102,7 +101,6 @@ impl<'a> Coordinator<'a> {
     }
 
     /// Divides the work among the agents and greets them; the campaign then carries out the stages, in any order.
-    ///
     /// # Errors
     /// Where the scenario cannot be run, or an agent cannot be used.
     pub fn begin<S: RecordSink>(
@@ -121,7 +119,7 @@ impl<'a> Coordinator<'a> {
         for source in assignment.sources() {
             sink.source(source)?;
         }
-        let mut run = CoordinatedRun::new(self, agents, assignment.sources(), sink, observer)?;
+        let mut run = Run::new(self, agents, assignment.sources(), sink, observer)?;
         let stands = match run.greet().and_then(|()| run.serve(&arrays)) {
             Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
             Err(error) => Err(error),

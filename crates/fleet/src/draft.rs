@@ -3,7 +3,7 @@
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
 use scenario::crew::{Worker, workers};
-use scenario::{DiskBacking, Scenario, Step, Target, Vm, VmDisk};
+use scenario::{Backing, Scenario, Step, Target, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Targets that one step can number.
@@ -84,7 +84,7 @@ impl<'a> TargetTable<'a> {
 
     fn backing(&self, vm: &Vm, disk: &VmDisk) -> Result<usize, AssignError> {
         let embedded = embedded(self.scenario, disk);
-        let at_hand = embedded.is_some() || matches!(disk.backing, DiskBacking::Target(_));
+        let at_hand = embedded.is_some() || matches!(disk.backing, Backing::Target(_));
         let vm = vm.name.clone();
         if at_hand && disk.size.is_some() {
             return Err(AssignError::DiskSize { vm });
@@ -95,10 +95,10 @@ impl<'a> TargetTable<'a> {
                 let place = self.disk_by_url.get(&embedded.url()).copied();
                 place.ok_or(AssignError::Unknown { name })
             }
-            (DiskBacking::Lun { array, .. }, None) => {
+            (Backing::Lun { array, .. }, None) => {
                 Err(AssignError::NotAtHand { vm, array: array.clone() })
             }
-            (DiskBacking::Target(name), None) => self.target(name),
+            (Backing::Target(name), None) => self.target(name),
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a> TargetTable<'a> {
 
 /// A VM's disk, where it is a volume of an embedded array.
 fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a>> {
-    let DiskBacking::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
+    let Backing::Lun { array, volume: Some(volume) } = &disk.backing else { return None };
     scenario.lab.arrays.iter().find(|known| known.name == *array)?.embedded.as_ref()?;
     Some(ArrayDisk {
         array,

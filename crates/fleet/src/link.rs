@@ -35,7 +35,6 @@ impl AgentLink {
     }
 
     /// An agent on a thread of this process.
-    ///
     /// # Errors
     /// Where the thread cannot be started.
     pub fn in_process(identity: AgentIdentity, engines: EngineRegistry) -> io::Result<AgentLink> {
@@ -51,7 +50,6 @@ impl AgentLink {
 
     /// An agent in a child process, which finds its end of a socket in the place of its standard input and serves it
     /// ([`carrier::agent_stdin`]). Its standard output is discarded; the end of its standard error is quoted on a loss.
-    ///
     /// # Errors
     /// Where the process or its socket cannot be made.
     pub fn child(name: &str, command: Command) -> io::Result<AgentLink> {

@@ -162,7 +162,6 @@ impl Reported for Counter {
 }
 
 /// Refuses another version than ours, naming both and the way out.
-///
 /// # Errors
 /// [`AgentFailure::Protocol`] for another version.
 pub fn check_version(theirs: u32, who: &str) -> Result<(), AgentFailure> {

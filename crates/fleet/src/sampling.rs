@@ -14,8 +14,8 @@ use std::thread::{Builder, JoinHandle};
 
 /// Samples hops.
 pub trait Sampler: Send {
-    /// The hops of a step, once everything that it uses has been opened. Slow and fallible things belong here; a hop that
-    /// cannot be found is left out.
+    /// The hops of a step, once all that it uses is open. Slow and fallible work belongs here; missing hops are left
+    /// out.
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop>;
 
     /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick.

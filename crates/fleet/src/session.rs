@@ -5,7 +5,7 @@
 
 use crate::assign::Assignment;
 use crate::coordinator::{RunError, RunOutcome};
-use crate::run::CoordinatedRun;
+use crate::run::Run;
 use crate::sink::RecordSink;
 use campaign::{Gauge, Progress, StepEnd, Stepper};
 use record::{Event, Level, Status};
@@ -13,7 +13,7 @@ use scenario::Step;
 
 /// Agents that carry out steps, one after the other.
 pub struct AgentSession<'a, S> {
-    pub(crate) run: CoordinatedRun<'a, S>,
+    pub(crate) run: Run<'a, S>,
     pub(crate) assignment: Assignment<'a>,
 }
 

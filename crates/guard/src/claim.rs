@@ -34,7 +34,6 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     fn facts(&self) -> Vec<(&'static str, String)>;
 
     /// The answer to PERSISTENT RESERVE IN; `None` if it does not support persistent reservations.
-    ///
     /// # Errors
     ///
     /// The command failed.
@@ -44,14 +43,12 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     fn is_ours(&self, key: u64) -> bool;
 
     /// Makes what was written survive a power cut.
-    ///
     /// # Errors
     ///
     /// The flush failed.
     fn flush(&self) -> io::Result<()>;
 
     /// Claims it for writing, as exclusively as it supports, until the claim is dropped.
-    ///
     /// # Errors
     ///
     /// It cannot be reserved or reached.
@@ -61,7 +58,6 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
 /// A target claimed for writing. Dropping the last reference releases it.
 pub trait WriteClaim: Any + Send + Sync + fmt::Debug {
     /// Writes all of `data`, which is whole logical blocks, at a byte offset.
-    ///
     /// # Errors
     ///
     /// The write failed or was incomplete.
@@ -84,7 +80,6 @@ pub struct RemoteGrant {
 
 impl RemoteGrant {
     /// Checks a target, takes it for writing, and checks it again, so that nothing can slip in between.
-    ///
     /// # Errors
     ///
     /// Why it may not be written.
@@ -121,7 +116,6 @@ impl RemoteGrant {
 }
 
 /// Whether a grant would be given, found out without claiming anything.
-///
 /// # Errors
 ///
 /// Why it would not.

@@ -32,7 +32,8 @@ pub struct Examined {
     pub(crate) identity: TargetIdentity,
 }
 
-/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine.
+/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. The
+/// error is why it cannot be examined.
 pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, String>> {
     if !is_examinable(found) || is_own(found, grants) {
         return None;
@@ -44,7 +45,6 @@ pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, S
 }
 
 /// What a remote target is, for `plan`.
-///
 /// # Errors
 ///
 /// Why it cannot be examined.
@@ -56,8 +56,7 @@ pub fn examine_remote(remote: &dyn Remote) -> Result<Examined, String> {
 }
 
 impl Examined {
-    /// Looks at what was found, through a descriptor of it that can read. Reading errors are refusals too: what cannot be
-    /// examined must not be written.
+    /// Looks at what was found, through a readable descriptor. A reading error is a refusal: the content is unknown.
     pub(crate) fn new(found: &PathTarget, fd: BorrowedFd<'_>) -> Result<Examined, String> {
         let unread = |e: io::Error| format!("it cannot be examined ({e})");
         let size = seek(fd, SeekFrom::End(0)).map_err(|e| unread(e.into()))?;
@@ -121,14 +120,14 @@ fn carries(medium: &dyn ReadableMedium) -> io::Result<Vec<String>> {
     Ok(all)
 }
 
-type ExaminedParts = (String, TargetIdentity, Vec<String>);
+type Parts = (String, TargetIdentity, Vec<String>);
 
 fn device(
     found: &PathTarget,
     fd: BorrowedFd<'_>,
     size: u64,
     system: &System,
-) -> Result<ExaminedParts, String> {
+) -> Result<Parts, String> {
     let number = found.stat().st_rdev;
     let node = system.node(number).ok_or("it is a block device that /sys does not know")?;
     let disk = match node.join("partition").exists() {
@@ -183,12 +182,7 @@ fn reserved(fd: BorrowedFd<'_>, node: &Path, disk: &Path) -> io::Result<Option<R
     reservations::foreign(&Scsi::new(&whole))
 }
 
-fn file(
-    found: &PathTarget,
-    fd: BorrowedFd<'_>,
-    size: u64,
-    system: &System,
-) -> io::Result<ExaminedParts> {
+fn file(found: &PathTarget, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
     let stat = found.stat();
     let born = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)?.stx_btime;
     let mut identity = TargetIdentity::default();

@@ -18,7 +18,6 @@ pub struct PathTarget {
 
 impl PathTarget {
     /// Looks at a path; `None` where there is nothing. Where `follow` is off a symbolic link is itself what is found.
-    ///
     /// # Errors
     ///
     /// The kernel's, where the path cannot be looked up.
@@ -73,7 +72,6 @@ impl PathTarget {
     }
 
     /// Opens exactly this for reading, whatever its path leads to by now; past the page cache if `direct`.
-    ///
     /// # Errors
     ///
     /// The kernel's; `EINVAL` where there is no direct I/O.
@@ -88,7 +86,6 @@ impl PathTarget {
 }
 
 /// Opens what a descriptor refers to once more for reading, as an open file of its own; past the page cache if `direct`.
-///
 /// # Errors
 ///
 /// The kernel's; `EINVAL` where there is no direct I/O.

@@ -44,7 +44,6 @@ pub struct WriteGrant {
 
 impl WriteGrant {
     /// Checks what was found and opens it for writing.
-    ///
     /// # Errors
     ///
     /// Why it may not be written, or not past the page cache.
@@ -99,7 +98,6 @@ impl WriteGrant {
     }
 
     /// The same right through an open file of its own, so that workers do not contend for one reference count.
-    ///
     /// # Errors
     ///
     /// The kernel's, where it cannot be opened again.
@@ -109,7 +107,6 @@ impl WriteGrant {
     }
 
     /// A descriptor for a worker that only reads, with no right to write.
-    ///
     /// # Errors
     ///
     /// The kernel's, where it cannot be opened again.
@@ -132,7 +129,6 @@ const ONLY_OWN: &str = "Wirespeed writes to files that it created itself (name a
                         what is named with the token that `plan` prints for it";
 
 /// Whether a grant would be given, found out without opening anything for writing.
-///
 /// # Errors
 ///
 /// Why it would not.

@@ -10,7 +10,6 @@ pub trait ReadableMedium {
     fn size(&self) -> u64;
 
     /// Reads exactly `out.len()` bytes at `offset`.
-    ///
     /// # Errors
     ///
     /// The range ends past the medium, or the read failed.

@@ -18,8 +18,7 @@ const BLOCK: u64 = 4096;
 /// Purpose of the random stream that draws the blocks.
 const GUARDING: u64 = 0x6775_6172;
 
-/// The offset of the first sampled block that is neither all zeros nor `ours`, in the order of the medium. An error names
-/// the place that cannot be read.
+/// The offset of the first sampled block that is neither all zeros nor `ours`. An error names the unreadable place.
 pub(crate) fn foreign(
     medium: &dyn ReadableMedium,
     seed: u64,

@@ -67,8 +67,8 @@ impl TargetIdentity {
     }
 }
 
-/// The symbols of a token as numbers; `None` where they are no token. Case and hyphens do not matter, nor do the letters
-/// that are easily taken for digits.
+/// The symbols of a token as numbers; `None` where they are none. Case, hyphens and look-alikes of digits do not
+/// matter.
 fn numbers(token: &str) -> Option<Vec<u8>> {
     let token = token.trim().to_ascii_lowercase();
     let body = token.strip_prefix("ws-")?;

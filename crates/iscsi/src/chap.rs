@@ -111,7 +111,6 @@ pub struct Secret(Box<[u8]>);
 
 impl Secret {
     /// Makes a secret of these bytes.
-    ///
     /// # Errors
     /// The secret is empty or longer than [`MAX_SECRET`].
     pub fn new(bytes: &[u8]) -> Result<Secret, ChapError> {
@@ -169,7 +168,6 @@ pub fn respond(algorithm: Algorithm, id: u8, secret: &Secret, challenge: &[u8]) 
 }
 
 /// Parses an identifier: a number from 0 to 255.
-///
 /// # Errors
 /// The value is not such a number.
 pub fn identifier(value: &str) -> Result<u8, ChapError> {
@@ -184,7 +182,6 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Decodes a binary value: `0x` and hexadecimal digits (padded with a leading zero if odd), or `0b` and base64.
-///
 /// # Errors
 /// The value is neither, is empty, or has more than [`MAX_BINARY`] bytes.
 pub fn decode(value: &str) -> Result<Vec<u8>, ChapError> {

@@ -57,7 +57,6 @@ pub enum SendTargetsScope {
 
 impl SendTargetsScope {
     /// Parses the value of `SendTargets`.
-    ///
     /// # Errors
     /// The value is not a valid target name.
     pub fn parse(value: &str) -> Result<SendTargetsScope, NameError> {
@@ -136,7 +135,6 @@ pub fn write<'a>(targets: impl IntoIterator<Item = &'a DiscoveredTarget>) -> Vec
 }
 
 /// Parses a list of at most `max_pairs` names and addresses. Other keys are skipped.
-///
 /// # Errors
 /// The first error in the list.
 pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<DiscoveredTarget>, DiscoveryError> {

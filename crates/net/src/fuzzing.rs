@@ -15,7 +15,6 @@ const BUFFERS_MAX: u64 = 256 << 20;
 
 /// Hears the bytes as a receiver and as a sender would, each of a stranger and of a peer that is known, and does with the
 /// messages what is done with them before anything is opened or spent.
-///
 /// # Panics
 /// Where a message does what it must not: that is what is looked for.
 pub fn control(bytes: &[u8]) {

@@ -31,8 +31,7 @@ pub struct TestSpec {
 }
 
 impl TestSpec {
-    /// One stream to the receiver with messages as they are usual for what is carried (128 KiB of TCP, 1,400 B of UDP,
-    /// requests of 64 B), ten seconds.
+    /// One stream to the receiver with the usual messages (TCP 128 KiB, UDP 1,400 B, requests 64 B), ten seconds.
     pub fn new(carriage: Carriage) -> TestSpec {
         let message = match carriage {
             Carriage::Tcp => 128 << 10,
@@ -70,7 +69,6 @@ impl TestSpec {
     }
 
     /// Holds the test to the bounds.
-    ///
     /// # Errors
     /// [`NetError::Spec`], naming what is out of bounds and what is within.
     pub fn check(&self) -> Result<(), NetError> {

@@ -31,13 +31,11 @@ pub(crate) enum Decision {
 /// Serves the control connection during a test, and takes every interval.
 pub(crate) trait IntervalSink {
     /// Serves the connection until a moment, or until the test is stopped.
-    ///
     /// # Errors
     /// Where the test cannot go on.
     fn until(&mut self, at: Ns) -> Result<Decision, NetError>;
 
     /// An interval has been counted.
-    ///
     /// # Errors
     /// Where the test cannot go on.
     fn cut(&mut self, figures: EndFigures) -> Result<(), NetError>;

@@ -6,12 +6,12 @@
 
 use crate::catalog::{UserCatalogs, figure_kind};
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::model::FigureKind;
 use crate::nearest::suggestion;
 use crate::overrides::segments;
 use crate::source::Source;
-use crate::tree::{TomlNode, TomlTable, TomlValue, clip};
+use crate::tree::{Node, TomlTable, TomlValue, clip};
 use std::collections::BTreeMap;
 
 /// Settings that one pattern may name.
@@ -43,16 +43,16 @@ pub struct AssumedSetting {
 
 /// The single values that a path (`workload.*.depth`) leads to, in the text and its overrides; possibly none.
 pub fn settings(source: &Source, path: &str) -> Vec<AssumedSetting> {
-    let mut sink = Mistakes::default();
+    let mut sink = Sink::default();
     let mut tree = crate::tree::parse(&source.text, &mut sink);
     let users = UserCatalogs::read(source, &mut sink);
     crate::overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
-    let path = At::new(Span::new(TextOrigin::File, 0..0), path.to_owned());
+    let path = At::new(Span::new(Origin::File, 0..0), path.to_owned());
     found(&tree, &path, &mut sink)
 }
 
 /// The assumptions of a file, whose settings stand in its tree.
-pub(crate) fn assumed(root: &Decoded, tree: &TomlTable, sink: &mut Mistakes) -> Vec<Assumed> {
+pub(crate) fn assumed(root: &Decoded, tree: &TomlTable, sink: &mut Sink) -> Vec<Assumed> {
     let mut taken = BTreeMap::new();
     let of = |record| one(record, tree, &mut taken, sink);
     root.records("assume").into_iter().map(of).collect()
@@ -62,7 +62,7 @@ fn one(
     record: &Decoded,
     tree: &TomlTable,
     taken: &mut BTreeMap<String, Span>,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Assumed {
     let written = record.texts("set");
     let mut settings: Vec<AssumedSetting> = Vec::new();
@@ -93,12 +93,7 @@ fn one(
 }
 
 /// What was fitted was fitted on something; nothing else was.
-fn check_claim(
-    record: &Decoded,
-    kind: FigureKind,
-    claim: Option<&At<String>>,
-    sink: &mut Mistakes,
-) {
+fn check_claim(record: &Decoded, kind: FigureKind, claim: Option<&At<String>>, sink: &mut Sink) {
     match (kind, claim) {
         (FigureKind::Calibrated, None) if !record.has("claim") => sink.push(|| {
             Mistake::new(record.at, "a calibrated value needs its `claim`")
@@ -121,13 +116,13 @@ struct AssumedSpot<'a> {
 #[derive(Clone, Copy)]
 enum AssumedKey<'a> {
     Table(&'a TomlTable),
-    Node(&'a TomlNode),
+    Node(&'a Node),
 }
 
 /// The settings that a pattern names: at least one, or a mistake.
-fn found(tree: &TomlTable, pattern: &At<String>, sink: &mut Mistakes) -> Vec<AssumedSetting> {
+fn found(tree: &TomlTable, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSetting> {
     // A mistake of the path itself is reported at the whole of it: a text of the file has escapes.
-    let mut inner = Mistakes::default();
+    let mut inner = Sink::default();
     let Some(path) = segments(&pattern.value, pattern.at.origin, &mut inner) else {
         sink.push(|| Mistake::new(pattern.at, "set: the path has an empty part"));
         return Vec::new();
@@ -178,7 +173,7 @@ fn lost(pattern: &At<String>, segment: &str, here: &[AssumedSpot], found: usize)
 impl<'a> AssumedSpot<'a> {
     /// What a segment leads to from here: a key, an element by its name or number, or all of them (`*`).
     fn step(&self, segment: &str) -> Vec<AssumedSpot<'a>> {
-        let to = |name: &str, node: &'a TomlNode| {
+        let to = |name: &str, node: &'a Node| {
             let path = self.path.iter().cloned().chain([quoted(name)]).collect();
             AssumedSpot { path, place: AssumedKey::Node(node) }
         };
@@ -226,7 +221,7 @@ impl<'a> AssumedSpot<'a> {
 }
 
 /// An element of a list: by its name, or else by its number from 0.
-fn name_of(item: &TomlNode, number: usize) -> String {
+fn name_of(item: &Node, number: usize) -> String {
     let TomlValue::Table(table) = &item.value else { return number.to_string() };
     match table.get("name") {
         Some(At { value: TomlValue::Text(name), .. }) => name.clone(),

@@ -161,15 +161,15 @@ impl At<Datum> {
 #[cfg(test)]
 mod tests {
     use crate::decode;
-    use crate::diagnostics::{Mistakes, Span, TextOrigin};
+    use crate::diagnostics::{Origin, Sink, Span};
     use crate::fields::ROOT;
     use crate::tree;
 
     /// The scenario of a text without mistakes, as data.
     fn root(text: &str) -> super::Decoded {
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         let tree = tree::parse(text, &mut sink);
-        let at = Span::new(TextOrigin::File, 0..0);
+        let at = Span::new(Origin::File, 0..0);
         let root = decode::record(&tree, at, &ROOT, ROOT.title, &mut sink);
         assert!(sink.is_empty());
         root

@@ -3,11 +3,11 @@
 //! This knows shapes and units, and the rules between the keys of one table. What a name refers to is not known here.
 
 use crate::datum::{Datum, DatumKey, Decoded};
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::fields::{KeyField, Need, ROOT, TableDef, TableKind, Type};
 use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
-use crate::tree::{Entry, TomlNode, TomlTable, TomlValue, clip};
+use crate::tree::{Entry, Node, TomlTable, TomlValue, clip};
 
 /// Tables of one kind, at most: ranges define several items with one table.
 const TABLES_MAX: usize = 1000;
@@ -20,7 +20,7 @@ pub(crate) fn record(
     at: Span,
     def: &'static TableDef,
     title: &str,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Decoded {
     let mut decoder = Decoder { def, title, fields: Vec::new(), meant: Vec::new(), sink };
     for entry in &table.entries {
@@ -44,7 +44,7 @@ struct Decoder<'a> {
     title: &'a str,
     fields: Vec<DatumKey>,
     meant: Vec<&'static str>,
-    sink: &'a mut Mistakes,
+    sink: &'a mut Sink,
 }
 
 impl Decoder<'_> {
@@ -125,7 +125,7 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
     }
 }
 
-fn missing(record: &Decoded, title: &str, sink: &mut Mistakes) {
+fn missing(record: &Decoded, title: &str, sink: &mut Sink) {
     for field in record.def.fields {
         if matches!(field.need, Need::Required) && !record.means(field.key) {
             sink.push(|| needed(record, title, field));
@@ -147,7 +147,7 @@ pub(crate) fn needed(record: &Decoded, title: &str, field: &KeyField) -> Mistake
         .help(help)
 }
 
-fn choices(record: &Decoded, title: &str, sink: &mut Mistakes) {
+fn choices(record: &Decoded, title: &str, sink: &mut Sink) {
     for choice in record.def.choices {
         let given: Vec<&DatumKey> = choice.keys.iter().filter_map(|k| record.slot(k)).collect();
         let words = || -> Vec<String> { choice.keys.iter().map(|k| format!("`{k}`")).collect() };
@@ -174,7 +174,7 @@ fn exclusive(first: &At<String>, second: &At<String>, words: &str) -> Mistake {
         .help(format!("keep one of {words}"))
 }
 
-fn conflicts(record: &Decoded, sink: &mut Mistakes) {
+fn conflicts(record: &Decoded, sink: &mut Sink) {
     for conflict in record.def.conflicts {
         let Some(key) = record.slot(conflict.key) else { continue };
         for other in conflict.others.iter().filter_map(|o| record.slot(o)) {
@@ -191,12 +191,7 @@ fn conflicts(record: &Decoded, sink: &mut Mistakes) {
 }
 
 /// Decodes one value. `None` when it is wrong, which has been reported.
-pub(crate) fn value(
-    node: &TomlNode,
-    ty: &Type,
-    key: &str,
-    sink: &mut Mistakes,
-) -> Option<At<Datum>> {
+pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<At<Datum>> {
     let datum = match ty {
         Type::Table(def) => Datum::Record(one_table(node, def, key, sink)?),
         Type::Tables(def) => Datum::List(many_tables(node, def, key, sink)?),
@@ -228,12 +223,7 @@ pub(crate) fn value(
     Some(At::new(node.at, datum))
 }
 
-fn one_table(
-    node: &TomlNode,
-    def: &'static TableDef,
-    key: &str,
-    sink: &mut Mistakes,
-) -> Option<Decoded> {
+fn one_table(node: &Node, def: &'static TableDef, key: &str, sink: &mut Sink) -> Option<Decoded> {
     let title = def.title;
     match &node.value {
         TomlValue::Table(table) => Some(record(table, node.at, def, title, sink)),
@@ -252,10 +242,10 @@ fn one_table(
 }
 
 fn many_tables(
-    node: &TomlNode,
+    node: &Node,
     def: &'static TableDef,
     key: &str,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Option<Vec<At<Datum>>> {
     let title = def.title;
     let help = match title.starts_with("[[") {
@@ -282,10 +272,10 @@ fn many_tables(
 
 /// Tables by name, each of the kind that its key `kind` says.
 fn map(
-    node: &TomlNode,
+    node: &Node,
     kinds: &'static [TableKind],
     key: &str,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Option<Vec<(At<String>, Decoded)>> {
     let usual = kinds.first()?.def;
     let TomlValue::Table(table) = &node.value else {
@@ -330,12 +320,7 @@ fn kind_of(table: &TomlTable, kinds: &'static [TableKind]) -> Option<&'static Ta
 }
 
 /// The first tables of a list; that there are too many is reported at the first beyond.
-fn bounded<'t, T>(
-    all: &'t [T],
-    at: impl Fn(&T) -> Span,
-    key: &str,
-    sink: &mut Mistakes,
-) -> &'t [T] {
+fn bounded<'t, T>(all: &'t [T], at: impl Fn(&T) -> Span, key: &str, sink: &mut Sink) -> &'t [T] {
     let Some(surplus) = all.get(TABLES_MAX) else { return all };
     sink.push(|| {
         Mistake::new(at(surplus), format!("{key}: there are more than {TABLES_MAX} tables"))
@@ -344,13 +329,7 @@ fn bounded<'t, T>(
     &all[..TABLES_MAX]
 }
 
-fn list(
-    at: Span,
-    items: &[TomlNode],
-    ty: &Type,
-    key: &str,
-    sink: &mut Mistakes,
-) -> Option<Vec<At<Datum>>> {
+fn list(at: Span, items: &[Node], ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {
     if items.is_empty() {
         sink.push(|| Mistake::new(at, format!("{key}: the list is empty")).label("nothing in it"));
         return None;
@@ -362,10 +341,10 @@ fn list(
 
 /// Reports a value of the wrong shape.
 pub(crate) fn mismatch(
-    node: &TomlNode,
+    node: &Node,
     key: &str,
     expected: &str,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
     help: Option<String>,
 ) {
     sink.push(|| {

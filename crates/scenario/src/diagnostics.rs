@@ -1,6 +1,6 @@
 //! Mistakes in a scenario: where, what, what was expected, and what was probably meant.
 //!
-//! A [`Mistakes`] collects mistakes while the file is read; nothing stops at the first one. [`Diagnostics`] is the sorted
+//! A [`Sink`] collects mistakes while the file is read; nothing stops at the first one. [`Diagnostics`] is the sorted
 //! result, with the texts it points into, so that it can be rendered plainly here ([`Display`](std::fmt::Display)) or
 //! richly by a caller. The shape (message at the top, label at the place, help below) is that of compilers.
 
@@ -12,7 +12,7 @@ const MISTAKES_MAX: usize = 500;
 
 /// The text that a place lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TextOrigin {
+pub enum Origin {
     /// The scenario file.
     File,
     /// The n-th `--set` (from 0), as `KEY=VALUE`.
@@ -25,7 +25,7 @@ pub enum TextOrigin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextRange {
     /// Which text.
-    pub origin: TextOrigin,
+    pub origin: Origin,
     /// Bytes of that text; both ends lie on character boundaries.
     pub span: Range<usize>,
     /// Line of the start, from 1.
@@ -81,26 +81,26 @@ impl Diagnostics {
     }
 
     /// What to call a text: the file's name, or `--set`.
-    pub fn name(&self, origin: TextOrigin) -> &str {
+    pub fn name(&self, origin: Origin) -> &str {
         self.text_entry(origin).map_or("", |(name, _)| name)
     }
 
     /// The text that places of this origin point into.
-    pub fn text(&self, origin: TextOrigin) -> &str {
+    pub fn text(&self, origin: Origin) -> &str {
         self.text_entry(origin).map_or("", |(_, text)| text)
     }
 
-    fn text_entry(&self, origin: TextOrigin) -> Option<&(String, String)> {
+    fn text_entry(&self, origin: Origin) -> Option<&(String, String)> {
         self.texts.get(number(origin, self.sets))
     }
 }
 
 /// The number of the text that an origin means, where so many are overrides.
-fn number(origin: TextOrigin, sets: usize) -> usize {
+fn number(origin: Origin, sets: usize) -> usize {
     match origin {
-        TextOrigin::File => 0,
-        TextOrigin::Set(n) => 1 + n,
-        TextOrigin::Catalog(n) => 1 + sets + n,
+        Origin::File => 0,
+        Origin::Set(n) => 1 + n,
+        Origin::Catalog(n) => 1 + sets + n,
     }
 }
 
@@ -117,13 +117,13 @@ impl std::error::Error for Diagnostics {}
 /// Where a value was read: a place without its line and column, cheap to carry along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
-    pub origin: TextOrigin,
+    pub origin: Origin,
     pub start: usize,
     pub end: usize,
 }
 
 impl Span {
-    pub fn new(origin: TextOrigin, range: Range<usize>) -> Span {
+    pub fn new(origin: Origin, range: Range<usize>) -> Span {
         Span { origin, start: range.start, end: range.end }
     }
 }
@@ -197,12 +197,12 @@ impl Mistake {
 
 /// Collects mistakes.
 #[derive(Debug, Default)]
-pub(crate) struct Mistakes {
+pub(crate) struct Sink {
     list: Vec<Mistake>,
     omitted: usize,
 }
 
-impl Mistakes {
+impl Sink {
     /// Adds a mistake. It is built only while there is room, so that costly help is not made for nothing.
     pub fn push(&mut self, mistake: impl FnOnce() -> Mistake) {
         if self.list.len() < MISTAKES_MAX {
@@ -217,7 +217,7 @@ impl Mistakes {
     }
 
     /// Keeps the first mistake of each place: what a range defines is wrong in each of its things in the same way.
-    pub fn once_a_place(mut self) -> Mistakes {
+    pub fn once_a_place(mut self) -> Sink {
         let mut seen = std::collections::BTreeSet::new();
         self.list.retain(|mistake| seen.insert(mistake.at));
         self
@@ -242,7 +242,7 @@ impl Mistakes {
             let number = number(at.origin, sets);
             indexes[number].place(at, &texts[number].1)
         };
-        let broken: Vec<(TextOrigin, usize)> = self
+        let broken: Vec<(Origin, usize)> = self
             .list
             .iter()
             .filter(|m| m.class == Class::Syntax)

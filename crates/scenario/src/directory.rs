@@ -5,8 +5,8 @@
 //! (`vm1.far`). A reference may be a name, a range (`vm{1..8}`) or a
 //! pattern (`vm*`); whatever it is, it must mean something that exists and is of the right kind.
 
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
-use crate::embedded::EmbeddedArray;
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
+use crate::embedded::Embedded;
 use crate::names::{self, NAMES_MAX};
 use crate::nearest::{join, suggestion};
 use crate::spots::Spot;
@@ -82,7 +82,7 @@ pub(crate) struct Directory {
     /// VMs that were defined without nics: no network load can run on them.
     pub without_nics: std::collections::BTreeSet<String>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
-    pub embedded: BTreeMap<String, Option<EmbeddedArray>>,
+    pub embedded: BTreeMap<String, Option<Embedded>>,
     /// Where things stand that have no name of their own.
     pub spots: BTreeMap<Spot, Span>,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Referenced {
 
 impl Directory {
     /// Enters a full name. A second definition is reported at its own place, with the first one's.
-    pub fn declare(&mut self, full: String, kind: NameKind, at: Span, sink: &mut Mistakes) {
+    pub fn declare(&mut self, full: String, kind: NameKind, at: Span, sink: &mut Sink) {
         self.declared += 1;
         if self.declared > NAMES_MAX {
             let message = format!("the scenario has more than {NAMES_MAX} names");
@@ -124,7 +124,7 @@ impl Directory {
         &mut self,
         text: &At<String>,
         kinds: &[NameKind],
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Option<Referenced> {
         let mut found = Referenced { names: Vec::new(), by_pattern: false };
         for item in self.items(text, sink)? {
@@ -140,7 +140,7 @@ impl Directory {
     }
 
     /// Whether there is room for so many more references; that there is none is reported once.
-    pub fn afford(&mut self, references: usize, at: Span, sink: &mut Mistakes) -> bool {
+    pub fn afford(&mut self, references: usize, at: Span, sink: &mut Sink) -> bool {
         self.references = self.references.saturating_add(references);
         let enough = self.references <= REFERENCES_MAX;
         if !enough {
@@ -176,7 +176,7 @@ impl Directory {
         &mut self,
         texts: &[At<String>],
         kinds: &[NameKind],
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Vec<String> {
         let mut seen = std::collections::BTreeSet::new();
         let mut all = Vec::new();
@@ -192,7 +192,7 @@ impl Directory {
         &mut self,
         text: &At<String>,
         kinds: &[NameKind],
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Option<Vec<(String, Option<u32>)>> {
         let mut all = Vec::new();
         for item in self.items(text, sink)? {
@@ -206,7 +206,7 @@ impl Directory {
         Some(all)
     }
 
-    fn port(&self, text: &str, at: Span, sink: &mut Mistakes) -> Option<u32> {
+    fn port(&self, text: &str, at: Span, sink: &mut Sink) -> Option<u32> {
         let port = text.parse::<u32>().ok().filter(|n| *n < 65_536);
         if port.is_none() {
             sink.push(|| {
@@ -217,7 +217,7 @@ impl Directory {
         port
     }
 
-    fn items(&mut self, text: &At<String>, sink: &mut Mistakes) -> Option<Vec<String>> {
+    fn items(&mut self, text: &At<String>, sink: &mut Sink) -> Option<Vec<String>> {
         match names::expand(&text.value) {
             Ok(items) => Some(items),
             Err(problem) => {
@@ -232,7 +232,7 @@ impl Directory {
         pattern: &str,
         at: Span,
         kinds: &[NameKind],
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Option<Vec<String>> {
         self.comparisons += self.order.len();
         if self.comparisons > COMPARISONS_MAX {
@@ -269,7 +269,7 @@ impl Directory {
         whole: bool,
         at: Span,
         kinds: &[NameKind],
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Option<String> {
         if self.index.get(name).is_some_and(|(kind, _)| kinds.contains(kind)) {
             return Some(name.to_owned());
@@ -319,7 +319,7 @@ impl Directory {
     }
 
     /// Reports that a bound is broken, once.
-    fn overflow(&mut self, sink: &mut Mistakes, at: Span, message: String) {
+    fn overflow(&mut self, sink: &mut Sink, at: Span, message: String) {
         if !std::mem::replace(&mut self.overflow_reported, true) {
             sink.push(|| Mistake::new(at, message));
         }

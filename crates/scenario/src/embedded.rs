@@ -11,7 +11,7 @@ use units::{ByteRate, Bytes, LinkRate, Percent};
 
 /// `embedded` of an `[[array]]`: an iSCSI target on loopback that serves the array's volumes out of memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddedArray {
+pub struct Embedded {
     /// Its ports, in order; at least one, and no two of one name.
     pub ports: Vec<EmbeddedPort>,
     /// What all speeds of its ports are multiplied by; more than 0%, and 100% unless given.
@@ -29,7 +29,7 @@ pub struct EmbeddedPort {
     pub rate: Option<LinkRate>,
 }
 
-impl EmbeddedArray {
+impl Embedded {
     /// The unscaled speed of one of its ports: the step's sweep, or else the port's own; `None` is unlimited.
     pub fn rate(&self, port: &EmbeddedPort, step: &Step) -> Option<LinkRate> {
         step.port.or(port.rate)
@@ -116,7 +116,7 @@ impl SwitchAfter {
 
 /// Something that goes wrong, or right again, at a port of an embedded array.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddedFault {
+pub struct Fault {
     /// When: since the beginning of the step's measured time, and before its end.
     pub at: Duration,
     /// The array.
@@ -144,12 +144,12 @@ pub enum FaultAction {
 
 impl Lab {
     /// The embedded array of that name, if it is one.
-    pub fn embedded(&self, array: &str) -> Option<&EmbeddedArray> {
+    pub fn embedded(&self, array: &str) -> Option<&Embedded> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
     }
 }
 
-impl EmbeddedFault {
+impl Fault {
     /// In words for people, with the speed that a slow port has at last: `slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s`.
     pub fn words(&self, lab: &Lab) -> String {
         match (self.action, lab.embedded(&self.array)) {
@@ -166,10 +166,10 @@ impl EmbeddedFault {
     }
 }
 
-impl fmt::Display for EmbeddedFault {
+impl fmt::Display for Fault {
     /// In the words of the scenario: `kill store.p1`, `slow store.p2 to 50 MB/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EmbeddedFault { array, port, action, .. } = self;
+        let Fault { array, port, action, .. } = self;
         write!(f, "{} {array}.{port}", action.word())?;
         match action {
             FaultAction::Slow(rate) => write!(f, " to {rate}"),

@@ -51,10 +51,8 @@ mod tree;
 pub use assumed::{Assumed, AssumedSetting, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-pub use diagnostics::{Diagnostic, Diagnostics, TextOrigin, TextRange};
-pub use embedded::{
-    EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, Patience, Policy, SwitchAfter,
-};
+pub use diagnostics::{Diagnostic, Diagnostics, Origin, TextRange};
+pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use load::*;
 pub use model::*;
@@ -75,18 +73,17 @@ pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};
 
 use catalog::UserCatalogs;
-use diagnostics::{Mistakes, Span};
+use diagnostics::{Sink, Span};
 
 /// Reads a scenario: its text with every `--set` on top, and the catalogs of the user beside it.
-///
 /// # Errors
 /// Every mistake of the file, of the overrides and of the catalogs at once, sorted by place.
 pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
-    let mut sink = Mistakes::default();
+    let mut sink = Sink::default();
     let mut tree = tree::parse(&source.text, &mut sink);
     let users = UserCatalogs::read(source, &mut sink);
     overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
-    let start = Span::new(TextOrigin::File, 0..0);
+    let start = Span::new(Origin::File, 0..0);
     let root = decode::record(&tree, start, &fields::ROOT, fields::ROOT.title, &mut sink);
     if sink.has_syntax_errors() {
         // What could not be read may hold any name: references are not judged.

@@ -1,7 +1,7 @@
 //! What a live run can do with a scenario: everything but what only the simulator can do, which is reported in place.
 
-use crate::diagnostics::{Diagnostics, Mistake, Mistakes};
-use crate::model::{DiskBacking, Plan, Scenario};
+use crate::diagnostics::{Diagnostics, Mistake, Sink};
+use crate::model::{Backing, Plan, Scenario};
 use crate::spots::Spot;
 use std::collections::BTreeMap;
 
@@ -10,12 +10,11 @@ pub(crate) const SIMULATE: &str = "`wirespeed simulate` runs it on a model";
 
 impl Scenario {
     /// Whether a live run can carry out all of it.
-    ///
     /// # Errors
     /// What only the simulator can do, at its place: copies, phases of jobs, loads on hosts, disks on arrays that are not at
     /// hand, what fails or moves in such a lab, and network loads between hosts that are not there.
     pub fn live(&self) -> Result<(), Diagnostics> {
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         for (number, plan) in (0..).zip(&self.plans) {
             for (n, load) in (0..).zip(&plan.loads) {
                 let at = self.spots.at(&Spot::Load(number, n));
@@ -36,7 +35,7 @@ impl Scenario {
     }
 
     /// Disks of the lab's VMs that some plan loads and that are not present.
-    fn check_disks(&self, sink: &mut Mistakes) {
+    fn check_disks(&self, sink: &mut Sink) {
         let vms: BTreeMap<&str, _> = self.lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect();
         let members = self.plans.iter().flat_map(Plan::disk_loads).flat_map(|load| load.on);
         let mut seen = std::collections::BTreeSet::new();
@@ -44,7 +43,7 @@ impl Scenario {
             members.filter_map(|name| vms.get(name.as_str())).filter(|vm| seen.insert(&vm.name))
         {
             for (n, disk) in (0..).zip(&vm.disks) {
-                let DiskBacking::Lun { array, .. } = &disk.backing else { continue };
+                let Backing::Lun { array, .. } = &disk.backing else { continue };
                 if self.lab.embedded(array).is_some() {
                     continue;
                 }

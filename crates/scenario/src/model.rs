@@ -3,8 +3,8 @@
 
 use crate::catalog::Used;
 use crate::{
-    Assumed, CacheMode, Claim, EmbeddedArray, EmbeddedFault, Incident, Load, Medium, Patience,
-    Policy, Project, Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
+    Assumed, CacheMode, Claim, Embedded, Fault, Incident, Load, Medium, Patience, Policy, Project,
+    Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -190,7 +190,7 @@ pub struct Vm {
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmDisk {
     /// What backs it.
-    pub backing: DiskBacking,
+    pub backing: Backing,
     /// How the hypervisor presents it.
     pub map: Option<DiskMap>,
     /// The adapter (`HOST.ADAPTER`) or the team (`HOST.TEAM`) its I/O leaves through.
@@ -212,7 +212,7 @@ pub struct VmDisk {
 
 /// What backs a VM's disk.
 #[derive(Clone, Debug, PartialEq)]
-pub enum DiskBacking {
+pub enum Backing {
     /// A `[[target]]` by name: I/O can be issued.
     Target(String),
     /// `ARRAY/VOLUME`: the named volume, or `auto` for one that the array provides for this disk.
@@ -260,7 +260,7 @@ pub struct Array {
     /// Front-end ports in use, when the scenario differs from the part.
     pub ports: Option<u32>,
     /// The array's local counterpart on the machine that runs the scenario, if there is one.
-    pub embedded: Option<EmbeddedArray>,
+    pub embedded: Option<Embedded>,
     /// Its cache, when the scenario differs from the part.
     pub cache: Option<Bytes>,
     /// Reads that its cache answers, when the scenario differs from the part.
@@ -452,7 +452,7 @@ pub struct Plan {
     /// Targets are preconditioned as SNIA PTS does before the first step.
     pub precondition: bool,
     /// What happens at ports of embedded arrays in each step, in the order of its moments.
-    pub faults: Vec<EmbeddedFault>,
+    pub faults: Vec<Fault>,
     /// What happens in a simulated lab in each step, in the order of its moments.
     pub incidents: Vec<Incident>,
 }
@@ -535,7 +535,7 @@ pub struct Step {
     pub port: Option<LinkRate>,
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive,
     /// ready and at its speed, whatever happened in the previous one.
-    pub faults: Vec<EmbeddedFault>,
+    pub faults: Vec<Fault>,
     /// Incidents in a simulated lab, by moment. A step begins with everything whole and every VM in its place.
     pub incidents: Vec<Incident>,
 }

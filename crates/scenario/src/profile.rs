@@ -7,7 +7,7 @@
 use crate::catalog;
 use crate::datum::Decoded;
 use crate::decode;
-use crate::diagnostics::{Mistakes, Span, TextOrigin};
+use crate::diagnostics::{Origin, Sink, Span};
 use crate::fields::PROFILES;
 use crate::model::{Figure, FigureKind, LatencyPoint};
 use crate::nearest::suggestion;
@@ -94,12 +94,11 @@ pub struct NoProfile {
 
 /// Every profile of the catalog, in its order.
 pub fn profiles() -> &'static [Profile] {
-    static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| read(&mut Mistakes::default()));
+    static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| read(&mut Sink::default()));
     &PROFILES
 }
 
 /// The profile of a name.
-///
 /// # Errors
 /// Where there is none; it names the nearest.
 pub fn profile(name: &str) -> Result<&'static Profile, NoProfile> {
@@ -206,9 +205,9 @@ impl<'a> FiguresByName<'a> {
     }
 }
 
-fn read(sink: &mut Mistakes) -> Vec<Profile> {
+fn read(sink: &mut Sink) -> Vec<Profile> {
     let table = tree::parse(FILE, sink);
-    let at = Span::new(TextOrigin::File, 0..0);
+    let at = Span::new(Origin::File, 0..0);
     let root = decode::record(&table, at, &PROFILES, PROFILES.title, sink);
     root.records("profile").into_iter().filter_map(Profile::of).collect()
 }
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     fn every_profile_of_the_file_can_be_read() {
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         let profiles = read(&mut sink);
         assert!(sink.is_empty(), "{sink:?}");
         assert_eq!(profiles.len(), FILE.matches("[[profile]]").count());

@@ -3,7 +3,7 @@
 //! Long lines are cut to a window around the place, and control characters are replaced, so that the output of a
 //! damaged or hostile file stays readable.
 
-use crate::diagnostics::{Diagnostic, Diagnostics, TextOrigin, TextRange};
+use crate::diagnostics::{Diagnostic, Diagnostics, Origin, TextRange};
 use std::fmt;
 
 /// Characters of a source line that are shown.
@@ -42,10 +42,10 @@ impl Diagnostics {
     fn position(&self, place: &TextRange) -> String {
         let name = self.name(place.origin);
         match place.origin {
-            TextOrigin::File | TextOrigin::Catalog(_) => {
+            Origin::File | Origin::Catalog(_) => {
                 format!("{name}:{}:{}", place.line, place.column)
             }
-            TextOrigin::Set(_) => format!("{name}:{}", place.column),
+            Origin::Set(_) => format!("{name}:{}", place.column),
         }
     }
 
@@ -67,8 +67,8 @@ impl Diagnostics {
         let cut = if from > 0 { "…" } else { "" };
         let rest = if line.chars().count() > from + WINDOW { "…" } else { "" };
         let number = match place.origin {
-            TextOrigin::File | TextOrigin::Catalog(_) => place.line.to_string(),
-            TextOrigin::Set(_) => "--set".to_owned(),
+            Origin::File | Origin::Catalog(_) => place.line.to_string(),
+            Origin::Set(_) => "--set".to_owned(),
         };
         let margin = " ".repeat(number.len());
         writeln!(f, "{}", format!("  {number} | {cut}{shown}{rest}").trim_end())?;

@@ -2,12 +2,12 @@
 
 use crate::datum::Datum;
 use crate::decode::mismatch;
-use crate::diagnostics::{At, Mistake, Mistakes};
+use crate::diagnostics::{At, Mistake, Sink};
 use crate::fields::{KeyWord, Type};
 use crate::model::LatencyPoint;
 use crate::names;
 use crate::nearest::{join, nearest, suggestion};
-use crate::tree::{TomlNode, TomlValue, clip};
+use crate::tree::{Node, TomlValue, clip};
 use units::{ByteRate, Bytes, Iops, LinkRate, LinkRateError, Percent, UnitError};
 
 /// Rungs of a ladder at most: doubling from 1 cannot make more within 64 bits.
@@ -93,7 +93,7 @@ enum ScalarProblem {
 }
 
 /// Decodes a value that is not a list or a table.
-pub(crate) fn decode(node: &TomlNode, ty: &Type, key: &str, sink: &mut Mistakes) -> Option<Datum> {
+pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Datum> {
     let decoded = match &node.value {
         TomlValue::Text(text) => from_text(text, ty),
         TomlValue::Integer(_, Some(n)) => from_integer(*n, ty),
@@ -350,12 +350,7 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
 }
 
 /// A doubling ladder `A..B` of sizes or counts.
-pub(crate) fn ladder(
-    node: &TomlNode,
-    ty: &Type,
-    key: &str,
-    sink: &mut Mistakes,
-) -> Option<Vec<At<Datum>>> {
+pub(crate) fn ladder(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {
     let ends = match &node.value {
         TomlValue::Text(text) => text.split_once(".."),
         _ => None,

@@ -48,8 +48,8 @@ impl Scenario {
         (0..).zip(known).map(|(index, step)| Step { index, ..step }).collect()
     }
 
-    /// What runs, in order: steps that are known beforehand, and searches. A step is numbered as if every search before
-    /// it took no step; the driver renumbers them.
+    /// What runs, in order: known steps, and searches. A step is numbered as if searches took none; the driver
+    /// renumbers.
     pub fn stages(&self) -> Vec<Stage> {
         let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {

@@ -1,7 +1,7 @@
 //! The positions of a scenario's items in its text, so that mistakes that are found after loading (from the topology,
 //! or from the limits of a live run) are reported as `load` reports its mistakes.
 
-use crate::diagnostics::{Diagnostics, Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{Diagnostics, Mistake, Origin, Sink, Span};
 use crate::{Scenario, Source};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ impl Spots {
 
     /// Where something stands; the beginning of the file where that is not known.
     pub(crate) fn at(&self, spot: &Spot) -> Span {
-        self.inner.places.get(spot).copied().unwrap_or(Span::new(TextOrigin::File, 0..0))
+        self.inner.places.get(spot).copied().unwrap_or(Span::new(Origin::File, 0..0))
     }
 
     /// Where a name of the lab is defined.
@@ -52,7 +52,7 @@ impl Spots {
     }
 
     /// The mistakes of a sink, in the text.
-    pub(crate) fn finish(&self, sink: Mistakes) -> Diagnostics {
+    pub(crate) fn finish(&self, sink: Sink) -> Diagnostics {
         sink.finish(&self.inner.source)
     }
 }
@@ -64,9 +64,9 @@ impl Scenario {
         &self,
         told: impl IntoIterator<Item = (Option<&'n str>, String)>,
     ) -> Diagnostics {
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         for (name, message) in told {
-            let at = name.map_or(Span::new(TextOrigin::File, 0..0), |name| self.spots.name(name));
+            let at = name.map_or(Span::new(Origin::File, 0..0), |name| self.spots.name(name));
             sink.push(|| Mistake::new(at, message));
         }
         self.spots.finish(sink)

@@ -93,8 +93,8 @@ impl Stage {
         }
     }
 
-    /// Steps that between them use every worker and target that any of its steps can use: the one step, or the first and
-    /// the largest load of a search.
+    /// Steps that together use every worker and target of the stage: the one step, or a search's first and largest
+    /// load.
     pub fn examples(&self) -> Vec<Step> {
         match self {
             Stage::Step(step) => vec![step.clone()],

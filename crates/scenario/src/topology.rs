@@ -18,7 +18,7 @@ mod ways;
 pub use hop::HopKind;
 
 use crate::Policy;
-use crate::diagnostics::{Diagnostics, Mistakes};
+use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Scenario;
 use std::collections::BTreeSet;
 
@@ -33,8 +33,7 @@ pub struct HopId(pub u32);
 pub struct Topology {
     /// Every hop that a way uses, and those of parts that no way uses; names are unique.
     pub hops: Vec<Hop>,
-    /// The ways of disks: those of VMs, in their order and then in that of their disks; those of hosts; and those of
-    /// targets that a plan names itself.
+    /// The ways of disks: of VMs, in their order and that of their disks; of hosts; and of targets that a plan names.
     pub ways: Vec<Way>,
     /// The ways of VMs on the hosts that some plan moves them to, each pair of a VM and a host once.
     pub moves: Vec<Move>,
@@ -131,18 +130,17 @@ impl Topology {
 
 /// The names of the hops of a lab, as far as it can be made a graph.
 pub(crate) fn names(scenario: &Scenario) -> BTreeSet<String> {
-    let topology = ways::topology(scenario, &mut Mistakes::default());
+    let topology = ways::topology(scenario, &mut Sink::default());
     topology.hops.into_iter().map(|hop| hop.name).collect()
 }
 
 impl Scenario {
     /// The lab as a graph, for the simulator.
-    ///
     /// # Errors
     /// Everything that keeps it from being one, at its place in the text: a disk without a way to its volume, and why; what
     /// is not said and cannot be guessed; more than the bounds allow.
     pub fn topology(&self) -> Result<Topology, Diagnostics> {
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         let topology = ways::topology(self, &mut sink);
         if sink.is_empty() { Ok(topology) } else { Err(self.spots.finish(sink.once_a_place())) }
     }

@@ -4,14 +4,14 @@
 //! tree keeps the order of the file (the order of a sweep's axes has a meaning) and can hold values that came from
 //! `--set` beside those of the file.
 
-use crate::diagnostics::{At, Class, LineIndex, Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{At, Class, LineIndex, Mistake, Origin, Sink, Span};
 use toml::de::{DeTable, DeValue};
 
 /// Bytes of a scenario file at most: beyond that it is something else.
 pub(crate) const TEXT_MAX: usize = 4 << 20;
 
 /// A value and its place.
-pub(crate) type TomlNode = At<TomlValue>;
+pub(crate) type Node = At<TomlValue>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TomlValue {
@@ -21,7 +21,7 @@ pub(crate) enum TomlValue {
     Float(f64),
     Flag(bool),
     Date,
-    List(Vec<TomlNode>),
+    List(Vec<Node>),
     Table(TomlTable),
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct TomlTable {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub key: At<String>,
-    pub node: TomlNode,
+    pub node: Node,
 }
 
 impl TomlTable {
-    pub fn get(&self, key: &str) -> Option<&TomlNode> {
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|e| e.key.value == key).map(|e| &e.node)
     }
 
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut TomlNode> {
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|e| e.key.value == key).map(|e| &mut e.node)
     }
 }
 
 impl TomlValue {
     /// The items of a list; none where it is none.
-    pub fn items(&self) -> &[TomlNode] {
+    pub fn items(&self) -> &[Node] {
         match self {
             TomlValue::List(items) => items,
             _ => &[],
@@ -90,17 +90,17 @@ pub(crate) fn clip(text: &str) -> String {
 }
 
 /// Parses a scenario file. Syntax errors go to `sink`; what could be read is returned.
-pub(crate) fn parse(text: &str, sink: &mut Mistakes) -> TomlTable {
-    parse_file(text, TextOrigin::File, sink)
+pub(crate) fn parse(text: &str, sink: &mut Sink) -> TomlTable {
+    parse_file(text, Origin::File, sink)
 }
 
 /// The same of a file that is perhaps a catalog.
-pub(crate) fn parse_file(text: &str, origin: TextOrigin, sink: &mut Mistakes) -> TomlTable {
+pub(crate) fn parse_file(text: &str, origin: Origin, sink: &mut Sink) -> TomlTable {
     let start = Span::new(origin, 0..0);
     if text.len() > TEXT_MAX {
         let message = match origin {
-            TextOrigin::Catalog(_) => "the file is larger than 4 MiB: this is not a catalog",
-            TextOrigin::File | TextOrigin::Set(_) => {
+            Origin::Catalog(_) => "the file is larger than 4 MiB: this is not a catalog",
+            Origin::File | Origin::Set(_) => {
                 "the file is larger than 4 MiB: this is not a scenario"
             }
         };
@@ -145,10 +145,10 @@ fn syntax_error(at: Span, message: &str, text: &str) -> Mistake {
 /// is a text, as typed, unless it begins like a TOML list, table or quoted text.
 pub(crate) fn parse_value(
     text: &str,
-    origin: TextOrigin,
+    origin: Origin,
     offset: usize,
-    sink: &mut Mistakes,
-) -> Option<TomlNode> {
+    sink: &mut Sink,
+) -> Option<Node> {
     let whole = Span::new(origin, offset..offset + text.len());
     match DeValue::parse(text) {
         Ok(parsed) => {
@@ -165,7 +165,7 @@ pub(crate) fn parse_value(
     }
 }
 
-fn table(parsed: DeTable<'_>, origin: TextOrigin, offset: usize) -> TomlTable {
+fn table(parsed: DeTable<'_>, origin: Origin, offset: usize) -> TomlTable {
     let mut entries: Vec<Entry> = Vec::with_capacity(parsed.len());
     for (key, node) in parsed {
         let (key_span, node_span) = (key.span(), node.span());
@@ -183,7 +183,7 @@ fn table(parsed: DeTable<'_>, origin: TextOrigin, offset: usize) -> TomlTable {
     TomlTable { entries }
 }
 
-fn value(parsed: DeValue<'_>, origin: TextOrigin, offset: usize) -> TomlValue {
+fn value(parsed: DeValue<'_>, origin: Origin, offset: usize) -> TomlValue {
     match parsed {
         DeValue::String(text) => TomlValue::Text(text.into_owned()),
         DeValue::Integer(n) => {

@@ -83,7 +83,6 @@ impl LinkRate {
 
     /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, rounded to whole
     /// bytes.
-    ///
     /// # Errors
     /// The text names no known speed, or the MTU or the rate is out of range.
     pub fn parse(text: &str) -> Result<LinkRate, LinkRateError> {

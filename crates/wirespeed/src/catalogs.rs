@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 const FILES_MAX: usize = 256;
 
 /// The catalogs of the configuration's folder, by name, and then those that were named.
-///
 /// # Errors
 /// A file cannot be read, is too large, or is no text.
 pub fn catalogs(named: &[PathBuf]) -> Result<Vec<CatalogFile>, Failure> {

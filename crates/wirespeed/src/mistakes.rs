@@ -2,7 +2,7 @@
 //! probably meant. On a terminal `miette` draws them; elsewhere they are plain lines.
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
-use scenario::{Diagnostic, Diagnostics, TextOrigin};
+use scenario::{Diagnostic, Diagnostics, Origin};
 use std::io::IsTerminal;
 
 /// Prints all mistakes to stderr.
@@ -51,7 +51,7 @@ fn drawable(diagnostic: &Diagnostic) -> MietteDiagnostic {
     }
 }
 
-fn source_of(diagnostics: &Diagnostics, origin: TextOrigin) -> NamedSource<String> {
+fn source_of(diagnostics: &Diagnostics, origin: Origin) -> NamedSource<String> {
     NamedSource::new(diagnostics.name(origin), diagnostics.text(origin).to_owned())
 }
 

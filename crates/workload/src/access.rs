@@ -113,8 +113,8 @@ impl Accesses {
         })
     }
 
-    /// The operations of slot `key.slot` of the same worker, sharing all read-only parts with these. `None` if slots
-    /// differ in more than their random streams.
+    /// The operations of slot `key.slot` of the same worker, sharing read-only parts; `None` if more than randomness
+    /// differs.
     pub fn beside(&self, key: StreamKey) -> Option<Accesses> {
         let Addresses::Random(random) = &self.addresses else { return None };
         self.ladder.is_none().then(|| Accesses {

@@ -70,8 +70,7 @@ pub struct Row {
     pub reply: u32,
 }
 
-/// A block size that climbs from `from` to `to` by `factor`, after every `every` operations of a slot, and starts
-/// again.
+/// A block size that climbs from `from` to `to` by `factor`, after every `every` operations of a slot, cyclically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
     /// First size in bytes.

@@ -22,7 +22,6 @@ use workload::Dir;
 const BREATH: Ns = Ns(100_000);
 
 /// What io_uring offers to this process, in words; or why there is none, and what to do about it.
-///
 /// # Errors
 /// io_uring cannot be set up: why, and what to do.
 pub fn io_uring() -> Result<String, String> {

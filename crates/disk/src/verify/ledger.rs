@@ -37,8 +37,7 @@ impl Ledger {
         Ok(Ledger { base, bytes, count })
     }
 
-    /// The words that a file holds from `offset` on, a multiple of the page size. The file must be long enough and stay
-    /// so.
+    /// The words that a file holds from `offset` on, a multiple of the page size. The file must stay long enough.
     pub fn in_file(fd: BorrowedFd<'_>, offset: u64, count: u64) -> io::Result<Ledger> {
         let (bytes, count) = Ledger::size(count)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;

@@ -39,7 +39,6 @@ pub struct VerifierSpec {
 impl VerifierSpec {
     /// Verification of targets that a queue of its own kind carries, for one worker and one step, with nothing known of
     /// them yet. The text says which target cannot be verified.
-    ///
     /// # Errors
     /// A target's blocks cannot be verified, or memory is short.
     pub fn in_memory(

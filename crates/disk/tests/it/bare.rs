@@ -8,7 +8,7 @@ use disk::{
     OpenError, Opener, Queue, VerifierSpec,
 };
 use engine::{
-    EngineError, OpenedLoad, OpenedTask, Phases, Pinning, QueueKind, Stop, TargetSpec, WorkerMeter,
+    EngineError, Opened, OpenedLoad, Phases, Pinning, QueueKind, Stop, TargetSpec, WorkerMeter,
     WorkerTask,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,10 +30,10 @@ struct WatchedLoad {
 }
 
 impl WorkerTask for Watched {
-    fn open(self: Box<Self>) -> Result<OpenedTask, EngineError> {
+    fn open(self: Box<Self>) -> Result<Opened, EngineError> {
         let Watched { task, calls } = *self;
         let opened = task.open()?;
-        Ok(OpenedTask { load: Box::new(WatchedLoad { load: opened.load, calls }), ..opened })
+        Ok(Opened { load: Box::new(WatchedLoad { load: opened.load, calls }), ..opened })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use clock::Ns;
 use engine::{
-    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, MeterScope, OpenedLoad, OpenedTask,
-    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, WorkerMeter, WorkerSetup, WorkerTask,
+    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, MeterScope, Opened, OpenedLoad, Output,
+    Phases, Pinning, Prepared, Reports, Spent, Stop, WorkerMeter, WorkerSetup, WorkerTask,
 };
 use record::{CounterId, Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -34,7 +34,7 @@ enum Habit {
 }
 
 impl WorkerTask for Habit {
-    fn open(self: Box<Self>) -> Result<OpenedTask, EngineError> {
+    fn open(self: Box<Self>) -> Result<Opened, EngineError> {
         match *self {
             Habit::FailsToOpen => {
                 Err(EngineError::Target { target: "t".to_owned(), problem: "not today".to_owned() })
@@ -45,13 +45,7 @@ impl WorkerTask for Habit {
                     EventNote { level: Level::Info, code: "opened", text: "ready".to_owned() };
                 let told = || Box::new(ReportOnce(false)) as Box<dyn Reports>;
                 let reports = matches!(*self, Habit::Reports).then(told);
-                Ok(OpenedTask {
-                    load: self,
-                    slots: 1,
-                    notes: vec![note],
-                    how: String::new(),
-                    reports,
-                })
+                Ok(Opened { load: self, slots: 1, notes: vec![note], how: String::new(), reports })
             }
         }
     }

@@ -79,7 +79,6 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
 }
 
 /// Every answer that is weighed for each step with storage loads, in the order of the record: what weights are fitted on.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {

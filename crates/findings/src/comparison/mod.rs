@@ -171,7 +171,6 @@ pub struct Series {
 }
 
 /// Compares runs with the first of them.
-///
 /// # Errors
 /// Where there are fewer than two runs, the difference sought is no difference, or a record cannot be read.
 pub fn compare(

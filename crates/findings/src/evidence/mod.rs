@@ -99,7 +99,6 @@ pub struct StepEvidence {
 }
 
 /// Gathers the evidence of a record that has been analysed.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, FindingsError> {

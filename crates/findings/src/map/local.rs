@@ -6,7 +6,7 @@ use super::wired::role;
 use super::{DeviceKind, Role};
 use crate::figures::StepFigures;
 use record::{HopKind, Source};
-use scenario::{DiskBacking, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
+use scenario::{Backing, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
 use std::collections::BTreeSet;
 
 /// Adds what a scenario has beside its topology.
@@ -41,13 +41,13 @@ fn guest(builder: &mut MapBuilder, vm: &Vm) -> Option<u32> {
 fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
     match &disk.backing {
         // A topology that has the target has the way to it as well.
-        DiskBacking::Target(target) if builder.find(&format!("{target}.disks")).is_some() => {}
-        DiskBacking::Target(target) => {
+        Backing::Target(target) if builder.find(&format!("{target}.disks")).is_some() => {}
+        Backing::Target(target) => {
             let device = builder.device(target, DeviceKind::Target);
             let hop = builder.hop(target, Role::Disks, Some(device));
             join(builder, guest, hop);
         }
-        DiskBacking::Lun { array, volume: Some(volume) } => {
+        Backing::Lun { array, volume: Some(volume) } => {
             let embedded = lab.arrays.iter().find(|a| a.name == *array);
             let Some(embedded) = embedded.and_then(|a| a.embedded.as_ref()) else { return };
             let name = format!("{array}/{volume}");
@@ -70,7 +70,7 @@ fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab
                 join(builder, port, volume);
             }
         }
-        DiskBacking::Lun { .. } => {}
+        Backing::Lun { .. } => {}
     }
 }
 

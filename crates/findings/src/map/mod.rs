@@ -28,8 +28,7 @@ pub const EDGES_MAX: usize = 16_384;
 /// Devices, and their connections.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct LabMap {
-    /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, and how it is joined is not
-    /// known.
+    /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, without connections.
     pub wired: bool,
     /// Hosts, VMs, switches, arrays and whatever else has hops.
     pub devices: Vec<MapDevice>,

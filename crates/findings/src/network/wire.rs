@@ -2,8 +2,8 @@
 //! that were observed, because one byte of header more or less is what separates 99% from a full wire.
 //!
 //! Ethernet: IEEE 802.3, clauses 3 and 4: preamble and delimiter 8 bytes, header 14, check sequence 4, gap 12, and at least 46
-//! bytes of payload. IPv4: RFC 791, with its fragments; IPv6: RFC 8200. TCP: RFC 9293, timestamps RFC 7323. UDP: RFC
-//! 768.
+//! bytes of payload. IPv4: RFC 791, with its fragments; IPv6: RFC 8200. TCP: RFC 9293, timestamps RFC 7323 (10
+//! bytes, sent in 12). UDP: RFC 768.
 
 use schemars::JsonSchema;
 use serde::Serialize;

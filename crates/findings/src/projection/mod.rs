@@ -28,8 +28,7 @@ pub struct Projection {
     pub each: Quantity,
     /// The access specification of the application.
     pub access: Access,
-    /// The point of the latency distribution that is bounded, of reads and of writes each: `mean`, `p99`; `None` where
-    /// only the amount counts.
+    /// The bounded point of the latency distribution, of reads and of writes each: `mean`, `p99`; `None` for amounts.
     pub point: Option<String>,
     /// The bound, in nanoseconds.
     pub limit_ns: Option<u64>,

@@ -52,7 +52,6 @@ pub enum ServeError {
 
 /// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has
 /// been asked to stop, but one that hangs in an open may go on until its process ends.
-///
 /// # Errors
 /// Where the coordinator is lost or breaks the protocol, or a thread cannot be started.
 pub fn serve(

@@ -130,7 +130,6 @@ pub enum PortFault {
 /// Makes arrays. Registered with an agent's engines ([`crate::EngineRegistry::arrays`]).
 pub trait ArrayServer: Send {
     /// Makes an array and serves it on loopback, with unlimited ports, until the returned value is dropped.
-    ///
     /// # Errors
     /// There is no memory for a volume, or nowhere to listen.
     fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError>;
@@ -164,7 +163,6 @@ pub trait ServedArray: Send + Sync {
     fn kill(&self, port: usize);
 
     /// Brings a port back at the same address; nothing happens to one that is there.
-    ///
     /// # Errors
     /// Where its address is in use by now.
     fn revive(&self, port: usize) -> Result<(), String>;

@@ -6,9 +6,7 @@ use super::{
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
 use clock::Ns;
-use scenario::{
-    Array, EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, LinkRate, Scenario, Step,
-};
+use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, LinkRate, Scenario, Step};
 use std::io;
 
 /// Bytes of a volume's logical block where the scenario says nothing.
@@ -18,7 +16,7 @@ const BLOCK: u32 = 512;
 const CHANCE: usize = 15;
 
 /// The embedded arrays of a scenario, in its order.
-fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &EmbeddedArray)> {
+fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }
 
@@ -43,7 +41,7 @@ pub(crate) fn specs<E: From<AssignError>>(
 fn spec<E: From<AssignError>>(
     scenario: &Scenario,
     array: &Array,
-    embedded: &EmbeddedArray,
+    embedded: &Embedded,
     serial: &mut impl FnMut() -> Result<String, E>,
 ) -> Result<ArraySpec, E> {
     let port = |port: &EmbeddedPort| PortSpec {
@@ -98,13 +96,8 @@ pub(crate) fn step(scenario: &Scenario, step: &Step) -> Option<ArrayStep> {
     })
 }
 
-fn port_step(
-    array: &Array,
-    embedded: &EmbeddedArray,
-    port: &EmbeddedPort,
-    step: &Step,
-) -> PortStep {
-    let mine = |fault: &&EmbeddedFault| (&fault.array, &fault.port) == (&array.name, &port.name);
+fn port_step(array: &Array, embedded: &Embedded, port: &EmbeddedPort, step: &Step) -> PortStep {
+    let mine = |fault: &&Fault| (&fault.array, &fault.port) == (&array.name, &port.name);
     PortStep {
         array: array.name.clone(),
         port: port.name.clone(),
@@ -113,7 +106,7 @@ fn port_step(
     }
 }
 
-fn fault_spec(embedded: &EmbeddedArray, fault: &EmbeddedFault) -> FaultSpec {
+fn fault_spec(embedded: &Embedded, fault: &Fault) -> FaultSpec {
     let action = match fault.action {
         FaultAction::Kill => PortFault::Kill,
         FaultAction::Revive => PortFault::Revive,
@@ -125,6 +118,6 @@ fn fault_spec(embedded: &EmbeddedArray, fault: &EmbeddedFault) -> FaultSpec {
 }
 
 /// Whole bytes a second.
-fn scaled(embedded: &EmbeddedArray, rate: LinkRate) -> u64 {
+fn scaled(embedded: &Embedded, rate: LinkRate) -> u64 {
     embedded.scaled(rate).0.round() as u64
 }

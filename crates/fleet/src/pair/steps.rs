@@ -97,16 +97,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         faults: Vec::new(),
         incidents: Vec::new(),
     };
-    let worker = |source: SourceId| WorkerSpec {
-        source,
-        name: format!("w{}", source.0),
-        key: source.0,
-        targets: Vec::new(),
-        sharer: 0,
-        sharers: 1,
-        workload: spec(),
-        verify: false,
-    };
+    let worker = |SourceId(id)| WorkerSpec::new(id, format!("w{id}"), Vec::new(), spec());
     let spec = |agent| StepSpec {
         index,
         seed: 7,

@@ -22,7 +22,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 /// How often to poll for a stop by the user while nothing comes in.
 const POLL: Ns = Ns::millis(50);
 
-pub(crate) struct CoordinatedRun<'a, S> {
+pub(crate) struct Run<'a, S> {
     fleet: Fleet,
     sink: S,
     observer: &'a mut dyn FnMut(Progress),
@@ -45,25 +45,19 @@ struct RunAgent {
     child: Option<Child>,
 }
 
-impl<'a, S: RecordSink> CoordinatedRun<'a, S> {
+impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
         coordinator: &Coordinator<'a>,
         links: Vec<AgentLink>,
         sources: &[Source],
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
-    ) -> Result<CoordinatedRun<'a, S>, RunError> {
+    ) -> Result<Run<'a, S>, RunError> {
         let (head, limits) = (coordinator.head, coordinator.limits);
         let fleet = Fleet::new(links, |specs| {
             Conversation::new(clock::now(), head, limits, specs, sources)
         })?;
-        Ok(CoordinatedRun {
-            fleet,
-            sink,
-            observer,
-            control: coordinator.control,
-            epoch: head.epoch,
-        })
+        Ok(Run { fleet, sink, observer, control: coordinator.control, epoch: head.epoch })
     }
 
     /// Greets all agents; each must answer with the same version.
@@ -93,7 +87,7 @@ impl<'a, S: RecordSink> CoordinatedRun<'a, S> {
 
     /// Dismisses the agents and closes the record.
     pub fn finish(self, status: Status) -> Result<RunOutcome, RunError> {
-        let CoordinatedRun { mut fleet, sink, .. } = self;
+        let Run { mut fleet, sink, .. } = self;
         let (failure, lost) = fleet.conversation.outcome();
         drop(fleet);
         sink.finish(status)?;

@@ -6,7 +6,6 @@ use engine::{StepSpec, TargetSpec, WorkerSpec};
 use fleet::carrier::{self, CarrierError};
 use fleet::message::{AgentFailure, FromAgent, PROTOCOL, ToAgent};
 use fleet::{EngineRegistry, ServeError, scheme};
-use record::SourceId;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 
@@ -37,15 +36,8 @@ fn prepare() -> ToAgent {
 /// A step with workers on targets of these URLs: for each worker, its targets.
 fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
     let target = |url: &&str| TargetSpec::new(format!("<{url}>"), *url);
-    let worker = |(i, targets): (usize, &&[u16])| WorkerSpec {
-        source: SourceId(i as u32),
-        name: format!("w{i}"),
-        key: i as u32,
-        targets: targets.to_vec(),
-        sharer: 0,
-        sharers: 1,
-        workload: spec(1),
-        verify: false,
+    let worker = |(i, targets): (usize, &&[u16])| {
+        WorkerSpec::new(i as u32, format!("w{i}"), targets.to_vec(), spec(1))
     };
     ToAgent::Prepare(Box::new(StepSpec {
         index: 5,

@@ -5,7 +5,7 @@ use clock::Ns;
 use engine::Fill;
 use fleet::Assignment;
 use record::Loop;
-use scenario::{DiskBacking, Load, Scenario, Step, Workload};
+use scenario::{Backing, Load, Scenario, Step, Workload};
 use std::time::Duration;
 use workload::{
     Arrivals, IoDemand, Process, Reduction, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
@@ -175,7 +175,7 @@ fn check_refused(scenario: &Scenario, on: &str, expected: &str) {
 fn what_is_not_at_hand_is_refused_with_a_way_out() {
     let mut lab =
         scenario(1, &[("vm1", &["t0"]), ("vm2", &["t0"]), ("bare", &[]), ("vm3", &["t9"])]);
-    lab.lab.vms[0].disks[0].backing = DiskBacking::Lun { array: "ssd1".into(), volume: None };
+    lab.lab.vms[0].disks[0].backing = Backing::Lun { array: "ssd1".into(), volume: None };
     lab.lab.vms[1].disks[0].size = lab.lab.targets[0].create.or(Some(Default::default()));
     check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not present");
     check_refused(&lab, "vm1", "`wirespeed simulate`");

@@ -32,7 +32,6 @@ pub(crate) fn not_protected(fd: BorrowedFd<'_>) -> Result<(), String> {
 }
 
 /// Whether an opened file is one that Wirespeed made, whole and unshared.
-///
 /// # Errors
 ///
 /// Why it is not, in words.

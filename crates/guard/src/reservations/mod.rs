@@ -42,8 +42,7 @@ pub(crate) struct Reservation {
     registered: usize,
 }
 
-/// The reservation of another that a device carries. `None` where there is none, or where the device knows none. An
-/// answer that makes no sense is an error.
+/// The reservation of another on a device; `None` without one or without support. A senseless answer is an error.
 pub(crate) fn foreign(device: &dyn ReservationQuerier) -> io::Result<Option<Reservation>> {
     let Some(answer) = device.persistent_reserve_in(ReserveInAction::ReadReservation)? else {
         return Ok(None);

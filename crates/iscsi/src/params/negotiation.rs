@@ -131,7 +131,6 @@ impl Negotiation {
     }
 
     /// Processes one pair, and appends the answer if there is one.
-    ///
     /// # Errors
     /// The login must end.
     pub fn receive(
@@ -161,7 +160,6 @@ impl Negotiation {
     }
 
     /// The result.
-    ///
     /// # Errors
     /// An offer was not answered, or a required digest was not agreed.
     pub fn finish(&self) -> Result<Params, NegotiationError> {

@@ -51,7 +51,6 @@ pub const fn pad(len: u32) -> u8 {
 }
 
 /// The opcode of a header.
-///
 /// # Errors
 /// RFC 7143 does not define the opcode.
 pub fn opcode(bhs: &Bhs) -> Result<Opcode, Malformed> {

@@ -9,7 +9,7 @@ use super::cdb::{be16, be32, be64, field32};
 use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
 use super::readiness::reply;
 use super::unit::{CommandCall, CommandResult, LogicalUnit};
-use super::{Action, BlockRange, CopySegment, Ending, Nexus, Sense, SenseKey, TargetDevice};
+use super::{Action, BlockRange, CopySegment, Device, Ending, Nexus, Sense, SenseKey};
 
 /// Most copy sources and destinations of a list.
 const MOST_TARGETS: usize = 16;
@@ -223,7 +223,7 @@ fn segment_of(
 
 /// Whether the other units of a copy admit a nexus. Their locks are taken one by one, without the addressed unit's.
 pub(super) fn admit_others(
-    device: &TargetDevice,
+    device: &Device,
     asked: &LogicalUnit,
     nexus: &Nexus,
     segments: &[CopySegment],

@@ -9,7 +9,7 @@ pub const MOST_UNITS: usize = 1 << 14;
 
 /// A target device.
 #[derive(Debug)]
-pub struct TargetDevice {
+pub struct Device {
     name: String,
     ports: Vec<u16>,
     units: Vec<LogicalUnit>,
@@ -26,13 +26,13 @@ pub(super) enum LunAddress {
     Nowhere,
 }
 
-impl TargetDevice {
+impl Device {
     /// A device with its iSCSI name, its portal group tags (each is one target port and one target port group) and
     /// its logical units, LUN 0 first. Units beyond [`MOST_UNITS`] are left out.
-    pub fn new(name: &str, ports: &[u16], units: Vec<UnitDescription>) -> TargetDevice {
+    pub fn new(name: &str, ports: &[u16], units: Vec<UnitDescription>) -> Device {
         let units =
             units.into_iter().take(MOST_UNITS).map(|unit| LogicalUnit::new(unit, ports)).collect();
-        TargetDevice { name: name.to_owned(), ports: ports.to_vec(), units }
+        Device { name: name.to_owned(), ports: ports.to_vec(), units }
     }
 
     /// The iSCSI name.
@@ -50,7 +50,7 @@ impl TargetDevice {
         &self.units
     }
 
-    /// The index into [`TargetDevice::units`] that a LUN field names.
+    /// The index into [`Device::units`] that a LUN field names.
     pub fn index(&self, lun: u64) -> Option<usize> {
         match LunAddress::parse(lun) {
             LunAddress::Unit(index) if index < self.units.len() => Some(index),
@@ -109,7 +109,7 @@ impl TargetDevice {
     }
 }
 
-impl TargetDevice {
+impl Device {
     /// A copy needs the permission of the other units too.
     fn checked(&self, unit: &LogicalUnit, nexus: &Nexus, action: Action) -> CommandResult {
         if let Action::Copy { list, segments } = &action

@@ -3,7 +3,7 @@
 
 use super::cdb::{CdbBytes, field32};
 use super::command_table::{self, CommandRow, invalid_field};
-use super::device::{LunAddress, TargetDevice};
+use super::device::{Device, LunAddress};
 use super::readiness::reply;
 use super::unit::{CommandCall, CommandResult};
 use super::{Action, Ending, Sense, SenseKey, UnitAttention, inquiry};
@@ -24,7 +24,7 @@ pub(super) fn report_luns(call: &mut CommandCall<'_>) -> CommandResult {
 }
 
 /// The list of LUNs. SELECT REPORT chooses ordinary or well-known ones.
-fn luns(device: &TargetDevice, cdb: &CdbBytes) -> CommandResult {
+fn luns(device: &Device, cdb: &CdbBytes) -> CommandResult {
     let allocation = field32::<6>(cdb);
     let (ordinary, well_known) = match cdb[2] {
         0x00 => (true, false),
@@ -50,7 +50,7 @@ fn luns(device: &TargetDevice, cdb: &CdbBytes) -> CommandResult {
 }
 
 /// The well-known logical unit REPORT LUNS.
-pub(super) fn well_known(device: &TargetDevice, cdb: &CdbBytes) -> CommandResult {
+pub(super) fn well_known(device: &Device, cdb: &CdbBytes) -> CommandResult {
     match cdb[0] {
         0x00 => checked(cdb).map(|_| Action::End(Ending::GOOD)),
         0x03 => checked(cdb).and_then(|_| no_sense(cdb, Sense::new(SenseKey::NoSense, 0))),
@@ -62,7 +62,7 @@ pub(super) fn well_known(device: &TargetDevice, cdb: &CdbBytes) -> CommandResult
 
 /// A LUN that does not exist: INQUIRY says so, and everything else is refused. REPORT LUNS is answered, because an
 /// initiator may query LUN 0 of a device without any.
-pub(super) fn absent(device: &TargetDevice, cdb: &CdbBytes) -> CommandResult {
+pub(super) fn absent(device: &Device, cdb: &CdbBytes) -> CommandResult {
     match cdb[0] {
         0x03 => checked(cdb).and_then(|_| no_sense(cdb, NO_UNIT)),
         0x12 => checked(cdb).and_then(|_| inquiry::elsewhere(cdb, false)),

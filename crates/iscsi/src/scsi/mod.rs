@@ -1,7 +1,7 @@
 //! The SCSI device server of a block device (SPC-4, SBC-3). It decides but never touches a medium: it returns reads
 //! and writes as a [`Medium`] request, which the owner of the volume executes.
 //!
-//! Commands enter by [`TargetDevice::begin`] and, if they have parameters, continue with [`TargetDevice::parameters`]. READ and
+//! Commands enter by [`Device::begin`] and, if they have parameters, continue with [`Device::parameters`]. READ and
 //! WRITE need neither a lock nor the table of nexuses: [`quick`] decides them from a [`NexusView`].
 
 mod access;
@@ -34,7 +34,7 @@ mod unit_attention;
 pub use action::{Action, BlockRange, CopySegment, Ending, Medium, ScsiStatus};
 pub use cdb::CdbBytes;
 pub use description::{Geometry, LARGEST_TRANSFER, UnitDescription};
-pub use device::{MOST_UNITS, TargetDevice};
+pub use device::{Device, MOST_UNITS};
 pub use nexus::Nexus;
 pub use nexus_view::{NexusView, quick};
 pub use port_groups::PortState;

@@ -23,7 +23,7 @@ pub struct NexusView {
     pub task_aborted: bool,
 }
 
-/// Decodes a READ or WRITE that is allowed and well formed. `None`: call [`super::TargetDevice::begin`], which handles all
+/// Decodes a READ or WRITE that is allowed and well formed. `None`: call [`super::Device::begin`], which handles all
 /// other commands and errors. Allocates nothing.
 pub fn quick(cdb: &CdbBytes, geometry: &Geometry, view: &NexusView) -> Option<Medium> {
     let open = match cdb[0] {

@@ -10,7 +10,7 @@ use super::port_groups::{GroupStateCause, PortState};
 use super::reservation::Reservations;
 use super::state::{SanitizeState, UnitState};
 use super::{
-    Action, Ending, Nexus, NexusView, StoredReservationsError, TargetDevice, UnitAttention,
+    Action, Device, Ending, Nexus, NexusView, StoredReservationsError, UnitAttention,
     UnitDescription, command_table,
 };
 
@@ -28,7 +28,7 @@ pub struct LogicalUnit {
 /// A command during its execution.
 pub(super) struct CommandCall<'a> {
     /// The device.
-    pub device: &'a TargetDevice,
+    pub device: &'a Device,
     /// The addressed unit.
     pub unit: &'a LogicalUnit,
     /// The nexus that sent it.
@@ -144,7 +144,6 @@ impl LogicalUnit {
     }
 
     /// Restores what [`LogicalUnit::stored_reservations`] returned before the restart.
-    ///
     /// # Errors
     /// The bytes are damaged, or of another version.
     pub fn restore(&self, bytes: &[u8]) -> Result<(), StoredReservationsError> {
@@ -187,7 +186,7 @@ impl LogicalUnit {
     /// Executes a command, or continues it with its parameters.
     pub(super) fn call(
         &self,
-        device: &TargetDevice,
+        device: &Device,
         nexus: &Nexus,
         cdb: &CdbBytes,
         expected: u32,

@@ -29,7 +29,6 @@ impl Session {
     }
 
     /// Pings the initiator; the answer is [`Event::Pong`].
-    ///
     /// # Errors
     /// The connection is closed, or the previous ping has not been answered.
     pub fn ping(&mut self, id: ConnId) -> Result<(), Refused> {
@@ -44,7 +43,6 @@ impl Session {
     }
 
     /// Sends an asynchronous message.
-    ///
     /// # Errors
     /// The connection is closed, or its send queue is full.
     pub fn notify(&mut self, id: ConnId, notice: Notice) -> Result<(), Refused> {

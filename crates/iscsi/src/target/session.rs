@@ -96,7 +96,6 @@ impl Session {
     }
 
     /// Adds a connection whose login is complete.
-    ///
     /// # Errors
     /// The session is ending, is full, or has a connection with this CID.
     pub fn attach(&mut self, params: ConnectionParams) -> Result<ConnId, Refused> {
@@ -351,7 +350,7 @@ impl Session {
         self.check_over();
     }
 
-    /// Ends a connection from the target's side: drops its tasks, sends its other queued output, and then
+    /// Ends a connection from the target's side: drops its tasks, sends its other output, then
     /// [`Out::Close`](super::Out::Close).
     pub fn close(&mut self, conn: ConnId) {
         self.shut(conn, CloseReason::Target);

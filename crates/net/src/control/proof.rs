@@ -26,7 +26,6 @@ impl fmt::Debug for Secret {
 
 impl Secret {
     /// Takes a token of 16 to 256 bytes.
-    ///
     /// # Errors
     /// [`NetError::Spec`] where it is shorter or longer.
     pub fn new(bytes: &[u8]) -> Result<Secret, NetError> {

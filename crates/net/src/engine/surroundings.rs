@@ -9,14 +9,12 @@ use std::fmt;
 /// The program around a network engine.
 pub trait Surroundings: Send {
     /// The token that is to be found there.
-    ///
     /// # Errors
     /// Where it cannot be read, or is none. The text names the place, and never what was found there.
     fn token(&mut self, from: &TokenSource) -> Result<Secret, NetError>;
 
     /// Starts a receiver for one that the scenario calls embedded. It is asked for once a run for each name, and the
     /// receiver is kept until the engine is dropped.
-    ///
     /// # Errors
     /// Where it cannot be started.
     fn embed(&mut self, receiver: &ReceiverSpec) -> Result<EmbeddedReceiver, NetError>;

@@ -141,7 +141,6 @@ fn hear<M: serde::de::DeserializeOwned>(from: &mut impl BufRead) -> io::Result<M
 
 /// Runs a guardian: reads the original settings from `orders` and restores them at its end. Answers go to `answers`, and to
 /// `notes` if the parent is gone. Returns whether everything is restored.
-///
 /// # Errors
 /// Where nothing was kept: the first order does not come or makes no sense, or the process cannot leave its session.
 pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -> io::Result<bool> {

@@ -16,7 +16,6 @@ pub struct InterfaceLease {
 
 impl InterfaceLease {
     /// Takes an interface. Changes nothing yet.
-    ///
     /// # Errors
     /// [`InterfaceError::Missing`] without one of that name, [`InterfaceError::Forbidden`] without the permission to
     /// change it.
@@ -26,7 +25,6 @@ impl InterfaceLease {
     }
 
     /// Sets the original settings overlaid with `frames`; empty `frames` restore everything.
-    ///
     /// # Errors
     /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
     /// changed on the way to an error stays in the guardian's hands.
@@ -51,7 +49,6 @@ impl InterfaceLease {
     }
 
     /// Puts back what was found, and waits for it. Where the guardian did not do it, it is done here.
-    ///
     /// # Errors
     /// Where the interface is gone, or does not take it.
     pub fn put_back(&mut self) -> Result<Adjusted, InterfaceError> {

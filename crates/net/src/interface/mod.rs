@@ -88,7 +88,6 @@ pub struct Feature {
 
 impl Interface {
     /// Reads what an interface of this network namespace is.
-    ///
     /// # Errors
     /// [`InterfaceError::Missing`] where there is none of that name.
     pub fn named(name: &str) -> Result<Interface, InterfaceError> {
@@ -101,7 +100,6 @@ impl Interface {
 
     /// The interface of this network namespace that has an address; `scope` is the number of the interface where the address
     /// is one of a link (RFC 4007). Where several have it, `preferred` goes before.
-    ///
     /// # Errors
     /// [`InterfaceError::NoAddress`] where none has it.
     pub fn at(
@@ -129,7 +127,6 @@ impl Interface {
     }
 
     /// The interface of a connection with this local address.
-    ///
     /// # Errors
     /// [`InterfaceError::NoAddress`] where none has it.
     pub(crate) fn of(

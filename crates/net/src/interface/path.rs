@@ -42,7 +42,6 @@ pub struct AdjustPermission<'a> {
 
 impl PathInterfaces {
     /// Reads the interfaces on the path to a receiver and applies `frames` to both.
-    ///
     /// # Errors
     /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is not on the
     /// route to it, and where either end cannot be set. What was changed before is put back.

@@ -33,7 +33,6 @@ impl Interfaces {
 
     /// Looks at the interfaces by which a load goes, and sets both where the step asks for it; to be called before its streams
     /// are connected, since they agree on segment sizes then. `notes` takes an event for each changed end.
-    ///
     /// # Errors
     /// As [`PathInterfaces::prepare`]. What was set for loads before stays set until this is dropped.
     pub fn prepare(

@@ -172,8 +172,7 @@ impl Cutter {
         self.writers.pop()?.times.map(|(times, _)| times)
     }
 
-    /// The thread ends: cuts that have passed are handed over, and the times that belong to none of them are given
-    /// back, one for each stream that has any.
+    /// The thread ends: cuts that have passed are handed over; times that belong to none are given back, one a stream.
     pub(crate) fn close(mut self) -> Vec<Option<Box<TransactionTimes>>> {
         self.at(clock::now());
         self.writers.into_iter().map(|writer| writer.times.map(|(times, _)| times)).collect()

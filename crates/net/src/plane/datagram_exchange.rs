@@ -32,8 +32,8 @@ pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(socket::LOOK))
 }
 
-/// Asks from `begin` on until stopped. What the kernel refuses is a failed transaction, and the first reason is kept;
-/// what merely got lost needs none.
+/// Asks from `begin` until stopped. A refusal by the kernel is a failed transaction, with its first reason; a loss has
+/// none.
 pub(crate) fn ask(
     route: &DatagramRoute<'_>,
     mut patience: RetransmitTimer,

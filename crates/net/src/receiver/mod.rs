@@ -116,7 +116,6 @@ struct Shared {
 
 impl Receiver {
     /// Listens.
-    ///
     /// # Errors
     /// [`NetError::Listen`] where an address is taken or not this host's; [`NetError::Spec`] where other hosts could reach it
     /// and there is no token; [`NetError::Interface`] where the interface to adjust is not there or must not be changed.

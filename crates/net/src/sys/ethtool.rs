@@ -58,7 +58,6 @@ impl Ethtool {
     }
 
     /// Has the kernel read a command from `words`, and write its answer over it.
-    ///
     /// # Safety
     /// `words` must be as long as the command's structure with everything behind it that the kernel fills.
     unsafe fn command(&self, words: &mut [u32]) -> io::Result<()> {

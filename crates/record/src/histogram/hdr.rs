@@ -13,8 +13,7 @@ const COOKIE: u32 = 0x1c84_9313;
 const DEFLATED_HEADER: usize = 8;
 /// Bytes of the inner form before the counts.
 const HEADER: usize = 40;
-/// The most that a histogram can inflate to: its header, and five bytes for each of its counts. Anything larger is
-/// rejected and not inflated further.
+/// The most that a histogram can inflate to: its header, and five bytes a count. Anything larger is rejected.
 const LARGEST: usize = HEADER + 5 * 33_792;
 
 /// Encodes histograms, reusing its buffers.

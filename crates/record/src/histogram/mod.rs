@@ -93,8 +93,7 @@ impl Histogram {
         self.layout.digits()
     }
 
-    /// Counts one latency; 0 counts as 1 ns, more than an hour as an hour. Never allocates if the histogram is
-    /// [reserved](Histogram::reserved).
+    /// Counts one latency; 0 as 1 ns, over an hour as an hour. Never allocates if [reserved](Histogram::reserved).
     #[inline]
     pub fn record(&mut self, latency: Ns) {
         self.add(self.layout.index(latency.0.clamp(1, HIGHEST)), 1);
@@ -223,7 +222,6 @@ impl Histogram {
     }
 
     /// From either form of bytes. Uses at most half a megabyte of memory for any input.
-    ///
     /// # Errors
     /// If the bytes are not such a histogram, or have other digits or another range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Histogram, HistogramError> {

@@ -1,8 +1,7 @@
 //! Percentile curves, on the axis of HdrHistogram's plots: each further nine is as far as the one before.
 
 use super::figure::{
-    ChartView, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, trace,
-    with,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, trace, with,
 };
 use super::palette::{INK, READ, WRITE, ordered};
 use super::{Chart, left_out, step_name, word};
@@ -70,8 +69,8 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     })
 }
 
-fn view(label: &str, traces: Vec<Value>) -> ChartView {
-    ChartView { label: label.to_owned(), traces, shapes: Vec::new(), annotations: Vec::new() }
+fn view(label: &str, traces: Vec<Value>) -> View {
+    View { label: label.to_owned(), traces, shapes: Vec::new(), annotations: Vec::new() }
 }
 
 /// A curve of a step that is shown alone: directions by colour, and dotted the service time of open loops.

@@ -110,7 +110,7 @@ pub(super) fn time_axis() -> Value {
 }
 
 /// One of several views of a chart.
-pub(super) struct ChartView {
+pub(super) struct View {
     /// What the reader chooses it by.
     pub label: String,
     pub traces: Vec<Value>,
@@ -118,7 +118,7 @@ pub(super) struct ChartView {
     pub annotations: Vec<Value>,
 }
 
-impl ChartView {
+impl View {
     /// Whether anything is drawn against an axis: one that nothing is drawn against would show numbers of nothing.
     fn uses(&self, axis: &str) -> bool {
         self.traces.iter().any(|t| t.get("yaxis").and_then(Value::as_str).unwrap_or("y") == axis)
@@ -126,7 +126,7 @@ impl ChartView {
 }
 
 /// A figure that shows one view at a time, the first one at the beginning; a menu where there are several.
-pub(super) fn figure(views: Vec<ChartView>, mut layout: Value) -> Value {
+pub(super) fn figure(views: Vec<View>, mut layout: Value) -> Value {
     let total: usize = views.iter().map(|v| v.traces.len()).sum();
     let mut seen = 0;
     let mut buttons = Vec::new();
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn one_view_is_shown_at_a_time() {
-        let view = |label: &str, traces: usize| ChartView {
+        let view = |label: &str, traces: usize| View {
             label: label.into(),
             traces: vec![json!({ "yaxis": if label == "a" { "y" } else { "y2" } }); traces],
             shapes: vec![json!(label)],

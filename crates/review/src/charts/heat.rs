@@ -1,7 +1,7 @@
 //! Latency over time as a heat map: how many operations took how long, of the whole run and of the steps in detail.
 
 use super::figure::{
-    ChartView, figure, latency_axis, latency_name, legend_below, loop_sentence, middles, seconds,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, middles, seconds,
     time_axis, trace, with,
 };
 use super::palette::{INK, MUTED, OVER_HEAT, PAPER, ramp};
@@ -23,7 +23,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     let mut views = Vec::new();
     if evidence.steps.len() != 1 {
         let (shapes, annotations) = beginnings(phases);
-        views.push(ChartView {
+        views.push(View {
             label: "The whole run".into(),
             traces: traces(whole),
             shapes,
@@ -35,7 +35,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
         let Some(heat) = &step.latency else { continue };
         kinds.push(heat.kind);
         let phase = phases.iter().find(|p| p.step == step.index);
-        views.push(ChartView {
+        views.push(View {
             label: step_name(step),
             traces: traces(heat),
             shapes: phase.map(edges).unwrap_or_default(),

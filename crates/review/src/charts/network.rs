@@ -1,6 +1,6 @@
 //! Network loads drawn: each stream and the mean of its direction, throughput by message size, and the time line.
 
-use super::figure::{ChartView, figure, legend_below, scaled, short, trace, with};
+use super::figure::{View, figure, legend_below, scaled, short, trace, with};
 use super::palette::{self, MUTED, RULE, SHADE};
 use super::timeline::{TimelineRow, line};
 use super::{Chart, word};
@@ -39,7 +39,7 @@ fn streams(analysis: &Analysis) -> Option<Chart> {
     if all.len() > shown.len() {
         note.push_str(&format!(" The first {STEPS_MAX} of {} steps can be chosen.", all.len()));
     }
-    let views: Vec<ChartView> = shown.iter().map(|step| view(step)).collect();
+    let views: Vec<View> = shown.iter().map(|step| view(step)).collect();
     (!views.is_empty()).then(|| Chart {
         id: "streams".into(),
         title: "Balance of the streams".into(),
@@ -59,7 +59,7 @@ fn streams(analysis: &Analysis) -> Option<Chart> {
     })
 }
 
-fn view(step: &StepFigures) -> ChartView {
+fn view(step: &StepFigures) -> View {
     let (mut traces, mut shapes) = (Vec::new(), Vec::new());
     let mut from = -0.5;
     let directions = step.network.iter().flat_map(|p| p.directions.iter().map(move |d| (p, d)));
@@ -95,7 +95,7 @@ fn view(step: &StepFigures) -> ChartView {
         shapes.extend(band(direction, from, to));
         from = to;
     }
-    ChartView { label: word(&step.label()), traces, shapes, annotations: Vec::new() }
+    View { label: word(&step.label()), traces, shapes, annotations: Vec::new() }
 }
 
 /// The mean and the band of a direction, as wide as its streams.

@@ -1,6 +1,6 @@
 //! Published shapes: the points of this record with their intervals, against where the shape would have them.
 
-use super::figure::{ChartView, figure, short, trace};
+use super::figure::{View, figure, short, trace};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT};
 use super::{Chart, word};
 use crate::published::{form, score};
@@ -41,7 +41,7 @@ fn chart(number: usize, claim: &ClaimOutcome, shape: &ShapeOutcome) -> Chart {
     let note = format!("Published as {}: {verdict}. {line}{bars}", form(shape));
     let title = word(&claim.name);
     let metric = word(&claim.metric);
-    let view = ChartView {
+    let view = View {
         label: String::new(),
         traces: vec![expected(shape, scale), measured(shape, unit, scale)],
         shapes: Vec::new(),

@@ -1,6 +1,6 @@
 //! Work over the load, with the knee marked: throughput and operations a second, repetitions as dots.
 
-use super::figure::{ChartView, figure, short, trace, with};
+use super::figure::{View, figure, short, trace, with};
 use super::palette::{MUTED, OPERATIONS, THROUGHPUT, ordered};
 use super::{Chart, word};
 use crate::fabric;
@@ -83,7 +83,7 @@ fn chart(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> Chart {
 }
 
 /// One curve: throughput on the left, operations on the right.
-fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> ChartView {
+fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> View {
     let points = &series.points;
     // Over anything but block sizes both curves are one and the same: dots let the other be seen beneath.
     let dotted = json!({ "color": OPERATIONS, "width": 2, "dash": "dot" });
@@ -102,7 +102,7 @@ fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> ChartView {
     let limit = ports_limit(analysis, series);
     let level = limit.iter().map(|l| level(l.bytes_per_s, THROUGHPUT));
     let named = limit.iter().map(level_name);
-    ChartView {
+    View {
         label: fixed(sweep),
         traces,
         shapes: knee.iter().map(|(x, _)| upright(*x)).chain(level).collect(),
@@ -111,7 +111,7 @@ fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> ChartView {
 }
 
 /// Every curve in what it counts, with its knee.
-fn all(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> ChartView {
+fn all(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> View {
     let mut traces = Vec::new();
     let (mut shapes, mut annotations) = (Vec::new(), Vec::new());
     let bytes = curves[0].0.unit == Unit::BytesPerS;
@@ -142,7 +142,7 @@ fn all(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> ChartView {
         traces.push(with(star, "yaxis", json!(if bytes { "y" } else { "y2" })));
     }
     let label = "All curves".to_owned();
-    ChartView { label, traces, shapes, annotations }
+    View { label, traces, shapes, annotations }
 }
 
 /// What the ports that the work of a curve went through carry together.

@@ -1,8 +1,8 @@
 //! Balance: what each worker did beside those that were asked to do the same, and how long its operations took.
 
 use super::figure::{
-    ChartView, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, short,
-    trace, with,
+    View, figure, latency_axis, latency_name, legend_below, loop_sentence, seconds, short, trace,
+    with,
 };
 use super::palette::{self, MUTED, RULE, SHADE};
 use super::{Chart, left_out, step_name, word};
@@ -29,7 +29,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
         .filter(|w| w.p99_ns.is_some())
         .map(|w| w.kind)
         .reduce(|a, b| if a == b { a } else { LatencyKind::Mixed });
-    let views: Vec<ChartView> = steps.iter().map(|step| view(evidence, step)).collect();
+    let views: Vec<View> = steps.iter().map(|step| view(evidence, step)).collect();
     let named = workers().count() <= NAMED_MAX * steps.len();
     let mut note = "Each worker's throughput, with the mean of its workload (dashed) and the band of ±5% around it"
         .to_owned();
@@ -63,7 +63,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     })
 }
 
-fn view(evidence: &Evidence, step: &StepEvidence) -> ChartView {
+fn view(evidence: &Evidence, step: &StepEvidence) -> View {
     let place = |group: &str| evidence.groups.iter().position(|g| g == group).unwrap_or(0);
     let mut groups: Vec<&str> = Vec::new();
     for worker in step.workers.iter().flat_map(|set| &set.workers) {
@@ -108,12 +108,7 @@ fn view(evidence: &Evidence, step: &StepEvidence) -> ChartView {
             .hover_template("99%: %{y:.3~s}s<extra></extra>");
         traces.push(trace(dot));
     }
-    ChartView {
-        label: step_name(step),
-        traces,
-        shapes: bands(&step.workers),
-        annotations: Vec::new(),
-    }
+    View { label: step_name(step), traces, shapes: bands(&step.workers), annotations: Vec::new() }
 }
 
 /// The mean and the band of every set, as wide as its workers.

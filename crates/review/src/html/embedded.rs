@@ -1,10 +1,10 @@
 //! Embedded arrays in words: what stood there, by which ways a disk was reached, what went wrong at ports, and when.
 
 use super::words::listed;
-use scenario::{EmbeddedArray, EmbeddedPort, Lab, Plan, Policy, VmDisk};
+use scenario::{Embedded, EmbeddedPort, Lab, Plan, Policy, VmDisk};
 
 /// What stood for an array: `an iSCSI target on the machine of the run; port p1 (4gfc, 413 MB/s)`.
-pub(super) fn array(embedded: &EmbeddedArray) -> String {
+pub(super) fn array(embedded: &Embedded) -> String {
     let ports: Vec<String> = embedded
         .ports
         .chunk_by(|a, b| a.rate == b.rate)
@@ -19,7 +19,7 @@ pub(super) fn array(embedded: &EmbeddedArray) -> String {
 }
 
 /// Ports of one speed.
-fn ports(embedded: &EmbeddedArray, alike: &[EmbeddedPort]) -> String {
+fn ports(embedded: &Embedded, alike: &[EmbeddedPort]) -> String {
     let names: Vec<String> = alike.iter().map(|port| port.name.clone()).collect();
     let speed = alike.first().and_then(|port| port.rate);
     let speed = speed.map_or_else(|| "as fast as it goes".to_owned(), |rate| embedded.words(rate));
@@ -44,7 +44,7 @@ pub(super) fn faults(plan: &Plan, lab: &Lab) -> String {
     if plan.faults.is_empty() {
         return String::new();
     }
-    let described = |fault: &scenario::EmbeddedFault| {
+    let described = |fault: &scenario::Fault| {
         let when = match fault.at.is_zero() {
             true => "at its beginning".to_owned(),
             false => format!("at {}", units::duration(fault.at)),

@@ -1,7 +1,7 @@
 //! A workload in words: what it issues, where, and when the next operation comes.
 
 use super::embedded;
-use scenario::{DiskBacking, DiskWorkload, VmDisk};
+use scenario::{Backing, DiskWorkload, VmDisk};
 use units::{Bytes, count, percent};
 use workload::{Access, Arrivals, Process, Row, Skew, Transaction, WorkingSet, WorkloadKind};
 
@@ -21,8 +21,8 @@ pub(super) fn listed(names: &[String]) -> String {
 /// What backs a disk of a VM.
 pub(super) fn disk_of(disk: &VmDisk) -> String {
     match &disk.backing {
-        DiskBacking::Target(target) => target.clone(),
-        DiskBacking::Lun { array, volume } => {
+        Backing::Target(target) => target.clone(),
+        Backing::Lun { array, volume } => {
             let volume = volume.as_deref().unwrap_or("auto");
             format!("{array}/{volume}{}", embedded::ways(disk))
         }

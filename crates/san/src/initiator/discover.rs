@@ -57,7 +57,6 @@ pub struct FoundLun {
 }
 
 /// Lists the targets of a portal with their LUNs; one target where the URL names it.
-///
 /// # Errors
 /// The URL is wrong, or the portal cannot be asked for its targets.
 pub fn discover(url: &str) -> Result<Vec<FoundTarget>, DiscoverError> {

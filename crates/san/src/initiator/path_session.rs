@@ -252,8 +252,7 @@ impl PathSession {
         self.is_open() && (self.in_flight > 0 || self.idles)
     }
 
-    /// Pings a session that has been silent for long, and gives up one that stays silent. Called after reading all
-    /// input.
+    /// Pings a session that has been silent for long, and gives up one that stays silent. Called after all input.
     pub fn watch(&mut self, now: Ns) -> Option<Lost> {
         if !self.expects() || self.heard == Ns::ZERO {
             // Heard since the last look, or nothing to be heard: the clock starts now.

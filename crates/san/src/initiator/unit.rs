@@ -97,8 +97,7 @@ impl TargetUnit {
         Ok(Command { lun: self.lun, cdb, transfer, attribute: TaskAttribute::Simple })
     }
 
-    /// Works out which paths can be used: those that are open and in the best state. A busy one is left out where the
-    /// policy takes others in its place.
+    /// Determines the usable paths: open ones in the best state; busy ones are left out if the policy allows others.
     pub fn refresh(&mut self, open: Mask, busy: Mask) {
         let carrying = self
             .path_states

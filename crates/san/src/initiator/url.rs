@@ -108,7 +108,6 @@ impl SessionOptions {
 
 impl Url {
     /// Parses a URL of a LUN.
-    ///
     /// # Errors
     /// What is wrong, and what to write.
     pub fn lun(url: &str) -> Result<Url, UrlError> {
@@ -128,7 +127,6 @@ impl Url {
     }
 
     /// Parses a URL of a LUN, of a target or of a whole portal.
-    ///
     /// # Errors
     /// What is wrong, and what to write.
     pub fn parse(url: &str) -> Result<Url, UrlError> {
@@ -348,7 +346,6 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Reads them from the environment, or from the files that it names.
-    ///
     /// # Errors
     /// Which variable is missing, or which file cannot be read.
     pub fn from_environment() -> Result<Secrets, String> {

@@ -1,13 +1,13 @@
 //! SendTargets (RFC 7143, appendix C): the target's name and the addresses of its portals.
 
-use super::port::SharedPort;
+use super::port::Port;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The answer to `SendTargets=value` on a connection by `local`: keys and values; empty if it names another target.
 pub(super) fn targets(
     name: &str,
-    ports: &[Arc<SharedPort>],
+    ports: &[Arc<Port>],
     value: &str,
     local: SocketAddr,
 ) -> Vec<(String, String)> {
@@ -40,9 +40,8 @@ mod tests {
     fn check(value: &str, local: &str, expected: &[&str]) {
         let portals =
             ["10.0.0.1:3260", "0.0.0.0:3261", "[::]:3262"].map(|a| a.parse().expect("an address"));
-        let port =
-            |(i, address)| Arc::new(SharedPort::new(i, &PortalConfig::new(address), address, 1));
-        let ports: Vec<Arc<SharedPort>> = portals.into_iter().enumerate().map(port).collect();
+        let port = |(i, address)| Arc::new(Port::new(i, &PortalConfig::new(address), address, 1));
+        let ports: Vec<Arc<Port>> = portals.into_iter().enumerate().map(port).collect();
         let got = targets("iqn.t", &ports, value, local.parse().expect("an address"));
         let got: Vec<String> =
             got.into_iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -1,7 +1,7 @@
 //! Messages between the threads of a target.
 
 use super::event::{DropReason, Peer};
-use super::port::SharedPort;
+use super::port::Port;
 use iscsi::pdu::Lun;
 use iscsi::scsi::{Nexus, UnitAttention};
 use iscsi::target::{ConnectionParams, RequestHandle, SessionParams, TaskId};
@@ -57,7 +57,7 @@ pub(super) struct NewConnection {
     pub peer: Peer,
     /// The address of this end.
     pub local: SocketAddr,
-    pub port: Arc<SharedPort>,
+    pub port: Arc<Port>,
 }
 
 /// A session that has logged in.

@@ -8,7 +8,7 @@ use super::error::StartError;
 use super::event::{ServerEvent, ServerListener};
 use super::mailbox::Address;
 use super::messages::ToWorker;
-use iscsi::scsi::{LogicalUnit, TargetDevice};
+use iscsi::scsi::{Device, LogicalUnit};
 use iscsi::target::TaskId;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -58,7 +58,7 @@ impl ReservationStore {
 /// Carries out orders until all senders are gone.
 pub(super) fn run(
     directory: &Path,
-    device: &TargetDevice,
+    device: &Device,
     orders: &Receiver<SaveOrder>,
     workers: &[Address<ToWorker>],
     listener: &ServerListener,
@@ -78,10 +78,9 @@ pub(super) fn run(
 }
 
 /// Reads what was kept of all units.
-///
 /// # Errors
 /// There is a file that cannot be read, or is none of ours.
-pub(super) fn restore(directory: &Path, device: &TargetDevice) -> Result<(), StartError> {
+pub(super) fn restore(directory: &Path, device: &Device) -> Result<(), StartError> {
     for unit in device.units() {
         let path = place(directory, unit);
         let failed = |why: String| StartError::Kept { path: path.clone(), why };

@@ -26,7 +26,7 @@ impl PortalConfig {
 
 /// The shared part of a portal.
 #[derive(Debug)]
-pub(super) struct SharedPort {
+pub(super) struct Port {
     /// Its place in the configuration.
     pub index: usize,
     /// Where it listens, with the port that was found.
@@ -44,16 +44,11 @@ pub(super) struct SharedPort {
     cells: Box<[CounterCell]>,
 }
 
-impl SharedPort {
+impl Port {
     /// A portal that listens at `address`, counted by so many threads.
-    pub fn new(
-        index: usize,
-        config: &PortalConfig,
-        address: SocketAddr,
-        threads: usize,
-    ) -> SharedPort {
+    pub fn new(index: usize, config: &PortalConfig, address: SocketAddr, threads: usize) -> Port {
         let rate = config.rate.map_or(0, PortRate::bytes_per_s);
-        SharedPort {
+        Port {
             index,
             address,
             group: config.group,

@@ -5,7 +5,7 @@ use super::counters::TrafficCounts;
 use super::error::StartError;
 use super::messages::{ToAcceptor, ToWorker};
 use super::pacing::PortRate;
-use super::port::SharedPort;
+use super::port::Port;
 use super::shared::ServerShared;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 #[derive(Clone, Copy)]
 pub struct ServedPortal<'a> {
     pub(super) shared: &'a ServerShared,
-    pub(super) port: &'a Arc<SharedPort>,
+    pub(super) port: &'a Arc<Port>,
 }
 
 impl ServedPortal<'_> {
@@ -50,7 +50,6 @@ impl ServedPortal<'_> {
     }
 
     /// Brings it back at the same address.
-    ///
     /// # Errors
     /// Another process listens there by now.
     pub fn revive(&self) -> Result<(), StartError> {

@@ -5,18 +5,18 @@ use super::limits::TargetLimits;
 use super::mailbox::Address;
 use super::messages::{ToAcceptor, ToWorker};
 use super::persistence::ReservationStore;
-use super::port::SharedPort;
+use super::port::Port;
 use crate::volume::Volume;
-use iscsi::scsi::TargetDevice;
+use iscsi::scsi::Device;
 use std::sync::Arc;
 
 /// What all threads have in common.
 pub(super) struct ServerShared {
     /// Decides what commands mean.
-    pub device: TargetDevice,
+    pub device: Device,
     /// What carries them out, in the order of the device's units.
     pub volumes: Vec<Arc<Volume>>,
-    pub ports: Vec<Arc<SharedPort>>,
+    pub ports: Vec<Arc<Port>>,
     pub limits: TargetLimits,
     pub listener: ServerListener,
     /// Threads may look again for a moment before they sleep.

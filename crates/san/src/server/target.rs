@@ -8,17 +8,15 @@ use super::error::StartError;
 use super::mailbox::Mailbox;
 use super::messages::{ToAcceptor, ToWorker};
 use super::persistence::{self, ReservationStore, ReservationWriter};
-use super::port::{PortalConfig, SharedPort};
+use super::port::{Port, PortalConfig};
 use super::portal::ServedPortal;
 use super::shared::ServerShared;
 use super::worker::Worker;
-use crate::volume::{
-    FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, WireData,
-};
+use crate::volume::{Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob};
 use iscsi::login::Auth;
 use iscsi::params::DesiredParams;
 use iscsi::scsi::{
-    BlockRange, Geometry, MOST_UNITS, Medium, PortState, ScsiStatus, TargetDevice, UnitDescription,
+    BlockRange, Device, Geometry, MOST_UNITS, Medium, PortState, ScsiStatus, UnitDescription,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -53,7 +51,6 @@ pub enum StopError {
 
 impl TargetServer {
     /// Starts to listen and to serve.
-    ///
     /// # Errors
     /// The configuration is not sound, an address cannot be listened on, or the system refuses what threads need.
     pub fn start(config: TargetSettings) -> Result<TargetServer, StartError> {
@@ -175,9 +172,8 @@ impl TargetServer {
         &self.shared.volumes
     }
 
-    /// Stops: closes portals, asks initiators to log out within [`super::TargetLimits::stop_time`], and syncs the
-    /// volumes.
-    ///
+    /// Stops: closes portals, asks initiators to log out within [`super::TargetLimits::stop_time`], lets commands
+    /// end, and syncs the volumes.
     /// # Errors
     /// What was written is perhaps not on its backing store, or a thread has died.
     pub fn stop(mut self) -> Result<(), StopError> {
@@ -226,7 +222,7 @@ fn sync(volumes: &[Arc<Volume>]) -> Result<(), StopError> {
         let (volume, medium) =
             (Handle::new(Arc::clone(volume)), Medium::Sync(BlockRange::default()));
         left += 1;
-        done.extend(io.start(VolumeJob { token, volume, medium, data: WireData::None }));
+        done.extend(io.start(VolumeJob { token, volume, medium, data: Data::None }));
     }
     io.submit();
     loop {
@@ -273,7 +269,7 @@ fn check(config: &TargetSettings) -> Result<(), StartError> {
 fn listen(
     portals: &[PortalConfig],
     threads: usize,
-) -> Result<(Vec<OwnedFd>, Vec<Arc<SharedPort>>), StartError> {
+) -> Result<(Vec<OwnedFd>, Vec<Arc<Port>>), StartError> {
     let mut listeners = Vec::new();
     let mut ports = Vec::new();
     for (index, portal) in portals.iter().enumerate() {
@@ -281,13 +277,13 @@ fn listen(
         let (listener, found) =
             listening::open(address).map_err(|why| StartError::Listen { address, why })?;
         listeners.push(listener);
-        ports.push(Arc::new(SharedPort::new(index, portal, found, threads)));
+        ports.push(Arc::new(Port::new(index, portal, found, threads)));
     }
     Ok((listeners, ports))
 }
 
 /// The device server for the volumes.
-fn device(config: &TargetSettings, name: &str) -> TargetDevice {
+fn device(config: &TargetSettings, name: &str) -> Device {
     let groups: BTreeSet<u16> = config.portals.iter().map(|portal| portal.group).collect();
     let groups: Vec<u16> = groups.into_iter().collect();
     let units = config.volumes.iter().map(|volume| {
@@ -303,7 +299,7 @@ fn device(config: &TargetSettings, name: &str) -> TargetDevice {
             revision: "1".to_owned(),
         }
     });
-    TargetDevice::new(name, &groups, units.collect())
+    Device::new(name, &groups, units.collect())
 }
 
 /// A local address that reaches a portal.

@@ -11,7 +11,7 @@ pub(super) struct Zeros(pub [u8; 1 << 16]);
 
 /// Bytes that came from an initiator or go to one.
 #[derive(Debug, Default)]
-pub enum WireData {
+pub enum Data {
     /// None.
     #[default]
     None,
@@ -24,7 +24,7 @@ pub enum WireData {
 }
 
 /// Part of a RAM volume's memory. It is not frozen: who writes there while it is being sent changes what is sent, as on a
-/// disk whose blocks are read and written at the same time. With data digests on, copy it first ([`WireData::copy_to`]).
+/// disk whose blocks are read and written at the same time. With data digests on, copy it first ([`Data::copy_to`]).
 #[derive(Debug)]
 pub struct MemorySpan {
     pub(super) volume: Handle,
@@ -32,14 +32,14 @@ pub struct MemorySpan {
     pub(super) len: usize,
 }
 
-impl WireData {
+impl Data {
     /// Bytes.
     pub fn len(&self) -> usize {
         match self {
-            WireData::None => 0,
-            WireData::Bytes(bytes) => bytes.len(),
-            WireData::Buffer(buffer) => buffer.len(),
-            WireData::Ram(span) => span.len,
+            Data::None => 0,
+            Data::Bytes(bytes) => bytes.len(),
+            Data::Buffer(buffer) => buffer.len(),
+            Data::Ram(span) => span.len,
         }
     }
 
@@ -53,14 +53,14 @@ impl WireData {
     pub fn pieces(&self, offset: usize, len: usize, out: &mut Vec<libc::iovec>) {
         let len = len.min(self.len().saturating_sub(offset));
         match self {
-            WireData::None => {}
-            WireData::Bytes(bytes) => {
+            Data::None => {}
+            Data::Bytes(bytes) => {
                 out.extend(bytes.get(offset..).map(|rest| piece(rest.as_ptr(), len)))
             }
-            WireData::Buffer(buffer) => {
+            Data::Buffer(buffer) => {
                 out.extend(buffer.get(offset..).map(|rest| piece(rest.as_ptr(), len)));
             }
-            WireData::Ram(span) => span.each(offset, len, |at, len| match at {
+            Data::Ram(span) => span.each(offset, len, |at, len| match at {
                 Some(at) => out.push(piece(at, len)),
                 None => zeros(len, out),
             }),
@@ -72,10 +72,10 @@ impl WireData {
         let len = out.len().min(self.len().saturating_sub(offset));
         let out = &mut out[..len];
         match self {
-            WireData::None => {}
-            WireData::Bytes(bytes) => out.copy_from_slice(&bytes[offset..offset + len]),
-            WireData::Buffer(buffer) => out.copy_from_slice(&buffer[offset..offset + len]),
-            WireData::Ram(span) => {
+            Data::None => {}
+            Data::Bytes(bytes) => out.copy_from_slice(&bytes[offset..offset + len]),
+            Data::Buffer(buffer) => out.copy_from_slice(&buffer[offset..offset + len]),
+            Data::Ram(span) => {
                 let mut done = 0;
                 span.each(offset, len, |at, len| {
                     let part = &mut out[done..done + len];
@@ -98,10 +98,10 @@ impl WireData {
     /// The bytes in one piece, where they are the thread's own.
     pub(super) fn as_slice(&self) -> Option<&[u8]> {
         match self {
-            WireData::None => Some(&[]),
-            WireData::Bytes(bytes) => Some(bytes),
-            WireData::Buffer(buffer) => Some(buffer),
-            WireData::Ram(_) => None,
+            Data::None => Some(&[]),
+            Data::Bytes(bytes) => Some(bytes),
+            Data::Buffer(buffer) => Some(buffer),
+            Data::Ram(_) => None,
         }
     }
 }

@@ -20,7 +20,7 @@ mod store;
 mod syncing;
 
 pub use buffer::Buffer;
-pub use data::{MemorySpan, WireData};
+pub use data::{Data, MemorySpan};
 pub use io::{FinishedCommand, IoConfig, VolumeExecutor, VolumeJob};
 pub use slots::Counters;
 pub use spec::{SpecError, VolumeKind, VolumeSpec};
@@ -102,7 +102,6 @@ enum VolumeStore {
 impl Volume {
     /// Opens or makes what the user named. `serial` is the unit serial number where the user gave none: it must be the same
     /// at every start, and no other volume's.
-    ///
     /// # Errors
     /// The guard refuses it, it cannot be opened, or memory is short.
     pub fn open(spec: &VolumeSpec, serial: &str) -> Result<Arc<Volume>, VolumeError> {

@@ -99,8 +99,7 @@ impl Ram {
         Ok(())
     }
 
-    /// Gives whole pages back and writes zeros into the rest of those that are there. The caller has the range alone: a
-    /// writer in between would see its page go.
+    /// Frees whole pages and zeros the rest of existing ones. The caller owns the range: a writer would lose its page.
     pub fn release(&self, at: u64, len: u64) -> Result<(), Errno> {
         let Some(pages) = &self.pages else {
             return self.zero(at, len as usize);

@@ -25,31 +25,26 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     }
 
     /// Reads at a byte; returns how many bytes there were, which may be fewer than asked for.
-    ///
     /// # Errors
     /// The read failed.
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<usize>;
 
     /// Writes at a byte; returns how many bytes were taken. `durable`: they are on the backing store when it returns.
-    ///
     /// # Errors
     /// The write failed.
     fn write(&self, at: u64, data: &[u8], durable: bool) -> io::Result<usize>;
 
     /// Whatever was written before is on the backing store when it returns.
-    ///
     /// # Errors
     /// The sync failed; earlier writes may be lost.
     fn sync(&self) -> io::Result<()>;
 
     /// Makes a range read as zeros, and gives its space back if `release`.
-    ///
     /// # Errors
     /// `Unsupported` if the store cannot, or the operation failed.
     fn zero(&self, at: u64, len: u64, release: bool) -> io::Result<()>;
 
     /// Whether a byte is mapped, and up to which byte (at most `end`) that holds.
-    ///
     /// # Errors
     /// `Unsupported` if unknown, or the query failed.
     fn mapped(&self, at: u64, end: u64) -> io::Result<(bool, u64)>;

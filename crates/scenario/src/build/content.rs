@@ -2,8 +2,8 @@
 
 use super::{complain, place};
 use crate::datum::Decoded;
-use crate::diagnostics::{Mistake, Mistakes};
-use crate::model::{DiskBacking, Fill, Lab, Plan};
+use crate::diagnostics::{Mistake, Sink};
+use crate::model::{Backing, Fill, Lab, Plan};
 use workload::Reduction;
 
 pub(super) fn data(target: &Decoded) -> Reduction {
@@ -15,7 +15,7 @@ pub(super) fn data(target: &Decoded) -> Reduction {
     }
 }
 
-pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Mistakes) -> Fill {
+pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Sink) -> Fill {
     if null && target.has("fill") {
         complain(target, "fill", "`null:` holds nothing", sink);
     }
@@ -27,12 +27,12 @@ pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Mistakes) -> Fill {
 }
 
 /// Reports plans that would precondition a target without content.
-pub(super) fn check(root: &Decoded, lab: &Lab, plans: &[Plan], sink: &mut Mistakes) {
+pub(super) fn check(root: &Decoded, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
     let null =
         |name: &str| lab.targets.iter().any(|target| target.name == name && target.is_null());
     let on_null = |name: &str| match lab.vms.iter().find(|vm| vm.name == name) {
         Some(vm) => {
-            vm.disks.iter().any(|disk| matches!(&disk.backing, DiskBacking::Target(t) if null(t)))
+            vm.disks.iter().any(|disk| matches!(&disk.backing, Backing::Target(t) if null(t)))
         }
         None => null(name),
     };

@@ -2,10 +2,10 @@
 
 use super::{complain, count_u32, size_u32};
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Mistakes};
+use crate::diagnostics::{At, Sink};
 use crate::directory::{Directory, NameKind};
 use crate::load::CopyWorkload;
-use crate::model::{DiskBacking, Lab, VmDisk};
+use crate::model::{Backing, Lab, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a block unless given, as the description says.
@@ -16,7 +16,7 @@ pub(crate) fn copy(
     name: &At<String>,
     record: &Decoded,
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> CopyWorkload {
     let mut disks =
         |key| directory.find_all(&record.texts(key), &[NameKind::Volume, NameKind::Target], sink);
@@ -48,9 +48,9 @@ pub(super) fn disks(lab: &Lab) -> CopyDisks<'_> {
 }
 
 /// A volume or target by its name; one that the array provides has none.
-fn backed_by(backing: &DiskBacking) -> Option<String> {
+fn backed_by(backing: &Backing) -> Option<String> {
     match backing {
-        DiskBacking::Target(name) => Some(name.clone()),
-        DiskBacking::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
+        Backing::Target(name) => Some(name.clone()),
+        Backing::Lun { array, volume } => Some(format!("{array}/{}", volume.as_ref()?)),
     }
 }

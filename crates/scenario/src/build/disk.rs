@@ -6,7 +6,7 @@ use super::{complain, count_u32, place};
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake};
 use crate::directory::{NameKind, deal};
-use crate::model::{DiskBacking, DiskMap, VmDisk};
+use crate::model::{Backing, DiskMap, VmDisk};
 use crate::spots::Spot;
 use crate::tree::clip;
 
@@ -90,10 +90,10 @@ impl LabBuilder<'_> {
     }
 
     /// The backing of a disk in each of `n` VMs.
-    fn backings(&mut self, disk: &Decoded, n: usize) -> Vec<Option<DiskBacking>> {
+    fn backings(&mut self, disk: &Decoded, n: usize) -> Vec<Option<Backing>> {
         if disk.has("target") {
             let targets = self.dealt(disk, "target", &[NameKind::Target], n);
-            return targets.into_iter().map(|t| t.map(DiskBacking::Target)).collect();
+            return targets.into_iter().map(|t| t.map(Backing::Target)).collect();
         }
         let Some(text) = disk.text("lun") else { return vec![None; n] };
         let Some(luns) = self.luns(&text) else { return vec![None; n] };
@@ -107,7 +107,7 @@ impl LabBuilder<'_> {
     }
 
     /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is the volume that the array provides.
-    fn luns(&mut self, text: &At<String>) -> Option<Vec<DiskBacking>> {
+    fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
         let Some((array, volume)) = text.value.split_once('/') else {
             self.sink.push(|| {
                 let message = format!("lun: `{}` does not name a volume", clip(&text.value));
@@ -122,13 +122,13 @@ impl LabBuilder<'_> {
             let volumes = self.directory.find(text, &[NameKind::Volume], self.sink)?.names;
             let split = |full: String| {
                 let (array, volume) = full.split_once('/')?;
-                Some(DiskBacking::Lun { array: array.to_owned(), volume: Some(volume.to_owned()) })
+                Some(Backing::Lun { array: array.to_owned(), volume: Some(volume.to_owned()) })
             };
             return Some(volumes.into_iter().filter_map(split).collect());
         }
         let arrays = At::new(text.at, array.to_owned());
         let arrays = self.directory.find(&arrays, &[NameKind::Array], self.sink)?.names;
-        Some(arrays.into_iter().map(|array| DiskBacking::Lun { array, volume: None }).collect())
+        Some(arrays.into_iter().map(|array| Backing::Lun { array, volume: None }).collect())
     }
 
     /// The adapter of its host that each VM's disk uses.

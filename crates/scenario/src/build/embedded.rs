@@ -3,11 +3,11 @@
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::NameKind;
-use crate::embedded::{EmbeddedArray, EmbeddedPort, Patience, Policy, SwitchAfter};
+use crate::embedded::{Embedded, EmbeddedPort, Patience, Policy, SwitchAfter};
 use crate::fields::WAYS;
-use crate::model::DiskBacking;
+use crate::model::Backing;
 use crate::nearest::join;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -70,15 +70,11 @@ impl LabBuilder<'_> {
     }
 
     /// The ways of a disk in each VM of its definition. Each array is checked once, however many VMs use it.
-    pub(super) fn ways(
-        &mut self,
-        disk: &Decoded,
-        backings: &[Option<DiskBacking>],
-    ) -> Vec<DiskWays> {
+    pub(super) fn ways(&mut self, disk: &Decoded, backings: &[Option<Backing>]) -> Vec<DiskWays> {
         let mut known: BTreeMap<String, DiskWays> = BTreeMap::new();
         let mut all = Vec::with_capacity(backings.len());
         for backing in backings {
-            let Some(DiskBacking::Lun { array, volume }) = backing else {
+            let Some(Backing::Lun { array, volume }) = backing else {
                 all.push((Vec::new(), None));
                 continue;
             };
@@ -124,7 +120,7 @@ impl LabBuilder<'_> {
     }
 
     /// The ports that a disk names, each once, in its order.
-    fn ports_of(&mut self, array: &str, embedded: &EmbeddedArray, disk: &Decoded) -> Vec<String> {
+    fn ports_of(&mut self, array: &str, embedded: &Embedded, disk: &Decoded) -> Vec<String> {
         let prefix = format!("{array}.");
         let mut ports: Vec<String> = Vec::new();
         for text in disk.texts("ports") {
@@ -158,7 +154,7 @@ fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
 }
 
 /// The embedded form of an array; `None` where its ports are wrong, which has been reported.
-fn embedded(table: &Decoded, sink: &mut Mistakes) -> Option<EmbeddedArray> {
+fn embedded(table: &Decoded, sink: &mut Sink) -> Option<Embedded> {
     let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
     if scale.0 <= 0.0 {
         complain(table, "scale", "ports without speed carry nothing; write more than 0%", sink);
@@ -195,7 +191,7 @@ fn embedded(table: &Decoded, sink: &mut Mistakes) -> Option<EmbeddedArray> {
         }
     }
     let threads = count_u32(table, "threads");
-    (!ports.is_empty()).then_some(EmbeddedArray { ports, scale, threads })
+    (!ports.is_empty()).then_some(Embedded { ports, scale, threads })
 }
 
 /// Whether a speed is positive after scaling. A scale of zero has been reported.
@@ -208,7 +204,7 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
 }
 
 /// The path timeouts of a disk's initiator.
-pub(super) fn patience(disk: &Decoded, sink: &mut Mistakes) -> Patience {
+pub(super) fn patience(disk: &Decoded, sink: &mut Sink) -> Patience {
     let mut time = |key, least: Duration| {
         let time = disk.time(key)?.value;
         if time < least || time > Patience::LONGEST {
@@ -237,7 +233,7 @@ pub(super) fn turn(record: &Decoded) -> Option<SwitchAfter> {
 }
 
 /// The multipath policy of a disk.
-fn policy(disk: &Decoded, several: bool, sink: &mut Mistakes) -> Policy {
+fn policy(disk: &Decoded, several: bool, sink: &mut Sink) -> Policy {
     let after = turn(disk).unwrap_or(SwitchAfter::USUAL);
     let word = disk.word("policy").map(|at| at.value);
     let policy = match word {
@@ -266,9 +262,9 @@ fn policy(disk: &Decoded, several: bool, sink: &mut Mistakes) -> Policy {
 /// The embedded arrays at which a speed of the sweep would be zero, in words; `None` where there is none such.
 pub(super) fn too_slow(
     rate: LinkRate,
-    arrays: &BTreeMap<String, Option<EmbeddedArray>>,
+    arrays: &BTreeMap<String, Option<Embedded>>,
 ) -> Option<String> {
-    let slow = |(name, embedded): (&String, &Option<EmbeddedArray>)| {
+    let slow = |(name, embedded): (&String, &Option<Embedded>)| {
         let scale = embedded.as_ref()?.scale;
         scaled_fits(rate, scale).is_err().then(|| format!("`{name}`"))
     };

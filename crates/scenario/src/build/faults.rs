@@ -4,9 +4,9 @@ use super::embedded::scaled_fits;
 use super::incidents::check_moment;
 use super::{complain, place};
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
-use crate::embedded::{EmbeddedFault, FaultAction};
+use crate::embedded::{Fault, FaultAction};
 use crate::scalar::link_rate;
 use crate::tree::clip;
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ pub(super) fn faults(
     plan: &Decoded,
     measure: Duration,
     directory: &mut Directory,
-    sink: &mut Mistakes,
-) -> Vec<EmbeddedFault> {
-    let mut all: Vec<(EmbeddedFault, Span)> = Vec::new();
+    sink: &mut Sink,
+) -> Vec<Fault> {
+    let mut all: Vec<(Fault, Span)> = Vec::new();
     for record in plan.records("faults") {
         check_moment(measure, record, sink);
         let at = record.time("at").map(|at| at.value);
@@ -35,7 +35,7 @@ pub(super) fn faults(
             if let FaultAction::Slow(rate) = action {
                 check_speed(rate, &array, record, directory, sink);
             }
-            all.push((EmbeddedFault { at, array, port, action }, place(record, key)));
+            all.push((Fault { at, array, port, action }, place(record, key)));
         }
     }
     all.sort_by_key(|(fault, _)| fault.at);
@@ -43,7 +43,7 @@ pub(super) fn faults(
     all.into_iter().map(|(fault, _)| fault).collect()
 }
 
-fn action(key: &str, record: &Decoded, sink: &mut Mistakes) -> Option<FaultAction> {
+fn action(key: &str, record: &Decoded, sink: &mut Sink) -> Option<FaultAction> {
     Some(match key {
         "kill" => FaultAction::Kill,
         "revive" => FaultAction::Revive,
@@ -71,7 +71,7 @@ fn ports(
     record: &Decoded,
     key: &str,
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for text in record.texts(key) {
@@ -105,11 +105,7 @@ fn array_of(text: &str, directory: &Directory) -> Option<(String, Option<bool>)>
     (built.is_some() || directory.is(array, NameKind::Array)).then(|| (array.to_owned(), built))
 }
 
-fn found(
-    text: &At<String>,
-    directory: &mut Directory,
-    sink: &mut Mistakes,
-) -> Vec<(String, String)> {
+fn found(text: &At<String>, directory: &mut Directory, sink: &mut Sink) -> Vec<(String, String)> {
     let found = directory.find(text, &[NameKind::Port], sink);
     let names = found.map(|found| found.names).unwrap_or_default();
     let arrays = &directory.embedded;
@@ -129,7 +125,7 @@ fn check_speed(
     array: &str,
     record: &Decoded,
     directory: &Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) {
     let embedded = directory.embedded.get(array).and_then(Option::as_ref);
     if let Some(Err(problem)) = embedded.map(|embedded| scaled_fits(rate, embedded.scale)) {
@@ -147,7 +143,7 @@ struct Condition {
 }
 
 /// Reports faults that change nothing, and those of one port at one moment, whose order is undefined.
-fn check_order(all: &[(EmbeddedFault, Span)], sink: &mut Mistakes) {
+fn check_order(all: &[(Fault, Span)], sink: &mut Sink) {
     let mut ports: BTreeMap<(&str, &str), Condition> = BTreeMap::new();
     for (fault, place) in all {
         let port = (fault.array.as_str(), fault.port.as_str());

@@ -2,7 +2,7 @@
 
 use super::place;
 use crate::datum::Decoded;
-use crate::diagnostics::{Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
 use crate::model::{Endpoint, Lab};
 use crate::simulated::{Change, Incident};
@@ -27,7 +27,7 @@ pub(super) fn incidents(
     plan: &Decoded,
     lab: &Lab,
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Vec<(Incident, Span)> {
     let mut all: Vec<(Incident, Span)> = Vec::new();
     for record in plan.records("faults") {
@@ -44,12 +44,7 @@ pub(super) fn incidents(
     all
 }
 
-fn changes(
-    record: &Decoded,
-    key: &str,
-    directory: &mut Directory,
-    sink: &mut Mistakes,
-) -> Vec<Change> {
+fn changes(record: &Decoded, key: &str, directory: &mut Directory, sink: &mut Sink) -> Vec<Change> {
     if key == "move" {
         let vms = directory.find_all(&record.texts("move"), &[NameKind::Vm], sink);
         let Some(to) = record.text("to") else {
@@ -85,7 +80,7 @@ fn changes(
 }
 
 /// Reports incidents without effect: failing twice, restoring what works, and moving to where a VM is.
-fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Mistakes) {
+fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (incident, spot) in all {
@@ -133,7 +128,7 @@ fn moved<'a>(
 }
 
 /// Reports an incident after the measured time.
-pub(super) fn check_moment(measure: Duration, record: &Decoded, sink: &mut Mistakes) {
+pub(super) fn check_moment(measure: Duration, record: &Decoded, sink: &mut Sink) {
     let at = record.time("at").map(|at| at.value);
     if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
         let problem = format!("that is after the measured time of {}", units::duration(measure));

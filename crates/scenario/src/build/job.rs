@@ -2,14 +2,14 @@
 
 use super::place;
 use crate::datum::Decoded;
-use crate::diagnostics::{Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::load::Phase;
 use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
 /// Phases of the loads of a plan, in the order of the loads; `None` for a load without one.
-pub(super) fn phases(loads: &[&Decoded], sink: &mut Mistakes) -> Vec<Option<Phase>> {
+pub(super) fn phases(loads: &[&Decoded], sink: &mut Sink) -> Vec<Option<Phase>> {
     let names = names(loads, sink);
     let phases: Vec<Option<Phase>> = loads.iter().map(|record| phase(record)).collect();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); loads.len()];
@@ -63,7 +63,7 @@ fn phase(record: &Decoded) -> Option<Phase> {
     })
 }
 
-fn names(loads: &[&Decoded], sink: &mut Mistakes) -> BTreeMap<String, (usize, Span)> {
+fn names(loads: &[&Decoded], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> {
     let mut names: BTreeMap<String, (usize, Span)> = BTreeMap::new();
     for (n, record) in loads.iter().enumerate() {
         let Some(name) = record.text("name") else { continue };

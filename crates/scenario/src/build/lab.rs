@@ -4,7 +4,7 @@ use super::disk::Owners;
 use super::{complain, content, count_u32, parts, place};
 use crate::catalog;
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Class, Mistake, Mistakes};
+use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::directory::{Directory, NameKind, deal};
 use crate::model::*;
 use crate::names;
@@ -18,7 +18,7 @@ pub(super) fn lab(
     root: &Decoded,
     users: &[Part],
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Lab {
     let parts = parts::parts(root, users, sink);
     let mut b = LabBuilder { directory, parts: &parts, sink };
@@ -56,7 +56,7 @@ pub(super) fn lab(
 pub(super) struct LabBuilder<'a> {
     pub directory: &'a mut Directory,
     parts: &'a [Part],
-    pub sink: &'a mut Mistakes,
+    pub sink: &'a mut Sink,
 }
 
 /// A table and the names that it defines.

@@ -2,7 +2,7 @@
 
 use super::place;
 use crate::datum::Decoded;
-use crate::diagnostics::{Mistake, Mistakes};
+use crate::diagnostics::{Mistake, Sink};
 use crate::model::{Axis, Plan, Setting};
 use crate::search::Over;
 use crate::settle::concerns;
@@ -23,7 +23,7 @@ pub(super) fn too_many(key: &str, wanted: f64, plan: &Plan) -> Option<String> {
 }
 
 /// Reports numbers of members that a load does not have, and what the first step would not prepare for later ones.
-pub(super) fn check(plan: &Plan, record: &Decoded, sink: &mut Mistakes) {
+pub(super) fn check(plan: &Plan, record: &Decoded, sink: &mut Sink) {
     let sweep = record.record("sweep");
     for axis in plan.sweep.iter().filter(|axis| is_members(&axis.key)) {
         let at = sweep.map_or(record.at, |sweep| place(sweep, &axis.key));

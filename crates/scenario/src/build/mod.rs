@@ -33,7 +33,7 @@ pub(crate) use net_work::network;
 pub(crate) use work::disk_workload;
 
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::{At, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::Directory;
 use crate::model::{Part, Scenario, ScenarioHead};
 use crate::source::Source;
@@ -45,7 +45,7 @@ pub(crate) fn scenario(
     root: &Decoded,
     source: &Source,
     users: &[Part],
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Scenario {
     let head = head(root.record("scenario"));
     let mut directory = Directory::default();
@@ -104,7 +104,7 @@ pub(crate) fn place(record: &Decoded, key: &str) -> Span {
 }
 
 /// Reports a problem with the value of a key.
-fn complain(record: &Decoded, key: &str, problem: impl Into<String>, sink: &mut Mistakes) {
+fn complain(record: &Decoded, key: &str, problem: impl Into<String>, sink: &mut Sink) {
     let message = format!("{key}: {}", problem.into());
     sink.push(|| Mistake::new(place(record, key), message));
 }

@@ -48,8 +48,7 @@ pub(super) fn hops<'a>(plans: &'a [Plan], reach: &ReceiverReach<'_>) -> HopLoads
 }
 
 impl VerdictBuilder<'_> {
-    /// The hop that `far/sender`, `far/receiver` or `far/probe` names; none where the text names something else. A
-    /// wrong ending of the name is reported.
+    /// The hop that `far/sender`, `far/receiver` or `far/probe` names, if any. A wrong ending of the name is reported.
     pub(super) fn part_of_hop(&mut self, text: &At<String>) -> Option<Option<String>> {
         let (base, end) = text.value.rsplit_once('/')?;
         if !self.is_net_hop(base) {

@@ -2,7 +2,7 @@
 
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::{At, Mistake, Mistakes};
+use crate::diagnostics::{At, Mistake, Sink};
 use crate::load::NetWorkload;
 use std::time::Duration;
 use workload::{Carriage, Heading, Network, Sockets, SpecError};
@@ -18,7 +18,7 @@ const REQUEST_DEFAULT: u32 = 64;
 const NTTTCP_PHASES: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(30)];
 
-pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Mistakes) -> NetWorkload {
+pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Sink) -> NetWorkload {
     let carriage = carriage(record);
     let number = |key| count_u32(record, key);
     let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -115,7 +115,7 @@ fn sockets(record: &Decoded, carriage: Carriage) -> Sockets {
 }
 
 /// Reports keys that do not apply to the kind of load.
-fn strays(record: &Decoded, network: &Network, sink: &mut Mistakes) -> Vec<&'static str> {
+fn strays(record: &Decoded, network: &Network, sink: &mut Sink) -> Vec<&'static str> {
     let asks = network.is_transactions();
     let segments = matches!(network.carriage, Carriage::Udp { .. });
     let datagrams = segments || matches!(network.carriage, Carriage::DatagramExchange { .. });

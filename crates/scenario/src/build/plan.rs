@@ -12,7 +12,7 @@ use super::steady::steady;
 use super::work::{find, setting_of};
 use super::{complain, count_u32, place};
 use crate::datum::{Datum, DatumKey, Decoded};
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
 use crate::load::{Load, Phase, Uses, Workload};
 use crate::model::*;
@@ -40,7 +40,7 @@ pub(super) fn plans(
     lab: &Lab,
     workloads: &[Workload],
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Vec<Plan> {
     let records = root.records("plan");
     check_names(&records, sink);
@@ -59,7 +59,7 @@ pub(super) fn plans(
 }
 
 /// Several plans need names, and no two the same.
-fn check_names(records: &[&Decoded], sink: &mut Mistakes) {
+fn check_names(records: &[&Decoded], sink: &mut Sink) {
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     for record in records {
         let Some(name) = record.text("name") else {
@@ -88,7 +88,7 @@ pub(super) struct Planner<'a> {
     disks: CopyDisks<'a>,
     pub reach: ReceiverReach<'a>,
     pub directory: &'a mut Directory,
-    pub sink: &'a mut Mistakes,
+    pub sink: &'a mut Sink,
     steps: u64,
     members: u64,
     faults: u64,

@@ -2,16 +2,16 @@
 
 use super::complain;
 use crate::datum::Decoded;
-use crate::diagnostics::{Class, Mistake, Mistakes};
+use crate::diagnostics::{Class, Mistake, Sink};
 use crate::profile::{Each, Profile, Project, profile};
 use std::time::Duration;
 
 /// Every project of the file, in its order.
-pub(super) fn projects(root: &Decoded, sink: &mut Mistakes) -> Vec<Project> {
+pub(super) fn projects(root: &Decoded, sink: &mut Sink) -> Vec<Project> {
     root.records("project").into_iter().filter_map(|record| project(record, sink)).collect()
 }
 
-fn project(record: &Decoded, sink: &mut Mistakes) -> Option<Project> {
+fn project(record: &Decoded, sink: &mut Sink) -> Option<Project> {
     let name = record.text("profile")?;
     let plain = match profile(&name.value) {
         Ok(profile) => profile.clone(),
@@ -34,7 +34,7 @@ fn project(record: &Decoded, sink: &mut Mistakes) -> Option<Project> {
 }
 
 /// Keys that do not apply to this profile, and amounts that cannot be divisors.
-fn check(record: &Decoded, profile: &Profile, sink: &mut Mistakes) {
+fn check(record: &Decoded, profile: &Profile, sink: &mut Sink) {
     let (foreign, why): (&[&str], _) = match profile.has_window() {
         true => (&["iops_each", "limit", "point", "count"], "is a backup; use `window` and `size`"),
         false => (&["window", "size"], "has no backup window; use `count`"),

@@ -3,7 +3,7 @@
 use super::lab::LabBuilder;
 use super::{complain, place};
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Class, Mistake, Mistakes};
+use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::directory::{NameKind, deal};
 use crate::model::Vm;
 use crate::names;
@@ -299,7 +299,7 @@ fn port(digits: &str) -> Result<u16, String> {
 }
 
 /// Reports receivers whose interface has no room for the ports that a load's streams leave from.
-pub(super) fn ports_fit(receiver: &Receiver, streams: u32, at: At<()>, sink: &mut Mistakes) {
+pub(super) fn ports_fit(receiver: &Receiver, streams: u32, at: At<()>, sink: &mut Sink) {
     let Some(first) = receiver.source_port else { return };
     if u32::from(first) + streams > 65_536 {
         sink.push(|| {

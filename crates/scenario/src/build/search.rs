@@ -3,7 +3,7 @@
 use super::members::{most_members, too_many};
 use super::{complain, count_u32, text_of};
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::{At, Class, Mistake, Mistakes};
+use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::load::{DiskLoad, Load};
 use crate::model::{Metric, Plan};
 use crate::nearest::suggestion;
@@ -16,7 +16,7 @@ const COUNT_MAX: u64 = 4096;
 const BLOCK_MAX: u64 = 64 << 20;
 
 /// The search of a plan that is otherwise built; `None` where it has none, or it is wrong.
-pub(super) fn search(record: &Decoded, plan: &Plan, sink: &mut Mistakes) -> Option<Search> {
+pub(super) fn search(record: &Decoded, plan: &Plan, sink: &mut Sink) -> Option<Search> {
     let given = record.get("search")?;
     let table = match &given.value {
         Datum::Record(table) => Some(table),
@@ -49,7 +49,7 @@ pub(super) fn search(record: &Decoded, plan: &Plan, sink: &mut Mistakes) -> Opti
     check(&search, given, plan, sink).then_some(search)
 }
 
-fn aim(table: &Decoded, sink: &mut Mistakes) -> Option<Aim> {
+fn aim(table: &Decoded, sink: &mut Sink) -> Option<Aim> {
     let metric = match table.word("most").map(|at| at.value) {
         Some("read") => Metric::ReadRate,
         Some("write") => Metric::WriteRate,
@@ -79,7 +79,7 @@ fn aim(table: &Decoded, sink: &mut Mistakes) -> Option<Aim> {
 }
 
 /// The load that the plan names.
-fn named(text: &At<String>, plan: &Plan, sink: &mut Mistakes) -> Option<(String, Over)> {
+fn named(text: &At<String>, plan: &Plan, sink: &mut Sink) -> Option<(String, Over)> {
     const ALL: [Over; 5] = [Over::Depth, Over::Workers, Over::Members, Over::Rate, Over::Block];
     let (workload, setting) = match text.value.rsplit_once('.') {
         Some((workload, setting)) => (Some(workload), setting),
@@ -117,7 +117,7 @@ fn named(text: &At<String>, plan: &Plan, sink: &mut Mistakes) -> Option<(String,
 }
 
 /// The load that is obvious: the depth of closed loops, the rate of open ones.
-fn usual(given: &At<Datum>, plan: &Plan, sink: &mut Mistakes) -> Option<(String, Over)> {
+fn usual(given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> Option<(String, Over)> {
     let is_open = |load: DiskLoad<'_>| matches!(load.workload.spec.arrivals, Arrivals::Open { .. });
     let open: Vec<bool> = plan.disk_loads().map(is_open).collect();
     // A sweep over rates makes every loop an open one.
@@ -149,7 +149,7 @@ fn usual_range(key: &str, over: Over, plan: &Plan) -> SearchRange {
     }
 }
 
-fn range(table: &Decoded, usual: SearchRange, sink: &mut Mistakes) -> Option<SearchRange> {
+fn range(table: &Decoded, usual: SearchRange, sink: &mut Sink) -> Option<SearchRange> {
     let over = usual.over;
     let from = bound(table, "from", over, usual.from, sink)?;
     let to = bound(table, "to", over, usual.to, sink)?;
@@ -174,7 +174,7 @@ fn range(table: &Decoded, usual: SearchRange, sink: &mut Mistakes) -> Option<Sea
 }
 
 /// An end of the range, in the unit of what is searched.
-fn bound(table: &Decoded, key: &str, over: Over, usual: f64, sink: &mut Mistakes) -> Option<f64> {
+fn bound(table: &Decoded, key: &str, over: Over, usual: f64, sink: &mut Sink) -> Option<f64> {
     if !table.has(key) {
         return Some(usual);
     }
@@ -202,7 +202,7 @@ fn bound(table: &Decoded, key: &str, over: Over, usual: f64, sink: &mut Mistakes
 }
 
 /// Whether every load of the range is one that the workloads can have.
-fn check(search: &Search, given: &At<Datum>, plan: &Plan, sink: &mut Mistakes) -> bool {
+fn check(search: &Search, given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> bool {
     let bare = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let swept = plan.sweep.iter().find(|axis| bare(&axis.key) == bare(&search.key));
     if let Some(axis) = swept {

@@ -2,7 +2,7 @@
 
 use super::{complain, count_u32};
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::Mistakes;
+use crate::diagnostics::Sink;
 use crate::steady::{Steady, SteadyMetric};
 use std::time::Duration;
 use units::duration;
@@ -11,7 +11,7 @@ use units::duration;
 const ROUND_MIN: Duration = Duration::from_secs(1);
 
 /// The rule of a plan whose warm-up takes at least `warmup`; `None` where it has none.
-pub(super) fn steady(plan: &Decoded, warmup: Duration, sink: &mut Mistakes) -> Option<Steady> {
+pub(super) fn steady(plan: &Decoded, warmup: Duration, sink: &mut Sink) -> Option<Steady> {
     let rule = match &plan.get("steady")?.value {
         Datum::Record(table) => rule(table, sink),
         _ => Steady::SNIA,
@@ -30,7 +30,7 @@ pub(super) fn steady(plan: &Decoded, warmup: Duration, sink: &mut Mistakes) -> O
     Some(rule)
 }
 
-fn rule(table: &Decoded, sink: &mut Mistakes) -> Steady {
+fn rule(table: &Decoded, sink: &mut Sink) -> Steady {
     let snia = Steady::SNIA;
     let time = |key| table.time(key).map(|at| at.value);
     let percent = |key| table.percent(key).map(|at| at.value);

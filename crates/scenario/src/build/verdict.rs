@@ -5,7 +5,7 @@ use super::work::setting_of;
 use super::{complain, text_of};
 use crate::claim::Claim;
 use crate::datum::{Datum, DatumKey, Decoded};
-use crate::diagnostics::{Class, Mistake, Mistakes};
+use crate::diagnostics::{Class, Mistake, Sink};
 use crate::directory::{Directory, NameKind};
 use crate::load::Uses;
 use crate::model::*;
@@ -36,7 +36,7 @@ pub(super) fn verdicts(
     root: &Decoded,
     judged: Judged<'_>,
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> (Vec<Goal>, Vec<Claim>) {
     let Judged { plans, hops, of_lab } = judged;
     let mut judge =
@@ -94,7 +94,7 @@ pub(super) struct VerdictBuilder<'a> {
     /// Hops of the lab as a graph.
     of_lab: BTreeSet<String>,
     pub directory: &'a mut Directory,
-    pub sink: &'a mut Mistakes,
+    pub sink: &'a mut Sink,
 }
 
 /// VMs and targets that some plan runs a disk workload on.

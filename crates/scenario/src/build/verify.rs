@@ -2,9 +2,9 @@
 
 use super::{complain, place};
 use crate::datum::Decoded;
-use crate::diagnostics::{Mistake, Mistakes};
+use crate::diagnostics::{Mistake, Sink};
 use crate::load::{DiskLoad, DiskWorkload, Workload};
-use crate::model::{DiskBacking, Lab, Plan, Setting, VmDisk};
+use crate::model::{Backing, Lab, Plan, Setting, VmDisk};
 use crate::names;
 use crate::settle::concerns;
 use std::borrow::Cow;
@@ -28,7 +28,7 @@ pub(super) fn check(
     lab: &Lab,
     workloads: &[Workload],
     plans: &[Plan],
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) {
     if !workloads.iter().filter_map(Workload::disk).any(|w| w.verify) {
         return stray_states(root, lab, &BTreeMap::new(), sink);
@@ -74,7 +74,7 @@ pub(super) fn check(
 }
 
 /// A workload that writes unmarked blocks where another expects marked ones.
-fn unverified_writes(root: &Decoded, all: &All<'_>, sink: &mut Mistakes) {
+fn unverified_writes(root: &Decoded, all: &All<'_>, sink: &mut Sink) {
     let mut told = BTreeSet::new();
     for (target, touched) in all {
         let Some(verifier) = touched.verify.first() else { continue };
@@ -91,7 +91,7 @@ fn unverified_writes(root: &Decoded, all: &All<'_>, sink: &mut Mistakes) {
     }
 }
 
-fn on_null(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Mistakes) {
+fn on_null(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let null = |name: &str| lab.targets.iter().any(|t| t.name == name && t.is_null());
     let verified = all.iter().find(|(target, touched)| null(target) && !touched.verify.is_empty());
     let Some((target, touched)) = verified else { return };
@@ -106,7 +106,7 @@ fn on_null(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Mistakes) {
 }
 
 /// Verification with a state that is not kept would give false confidence.
-fn stray_states(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Mistakes) {
+fn stray_states(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let verified = |name: &str| all.get(name).is_some_and(|t| !t.verify.is_empty());
     for record in root.records("target").into_iter().filter(|r| r.has("verify_state")) {
         let names = record.text("name").and_then(|at| names::expand(&at.value).ok());
@@ -139,10 +139,8 @@ fn disks(lab: &Lab) -> BTreeMap<&str, Vec<Cow<'_, str>>> {
 /// What holds the blocks of a disk. A volume that an array provides for the disk belongs to it alone.
 fn target(disk: &VmDisk) -> Option<Cow<'_, str>> {
     match &disk.backing {
-        DiskBacking::Target(name) => Some(Cow::Borrowed(name)),
-        DiskBacking::Lun { array, volume } => {
-            Some(Cow::Owned(format!("{array}/{}", volume.as_ref()?)))
-        }
+        Backing::Target(name) => Some(Cow::Borrowed(name)),
+        Backing::Lun { array, volume } => Some(Cow::Owned(format!("{array}/{}", volume.as_ref()?))),
     }
 }
 

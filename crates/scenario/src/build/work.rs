@@ -3,7 +3,7 @@
 use super::net_work::heading;
 use super::{complain, count_u32, place, size_u32};
 use crate::datum::{Datum, Decoded};
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::Directory;
 use crate::load::{DiskWorkload, LIMIT_DEFAULT, LoadFamily, Workload};
 use crate::model::Setting;
@@ -23,7 +23,7 @@ use workload::{
 pub(super) fn workloads(
     root: &Decoded,
     directory: &mut Directory,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Vec<Workload> {
     let build = |(name, record): &(At<String>, Decoded)| {
         check_name(name, sink);
@@ -35,7 +35,7 @@ pub(super) fn workloads(
 }
 
 /// Reports a name that a workload cannot have.
-fn check_name(name: &At<String>, sink: &mut Mistakes) {
+fn check_name(name: &At<String>, sink: &mut Sink) {
     match names::check(&name.value) {
         Err(problem) => sink.push(|| Mistake::new(name.at, problem)),
         Ok(()) if names::has_range(&name.value) => {
@@ -45,11 +45,7 @@ fn check_name(name: &At<String>, sink: &mut Mistakes) {
     }
 }
 
-pub(crate) fn disk_workload(
-    name: &At<String>,
-    record: &Decoded,
-    sink: &mut Mistakes,
-) -> DiskWorkload {
+pub(crate) fn disk_workload(name: &At<String>, record: &Decoded, sink: &mut Sink) -> DiskWorkload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
@@ -89,7 +85,7 @@ pub(crate) fn disk_workload(
 }
 
 /// What the other keys change: the preset, the rows, the transaction, or one row.
-fn base(record: &Decoded, sink: &mut Mistakes) -> Spec {
+fn base(record: &Decoded, sink: &mut Sink) -> Spec {
     let preset = record.text("preset").and_then(|text| preset(&text, sink));
     let given = preset.is_some();
     let mut spec = preset.unwrap_or_else(|| Spec {
@@ -142,7 +138,7 @@ fn preset_transaction() -> Option<Transaction> {
     }
 }
 
-fn preset(text: &At<String>, sink: &mut Mistakes) -> Option<Spec> {
+fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
     let found = workload::preset(&text.value);
     if found.is_none() {
         sink.push(|| {
@@ -214,7 +210,7 @@ fn row_keys(record: &Decoded, row: &mut Row) {
     }
 }
 
-fn access_keys(record: &Decoded, spec: &mut Spec, sink: &mut Mistakes) {
+fn access_keys(record: &Decoded, spec: &mut Spec, sink: &mut Sink) {
     let access = match &mut spec.kind {
         WorkloadKind::Access(access) => access,
         WorkloadKind::Transaction(_) if record.has("transaction") => return,
@@ -247,7 +243,7 @@ fn ladder(table: &Decoded) -> Option<Ladder> {
     })
 }
 
-fn transaction(table: &Decoded, base: Transaction, sink: &mut Mistakes) -> Transaction {
+fn transaction(table: &Decoded, base: Transaction, sink: &mut Sink) -> Transaction {
     Transaction {
         page: size_u32(table, "page").unwrap_or(base.page),
         index: percent(table, "index").unwrap_or(base.index),
@@ -259,7 +255,7 @@ fn transaction(table: &Decoded, base: Transaction, sink: &mut Mistakes) -> Trans
     }
 }
 
-fn skew(record: &Decoded, key: &str, sink: &mut Mistakes) -> Option<Skew> {
+fn skew(record: &Decoded, key: &str, sink: &mut Sink) -> Option<Skew> {
     let table = match &record.get(key)?.value {
         Datum::Record(table) => table,
         _ => return Some(Skew::Uniform),
@@ -282,7 +278,7 @@ fn skew(record: &Decoded, key: &str, sink: &mut Mistakes) -> Option<Skew> {
 }
 
 /// When operations are issued; `None` when no key sets it.
-fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Mistakes) -> Option<Arrivals> {
+fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Sink) -> Option<Arrivals> {
     let limit = count_u32(record, "limit").unwrap_or(LIMIT_DEFAULT);
     if let Some(table) = record.record("ramp") {
         let (from, to) = (table.iops("from")?.value.0, table.iops("to")?.value.0);
@@ -395,7 +391,7 @@ fn blamed(record: &Decoded, field: &str) -> Span {
 pub(super) fn find<'w>(
     text: &At<String>,
     known: &BTreeMap<&str, &'w Workload>,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) -> Option<&'w Workload> {
     let name = text.value.as_str();
     let found = known.get(name).copied();

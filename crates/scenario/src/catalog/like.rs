@@ -3,7 +3,7 @@
 use crate::build::place;
 use crate::datum::Decoded;
 use crate::decode::needed;
-use crate::diagnostics::{Class, Mistake, Mistakes};
+use crate::diagnostics::{Class, Mistake, Sink};
 use crate::model::Part;
 use crate::nearest::suggestion;
 use crate::tree::clip;
@@ -15,7 +15,7 @@ pub(super) fn likened(
     records: &[&Decoded],
     parts: &mut [Part],
     others: &[&[Part]],
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) {
     let by_name: BTreeMap<String, usize> =
         parts.iter().enumerate().rev().map(|(n, part)| (part.name.clone(), n)).collect();
@@ -76,7 +76,7 @@ enum LikeState {
     Done,
 }
 
-fn circle(record: &Decoded, name: &str, sink: &mut Mistakes) {
+fn circle(record: &Decoded, name: &str, sink: &mut Sink) {
     sink.push(|| {
         let message = format!("like: `{}` inherits from itself", clip(name));
         Mistake::new(place(record, "like"), message)
@@ -85,7 +85,7 @@ fn circle(record: &Decoded, name: &str, sink: &mut Mistakes) {
 }
 
 /// Takes kind and figures over from the part that a part is like.
-fn take(record: &Decoded, n: usize, parts: &mut [Part], known: &Known<'_>, sink: &mut Mistakes) {
+fn take(record: &Decoded, n: usize, parts: &mut [Part], known: &Known<'_>, sink: &mut Sink) {
     let Some(like) = parts[n].like.clone() else {
         // Where `like` was wrong, the kind may have been left to it.
         if !record.has("like")

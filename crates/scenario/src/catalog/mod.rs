@@ -14,7 +14,7 @@ pub(crate) use users::{UserCatalogs, kept};
 use crate::build::place;
 use crate::datum::Decoded;
 use crate::decode;
-use crate::diagnostics::{Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{Mistake, Origin, Sink, Span};
 use crate::fields::CATALOG;
 use crate::figures;
 use crate::model::{Figure, FigureKind, Part, PartKind};
@@ -47,13 +47,13 @@ const FILES: &[(&str, &str)] = &[
 
 /// Every part of the catalog, by file and then in the order of the file.
 pub fn catalog() -> &'static [Part] {
-    static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| read(FILES, &mut Mistakes::default()));
+    static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| read(FILES, &mut Sink::default()));
     &PARTS
 }
 
 /// The parts of files that may be like each other's.
-fn read(files: &[(&str, &str)], sink: &mut Mistakes) -> Vec<Part> {
-    let at = Span::new(TextOrigin::File, 0..0);
+fn read(files: &[(&str, &str)], sink: &mut Sink) -> Vec<Part> {
+    let at = Span::new(Origin::File, 0..0);
     let root = |(_, text): &(&str, &str)| {
         let table = tree::parse(text, sink);
         decode::record(&table, at, &CATALOG, CATALOG.title, sink)
@@ -64,7 +64,7 @@ fn read(files: &[(&str, &str)], sink: &mut Mistakes) -> Vec<Part> {
 }
 
 /// Decoded `[[part]]`s, each with the figures of the one that it is like, which is one of them or of the others.
-pub(crate) fn parts_of(records: &[&Decoded], others: &[&[Part]], sink: &mut Mistakes) -> Vec<Part> {
+pub(crate) fn parts_of(records: &[&Decoded], others: &[&[Part]], sink: &mut Sink) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::with_capacity(records.len());
     let mut places = BTreeMap::new();
     for record in records {
@@ -98,7 +98,7 @@ fn part(record: &Decoded) -> Part {
 }
 
 /// Reports the figures that a part of this kind cannot have, and those that it has twice.
-fn check(record: &Decoded, kind: PartKind, sink: &mut Mistakes) {
+fn check(record: &Decoded, kind: PartKind, sink: &mut Sink) {
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     for figure in record.records("figures") {
         let (Some(name), Some(value)) = (figure.text("name"), figure.text("value")) else {
@@ -130,7 +130,7 @@ fn check(record: &Decoded, kind: PartKind, sink: &mut Mistakes) {
 }
 
 /// A figure that was fitted says on what, and no other names a claim.
-fn fitted(figure: &Decoded, sink: &mut Mistakes) {
+fn fitted(figure: &Decoded, sink: &mut Sink) {
     let Some(kind) = figure.word("kind") else { return };
     let calibrated = kind.value == "calibrated";
     if let (false, Some(claim)) = (calibrated, figure.slot("claim")) {
@@ -209,12 +209,12 @@ mod tests {
     #[test]
     fn every_file_is_without_mistakes() {
         for (name, text) in FILES {
-            let mut sink = Mistakes::default();
+            let mut sink = Sink::default();
             let table = tree::parse(text, &mut sink);
-            decode::record(&table, Span::new(TextOrigin::File, 0..0), &CATALOG, name, &mut sink);
+            decode::record(&table, Span::new(Origin::File, 0..0), &CATALOG, name, &mut sink);
             assert!(sink.is_empty(), "{name}: {sink:?}");
         }
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         read(FILES, &mut sink);
         assert!(sink.is_empty(), "{sink:?}");
     }

@@ -1,7 +1,7 @@
 //! All parts that scenarios can name without defining them: the embedded ones, and those of catalogs of the user.
 
 use super::{UserCatalogs, catalog};
-use crate::diagnostics::{Diagnostics, Mistakes};
+use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Part;
 use crate::nearest::suggestion;
 use crate::source::{CatalogFile, Source};
@@ -24,12 +24,11 @@ pub struct Shelved {
 
 impl Shelf {
     /// Reads catalogs beside the embedded one.
-    ///
     /// # Errors
     /// Every mistake of the catalogs.
     pub fn read(catalogs: Vec<CatalogFile>) -> Result<Shelf, Diagnostics> {
         let source = Source { catalogs, ..Source::default() };
-        let mut sink = Mistakes::default();
+        let mut sink = Sink::default();
         let users = UserCatalogs::read(&source, &mut sink);
         if !sink.is_empty() {
             return Err(sink.finish(&source));
@@ -47,7 +46,6 @@ impl Shelf {
     }
 
     /// The part of a name.
-    ///
     /// # Errors
     /// There is none; the text says which is meant by a name that is nearly one.
     pub fn find(&self, name: &str) -> Result<&Shelved, String> {

@@ -5,10 +5,10 @@
 
 use super::{catalog, parts_of, text};
 use crate::Source;
-use crate::diagnostics::{Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{Mistake, Origin, Sink, Span};
 use crate::fields::CATALOG;
 use crate::model::Part;
-use crate::tree::{self, TomlNode, TomlTable, TomlValue, clip};
+use crate::tree::{self, Node, TomlTable, TomlValue, clip};
 use crate::{Scenario, decode};
 use std::collections::BTreeSet;
 
@@ -30,13 +30,13 @@ pub struct Used {
 
 impl UserCatalogs {
     /// Reads the catalogs of a source.
-    pub fn read(source: &Source, sink: &mut Mistakes) -> UserCatalogs {
+    pub fn read(source: &Source, sink: &mut Sink) -> UserCatalogs {
         let roots: Vec<_> = source
             .catalogs
             .iter()
             .enumerate()
             .map(|(n, file)| {
-                let origin = TextOrigin::Catalog(n);
+                let origin = Origin::Catalog(n);
                 let table = tree::parse_file(&file.text, origin, sink);
                 let whole = Span::new(origin, 0..0);
                 decode::record(&table, whole, &CATALOG, CATALOG.title, sink)
@@ -68,7 +68,7 @@ impl UserCatalogs {
         source: &Source,
         root: &TomlTable,
         scenario: &mut Scenario,
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) {
         let mut mentioned = BTreeSet::new();
         let others = root.entries.iter().filter(|entry| entry.key.value != "catalog");
@@ -114,7 +114,7 @@ pub(crate) fn kept(root: &TomlTable) -> Vec<String> {
 }
 
 /// Every text of a value.
-fn texts<'t>(node: &'t TomlNode, found: &mut BTreeSet<&'t str>) {
+fn texts<'t>(node: &'t Node, found: &mut BTreeSet<&'t str>) {
     match &node.value {
         TomlValue::Text(text) => {
             found.insert(text);

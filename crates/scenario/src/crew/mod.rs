@@ -29,7 +29,6 @@ pub struct Worker<'a> {
 
 /// The workers of a step, in the order of its loads; a worker's number is its position. `targets_of` yields the targets of a
 /// VM or target for a workload, by their names; `medium` the first number that is the same storage as a target.
-///
 /// # Errors
 /// What `targets_of` refuses.
 pub fn workers<'a, E>(

@@ -15,7 +15,7 @@ pub use net::{NetLoad, NetWorkload};
 
 use crate::build;
 use crate::datum::Decoded;
-use crate::diagnostics::{At, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
 use crate::fields::{COPY, NET};
 use crate::model::{Plan, Scenario, Setting, Step};
@@ -162,7 +162,7 @@ impl Workload {
         name: &At<String>,
         record: &Decoded,
         directory: &mut Directory,
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Workload {
         match record.def.id {
             id if id == NET.id => Workload::Net(build::network(name, record, sink)),
@@ -285,13 +285,7 @@ impl Load {
     }
 
     /// Reports why a live run cannot carry it out.
-    pub(crate) fn check_live(
-        &self,
-        at: Span,
-        plan: &Plan,
-        scenario: &Scenario,
-        sink: &mut Mistakes,
-    ) {
+    pub(crate) fn check_live(&self, at: Span, plan: &Plan, scenario: &Scenario, sink: &mut Sink) {
         for (message, help) in self.workload.family().not_live(self, plan, scenario) {
             sink.push(|| Mistake::new(at, message).help(help));
         }

@@ -6,21 +6,21 @@
 
 mod part;
 
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span, TextOrigin};
+use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::fields::{ROOT, TableDef, Type};
 use crate::model::Part;
 use crate::nearest::suggestion;
-use crate::tree::{self, Entry, TomlNode, TomlTable, TomlValue, clip};
+use crate::tree::{self, Entry, Node, TomlTable, TomlValue, clip};
 
 /// Puts every override on top of the tree, in order; `users` are the parts of users' catalogs.
 pub(crate) fn apply(
     overrides: &[(String, String)],
     users: &[Part],
     root: &mut TomlTable,
-    sink: &mut Mistakes,
+    sink: &mut Sink,
 ) {
     for (n, (key, value)) in overrides.iter().enumerate() {
-        let origin = TextOrigin::Set(n);
+        let origin = Origin::Set(n);
         let Some(path) = segments(key, origin, sink) else { continue };
         if let Some(node) = tree::parse_value(value, origin, key.len() + 1, sink) {
             match &path[..] {
@@ -36,11 +36,7 @@ pub(crate) fn apply(
 type KeyPath<'a> = &'a [At<String>];
 
 /// Splits a dotted path; a segment in double quotes may hold dots.
-pub(crate) fn segments(
-    key: &str,
-    origin: TextOrigin,
-    sink: &mut Mistakes,
-) -> Option<Vec<At<String>>> {
+pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec<At<String>>> {
     let mut segments = Vec::new();
     let mut start = 0;
     let mut quoted = false;
@@ -71,7 +67,7 @@ pub(crate) fn segments(
 }
 
 /// The first segment: a section of the file.
-fn section(root: &mut TomlTable, path: KeyPath<'_>, node: TomlNode, sink: &mut Mistakes) {
+fn section(root: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink) {
     let [first, rest @ ..] = path else { return };
     let Some(field) = ROOT.field(&first.value) else {
         sink.push(|| {
@@ -114,8 +110,8 @@ fn element(
     section: &At<String>,
     path: KeyPath<'_>,
     def: &TableDef,
-    node: TomlNode,
-    sink: &mut Mistakes,
+    node: Node,
+    sink: &mut Sink,
 ) {
     let [name, rest @ ..] = path else { return };
     let items = match root.get_mut(&section.value).map(|n| &mut n.value) {
@@ -149,7 +145,7 @@ fn element(
 }
 
 /// Sets the value at the end of a path, making tables on the way where there are none.
-fn insert(table: &mut TomlTable, path: KeyPath<'_>, node: TomlNode, sink: &mut Mistakes) {
+fn insert(table: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink) {
     let [key, rest @ ..] = path else { return };
     let index = table.entries.iter().position(|e| e.key.value == key.value);
     if rest.is_empty() {
@@ -178,11 +174,11 @@ fn insert(table: &mut TomlTable, path: KeyPath<'_>, node: TomlNode, sink: &mut M
 /// An element of an inner list of tables: by its name (`host.esx.adapters.hba.part`), or where it has none by its number
 /// from 0 (`vm.web.disks.0.queue`).
 fn list_element(
-    items: &mut [TomlNode],
+    items: &mut [Node],
     key: &At<String>,
     path: KeyPath<'_>,
-    node: TomlNode,
-    sink: &mut Mistakes,
+    node: Node,
+    sink: &mut Sink,
 ) {
     let [name, rest @ ..] = path else { return };
     let names: Vec<String> =

@@ -5,11 +5,11 @@
 
 use super::{KeyPath, element, insert};
 use crate::catalog::{catalog, kept};
-use crate::diagnostics::{At, Class, Mistake, Mistakes, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::fields::PART;
 use crate::model::Part;
 use crate::nearest::suggestion;
-use crate::tree::{Entry, TomlNode, TomlTable, TomlValue, clip};
+use crate::tree::{Entry, Node, TomlTable, TomlValue, clip};
 use std::collections::BTreeSet;
 
 /// The source of a figure that was set.
@@ -20,8 +20,8 @@ pub(super) fn set(
     root: &mut TomlTable,
     users: &[Part],
     (section, path): (&At<String>, KeyPath<'_>),
-    (node, typed): (TomlNode, &str),
-    sink: &mut Mistakes,
+    (node, typed): (Node, &str),
+    sink: &mut Sink,
 ) {
     let names = names(root, users);
     let Some((name, tail)) = named(&names, path) else {
@@ -63,7 +63,7 @@ fn named<'p>(names: &BTreeSet<String>, path: KeyPath<'p>) -> Option<(At<String>,
     })
 }
 
-fn unknown(names: &BTreeSet<String>, path: KeyPath<'_>, sink: &mut Mistakes) {
+fn unknown(names: &BTreeSet<String>, path: KeyPath<'_>, sink: &mut Sink) {
     let Some(name) = joined(&path[..path.len() - 1]) else { return };
     sink.push(|| {
         Mistake::new(name.at, format!("no part is named `{}`", clip(&name.value)))
@@ -106,7 +106,7 @@ fn text_entry(at: Span, key: &str, text: &str) -> Entry {
 }
 
 /// The value as text, as figures are written; a number needs no quotes here.
-fn value(key: &At<String>, node: TomlNode, typed: &str, sink: &mut Mistakes) -> Option<At<String>> {
+fn value(key: &At<String>, node: Node, typed: &str, sink: &mut Sink) -> Option<At<String>> {
     match node.value {
         TomlValue::Text(text) => Some(At::new(node.at, text)),
         TomlValue::List(_) | TomlValue::Table(_) => {

@@ -18,7 +18,6 @@ pub struct Limit {
 impl Limit {
     /// Reads a limit; the error says what would have been right. A latency without a word before it is response time: what
     /// an application waits, which in a closed loop is service time.
-    ///
     /// # Errors
     /// What was expected, if the text is not a limit.
     pub fn parse(text: &str) -> Result<Limit, String> {

@@ -1,7 +1,7 @@
 //! A topology under construction: hops by their names, and the bounds on its size and work.
 
 use super::{Hop, HopId, HopKind, Topology};
-use crate::diagnostics::{Mistake, Mistakes, Span};
+use crate::diagnostics::{Mistake, Sink, Span};
 use std::collections::BTreeMap;
 
 /// Hops of a lab, at most.
@@ -44,7 +44,7 @@ impl TopologyDraft {
     }
 
     /// Whether there is still room for so many steps of work; a lack is reported once, at `at`.
-    pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Mistakes) -> bool {
+    pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Sink) -> bool {
         self.work = self.work.saturating_add(steps as u64);
         let room = self.work <= WORK_MAX && self.topology.hops.len() < HOPS_MAX;
         // Once is enough: all later ones are short of room for the same reason.

@@ -3,8 +3,8 @@
 //! [`Cabling::explicit`] takes the scenario's links literally and reports what cannot be: `load` calls it as well,
 //! since a port with two cables is wrong in any lab. `cabling` lays the implicit cables.
 
-use crate::diagnostics::{Mistake, Mistakes, Span};
-use crate::embedded::EmbeddedArray;
+use crate::diagnostics::{Mistake, Sink, Span};
+use crate::embedded::Embedded;
 use crate::model::{Endpoint, Lab, Part};
 use crate::spots::{Spot, Spots};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) struct FabricNode<'a> {
     /// How many ports it has, where that is known.
     pub ports: Option<u32>,
     /// An array's node, whose ports have names.
-    pub embedded: Option<&'a EmbeddedArray>,
+    pub embedded: Option<&'a Embedded>,
     /// The cable of each port that has one.
     pub cabled: BTreeMap<u32, usize>,
     /// Some link of the scenario names it.
@@ -61,13 +61,13 @@ struct InTree {
 }
 
 /// Reports mistakes in the links of a lab, whatever its use.
-pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
+pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Sink) {
     Cabling::explicit(lab, spots, sink);
 }
 
 impl<'a> Cabling<'a> {
     /// The nodes of a lab, with the cables that it names.
-    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Mistakes) -> Cabling<'a> {
+    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Sink) -> Cabling<'a> {
         let mut fabric = Cabling {
             nodes: nodes(lab),
             by_name: BTreeMap::new(),
@@ -98,7 +98,7 @@ impl<'a> Cabling<'a> {
     }
 
     /// The ports that links name, each once, by the node; reports missing ports and ports that have a cable already.
-    fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) -> Reserved {
+    fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) -> Reserved {
         let mut reserved: Reserved = BTreeMap::new();
         for (n, link) in (0..).zip(&lab.links) {
             for (first, end) in [(true, &link.from), (false, &link.to)] {
@@ -130,7 +130,7 @@ impl<'a> Cabling<'a> {
         reserved: &Reserved,
         trunk: bool,
         at: Span,
-        sink: &mut Mistakes,
+        sink: &mut Sink,
     ) -> Option<(NodeId, u32)> {
         let node = *self.by_name.get(&end.device)?;
         if let Some(port) = end.port {
@@ -171,7 +171,7 @@ impl<'a> Cabling<'a> {
 
     /// Reports cables that lead back to their origin: to the same device, or through other switches. Several cables
     /// between the same two switches are no loop.
-    fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Mistakes) {
+    fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) {
         let mut groups: Vec<NodeId> = (0..self.nodes.len()).collect();
         let mut joined = std::collections::BTreeSet::new();
         for (n, link) in (0..).zip(&lab.links) {

@@ -10,14 +10,14 @@ use super::draft::TopologyDraft;
 use super::fabric::{Cabling, NodeId};
 use super::{HopId, HopKind, Move, Route, Topology, Way};
 use crate::Policy;
-use crate::diagnostics::{Mistake, Mistakes, Span};
+use crate::diagnostics::{Mistake, Sink, Span};
 use crate::model::*;
 use crate::simulated::{Change, Team};
 use crate::spots::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Builds the graph of a scenario's lab; mistakes go to the sink.
-pub(super) fn topology(scenario: &Scenario, sink: &mut Mistakes) -> Topology {
+pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
     let mut builder = WayBuilder::new(scenario, sink);
     let owners = builder.owners();
     for owner in &owners {
@@ -47,7 +47,7 @@ struct Owner<'a> {
 pub(super) struct WayBuilder<'a, 's> {
     pub(super) scenario: &'a Scenario,
     pub(super) lab: &'a Lab,
-    pub(super) sink: &'s mut Mistakes,
+    pub(super) sink: &'s mut Sink,
     pub(super) draft: TopologyDraft,
     pub(super) fabric: Cabling<'a>,
     access: Zoning<'a>,
@@ -69,7 +69,7 @@ pub(super) struct WayBuilder<'a, 's> {
 }
 
 impl<'a, 's> WayBuilder<'a, 's> {
-    fn new(scenario: &'a Scenario, sink: &'s mut Mistakes) -> WayBuilder<'a, 's> {
+    fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> WayBuilder<'a, 's> {
         let lab = &scenario.lab;
         let mut paths: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         lab.paths.iter().for_each(|path| paths.entry(&path.from).or_default().push(path));
@@ -78,7 +78,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
             lab,
             draft: TopologyDraft::default(),
             // `load` has reported mistakes in links.
-            fabric: Cabling::explicit(lab, &scenario.spots, &mut Mistakes::default()),
+            fabric: Cabling::explicit(lab, &scenario.spots, &mut Sink::default()),
             access: Zoning::of(lab),
             hosts: lab.hosts.iter().enumerate().map(|(n, h)| (h.name.as_str(), (n, h))).collect(),
             arrays: lab.arrays.iter().map(|a| (a.name.as_str(), Behind::of(lab, a))).collect(),
@@ -138,7 +138,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
         for owner in self.owners() {
             for (n, disk) in (0..).zip(owner.disks) {
-                let DiskBacking::Lun { array, volume: None } = &disk.backing else { continue };
+                let Backing::Lun { array, volume: None } = &disk.backing else { continue };
                 let free = names.entry(array).or_default();
                 while self.volumes.contains_key(&(array.as_str(), format!("lun{free}").as_str())) {
                     *free += 1;
@@ -166,7 +166,7 @@ impl<'a, 's> WayBuilder<'a, 's> {
         let (mut seen, mut paired) = (BTreeSet::new(), BTreeSet::new());
         for (host, disks, moved) in users {
             for disk in disks {
-                let DiskBacking::Lun { array, .. } = &disk.backing else { continue };
+                let Backing::Lun { array, .. } = &disk.backing else { continue };
                 let Some(&array) = self.fabric.by_name.get(array) else { continue };
                 let named = disk.adapter.as_deref().filter(|_| !moved);
                 if !seen.insert((&host.name, named, array)) {
@@ -187,8 +187,8 @@ impl<'a, 's> WayBuilder<'a, 's> {
         wants
     }
 
-    /// The adapters of a disk on a host, each with a port where one is named: the named one, the members of the named
-    /// team, or all of the host's.
+    /// The adapters of a disk on a host, perhaps with a port: the named one, those of the named team, or all of the
+    /// host.
     pub(super) fn initiators(
         &self,
         host: &Host,
@@ -248,8 +248,8 @@ impl<'a, 's> WayBuilder<'a, 's> {
     fn way(&mut self, owner: &Owner<'a>, n: u32, disk: &'a VmDisk, at: Span) -> Option<Way> {
         let mut head = self.guest(owner, n, disk)?;
         let (array, volume) = match &disk.backing {
-            DiskBacking::Target(name) => return self.on_target(owner, n, disk, name, head),
-            DiskBacking::Lun { array, volume } => (array.as_str(), volume.as_deref()),
+            Backing::Target(name) => return self.on_target(owner, n, disk, name, head),
+            Backing::Lun { array, volume } => (array.as_str(), volume.as_deref()),
         };
         let lun = match volume {
             Some(volume) => {

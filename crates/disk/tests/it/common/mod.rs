@@ -46,14 +46,9 @@ fn target(url: &str, create: Option<u64>) -> TargetSpec {
 /// A step of one target and equal workers, with 200 ms of warm-up, `measure` and 100 ms of cool-down.
 pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> StepSpec {
     let worker = |i| WorkerSpec {
-        source: SourceId(i),
-        name: format!("data/{i}"),
-        key: i,
-        targets: vec![0],
         sharer: i,
         sharers: workers,
-        workload: workload.clone(),
-        verify: false,
+        ..WorkerSpec::new(i, format!("data/{i}"), vec![0], workload.clone())
     };
     StepSpec {
         index: 3,

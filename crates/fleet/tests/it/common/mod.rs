@@ -17,8 +17,8 @@ use record::{
     StepHead, StepTimes, Testimony,
 };
 use scenario::{
-    DiskBacking, DiskWorkload, Lab, Load, Patience, Scenario, ScenarioHead, Spots, Stage, Step,
-    Target, Vm, VmDisk, Workload,
+    Backing, DiskWorkload, Lab, Load, Patience, Scenario, ScenarioHead, Spots, Stage, Step, Target,
+    Vm, VmDisk, Workload,
 };
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
     let target =
         |i: usize| Target { name: format!("t{i}"), url: format!("fake:{i}"), ..Target::default() };
     let disk = |name: &&str| VmDisk {
-        backing: DiskBacking::Target((*name).to_owned()),
+        backing: Backing::Target((*name).to_owned()),
         map: None,
         adapter: None,
         controller: None,

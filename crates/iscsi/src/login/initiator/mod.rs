@@ -131,7 +131,6 @@ impl Initiator {
     /// Processes received and unconsumed bytes. Returns `None` if they are not a complete PDU yet
     /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the bytes consumed, and what to
     /// do.
-    ///
     /// # Errors
     /// The login has failed; close the connection.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<(usize, InitiatorStep)>, LoginError> {

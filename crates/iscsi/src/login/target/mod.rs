@@ -59,7 +59,6 @@ pub struct LoginAccess {
 /// Access control, queried once a login, before authentication.
 pub trait LoginPolicy {
     /// The access of an initiator to a target or, if none is named, to a discovery session.
-    ///
     /// # Errors
     /// The final status: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another one.
     fn access(

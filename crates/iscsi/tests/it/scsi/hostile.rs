@@ -1,6 +1,6 @@
 //! The invariants of the device server hold for any input: see `invariants`.
 
-use iscsi::scsi::TargetDevice;
+use iscsi::scsi::Device;
 use proptest::prelude::*;
 
 use crate::scsi::invariants;
@@ -32,7 +32,7 @@ proptest! {
         ),
     ) {
         let rig = Rig::new();
-        let device: &TargetDevice = &rig.device;
+        let device: &Device = &rig.device;
         for (lun, first, cdb, expected, bytes) in calls {
             let nexus = if first { &rig.a } else { &rig.b };
             invariants::hold(device, LUNS[lun], nexus, &cdb, expected, &bytes);

@@ -2,19 +2,12 @@
 //! parameters and replies within their bounds, and a fast path that agrees with the slow one.
 
 use iscsi::scsi::{
-    Action, BlockRange, CdbBytes, CopySegment, Geometry, LARGEST_TRANSFER, Medium, Nexus,
-    TargetDevice, quick,
+    Action, BlockRange, CdbBytes, CopySegment, Device, Geometry, LARGEST_TRANSFER, Medium, Nexus,
+    quick,
 };
 
 /// Executes a command, continues with `bytes` if it wants parameters, and checks the result.
-pub fn hold(
-    device: &TargetDevice,
-    lun: u64,
-    nexus: &Nexus,
-    cdb: &CdbBytes,
-    expected: u32,
-    bytes: &[u8],
-) {
+pub fn hold(device: &Device, lun: u64, nexus: &Nexus, cdb: &CdbBytes, expected: u32, bytes: &[u8]) {
     let unit = device.unit(lun);
     let before = unit.map(|unit| (unit.view(nexus), unit.description().geometry));
     let quickly = before.and_then(|(view, geometry)| quick(cdb, &geometry, &view));
@@ -112,7 +105,7 @@ fn check(medium: &Medium, geometry: &Geometry) {
     }
 }
 
-fn check_copy(device: &TargetDevice, segment: &CopySegment) {
+fn check_copy(device: &Device, segment: &CopySegment) {
     let named =
         |name: &[u8; 16]| device.units().iter().find(|unit| unit.designator() == name).unwrap();
     let (from, to) = (named(&segment.from), named(&segment.to));

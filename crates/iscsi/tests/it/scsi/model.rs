@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use iscsi::scsi::{Action, Ending, Nexus, ScsiStatus, TargetDevice};
+use iscsi::scsi::{Action, Device, Ending, Nexus, ScsiStatus};
 use proptest::prelude::*;
 
 use crate::scsi::rig::{code, description, parse, reply};
@@ -210,13 +210,13 @@ impl Reference {
 type Registered = (u64, bool, u8, String, u16);
 
 struct Real {
-    device: TargetDevice,
+    device: Device,
     nexuses: Vec<Nexus>,
 }
 
 impl Real {
     fn new() -> Real {
-        let device = TargetDevice::new("iqn.t", &[1, 2], vec![description("model")]);
+        let device = Device::new("iqn.t", &[1, 2], vec![description("model")]);
         let nexuses: Vec<Nexus> = (0..NEXUSES)
             .map(|one| Nexus::new("iqn.i", [0, 0, 0, 0, 0, one as u8 / 2], 1 + one as u16 % 2))
             .collect();

@@ -1,6 +1,6 @@
 //! PERSISTENT RESERVE IN and OUT, RESERVE and RELEASE, and reservations across a restart.
 
-use iscsi::scsi::{Action, Nexus, StoredReservationsError, TargetDevice};
+use iscsi::scsi::{Action, Device, Nexus, StoredReservationsError};
 
 use crate::scsi::rig::{
     Rig, THICK, THIN, bytes, conflict, description, field, good, medium, refused, reply,
@@ -46,7 +46,7 @@ fn keys_are_read_whatever_the_allocation_length() {
 fn capabilities_report_persistence() {
     let rig = Rig::new();
     assert_eq!(query(&rig, 2), [0, 8, 0x1d, 0x80, 0xea, 1, 0, 0]);
-    let device = TargetDevice::new(
+    let device = Device::new(
         "iqn.x",
         &[1],
         vec![iscsi::scsi::UnitDescription { keeps_reservations: false, ..description("x") }],

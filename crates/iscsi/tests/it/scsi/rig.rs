@@ -1,7 +1,7 @@
 //! A device with units to test, and helpers that compare answers.
 
 use iscsi::scsi::{
-    Action, CdbBytes, Ending, Geometry, Medium, Nexus, ScsiStatus, TargetDevice, UnitDescription,
+    Action, CdbBytes, Device, Ending, Geometry, Medium, Nexus, ScsiStatus, UnitDescription,
 };
 
 /// Blocks of the unit under test.
@@ -10,7 +10,7 @@ pub const BLOCKS: u64 = 131_072;
 /// A device with four units: thin, thick, read-only, and thin with blocks of 4096 bytes. Two initiators are logged in
 /// and have no pending attentions; the second one uses the other port.
 pub struct Rig {
-    pub device: TargetDevice,
+    pub device: Device,
     pub a: Nexus,
     pub b: Nexus,
 }
@@ -47,7 +47,7 @@ impl Rig {
                 ..description("large")
             },
         ];
-        let device = TargetDevice::new("iqn.2026-01.example:target", &[1, 2], units);
+        let device = Device::new("iqn.2026-01.example:target", &[1, 2], units);
         let a = Nexus::new("iqn.2026-01.example:a", [0x40, 0, 0, 0, 0, 1], 1);
         let b = Nexus::new("iqn.2026-01.example:b", [0x40, 0, 0, 0, 0, 2], 2);
         let rig = Rig { device, a, b };

@@ -71,8 +71,7 @@ pub(super) struct Incoming {
     parts: Vec<ReadPart>,
     /// The digest over the data segment so far.
     sum: RunningDigest,
-    /// How many reads went unguessed after the last wrong one (half of it after each right one), and how many still
-    /// will.
+    /// How many reads went unguessed after the last wrong one (halved by each right one), and how many still will.
     pause: u8,
     paused: u8,
 }

@@ -186,8 +186,7 @@ impl Link {
         Ok(())
     }
 
-    /// Reads once from each socket and takes in what was read; a bounded number of events is handed to `heard`. `false`
-    /// where there is nothing more at the moment.
+    /// Reads once from each socket; a bounded number of events goes to `heard`. `false` if nothing is left for now.
     pub fn receive(
         &mut self,
         buffers: &impl Buffers,

@@ -29,8 +29,7 @@ impl Chooser {
         matches!(self.policy, PathPolicy::RoundRobin | PathPolicy::LeastQueue)
     }
 
-    /// The path for an I/O of `len` bytes, of those in `usable`; possibly `None`. `load` counts a path's commands in
-    /// flight.
+    /// The path for an I/O of `len` bytes, of those in `usable`, if any. `load` counts a path's commands in flight.
     #[inline]
     pub fn choose(
         &mut self,

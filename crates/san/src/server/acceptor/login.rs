@@ -4,7 +4,7 @@ use super::listening::IncomingConnection;
 use super::registry::SessionName;
 use crate::server::event::Peer;
 use crate::server::messages::{NewConnection, NewSession, ToWorker};
-use crate::server::port::SharedPort;
+use crate::server::port::Port;
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::{
@@ -41,7 +41,7 @@ pub(super) struct LoginConnection {
     pub serial: u32,
     pub socket: OwnedFd,
     pub from: SocketAddr,
-    pub port: Arc<SharedPort>,
+    pub port: Arc<Port>,
     /// When it came.
     pub since: Ns,
     /// The session that has to end, wholly or in part, before it is decided about.
@@ -73,7 +73,7 @@ impl LoginConnection {
     pub fn new(
         serial: u32,
         arrival: IncomingConnection,
-        port: Arc<SharedPort>,
+        port: Arc<Port>,
         config: TargetConfig,
         challenge: Challenge,
         now: Ns,

@@ -21,7 +21,6 @@ pub struct Allowance {
 impl Allowance {
     /// How many of `wanted` bytes may move now; where it is none, from when on some may. A new reservation is made only
     /// once the last one is used up: a connection keeps what it does not use, so that small blocks get the same share.
-    ///
     /// # Errors
     /// The moment from which on bytes may move.
     pub fn ask(&mut self, pacer: &Pacer, wanted: u64, now: Ns) -> Result<u64, Ns> {

@@ -6,7 +6,7 @@ use super::output::{OutputPiece, SendQueue};
 use crate::server::event::{DropReason, Peer};
 use crate::server::messages::NewConnection;
 use crate::server::pacing::Allowance;
-use crate::server::port::SharedPort;
+use crate::server::port::Port;
 use clock::Ns;
 use iscsi::digest::RunningDigest;
 use iscsi::target::{ConnId, TaskId};
@@ -23,7 +23,7 @@ pub(super) struct TargetConnection {
     pub peer: Peer,
     /// The address of this end.
     pub local: SocketAddr,
-    pub port: Arc<SharedPort>,
+    pub port: Arc<Port>,
     pub input: ReadAhead,
     pub output: SendQueue<TaskId>,
     pub data_digest: bool,

@@ -4,7 +4,7 @@ use super::context::{Context, JobToken};
 use super::session::{TaskSlot, TaskStage, WorkerSession};
 use crate::server::event::DropReason;
 use crate::server::messages::Waiter;
-use crate::volume::{VolumeJob, WireData};
+use crate::volume::{Data, VolumeJob};
 use iscsi::pdu::LogoutReason;
 use iscsi::scsi::{Action, BlockRange, Ending, Medium, ScsiStatus, Sense, SenseKey, quick};
 use iscsi::target::{CloseReason, Event, Request, TaskId};
@@ -113,15 +113,15 @@ impl WorkerSession {
             Action::End(ending) => self.end(ctx, task, ending),
             Action::Reply(bytes) => {
                 let len = bytes.len() as u32;
-                place.data = WireData::Bytes(bytes.into());
+                place.data = Data::Bytes(bytes.into());
                 self.reply(ctx, task, len, len, Ending::GOOD);
             }
             Action::Parameters(len) => {
                 let len = len.min(PARAMETERS);
-                place.data = WireData::Bytes(vec![0; len as usize].into());
+                place.data = Data::Bytes(vec![0; len as usize].into());
                 place.phase = TaskStage::Parameters;
                 let coming = self.protocol.take(task, len);
-                if let WireData::Bytes(bytes) = &mut self.tasks[task.slot()].data
+                if let Data::Bytes(bytes) = &mut self.tasks[task.slot()].data
                     && coming < len
                 {
                     *bytes = bytes[..coming as usize].into();
@@ -178,7 +178,7 @@ impl WorkerSession {
             let Some(buffer) = ctx.io.buffer(coming as usize) else {
                 return self.end(ctx, task, Ending::bare(ScsiStatus::TaskSetFull));
             };
-            place.data = WireData::Buffer(buffer);
+            place.data = Data::Buffer(buffer);
         }
         place.phase = TaskStage::Taking(medium);
         self.protocol.take(task, needs);
@@ -191,7 +191,7 @@ impl WorkerSession {
             TaskStage::Taking(medium) => self.start(ctx, task, medium),
             TaskStage::Parameters => {
                 let bytes = match std::mem::take(&mut place.data) {
-                    WireData::Bytes(bytes) => bytes,
+                    Data::Bytes(bytes) => bytes,
                     _ => Box::default(),
                 };
                 let Some(request) = self.protocol.task(task) else { return };
@@ -231,7 +231,7 @@ impl WorkerSession {
     }
 
     /// A volume has done what it was asked for.
-    pub fn done(&mut self, ctx: &mut Context, slot: u16, ending: Ending, data: WireData) {
+    pub fn done(&mut self, ctx: &mut Context, slot: u16, ending: Ending, data: Data) {
         let Some(place) = self.tasks.get_mut(usize::from(slot)) else { return };
         let Some(task) = place.id else { return };
         place.phase = TaskStage::Idle;
@@ -258,7 +258,7 @@ impl WorkerSession {
         let volume = ctx.volumes[index].clone();
         ctx.background += 1;
         if let Some(done) =
-            ctx.io.start(VolumeJob { token: token.pack(), volume, medium, data: WireData::None })
+            ctx.io.start(VolumeJob { token: token.pack(), volume, medium, data: Data::None })
         {
             ctx.background_done(index as u32, false, &done);
         }

@@ -50,7 +50,6 @@ impl ReadAhead {
 
     /// Receives into `places` first, and what comes beyond into the read-ahead. `places` may be used only while the
     /// read-ahead is empty, since its bytes come first. `Ok(None)`: the peer has closed.
-    ///
     /// # Safety
     ///
     /// `places` must be writable memory without other references, valid for the duration of the call.

@@ -231,8 +231,7 @@ impl Worker {
 
     /// Sends what there is to be sent, and carries out what becomes possible by it, until there is no more to do now.
     fn settle(&mut self) {
-        // Each round sends at least a piece, answers a task or ends: what is left after some rounds has its turn after
-        // other lines have been read.
+        // Each round sends at least a piece, answers a task or ends: the rest has its turn after other lines were read.
         for _ in 0..4 {
             if self.ctx.dirty.is_empty() {
                 break;

@@ -96,7 +96,6 @@ impl<T: Copy> SendQueue<T> {
 
     /// Sends in one call as much as the socket and `allowance`, in bytes of SCSI data, let through. `memory` gives the
     /// memory of a task's data; `gone` gets the pieces that have been sent whole.
-    ///
     /// # Safety
     ///
     /// What `memory` gives must be readable during the call.

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::input::Received;
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
-use crate::volume::WireData;
+use crate::volume::Data;
 use clock::Ns;
 use iscsi::digest::RunningDigest;
 use iscsi::target::{TaskId, Want};
@@ -216,11 +216,11 @@ impl TargetConnection {
 }
 
 /// Where a task's data from an offset on belongs; none of it where the task has no such place.
-fn room(data: &mut WireData, offset: u32, len: u32) -> &mut [u8] {
+fn room(data: &mut Data, offset: u32, len: u32) -> &mut [u8] {
     let whole: &mut [u8] = match data {
-        WireData::Bytes(bytes) => bytes,
-        WireData::Buffer(buffer) => buffer,
-        WireData::None | WireData::Ram(_) => &mut [],
+        Data::Bytes(bytes) => bytes,
+        Data::Buffer(buffer) => buffer,
+        Data::None | Data::Ram(_) => &mut [],
     };
     let from = (offset as usize).min(whole.len());
     let to = (offset as usize).saturating_add(len as usize).min(whole.len());

@@ -4,7 +4,7 @@
 use super::Worker;
 use super::context::{Context, JobToken};
 use super::session::{TaskStage, WorkerSession};
-use crate::volume::{VolumeJob, WireData};
+use crate::volume::{Data, VolumeJob};
 use clock::Ns;
 use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
 use iscsi::target::TaskId;
@@ -37,8 +37,7 @@ impl WorkerSession {
         let volume = ctx.volumes[unit].clone();
         let medium = Medium::Sanitize { pattern };
         ctx.background += 1;
-        if let Some(done) = ctx.io.start(VolumeJob { token, volume, medium, data: WireData::None })
-        {
+        if let Some(done) = ctx.io.start(VolumeJob { token, volume, medium, data: Data::None }) {
             ctx.background_done(unit as u32, true, &done);
         }
         if immediate {

@@ -5,7 +5,7 @@ use super::context::Context;
 use crate::server::event::{DropReason, ServerEvent};
 use crate::server::messages::{NewConnection, NewSession, ToAcceptor};
 use crate::server::poll::Poll;
-use crate::volume::WireData;
+use crate::volume::Data;
 use clock::Ns;
 use iscsi::scsi::{Medium, Nexus, NexusView};
 use iscsi::target::{ConnId, Limits, Notice, Session, TaskId};
@@ -68,7 +68,7 @@ pub(super) struct TaskSlot {
     /// The task that is there.
     pub id: Option<TaskId>,
     pub phase: TaskStage,
-    pub data: WireData,
+    pub data: Data,
     /// The index of the unit, if there is one.
     pub unit: Option<usize>,
     /// The index of the portal it arrived at.

@@ -12,7 +12,7 @@ mod slab;
 mod timer;
 
 use super::inbox::Messages;
-use super::{Buffer, Handle, Volume, WireData};
+use super::{Buffer, Data, Handle, Volume};
 use clock::Ns;
 use hub::Hub;
 use iscsi::scsi::{Ending, Medium};
@@ -35,7 +35,7 @@ pub struct VolumeJob {
     /// What.
     pub medium: Medium,
     /// What the initiator sent for it. Where it sent less than the command wants, the whole blocks of it are used.
-    pub data: WireData,
+    pub data: Data,
 }
 
 /// A command that is over.
@@ -46,7 +46,7 @@ pub struct FinishedCommand {
     /// How it ended.
     pub ending: Ending,
     /// What goes to the initiator; for what came from it, the memory given back.
-    pub data: WireData,
+    pub data: Data,
 }
 
 /// How a thread's executor is set up.
@@ -89,7 +89,6 @@ struct VolumeTask {
 
 impl VolumeExecutor {
     /// An executor for the calling thread.
-    ///
     /// # Errors
     /// Memory or descriptors are short.
     pub fn new(config: IoConfig) -> io::Result<VolumeExecutor> {
@@ -111,7 +110,7 @@ impl VolumeExecutor {
         self.hub.buffer_now(len)
     }
 
-    /// Begins a command. `Some`: it is over already. Otherwise [`VolumeExecutor::reap`] tells, some time after the next
+    /// Begins a command. `Some`: it is over. Otherwise [`VolumeExecutor::reap`] reports it after
     /// [`VolumeExecutor::submit`].
     pub fn start(&mut self, job: VolumeJob) -> Option<FinishedCommand> {
         let job = match commands::at_once(&self.hub, job) {

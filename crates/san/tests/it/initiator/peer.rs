@@ -3,7 +3,6 @@
 use clock::Ns;
 use disk::{Arena, DiskEngine, RemoteAccess, Resolver, Schemes};
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
-use record::SourceId;
 use san::initiator::{Initiator, SCHEME};
 use san::server::{PortalConfig, TargetServer, TargetSettings};
 use san::volume::Volume;
@@ -166,14 +165,10 @@ pub fn granted(url: &str) -> TargetSpec {
 pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) -> StepSpec {
     let demand = IoDemand::of(spec);
     let worker = |i| WorkerSpec {
-        source: SourceId(i),
-        name: format!("lun/{i}"),
-        key: i,
-        targets: (0..targets.len() as u16).collect(),
         sharer: i,
         sharers: workers,
-        workload: spec.clone(),
         verify: demand.writes,
+        ..WorkerSpec::new(i, format!("lun/{i}"), (0..targets.len() as u16).collect(), spec.clone())
     };
     StepSpec {
         index: 1,

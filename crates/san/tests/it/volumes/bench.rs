@@ -3,8 +3,7 @@
 use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::event::{PollFd, PollFlags, poll};
 use san::volume::{
-    Buffer, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, VolumeSpec,
-    WireData,
+    Buffer, Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, VolumeSpec,
 };
 use std::sync::Arc;
 
@@ -49,7 +48,7 @@ impl Bench {
 
     /// Does a command to its end.
     #[track_caller]
-    pub fn run(&mut self, medium: Medium, data: WireData) -> FinishedCommand {
+    pub fn run(&mut self, medium: Medium, data: Data) -> FinishedCommand {
         let job = VolumeJob { token: 7, volume: self.volume.clone(), medium, data };
         if let Some(done) = self.io.start(job) {
             return done;
@@ -75,8 +74,7 @@ impl Bench {
     /// Does a command that sends bytes and must succeed.
     #[track_caller]
     pub fn good(&mut self, medium: Medium, bytes: &[u8]) -> FinishedCommand {
-        let data =
-            if bytes.is_empty() { WireData::None } else { WireData::Buffer(self.buffer(bytes)) };
+        let data = if bytes.is_empty() { Data::None } else { Data::Buffer(self.buffer(bytes)) };
         let done = self.run(medium, data);
         assert_eq!(done.ending, Ending::GOOD);
         done
@@ -96,7 +94,7 @@ impl Bench {
 
 /// What is sent, as `sendmsg` would take it: by the pieces, which must agree with a copy.
 #[track_caller]
-pub fn bytes(data: &WireData) -> Vec<u8> {
+pub fn bytes(data: &Data) -> Vec<u8> {
     let mut pieces = Vec::new();
     data.pieces(0, data.len(), &mut pieces);
     let mut out = Vec::new();

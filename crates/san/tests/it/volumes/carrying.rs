@@ -3,11 +3,11 @@
 use crate::volumes::bench::{Bench, bytes, extent, open, quick};
 use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, Sense, SenseKey};
 use san::volume::{
-    FinishedCommand, Handle, IoConfig, MAX_TRANSFER, VolumeExecutor, VolumeJob, WireData,
+    Data, FinishedCommand, Handle, IoConfig, MAX_TRANSFER, VolumeExecutor, VolumeJob,
 };
 use std::sync::Arc;
 
-fn start(bench: &mut Bench, token: u64, medium: Medium, data: WireData) -> Option<FinishedCommand> {
+fn start(bench: &mut Bench, token: u64, medium: Medium, data: Data) -> Option<FinishedCommand> {
     bench.io.start(VolumeJob { token, volume: bench.volume.clone(), medium, data })
 }
 
@@ -25,7 +25,7 @@ fn many_are_in_flight_and_each_is_answered_once() {
         assert_eq!(bench.io.how(), if ring { "io_uring" } else { "helper threads" });
         let mut done = Vec::new();
         for token in 0..2000u64 {
-            let data = WireData::Buffer(bench.buffer(&vec![token as u8; 4096]));
+            let data = Data::Buffer(bench.buffer(&vec![token as u8; 4096]));
             let medium = Medium::Write { to: extent(token * 8, 8), durable: false };
             done.extend(start(&mut bench, token, medium, data));
         }
@@ -36,7 +36,7 @@ fn many_are_in_flight_and_each_is_answered_once() {
         assert_eq!(tokens, (0..2000).collect::<Vec<_>>());
         for token in 0..2000u64 {
             let medium = Medium::Read(extent(token * 8, 8));
-            done.extend(start(&mut bench, token, medium, WireData::None));
+            done.extend(start(&mut bench, token, medium, Data::None));
         }
         bench.until(2000, &mut done);
         assert!(done.iter().all(|d| bytes(&d.data) == vec![d.token as u8; 4096]));
@@ -57,7 +57,7 @@ fn memory_is_bounded_and_waited_for_in_order() {
     assert!(bench.io.buffer(1).is_none(), "more than the bound");
     for token in 0..3 {
         let len = if token == 0 { 8192 } else { 8 };
-        assert!(start(&mut bench, token, Medium::Read(extent(0, len)), WireData::None).is_none());
+        assert!(start(&mut bench, token, Medium::Read(extent(0, len)), Data::None).is_none());
     }
     bench.io.submit();
     let mut done = Vec::new();
@@ -82,14 +82,14 @@ fn an_executor_that_goes_away_waits_for_the_kernel() {
         for round in 0..20 {
             let mut bench = Bench::new(Arc::clone(&volume), IoConfig { ring, ..quick() });
             for token in 0..100 {
-                let data = WireData::Buffer(bench.buffer(&[7; 65_536]));
+                let data = Data::Buffer(bench.buffer(&[7; 65_536]));
                 let to = extent(token * 128, 128);
                 start(&mut bench, token, Medium::Write { to, durable: round % 2 == 0 }, data);
                 start(
                     &mut bench,
                     token,
                     Medium::CompareAndWrite { at: extent(1, 1), durable: false },
-                    WireData::None,
+                    Data::None,
                 );
             }
             if round % 3 == 0 {
@@ -112,7 +112,7 @@ fn sliced(long: Medium, data: &[u8]) {
     for lba in (0..262_144).step_by(8192) {
         bench.write(lba, &vec![1; 4 << 20]);
     }
-    let data = if data.is_empty() { WireData::None } else { WireData::Buffer(bench.buffer(data)) };
+    let data = if data.is_empty() { Data::None } else { Data::Buffer(bench.buffer(data)) };
     assert!(start(&mut bench, 1, long.clone(), data).is_none(), "{long:?} held the thread");
     let mut done = Vec::new();
     let mut turns = 0;
@@ -144,7 +144,7 @@ fn long_work_lets_others_have_their_turn() {
 fn long_work_can_be_abandoned() {
     let mut bench = Bench::of("ram:256MiB,thin");
     let medium = Medium::Sanitize { pattern: vec![1] };
-    assert!(start(&mut bench, 5, medium, WireData::None).is_none());
+    assert!(start(&mut bench, 5, medium, Data::None).is_none());
     bench.io.abandon(5);
     let mut done = Vec::new();
     bench.until(1, &mut done);
@@ -177,14 +177,14 @@ fn places_that_are_not_there_are_refused() {
                 Medium::Unmap(vec![at]),
                 Medium::Prefetch(at),
             ] {
-                assert_eq!(bench.run(medium, WireData::None).ending.sense, out, "{text} {at:?}");
+                assert_eq!(bench.run(medium, Data::None).ending.sense, out, "{text} {at:?}");
             }
         }
         assert_eq!(
-            bench.run(Medium::LbaStatus { lba: 2048, len: 64 }, WireData::None).ending.sense,
+            bench.run(Medium::LbaStatus { lba: 2048, len: 64 }, Data::None).ending.sense,
             out
         );
-        assert_eq!(bench.run(Medium::Read(extent(2048, 0)), WireData::None).ending, Ending::GOOD);
+        assert_eq!(bench.run(Medium::Read(extent(2048, 0)), Data::None).ending, Ending::GOOD);
     }
 }
 
@@ -213,9 +213,9 @@ fn copies_go_between_volumes_by_name() {
     };
     bench.good(segment(2, 16, 3), &[]);
     let failed = |code| Some(Sense::new(SenseKey::CopyAborted, code));
-    assert_eq!(bench.run(segment(3, 8, 0), WireData::None).ending.sense, failed(0x0d02));
-    assert_eq!(bench.run(segment(2, 8, 256), WireData::None).ending.sense, failed(0x0d01));
-    assert_eq!(bench.run(segment(2, 7, 0), WireData::None).ending.sense, failed(0x0d01));
+    assert_eq!(bench.run(segment(3, 8, 0), Data::None).ending.sense, failed(0x0d02));
+    assert_eq!(bench.run(segment(2, 8, 256), Data::None).ending.sense, failed(0x0d01));
+    assert_eq!(bench.run(segment(2, 7, 0), Data::None).ending.sense, failed(0x0d01));
     bench.volume = Handle::new(two);
     assert_eq!(bench.read(3, 2), [6; 8192]);
 }

@@ -4,7 +4,7 @@
 use crate::volumes::bench::{extent, quick};
 use iscsi::scsi::{Ending, Medium};
 use san::volume::{
-    FinishedCommand, Handle, Store, Volume, VolumeAttributes, VolumeExecutor, VolumeJob, WireData,
+    Data, FinishedCommand, Handle, Store, Volume, VolumeAttributes, VolumeExecutor, VolumeJob,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -237,10 +237,10 @@ impl Thread {
         }
     }
 
-    fn next(&mut self) -> Option<(Sent, Medium, WireData)> {
+    fn next(&mut self) -> Option<(Sent, Medium, Data)> {
         if self.rng.chance(0.15) {
             let written = self.known.iter().map(|known| known.written).collect();
-            return Some((Sent::Sync(written), Medium::Sync(extent(0, 0)), WireData::None));
+            return Some((Sent::Sync(written), Medium::Sync(extent(0, 0)), Data::None));
         }
         let all = self.known.len() as u64;
         let blocks = 1 + self.rng.below(4);
@@ -266,7 +266,7 @@ impl Thread {
         Some((
             Sent::Write { first, blocks, durable: durable || through },
             medium,
-            WireData::Buffer(data),
+            Data::Buffer(data),
         ))
     }
 

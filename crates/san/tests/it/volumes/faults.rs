@@ -2,7 +2,7 @@
 
 use crate::volumes::bench::{Bench, bytes, extent, quick};
 use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
-use san::volume::{Store, Volume, VolumeAttributes, VolumeJob, WireData};
+use san::volume::{Data, Store, Volume, VolumeAttributes, VolumeJob};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -89,7 +89,7 @@ fn check(medium: Medium, what: usize, errno: i32, expected: Sense) {
     let (store, mut bench) = scripted(true);
     store.next.lock().unwrap()[what] = Some(errno);
     let data = vec![1; medium.bytes_in(512) as usize];
-    let done = bench.run(medium.clone(), WireData::Bytes(data.into()));
+    let done = bench.run(medium.clone(), Data::Bytes(data.into()));
     assert_eq!(done.ending, Ending::check(expected), "{medium:?} meets {errno}");
     let failed = bench.volume.counters().failed;
     assert_eq!((failed, bench.volume.counters().in_flight), (1, 0));
@@ -131,7 +131,7 @@ fn short_transfers_and_interruptions_go_on() {
 fn a_store_that_ends_early_is_a_medium_error() {
     let (store, mut bench) = scripted(true);
     store.bytes.lock().unwrap().truncate(5 * 512 + 100);
-    let done = bench.run(Medium::Read(extent(4, 3)), WireData::None);
+    let done = bench.run(Medium::Read(extent(4, 3)), Data::None);
     let expected = sense(SenseKey::MediumError, 0x1100).with_information(5);
     assert_eq!(done.ending, Ending::check(expected));
     assert!(bytes(&done.data).is_empty());
@@ -145,9 +145,9 @@ fn a_failed_sync_is_never_forgotten() {
     store.next.lock().unwrap()[2] = Some(libc::EIO);
     // The store answers well from now on, as the kernel does that has dropped what it could not write.
     for _ in 0..3 {
-        assert_eq!(bench.run(Medium::Sync(extent(0, 0)), WireData::None).ending, lost);
+        assert_eq!(bench.run(Medium::Sync(extent(0, 0)), Data::None).ending, lost);
         let durable = Medium::Write { to: extent(1, 1), durable: true };
-        let data = WireData::Buffer(bench.buffer(&[2; 512]));
+        let data = Data::Buffer(bench.buffer(&[2; 512]));
         assert_eq!(bench.run(durable, data).ending, lost);
     }
     assert_eq!(bench.volume.sync_failure().and_then(|e| e.raw_os_error()), Some(libc::EIO));
@@ -164,12 +164,8 @@ fn who_syncs_at_the_same_time_hears_of_the_same_error() {
         let mut done = Vec::new();
         for token in 0..100 {
             let volume = bench.volume.clone();
-            let job = VolumeJob {
-                token,
-                volume,
-                medium: Medium::Sync(extent(0, 0)),
-                data: WireData::None,
-            };
+            let job =
+                VolumeJob { token, volume, medium: Medium::Sync(extent(0, 0)), data: Data::None };
             done.extend(bench.io.start(job));
         }
         bench.until(100, &mut done);
@@ -184,9 +180,9 @@ fn a_failed_durable_write_is_a_failed_sync() {
     let (store, mut bench) = scripted(false);
     store.next.lock().unwrap()[2] = Some(libc::EIO);
     let medium = Medium::Write { to: extent(0, 1), durable: false };
-    let data = WireData::Buffer(bench.buffer(&[2; 512]));
+    let data = Data::Buffer(bench.buffer(&[2; 512]));
     assert_ne!(bench.run(medium, data).ending, Ending::GOOD);
-    assert_ne!(bench.run(Medium::Sync(extent(0, 0)), WireData::None).ending, Ending::GOOD);
+    assert_ne!(bench.run(Medium::Sync(extent(0, 0)), Data::None).ending, Ending::GOOD);
 }
 
 #[test]
@@ -202,7 +198,7 @@ fn a_full_file_system_is_reported() {
     let mut bench = Bench::of(&format!("file:{target}/data,size=16MiB,thin"));
     let mut endings = Vec::new();
     for lba in (0..32_768).step_by(2048) {
-        let data = WireData::Buffer(bench.buffer(&vec![1; 1 << 20]));
+        let data = Data::Buffer(bench.buffer(&vec![1; 1 << 20]));
         let medium = Medium::Write { to: extent(lba, 2048), durable: false };
         endings.push(bench.run(medium, data).ending.sense.map(|sense| (sense.key, sense.code)));
     }

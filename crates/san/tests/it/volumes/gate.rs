@@ -2,7 +2,7 @@
 
 use crate::volumes::bench::{Bench, extent, open, quick};
 use iscsi::scsi::{Ending, Medium, ScsiStatus};
-use san::volume::{Volume, WireData};
+use san::volume::{Data, Volume};
 use std::sync::{Arc, Barrier};
 
 fn block(number: u64) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn plain_writes_stand(volume: &Arc<Volume>, rounds: u64) {
     for round in 0..rounds {
         bench.write(3, &block(round));
         let both = [block(round), block(2_000_000 + round)].concat();
-        let data = WireData::Buffer(bench.buffer(&both));
+        let data = Data::Buffer(bench.buffer(&both));
         barrier.wait();
         let done = bench.run(Medium::CompareAndWrite { at: extent(3, 1), durable: false }, data);
         barrier.wait();
@@ -53,7 +53,7 @@ fn counting(volume: &Arc<Volume>, threads: usize, each: u64) {
                 let read = bench.good(Medium::Read(extent(0, 1)), &[]);
                 assert_eq!(read.data.copy_to(0, &mut there), 512);
                 let next = u64::from_le_bytes(there[..8].try_into().unwrap()) + 1;
-                let data = WireData::Buffer(bench.buffer(&[there, block(next)].concat()));
+                let data = Data::Buffer(bench.buffer(&[there, block(next)].concat()));
                 let medium = Medium::CompareAndWrite { at: extent(0, 1), durable: false };
                 left -= u64::from(bench.run(medium, data).ending == Ending::GOOD);
                 // A bit of its own, and a neighbour's block.

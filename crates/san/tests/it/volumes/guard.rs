@@ -3,7 +3,7 @@
 
 use crate::volumes::bench::{Bench, Loop, extent, open, token};
 use iscsi::scsi::{Medium, Sense, SenseKey};
-use san::volume::{Volume, VolumeError, VolumeSpec, WireData};
+use san::volume::{Data, Volume, VolumeError, VolumeSpec};
 use std::fs;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn only_read(text: &str, why: &str) {
         Medium::Unmap(vec![to]),
         Medium::Sanitize { pattern: Vec::new() },
     ] {
-        let data = WireData::Bytes(vec![0xff; 1024].into());
+        let data = Data::Bytes(vec![0xff; 1024].into());
         assert_eq!(bench.run(medium.clone(), data).ending.sense, protected, "{medium:?}");
     }
     bench.good(Medium::Sync(extent(0, 0)), &[]);

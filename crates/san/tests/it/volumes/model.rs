@@ -4,7 +4,7 @@ use crate::volumes::bench::{Bench, Loop, bytes, extent, quick, token};
 use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, ScsiStatus, SenseKey};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use san::volume::{IoConfig, Volume, WireData};
+use san::volume::{Data, IoConfig, Volume};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,9 +82,9 @@ impl Twin {
 
     fn run(&mut self, medium: Medium, sent: &[u8], loose: bool) -> (Ending, Vec<u8>) {
         let data = match (sent.is_empty(), loose) {
-            (true, _) => WireData::None,
-            (_, true) => WireData::Bytes(sent.into()),
-            _ => WireData::Buffer(self.bench.buffer(sent)),
+            (true, _) => Data::None,
+            (_, true) => Data::Bytes(sent.into()),
+            _ => Data::Buffer(self.bench.buffer(sent)),
         };
         let done = self.bench.run(medium, data);
         (done.ending, bytes(&done.data))

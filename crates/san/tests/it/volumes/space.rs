@@ -2,7 +2,7 @@
 
 use crate::volumes::bench::{Bench, Loop, extent, open, token};
 use iscsi::scsi::Medium;
-use san::volume::WireData;
+use san::volume::Data;
 
 const MIB: u64 = 1 << 20;
 
@@ -120,7 +120,7 @@ fn lba_status_is_cut_where_it_is_asked_to_be() {
     let mut bench = Bench::new(open("ram:1MiB,thin"), crate::volumes::bench::quick());
     bench.write(8, &[1; 4096]);
     for (len, got) in [(0, 0), (4, 4), (8, 8), (24, 24), (39, 24), (40, 40), (4096, 56)] {
-        let done = bench.run(Medium::LbaStatus { lba: 0, len }, WireData::None);
+        let done = bench.run(Medium::LbaStatus { lba: 0, len }, Data::None);
         assert_eq!(done.data.len(), got, "allocation length {len}");
     }
 }

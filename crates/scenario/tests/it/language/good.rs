@@ -2,8 +2,8 @@
 
 use crate::language::support::{bad, good};
 use scenario::{
-    DiskBacking, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario,
-    Scope, Steady, Value, Workload, steady,
+    Backing, Endpoint, FigureKind, Fill, LatencyPoint, LinkRate, Metric, Relation, Scenario, Scope,
+    Steady, Value, Workload, steady,
 };
 use std::time::Duration;
 use units::Percent;
@@ -168,7 +168,7 @@ fn a_scenario_may_be_a_lab_only() {
 fn disks_are_dealt_among_the_vms_of_a_range() {
     let s = everything();
     let disk = |vm: usize, disk: usize| s.lab.vms[vm].disks[disk].clone();
-    let lun = |array: &str, volume: Option<&str>| DiskBacking::Lun {
+    let lun = |array: &str, volume: Option<&str>| Backing::Lun {
         array: array.into(),
         volume: volume.map(str::to_owned),
     };
@@ -176,7 +176,7 @@ fn disks_are_dealt_among_the_vms_of_a_range() {
     assert_eq!(disk(1, 0).backing, lun("ssd2", None));
     assert_eq!(disk(2, 0).backing, lun("ssd1", None), "a pattern is dealt round robin");
     assert_eq!(disk(1, 1).backing, lun("ssd1", Some("lun2")));
-    assert_eq!(disk(3, 2).backing, DiskBacking::Target("data1".into()), "one name is shared");
+    assert_eq!(disk(3, 2).backing, Backing::Target("data1".into()), "one name is shared");
     let hosts: Vec<_> = s.lab.vms.iter().map(|vm| vm.host.as_deref()).collect();
     assert_eq!(hosts, [Some("esx01"), Some("esx02"), Some("esx01"), Some("esx02"), None]);
     assert_eq!(disk(1, 0).adapter.as_deref(), Some("esx02.hba1"));
@@ -188,7 +188,7 @@ fn a_range_is_paired_with_a_range() {
                 [[vm]]\nname = \"vm{1..3}\"\ndisks = [{ target = \"d{1..3}\" }]\n";
     let s = good(text);
     assert_eq!(s.lab.targets[2].url, "d3.bin");
-    assert_eq!(s.lab.vms[2].disks[0].backing, DiskBacking::Target("d3".into()));
+    assert_eq!(s.lab.vms[2].disks[0].backing, Backing::Target("d3".into()));
 }
 
 #[test]

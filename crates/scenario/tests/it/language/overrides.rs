@@ -1,7 +1,7 @@
 //! `--set`: what it reaches, and what its values mean. Mistakes in it are among the cases of `bad.rs`.
 
 use crate::language::support::{good_with, source};
-use scenario::{Dimension, FigureKind, LinkRate, Scenario, TextOrigin, load};
+use scenario::{Dimension, FigureKind, LinkRate, Origin, Scenario, load};
 
 const FILES: &str = include_str!("../../good/files.toml");
 const SINGLE: &str = "scenario.title = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
@@ -72,7 +72,7 @@ fn a_mistake_points_into_its_own_text() {
     let sets = [("scenario.seed", "7"), ("plan.measure", "ten")];
     let mistakes = load(&source(SINGLE, &sets)).expect_err("`ten` is no duration");
     let place = &mistakes.iter().next().expect("a mistake").place;
-    assert_eq!(place.origin, TextOrigin::Set(1));
+    assert_eq!(place.origin, Origin::Set(1));
     assert_eq!(mistakes.text(place.origin), "plan.measure=ten");
     assert_eq!(&mistakes.text(place.origin)[place.span.clone()], "ten");
     assert_eq!(mistakes.name(place.origin), "--set");

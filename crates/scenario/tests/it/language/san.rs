@@ -1,7 +1,7 @@
 //! Embedded arrays, the ways of disks to them, faults, and the axis `port`. Mistakes are among the cases of `bad.rs`.
 
 use crate::language::support::{good, good_with};
-use scenario::{DiskBacking, FaultAction, LinkRate, Policy, Scenario, Setting, Stage, SwitchAfter};
+use scenario::{Backing, FaultAction, LinkRate, Policy, Scenario, Setting, Stage, SwitchAfter};
 use std::time::Duration;
 use units::Bytes;
 
@@ -81,8 +81,8 @@ fn disks_know_their_ways() {
     ];
     assert_eq!((patience(2), patience(3)), (expected.to_vec(), Vec::new()));
     let dealt = |vm: usize| match &s.lab.vms[vm].disks[1].backing {
-        DiskBacking::Lun { array, volume } => (array.as_str(), volume.as_deref()),
-        DiskBacking::Target(_) => panic!("a LUN"),
+        Backing::Lun { array, volume } => (array.as_str(), volume.as_deref()),
+        Backing::Target(_) => panic!("a LUN"),
     };
     assert_eq!((dealt(0), dealt(1)), (("edge1", Some("log")), ("edge2", Some("log"))));
 }

@@ -85,8 +85,7 @@ fn tell_of(args: &NetReceive, event: &ReceiverEvent) -> Result<(), Failure> {
     }
 }
 
-/// The end of standard input stops the receiver: its parent holds the other end of the pipe, and the kernel closes
-/// that even where he is killed.
+/// The end of standard input stops the receiver: the kernel closes the parent's end of the pipe even if it is killed.
 fn stop_with_stdin(tell: SyncSender<ReceiveSignal>) -> Result<(), Failure> {
     let wait = move || {
         // What comes means nothing, and an error is an end as well.

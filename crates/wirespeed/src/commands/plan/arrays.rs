@@ -1,14 +1,12 @@
 //! Embedded arrays in a dry run: what would run here, the speed of its ports, and their faults. It starts none.
 
-use scenario::{
-    Array, EmbeddedArray, EmbeddedFault, EmbeddedPort, FaultAction, Scenario, Step, Volume,
-};
+use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, Scenario, Step, Volume};
 use serde_json::{Value, json};
 
 /// Lines that a list of ports, volumes or faults takes at most.
 const SHOWN: usize = 16;
 
-fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &EmbeddedArray)> {
+fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }
 
@@ -94,7 +92,7 @@ pub(super) fn faults(scenario: &Scenario, step: &Step) -> Vec<String> {
 }
 
 /// `at 20 s: slow store.p2 to 50 MB/s, scaled to 50%: 25 MB/s`.
-fn fault_line(scenario: &Scenario, fault: &EmbeddedFault) -> String {
+fn fault_line(scenario: &Scenario, fault: &Fault) -> String {
     let at = match fault.at.is_zero() {
         true => "0 s".to_owned(),
         false => units::duration(fault.at),
@@ -121,7 +119,7 @@ pub(super) fn ways(url: &str) -> Option<String> {
 
 /// The embedded arrays for other programs.
 pub(super) fn as_json(scenario: &Scenario) -> Vec<Value> {
-    let port = |array: &Array, embedded: &EmbeddedArray, port: &EmbeddedPort| {
+    let port = |array: &Array, embedded: &Embedded, port: &EmbeddedPort| {
         json!({
             "name": port.name,
             "hop": format!("{}.{}", array.name, port.name),
@@ -139,7 +137,7 @@ pub(super) fn as_json(scenario: &Scenario) -> Vec<Value> {
             "thin": volume.thin,
         })
     };
-    let array = |(array, embedded): (&Array, &EmbeddedArray)| {
+    let array = |(array, embedded): (&Array, &Embedded)| {
         json!({
             "name": array.name,
             "scale_percent": embedded.scale.0,
@@ -153,7 +151,7 @@ pub(super) fn as_json(scenario: &Scenario) -> Vec<Value> {
 
 /// A step's faults for other programs.
 pub(super) fn faults_json(scenario: &Scenario, step: &Step) -> Vec<Value> {
-    let fault = |fault: &EmbeddedFault| {
+    let fault = |fault: &Fault| {
         let to = match fault.action {
             FaultAction::Slow(rate) => Some(rate),
             _ => None,

@@ -41,8 +41,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts Chromium, with the fonts of one directory alone where one is given; `None`, with a line, where it is
-    /// missing.
+    /// Starts Chromium, with the fonts of one directory alone where one is given; `None`, with a line, without it.
     pub fn start(fonts: Option<&Path>) -> Option<Browser> {
         if !installed() {
             println!("skipped: chromium is not installed (see packages.txt)");

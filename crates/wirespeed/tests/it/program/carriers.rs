@@ -4,8 +4,7 @@ use crate::program::support::{Bench, open};
 use record::{Record, Status};
 use std::collections::BTreeMap;
 
-/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: independent of the
-/// machine.
+/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: reproducible.
 const SCENARIO: &str = r#"
 scenario = { title = "the same, twice", seed = 42 }
 target = [{ name = "data", file = "data.bin", create = "1MiB" }, { name = "n", url = "null:", size = "1MiB" }]

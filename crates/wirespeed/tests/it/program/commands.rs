@@ -7,16 +7,9 @@ use serde_json::Value;
 use std::process::Stdio;
 
 const SMALL: &str = r#"
-[scenario]
-title = "small"
-[[target]]
-name   = "data"
-file   = "data.bin"
-create = "1MiB"
-buffered = true
-[workload.w]
-block = "4KiB"
-random = 100
+scenario.title = "small"
+target = [{ name = "data", file = "data.bin", create = "1MiB", buffered = true }]
+workload.w = { block = "4KiB", random = 100 }
 [plan]
 workload = "w"
 on       = "data"
@@ -176,7 +169,7 @@ fn a_plan_changes_nothing_and_says_what_a_run_would() {
 
 #[test]
 fn foreign_files_are_read_but_never_written() {
-    let bench = Bench::new(&SMALL.replace("create = \"1MiB\"\n", ""));
+    let bench = Bench::new(&SMALL.replace("create = \"1MiB\", ", ""));
     let foreign = vec![7u8; 1 << 20];
     std::fs::write(bench.path("data.bin"), &foreign).unwrap();
     bench.expect(0, &["run", "s.toml", "--quiet"]);
@@ -262,7 +255,7 @@ fn wait_for_load(child: &mut std::process::Child) {
 
 #[test]
 fn a_target_that_is_not_there_fails_with_its_name() {
-    let bench = Bench::new(&SMALL.replace("create = \"1MiB\"\n", ""));
+    let bench = Bench::new(&SMALL.replace("create = \"1MiB\", ", ""));
     let ended = bench.run(&["run", "s.toml"]);
     assert!(ended.code == 2 || ended.code == 3, "{}: {}", ended.code, ended.stderr);
     assert!(ended.stderr.contains("data.bin"), "{}", ended.stderr);

@@ -2,7 +2,7 @@
 //! exclusively: other writers wait at the gate.
 
 use super::transfer::same;
-use super::{CHUNK, CommandContext, CommandOutcome, WireData, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, Data, sense};
 use iscsi::scsi::BlockRange;
 
 impl CommandContext<'_> {
@@ -10,7 +10,7 @@ impl CommandContext<'_> {
         &self,
         at: BlockRange,
         durable: bool,
-        data: &WireData,
+        data: &Data,
     ) -> CommandOutcome<()> {
         let bytes = self.writable(at)?;
         let len = (bytes.end - bytes.start) as usize;
@@ -40,7 +40,7 @@ impl CommandContext<'_> {
         &self,
         at: BlockRange,
         durable: bool,
-        data: &WireData,
+        data: &Data,
     ) -> CommandOutcome<()> {
         let bytes = self.writable(at)?;
         let sent = data.as_slice().ok_or(sense::INVALID)?;

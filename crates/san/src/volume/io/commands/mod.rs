@@ -12,7 +12,7 @@ use super::hub::{CHUNK, Hub, StoreOp};
 use super::{FinishedCommand, VolumeJob};
 use crate::volume::data::ZEROS;
 use crate::volume::slots::{VolumeSlot, count};
-use crate::volume::{Handle, MemorySpan, VolumeStore, WireData};
+use crate::volume::{Data, Handle, MemorySpan, VolumeStore};
 use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::io::Errno;
 use sense::{During, ending};
@@ -33,7 +33,7 @@ pub(super) fn at_once(hub: &Hub, job: VolumeJob) -> Result<FinishedCommand, Volu
             let slot = &job.volume.slots[&hub.place];
             count(&slot.reads, 1);
             count(&slot.bytes_read, len as u64);
-            let data = WireData::Ram(MemorySpan { volume: job.volume, offset: bytes.start, len });
+            let data = Data::Ram(MemorySpan { volume: job.volume, offset: bytes.start, len });
             Ok(FinishedCommand { token: job.token, ending: Ending::GOOD, data })
         }
         Medium::Write { to, .. } => {
@@ -78,7 +78,7 @@ struct CommandContext<'a> {
 
 impl CommandContext<'_> {
     /// The data of the answer is what was read, or the memory of what was sent.
-    async fn carry_out(&self, medium: &Medium, data: WireData) -> (Ending, WireData) {
+    async fn carry_out(&self, medium: &Medium, data: Data) -> (Ending, Data) {
         let moved = match medium {
             Medium::Read(extent) => return answer(self.read_out(*extent).await),
             Medium::LbaStatus { lba, len } => return answer(self.lba_status(*lba, *len)),
@@ -254,10 +254,10 @@ impl CommandContext<'_> {
     }
 }
 
-fn answer(result: CommandOutcome<WireData>) -> (Ending, WireData) {
+fn answer(result: CommandOutcome<Data>) -> (Ending, Data) {
     match result {
         Ok(data) => (Ending::GOOD, data),
-        Err(ending) => (ending, WireData::None),
+        Err(ending) => (ending, Data::None),
     }
 }
 

@@ -1,6 +1,6 @@
 //! GET LBA STATUS (SBC-3, 5.5): which blocks are mapped.
 
-use super::{CommandContext, CommandOutcome, WireData, sense};
+use super::{CommandContext, CommandOutcome, Data, sense};
 use crate::volume::VolumeStore;
 
 /// Bytes before the descriptors, and bytes of one.
@@ -15,9 +15,8 @@ const MAPPED: u8 = 0;
 const DEALLOCATED: u8 = 1;
 
 impl CommandContext<'_> {
-    /// The parameter data from a block on, cut at the allocation length. The ranges are adjacent, up to the room or
-    /// search limit.
-    pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<WireData> {
+    /// The parameter data from a block on, cut at the allocation length. The ranges are adjacent, up to a limit.
+    pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<Data> {
         let blocks = self.volume.attributes.blocks;
         if lba >= blocks {
             return Err(sense::OUT_OF_RANGE);
@@ -40,7 +39,7 @@ impl CommandContext<'_> {
         let follow = (out.len() - 4) as u32;
         out[..4].copy_from_slice(&follow.to_be_bytes());
         out.truncate(len as usize);
-        Ok(WireData::Bytes(out.into()))
+        Ok(Data::Bytes(out.into()))
     }
 
     /// Whether a block has space, and up to which one that holds.

@@ -1,17 +1,17 @@
 //! Commands that move blocks between an initiator and the volume, or compare them.
 
-use super::{CHUNK, CommandContext, CommandOutcome, WireData, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, Data, sense};
 use crate::volume::buffer::LARGEST;
 use crate::volume::{MemorySpan, VolumeStore};
 use iscsi::scsi::BlockRange;
 
 impl CommandContext<'_> {
     /// READ: memory is sent from where it is, anything else is read into a buffer.
-    pub(super) async fn read_out(&self, from: BlockRange) -> CommandOutcome<WireData> {
+    pub(super) async fn read_out(&self, from: BlockRange) -> CommandOutcome<Data> {
         let bytes = self.bytes_of(from)?;
         let len = (bytes.end - bytes.start) as usize;
         if self.volume.ram().is_some() {
-            return Ok(WireData::Ram(MemorySpan {
+            return Ok(Data::Ram(MemorySpan {
                 volume: self.volume.clone(),
                 offset: bytes.start,
                 len,
@@ -22,7 +22,7 @@ impl CommandContext<'_> {
         }
         let mut buffer = self.hub.buffer(len).await;
         self.read(bytes.start, buffer.as_mut_ptr(), len).await?;
-        Ok(WireData::Buffer(buffer))
+        Ok(Data::Buffer(buffer))
     }
 
     /// WRITE: the whole blocks that came.
@@ -30,7 +30,7 @@ impl CommandContext<'_> {
         &self,
         to: BlockRange,
         durable: bool,
-        data: &WireData,
+        data: &Data,
     ) -> CommandOutcome<()> {
         let bytes = self.writable(to)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;
@@ -58,7 +58,7 @@ impl CommandContext<'_> {
         &self,
         to: BlockRange,
         compare: bool,
-        data: &WireData,
+        data: &Data,
     ) -> CommandOutcome<()> {
         self.write_in(to, true, data).await?;
         if compare { self.compare(to, false, data).await } else { self.verify(to).await }
@@ -84,7 +84,7 @@ impl CommandContext<'_> {
         &self,
         with: BlockRange,
         one: bool,
-        data: &WireData,
+        data: &Data,
     ) -> CommandOutcome<()> {
         let bytes = self.bytes_of(with)?;
         let block = self.block() as usize;
@@ -113,7 +113,7 @@ impl CommandContext<'_> {
     }
 
     /// How much of what was wanted came, in whole blocks.
-    pub(super) fn came(&self, data: &WireData, wanted: u64) -> u64 {
+    pub(super) fn came(&self, data: &Data, wanted: u64) -> u64 {
         let there = (data.len() as u64).min(wanted);
         there - there % self.block()
     }
