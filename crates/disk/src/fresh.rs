@@ -2,9 +2,8 @@
 //!
 //! Generating all bytes for each I/O would cost more than many an I/O, so a buffer keeps its random bytes and only its
 //! stamps are renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data
-//! that a read left in
-//! a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the stamps of its last write
-//! from this buffer. Read data is not examined here.
+//! that a read left in a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the
+//! stamps of its last write from this buffer. Read data is not examined here.
 
 use crate::content::{BLOCK, ContentMaker, SECTOR};
 use crate::feed::IoBatch;

@@ -166,9 +166,8 @@ impl Verdict {
         }
     }
 
-    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is
-    /// undecided, or data was wrong, 3
-    /// the run could not be completed.
+    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is undecided, or
+    /// data was wrong, 3 the run could not be completed.
     pub fn exit_code(&self) -> u8 {
         match self {
             Verdict::Met { .. } | Verdict::NoGoals => 0,

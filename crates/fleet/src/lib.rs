@@ -3,8 +3,7 @@
 //! A [`Coordinator`] takes a scenario's steps through its agents; an agent ([`serve`]) carries out its orders with the
 //! engines that it was given. The two speak [`message`]s and nothing else, even on two threads of one process, so that
 //! a fleet of machines is another [`carrier`] and not another program. What an engine does inside is unknown here, as
-//! is
-//! what the [`arrays`] are made of that agents serve for the time of a run.
+//! is what the [`arrays`] are made of that agents serve for the time of a run.
 
 #![forbid(unsafe_code)]
 

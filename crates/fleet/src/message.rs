@@ -1,9 +1,8 @@
 //! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
 //!
-//! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
-//! and `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step early,
-//! `Bye` the conversation.
-//! An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
+//! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`, and
+//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step
+//! early, `Bye` the conversation. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!

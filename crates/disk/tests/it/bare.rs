@@ -1,8 +1,8 @@
 //! The data plane is bare: a started worker allocates nothing and makes no system call but its I/O and its clock.
 
 use crate::common::*;
+use crate::prelude::*;
 use allocation_counter::{AllocationInfo, measure};
-use clock::Ns;
 use disk::{
     Arena, Completion, DiskEngine, DiskWorker, FileAccess, FileOpener, Fresh, Io, NullOpener,
     OpenError, Opener, Queue, VerifierSpec,
@@ -13,9 +13,6 @@ use engine::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, Mutex};
 use workload::{Arrivals, Dir, Extent, Reduction, WorkingSet};
 
 /// A task whose load is watched from its start to its end.

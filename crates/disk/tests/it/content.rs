@@ -1,11 +1,10 @@
 //! What is written can be reduced as far as was asked and no further: measured with two compressors and by counting.
 
+use crate::prelude::*;
 use disk::{BLOCK, ContentMaker, SECTOR};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use std::collections::HashSet;
 use std::io::Write;
-use workload::Reduction;
 
 /// How far LZ4's ratio on chunks of 4 KiB, and that of repeated blocks, may be from what was asked for.
 const TOLERANCE: f64 = 0.02;

@@ -2,14 +2,11 @@
 //! what cannot be done fails alone; and the queue that is chosen is the one that costs least for a device.
 
 use crate::common::*;
-use clock::{Ns, Rng};
+use crate::prelude::*;
 use disk::{Arena, Completion, FileAccess, FileOpener, Io, OpenError, Opener, Queue};
-use engine::{Engine as _, Pinning, QueueKind, Stop, TargetSpec};
-use std::fs::File;
+use engine::{Pinning, QueueKind, Stop, TargetSpec};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use workload::Dir;
 
 const KIB: u32 = 1024;
 const MIB: u64 = 1 << 20;

@@ -2,17 +2,10 @@
 //! read, and left exactly as it was where it must not be touched.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use disk::{BLOCK, DiskEngine, SECTOR};
-use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
 use record::{Event, Fact, Sampling};
-use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::mpsc;
-use tempfile::TempDir;
 use workload::{Footprint, IoDemand, Reduction, WorkingSet};
 
 const MIB: u64 = 1 << 20;

@@ -4,17 +4,13 @@
 //! Needs root and loop devices; where they are missing each test says so, which is a failure in CI.
 
 use crate::common::*;
-use clock::Ns;
-use disk::{DiskEngine, inspect};
-use engine::{EngineError, Pinning, TargetSpec};
+use crate::prelude::*;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 64 * MIB;

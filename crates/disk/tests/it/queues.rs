@@ -1,10 +1,9 @@
 //! Workers over queues that stall, err, or never complete.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use disk::{Arena, Completion, Completions, Io, OpenError, Opener, Queue};
 use engine::{EngineError, Phases, WorkerTask};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a queue misbehaves; otherwise it completes at once.

@@ -1,7 +1,7 @@
 //! Targets that a resolver finds: the guard's rules hold for them, and nothing writes to one without its warrant.
 
 use crate::common::{closed, random, run_on, step};
-use clock::Ns;
+use crate::prelude::*;
 use disk::{
     Arena, Completion, Completions, DiskEngine, Io, OpenError, Opener, Queue, RemoteAccess,
     Resolver, Schemes, Unreachable,
@@ -11,7 +11,6 @@ use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use workload::{Dir, IoDemand};
 
 const SIZE: usize = 4 << 20;

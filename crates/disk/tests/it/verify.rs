@@ -1,12 +1,7 @@
 //! Verification on real files: what is written is found again after a crash, and every hidden change is named.
 
 use crate::common::*;
-use clock::{Ns, Rng};
-use disk::DiskEngine;
-use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
 use std::process::{Command, Stdio};
 use workload::{Arrivals, Regions, Spec, WorkingSet};
 

@@ -479,6 +479,23 @@ fn count(writer: &mut Writer, head: &StepHead, source: SourceId, counters: &[(&s
     }
 }
 
+/// A scenario that measures one target for so long; `workload` are further keys of its workload `load` of 8 KiB.
+pub fn one_target(measure: &str, workload: &str) -> String {
+    format!(
+        r#"
+scenario.title = "One target"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
+[workload.load]
+block = "8KiB"
+{workload}
+[plan]
+workload = "load"
+on = "data"
+measure = "{measure}"
+"#
+    )
+}
+
 /// A counter by its name, which a sketch writes.
 pub fn counter(name: &str, unit: &str) -> CounterKind {
     CounterId::of(name)

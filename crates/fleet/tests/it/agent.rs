@@ -1,12 +1,10 @@
 //! An agent by itself: the test is its coordinator.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::{StepSpec, TargetSpec, WorkerSpec};
 use fleet::carrier::{self, CarrierError};
-use fleet::message::{AgentFailure, FromAgent, PROTOCOL, ToAgent};
 use fleet::{EngineRegistry, ServeError, scheme};
-use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 
 /// An agent on a thread, and the coordinator's end of its carrier.

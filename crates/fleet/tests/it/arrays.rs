@@ -4,19 +4,14 @@
 use crate::common;
 
 use crate::common::*;
-use clock::Ns;
-use engine::{EngineError, StepSpec};
+use crate::prelude::*;
 use fleet::arrays::{
     ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep, ServedArray,
 };
-use fleet::carrier;
-use fleet::message::{FromAgent, PROTOCOL, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, RunError, RunOutcome, ServeError};
 use record::{Event, Level, SourceId, Status};
-use scenario::{Scenario, Source, Stage, Step};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 // ---------------------------------------------------------------------------------------------------- made up
@@ -122,27 +117,18 @@ impl ServedArray for FakeArray {
 // ---------------------------------------------------------------------------------------------------- scenarios
 
 const LAB: &str = r#"
-[scenario]
-title = "arrays"
+scenario.title = "arrays"
+workload.w = { block = "8KiB", depth = 1 }
+volume = [
+  { name = "data", array = "store", size = "1MiB" },
+  { name = "log", array = "store", size = "2MiB", block = 4096, thin = true },
+]
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "40 MB/s" }, { name = "p2" }], scale = "50%", threads = 2 }
-[[volume]]
-name = "data"
-array = "store"
-size = "1MiB"
-[[volume]]
-name = "log"
-array = "store"
-size = "2MiB"
-block = 4096
-thin = true
 [[vm]]
 name = "vm1"
 disks = [{ lun = "store/data" }]
-[workload.w]
-block = "8KiB"
-depth = 1
 "#;
 
 const PLAN: &str = "[plan]\nworkload = \"w\"\non = \"vm*\"\nwarmup = \"0s\"\nmeasure = \"1s\"\ncooldown = \"0s\"\n";

@@ -1,12 +1,10 @@
 //! Who does what: names, numbers, shares and places of workers.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::Fill;
-use fleet::Assignment;
 use record::Loop;
 use scenario::{Backing, Load, Scenario, Step, Workload};
-use std::time::Duration;
 use workload::{
     Arrivals, IoDemand, Process, Reduction, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
 };

@@ -1,13 +1,8 @@
 //! The first words: who may not take part in a run, and what the user is told.
 
 use crate::common::*;
-use fleet::carrier;
-use fleet::message::{AgentFailure, FromAgent, Greeting, PROTOCOL};
-use fleet::{AgentLink, RunError};
-use record::Status;
+use crate::prelude::*;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
-use std::process::Command;
 
 /// Runs an agent that cannot be used and checks what is said of it.
 #[track_caller]

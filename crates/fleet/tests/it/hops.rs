@@ -1,8 +1,7 @@
 //! Hops that are sampled beside a step.
 
 use crate::common::*;
-use clock::Ns;
-use engine::StepSpec;
+use crate::prelude::*;
 use fleet::{AgentLink, HopReading, Sample, SampledHop, Sampler};
 use record::{CounterId, HopKind, SourceKind, Status};
 

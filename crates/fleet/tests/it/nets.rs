@@ -1,12 +1,11 @@
 //! Network loads: names and numbers of their sources, their recipients, and refusal of streams that were not announced.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::{
     Engine, EngineError, IntervalTx, NetSpec, Output, Prepared, ReceiverAddress, StepHandle,
     StepSpec, Stop,
 };
-use fleet::message::{FromAgent, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
 use record::{
     Completed, Counter, CounterId, Fact, Flow, HopKind, Interval, Phase, SourceId, SourceKind,

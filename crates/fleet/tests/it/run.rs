@@ -1,11 +1,9 @@
 //! Whole runs: agents on threads and in child processes, in order and in every kind of disorder.
 
 use crate::common::*;
-use fleet::carrier;
-use fleet::message::{AgentFailure, FromAgent, ToAgent};
+use crate::prelude::*;
 use fleet::{AgentLink, Progress, RunError};
 use record::{Event, Loop, Record, Status, Writer};
-use std::process::Command;
 
 /// The environment variable that makes this test binary an agent, with the script to follow.
 const SCRIPT: &str = "FLEET_TEST_SCRIPT";

@@ -1,12 +1,10 @@
 //! A warm-up that lasts until the load is steady.
 
 use crate::common::*;
-use clock::Ns;
-use fleet::message::{AgentFailure, FromAgent, ToAgent};
+use crate::prelude::*;
 use fleet::{AgentLink, RunError, RunOutcome, WaitLimits};
 use record::{Level, Phase, Status};
 use scenario::Steady;
-use std::time::Duration;
 
 /// A run of one step on two workers that follow a script: until it is steady, within so long by the clock. The script's
 /// intervals keep to no clock.

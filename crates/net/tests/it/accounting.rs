@@ -5,14 +5,8 @@
 //! ports a test has, and passes datagrams on with losses, repetitions and delays of a seeded stream.
 
 use crate::between::{Between, Hand, idle};
+use crate::prelude::*;
 use crate::support::{Bench, short, step_of, try_run, ways, with};
-use clock::{Ns, Rng};
-use net::{Carriage, Sockets, TestSpec};
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 #[test]
 fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {

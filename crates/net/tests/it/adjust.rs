@@ -1,13 +1,12 @@
 //! Interfaces at both ends, as far as loopback shows them: looked at, and left alone where nobody has permitted a change.
 //! That changes are made and undone is shown between network namespaces, by tests of the program.
 
+use crate::prelude::*;
 use crate::support::{
     Bench, Told, listener, missing_guardian, receiver_config, refused, short, step_of, try_run,
 };
-use engine::NetSources;
 use net::interface::Interface;
 use net::{Adjust, Carriage, Receiver, ReceiverConfig};
-use workload::NetFrames;
 
 fn prepare(bench: &Bench, adjust: Option<&str>, frames: NetFrames) -> Result<Told, String> {
     let mut step = step_of(bench.place(), &short(Carriage::Tcp));

@@ -1,13 +1,10 @@
 //! The data plane is bare: while a test is measured, its workers' threads ask the allocator for nothing.
 
+use crate::prelude::*;
 use crate::support::{at, begin, engine, start, step_of, ways, with};
-use clock::Ns;
-use engine::Output;
-use net::{Carriage, Network, Receiver, TestSpec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CStr;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counts what workers ask of the allocator while it is watched. The engine starts its threads itself: no closure of a test
 /// runs on them that a kept crate could measure, so they are known by their names.

@@ -2,17 +2,14 @@
 //! reset, a host without a route. The other end says what it saw, soon, and the receiver is ready for the next.
 
 use crate::between::{Between, idle};
+use crate::prelude::*;
 use crate::support::{
     Bench, Told, begin, counted, engine, place, port, short, step_of, try_run, ways, with,
 };
-use clock::Ns;
-use net::{Carriage, TestSpec};
 use rustix::net::sockopt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 const LOADS: [Carriage; 5] = [
     Carriage::Tcp,

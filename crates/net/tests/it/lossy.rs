@@ -2,13 +2,8 @@
 //! hangs, and the books of both ends agree with what the relay did.
 
 use crate::between::{Between, idle};
+use crate::prelude::*;
 use crate::support::{Bench, short, step_of, try_run, ways, with};
-use clock::{Ns, Rng};
-use net::{Carriage, TestSpec};
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 /// What the relay did, to requests and to responses together.
 #[derive(Default)]

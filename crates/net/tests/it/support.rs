@@ -1,6 +1,6 @@
 //! Ceremony: a receiver on a free port, and a short step against it, driven as an agent drives it.
 
-use clock::Ns;
+use crate::prelude::*;
 use engine::{
     Engine, EngineError, NetSources, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
     StepHandle, StepSpec, Stop, TokenSource,
@@ -11,10 +11,6 @@ use net::{
     ReceiverEvent, ReceiverListener, Secret, SideReport, Surroundings, TestSpec,
 };
 use record::{Counter, Fact, Histogram, Interval, Phase, SourceId};
-use std::net::SocketAddr;
-use std::sync::mpsc;
-use std::time::Duration;
-use workload::NetFrames;
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);

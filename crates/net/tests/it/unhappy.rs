@@ -1,14 +1,12 @@
 //! What goes wrong between two hosts: everybody is told, nothing hangs, and the receiver is ready for the next.
 
+use crate::prelude::*;
 use crate::support::{
     Bench, at, begin, counted, engine, listener, place, port, receiver_config, refused, short,
     start, step_of, try_run, ways, with,
 };
-use clock::Ns;
 use engine::{ReceiverAddress, ReceiverSpec, StepSpec, TokenSource};
 use net::{Carriage, Receiver, ReceiverEvent, Secret, Sockets, TestSpec};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
 const LOADS: [Carriage; 5] = [
     Carriage::Tcp,

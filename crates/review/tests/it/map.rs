@@ -11,14 +11,9 @@ use scenario::topology::{Hop, HopId, HopKind, Route, Topology, Way};
 const SAN: &str = include_str!("../../../../scenarios/san.toml");
 
 const LAB: &str = r#"
-[scenario]
-title = "One VM behind one adapter"
-[[target]]
-name = "disk"
-url = "null:"
-size = "1GiB"
-[[host]]
-name = "esx"
+scenario.title = "One VM behind one adapter"
+target = [{ name = "disk", url = "null:", size = "1GiB" }]
+host = [{ name = "esx" }]
 [[vm]]
 name = "vm1"
 host = "esx"

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-/// The bounds of a target. What peers can make it allocate follows from them:
-/// `logins × 40 KiB + connections × (64 KiB + output_bytes) + threads × data_bytes`, and a few hundred
-/// bytes a command of `sessions × commands`.
+/// The bounds of a target. What peers can make it allocate follows from them: `logins × 40 KiB + connections × (64 KiB
+/// + output_bytes) + threads × data_bytes`, and a few hundred bytes a command of `sessions × commands`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetLimits {
     /// Connections that have not logged in yet. When there are more, the oldest gives way once it has had

@@ -3,18 +3,12 @@
 //!
 //! The initiator reads secrets from the environment, so each login is a process of its own: this program, called again.
 
-use iscsi::chap::{Credentials, Secret};
-use iscsi::login::Auth;
+use crate::prelude::*;
 use iscsi::pdu::{
     BHS_LEN, Bhs, Lengths, LoginRequest, LoginResponse, LoginStatus, Request, Response, Sequence,
     Stage,
 };
-use san::initiator::discover;
-use san::server::{PortalConfig, TargetServer, TargetSettings};
-use san::volume::Volume;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 
 const NAME: &str = "iqn.2026-11.example.wirespeed:chap";
 /// Where the program that is called again logs in.

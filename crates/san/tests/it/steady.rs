@@ -1,13 +1,9 @@
 //! A queue over a session's sockets allocates nothing in steady state, whatever its blocks, its depth and its connections.
 //! What the target's threads do is not counted: only the thread of the queue.
 
+use crate::prelude::*;
 use allocation_counter::{AllocationInfo, measure};
-use clock::Ns;
 use disk::{Arena, Completions, Io, RemoteAccess, Resolver};
-use san::initiator::Initiator;
-use san::server::{PortalConfig, TargetServer, TargetSettings};
-use san::volume::Volume;
-use workload::Dir;
 
 const NAME: &str = "iqn.2026-11.example.wirespeed:steady";
 const SIZE: u64 = 4 << 20;

@@ -1,14 +1,13 @@
 //! Steps in few words, and what comes out of them.
 #![allow(dead_code)] // Each test file uses its own part of this.
 
-use clock::Ns;
+use crate::prelude::*;
 use disk::{DiskEngine, DiskWorker, Opener};
 use engine::{
     Crew, CrewSettings, Engine, EngineError, MeterScope, Output, Phases, Pinning, Prepared,
     StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec, WorkerTask,
 };
 use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
-use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use workload::{Arrivals, Extent, Placement, Process, Regions, Row, Spec, StreamKey};

@@ -3,10 +3,8 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
-use clock::Ns;
-use engine::{Engine, EngineError, IntervalTx, Output, Prepared, StepHandle, StepSpec, Stop};
+use crate::prelude::*;
 use fleet::carrier::{self, CarrierEnd, CarrierError, MessageInbox, Outbox};
-use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::sequence::{Numbered, Numberer};
 use fleet::{
     AgentIdentity, AgentLink, Control, Coordinator, EngineRegistry, Progress, RecordSink, RunError,
@@ -21,9 +19,7 @@ use scenario::{
     Vm, VmDisk, Workload,
 };
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use workload::{Arrivals, Regions, Row, Spec};
 
 // ---------------------------------------------------------------------------------------------------- scenario

@@ -2,15 +2,12 @@
 //! the first data of a worker. I/O must end with an error number in bounded time, or go on where that is legal.
 
 use crate::initiator::peer::*;
-use clock::Ns;
-use engine::TargetSpec;
+use crate::prelude::*;
 use iscsi::pdu::{
     AsyncEvent, AsyncMessage, Bhs, DataIn, LogoutOutcome, LogoutResponse, NopIn, RESERVED_TAG,
     Reject, RejectReason, Response, Sequence, Stage,
 };
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread;
 
 /// A worker's blocks. What the control plane reads is shorter.
 const BLOCK: u32 = 64 << 10;

@@ -1,16 +1,8 @@
 //! Targets to try the initiator on, and steps in few words.
 
-use clock::Ns;
+use crate::prelude::*;
 use disk::{Arena, DiskEngine, RemoteAccess, Resolver, Schemes};
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
-use san::initiator::{Initiator, SCHEME};
-use san::server::{PortalConfig, TargetServer, TargetSettings};
-use san::volume::Volume;
-use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::time::Duration;
 use workload::{Arrivals, IoDemand, Regions, Row, Spec};
 
 /// Nothing here takes longer; whoever waits this long hangs.

@@ -3,8 +3,7 @@
 use crate::initiator::peer::{Tgt, granted, mixed, step};
 use crate::multipath::relay::Relay;
 use crate::multipath::rig::{StepResult, at, run, target, url_of};
-use clock::Ns;
-use san::server::TargetServer;
+use crate::prelude::*;
 
 /// One of two portals is killed and revived ten times, then the other.
 #[track_caller]

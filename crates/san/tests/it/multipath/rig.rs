@@ -1,20 +1,13 @@
 //! Targets with several portals, loads while something happens to them, and queues in the hands of a test.
 
 use crate::initiator::peer::{HANG, schemes};
-use clock::Ns;
+use crate::prelude::*;
 use disk::{
     Arena, Completion, Completions, DiskEngine, Io, Opener, Queue, RemoteAccess, Resolver, Schemes,
     Unreachable,
 };
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec};
 use guard::Remote;
-use san::initiator::{Initiator, SCHEME};
-use san::server::{PortalConfig, TargetServer, TargetSettings};
-use san::volume::Volume;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
-use workload::Dir;
 
 pub const NAME: &str = "iqn.2026-11.example.wirespeed:paths";
 

@@ -3,10 +3,7 @@
 use crate::initiator::peer::{granted, mixed, schemes, step};
 use crate::multipath::relay::Relay;
 use crate::multipath::rig::{NAME, at, run, target, target_with, url, url_of};
-use clock::Ns;
-use engine::TargetSpec;
-use san::server::{PortRate, TargetSettings};
-use san::volume::Volume;
+use crate::prelude::*;
 
 /// Two portals are refused: one of a target with this volume, the other of one with `spec` by the name of `serial`.
 #[track_caller]

@@ -1,10 +1,8 @@
 //! Peers that mean no good, or have died: none of them holds anything for long, and nobody else notices.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, limited};
-use san::server::{DropReason, ServerEvent};
-use std::io::Write;
-use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(200);
 

@@ -1,10 +1,9 @@
 //! Who gets in, and what becomes of sessions that somebody takes over.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, connect, is_closed, pattern, who};
 use crate::target::test_target::{NAME, TestTarget, config, guarded};
-use iscsi::chap::{Credentials, Secret};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
-use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
 use san::server::{DropReason, PortalConfig, ServerEvent, StartError, TargetServer};
 

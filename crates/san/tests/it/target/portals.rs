@@ -1,9 +1,8 @@
 //! Portals in trouble, and reservations that outlive the target.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, is_closed, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, config, volume};
-use san::server::{DropReason, PortRate, ServerEvent, TargetSettings};
-use std::net::TcpStream;
 
 #[test]
 fn a_portal_goes_down_alone_and_comes_back() {

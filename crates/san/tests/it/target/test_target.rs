@@ -1,15 +1,11 @@
 //! A running target for tests, with its events.
 
-use iscsi::login::Auth;
+use crate::prelude::*;
 use san::server::{
     PortalConfig, ServerEvent, ServerListener, TargetLimits, TargetServer, TargetSettings,
     TrafficCounts,
 };
-use san::volume::Volume;
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 /// The target's name.
 pub const NAME: &str = "iqn.2024-01.org.example:target";

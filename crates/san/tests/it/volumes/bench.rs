@@ -1,11 +1,10 @@
 //! One thread's executor, driven until a command is over.
 
-use iscsi::scsi::{BlockRange, Ending, Medium};
+use crate::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 use san::volume::{
     Buffer, Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, VolumeSpec,
 };
-use std::sync::Arc;
 
 /// An executor and the one volume that most tests need.
 pub struct Bench {

@@ -1,11 +1,10 @@
 //! How commands are carried: many at once and out of order, in bounded memory, in slices, and to a clean end.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, bytes, extent, open, quick};
-use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, Sense, SenseKey};
 use san::volume::{
     Data, FinishedCommand, Handle, IoConfig, MAX_TRANSFER, VolumeExecutor, VolumeJob,
 };
-use std::sync::Arc;
 
 fn start(bench: &mut Bench, token: u64, medium: Medium, data: Data) -> Option<FinishedCommand> {
     bench.io.start(VolumeJob { token, volume: bench.volume.clone(), medium, data })

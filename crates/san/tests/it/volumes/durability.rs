@@ -1,15 +1,13 @@
 //! What was acknowledged as durable is there after the power went: over a store that loses whatever was not synced, cut at
 //! random points, under the executor that serves real files. A store that lies is found out by the same test.
 
+use crate::prelude::*;
 use crate::volumes::bench::{extent, quick};
-use iscsi::scsi::{Ending, Medium};
 use san::volume::{
     Data, FinishedCommand, Handle, Store, Volume, VolumeAttributes, VolumeExecutor, VolumeJob,
 };
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 const BLOCK: usize = 512;
 const BLOCKS: u64 = 96;

@@ -1,11 +1,8 @@
 //! What goes wrong at the backing store is told in the right words, and once lost durability is never claimed again.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, bytes, extent, quick};
-use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
-use san::volume::{Data, Store, Volume, VolumeAttributes, VolumeJob};
-use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Memory that does as it is told.
 #[derive(Debug, Default)]

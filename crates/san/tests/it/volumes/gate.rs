@@ -1,9 +1,7 @@
 //! COMPARE AND WRITE and ORWRITE have nothing in between, whatever other threads write, in memory and in files.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, extent, open, quick};
-use iscsi::scsi::{Ending, Medium, ScsiStatus};
-use san::volume::{Data, Volume};
-use std::sync::{Arc, Barrier};
 
 fn block(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(512 / 8)

@@ -1,12 +1,11 @@
 //! Every command on every kind of volume, in every block size, against a plain vector of bytes.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, Loop, bytes, extent, quick, token};
-use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, ScsiStatus, SenseKey};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use san::volume::{Data, IoConfig, Volume};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bytes of each volume.
 const SIZE: u64 = 512 << 10;

@@ -30,10 +30,8 @@ size = "1GiB"
 [[vm]]
 name = "vm{1..2}"
 disks = [{ target = "disk" }]
-[workload.mix]
-block = "8KiB"
-random = 100
-read = 67
+[workload]
+mix = { block = "8KiB", random = 100, read = 67 }
 [plan]
 workload = "mix"
 on = "vm*"

@@ -6,8 +6,7 @@
 
 use crate::peers::report::{Report, Verdict, listed, read};
 use crate::peers::served::{Served, here};
-use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
+use crate::prelude::*;
 use std::sync::Mutex;
 
 /// Targets of a kind, each of which runs a suite at a time.

@@ -1,12 +1,9 @@
 //! A scenario with an embedded array, from its file to the record: what ports and volumes counted against what workers did,
 //! faults at their moments, goals on ports, and nothing left behind.
 
+use crate::prelude::*;
 use crate::program::support::*;
-use clock::Ns;
 use record::{Counter, Event, Record, Status};
-use std::fs;
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
 
 /// Two VMs, each on a volume of its own by a port of its own, for two steps.
 const SCENARIO: &str = r#"

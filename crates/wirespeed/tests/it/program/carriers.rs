@@ -1,8 +1,7 @@
 //! One scenario through the in-process agent and a child process: records differ only in provenance and timing.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, open};
-use record::{Record, Status};
-use std::collections::BTreeMap;
 
 /// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: reproducible.
 const SCENARIO: &str = r#"

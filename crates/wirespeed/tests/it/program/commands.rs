@@ -1,10 +1,8 @@
 //! Every command as a user or another program calls it: what it prints, what it leaves, how it ends.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, open, slow_null};
 use crate::sketch::valid;
-use record::Status;
-use serde_json::Value;
-use std::process::Stdio;
 
 const SMALL: &str = r#"
 scenario.title = "small"

@@ -1,11 +1,9 @@
 //! Data that means something, as users meet it: what is filled, what is found to hold nothing, what a plan would write,
 //! and that filling can be called off.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, ended, open};
-use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 
 const SCENARIO: &str = r#"
 scenario.title = "data"

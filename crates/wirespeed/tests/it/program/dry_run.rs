@@ -4,8 +4,9 @@ use crate::program::support::Bench;
 use serde_json::{Value, json};
 
 const SAN: &str = r#"
-[scenario]
-title = "A SAN in small"
+scenario.title = "A SAN in small"
+workload.stream = { block = "64KiB", depth = 8 }
+workload.update = { block = "8KiB", read = 50 }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "4gfc" }, { name = "p2", rate = "400 MB/s" }], scale = "50%", threads = 2 }
@@ -28,12 +29,6 @@ disks = [{ lun = "store/data{1..2}", ports = "p1" }, { lun = "edge/log" }]
 [[vm]]
 name = "failing"
 disks = [{ lun = "store/data1", switch_after = "1MiB" }]
-[workload.stream]
-block = "64KiB"
-depth = 8
-[workload.update]
-block = "8KiB"
-read = 50
 [[plan]]
 name = "speeds"
 workload = "stream"

@@ -2,10 +2,9 @@
 //!
 //! The program prints a line for every recorded second, so what must be in the file is known without timing.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, ended, open, slow_null};
 use clock::{Ns, Rng};
-use record::Status;
-use std::process::Stdio;
 
 const KILLS: u64 = 200;
 const AT_ONCE: u64 = 20;
