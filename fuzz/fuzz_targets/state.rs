@@ -6,7 +6,6 @@ use clock::Ns;
 use disk::DiskEngine;
 use engine::{Engine, EngineError, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use libfuzzer_sys::fuzz_target;
-use record::SourceId;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

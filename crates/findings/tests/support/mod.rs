@@ -155,7 +155,7 @@ impl<'a> Sketch<'a> {
         self
     }
 
-    /// A VM or target goes by another name in the record than in the scenario.
+    /// A VM or target has another name in the record than in the scenario.
     pub fn rename(mut self, from: &'a str, to: &'a str) -> Sketch<'a> {
         self.renamed = Some((from, to));
         self
@@ -326,7 +326,7 @@ impl Sketch<'_> {
     }
 }
 
-/// Sources that have been announced, by name, and who goes by another name.
+/// Sources that have been announced, by name, and those with another name.
 struct Known<'a> {
     ids: BTreeMap<String, SourceId>,
     renamed: Option<(&'a str, &'a str)>,

@@ -33,7 +33,7 @@ fn nothing_is_changed_without_permission_at_both_ends() {
     let before = Interface::named("lo").expect("it is there");
     let frames = NetFrames { mtu: Some(1400), offload: None };
     refused(prepare(&bench, None, frames), "say `adjust = \"lo\"` at the receiver");
-    refused(prepare(&bench, Some("eth77"), frames), "goes by lo, and only eth77 may be changed");
+    refused(prepare(&bench, Some("eth77"), frames), "uses lo, and only eth77 may be changed");
     if rustix::process::geteuid().is_root() {
         let hint = "this receiver changes no interface; start it with `--adjust lo`";
         refused(prepare(&bench, Some("lo"), frames), hint);

@@ -1,4 +1,4 @@
-//! How much goes by which path.
+//! How much each path carries.
 
 use crate::initiator::peer::{granted, mixed, step};
 use crate::multipath::rig::{StepResult, at, run, run_until, target, url_of};
@@ -97,7 +97,7 @@ fn the_best_access_state_is_used_and_changes_are_followed() {
     let standby = shares(&target, "policy=fixed", Vec::new());
     assert!(idle(&standby, 0), "{standby:?}");
 
-    // A switch under a verified load: what is refused goes by the other path.
+    // A switch under a verified load: refused I/O takes the other path.
     let lun = granted(&url_of(&target, ""));
     let step = step(vec![lun], 1, &mixed(4096, 50.0, 16), Ns::secs(60));
     use PortState::{ActiveNonOptimized, ActiveOptimized, Standby, Unavailable};
@@ -112,7 +112,7 @@ fn the_best_access_state_is_used_and_changes_are_followed() {
     .into_iter();
     let at_port = |port| target.counts(port).map_or(0, |counts| counts.reads + counts.writes);
     // Each change comes when the one before has been noticed and the load goes where it should: however slow the machine
-    // is. Before the first, it goes by the only path that is not in standby.
+    // is. Before the first, it takes the only path that is not in standby.
     let mut shown = (0, Some((1, at_port(1))));
     let mut next = |_, story: &StepResult| {
         let (states, moves) = shown;
