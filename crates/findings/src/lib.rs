@@ -81,6 +81,7 @@ pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
+use attribution::GatherAttribution;
 use fabric::KnownFabric;
 use projection::Projector;
 use record::{Record, RecordError};
@@ -182,8 +183,7 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
-    let (mut fabric, mut attributed) =
-        (KnownFabric::default(), attribution::GatherAttribution::default());
+    let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);

@@ -233,12 +233,8 @@ fn heaviest(evidence: &mut Evidence) {
         latency_ns: 123_456_789,
     };
     let kind = LatencyKind::Response;
-    let curve = PercentileCurve {
-        of: CurveSubject::Both,
-        kind,
-        count: 1 << 40,
-        points: (0..41).map(point).collect(),
-    };
+    let (of, points) = (CurveSubject::Both, (0..41).map(point).collect());
+    let curve = PercentileCurve { of, kind, count: 1 << 40, points };
     step.curves = vec![curve; 6];
     let worker = |n: usize| WorkerRate {
         worker: format!("virtual-machine-{n}/workload/{n}"),

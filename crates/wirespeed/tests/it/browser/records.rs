@@ -19,19 +19,13 @@ pub struct Made {
 const HOSTILE: &str = "<script>window.hit = 1; alert(1)</script>";
 
 const LAB: &str = r#"
+target = [{ name = "disk", url = "null:", size = "1GiB" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "disk" }] }]
+workload.mix = { block = "8KiB", random = 100, read = 67 }
 [scenario]
 title = "How far do two virtual machines scale on one disk?"
 source = "Somebody, 2007"
 description = "Two machines read one disk with growing depth."
-[[target]]
-name = "disk"
-url = "null:"
-size = "1GiB"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ target = "disk" }]
-[workload]
-mix = { block = "8KiB", random = 100, read = 67 }
 [plan]
 workload = "mix"
 on = "vm*"
