@@ -23,7 +23,8 @@ pub struct Document {
     pub version: u32,
     /// The scenario's title.
     pub title: String,
-    /// The verdict on its goals: `met`, `failed`, `undecided`, `no-goals`, `incomplete`, `wrong`, `not-judged`.
+    /// The verdict on its goals: `met`, `failed`, `undecided`, `no-goals`, `incomplete` or `wrong`; `not-judged`
+    /// where steps were chosen.
     pub verdict: String,
     /// Every step, in the order of the plan; those of a search in the order in which it tried them.
     pub steps: Vec<Estimated>,
