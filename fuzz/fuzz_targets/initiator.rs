@@ -7,7 +7,7 @@
 #![no_main]
 
 use iscsi::digest;
-use iscsi::initiator::{Cdb, Command, Conn, Event, Out, Session, Settings, Start, Transfer, Want};
+use iscsi::initiator::{Cdb, Command, Conn, Event, Out, Session, Settings, LoginNumbers, Transfer, Want};
 use iscsi::pdu::{
     AsyncEvent, AsyncMessage, DataIn, DataInStatus, LogoutOutcome, LogoutResponse, Lun, NopIn, R2t,
     RESERVED_TAG, Reject, RejectReason, Request, Residual, Response, ScsiResponse, Sequence,
@@ -103,11 +103,11 @@ impl World {
             data_digest: flags & 8 != 0,
         };
         let cmd_sn = bytes.one_of(&[1, u32::MAX - 2]);
-        let start = Start { cmd_sn, max_cmd_sn: cmd_sn.wrapping_add(3), stat_sn: 9, cid: 0 };
+        let start = LoginNumbers { cmd_sn, max_cmd_sn: cmd_sn.wrapping_add(3), stat_sn: 9, cid: 0 };
         let mut session = Session::new(settings, start, SLOTS);
         for cid in 1..=u16::from(flags >> 6) % 3 {
             let settings = Settings { header_digest: flags & 16 != 0, ..settings };
-            session.join(settings, Start { cid, ..start }).expect("there is room");
+            session.join(settings, LoginNumbers { cid, ..start }).expect("there is room");
         }
         let conns: Vec<Conn> = session.connections().collect();
         World {

@@ -8,7 +8,7 @@
 use iscsi::chap::{Algorithm, Challenge, Credentials, Secret, encode, respond};
 use iscsi::login::{
     LoginAccess, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
-    MAX_EXCHANGES, MAX_LOGIN_PDU, LoginPolicy, Target, TargetConfig, TargetStep,
+    MAX_EXCHANGES, MAX_LOGIN_PDU, LoginPolicy, TargetLogin, TargetConfig, TargetStep,
 };
 use iscsi::params::DesiredParams;
 use iscsi::pdu::{BHS_LEN, Isid, LoginStatus, Response};
@@ -102,7 +102,7 @@ fn pdu(opcode: u8, flags: u8, text: &[u8]) -> Vec<u8> {
 
 fn at_target(mut stream: &[u8], with_chap: bool, proved: bool) {
     let config = TargetConfig { wishes: DesiredParams::default(), window: 128 };
-    let (mut target, mut door) = (Target::new(config, ASKED_BY_TARGET), Door(with_chap));
+    let (mut target, mut door) = (TargetLogin::new(config, ASKED_BY_TARGET), Door(with_chap));
     for _ in 0..=MAX_EXCHANGES + 1 {
         let Some((consumed, step)) = target.receive(stream, &mut door) else {
             assert!(stream.len() < MAX_LOGIN_PDU, "a whole PDU is not seen");

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use guard::{Examined, Found, Grants};
+use guard::{Examined, PathTarget, Grants};
 use libfuzzer_sys::fuzz_target;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -33,7 +33,7 @@ fuzz_target!(|input: (u8, &[u8])| {
 });
 
 fn examine() -> Examined {
-    let found = Found::at(&PATH, true).expect("a path").expect("a file");
+    let found = PathTarget::at(&PATH, true).expect("a path").expect("a file");
     let examined = guard::examine(&found, &Grants::default());
     examined.expect("it is not of Wirespeed's own making").expect("it can be read")
 }

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use iscsi::params::{Digest, Negotiation, Params, Role, SessionType, DesiredParams};
+use iscsi::params::{Digest, Negotiation, Params, Negotiator, SessionType, DesiredParams};
 use iscsi::text::parse;
 use libfuzzer_sys::fuzz_target;
 
@@ -31,7 +31,7 @@ fuzz_target!(|input: Input| {
         time2retain: counts[2],
         max_outstanding_r2t: counts[3],
     };
-    let role = if bits & 1 == 0 { Role::Target } else { Role::Initiator };
+    let role = if bits & 1 == 0 { Negotiator::Target } else { Negotiator::Initiator };
     let session = if bits & 2 == 0 { SessionType::Normal } else { SessionType::Discovery };
     let mut negotiation = Negotiation::new(role, session, bits & 4 == 0, wishes);
     let mut said = Vec::new();

@@ -149,7 +149,7 @@ impl World {
             10 | 11 => {
                 _ = session.abort(
                     TaskScope::Lun(lun),
-                    Some(iscsi::scsi::Ending::bare(iscsi::scsi::Status::TaskAborted)),
+                    Some(iscsi::scsi::Ending::bare(iscsi::scsi::ScsiStatus::TaskAborted)),
                 )
             }
             12 => _ = session.abort(TaskScope::All, None),

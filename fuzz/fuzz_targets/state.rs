@@ -6,12 +6,11 @@ use clock::Ns;
 use disk::DiskEngine;
 use engine::{Engine, EngineError, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
 use libfuzzer_sys::fuzz_target;
-use record::SourceId;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{LazyLock, mpsc};
-use workload::{Access, Arrivals, Demand, WorkloadKind, Regions, Row, Skew, Spec};
+use workload::{Arrivals, IoDemand, Regions, Row, Spec};
 
 /// Of the target, and where the state of so many blocks has its parts: header, live words, table.
 const SIZE: u64 = 64 << 10;
@@ -47,20 +46,9 @@ fuzz_target!(|bytes: &[u8]| {
 /// One worker that would read a target that Wirespeed made, verified by the state.
 fn step() -> StepSpec {
     let text = |name: &str| FOLDER.join(name).to_str().expect("a path in UTF-8").to_owned();
-    let row = Row {
-        size: 4096,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
+    let arrivals = Arrivals::closed(1);
     let workload =
-        Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own };
+        Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Own);
     StepSpec {
         index: 0,
         seed: 1,
@@ -71,18 +59,12 @@ fn step() -> StepSpec {
             create: Some(SIZE),
             buffered: true,
             verify_state: Some(text("state")),
-            demand: Demand::of(&workload),
+            demand: IoDemand::of(&workload),
             ..TargetSpec::new("data", text("data"))
         }],
         workers: vec![WorkerSpec {
-            source: SourceId(0),
-            name: "data".to_owned(),
-            key: 0,
-            targets: vec![0],
-            sharer: 0,
-            sharers: 1,
-            workload,
             verify: true,
+            ..WorkerSpec::new(0, "data".to_owned(), vec![0], workload)
         }],
         nets: Vec::new(),
     }

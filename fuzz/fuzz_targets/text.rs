@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use iscsi::discovery::{Portal, SendTargetsScope, read, write};
+use iscsi::discovery::{DiscoveredPortal, SendTargetsScope, read, write};
 use iscsi::login::{IscsiName, MAX_NAME};
 use iscsi::text::{Assembly, boolean, list, number, parse, plain, push};
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn inspect(key: &str, value: &str) {
     let _ = (plain(key, value), boolean(value), number(value), list(value).count());
     let _ = SendTargetsScope::parse(value);
-    if let Ok(portal) = value.parse::<Portal>() {
+    if let Ok(portal) = value.parse::<DiscoveredPortal>() {
         assert_eq!(portal.to_string().parse(), Ok(portal));
     }
     if let Ok(name) = value.parse::<IscsiName>() {

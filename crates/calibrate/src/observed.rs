@@ -4,7 +4,7 @@
 //! intervals of a simulated record, or else from the seconds of the measured time.
 
 use crate::Skipped;
-use findings::statistics::{Element, Figure, Scale, autocorrelated, independent, quantile};
+use findings::statistics::{Element, FigureSample, Scale, autocorrelated, independent, quantile};
 use findings::{Analysis, StepFigures};
 use record::{Loop, Phase, Record, RecordError, SourceId};
 use scenario::{Course, Scenario, Step};
@@ -187,7 +187,7 @@ impl WorkerSeries {
         let error = |part: usize, whole: usize| {
             let elements: Vec<Element> =
                 seconds.values().map(|s| Element { part: s[part], whole: s[whole] }).collect();
-            let figure = Figure::ratio(&elements, Scale::Ratio)?;
+            let figure = FigureSample::ratio(&elements, Scale::Ratio)?;
             let spread = autocorrelated(&figure.residuals).or(independent(&figure.residuals))?;
             Some(spread.error)
         };

@@ -3,7 +3,7 @@
 use crate::{Gauge, Progress};
 use clock::Ns;
 use record::{Event, Level, Status};
-use scenario::search::Next;
+use scenario::search::SearchNext;
 use scenario::{Hunt, Stage, Step};
 
 /// Runs steps and writes their record: agents with real load, a simulator, or an estimator.
@@ -19,7 +19,6 @@ pub trait Stepper {
     }
 
     /// Runs a step. The gauge, if given, receives what its workers measure.
-    ///
     /// # Errors
     /// If the record cannot be written. A step that cannot run is recorded and ends as [`StepEnd::Failed`] instead.
     fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, Self::Error>;
@@ -28,7 +27,6 @@ pub trait Stepper {
     fn stopped(&self) -> bool;
 
     /// Records an event between two steps and returns it.
-    ///
     /// # Errors
     /// If the record cannot be written.
     fn event(&mut self, level: Level, code: &'static str, text: &str)
@@ -38,7 +36,6 @@ pub trait Stepper {
     fn show(&mut self, progress: Progress);
 
     /// Ends the run and closes its record.
-    ///
     /// # Errors
     /// If the record cannot be closed.
     fn finish(self, status: Status) -> Result<Self::Outcome, Self::Error>;
@@ -85,7 +82,6 @@ impl<S: Stepper> Campaign<S> {
     }
 
     /// Runs the stages in order until one fails or is stopped, and closes the record.
-    ///
     /// # Errors
     /// If the record cannot be written.
     pub fn run(mut self, stages: &[Stage]) -> Result<S::Outcome, S::Error> {
@@ -100,7 +96,6 @@ impl<S: Stepper> Campaign<S> {
     }
 
     /// Runs stages one after the other: steps, or whole searches.
-    ///
     /// # Errors
     /// If the record cannot be written.
     pub fn stages(&mut self, stages: &[Stage]) -> Result<StepEnd, S::Error> {
@@ -118,7 +113,6 @@ impl<S: Stepper> Campaign<S> {
     }
 
     /// Records and shows an event of the whole run.
-    ///
     /// # Errors
     /// If the record cannot be written.
     pub fn note(&mut self, level: Level, code: &'static str, text: &str) -> Result<(), S::Error> {
@@ -128,7 +122,6 @@ impl<S: Stepper> Campaign<S> {
     }
 
     /// Ends the run and closes its record.
-    ///
     /// # Errors
     /// If the record cannot be closed.
     pub fn finish(self, status: Status) -> Result<S::Outcome, S::Error> {
@@ -180,8 +173,8 @@ impl<S: Stepper> Campaign<S> {
         let (mut seen, mut assumed) = (Vec::new(), false);
         let found = loop {
             let (load, repetition) = match search.next(&seen) {
-                Next::Run { load, repetition, .. } => (load, repetition),
-                Next::Stop(found) => break *found,
+                SearchNext::Run { load, repetition, .. } => (load, repetition),
+                SearchNext::Stop(found) => break *found,
             };
             let known = search.progress(&search.so_far(&seen));
             let known = if known.is_empty() { known } else { format!(": {known}") };

@@ -1,16 +1,14 @@
 //! Results of the current step, for a search that chooses the next one.
 //!
-//! Intervals are merged as in a record, so that findings see the same figures. Judging is left to
-//! [`scenario::search`].
+//! Intervals are merged as in a record, so findings see the same figures. [`scenario::search`] judges them.
 
 use clock::Ns;
-use record::{Interval, Loop, SourceId, StepTotal, Tally, WorkerLoad};
-use scenario::search::{Measured, Search, Seen, Side};
+use record::{Completed, Interval, Loop, SourceId, StepTotal, WorkerLoad};
+use scenario::search::{DirectionSums, Search, Seen, StepSums};
 use scenario::{LatencyPoint, Metric, Step};
 use std::collections::BTreeMap;
 
-/// Minimum share of the measured time that a worker's intervals must cover. They tile it exactly; the slack absorbs
-/// rounding.
+/// Minimum share of the measured time that a worker's intervals must cover: all of it, but for rounding.
 const COMPLETE_SHARE: f64 = 0.999;
 
 /// Gathers one step.
@@ -53,7 +51,7 @@ impl Gauge {
     /// The result of the step, run at this load, for the search.
     pub fn seen(&self, search: &Search, step: &Step, load: f64) -> Seen {
         let seconds = self.measured.as_secs_f64();
-        let (mut read, mut write) = (Tally::empty(false), Tally::empty(false));
+        let (mut read, mut write) = (Completed::empty(false), Completed::empty(false));
         let (mut due, mut done, mut depth_carried) = (0.0, 0.0, 0.0);
         let (mut open, mut complete) = (false, !self.loads.is_empty());
         for worker in &self.loads {
@@ -78,7 +76,7 @@ impl Gauge {
             Some(means) => exponential(means[usize::from(response)]?, point),
             None => counted(&both, point, response),
         };
-        search.see(&Measured {
+        search.see(&StepSums {
             load,
             seconds,
             read: side(&read),
@@ -95,7 +93,7 @@ impl Gauge {
 }
 
 /// A point of the measured latency distribution, in nanoseconds.
-fn counted(both: &Tally, point: LatencyPoint, response: bool) -> Option<f64> {
+fn counted(both: &Completed, point: LatencyPoint, response: bool) -> Option<f64> {
     let histogram = if response { both.response() } else { &both.service };
     let ns = match point {
         LatencyPoint::Mean if !response && both.ops > 0 => {
@@ -118,6 +116,6 @@ fn exponential(mean: f64, point: LatencyPoint) -> Option<f64> {
     Some(-mean * (1.0 - share).ln())
 }
 
-fn side(tally: &Tally) -> Side {
-    Side { ops: tally.ops, bytes: tally.bytes, errors: tally.errors }
+fn side(tally: &Completed) -> DirectionSums {
+    DirectionSums { ops: tally.ops, bytes: tally.bytes, errors: tally.errors }
 }

@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A [`Stepper`] runs one step and writes its record; a [`Campaign`] chooses the next step. This crate opens no
-//! device, reads no clock and writes no file, so live, simulated and estimated runs with the same figures take the
-//! same steps.
+//! device, reads no clock and writes no file, so all kinds of runs with the same figures take the same steps.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +25,7 @@ pub use control::Control;
 pub use driver::{Campaign, StepEnd, Stepper};
 pub use gauge::Gauge;
 pub use progress::Progress;
-pub use rates::{DiskRates, NetRates, RateMeter, Rates};
+pub use rates::{DiskRates, NetRates, RateMeter, RecentRates};
 pub use times::{planned, remeasured};
-pub use turns::{COMPARISON_ENDED, SIDES, Turn, Unpaired, pair, take_turns};
+pub use turns::{COMPARISON_ENDED, PairedStep, SIDES, UnpairedSteps, pair, take_turns};
 pub use warming::{Warmed, Warming};

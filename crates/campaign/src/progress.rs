@@ -1,6 +1,6 @@
 //! Progress reports for an observer of a run.
 
-use crate::rates::Rates;
+use crate::rates::RecentRates;
 use clock::Ns;
 use record::Event;
 
@@ -31,7 +31,7 @@ pub enum Progress {
         /// Until the load ends, in this step.
         remaining: Ns,
         /// The workers' recent rates.
-        rates: Rates,
+        rates: RecentRates,
     },
     /// Simulated time so far, over all steps: steps may be simulated in parallel.
     Advanced(Ns),

@@ -1,12 +1,12 @@
 //! The figures of the last second, for live display. They are not recorded: a review computes its own.
 
 use clock::Ns;
-use record::{Flow, Histogram, Interval, SourceId, StreamEnd, StreamLoad, Tally};
+use record::{Completed, Flow, Histogram, Interval, SourceId, StreamEnd, StreamLoad};
 use std::collections::BTreeMap;
 
 /// Recent rates of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rates {
+pub struct RecentRates {
     /// All workers together; `None` where none has reported.
     pub disk: Option<DiskRates>,
     /// All network streams together; `None` where none has reported.
@@ -43,7 +43,7 @@ pub struct NetRates {
 
 /// The role of a network source in the display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum NetworkRole {
     /// The receiving end, whose bytes count.
     Received(Flow),
     /// The sending end, which may issue requests.
@@ -54,7 +54,7 @@ enum Part {
 /// Gathers intervals until it is read.
 #[derive(Default)]
 pub struct RateMeter {
-    parts: BTreeMap<SourceId, Part>,
+    parts: BTreeMap<SourceId, NetworkRole>,
     disk: Gathered,
     up: Gathered,
     down: Gathered,
@@ -64,13 +64,13 @@ pub struct RateMeter {
 
 #[derive(Default)]
 struct Gathered {
-    by_source: BTreeMap<SourceId, Sum>,
+    by_source: BTreeMap<SourceId, RateSum>,
     errors: u64,
     latency: Histogram,
 }
 
 #[derive(Default)]
-struct Sum {
+struct RateSum {
     ops: u64,
     bytes: u64,
     covered: Ns,
@@ -80,10 +80,10 @@ impl RateMeter {
     /// A meter of a step with these streams and probes; all other sources are workers.
     pub fn new(streams: &[StreamLoad], probes: impl Iterator<Item = SourceId>) -> RateMeter {
         let part = |stream: &StreamLoad| match stream.end {
-            StreamEnd::Received => (stream.source, Part::Received(stream.flow)),
-            StreamEnd::Sent => (stream.source, Part::Sent),
+            StreamEnd::Received => (stream.source, NetworkRole::Received(stream.flow)),
+            StreamEnd::Sent => (stream.source, NetworkRole::Sent),
         };
-        let probes = probes.map(|source| (source, Part::Probe));
+        let probes = probes.map(|source| (source, NetworkRole::Probe));
         RateMeter {
             parts: streams.iter().map(part).chain(probes).collect(),
             ..RateMeter::default()
@@ -94,18 +94,18 @@ impl RateMeter {
     pub fn add(&mut self, interval: &Interval) {
         match self.parts.get(&interval.source) {
             None => &mut self.disk,
-            Some(Part::Received(Flow::Up)) => &mut self.up,
-            Some(Part::Received(Flow::Down)) => &mut self.down,
-            Some(Part::Sent) => &mut self.asked,
-            Some(Part::Probe) => &mut self.probe,
+            Some(NetworkRole::Received(Flow::Up)) => &mut self.up,
+            Some(NetworkRole::Received(Flow::Down)) => &mut self.down,
+            Some(NetworkRole::Sent) => &mut self.asked,
+            Some(NetworkRole::Probe) => &mut self.probe,
         }
         .add(interval);
     }
 
     /// The figures since the last call; `None` without a new interval.
-    pub fn take(&mut self) -> Option<Rates> {
+    pub fn take(&mut self) -> Option<RecentRates> {
         let (disk, net) = (self.take_disk(), self.take_net());
-        (disk.is_some() || net.is_some()).then_some(Rates { disk, net })
+        (disk.is_some() || net.is_some()).then_some(RecentRates { disk, net })
     }
 
     fn take_disk(&mut self) -> Option<DiskRates> {
@@ -136,7 +136,7 @@ impl Gathered {
         let sum = self.by_source.entry(interval.source).or_default();
         sum.covered = sum.covered.plus(interval.to.since(interval.from));
         for tally in interval.read.iter().chain(&interval.write) {
-            let Tally { ops, bytes, errors, .. } = tally;
+            let Completed { ops, bytes, errors, .. } = tally;
             sum.ops = sum.ops.saturating_add(*ops);
             sum.bytes = sum.bytes.saturating_add(*bytes);
             self.errors = self.errors.saturating_add(*errors);
@@ -174,17 +174,17 @@ mod tests {
     use super::*;
     use record::Phase;
 
-    fn interval(source: u32, read: Option<Tally>, write: Option<Tally>) -> Interval {
+    fn interval(source: u32, read: Option<Completed>, write: Option<Completed>) -> Interval {
         let (from, to) = (Ns::secs(1), Ns::millis(1500));
         let source = SourceId(source);
         let phase = Phase::Measure;
         Interval { source, step: 0, phase, from, to, read, write, testimony: None }
     }
 
-    fn moved(ops: u64, times: &[u64]) -> Option<Tally> {
-        let mut tally = Tally::empty(false);
+    fn moved(ops: u64, times: &[u64]) -> Option<Completed> {
+        let mut tally = Completed::empty(false);
         times.iter().for_each(|us| tally.success(100, Ns(us * 1000), Ns(us * 1000)));
-        Some(Tally { ops, bytes: ops * 100, ..tally })
+        Some(Completed { ops, bytes: ops * 100, ..tally })
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let (flow, end) = (Flow::Up, StreamEnd::Sent);
         let asks = StreamLoad { source, workload: "w".into(), hop, flow, end, number: 0 };
         let mut meter = RateMeter::new(&[asks], std::iter::empty());
-        let failed = moved(2, &[10, 20]).map(|tally| Tally { errors: 3, ..tally });
+        let failed = moved(2, &[10, 20]).map(|tally| Completed { errors: 3, ..tally });
         meter.add(&interval(0, None, failed));
         meter.add(&interval(7, moved(50, &[5]), None));
         let rates = meter.take().expect("they reported");

@@ -15,7 +15,7 @@ pub const COMPARISON_ENDED: &str = "comparison-ended";
 
 /// A step that both sides have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PairedStep {
     /// Its positions among the stages of each side.
     pub stages: [usize; 2],
     /// The side that runs first: 0, or 1 in odd rounds.
@@ -24,16 +24,15 @@ pub struct Turn {
 
 /// Steps that only one side has, in their order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unpaired {
+pub struct UnpairedSteps {
     /// The steps of each side.
     pub only: [Vec<Step>; 2],
 }
 
 /// Pairs the steps of both sides, round by round; searches are skipped, since their steps are not known beforehand.
-///
 /// # Errors
 /// If one side has a step that the other lacks.
-pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<Turn>, Unpaired> {
+pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<PairedStep>, UnpairedSteps> {
     type Name<'a> = (&'a str, &'a [(String, String)], u32);
     fn name(step: &Step) -> Name<'_> {
         (&step.plan, &step.settings, step.repetition)
@@ -55,27 +54,26 @@ pub fn pair(sides: [&[Stage]; 2]) -> Result<Vec<Turn>, Unpaired> {
         first_round.filter(missing).cloned().collect()
     });
     if only.iter().any(|steps| !steps.is_empty()) {
-        return Err(Unpaired { only });
+        return Err(UnpairedSteps { only });
     }
     let turn = |(a, step): &(usize, Step)| {
         let b = *named[1].get(&name(step))?;
         let first = (step.repetition % 2) as usize;
-        Some((step.repetition, Turn { stages: [*a, b], first }))
+        Some((step.repetition, PairedStep { stages: [*a, b], first }))
     };
-    let mut turns: Vec<(u32, Turn)> = sides[0].iter().filter_map(turn).collect();
+    let mut turns: Vec<(u32, PairedStep)> = sides[0].iter().filter_map(turn).collect();
     // Stable: within a round, the steps of all plans in their order.
     turns.sort_by_key(|(round, _)| *round);
     Ok(turns.into_iter().map(|(_, turn)| turn).collect())
 }
 
 /// Runs all turns of two runs, or up to the first step that one of them cannot run, and closes both records.
-///
 /// # Errors
 /// The number of the side whose record cannot be written, with its error.
 pub fn take_turns<S: Stepper>(
     mut sides: [Campaign<S>; 2],
     stages: [&[Stage]; 2],
-    turns: &[Turn],
+    turns: &[PairedStep],
 ) -> Result<[S::Outcome; 2], (usize, S::Error)>
 where
     S::Error: std::fmt::Display,
@@ -102,7 +100,7 @@ where
 fn alternate<S: Stepper>(
     sides: &mut [Campaign<S>; 2],
     stages: [&[Stage]; 2],
-    turns: &[Turn],
+    turns: &[PairedStep],
 ) -> Result<[Status; 2], (usize, S::Error)> {
     for turn in turns {
         for side in [turn.first, 1 - turn.first] {

@@ -1,12 +1,11 @@
 //! A warm-up that lasts until the load is steady.
 //!
-//! It applies the rule of [`scenario::steady`] to the record's rounds. The stepper informs its workers and records the
-//! result.
+//! It applies the rule of [`scenario::steady`] to the record's rounds. The stepper tells workers and record.
 
 use clock::Ns;
 use record::{Interval, Level, Phase, Round, Rounds, StepTimes};
 use scenario::Steady;
-use scenario::steady::{Figures, Metric, Window};
+use scenario::steady::{SteadyMetric, SteadyWindow, WindowFigures};
 
 /// A running step whose measurement has not started.
 pub struct Warming {
@@ -58,9 +57,9 @@ impl Warming {
             return None;
         }
         let of = |round: &Round| match self.rule.metric {
-            Metric::Iops => round.iops(),
-            Metric::Throughput => round.bytes_per_s(),
-            Metric::Latency => round.service_ns_per_op(),
+            SteadyMetric::Iops => round.iops(),
+            SteadyMetric::Throughput => round.bytes_per_s(),
+            SteadyMetric::Latency => round.service_ns_per_op(),
         };
         let rounds: Vec<f64> = self.rounds.finished().iter().map(of).collect();
         let window = self.rule.window(&rounds);
@@ -68,9 +67,9 @@ impl Warming {
         let load = |until: Ns| format!("{:.0} s of load", until.since(self.start).as_secs_f64());
         match window.filter(|window| self.rule.holds(window)) {
             Some(window) => {
-                // The measurement starts at the latest moment by itself.
+                // The measurement starts at the latest moment in any case.
                 let at = at.min(self.most);
-                let (load, figures) = (load(now.min(at)), Figures(&self.rule, &window));
+                let (load, figures) = (load(now.min(at)), WindowFigures(&self.rule, &window));
                 let text = format!("steady after {load}: {figures}");
                 Some(Warmed { at: Some(at), level: Level::Info, code: "steady", text })
             }
@@ -83,9 +82,9 @@ impl Warming {
         }
     }
 
-    fn figures(&self, window: Option<Window>) -> String {
+    fn figures(&self, window: Option<SteadyWindow>) -> String {
         match window {
-            Some(window) => Figures(&self.rule, &window).to_string(),
+            Some(window) => WindowFigures(&self.rule, &window).to_string(),
             None => format!(
                 "there were no {} rounds with completed operations to compare",
                 self.rule.rounds
@@ -103,7 +102,7 @@ fn next_second(at: Ns) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{SourceId, Tally};
+    use record::{Completed, SourceId};
 
     /// Two workers that together do `ops` operations per second, from 300 ms on: the second in which the warm-up ends,
     /// and the start of the measurement. Warm-up is 2 s to 10 s.
@@ -129,7 +128,7 @@ mod tests {
     }
 
     fn interval(source: u32, start: Ns, second: u64, ops: u64) -> Interval {
-        let mut read = Tally::empty(false);
+        let mut read = Completed::empty(false);
         (0..ops).for_each(|_| read.success(8192, Ns(1000), Ns(1000)));
         Interval {
             source: SourceId(source),

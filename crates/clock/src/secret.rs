@@ -1,5 +1,4 @@
-//! Unpredictable random bytes, for authentication challenges. No seed repeats them, so no measurement may depend on
-//! them.
+//! Unpredictable random bytes, for authentication challenges. No seed repeats them: measurements must not use them.
 
 #![allow(
     clippy::disallowed_methods,
@@ -9,7 +8,6 @@
 use std::io;
 
 /// Fills `out`, at most 256 bytes, from the kernel's random generator.
-///
 /// # Errors
 /// The kernel refuses the call (by a policy).
 pub fn unpredictable(out: &mut [u8]) -> io::Result<()> {

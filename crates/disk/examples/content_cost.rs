@@ -1,11 +1,11 @@
-//! How fast content is made on one processor: bytes a second that filling has at hand, for several ratios.
+//! How fast content is made on one processor: bytes a second that are available for filling, for several ratios.
 //!
 //! `cargo run --release -p disk --example content_cost`
 
 use clock::Ns;
-use disk::Content;
+use disk::ContentMaker;
 use std::hint::black_box;
-use workload::Data;
+use workload::Reduction;
 
 /// One write while filling.
 const CHUNK: usize = 1 << 20;
@@ -16,13 +16,13 @@ const TIME: Ns = Ns::secs(2);
 fn main() {
     println!("compress  dedupe    GB/s");
     for (compress, dedupe) in [(1.0, 1.0), (2.0, 1.0), (1.0, 2.0), (4.0, 2.0)] {
-        let content = Content::new(Data { compress, dedupe }, 1);
+        let content = ContentMaker::new(Reduction { compress, dedupe }, 1);
         println!("{compress:>8}  {dedupe:>6}  {:>6.1}", rate(&content) / 1e9);
     }
 }
 
 /// Bytes a second.
-fn rate(content: &Content) -> f64 {
+fn rate(content: &ContentMaker) -> f64 {
     let mut chunk = vec![0; CHUNK];
     let began = clock::now();
     let mut bytes = 0;

@@ -5,9 +5,9 @@
 use clock::Ns;
 use disk::DiskEngine;
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
-use record::{Phase, SourceId};
+use record::Phase;
 use std::sync::mpsc;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 fn main() -> Result<(), EngineError> {
     for depth in [1, 32] {
@@ -49,33 +49,10 @@ fn measure(depth: u32) -> Result<Cost, EngineError> {
 }
 
 fn step(depth: u32) -> StepSpec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
     let target = TargetSpec { size: Some(1 << 40), ..TargetSpec::new("null", "null:") };
-    let worker = WorkerSpec {
-        source: SourceId(0),
-        name: "null".to_owned(),
-        key: 0,
-        targets: vec![0],
-        sharer: 0,
-        sharers: 1,
-        verify: false,
-        workload: Spec {
-            kind: WorkloadKind::Access(access),
-            arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
-            working_set: None,
-            regions: Regions::Shared,
-        },
-    };
+    let rows = vec![Row::new(8192, 100.0, 100.0)];
+    let spec = Spec::access(rows, Arrivals::closed(depth), Regions::Shared);
+    let worker = WorkerSpec::new(0, "null".to_owned(), vec![0], spec);
     StepSpec {
         index: 0,
         seed: 1,

@@ -11,21 +11,20 @@ use std::rc::Rc;
 /// The buffers of one worker. A clone is the same memory: a queue keeps one for as long as its I/Os may touch it.
 #[derive(Clone, Debug)]
 pub struct Arena {
-    mapping: Rc<Mapping>,
+    mapping: Rc<ArenaMapping>,
     slots: u32,
     /// Distance between two slots: the largest block, rounded up to whole pages.
     stride: usize,
 }
 
 #[derive(Debug)]
-struct Mapping {
+struct ArenaMapping {
     base: *mut c_void,
     len: usize,
 }
 
 impl Arena {
     /// Maps `slots` buffers of at least `bytes` each. Memory is taken when it is first touched.
-    ///
     /// # Errors
     /// The memory cannot be mapped.
     pub fn new(slots: u32, bytes: u32) -> io::Result<Arena> {
@@ -38,7 +37,7 @@ impl Arena {
         // SAFETY: a new private mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)? };
-        Ok(Arena { mapping: Rc::new(Mapping { base, len }), slots, stride })
+        Ok(Arena { mapping: Rc::new(ArenaMapping { base, len }), slots, stride })
     }
 
     /// Number of buffers.
@@ -51,8 +50,7 @@ impl Arena {
         self.stride
     }
 
-    /// The buffer of a slot; `None` where there is no such slot. Whoever uses it takes care that it is used by one I/O
-    /// at a time, as the slots of a worker are.
+    /// The buffer of a slot; `None` where there is no such slot. The caller lets one I/O at a time use it.
     pub fn slot(&self, slot: u32) -> Option<*mut u8> {
         // Within the mapping, because slot < slots and len = stride * slots.
         (slot < self.slots)
@@ -68,7 +66,7 @@ impl Arena {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for ArenaMapping {
     fn drop(&mut self) {
         // SAFETY: mapped by `Arena::new` with this length; the last clone is gone, so nothing refers to it.
         let _ = unsafe { munmap(self.base, self.len) };

@@ -3,9 +3,9 @@
 
 use crate::create;
 use crate::device::logical_block;
-use crate::target::{Verdict, judge, open_to_read, request, ungranted};
+use crate::target::{TargetVerdict, judge, open_to_read, request, ungranted};
 use engine::{EngineError, TargetSpec};
-use guard::{Found, Grants, WriteGrant, own_file};
+use guard::{Grants, PathTarget, WriteGrant, own_file};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, SeekFrom, StatxFlags};
 use rustix::fs::{flock, fstat, ioctl_blksszget, seek, statx};
@@ -46,8 +46,8 @@ pub enum BackingError {
 
 /// An opened file or block device, with the right to write it or without.
 #[derive(Debug)]
-pub struct Backing {
-    held: Held,
+pub struct OpenedBacking {
+    held: Descriptor,
     size: u64,
     device: bool,
     direct: bool,
@@ -55,27 +55,26 @@ pub struct Backing {
 }
 
 #[derive(Debug)]
-enum Held {
+enum Descriptor {
     Read(OwnedFd),
     Write(WriteGrant),
 }
 
-impl Backing {
+impl OpenedBacking {
     /// Opens what is there, or makes it. What the guard would only let be written with a token is opened for reading where
     /// none is given; a token that does not open it is a refusal.
-    ///
     /// # Errors
     /// The guard refuses it, or it cannot be opened as specified.
-    pub fn open(spec: &BackingSpec) -> Result<Backing, BackingError> {
+    pub fn open(spec: &BackingSpec) -> Result<OpenedBacking, BackingError> {
         let mut target = TargetSpec::new(&spec.name, &spec.path);
         target.write_token.clone_from(&spec.write_token);
         target.overwrite = spec.overwrite;
         target.create = spec.size;
         let own = Grants::default();
-        let there = Found::at(Path::new(&spec.path), true)
+        let there = PathTarget::at(Path::new(&spec.path), true)
             .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
         let Some(there) = there else {
-            return Backing::make(spec, &target, &own);
+            return OpenedBacking::make(spec, &target, &own);
         };
         if there.kind() == FileType::BlockDevice && spec.size.is_some() {
             return Err(trouble(spec, "a block device has a size of its own; leave `size` out"));
@@ -88,21 +87,21 @@ impl Backing {
                 there.kind_name()
             )),
         };
-        // What stands there has its size; making is over.
+        // An existing target has its size; nothing is left to create.
         target.create = None;
-        let Verdict::Open(found) =
+        let TargetVerdict::Open(found) =
             judge(&target, why.is_none(), &own).map_err(BackingError::from)?
         else {
             return Err(trouble(spec, "it is neither a file nor a block device"));
         };
-        Backing::held(spec, &mut target, &found, why)
+        OpenedBacking::held(spec, &mut target, &found, why)
     }
 
     fn make(
         spec: &BackingSpec,
         target: &TargetSpec,
         own: &Grants,
-    ) -> Result<Backing, BackingError> {
+    ) -> Result<OpenedBacking, BackingError> {
         let Some(bytes) = spec.size else {
             let advice = if spec.path.starts_with("/dev/") {
                 "it does not exist; `lsblk` lists the devices of this machine"
@@ -127,8 +126,8 @@ impl Backing {
         let (grant, direct) = file
             .into_grant(direct)
             .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
-        let backing = Backing {
-            held: Held::Write(grant),
+        let backing = OpenedBacking {
+            held: Descriptor::Write(grant),
             size: bytes,
             device: false,
             direct,
@@ -141,9 +140,9 @@ impl Backing {
     fn held(
         spec: &BackingSpec,
         target: &mut TargetSpec,
-        found: &Found,
+        found: &PathTarget,
         why: Option<String>,
-    ) -> Result<Backing, BackingError> {
+    ) -> Result<OpenedBacking, BackingError> {
         let device = found.kind() == FileType::BlockDevice;
         let looked = found
             .open_to_read(false)
@@ -162,9 +161,9 @@ impl Backing {
             return Err(trouble(spec, problem));
         }
         let open = |target: &TargetSpec| match why {
-            Some(_) => open_to_read(target, found).map(Held::Read),
+            Some(_) => open_to_read(target, found).map(Descriptor::Read),
             None => WriteGrant::check(&request(target), found, &mut Grants::default())
-                .map(Held::Write)
+                .map(Descriptor::Write)
                 .map_err(|e| ungranted(target, e)),
         };
         let held = match open(target) {
@@ -176,20 +175,19 @@ impl Backing {
             other => other?,
         };
         let direct = !target.buffered;
-        let backing = Backing { held, size, device, direct, read_only: why };
+        let backing = OpenedBacking { held, size, device, direct, read_only: why };
         backing.lock(spec)?;
         Ok(backing)
     }
 
-    /// Who writes a file does so alone; who reads it shares it with other readers. Of a device the grant holds the
-    /// exclusive open already.
+    /// A writer of a file excludes others; readers share it. Of a device the grant holds the exclusive open already.
     fn lock(&self, spec: &BackingSpec) -> Result<(), BackingError> {
         if self.device {
             return Ok(());
         }
         let how = match self.held {
-            Held::Read(_) => FlockOperation::NonBlockingLockShared,
-            Held::Write(_) => FlockOperation::NonBlockingLockExclusive,
+            Descriptor::Read(_) => FlockOperation::NonBlockingLockShared,
+            Descriptor::Write(_) => FlockOperation::NonBlockingLockExclusive,
         };
         match flock(self.as_fd(), how) {
             Err(Errno::WOULDBLOCK) => Err(BackingError::Refused(format!(
@@ -222,11 +220,11 @@ impl Backing {
     }
 }
 
-impl AsFd for Backing {
+impl AsFd for OpenedBacking {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.held {
-            Held::Read(fd) => fd.as_fd(),
-            Held::Write(grant) => grant.as_fd(),
+            Descriptor::Read(fd) => fd.as_fd(),
+            Descriptor::Write(grant) => grant.as_fd(),
         }
     }
 }
@@ -244,7 +242,7 @@ fn trouble(spec: &BackingSpec, problem: impl AsRef<str>) -> BackingError {
     BackingError::Unopened(format!("{} ({}): {}", spec.name, spec.path, problem.as_ref()))
 }
 
-fn is_own(found: &Found) -> bool {
+fn is_own(found: &PathTarget) -> bool {
     found.kind() == FileType::RegularFile
         && found
             .open_to_read(false)
@@ -252,7 +250,7 @@ fn is_own(found: &Found) -> bool {
 }
 
 /// What direct I/O wants offsets to be multiples of: for a device its logical block, for a file what its file system says.
-fn alignment(fd: BorrowedFd<'_>, found: Option<&Found>) -> u32 {
+fn alignment(fd: BorrowedFd<'_>, found: Option<&PathTarget>) -> u32 {
     if found.is_some_and(|found| found.kind() == FileType::BlockDevice) {
         return ioctl_blksszget(fd).unwrap_or(512);
     }

@@ -27,7 +27,6 @@ pub enum Unsupported {
 }
 
 /// Whether files in `dir` can be opened past the page cache.
-///
 /// # Errors
 /// No file can be created there, or `O_DIRECT` is refused.
 pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
@@ -36,7 +35,6 @@ pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
 }
 
 /// Whether files in `dir` can carry the write guard's mark.
-///
 /// # Errors
 /// No file can be created there, or it cannot be marked.
 pub fn marks(dir: &Path) -> Result<(), Unsupported> {
@@ -45,7 +43,6 @@ pub fn marks(dir: &Path) -> Result<(), Unsupported> {
 }
 
 /// Bytes that an unprivileged user may still write in `dir`.
-///
 /// # Errors
 /// The free space is unknown.
 pub fn free_space(dir: &Path) -> Result<u64, Unsupported> {

@@ -7,10 +7,10 @@
 //! The preset follows the Solid State Storage Performance Test Specification of SNIA (PTS 2.0.2), whose purge is left to
 //! the user, since Wirespeed erases nothing unasked.
 
-use crate::content::{BLOCK, Content};
-use crate::fill::{Broken, CHUNK, Fill, Progress};
+use crate::content::{BLOCK, ContentMaker};
+use crate::fill::{Broken, CHUNK, FillProgress, FillRange};
 use crate::sample::{SampleResult, SampleSpec, sample};
-use crate::surface::{OpenTarget, ReadTarget, Sink};
+use crate::surface::{OpenTarget, ReadTarget, WriteSurface};
 use clock::{Ns, Rng};
 use engine::{
     EngineError, EventNote, Fill as Rule, IntervalTx, Output, StepSpec, Stop, TargetSpec,
@@ -20,7 +20,7 @@ use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use workload::{Demand, Extent};
+use workload::{Extent, IoDemand};
 
 /// Bytes of one write while preconditioning, as PTS sets them.
 const PTS_CHUNK: u32 = 128 << 10;
@@ -31,8 +31,8 @@ const PTS_PASSES: u64 = 2;
 /// Purpose of the random streams that fill targets, apart from those of operations.
 const FILLING: u64 = 0x6669_6c6c;
 
-/// Progress is told no oftener than this at first, and later after each twentieth of the time so far, so that a fill of
-/// hours does not flood the record.
+/// The shortest time between reports of progress at first; later one for each twentieth of the time so far, so that a
+/// fill of hours does not flood the record.
 const TELL_MIN: Ns = Ns::secs(1);
 
 /// And no more seldom than this.
@@ -65,7 +65,7 @@ impl Filling {
 }
 
 /// How much of a target of `size` bytes may be touched, in whole blocks.
-fn reach(demand: Demand, size: u64) -> u64 {
+fn reach(demand: IoDemand, size: u64) -> u64 {
     let blocks = demand.reach.within(size).checked_next_multiple_of(BLOCK as u64);
     blocks.unwrap_or(size).min(size)
 }
@@ -88,12 +88,12 @@ pub(crate) struct Conditioning {
     sampled: BTreeSet<String>,
 }
 
-/// One target that is about to be used, and who hears of it.
+/// One target that is about to be used, and the listener for its progress.
 pub(crate) struct ConditioningTask<'a> {
     pub spec: &'a TargetSpec,
     pub step: &'a StepSpec,
     /// What the run, or at least this step, asks of the target.
-    pub demand: Demand,
+    pub demand: IoDemand,
     pub notes: &'a IntervalTx,
     pub stop: &'a Stop,
 }
@@ -115,7 +115,7 @@ impl Conditioning {
         &mut self,
         errand: &ConditioningTask,
         thing: ReadTarget<'_>,
-        to: Sink<'_>,
+        to: WriteSurface<'_>,
         extent: Extent,
     ) -> Result<Vec<Fact>, EngineError> {
         let spec = errand.spec;
@@ -167,16 +167,15 @@ impl Conditioning {
 }
 
 impl ConditioningTask<'_> {
-    /// The content that a target is to have. No two passes, targets or runs make the same: storage that finds duplicates
-    /// would keep one of them.
-    pub fn content(&self, pass: u64) -> Content {
+    /// The planned content of a target. It is unique, as storage that finds duplicates would keep one of them.
+    pub fn content(&self, pass: u64) -> ContentMaker {
         let head = [FILLING, pass, clock::wall_ns()];
         let key: Vec<u64> = head.into_iter().chain(self.spec.name.bytes().map(u64::from)).collect();
-        Content::new(self.spec.data, Rng::keyed(self.step.seed, &key).next_u64())
+        ContentMaker::new(self.spec.data, Rng::keyed(self.step.seed, &key).next_u64())
     }
 
     /// Tells progress now and then.
-    pub fn teller(&self, doing: &'static str) -> impl FnMut(Progress) {
+    pub fn teller(&self, doing: &'static str) -> impl FnMut(FillProgress) {
         let mut next = TELL_MIN;
         move |progress| {
             if progress.elapsed >= next {
@@ -226,7 +225,7 @@ impl ConditioningTask<'_> {
     }
 
     /// PTS's workload-independent preconditioning: the whole capacity, twice, from front to back.
-    fn precondition(&self, to: Sink<'_>, extent: Extent) -> Result<Fact, EngineError> {
+    fn precondition(&self, to: WriteSurface<'_>, extent: Extent) -> Result<Fact, EngineError> {
         let name = &self.spec.name;
         let text = format!(
             "{name}: writing its whole capacity ({} MiB) {PTS_PASSES} times from front to back in blocks of 128 KiB, as \
@@ -240,7 +239,7 @@ impl ConditioningTask<'_> {
              with others'"
         );
         self.say(Level::Warning, "not-purged", text);
-        let mut all = Progress { done: 0, total: 0, elapsed: Ns::ZERO };
+        let mut all = FillProgress { done: 0, total: 0, elapsed: Ns::ZERO };
         for (pass, doing) in (0..PTS_PASSES).zip(["filled, pass 1 of 2", "filled, pass 2 of 2"]) {
             let one = self.fill(to, extent, 0..extent.size, PTS_CHUNK, pass, doing)?;
             all.done += one.done;
@@ -252,14 +251,14 @@ impl ConditioningTask<'_> {
 
     fn fill(
         &self,
-        to: Sink<'_>,
+        to: WriteSurface<'_>,
         extent: Extent,
         range: Range<u64>,
         chunk: u32,
         pass: u64,
         doing: &'static str,
-    ) -> Result<Progress, EngineError> {
-        let fill = Fill {
+    ) -> Result<FillProgress, EngineError> {
+        let fill = FillRange {
             to,
             content: self.content(pass),
             range,
@@ -268,7 +267,7 @@ impl ConditioningTask<'_> {
             stop: self.stop,
         };
         let progress = fill.run(&mut self.teller(doing)).map_err(|e| self.broken(e))?;
-        if let (true, Sink::Fd(fd)) = (self.spec.buffered, to) {
+        if let (true, WriteSurface::Fd(fd)) = (self.spec.buffered, to) {
             // What was filled through the page cache must not be read from there.
             let _ = fadvise(fd, 0, None, Advice::DontNeed);
         }
@@ -276,11 +275,11 @@ impl ConditioningTask<'_> {
     }
 
     fn broken(&self, broken: Broken) -> EngineError {
-        let mib = |p: &Progress| format!("{} of {} MiB", p.done >> 20, p.total >> 20);
+        let mib = |p: &FillProgress| format!("{} of {} MiB", p.done >> 20, p.total >> 20);
         let problem = match broken {
             Broken::Stopped(p) => {
                 let text = format!(
-                    "{}: filling was stopped after {}; the rest holds what it held before, and a later run looks at it anew",
+                    "{}: filling was stopped after {}; the rest keeps its old content, and a later run checks it again",
                     self.spec.name,
                     mib(&p)
                 );
@@ -309,7 +308,7 @@ fn open_to_look(thing: ReadTarget<'_>) -> Result<(OpenTarget, bool), Errno> {
     }
 }
 
-fn so_far(p: &Progress, doing: &str) -> String {
+fn so_far(p: &FillProgress, doing: &str) -> String {
     let (done, total) = (p.done >> 20, p.total >> 20);
     let rate = p.rate() / 1e6;
     format!("{done} of {total} MiB {doing}, {rate:.0} MB/s, {} left", span(p.left()))
@@ -325,7 +324,7 @@ pub(crate) fn span(time: Ns) -> String {
     }
 }
 
-impl std::fmt::Display for Progress {
+impl std::fmt::Display for FillProgress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.elapsed.as_secs_f64();
         write!(f, "{} MiB in {seconds:.1} s ({:.0} MB/s)", self.done >> 20, self.rate() / 1e6)
@@ -348,7 +347,7 @@ mod tests {
 
     #[test]
     fn progress_says_how_far_how_fast_and_how_long() {
-        let p = Progress { done: 512 << 20, total: 1024 << 20, elapsed: Ns::secs(2) };
+        let p = FillProgress { done: 512 << 20, total: 1024 << 20, elapsed: Ns::secs(2) };
         assert_eq!(so_far(&p, "filled"), "512 of 1024 MiB filled, 268 MB/s, 2 s left");
         assert_eq!(p.to_string(), "512 MiB in 2.0 s (268 MB/s)");
     }

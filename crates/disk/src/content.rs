@@ -6,12 +6,11 @@
 //! ratio hold for any chunk from 512 bytes on. Repeated blocks are whole blocks of 4 KiB, spread so that a compressor's
 //! window does not reach from one to its equal.
 //!
-//! Nothing is written here: callers own the buffers. The idea of compressible and repeated buffers comes from fio and
-//! vdbench; the seal is ours.
+//! Nothing is written here: callers own the buffers. Compressible and repeated buffers follow fio and vdbench.
 
 use clock::Rng;
 use guard::stamp::{self, STAMP, code_of};
-use workload::Data;
+use workload::Reduction;
 
 /// Bytes of a sector: no two that were meant to differ are alike.
 pub const SECTOR: usize = 512;
@@ -30,7 +29,7 @@ const OVERHEAD: f64 = 6.0;
 
 /// Whose a block is, by its first sector's seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum BlockOrigin {
     /// Wirespeed made it, for the ratios that were asked about.
     Ours,
     /// Wirespeed made it, for others.
@@ -41,7 +40,7 @@ pub(crate) enum Origin {
 
 /// Makes content of one kind. Equal `salt`s make equal content, different ones content that has no sector in common.
 #[derive(Clone, Copy, Debug)]
-pub struct Content {
+pub struct ContentMaker {
     salt: u64,
     /// Random bytes of a sector, its stamp among them.
     noise: usize,
@@ -51,15 +50,15 @@ pub struct Content {
     code: u32,
 }
 
-impl Content {
+impl ContentMaker {
     /// Content with these ratios; both are at least 1.
-    pub fn new(data: Data, salt: u64) -> Content {
+    pub fn new(data: Reduction, salt: u64) -> ContentMaker {
         let noise = match data.compress > 1.0 {
             true => (SECTOR as f64 / data.compress - OVERHEAD).round() as usize,
             false => SECTOR,
         };
         let thousandths = |ratio: f64| (ratio * 1000.0).round() as u32 & 0xffff;
-        Content {
+        ContentMaker {
             salt,
             noise: noise.clamp(STAMP, SECTOR),
             dedupe: data.dedupe.max(1.0),
@@ -67,8 +66,7 @@ impl Content {
         }
     }
 
-    /// Writes into `out` what stands `at` this byte of a target, a multiple of [`BLOCK`]: the same whoever asks, in
-    /// whatever order.
+    /// Writes into `out` the content `at` this byte, a multiple of [`BLOCK`]. It depends on neither caller nor order.
     pub fn write(&self, at: u64, out: &mut [u8]) {
         let first = at / BLOCK as u64;
         for (number, block) in (first..).zip(out.chunks_mut(BLOCK)) {
@@ -104,11 +102,11 @@ impl Content {
     }
 
     /// Whose a block is.
-    pub(crate) fn origin(&self, block: &[u8]) -> Origin {
+    pub(crate) fn origin(&self, block: &[u8]) -> BlockOrigin {
         match code_of(block) {
-            None => Origin::Foreign,
-            Some(code) if code == self.code => Origin::Ours,
-            Some(_) => Origin::OtherRatios,
+            None => BlockOrigin::Foreign,
+            Some(code) if code == self.code => BlockOrigin::Ours,
+            Some(_) => BlockOrigin::OtherRatios,
         }
     }
 
@@ -137,11 +135,11 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn content(compress: f64, dedupe: f64, salt: u64) -> Content {
-        Content::new(Data { compress, dedupe }, salt)
+    fn content(compress: f64, dedupe: f64, salt: u64) -> ContentMaker {
+        ContentMaker::new(Reduction { compress, dedupe }, salt)
     }
 
-    fn made(content: &Content, at: u64, bytes: usize) -> Vec<u8> {
+    fn made(content: &ContentMaker, at: u64, bytes: usize) -> Vec<u8> {
         let mut out = vec![0xaa; bytes];
         content.write(at, &mut out);
         out
@@ -172,11 +170,11 @@ mod tests {
         let (plain, reducible) = (content(1.0, 1.0, 7), content(2.0, 1.5, 7));
         let block = made(&plain, 1 << 40, BLOCK);
         for sector in block.chunks(SECTOR) {
-            assert_eq!(plain.origin(sector), Origin::Ours);
-            assert_eq!(reducible.origin(sector), Origin::OtherRatios);
+            assert_eq!(plain.origin(sector), BlockOrigin::Ours);
+            assert_eq!(reducible.origin(sector), BlockOrigin::OtherRatios);
         }
         let block = made(&reducible, 0, BLOCK);
-        assert!(block.chunks(SECTOR).all(|s| reducible.origin(s) == Origin::Ours));
+        assert!(block.chunks(SECTOR).all(|s| reducible.origin(s) == BlockOrigin::Ours));
         let mut foreign = vec![0; 1 << 20];
         assert!(foreign.chunks(SECTOR).all(|s| code_of(s).is_none()));
         Rng::keyed(3, &[]).fill(&mut foreign);

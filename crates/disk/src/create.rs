@@ -1,9 +1,9 @@
 //! Creation of a target file: reserved, filled with incompressible data, synced, marked, and only then given its name, so
 //! that a killed process leaves nothing behind. The file itself is the guard's to make ([`NewFile`]).
 
-use crate::content::Content;
-use crate::fill::{Broken, CHUNK, Fill, Progress};
-use crate::surface::Sink;
+use crate::content::ContentMaker;
+use crate::fill::{Broken, CHUNK, FillProgress, FillRange};
+use crate::surface::WriteSurface;
 use engine::{EngineError, Stop};
 use guard::NewFile;
 use rustix::fd::AsFd;
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 use std::path::Path;
 
 /// A file that has just been made.
-pub(crate) struct Made {
+pub(crate) struct CreatedFile {
     /// How much was filled, and how fast.
-    pub filled: Progress,
+    pub filled: FillProgress,
     /// Set where the file system keeps no marks: the only proof that the file is ours.
     pub unmarked: Option<NewFile>,
 }
@@ -24,10 +24,10 @@ pub(crate) fn create(
     target: &str,
     path: &Path,
     bytes: u64,
-    content: Content,
+    content: ContentMaker,
     stop: &Stop,
-    tell: &mut dyn FnMut(Progress),
-) -> Result<Made, EngineError> {
+    tell: &mut dyn FnMut(FillProgress),
+) -> Result<CreatedFile, EngineError> {
     let failed = |problem: String| EngineError::Target { target: target.to_owned(), problem };
     let folder = folder_of(path);
     let file = NewFile::new(path).map_err(|e| match e {
@@ -36,8 +36,8 @@ pub(crate) fn create(
         }
         e => failed(format!("nothing can be created in {} ({e})", folder.display())),
     })?;
-    let fill = Fill {
-        to: Sink::Fd(file.as_fd()),
+    let fill = FillRange {
+        to: WriteSurface::Fd(file.as_fd()),
         content,
         range: 0..bytes,
         chunk: CHUNK,
@@ -62,12 +62,12 @@ pub(crate) fn create(
         )),
         e => failed(format!("the finished file cannot be given its name ({e})")),
     })?;
-    Ok(Made { filled, unmarked: (!marked).then_some(file) })
+    Ok(CreatedFile { filled, unmarked: (!marked).then_some(file) })
 }
 
 /// Creates `path` with `bytes` of zeros, which take no space before they are written (`sparse`) or take it at once, and
-/// returns it open for reading and writing. Otherwise why not, in words. Where the file system keeps no marks, nobody will
-/// know later that the file is ours.
+/// returns it open for reading and writing; otherwise the reason. Where the file system keeps no marks, the file cannot
+/// be recognized as ours later.
 pub(crate) fn create_empty(path: &str, bytes: u64, sparse: bool) -> Result<NewFile, String> {
     let path = Path::new(path);
     let folder = folder_of(path);

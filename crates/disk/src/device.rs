@@ -8,10 +8,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// A fact's key and value.
-pub(crate) type Fact = (&'static str, String);
+pub(crate) type DeviceFact = (&'static str, String);
 
 /// Name, model, scheduler, queue and block sizes of a block device; of its disk where it is a partition.
-pub(crate) fn device_facts(device: u64) -> Vec<Fact> {
+pub(crate) fn device_facts(device: u64) -> Vec<DeviceFact> {
     let Some(node) = node(device) else { return Vec::new() };
     let disk = if node.join("partition").exists() { parent(&node) } else { node.clone() };
     let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
@@ -53,15 +53,14 @@ pub(crate) fn polled_queues(device: u64) -> bool {
     disk.and_then(|disk| read(&disk.join("queue/io_poll"))).is_some_and(|flag| flag == "1")
 }
 
-/// The size of a block device in bytes, without opening it. The kernel counts sectors of 512 bytes here, whatever the
-/// device's own are.
+/// The size of a block device in bytes, without opening it. The kernel always counts sectors of 512 bytes here.
 pub(crate) fn size(device: u64) -> Option<u64> {
     let sectors: u64 = read(&node(device)?.join("size"))?.parse().ok()?;
     sectors.checked_mul(512)
 }
 
 /// File system, its source and options, and its free space.
-pub(crate) fn mount_facts(path: &Path) -> Vec<Fact> {
+pub(crate) fn mount_facts(path: &Path) -> Vec<DeviceFact> {
     let mut facts = Vec::new();
     if let Some(mount) = fs::canonicalize(path).ok().and_then(|path| mount_of(&path)) {
         facts.push(("file-system", mount.kind));
@@ -99,14 +98,14 @@ fn chosen(text: &str) -> String {
     inside.map_or(text, |(name, _)| name).to_owned()
 }
 
-struct Mount {
+struct MountPoint {
     kind: String,
     source: String,
     options: String,
 }
 
 /// The mount that a path lies on: the last of those with the longest mount point that is a prefix.
-fn mount_of(path: &Path) -> Option<Mount> {
+fn mount_of(path: &Path) -> Option<MountPoint> {
     let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let over = |line: &&str| mount_point(line).is_some_and(|point| path.starts_with(point));
     let line = table
@@ -115,7 +114,7 @@ fn mount_of(path: &Path) -> Option<Mount> {
         .max_by_key(|line| mount_point(line).map(|p| p.as_os_str().len()))?;
     let (left, right) = line.split_once(" - ")?;
     let mut right = right.split(' ');
-    Some(Mount {
+    Some(MountPoint {
         kind: right.next()?.to_owned(),
         source: right.next()?.to_owned(),
         options: left.split(' ').nth(5)?.to_owned(),

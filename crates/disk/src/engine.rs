@@ -5,21 +5,21 @@
 
 use crate::conditioning::{Conditioning, ConditioningTask};
 use crate::create::create;
-use crate::file::{Access, FileOpener};
+use crate::file::{FileAccess, FileOpener};
 use crate::remote::{RemoteAccess, Schemes};
-use crate::surface::{ReadTarget, Sink};
+use crate::surface::{ReadTarget, WriteSurface};
 use crate::target::{
-    BLOCK, Verdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read, request,
-    scheme, ungranted, unreachable,
+    BLOCK, TargetVerdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
+    request, scheme, ungranted, unreachable,
 };
-use crate::verify::{Plan, State, Watch};
-use crate::{Fresh, NullOpener, Opener, PayloadOpener, Worker};
+use crate::verify::{TargetState, VerifyPlan, VerifyStates};
+use crate::{DiskWorker, Fresh, NullOpener, Opener, PayloadOpener};
 use clock::{Ns, Rng};
 use engine::{
     Crew, CrewSettings, Engine, EngineError, HANG_AFTER, IntervalTx, MeterScope, Phases, Pinning,
     Prepared, StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec,
 };
-use guard::{Found, Grants, MediumId, Remote, RemoteGrant, WriteGrant};
+use guard::{Grants, MediumId, PathTarget, Remote, RemoteGrant, WriteGrant};
 use guard::{remote_id, reopen_to_read};
 use record::{Fact, Level, SourceId};
 use rustix::fd::{AsFd, OwnedFd};
@@ -27,7 +27,7 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use workload::{Arrivals, Demand, Extent, Placement, StreamKey};
+use workload::{Arrivals, Extent, IoDemand, Placement, StreamKey};
 
 /// How long workers wait for what is in flight at the end of a step.
 const GRACE: Ns = Ns::secs(5);
@@ -43,7 +43,7 @@ pub struct DiskEngine {
     /// Targets that were created or found by an earlier step: they are not made a second time.
     known: BTreeSet<String>,
     conditioning: Conditioning,
-    watch: Watch,
+    watch: VerifyStates,
     schemes: Schemes,
     /// Remote targets that an earlier step has found.
     remotes: BTreeMap<String, Arc<dyn Remote>>,
@@ -55,7 +55,7 @@ struct Resolved {
     how: How,
     facts: Vec<Fact>,
     /// What its blocks must hold, where they are verified.
-    state: Option<Arc<State>>,
+    state: Option<Arc<TargetState>>,
     identity: Option<MediumId>,
 }
 
@@ -121,7 +121,7 @@ impl DiskEngine {
                 if self.watch.holds(spec) {
                     self.conditioning.note_filled(spec);
                 }
-                let to = Sink::Remote(&**grant.claim());
+                let to = WriteSurface::Remote(&**grant.claim());
                 facts.extend(self.conditioning.writable(errand, thing, to, extent)?);
                 RemoteAccess::Write(grant)
             }
@@ -143,17 +143,17 @@ impl DiskEngine {
         }
         let mut filled = None;
         let found = match judge(spec, writes, &self.grants)? {
-            Verdict::Null { size } => {
+            TargetVerdict::Null { size } => {
                 let extent = Extent { size, block: BLOCK };
                 let facts = facts_of(spec, None);
                 return Ok(Resolved { extent, how: How::Null, facts, state: None, identity: None });
             }
-            Verdict::Open(found) => found,
-            Verdict::Create { .. } if self.known.contains(&spec.url) => {
+            TargetVerdict::Open(found) => found,
+            TargetVerdict::Create { .. } if self.known.contains(&spec.url) => {
                 let problem = format!("{} has vanished since an earlier step", spec.url);
                 return Err(EngineError::Target { target: spec.name.clone(), problem });
             }
-            Verdict::Create { bytes } => {
+            TargetVerdict::Create { bytes } => {
                 let (found, fact) = self.create(errand, writes, bytes)?;
                 filled = Some(fact);
                 found
@@ -176,7 +176,7 @@ impl DiskEngine {
             facts.extend(self.conditioning.writable(
                 errand,
                 ReadTarget::Found(&found),
-                Sink::Fd(grant.as_fd()),
+                WriteSurface::Fd(grant.as_fd()),
                 extent,
             )?);
             let how = How::Write(grant);
@@ -197,7 +197,7 @@ impl DiskEngine {
         errand: &ConditioningTask,
         writes: bool,
         bytes: u64,
-    ) -> Result<(Found, Fact), EngineError> {
+    ) -> Result<(PathTarget, Fact), EngineError> {
         let spec = errand.spec;
         let size = bytes >> 20;
         let text =
@@ -225,8 +225,8 @@ impl DiskEngine {
             errand.say(Level::Warning, "target-unmarked", text);
         }
         match judge(spec, writes, &self.grants)? {
-            Verdict::Open(found) => Ok((found, filled)),
-            Verdict::Null { .. } | Verdict::Create { .. } => Err(EngineError::Target {
+            TargetVerdict::Open(found) => Ok((found, filled)),
+            TargetVerdict::Null { .. } | TargetVerdict::Create { .. } => Err(EngineError::Target {
                 target: spec.name.clone(),
                 problem: format!("{} has vanished right after it was created", spec.url),
             }),
@@ -245,9 +245,9 @@ impl Engine for DiskEngine {
         for (index, target) in step.targets.iter().enumerate() {
             let demands = step.workers.iter().filter_map(|worker| {
                 let uses = worker.targets.iter().any(|t| usize::from(*t) == index);
-                uses.then(|| Demand::of(&worker.workload))
+                uses.then(|| IoDemand::of(&worker.workload))
             });
-            let asked = demands.fold(Demand::default(), Demand::and);
+            let asked = demands.fold(IoDemand::default(), IoDemand::and);
             let demand = target.demand.and(asked);
             let errand = ConditioningTask { spec: target, step, demand, notes, stop };
             resolved.push(self.resolve(&errand, asked.writes)?);
@@ -313,7 +313,7 @@ fn post(
     step: &StepSpec,
     worker: &WorkerSpec,
     targets: &[Resolved],
-    plan: &mut Plan,
+    plan: &mut VerifyPlan,
 ) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
     let used = worker.targets.iter().map(|index| {
@@ -323,12 +323,12 @@ fn post(
         Ok((step.targets.get(index).ok_or_else(unknown)?, targets.get(index).ok_or_else(unknown)?))
     });
     let used: Vec<_> = used.collect::<Result<_, EngineError>>()?;
-    let demand = Demand::of(workload);
+    let demand = IoDemand::of(workload);
     let payload = match worker.verify {
         true => Some(plan.payload(step, worker)?),
         false => demand.writes.then(|| fresh(step, *key, &used)),
     };
-    let task = Worker {
+    let task = DiskWorker {
         name: name.clone(),
         spec: workload.clone(),
         place: Placement {
@@ -348,8 +348,7 @@ fn post(
     Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }
 
-/// What a worker writes: unlike all that other workers, steps and runs write, so that storage that finds duplicates finds
-/// none but those asked for.
+/// A worker's content, unlike that of all other workers, steps and runs: only requested duplicates are found.
 fn fresh(
     step: &StepSpec,
     worker: u32,
@@ -388,9 +387,9 @@ fn opener(
     let accesses = targets.iter().map(|(spec, resolved)| {
         let access = match &resolved.how {
             // A target is opened for writing when any worker writes to it; one that only reads gets no such right.
-            How::Write(grant) if writes => grant.another().map(Access::Write),
-            How::Write(grant) => grant.to_read().map(Access::Read),
-            How::Read(fd, direct) => reopen_to_read(fd.as_fd(), *direct).map(Access::Read),
+            How::Write(grant) if writes => grant.another().map(FileAccess::Write),
+            How::Write(grant) => grant.to_read().map(FileAccess::Read),
+            How::Read(fd, direct) => reopen_to_read(fd.as_fd(), *direct).map(FileAccess::Read),
             // Seen to above: none is left.
             How::Null | How::Remote(_) => Err(Errno::NXIO),
         };

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use workload::{Arrivals, Next, Op, Placement, Spec, SpecError, Stream, StreamKey};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
-pub struct Batch {
+pub struct IoBatch {
     pub(crate) ios: Vec<Io>,
     pub(crate) dues: Vec<Ns>,
     /// The first so many have been admitted by the worker's payload.
@@ -18,7 +18,7 @@ pub struct Batch {
 /// The source of a worker's operations; one virtual call a batch.
 pub(crate) trait Feed {
     /// Appends everything that is to be issued at `now`.
-    fn fill(&mut self, now: Ns, batch: &mut Batch);
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch);
 
     /// Takes back the slots of completed operations.
     fn completed(&mut self, done: &[Completion], now: Ns);
@@ -43,7 +43,7 @@ pub(crate) fn feed(
                 asleep: BinaryHeap::with_capacity(depth as usize),
             })
         }
-        Arrivals::Open { .. } => Box::new(Open {
+        Arrivals::Open { .. } => Box::new(OpenFeed {
             stream: Stream::new(spec, place, StreamKey { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
             free: (0..depth).rev().collect(),
@@ -51,11 +51,11 @@ pub(crate) fn feed(
     })
 }
 
-impl Batch {
-    pub(crate) fn with_capacity(depth: u32) -> Batch {
+impl IoBatch {
+    pub(crate) fn with_capacity(depth: u32) -> IoBatch {
         let depth = depth as usize;
         let (ios, dues) = (Vec::with_capacity(depth), Vec::with_capacity(depth));
-        Batch { ios, dues, admitted: 0 }
+        IoBatch { ios, dues, admitted: 0 }
     }
 
     /// Shows `may_go` every I/O that has not been admitted yet, once, and moves those for which it says so behind the
@@ -76,10 +76,9 @@ impl Batch {
         &self.ios[..self.admitted]
     }
 
-    /// A batch of one.
     #[cfg(test)]
-    pub(crate) fn of(io: Io) -> Batch {
-        Batch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
+    pub(crate) fn of(io: Io) -> IoBatch {
+        IoBatch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
     }
 
     fn push(&mut self, slot: u32, op: Op) {
@@ -104,7 +103,7 @@ struct Closed {
 }
 
 impl Feed for Closed {
-    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch) {
         while let Some(Reverse((at, slot))) = self.asleep.peek().copied()
             && at <= now
         {
@@ -132,23 +131,23 @@ impl Feed for Closed {
     }
 }
 
-/// Who is awake this short before an arrival issues it now: going to sleep and waking up would cost more than the I/O, and
-/// be late by as much. It goes by itself and not with the one before, which would wait for it where a device carries out
-/// I/O as it is submitted. Its latency counts from its start, so that nothing looks faster for it.
+/// A worker that is awake this short before an arrival issues the I/O now: sleeping and waking would cost more than the
+/// I/O and delay it as much. It is submitted separately, because the I/O before it would wait for it where a device
+/// carries out I/O at submission. Its latency counts from its start, so this never looks faster.
 const AHEAD: Ns = Ns(20_000);
 
 /// What became due while the worker was late goes in batches of this size: on a device that carries out I/O as it is
 /// submitted, each waits for all of its batch.
 const CATCH_UP: usize = 4;
 
-struct Open {
+struct OpenFeed {
     stream: Stream,
     free: Vec<u32>,
 }
 
-impl Open {
+impl OpenFeed {
     /// Issues what is due at `moment`: no more than asked for, and than there are slots.
-    fn issue(&mut self, moment: Ns, most: usize, batch: &mut Batch) {
+    fn issue(&mut self, moment: Ns, most: usize, batch: &mut IoBatch) {
         for _ in 0..most {
             let Some(slot) = self.free.last().copied() else { return };
             let Next::Op(op) = self.stream.next(moment) else { return };
@@ -158,8 +157,8 @@ impl Open {
     }
 }
 
-impl Feed for Open {
-    fn fill(&mut self, now: Ns, batch: &mut Batch) {
+impl Feed for OpenFeed {
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch) {
         if self.stream.arrival() <= now {
             self.issue(now, CATCH_UP, batch);
         } else {
@@ -186,10 +185,10 @@ impl Feed for Open {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{Access, Dir, Extent, Process, Regions, Row, Skew, WorkloadKind};
+    use workload::{Dir, Extent, Process, Regions, Row};
 
     #[track_caller]
-    fn check(batch: &mut Batch, odd_go: bool, admitted: usize, slots: &[u32]) {
+    fn check(batch: &mut IoBatch, odd_go: bool, admitted: usize, slots: &[u32]) {
         assert_eq!(batch.admit(|io| odd_go || io.slot % 2 == 0), admitted);
         assert_eq!(batch.ios.iter().map(|io| io.slot).collect::<Vec<_>>(), slots);
         assert!(batch.ios.iter().zip(&batch.dues).all(|(io, due)| u64::from(io.slot) == due.0));
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_held_back_stays_behind_what_was_admitted_and_keeps_its_moment() {
-        let mut batch = Batch::with_capacity(8);
+        let mut batch = IoBatch::with_capacity(8);
         let op = |slot: u32| Op {
             dir: Dir::Write,
             target: 0,
@@ -219,30 +218,18 @@ mod tests {
     /// How many operations an open loop of `rate` a second issues at each of these moments, in microseconds.
     #[track_caller]
     fn check_arrivals(rate: f64, limit: u32, moments_us: &[u64], expected: &[usize]) {
-        let row = Row {
-            size: 4096,
-            share: 100.0,
-            read: 100.0,
-            random: 100.0,
-            delay: Ns::ZERO,
-            burst: 1,
-            align: 0,
-            reply: 0,
-        };
-        let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-        let spec = Spec {
-            kind: WorkloadKind::Access(access),
-            arrivals: Arrivals::Open { process: Process::Fixed { rate }, limit },
-            working_set: None,
-            regions: Regions::Shared,
-        };
+        let spec = Spec::access(
+            vec![Row::new(4096, 100.0, 100.0)],
+            Arrivals::Open { process: Process::Fixed { rate }, limit },
+            Regions::Shared,
+        );
         let targets = vec![Extent { size: 1 << 30, block: 512 }];
         let place = Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
         let key = StreamKey { seed: 1, step: 0, worker: 0, slot: 0 };
         let mut feed = feed(&spec, &place, key).expect("a sound spec");
         let mut issued = Vec::new();
         for moment in moments_us {
-            let mut batch = Batch::with_capacity(limit);
+            let mut batch = IoBatch::with_capacity(limit);
             feed.fill(Ns(moment * 1000), &mut batch);
             issued.push(batch.ios.len());
         }

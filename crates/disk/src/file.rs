@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 
 /// One target of a file queue. What writes is a grant; there is no other way to a descriptor that can.
 #[derive(Debug)]
-pub enum Access {
+pub enum FileAccess {
     /// A descriptor that can only read.
     Read(OwnedFd),
     /// A descriptor that the guard has checked for writing.
@@ -26,7 +26,7 @@ pub enum Access {
 /// Opens queues over files and block devices.
 #[derive(Debug)]
 pub struct FileOpener {
-    targets: Vec<Access>,
+    targets: Vec<FileAccess>,
     kind: QueueKind,
     polled: bool,
 }
@@ -34,7 +34,7 @@ pub struct FileOpener {
 impl FileOpener {
     /// A queue over these targets, in the order that I/Os number them. `polled` completions are looked for instead of
     /// waited for, which only io_uring can do.
-    pub fn new(targets: Vec<Access>, kind: QueueKind, polled: bool) -> FileOpener {
+    pub fn new(targets: Vec<FileAccess>, kind: QueueKind, polled: bool) -> FileOpener {
         FileOpener { targets, kind, polled }
     }
 }
@@ -42,8 +42,10 @@ impl FileOpener {
 impl Opener for FileOpener {
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError> {
         let FileOpener { targets, kind, polled } = *self;
-        let wanted =
-            |name: &str, (_, problem): Refused| OpenError { target: name.to_owned(), problem };
+        let wanted = |name: &str, (_, problem): RefusedTargets| OpenError {
+            target: name.to_owned(),
+            problem,
+        };
         match kind {
             QueueKind::Pread => Ok(Box::new(PreadQueue::new(arena, targets, None))),
             QueueKind::Uring => uring(arena, targets, polled).map_err(|e| wanted("io_uring", e)),
@@ -57,10 +59,10 @@ impl Opener for FileOpener {
 }
 
 /// Targets for which there was no queue of a kind, and the reason.
-type Refused = (Vec<Access>, String);
+type RefusedTargets = (Vec<FileAccess>, String);
 
 /// The fastest queue that carries these targets at their full depth; one at a time where there is none.
-fn best(arena: &Arena, targets: Vec<Access>) -> Box<dyn Queue> {
+fn best(arena: &Arena, targets: Vec<FileAccess>) -> Box<dyn Queue> {
     let direct = targets.iter().all(is_direct_device);
     let targets = if direct && !targets.iter().all(|target| never_waits(target, arena)) {
         match aio(arena, targets, "Linux AIO: the device has no NOWAIT, which io_uring needs") {
@@ -85,16 +87,24 @@ fn best(arena: &Arena, targets: Vec<Access>) -> Box<dyn Queue> {
     Box::new(PreadQueue::new(arena, targets, Some(why)))
 }
 
-fn uring(arena: &Arena, targets: Vec<Access>, polled: bool) -> Result<Box<dyn Queue>, Refused> {
+fn uring(
+    arena: &Arena,
+    targets: Vec<FileAccess>,
+    polled: bool,
+) -> Result<Box<dyn Queue>, RefusedTargets> {
     UringQueue::open(arena, targets, polled).map(|queue| Box::new(queue) as Box<dyn Queue>)
 }
 
-fn aio(arena: &Arena, targets: Vec<Access>, how: &'static str) -> Result<Box<dyn Queue>, Refused> {
+fn aio(
+    arena: &Arena,
+    targets: Vec<FileAccess>,
+    how: &'static str,
+) -> Result<Box<dyn Queue>, RefusedTargets> {
     AioQueue::open(arena, targets, how).map(|queue| Box::new(queue) as Box<dyn Queue>)
 }
 
 /// Whether a target is a block device that is opened past the page cache: there Linux AIO never does an I/O itself.
-fn is_direct_device(target: &Access) -> bool {
+fn is_direct_device(target: &FileAccess) -> bool {
     let fd = target.as_fd();
     let block_device =
         fstat(fd).is_ok_and(|s| FileType::from_raw_mode(s.st_mode).is_block_device());
@@ -103,7 +113,7 @@ fn is_direct_device(target: &Access) -> bool {
 
 /// Whether a device can promise not to wait when an I/O is submitted. Where it cannot, io_uring hands every I/O to a
 /// thread of the kernel. Asked by one read before the start, since nothing else tells.
-fn never_waits(target: &Access, arena: &Arena) -> bool {
+fn never_waits(target: &FileAccess, arena: &Arena) -> bool {
     let Some(base) = arena.slot(0) else { return true };
     // SAFETY: the slot is mapped and at least a page long, and no I/O is under way before the start.
     let page = unsafe { std::slice::from_raw_parts_mut(base, arena.slot_bytes().min(PAGE)) };
@@ -111,11 +121,11 @@ fn never_waits(target: &Access, arena: &Arena) -> bool {
     asked != Err(Errno::OPNOTSUPP)
 }
 
-impl AsFd for Access {
+impl AsFd for FileAccess {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Access::Read(fd) => fd.as_fd(),
-            Access::Write(grant) => grant.as_fd(),
+            FileAccess::Read(fd) => fd.as_fd(),
+            FileAccess::Write(grant) => grant.as_fd(),
         }
     }
 }

@@ -1,11 +1,10 @@
-//! Filling: writes content over a part of an opened target, in large writes of which several are in flight, until it is
-//! done or stopped.
+//! Filling: writes content over a part of an opened target, with several large writes in flight.
 //!
 //! It decides nothing: the guard says what may be written, and `conditioning` what needs it.
 
 use crate::Arena;
-use crate::content::Content;
-use crate::surface::Sink;
+use crate::content::ContentMaker;
+use crate::surface::WriteSurface;
 use clock::Ns;
 use engine::Stop;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl, fsync};
@@ -28,9 +27,9 @@ const TICK: Duration = Duration::from_millis(500);
 pub(crate) const CHUNK: u32 = 1 << 20;
 
 /// A part of an opened target that is to be filled.
-pub(crate) struct Fill<'a> {
-    pub to: Sink<'a>,
-    pub content: Content,
+pub(crate) struct FillRange<'a> {
+    pub to: WriteSurface<'a>,
+    pub content: ContentMaker,
     /// Bytes, from the target's start.
     pub range: Range<u64>,
     /// Bytes of one write, a multiple of `align`.
@@ -42,7 +41,7 @@ pub(crate) struct Fill<'a> {
 
 /// How far a fill has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct FillProgress {
     /// Bytes written.
     pub done: u64,
     /// Bytes to be written.
@@ -55,25 +54,25 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
     /// It was called off.
-    Stopped(Progress),
+    Stopped(FillProgress),
     /// A write failed.
-    Failed(Errno, Progress),
+    Failed(Errno, FillProgress),
 }
 
 /// What the lanes share.
 struct Lanes<'a> {
-    fill: &'a Fill<'a>,
+    fill: &'a FillRange<'a>,
     /// The end of what is written in whole `align`s.
     end: u64,
     next: AtomicU64,
     done: AtomicU64,
-    /// A lane has failed: the others leave off.
+    /// A lane has failed: the others stop.
     over: AtomicBool,
 }
 
-impl Fill<'_> {
+impl FillRange<'_> {
     /// Fills, syncs, and reports progress.
-    pub fn run(&self, tell: &mut dyn FnMut(Progress)) -> Result<Progress, Broken> {
+    pub fn run(&self, tell: &mut dyn FnMut(FillProgress)) -> Result<FillProgress, Broken> {
         let began = clock::now();
         let end = self.range.end - self.range.end % u64::from(self.align.max(1));
         let lanes = Lanes {
@@ -83,7 +82,7 @@ impl Fill<'_> {
             done: AtomicU64::new(0),
             over: AtomicBool::new(false),
         };
-        let progress = || Progress {
+        let progress = || FillProgress {
             done: lanes.done.load(Ordering::Relaxed),
             total: self.range.end - self.range.start,
             elapsed: clock::now().since(began),
@@ -95,7 +94,7 @@ impl Fill<'_> {
         if progress().done < progress().total {
             return Err(Broken::Stopped(progress()));
         }
-        if let Sink::Fd(fd) = self.to {
+        if let WriteSurface::Fd(fd) = self.to {
             fsync(fd).map_err(|e| Broken::Failed(e, progress()))?;
         }
         Ok(progress())
@@ -138,7 +137,7 @@ impl Lanes<'_> {
 
     /// Takes chunk after chunk, each the next free one.
     fn lane(&self) -> Result<(), Errno> {
-        let Fill { to, content, chunk, stop, .. } = self.fill;
+        let FillRange { to, content, chunk, stop, .. } = self.fill;
         let arena = Arena::new(1, *chunk).map_err(|_| Errno::NOMEM)?;
         let base = arena.slot(0).ok_or(Errno::NOMEM)?;
         // SAFETY: the slot is mapped, `chunk` long, and used by this lane alone.
@@ -159,10 +158,10 @@ impl Lanes<'_> {
 
     /// What is no whole `align` cannot be written directly; it goes last and through the cache.
     fn tail(&self) -> Result<(), Errno> {
-        let Fill { to, content, range, .. } = self.fill;
+        let FillRange { to, content, range, .. } = self.fill;
         let len = range.end.saturating_sub(self.end);
         // What is remote has whole blocks only.
-        let Sink::Fd(fd) = to else { return Ok(()) };
+        let WriteSurface::Fd(fd) = to else { return Ok(()) };
         if len == 0 {
             return Ok(());
         }
@@ -180,7 +179,7 @@ impl Lanes<'_> {
     }
 }
 
-impl Progress {
+impl FillProgress {
     /// Bytes a second.
     pub fn rate(&self) -> f64 {
         self.done as f64 / self.elapsed.as_secs_f64().max(1e-9)
@@ -200,17 +199,17 @@ mod tests {
     use std::fs::{File, OpenOptions};
     use std::os::unix::fs::{FileExt, OpenOptionsExt};
     use std::process::Command;
-    use workload::Data;
+    use workload::Reduction;
 
     const MIB: u64 = 1 << 20;
 
-    fn content() -> Content {
-        Content::new(Data { compress: 2.0, dedupe: 1.5 }, 5)
+    fn content() -> ContentMaker {
+        ContentMaker::new(Reduction { compress: 2.0, dedupe: 1.5 }, 5)
     }
 
-    fn fill(file: &File, range: Range<u64>, stop: &Stop) -> Result<Progress, Broken> {
-        let fill = Fill {
-            to: Sink::Fd(file.as_fd()),
+    fn fill(file: &File, range: Range<u64>, stop: &Stop) -> Result<FillProgress, Broken> {
+        let fill = FillRange {
+            to: WriteSurface::Fd(file.as_fd()),
             content: content(),
             range,
             chunk: 64 << 10,
@@ -268,7 +267,7 @@ mod tests {
         let stop = Stop::default();
         stop.ask();
         match fill(&file, 0..MIB, &stop) {
-            Err(Broken::Stopped(Progress { done: 0, total: MIB, .. })) => {}
+            Err(Broken::Stopped(FillProgress { done: 0, total: MIB, .. })) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -287,9 +286,9 @@ mod tests {
 
     #[test]
     fn time_left_is_reckoned_from_the_rate_so_far() {
-        let half = Progress { done: 500, total: 1000, elapsed: Ns::secs(10) };
+        let half = FillProgress { done: 500, total: 1000, elapsed: Ns::secs(10) };
         assert_eq!((half.rate(), half.left()), (50.0, Ns::secs(10)));
-        let none = Progress { done: 0, total: 1000, elapsed: Ns::ZERO };
+        let none = FillProgress { done: 0, total: 1000, elapsed: Ns::ZERO };
         assert_eq!(none.left(), Ns::secs(1000));
     }
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 /// An I/O under way.
 #[derive(Clone, Copy)]
-pub(crate) struct Flight {
+pub(crate) struct InFlight {
     pub io: Io,
     done: u32,
 }
@@ -28,14 +28,14 @@ pub(crate) enum Progressed {
     Failed(Errno),
 }
 
-impl Flight {
-    pub fn new(io: Io) -> Flight {
-        Flight { io, done: 0 }
+impl InFlight {
+    pub fn new(io: Io) -> InFlight {
+        InFlight { io, done: 0 }
     }
 
     /// What is left to do; `None` where the I/O asks for more than there is of its buffer or of an address.
     pub fn rest(&self, arena: &Arena) -> Option<Rest> {
-        let Flight { io, done } = *self;
+        let InFlight { io, done } = *self;
         if io.len as usize > arena.slot_bytes() {
             return None;
         }

@@ -1,18 +1,17 @@
 //! Fresh data for every write: the payload of workers that write and do not verify.
 //!
-//! Generating all bytes anew would cost more than many an I/O, so a buffer keeps its random bytes and only its stamps are
-//! renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data that a read left in
-//! a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the stamps of its last write
-//! from this buffer. Read data is not examined here.
+//! Generating all bytes for each I/O would cost more than many an I/O, so a buffer keeps its random bytes and only its
+//! stamps are renewed: every sector of 512 bytes then differs from all others written, at a few nanoseconds a KiB. Data
+//! that a read left in a buffer is overwritten from a template first. For repeated blocks, a block of 4 KiB keeps the
+//! stamps of its last write from this buffer. Read data is not examined here.
 
-use crate::content::{BLOCK, Content, SECTOR};
-use crate::feed::Batch;
+use crate::content::{BLOCK, ContentMaker, SECTOR};
+use crate::feed::IoBatch;
 use crate::{Arena, Completion, Io, OpenError, Payload, PayloadOpener};
 use clock::{Ns, Rng};
-use workload::{Data, Dir};
+use workload::{Dir, Reduction};
 
-/// Bytes of random data that one worker keeps for covering what was read, at most; longer buffers are covered with it
-/// over and over.
+/// Bytes of random data that one worker keeps to cover read data, at most; longer buffers repeat it.
 const TEMPLATE_MAX: usize = 1 << 20;
 
 /// A stamp that no block has been given yet.
@@ -25,22 +24,22 @@ const REPEATS: u64 = 0x7265_7065;
 #[derive(Clone, Debug)]
 pub struct Fresh {
     /// What data is like on each of the worker's targets.
-    targets: Vec<Data>,
+    targets: Vec<Reduction>,
     salt: u64,
 }
 
 impl Fresh {
     /// Data of these kinds for a worker's targets, in their order. `salt` must differ from that of every other worker,
     /// step and run that writes to the same storage.
-    pub fn new(targets: Vec<Data>, salt: u64) -> Fresh {
+    pub fn new(targets: Vec<Reduction>, salt: u64) -> Fresh {
         Fresh { targets, salt }
     }
 }
 
 impl PayloadOpener for Fresh {
     fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError> {
-        let mut kinds: Vec<Data> = Vec::new();
-        let mut kind_of = |data: &Data| {
+        let mut kinds: Vec<Reduction> = Vec::new();
+        let mut kind_of = |data: &Reduction| {
             kinds.iter().position(|kind| kind == data).unwrap_or_else(|| {
                 kinds.push(*data);
                 kinds.len() - 1
@@ -81,7 +80,7 @@ struct Writes {
 }
 
 struct FreshKind {
-    content: Content,
+    content: ContentMaker,
     template: Box<[u8]>,
     /// Of 2⁶⁴ blocks, how many are repeated.
     repeated: u64,
@@ -96,7 +95,7 @@ struct SlotState {
 }
 
 impl Payload for Writes {
-    fn admit(&mut self, batch: &mut Batch, _now: Ns) -> usize {
+    fn admit(&mut self, batch: &mut IoBatch, _now: Ns) -> usize {
         batch.admit(|io| {
             self.prepare(io);
             true
@@ -107,8 +106,8 @@ impl Payload for Writes {
 }
 
 impl FreshKind {
-    fn new(data: Data, salt: u64, stream: u64, template: usize) -> FreshKind {
-        let content = Content::new(data, salt);
+    fn new(data: Reduction, salt: u64, stream: u64, template: usize) -> FreshKind {
+        let content = ContentMaker::new(data, salt);
         let mut bytes = vec![0; template].into_boxed_slice();
         for (n, block) in (0..).zip(bytes.chunks_mut(BLOCK)) {
             content.noise(stream << 32 | n, block);
@@ -187,7 +186,7 @@ mod tests {
     const LEN: u32 = 16 << 10;
 
     /// What `n` I/Os write from one slot, every other one a read where `mixed`; with the target of each.
-    fn written(kinds: &[Data], mixed: bool, n: u32) -> Vec<Vec<u8>> {
+    fn written(kinds: &[Reduction], mixed: bool, n: u32) -> Vec<Vec<u8>> {
         let arena = Arena::new(2, LEN).expect("memory");
         let fresh = Box::new(Fresh::new(kinds.to_vec(), 7));
         let mut payload = fresh.open(&arena, 2).expect("a payload");
@@ -209,7 +208,7 @@ mod tests {
     }
 
     fn admit(payload: &mut dyn Payload, dir: Dir, target: u16, len: u32) {
-        let mut batch = Batch::of(Io { slot: 1, dir, target, offset: 0, len });
+        let mut batch = IoBatch::of(Io { slot: 1, dir, target, offset: 0, len });
         assert_eq!(payload.admit(&mut batch, Ns::ZERO), 1);
         payload.completed(&mut [Completion { slot: 1, result: Ok(len) }], Ns::ZERO);
     }
@@ -221,8 +220,8 @@ mod tests {
         (parts().count(), seen.len())
     }
 
-    fn data(compress: f64, dedupe: f64) -> Data {
-        Data { compress, dedupe }
+    fn data(compress: f64, dedupe: f64) -> Reduction {
+        Reduction { compress, dedupe }
     }
 
     #[test]
@@ -267,10 +266,10 @@ mod tests {
         let arena = Arena::new(1, LEN).expect("memory");
         let mut stamps = Vec::new();
         for salt in [1, 2, 3] {
-            let fresh = Box::new(Fresh::new(vec![Data::default()], salt));
+            let fresh = Box::new(Fresh::new(vec![Reduction::default()], salt));
             let mut payload = fresh.open(&arena, 1).expect("a payload");
             let mut batch =
-                Batch::of(Io { slot: 0, dir: Dir::Write, target: 0, offset: 0, len: 512 });
+                IoBatch::of(Io { slot: 0, dir: Dir::Write, target: 0, offset: 0, len: 512 });
             payload.admit(&mut batch, Ns::ZERO);
             let base = arena.slot(0).expect("a slot");
             // SAFETY: the slot is mapped and longer than a sector, and nothing else uses it in this test.

@@ -1,7 +1,7 @@
 //! Files and block devices by `pread` and `pwrite`: one call carries one I/O, so the depth is one. The fallback where
 //! io_uring is forbidden, and the reference that it is compared with.
 
-use crate::{Access, Arena, Completion, Completions, Io, Queue};
+use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
 use rustix::fd::AsFd;
 use rustix::io::Errno;
@@ -10,7 +10,7 @@ use workload::Dir;
 /// One I/O at a time, by a call that returns when it is done.
 pub(crate) struct PreadQueue {
     arena: Arena,
-    targets: Vec<Access>,
+    targets: Vec<FileAccess>,
     /// Taken by `submit`, carried by `reap`: the stamp between them is the moment of submission.
     pending: Option<Io>,
     how: String,
@@ -18,7 +18,7 @@ pub(crate) struct PreadQueue {
 
 impl PreadQueue {
     /// A queue over opened targets; `why` says why it is not io_uring, where that was not asked for.
-    pub fn new(arena: &Arena, targets: Vec<Access>, why: Option<String>) -> PreadQueue {
+    pub fn new(arena: &Arena, targets: Vec<FileAccess>, why: Option<String>) -> PreadQueue {
         let why = why.map_or(String::new(), |why| format!(": {why}"));
         PreadQueue { arena: arena.clone(), targets, pending: None, how: format!("pread{why}") }
     }

@@ -38,7 +38,6 @@ pub type Completions = Vec<Completion>;
 pub trait Opener: Send {
     /// Opens the queue. It keeps a clone of the arena for as long as its I/O may touch the buffers, which may be
     /// registered with the kernel.
-    ///
     /// # Errors
     /// The queue cannot be set up for a target.
     fn open(self: Box<Self>, arena: &Arena) -> Result<Box<dyn Queue>, OpenError>;
@@ -55,8 +54,8 @@ pub trait Queue {
     /// Takes I/Os from the front of `ios` and returns how many; fewer than all only when the queue is full.
     fn submit(&mut self, ios: &[Io]) -> usize;
 
-    /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, but not past
-    /// `until` if it can help it.
+    /// Appends completions to `out` (never beyond its capacity): waits for at least `min` of them, at most until
+    /// `until`.
     fn reap(&mut self, min: u32, until: Ns, out: &mut Completions);
 
     /// The control plane's end of what it reports beside completions, such as a path that was lost: asked once, after it

@@ -12,19 +12,17 @@ use thiserror::Error;
 /// Finds what the URLs of a scheme lead to. It works on the control plane, where it may block for as long as it says.
 pub trait Resolver: Send + Sync {
     /// Finds a target and identifies it.
-    ///
     /// # Errors
     /// The URL is invalid, or the target cannot be reached.
     fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable>;
 
     /// A queue over these targets, in the order that I/Os number them. All were found by this resolver.
-    ///
     /// # Errors
     /// The targets cannot share a queue.
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable>;
 }
 
-/// Why a target cannot be had.
+/// Why a target is unavailable.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unreachable {
     /// The URL is none, or is of something that is not known.

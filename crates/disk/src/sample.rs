@@ -5,8 +5,8 @@
 //! file system allows it; 4 MiB in all is too little to warm any cache that matters. Nothing is written here.
 
 use crate::Arena;
-use crate::content::{BLOCK, Content, Origin, SECTOR};
-use crate::surface::Source;
+use crate::content::{BLOCK, BlockOrigin, ContentMaker, SECTOR};
+use crate::surface::ReadSurface;
 use clock::{Ns, Rng};
 use engine::Stop;
 use record::Sampling;
@@ -29,9 +29,8 @@ const BUDGET: Ns = Ns::secs(3);
 /// Purpose of the random stream that draws the blocks.
 const SAMPLING: u64 = 0x7361_6d70;
 
-/// What to sample.
 pub(crate) struct SampleSpec<'a> {
-    pub from: Source<'a>,
+    pub from: ReadSurface<'a>,
     /// A file: its file system knows what was never written.
     pub file: bool,
     /// Reads go through the page cache, from which they are then removed.
@@ -42,7 +41,7 @@ pub(crate) struct SampleSpec<'a> {
     pub align: u32,
     pub seed: u64,
     /// The content that is wanted there: its own blocks may repeat.
-    pub content: Content,
+    pub content: ContentMaker,
 }
 
 /// What was seen.
@@ -57,29 +56,28 @@ pub(crate) struct SampleResult {
 
 impl SampleResult {
     /// Whether everything that was seen is data like no other, and reducible as far as is wanted.
-    pub fn is_filled_with(&self, content: &Content) -> bool {
+    pub fn is_filled_with(&self, content: &ContentMaker) -> bool {
         let Sampling { blocks, .. } = self.sampling;
         let sound = blocks > 0 && self.sampling.sound() == blocks && self.others == 0;
         sound && (content.is_plain() || self.ours == blocks)
     }
 }
 
-/// Looks at samples; fewer than there might be where time is up, reads fail or `stop` was asked for. An error where not
-/// one block could be read.
+/// Looks at samples; fewer where time is up, reads fail or `stop` is set. An error where no block could be read.
 pub(crate) fn sample(spec: &SampleSpec, stop: &Stop) -> Result<SampleResult, Errno> {
     let block = (spec.align.max(BLOCK as u32)).next_multiple_of(spec.align.max(1));
     let arena = Arena::new(1, block).map_err(|_| Errno::NOMEM)?;
     let base = arena.slot(0).ok_or(Errno::NOMEM)?;
     // SAFETY: the slot is mapped, `block` long, and used by nothing else.
     let buffer = unsafe { std::slice::from_raw_parts_mut(base, block as usize) };
-    let mut tally = Tally::default();
+    let mut tally = SampleCounts::default();
     let limit = clock::now().plus(BUDGET);
     for at in places(spec.seed, spec.over / u64::from(block)) {
         if stop.asked() || clock::now() >= limit {
             break;
         }
         let at = at * u64::from(block);
-        if let (true, Source::Fd(fd)) = (spec.file, spec.from)
+        if let (true, ReadSurface::Fd(fd)) = (spec.file, spec.from)
             && is_hole(fd, at, block.into())
         {
             tally.unwritten += 1;
@@ -91,7 +89,7 @@ pub(crate) fn sample(spec: &SampleSpec, stop: &Stop) -> Result<SampleResult, Err
             // The load will meet it, too, and count it.
             Err(_) => break,
         }
-        if let (true, Source::Fd(fd)) = (spec.cached, spec.from) {
+        if let (true, ReadSurface::Fd(fd)) = (spec.cached, spec.from) {
             let _ = fadvise(fd, at, NonZeroU64::new(block.into()), Advice::DontNeed);
         }
     }
@@ -121,7 +119,7 @@ fn is_hole(fd: BorrowedFd<'_>, at: u64, len: u64) -> bool {
 
 /// Counts as they come together.
 #[derive(Default)]
-struct Tally {
+struct SampleCounts {
     unwritten: u32,
     zero: u32,
     ours: u32,
@@ -134,16 +132,16 @@ struct Tally {
     contents: BTreeMap<u64, u32>,
 }
 
-impl Tally {
-    fn add(&mut self, block: &[u8], wanted: &Content) {
+impl SampleCounts {
+    fn add(&mut self, block: &[u8], wanted: &ContentMaker) {
         if block.iter().all(|byte| *byte == 0) {
             self.zero += 1;
             return;
         }
         let origin = wanted.origin(block);
-        self.ours += u32::from(origin == Origin::Ours);
-        self.others += u32::from(origin == Origin::OtherRatios);
-        if origin == Origin::Ours && wanted.repeats() {
+        self.ours += u32::from(origin == BlockOrigin::Ours);
+        self.others += u32::from(origin == BlockOrigin::OtherRatios);
+        if origin == BlockOrigin::Ours && wanted.repeats() {
             self.exempt += 1;
             return;
         }
@@ -183,21 +181,21 @@ mod tests {
     use std::collections::BTreeSet;
     use std::fs::File;
     use std::os::unix::fs::FileExt;
-    use workload::Data;
+    use workload::Reduction;
 
-    const PLAIN: Data = Data { compress: 1.0, dedupe: 1.0 };
-    const REDUCIBLE: Data = Data { compress: 2.0, dedupe: 2.0 };
+    const PLAIN: Reduction = Reduction { compress: 1.0, dedupe: 1.0 };
+    const REDUCIBLE: Reduction = Reduction { compress: 2.0, dedupe: 2.0 };
 
-    fn content(data: Data) -> Content {
-        Content::new(data, 11)
+    fn content(data: Reduction) -> ContentMaker {
+        ContentMaker::new(data, 11)
     }
 
-    fn spec(file: &File, wanted: Data) -> SampleResult {
+    fn spec(file: &File, wanted: Reduction) -> SampleResult {
         let over = file.metadata().expect("there").len();
         let content = content(wanted);
         let (seed, align) = (1, 512);
         let spec = SampleSpec {
-            from: Source::Fd(file.as_fd()),
+            from: ReadSurface::Fd(file.as_fd()),
             file: true,
             cached: true,
             over,
@@ -221,7 +219,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(file: &File, wanted: Data, counts: [u32; 4], filled: bool) {
+    fn check(file: &File, wanted: Reduction, counts: [u32; 4], filled: bool) {
         let seen = spec(file, wanted);
         let Sampling { blocks, unwritten, zero, repeated, .. } = seen.sampling;
         assert_eq!([blocks, unwritten, zero, repeated], counts, "{seen:?}");
@@ -242,7 +240,7 @@ mod tests {
     fn content_of_other_ratios_is_not_what_is_wanted() {
         let ours = |data| move |at: u64, block: &mut [u8]| content(data).write(at, block);
         check(&file(100, 100, ours(PLAIN)), REDUCIBLE, [100, 0, 0, 0], false);
-        let compressible = Data { compress: 2.0, dedupe: 1.0 };
+        let compressible = Reduction { compress: 2.0, dedupe: 1.0 };
         check(&file(100, 100, ours(compressible)), PLAIN, [100, 0, 0, 0], false);
         assert!(spec(&file(512, 512, ours(REDUCIBLE)), PLAIN).sampling.repeated > 400);
     }
@@ -278,7 +276,7 @@ mod tests {
         let folder = File::open(path.path()).expect("readable");
         let content = content(PLAIN);
         let spec = SampleSpec {
-            from: Source::Fd(folder.as_fd()),
+            from: ReadSurface::Fd(folder.as_fd()),
             file: false,
             cached: false,
             over: 1 << 20,

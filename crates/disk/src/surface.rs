@@ -1,52 +1,49 @@
-//! The bytes of a target on the control plane, whether behind a descriptor or found by a resolver: for sampling, filling and
-//! verification passes.
+//! The bytes of a target on the control plane, local or remote: for sampling, filling and verification passes.
 
-use guard::{Claim, Found, Remote};
+use guard::{PathTarget, Remote, WriteClaim};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, fdatasync};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
 
-/// What can be read.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a> {
+pub(crate) enum ReadSurface<'a> {
     Fd(BorrowedFd<'a>),
     Remote(&'a dyn Remote),
 }
 
-impl Source<'_> {
+impl ReadSurface<'_> {
     /// Reads the whole of `out`. The end of the target is an error.
     pub fn read_all(&self, out: &mut [u8], at: u64) -> Result<(), Errno> {
         match self {
-            Source::Fd(fd) => read_fd(*fd, out, at),
-            Source::Remote(remote) => remote.read_at(at, out).map_err(errno),
+            ReadSurface::Fd(fd) => read_fd(*fd, out, at),
+            ReadSurface::Remote(remote) => remote.read_at(at, out).map_err(errno),
         }
     }
 }
 
 /// What can be written.
 #[derive(Clone, Copy)]
-pub(crate) enum Sink<'a> {
+pub(crate) enum WriteSurface<'a> {
     Fd(BorrowedFd<'a>),
-    Remote(&'a dyn Claim),
+    Remote(&'a dyn WriteClaim),
 }
 
-impl Sink<'_> {
+impl WriteSurface<'_> {
     /// Writes all of `data`.
     pub fn write_all(&self, data: &[u8], at: u64) -> Result<(), Errno> {
         match self {
-            Sink::Fd(fd) => write_fd(*fd, data, at),
-            Sink::Remote(claim) => claim.write_at(at, data).map_err(errno),
+            WriteSurface::Fd(fd) => write_fd(*fd, data, at),
+            WriteSurface::Remote(claim) => claim.write_at(at, data).map_err(errno),
         }
     }
 }
 
-/// A target that is there.
 #[derive(Clone, Copy)]
 pub(crate) enum ReadTarget<'a> {
     /// At a path.
-    Found(&'a Found),
+    Found(&'a PathTarget),
     /// Where a resolver has found it.
     Remote(&'a Arc<dyn Remote>),
 }
@@ -74,10 +71,10 @@ pub(crate) enum OpenTarget {
 }
 
 impl OpenTarget {
-    pub fn source(&self) -> Source<'_> {
+    pub fn source(&self) -> ReadSurface<'_> {
         match self {
-            OpenTarget::Fd(fd) => Source::Fd(fd.as_fd()),
-            OpenTarget::Remote(remote) => Source::Remote(&**remote),
+            OpenTarget::Fd(fd) => ReadSurface::Fd(fd.as_fd()),
+            OpenTarget::Remote(remote) => ReadSurface::Remote(&**remote),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
 use crate::remote::{self, Schemes, Unreachable};
 use engine::{EngineError, QueueKind, TargetSpec};
-use guard::{Examined, Found, GrantError, Grants, Remote, WriteRequest};
+use guard::{Examined, GrantError, Grants, PathTarget, Remote, WriteRequest};
 use record::Fact;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
@@ -42,7 +42,7 @@ pub struct TargetReport {
     pub name: String,
     /// Its path or URL.
     pub url: String,
-    /// What stands there, with an article: `a regular file`, `nothing yet`.
+    /// What is at the path, with an article: `a regular file`, `nothing yet`.
     pub what: String,
     /// Its size in bytes, or the size that it will have.
     pub size: Option<u64>,
@@ -57,8 +57,7 @@ pub struct TargetReport {
     pub facts: Vec<Fact>,
 }
 
-/// Looks at a target as a step would, but opens nothing for writing and creates nothing. `writes` tells whether a
-/// workload on it writes.
+/// Examines a target as a step would, without opening it for writing or creating it. `writes`: a workload writes.
 pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
     Schemes::default().inspect(spec, writes)
 }
@@ -145,28 +144,28 @@ fn inspect_remote(
 fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
     let own = Grants::default();
     let judged = judge(spec, writes, &own);
-    let found = Found::at(Path::new(&spec.url), true).ok().flatten();
+    let found = PathTarget::at(Path::new(&spec.url), true).ok().flatten();
     let what = match (&found, &judged) {
-        (_, Ok(Verdict::Null { .. })) => "nothing: I/O completes at once",
+        (_, Ok(TargetVerdict::Null { .. })) => "nothing: I/O completes at once",
         (Some(found), _) => found.kind_name(),
         (None, _) => "nothing yet",
     };
     let size = match &judged {
-        Ok(Verdict::Null { size }) => Some(*size),
-        Ok(Verdict::Create { bytes }) => Some(*bytes),
+        Ok(TargetVerdict::Null { size }) => Some(*size),
+        Ok(TargetVerdict::Create { bytes }) => Some(*bytes),
         _ => found.as_ref().and_then(size_unopened),
     };
     let filling = match &judged {
-        Ok(Verdict::Create { bytes }) => Filling::of(spec, *bytes, true),
-        Ok(Verdict::Open(_)) => Filling::of(spec, size.unwrap_or(0), false),
-        Ok(Verdict::Null { .. }) | Err(_) => Filling::Nothing,
+        Ok(TargetVerdict::Create { bytes }) => Filling::of(spec, *bytes, true),
+        Ok(TargetVerdict::Open(_)) => Filling::of(spec, size.unwrap_or(0), false),
+        Ok(TargetVerdict::Null { .. }) | Err(_) => Filling::Nothing,
     };
     let fate = judged.map(|verdict| match verdict {
-        Verdict::Null { .. } => Use::Null,
-        Verdict::Create { .. } if writes => Use::CreateAndWrite,
-        Verdict::Create { .. } => Use::CreateAndRead,
-        Verdict::Open(_) if writes => Use::Write,
-        Verdict::Open(_) => Use::Read,
+        TargetVerdict::Null { .. } => Use::Null,
+        TargetVerdict::Create { .. } if writes => Use::CreateAndWrite,
+        TargetVerdict::Create { .. } => Use::CreateAndRead,
+        TargetVerdict::Open(_) if writes => Use::Write,
+        TargetVerdict::Open(_) => Use::Read,
     });
     let facts = facts_of(spec, found.as_ref());
     TargetReport {
@@ -187,17 +186,21 @@ fn examined(spec: &TargetSpec, own: &Grants) -> Option<Result<Examined, String>>
 }
 
 /// What is to be done with a target.
-pub(crate) enum Verdict {
+pub(crate) enum TargetVerdict {
     Null { size: u64 },
     Create { bytes: u64 },
-    Open(Found),
+    Open(PathTarget),
 }
 
 /// Decides on a target: what it is, and whether the step may have it.
-pub(crate) fn judge(spec: &TargetSpec, writes: bool, own: &Grants) -> Result<Verdict, EngineError> {
+pub(crate) fn judge(
+    spec: &TargetSpec,
+    writes: bool,
+    own: &Grants,
+) -> Result<TargetVerdict, EngineError> {
     if spec.url == "null:" {
         let size = spec.size.unwrap_or(NULL_SIZE);
-        return Ok(Verdict::Null { size });
+        return Ok(TargetVerdict::Null { size });
     }
     if let Some(scheme) = scheme(&spec.url) {
         return Err(EngineError::Unsupported(format!(
@@ -221,7 +224,7 @@ pub(crate) fn judge(spec: &TargetSpec, writes: bool, own: &Grants) -> Result<Ver
     }
 }
 
-/// A target by its name and its place, for messages that speak of it without saying where it is.
+/// A target by its name and its place, for messages that do not repeat the place.
 pub(crate) fn label(spec: &TargetSpec) -> String {
     format!("{} ({})", spec.name, spec.url)
 }
@@ -251,12 +254,12 @@ pub(crate) fn ungranted(spec: &TargetSpec, why: GrantError) -> EngineError {
     }
 }
 
-/// A link may be read through, but what is created or written is named by itself; only devices have links for names
-/// (`/dev/disk/by-id/…`).
-fn find(path: &Path, changes: bool) -> Result<Option<Found>, Errno> {
-    let found = Found::at(path, !changes)?;
+/// A link may be read through, but a file that is created or written must be named directly; only devices have links
+/// for names (`/dev/disk/by-id/…`).
+fn find(path: &Path, changes: bool) -> Result<Option<PathTarget>, Errno> {
+    let found = PathTarget::at(path, !changes)?;
     if found.as_ref().is_some_and(|found| found.kind() == FileType::Symlink)
-        && let Ok(Some(device)) = Found::at(path, true)
+        && let Ok(Some(device)) = PathTarget::at(path, true)
         && device.kind() == FileType::BlockDevice
     {
         return Ok(Some(device));
@@ -264,7 +267,7 @@ fn find(path: &Path, changes: bool) -> Result<Option<Found>, Errno> {
     Ok(found)
 }
 
-fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, EngineError> {
+fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<TargetVerdict, EngineError> {
     let folder = folder_of(path);
     if bytes == 0 {
         return Err(trouble(
@@ -278,17 +281,17 @@ fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<Verdict, Engi
     }
     match room_in(folder) {
         Some(room) if room < bytes => Err(trouble(spec, short_of_room(folder, bytes, room))),
-        _ => Ok(Verdict::Create { bytes }),
+        _ => Ok(TargetVerdict::Create { bytes }),
     }
 }
 
 /// Something stands where a file is to be created: reused if it is the very file that was created before.
 fn reusable(
     spec: &TargetSpec,
-    found: Found,
+    found: PathTarget,
     bytes: u64,
     own: &Grants,
-) -> Result<Verdict, EngineError> {
+) -> Result<TargetVerdict, EngineError> {
     let refused = |what: String| {
         Err(EngineError::Refused(format!(
             "{}: {} exists and {what}; name another path to `create`, or leave `create` out to read what is there",
@@ -308,15 +311,15 @@ fn reusable(
             "is a file of {size} bytes that Wirespeed made, where {bytes} are asked for"
         ));
     }
-    Ok(Verdict::Open(found))
+    Ok(TargetVerdict::Open(found))
 }
 
 fn usable(
     spec: &TargetSpec,
-    found: Found,
+    found: PathTarget,
     writes: bool,
     own: &Grants,
-) -> Result<Verdict, EngineError> {
+) -> Result<TargetVerdict, EngineError> {
     if writes {
         // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
         guard::may_write(&request(spec), &found, own).map_err(|e| ungranted(spec, e))?;
@@ -326,13 +329,13 @@ fn usable(
             spec,
             "is an empty file; give one with data, or a new path and a size to `create`".to_owned(),
         )),
-        FileType::RegularFile | FileType::BlockDevice => Ok(Verdict::Open(found)),
+        FileType::RegularFile | FileType::BlockDevice => Ok(TargetVerdict::Open(found)),
         _ => Err(trouble(spec, format!("is {}; give a file or a block device", found.kind_name()))),
     }
 }
 
 /// Opens what was found for reading.
-pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, EngineError> {
+pub(crate) fn open_to_read(spec: &TargetSpec, found: &PathTarget) -> Result<OwnedFd, EngineError> {
     found.open_to_read(!spec.buffered).map_err(|e| match e {
         Errno::INVAL if !spec.buffered => ungranted(spec, GrantError::NoDirectIo),
         e => cannot_open(spec, e),
@@ -340,7 +343,7 @@ pub(crate) fn open_to_read(spec: &TargetSpec, found: &Found) -> Result<OwnedFd, 
 }
 
 /// Whether completions can be polled for: io_uring takes the wish on any device, and lets I/Os fail later.
-pub(crate) fn can_poll(spec: &TargetSpec, found: &Found) -> Result<(), EngineError> {
+pub(crate) fn can_poll(spec: &TargetSpec, found: &PathTarget) -> Result<(), EngineError> {
     if !spec.polled || polled_queues(found.device()) {
         return Ok(());
     }
@@ -357,7 +360,7 @@ pub(crate) fn can_poll(spec: &TargetSpec, found: &Found) -> Result<(), EngineErr
 /// Size and logical block of an opened file or device.
 pub(crate) fn extent(
     spec: &TargetSpec,
-    found: &Found,
+    found: &PathTarget,
     fd: impl AsFd,
 ) -> Result<Extent, EngineError> {
     let fd = fd.as_fd();
@@ -375,7 +378,7 @@ pub(crate) fn extent(
 }
 
 /// Provenance of a target: what it is, its device, its file system.
-pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&Found>) -> Vec<Fact> {
+pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&PathTarget>) -> Vec<Fact> {
     let mut pairs = vec![("url", spec.url.clone())];
     if let Some(found) = found {
         pairs.push(("kind", found.kind_name().to_owned()));
@@ -396,7 +399,7 @@ pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&Found>) -> Vec<Fact> {
 }
 
 /// The size of something that is not to be opened.
-fn size_unopened(found: &Found) -> Option<u64> {
+fn size_unopened(found: &PathTarget) -> Option<u64> {
     match found.kind() {
         FileType::RegularFile => u64::try_from(found.stat().st_size).ok(),
         FileType::BlockDevice => crate::device::size(found.device()),

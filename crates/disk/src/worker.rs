@@ -4,12 +4,14 @@
 //! one a reaped batch, never one for both. After the start it allocates nothing, locks nothing, and makes no system
 //! call but those of its queue and its clock.
 
-use crate::feed::{Batch, Feed, feed};
+use crate::feed::{Feed, IoBatch, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
-use engine::{EngineError, EventNote, Load, Meter, Opened, Reports, Spent, Stop, Task};
+use engine::{
+    EngineError, EventNote, Opened, OpenedLoad, Reports, Spent, Stop, WorkerMeter, WorkerTask,
+};
 use record::{CounterId, Level};
-use workload::{Arrivals, Demand, Placement, Spec, StreamKey};
+use workload::{Arrivals, IoDemand, Placement, Spec, StreamKey};
 
 /// Purpose of the random stream that fills the buffers, apart from those of operations.
 const BUFFERS: u64 = 0x6275_6666;
@@ -18,7 +20,7 @@ const BUFFERS: u64 = 0x6275_6666;
 const STRAY: u32 = u32::MAX;
 
 /// A worker before its thread exists.
-pub struct Worker {
+pub struct DiskWorker {
     /// Its name, for messages.
     pub name: String,
     /// What it issues.
@@ -35,12 +37,12 @@ pub struct Worker {
     pub grace: Ns,
 }
 
-impl Task for Worker {
+impl WorkerTask for DiskWorker {
     fn open(mut self: Box<Self>) -> Result<Opened, EngineError> {
         let problem =
             |name: &str, problem: String| EngineError::Worker { worker: name.to_owned(), problem };
         let asked = self.spec.outstanding_max();
-        let bytes = Demand::of(&self.spec).block_max;
+        let bytes = IoDemand::of(&self.spec).block_max;
         let arena = Arena::new(asked, bytes).map_err(|e| {
             problem(&self.name, format!("no memory for {asked} buffers of {bytes} bytes: {e}"))
         })?;
@@ -61,11 +63,11 @@ impl Task for Worker {
         let mut payload = payload.transpose().map_err(target_error)?;
         let reports = payload.as_mut().and_then(|payload| payload.reports());
         let reports = both(reports, queue.reports());
-        let issuer = Issuer {
+        let issuer = DiskIssuer {
             queue,
             payload,
             feed,
-            batch: Batch::with_capacity(depth),
+            batch: IoBatch::with_capacity(depth),
             done: Vec::with_capacity(depth as usize),
             name: self.name,
             grace: self.grace,
@@ -118,11 +120,11 @@ fn clamped(name: &str, asked: u32, depth: u32, how: &str) -> EventNote {
 }
 
 /// The data plane of a worker.
-struct Issuer {
+struct DiskIssuer {
     queue: Box<dyn Queue>,
     payload: Option<Box<dyn Payload>>,
     feed: Box<dyn Feed>,
-    batch: Batch,
+    batch: IoBatch,
     done: Completions,
     name: String,
     grace: Ns,
@@ -130,8 +132,8 @@ struct Issuer {
     strays: u64,
 }
 
-impl Load for Issuer {
-    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+impl OpenedLoad for DiskIssuer {
+    fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError> {
         let start = meter.line().start();
         let mut now = clock::now();
         meter.advance(now, Spent::Waiting);
@@ -163,7 +165,7 @@ impl Load for Issuer {
     }
 }
 
-impl Issuer {
+impl DiskIssuer {
     /// I/Os at the front of the batch that may go, their buffers prepared.
     fn admit(&mut self, now: Ns) -> usize {
         match &mut self.payload {
@@ -181,7 +183,7 @@ impl Issuer {
     fn submit(
         &mut self,
         ready: usize,
-        meter: &mut Meter,
+        meter: &mut WorkerMeter,
         start: Ns,
         at: Ns,
     ) -> Result<(), EngineError> {
@@ -198,7 +200,7 @@ impl Issuer {
     }
 
     /// Waits for a completion, the next arrival or the next cut, and accounts for what came back. Returns its stamp.
-    fn wait(&mut self, meter: &mut Meter, start: Ns, now: Ns) -> Ns {
+    fn wait(&mut self, meter: &mut WorkerMeter, start: Ns, now: Ns) -> Ns {
         let until = meter.next_cut().min(start.plus(self.feed.wake(now.since(start))));
         if meter.in_flight() == 0 {
             clock::sleep_until(until);
@@ -208,7 +210,7 @@ impl Issuer {
         self.account(meter, start)
     }
 
-    fn account(&mut self, meter: &mut Meter, start: Ns) -> Ns {
+    fn account(&mut self, meter: &mut WorkerMeter, start: Ns) -> Ns {
         let now = clock::now();
         meter.advance(now, Spent::Waiting);
         if let Some(payload) = &mut self.payload {
@@ -222,7 +224,7 @@ impl Issuer {
             }
         }
         if self.strays > before {
-            // Nobody waits for them, and a slot must not be given out twice.
+            // No caller waits for them, and a slot must not be given out twice.
             self.done.retain(|completion| completion.slot != STRAY);
         }
         self.feed.completed(&self.done, now.since(start));
@@ -231,7 +233,7 @@ impl Issuer {
     }
 
     /// Takes back what is in flight after the end, for as long as the grace lasts.
-    fn wind_down(&mut self, meter: &mut Meter, start: Ns) {
+    fn wind_down(&mut self, meter: &mut WorkerMeter, start: Ns) {
         let mut now = clock::now();
         let limit = now.plus(self.grace);
         while meter.in_flight() > 0 && now < limit {

@@ -6,9 +6,9 @@
 
 use crate::heartbeat::Heartbeat;
 use crate::meter::MeterSlot;
-use crate::{ErrnoCounts, Phases, Timeline};
+use crate::{ErrnoCounts, Phases, StepTimeline};
 use clock::Ns;
-use record::{Interval, Phase, SourceId, Tally, Testimony};
+use record::{Completed, Interval, Phase, SourceId, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Buffers in addition to the one in use and those reserved for phase edges. The collector runs ten times a second
@@ -31,8 +31,8 @@ pub struct MeterScope {
 pub(crate) struct IntervalBuffer {
     pub from: Ns,
     pub to: Ns,
-    pub read: Option<Tally>,
-    pub write: Option<Tally>,
+    pub read: Option<Completed>,
+    pub write: Option<Completed>,
     pub testimony: Testimony,
     pub errnos: ErrnoCounts,
     pub silence: Option<IdleSpan>,
@@ -51,14 +51,13 @@ pub(crate) struct IdleSpan {
     pub own: bool,
 }
 
-/// The worker's end, from which a [`crate::Meter`] is made.
+/// The worker's end, from which a [`crate::WorkerMeter`] is made.
 #[derive(Debug)]
 pub struct IntervalBuffers {
     pub(crate) scope: MeterScope,
     pub(crate) slots: Vec<MeterSlot>,
     pub(crate) current: Box<IntervalBuffer>,
-    /// One for each phase edge, so that measured figures never share a sheet with others, even if the collector is
-    /// slow.
+    /// One for each phase edge, so that measured figures have sheets of their own, even if the collector is slow.
     #[expect(
         clippy::vec_box,
         reason = "sheets travel between the threads as boxes; unboxing would free on the way"
@@ -104,7 +103,7 @@ impl IntervalBuffers {
 
 impl IntervalBuffer {
     fn new(scope: MeterScope) -> Box<IntervalBuffer> {
-        let tally = |used: bool| used.then(|| Tally::reserved(scope.open_loop));
+        let tally = |used: bool| used.then(|| Completed::reserved(scope.open_loop));
         Box::new(IntervalBuffer {
             from: Ns::ZERO,
             to: Ns::ZERO,
@@ -145,7 +144,7 @@ impl IntervalDrain {
         &mut self,
         source: SourceId,
         step: u32,
-        line: &Timeline,
+        line: &StepTimeline,
         mut sink: impl FnMut(Interval, &ErrnoCounts),
     ) {
         while let Ok(mut sheet) = self.full.pop() {
@@ -169,7 +168,7 @@ impl IntervalDrain {
 struct IntervalContext<'a> {
     source: SourceId,
     step: u32,
-    line: &'a Timeline,
+    line: &'a StepTimeline,
 }
 
 impl IntervalContext<'_> {
@@ -199,7 +198,7 @@ impl IntervalContext<'_> {
         from: Ns,
         silence: IdleSpan,
     ) -> impl Iterator<Item = Interval> {
-        let tally = move |used: bool| used.then(|| Tally::empty(scope.open_loop));
+        let tally = move |used: bool| used.then(|| Completed::empty(scope.open_loop));
         self.line.pieces(from, silence.until).filter_map(move |(from, to)| {
             let length = to.since(from);
             let (phase, from, until) = self.head(from, to)?;

@@ -5,7 +5,7 @@ use crate::buffers::IntervalDrain;
 use crate::fault::{ErrorBudget, ErrorStreak};
 use crate::hang::{Hang, HangWatch};
 use crate::{
-    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, Reports, Stop, Timeline,
+    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, Reports, StepTimeline, Stop,
 };
 use clock::Ns;
 use record::{Counter, Event, Level, SourceId};
@@ -41,7 +41,7 @@ pub(crate) struct WorkerState {
 
 /// Gathers what a crew reports until its last thread has ended.
 pub(crate) struct Collector {
-    pub line: Timeline,
+    pub line: StepTimeline,
     pub step: u32,
     pub grace: Ns,
     pub members: Vec<WorkerState>,
@@ -247,7 +247,7 @@ fn hung(name: &str, targets: &str, hang: Hang) -> EventNote {
     EventNote { level: Level::Warning, code, text }
 }
 
-fn left_open(member: &WorkerState, left: LeftOpen, step: u32, line: &Timeline) -> Event {
+fn left_open(member: &WorkerState, left: LeftOpen, step: u32, line: &StepTimeline) -> Event {
     let text = format!(
         "{}: {} operations had not completed when the worker gave up on them, the oldest after {:.1} s; \
          the device may hang (see dmesg)",

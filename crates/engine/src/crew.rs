@@ -1,16 +1,16 @@
 //! A step's threads: spawned, named, pinned and opened before the start, parked at a barrier, released together.
 //!
-//! A [`Task`] opens on its own thread what only that thread will own, and becomes a [`Load`] that runs with a meter.
+//! A [`WorkerTask`] opens on its own thread what only that thread will own, and becomes a [`OpenedLoad`] that runs with a meter.
 //! Everything that can fail or take long happens before [`Crew::assemble`] returns. A thread that panics, fails or
 //! hangs ends in [`Output::Failed`]; the step itself never hangs.
 
 use crate::buffers::{IntervalBuffers, IntervalDrain, MeterScope};
 use crate::collector::{Collector, WorkerState};
 use crate::hang::HangWatch;
-use crate::timeline::{Phases, Timeline};
+use crate::timeline::{Phases, StepTimeline};
 use crate::{
-    EngineError, IntervalTx, LeftOpen, MeasureStart, Meter, Output, Pinning, Prepared, Reports,
-    StepHandle, pin,
+    EngineError, IntervalTx, LeftOpen, MeasureStart, Output, Pinning, Prepared, Reports,
+    StepHandle, WorkerMeter, pin,
 };
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
@@ -33,9 +33,8 @@ const TARGETS_NAMED: usize = 4;
 const CALLED_OFF: Ns = Ns::millis(100);
 
 /// The work of one worker's thread: handed to the thread and opened there.
-pub trait Task: Send + 'static {
+pub trait WorkerTask: Send + 'static {
     /// Opens and allocates everything that the load needs. Runs on the worker's own thread, before the start.
-    ///
     /// # Errors
     /// The target cannot be opened, or memory is missing. The step fails.
     fn open(self: Box<Self>) -> Result<Opened, EngineError>;
@@ -44,7 +43,7 @@ pub trait Task: Send + 'static {
 /// A task that is ready to run.
 pub struct Opened {
     /// The load.
-    pub load: Box<dyn Load>,
+    pub load: Box<dyn OpenedLoad>,
     /// Most operations in flight: the slots of its meter.
     pub slots: u32,
     /// Remarks on how it was opened, reported as events.
@@ -67,13 +66,12 @@ pub struct EventNote {
 }
 
 /// The data plane of one worker. It owns what it opened and never leaves its thread.
-pub trait Load {
+pub trait OpenedLoad {
     /// Runs from the start of the meter's timeline to its end, or until `stop` is set, and then abandons what is
     /// still in flight after its configured grace time. Allocates nothing, locks nothing, logs nothing.
-    ///
     /// # Errors
     /// The load cannot continue. The step fails.
-    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError>;
+    fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError>;
 }
 
 /// The request for an early end. Workers check it once a batch; slow preparations check it before the start.
@@ -91,7 +89,7 @@ pub struct WorkerSetup {
     /// What it can report.
     pub scope: MeterScope,
     /// The work to be done.
-    pub task: Box<dyn Task>,
+    pub task: Box<dyn WorkerTask>,
 }
 
 /// Settings that all workers of a crew share.
@@ -115,7 +113,7 @@ pub struct CrewSettings {
 pub struct Crew {
     orders: CrewSettings,
     members: Vec<WorkerState>,
-    releases: Vec<Sender<Timeline>>,
+    releases: Vec<Sender<StepTimeline>>,
     stop: Stop,
     edge: MeasureStart,
     alive: Receiver<Infallible>,
@@ -147,7 +145,6 @@ impl Stop {
 impl Crew {
     /// Spawns one thread a post and waits until all are ready. Notes of their opening go to `notes`, stamped zero
     /// because there is no time base before the start. The first failure ends the others.
-    ///
     /// # Errors
     /// A thread cannot be started, or a worker fails, panics or is cancelled while it opens.
     pub fn assemble(
@@ -241,7 +238,7 @@ impl Prepared for Crew {
     }
 
     fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
-        let line = Timeline::new(epoch, at, self.orders.phases);
+        let line = StepTimeline::new(epoch, at, self.orders.phases);
         if clock::now() > at {
             let event = late_start(&self.orders, line.on_record(at));
             let _ = out.send(Output::Event(event));
@@ -300,9 +297,9 @@ struct WorkerThread {
     cpu: Option<usize>,
     scope: MeterScope,
     phases: Phases,
-    task: Box<dyn Task>,
+    task: Box<dyn WorkerTask>,
     ready: Sender<ReadyReport>,
-    released: Receiver<Timeline>,
+    released: Receiver<StepTimeline>,
     stop: Stop,
     edge: MeasureStart,
     /// Nothing is ever sent: the channel closes when the last thread has ended for any reason.
@@ -340,7 +337,7 @@ impl WorkerThread {
         drop(ready);
         let Ok(line) = released.recv() else { return Ok(LeftOpen::default()) };
         wait_for(line.start(), &stop);
-        let mut meter = Meter::new(sheets, line, edge, clock::thread_cpu);
+        let mut meter = WorkerMeter::new(sheets, line, edge, clock::thread_cpu);
         let result = load.run(&mut meter, &stop);
         let now = clock::now();
         meter.finish(now);
@@ -363,7 +360,7 @@ fn wait_for(at: Ns, stop: &Stop) {
 struct RunningCrew {
     stop: Stop,
     edge: MeasureStart,
-    line: Timeline,
+    line: StepTimeline,
     collector: Option<JoinHandle<()>>,
 }
 

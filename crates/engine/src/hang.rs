@@ -9,8 +9,7 @@ use clock::Ns;
 use record::Interval;
 
 /// Age at which an operation counts as hung. Far above the latency of a loaded disk with a deep queue, and far below
-/// the 30 s after which Linux times out a SCSI or NVMe command. A hang is reported again each time its age has
-/// doubled.
+/// the 30 s after which Linux times out a SCSI or NVMe command. It is reported again whenever its age has doubled.
 pub const HANG_AFTER: Ns = Ns::secs(5);
 
 /// A change in one worker's hangs.
@@ -115,14 +114,14 @@ fn took(interval: &Interval, since: Ns, after: Ns) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Phase, SourceId, Tally, Testimony};
+    use record::{Completed, Phase, SourceId, Testimony};
 
     const AFTER: Ns = Ns::secs(5);
 
     /// The interval from `second` on; the oldest operation in flight at its end is `age` seconds old, and the slowest
     /// that ended in it took `slowest` seconds.
     fn interval(second: u64, age: Option<u64>, slowest: Option<u64>) -> Interval {
-        let mut read = Tally::empty(false);
+        let mut read = Completed::empty(false);
         if let Some(seconds) = slowest {
             read.success(512, Ns::secs(seconds), Ns::secs(seconds));
         }

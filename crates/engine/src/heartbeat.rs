@@ -1,8 +1,7 @@
 //! A worker's heartbeat: the time of its last clock reading, stored once a batch and read by the collector.
 //!
 //! A worker that is blocked in a system call sends no interval and cannot be queried. Its heartbeat shows how long it
-//! has been blocked; [`crate::hang`] interprets it. The cost to the data plane is one relaxed store a batch, to a
-//! cache line of its own.
+//! has been blocked; [`crate::hang`] interprets it. The cost is one relaxed store a batch, to a cache line of its own.
 
 use clock::Ns;
 use std::sync::Arc;

@@ -20,17 +20,17 @@ mod spec;
 mod timeline;
 
 pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
-pub use crew::{Crew, CrewSettings, EventNote, Load, Opened, Stop, Task, WorkerSetup};
+pub use crew::{Crew, CrewSettings, EventNote, Opened, OpenedLoad, Stop, WorkerSetup, WorkerTask};
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
 pub use measure_start::MeasureStart;
-pub use meter::{LeftOpen, Meter, Spent};
+pub use meter::{LeftOpen, Spent, WorkerMeter};
 pub use net::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use spec::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
-pub use timeline::{Phases, Timeline};
+pub use timeline::{Phases, StepTimeline};
 
 use clock::Ns;
 use record::{Counter, Event, Fact, Interval, SourceId};
@@ -42,7 +42,6 @@ pub trait Engine: Send {
     /// Opens, checks, creates and fills what the step needs and parks its threads at the start barrier. Everything
     /// slow or fallible is done here, so that nothing after it is. `notes` receives events (such as a clamped depth).
     /// Long operations (filling) check `stop`, and fail soon after it is set.
-    ///
     /// # Errors
     /// A target is refused or cannot be opened, the step is not supported, or `stop` was set.
     fn prepare(
@@ -73,8 +72,7 @@ pub trait StepHandle: Send {
 
     /// Starts the measurement at `at` on the monotonic clock, earlier than planned; the following phases move with
     /// it. The time must be a whole second since the epoch, and still in the future when this returns. Returns
-    /// `false` if it is not, or if another time was settled before: workers may then disagree, and the step is
-    /// invalid.
+    /// `false` if it is not, or if another time was settled before: workers may disagree, and the step is invalid.
     #[must_use]
     fn measure(&self, at: Ns) -> bool;
 }
@@ -87,7 +85,7 @@ pub type IntervalTx = Sender<Output>;
 pub enum Output {
     /// One source's interval, times on the record's time base.
     Interval(Box<Interval>),
-    /// A source's totals for a step beside its intervals.
+    /// A source's totals for a step, in addition to its intervals.
     Counter(Counter),
     /// An event.
     Event(Event),

@@ -3,8 +3,7 @@
 //! A step whose warm-up lasts until the load is steady starts with the longest warm-up. The coordinator may move the
 //! start of the measurement forward, once, to a time in the future. That time is a whole second of the record, where
 //! every worker cuts its intervals in any case. So a worker need not check for it between cuts, and no interval can
-//! span it, even if the worker is blocked. It is one word, written once; the data plane reads it at its cuts without
-//! a lock.
+//! span it, even if the worker is blocked. It is one word, written once; the data plane reads it without a lock.
 
 use clock::Ns;
 use std::sync::Arc;

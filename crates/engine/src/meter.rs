@@ -6,9 +6,9 @@
 
 use crate::buffers::{IdleSpan, IntervalBuffer, IntervalBuffers};
 use crate::heartbeat::Heartbeat;
-use crate::{MeasureStart, MeterScope, Timeline};
+use crate::{MeasureStart, MeterScope, StepTimeline};
 use clock::{CpuTime, Ns};
-use record::Tally;
+use record::Completed;
 use rtrb::{Consumer, Producer};
 use workload::Dir;
 
@@ -35,8 +35,8 @@ pub struct LeftOpen {
 }
 
 /// Counts what one worker does during one step.
-pub struct Meter {
-    line: Timeline,
+pub struct WorkerMeter {
+    line: StepTimeline,
     edge: MeasureStart,
     scope: MeterScope,
     now: Ns,
@@ -73,19 +73,19 @@ impl MeterSlot {
         MeterSlot { dir: Dir::Read, due: Ns::ZERO, submitted: Ns::MAX };
 }
 
-impl Meter {
+impl WorkerMeter {
     /// A meter that starts with `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
     /// ([`clock::thread_cpu`]); CPU time before this call is not counted.
     pub fn new(
         sheets: IntervalBuffers,
-        line: Timeline,
+        line: StepTimeline,
         edge: MeasureStart,
         cpu: fn() -> CpuTime,
-    ) -> Meter {
+    ) -> WorkerMeter {
         let mut current = sheets.current;
         current.from = line.start();
         sheets.pulse.beat(line.start());
-        Meter {
+        WorkerMeter {
             line,
             edge,
             scope: sheets.scope,
@@ -106,7 +106,7 @@ impl Meter {
 
     /// The step's timeline as of the last cut: its end may still move forward, but not before the next cut.
     #[inline]
-    pub fn line(&self) -> &Timeline {
+    pub fn line(&self) -> &StepTimeline {
         &self.line
     }
 
@@ -271,7 +271,7 @@ impl Meter {
     }
 }
 
-fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Tally> {
+fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Completed> {
     match dir {
         Dir::Read => sheet.read.as_mut(),
         Dir::Write => sheet.write.as_mut(),

@@ -3,7 +3,7 @@
 use record::SourceId;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use workload::{Frames, Network};
+use workload::{NetFrames, Network};
 
 /// A network load between this host and one receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct NetSpec {
     /// The traffic.
     pub network: Network,
     /// Interface settings of the step.
-    pub frames: Frames,
+    pub frames: NetFrames,
     /// The source numbers of its figures.
     pub sources: NetSources,
 }
@@ -63,8 +63,7 @@ pub enum TokenSource {
 }
 
 /// The source numbers under which a network load reports. Several loads of a step on one pair of hosts share the pair
-/// and its machines: the pair's traffic is the sum of what they report, and only the first of them reports the
-/// machines' counters.
+/// and its machines: the pair's traffic is the sum of their reports; only the first reports the machines' counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetSources {
     /// The hop between the two hosts: received bytes in each direction.

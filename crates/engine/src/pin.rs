@@ -1,5 +1,4 @@
-//! CPU affinity and timer slack of a worker's thread. These are the only system calls of this crate, made before the
-//! start.
+//! CPU affinity and timer slack of a worker's thread: the only system calls of this crate, before the start.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;

@@ -5,13 +5,11 @@ use crate::EventNote;
 use clock::Ns;
 use record::CounterId;
 
-/// The control-plane end of a load's reports. The collector polls it ten times a second, and once more when the
-/// load's thread has ended.
+/// The control-plane end of a load's reports. The collector polls it ten times a second, and once after its end.
 pub trait Reports: Send {
     /// Passes on what is new since the last call, with its time on the monotonic clock.
     fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote));
 
-    /// What has been counted from the start of the step until now: counters of the worker in the record. Asked once, at
-    /// the end.
+    /// Counts from the start of the step until now: counters of the worker in the record. Asked once, at the end.
     fn counts(&mut self) -> Vec<(CounterId, u64)>;
 }

@@ -4,7 +4,7 @@ use crate::NetSpec;
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
-use workload::{Data, Demand};
+use workload::{IoDemand, Reduction};
 
 /// One step for one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,8 +45,8 @@ pub struct TargetSpec {
     pub write_token: Option<String>,
     /// Whether the target's content may be lost.
     pub overwrite: bool,
-    /// The unit serial number with which Wirespeed created it for this run, so that it needs no token. It is drawn
-    /// anew for each run and cannot be set in a scenario.
+    /// The unit serial number with which Wirespeed created it for this run, so that it needs no token. It is drawn for
+    /// each run and cannot be set in a scenario.
     pub made_as: Option<String>,
     /// The I/O interface.
     pub queue: QueueKind,
@@ -57,11 +57,11 @@ pub struct TargetSpec {
     /// Blocks must hold the content that this file lists as flushed, or newer content.
     pub verify_flushed: bool,
     /// Compressibility and duplicates of the data that is written.
-    pub data: Data,
+    pub data: Reduction,
     /// Whether it is filled before its first load.
     pub fill: Fill,
     /// The combined demand of all steps of the run, so that it is filled and sampled once.
-    pub demand: Demand,
+    pub demand: IoDemand,
 }
 
 /// The I/O interface to files and block devices.
@@ -88,8 +88,8 @@ pub enum Fill {
     Always,
     /// Never.
     Never,
-    /// Written twice from start to end in blocks of 128 KiB, the preconditioning of SNIA's Solid State Storage
-    /// Performance Test Specification.
+    /// Written twice in blocks of 128 KiB: the preconditioning of SNIA's Solid State Storage Performance Test
+    /// Specification.
     SniaPts,
 }
 
@@ -114,6 +114,14 @@ pub struct WorkerSpec {
     pub verify: bool,
 }
 
+impl WorkerSpec {
+    /// A worker that has its targets to itself and verifies nothing. Its key is the number of its source.
+    pub fn new(id: u32, name: String, targets: Vec<u16>, workload: workload::Spec) -> WorkerSpec {
+        let (source, verify) = (SourceId(id), false);
+        WorkerSpec { source, name, key: id, targets, sharer: 0, sharers: 1, workload, verify }
+    }
+}
+
 impl TargetSpec {
     /// An existing target, opened with O_DIRECT, with default settings.
     pub fn new(name: impl Into<String>, url: impl Into<String>) -> TargetSpec {
@@ -130,9 +138,9 @@ impl TargetSpec {
             made_as: None,
             queue: QueueKind::Auto,
             polled: false,
-            data: Data::default(),
+            data: Reduction::default(),
             fill: Fill::Auto,
-            demand: Demand::default(),
+            demand: IoDemand::default(),
         }
     }
 }

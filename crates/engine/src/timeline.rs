@@ -23,7 +23,7 @@ pub struct Phases {
 
 /// A step's phases and cuts on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeline {
+pub struct StepTimeline {
     epoch: Ns,
     times: StepTimes,
 }
@@ -42,14 +42,14 @@ impl Phases {
     }
 }
 
-impl Timeline {
+impl StepTimeline {
     /// A step that starts at `start`; `epoch` is zero of the record's time base. An epoch after the start would put
     /// intervals before zero, so the start is used instead.
-    pub fn new(epoch: Ns, start: Ns, phases: Phases) -> Timeline {
+    pub fn new(epoch: Ns, start: Ns, phases: Phases) -> StepTimeline {
         let measure = start.plus(phases.warmup);
         let cooldown = measure.plus(phases.measure);
         let end = cooldown.plus(phases.cooldown);
-        Timeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
+        StepTimeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
     }
 
     /// Whether the measurement may start at `at`: at a regular cut, earlier than planned, and after the step's start.

@@ -7,7 +7,7 @@
 use crate::{ExportError, no_step};
 use findings::network::{Direction, NetPair, Stream, Way};
 use findings::{Analysis, IoFigures, Latency, Loops, StepFigures};
-use record::{Interval, Phase, Record, Source, SourceId, Tally};
+use record::{Completed, Interval, Phase, Record, Source, SourceId};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -47,7 +47,6 @@ const RESPONSE: [&str; 6] = [
 ];
 
 /// A row for each step of an analysis, or for one of them (by number, from 0).
-///
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
@@ -155,7 +154,6 @@ const STREAM: [&str; 27] = [
 ];
 
 /// A row for each stream of the network loads of an analysis, or of one step (by number, from 0).
-///
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
@@ -206,7 +204,6 @@ fn stream_row(
 
 /// Writes a row for each interval of each worker and each end of a stream, ordered by step, time and worker: of the whole record, or of one step
 /// (by number, from 0). It takes the memory of one row.
-///
 /// # Errors
 /// Where the record cannot be read, does not hold the step, or `out` fails.
 pub fn intervals(
@@ -267,7 +264,7 @@ fn interval_row(interval: &Interval, source: Option<&Source>) -> Vec<String> {
     row
 }
 
-fn tally_cells(row: &mut Vec<String>, tally: Option<&Tally>, length: f64) {
+fn tally_cells(row: &mut Vec<String>, tally: Option<&Completed>, length: f64) {
     let Some(t) = tally else {
         row.extend(vec![String::new(); FLOW.len() + RESPONSE.len()]);
         return;

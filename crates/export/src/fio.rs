@@ -7,10 +7,10 @@
 use crate::ExportError;
 use crate::civil::Civil;
 use crate::fio_options::options;
-use crate::fio_shape::{Job, Latency, Ordered, Output, Side, Sync};
-use crate::view::{Amounts, Merged, RecordView, StepView, WorkerView, intervals, per_second};
+use crate::fio_shape::{FioDirection, FioJob, FioLatency, FioOutput, Ordered, Sync};
+use crate::view::{Amounts, MergedView, RecordView, StepView, WorkerView, intervals, per_second};
 use clock::Ns;
-use record::{Histogram, Record, Tally, Testimony};
+use record::{Completed, Histogram, Record, Testimony};
 
 /// fio's `error` is an error number. A record counts failures without keeping it; this one is their common name, EIO.
 const EIO: u64 = 5;
@@ -18,7 +18,6 @@ const EIO: u64 = 5;
 const SAMPLE_MIN: Ns = Ns::millis(500);
 
 /// A record as fio's JSON, or one step of it (by number, from 0).
-///
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
@@ -33,7 +32,7 @@ pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportErro
         }
     }
     let at_ns = record.head().wall_ns.saturating_add(end.0);
-    let output = Output {
+    let output = FioOutput {
         fio_version: format!("wirespeed-{}", env!("CARGO_PKG_VERSION")),
         timestamp: at_ns / 1_000_000_000,
         timestamp_ms: at_ns / 1_000_000,
@@ -45,11 +44,10 @@ pub fn fio_json(record: &Record, step: Option<u32>) -> Result<String, ExportErro
     Ok(serde_json::to_string_pretty(&output).unwrap_or_default() + "\n")
 }
 
-/// One workload in one step.
-fn job(step: &StepView, workload: &str, number: usize) -> Job {
+fn job(step: &StepView, workload: &str, number: usize) -> FioJob {
     let workers: Vec<&WorkerView> =
         step.workers.iter().filter(|w| w.load.workload == workload).collect();
-    let merged = Merged::of(workers.iter().copied());
+    let merged = MergedView::of(workers.iter().copied());
     let span = step.span();
     let samples: Vec<(Ns, Amounts)> = intervals(workers.iter().copied())
         .into_iter()
@@ -65,7 +63,7 @@ fn job(step: &StepView, workload: &str, number: usize) -> Job {
     let depth = options.iter().find(|(key, _)| key == "iodepth").and_then(|(_, d)| d.parse().ok());
     let both = merged.both();
     let [latency_ns, latency_us, latency_ms] = shares(both.response());
-    Job {
+    FioJob {
         jobname: match step.workloads().len() {
             1 => step.name(),
             _ => format!("{} {workload}", step.name()),
@@ -77,8 +75,8 @@ fn job(step: &StepView, workload: &str, number: usize) -> Job {
         options: Ordered(options),
         read: side(&merged.read, span, &samples, |a| (a.read_ops, a.read_bytes)),
         write: side(&merged.write, span, &samples, |a| (a.write_ops, a.write_bytes)),
-        trim: side(&Tally::empty(false), Ns::ZERO, &[], |_| (0, 0)),
-        sync: Sync { total_ios: 0, lat_ns: Latency::default() },
+        trim: side(&Completed::empty(false), Ns::ZERO, &[], |_| (0, 0)),
+        sync: Sync { total_ios: 0, lat_ns: FioLatency::default() },
         job_runtime: span.0 / 1_000_000,
         usr_cpu: cpu(|t| t.cpu_user),
         sys_cpu: cpu(|t| t.cpu_system),
@@ -102,20 +100,20 @@ fn job(step: &StepView, workload: &str, number: usize) -> Job {
 
 /// One direction; a rate's samples are those of its intervals.
 fn side(
-    tally: &Tally,
+    tally: &Completed,
     span: Ns,
     samples: &[(Ns, Amounts)],
     of: fn(&Amounts) -> (u64, u64),
-) -> Side {
+) -> FioDirection {
     let rate = |amount: u64| per_second(amount as f64, span);
     let used = tally.ops > 0;
     let samples = if used { samples } else { &[] };
     let kib = samples.iter().map(|(length, a)| per_second(of(a).1 as f64 / 1024.0, *length));
-    let kib = Spread::of(&kib.collect::<Vec<_>>());
+    let kib = RateSamples::of(&kib.collect::<Vec<_>>());
     let iops = samples.iter().map(|(length, a)| per_second(of(a).0 as f64, *length));
-    let iops = Spread::of(&iops.collect::<Vec<_>>());
+    let iops = RateSamples::of(&iops.collect::<Vec<_>>());
     let exact = Some(tally.service_sum.0 as f64 / tally.ops.max(1) as f64);
-    Side {
+    FioDirection {
         io_bytes: tally.bytes,
         io_kbytes: tally.bytes / 1024,
         bw_bytes: rate(tally.bytes) as u64,
@@ -125,11 +123,11 @@ fn side(
         total_ios: tally.ops,
         short_ios: None,
         drop_ios: 0,
-        slat_ns: Latency::default(),
-        clat_ns: Latency::of(&tally.service, exact).with_bins(&tally.service),
+        slat_ns: FioLatency::default(),
+        clat_ns: FioLatency::of(&tally.service, exact).with_bins(&tally.service),
         lat_ns: match &tally.response {
-            Some(response) => Latency::of(response, None),
-            None => Latency::of(&tally.service, exact),
+            Some(response) => FioLatency::of(response, None),
+            None => FioLatency::of(&tally.service, exact),
         },
         bw_min: kib.min as u64,
         bw_max: kib.max as u64,
@@ -145,24 +143,23 @@ fn side(
     }
 }
 
-/// Samples of a rate.
 #[derive(Default)]
-struct Spread {
+struct RateSamples {
     min: f64,
     max: f64,
     mean: f64,
     deviation: f64,
 }
 
-impl Spread {
-    fn of(samples: &[f64]) -> Spread {
+impl RateSamples {
+    fn of(samples: &[f64]) -> RateSamples {
         if samples.is_empty() {
-            return Spread::default();
+            return RateSamples::default();
         }
         let n = samples.len() as f64;
         let mean = samples.iter().sum::<f64>() / n;
         let squares: f64 = samples.iter().map(|s| (s - mean).powi(2)).sum();
-        Spread {
+        RateSamples {
             min: samples.iter().copied().fold(f64::INFINITY, f64::min),
             max: samples.iter().copied().fold(0.0, f64::max),
             mean,

@@ -23,15 +23,15 @@ fn value(index: usize) -> u64 {
 }
 
 /// Counts in fio's bins, in order.
-pub(crate) struct Bins(BTreeMap<usize, u64>);
+pub(crate) struct FioBins(BTreeMap<usize, u64>);
 
-impl Bins {
-    pub fn of(histogram: &Histogram) -> Bins {
+impl FioBins {
+    pub fn of(histogram: &Histogram) -> FioBins {
         let mut bins = BTreeMap::new();
         for (latency, count) in histogram.counts() {
             *bins.entry(index(latency.0)).or_insert(0) += count;
         }
-        Bins(bins)
+        FioBins(bins)
     }
 
     /// What fio takes each bin for, with its count.
@@ -76,7 +76,7 @@ mod tests {
         fn a_records_bins_lie_in_one_of_fios(latency in 1..10_000_000_000_u64) {
             let mut histogram = Histogram::new();
             histogram.record(Ns(latency));
-            let bins: Vec<_> = Bins::of(&histogram).counts().collect();
+            let bins: Vec<_> = FioBins::of(&histogram).counts().collect();
             prop_assert_eq!(bins, [(value(index(latency)), 1)]);
         }
 

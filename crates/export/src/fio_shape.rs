@@ -1,6 +1,6 @@
 //! The shape of fio's JSON, key for key and in its order.
 
-use crate::fio_bins::Bins;
+use crate::fio_bins::FioBins;
 use record::Histogram;
 use serde::{Serialize, Serializer};
 
@@ -17,7 +17,7 @@ impl<V: Serialize> Serialize for Ordered<V> {
 pub(crate) type Unknown = Option<u64>;
 
 #[derive(Serialize)]
-pub(crate) struct Output {
+pub(crate) struct FioOutput {
     #[serde(rename = "fio version")]
     pub fio_version: String,
     pub timestamp: u64,
@@ -25,11 +25,11 @@ pub(crate) struct Output {
     pub time: String,
     #[serde(rename = "global options")]
     pub global_options: Ordered<String>,
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<FioJob>,
 }
 
 #[derive(Serialize)]
-pub(crate) struct Job {
+pub(crate) struct FioJob {
     pub jobname: String,
     pub groupid: usize,
     pub error: u64,
@@ -37,9 +37,9 @@ pub(crate) struct Job {
     pub elapsed: u64,
     #[serde(rename = "job options")]
     pub options: Ordered<String>,
-    pub read: Side,
-    pub write: Side,
-    pub trim: Side,
+    pub read: FioDirection,
+    pub write: FioDirection,
+    pub trim: FioDirection,
     pub sync: Sync,
     pub job_runtime: u64,
     pub usr_cpu: Option<f64>,
@@ -65,7 +65,7 @@ pub(crate) struct Job {
 
 /// One direction of a job.
 #[derive(Serialize)]
-pub(crate) struct Side {
+pub(crate) struct FioDirection {
     pub io_bytes: u64,
     pub io_kbytes: u64,
     pub bw_bytes: u64,
@@ -75,9 +75,9 @@ pub(crate) struct Side {
     pub total_ios: u64,
     pub short_ios: Unknown,
     pub drop_ios: u64,
-    pub slat_ns: Latency,
-    pub clat_ns: Latency,
-    pub lat_ns: Latency,
+    pub slat_ns: FioLatency,
+    pub clat_ns: FioLatency,
+    pub lat_ns: FioLatency,
     pub bw_min: u64,
     pub bw_max: u64,
     pub bw_agg: f64,
@@ -94,12 +94,12 @@ pub(crate) struct Side {
 #[derive(Serialize)]
 pub(crate) struct Sync {
     pub total_ios: u64,
-    pub lat_ns: Latency,
+    pub lat_ns: FioLatency,
 }
 
 /// The moments of a distribution; `N` is 0 where nothing was sampled.
 #[derive(Default, Serialize)]
-pub(crate) struct Latency {
+pub(crate) struct FioLatency {
     min: u64,
     max: u64,
     mean: f64,
@@ -118,31 +118,31 @@ const PERCENTILES: [f64; 17] = [
     99.99,
 ];
 
-impl Latency {
+impl FioLatency {
     /// The mean is the histogram's own where no exact one is known.
-    pub fn of(histogram: &Histogram, exact_mean: Option<f64>) -> Latency {
+    pub fn of(histogram: &Histogram, exact_mean: Option<f64>) -> FioLatency {
         let samples = histogram.count();
         let (Some(min), Some(max), Some(mean)) =
             (histogram.min(), histogram.max(), histogram.mean())
         else {
-            return Latency::default();
+            return FioLatency::default();
         };
         let mean = exact_mean.unwrap_or(mean.0 as f64);
         let squares = histogram.counts().map(|(at, n)| (at.0 as f64 - mean).powi(2) * n as f64);
         let stddev = (squares.sum::<f64>() / (samples.max(2) - 1) as f64).sqrt();
         let (min, max) = (min.0, max.0);
-        Latency { min, max, mean, stddev, samples, percentile: None, bins: None }
+        FioLatency { min, max, mean, stddev, samples, percentile: None, bins: None }
     }
 
     /// With fio's bins and what it reads off them.
-    pub fn with_bins(self, histogram: &Histogram) -> Latency {
+    pub fn with_bins(self, histogram: &Histogram) -> FioLatency {
         if self.samples == 0 {
             return self;
         }
-        let bins = Bins::of(histogram);
+        let bins = FioBins::of(histogram);
         let at = |p: &f64| Some((format!("{p:.6}"), bins.percentile(*p)?));
         let percentile = Some(Ordered(PERCENTILES.iter().filter_map(at).collect()));
         let counts = bins.counts().map(|(value, count)| (value.to_string(), count));
-        Latency { percentile, bins: Some(Ordered(counts.collect())), ..self }
+        FioLatency { percentile, bins: Some(Ordered(counts.collect())), ..self }
     }
 }

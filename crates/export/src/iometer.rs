@@ -6,9 +6,9 @@
 
 use crate::ExportError;
 use crate::civil::Civil;
-use crate::view::{Merged, RecordView, StepView, WorkerView, per_second};
+use crate::view::{MergedView, RecordView, StepView, WorkerView, per_second};
 use clock::Ns;
-use record::{Histogram, Loop, Record, Tally};
+use record::{Completed, Histogram, Loop, Record};
 use scenario::Scenario;
 use std::fmt::Write as _;
 use workload::{Row, WorkloadKind};
@@ -41,7 +41,6 @@ const RAW: usize = 11;
 const AFTER_DEPTH: usize = 11;
 
 /// A record in Iometer's layout, or one step of it (by number, from 0).
-///
 /// # Errors
 /// Where the record cannot be read, or does not hold the step.
 pub fn iometer(record: &Record, step: Option<u32>) -> Result<String, ExportError> {
@@ -192,7 +191,7 @@ fn row(
     };
     let mut cells = vec![kind.to_owned(), plain(name), specification];
     cells.extend([managers.to_owned(), count.to_owned(), targets]);
-    let merged = Merged::of(workers.iter().copied());
+    let merged = MergedView::of(workers.iter().copied());
     figures(&mut cells, &merged, step.span());
     cells.extend(vec![String::new(); RAW]);
     cells.push(depth(workers));
@@ -202,7 +201,7 @@ fn row(
 }
 
 /// From `IOps` to `Transactions per Connection`. To Iometer an I/O without a reply is a transaction.
-fn figures(cells: &mut Vec<String>, merged: &Merged, span: Ns) {
+fn figures(cells: &mut Vec<String>, merged: &MergedView, span: Ns) {
     let both = merged.both();
     let sides = [&both, &merged.read, &merged.write];
     let mut put = |figure: f64| cells.push(format!("{figure:.6}"));
@@ -211,11 +210,11 @@ fn figures(cells: &mut Vec<String>, merged: &Merged, span: Ns) {
     sides.iter().for_each(|t| put(per_second(t.bytes as f64 / 1e6, span)));
     put(per_second(both.ops as f64, span));
     put(0.0);
-    let mean = |t: &Tally| t.service_sum.0 as f64 / 1e6 / t.ops.max(1) as f64;
+    let mean = |t: &Completed| t.service_sum.0 as f64 / 1e6 / t.ops.max(1) as f64;
     sides.iter().for_each(|t| put(mean(t)));
     put(mean(&both));
     put(0.0);
-    let max = |t: &Tally| t.service.max().map_or(0.0, |at| at.0 as f64 / 1e6);
+    let max = |t: &Completed| t.service.max().map_or(0.0, |at| at.0 as f64 / 1e6);
     sides.iter().for_each(|t| put(max(t)));
     put(max(&both));
     put(0.0);

@@ -18,7 +18,7 @@ mod view;
 
 pub use fio::fio_json;
 pub use iometer::iometer;
-pub use ntttcp::{End, ntttcp};
+pub use ntttcp::{NtttcpEnd, ntttcp};
 
 use record::RecordError;
 use thiserror::Error;

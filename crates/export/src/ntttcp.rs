@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 /// Which end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum NtttcpEnd {
     /// The one that writes: `ntttcps`.
     Sender,
     /// The one that reads: `ntttcpr`.
@@ -23,16 +23,15 @@ pub enum End {
 
 const MIB: f64 = 1_048_576.0;
 
-/// The whole document of one end: of a step (by number, from 0; the first one with a network load unless given), its
-/// first pair and direction.
-///
+/// The document of one end: of a step (by number; default: the first with a network load), its first pair and
+/// direction.
 /// # Errors
 /// Where the record does not hold the step, or no network load in it.
 pub fn ntttcp(
     record: &Record,
     analysis: &Analysis,
     only: Option<u32>,
-    end: End,
+    end: NtttcpEnd,
 ) -> Result<String, ExportError> {
     let step = match only {
         Some(index) => {
@@ -50,37 +49,36 @@ pub fn ntttcp(
     let view = RecordView::of(record);
     let times = view.heads(Some(step.index))?.first().map(|head| head.times);
     let network = view.network(step.index, &direction.workload);
-    Ok(document(&Load { step, pair, direction, end }, times, network.as_ref()))
+    Ok(document(&ExportedLoad { step, pair, direction, end }, times, network.as_ref()))
 }
 
-/// What is exported.
-struct Load<'a> {
+struct ExportedLoad<'a> {
     step: &'a StepFigures,
     pair: &'a NetPair,
     direction: &'a Direction,
-    end: End,
+    end: NtttcpEnd,
 }
 
-impl Load<'_> {
+impl ExportedLoad<'_> {
     fn machine(&self) -> &Machine {
         let (sending, receiving) = self.pair.ends(self.direction.way);
         match self.end {
-            End::Sender => sending,
-            End::Receiver => receiving,
+            NtttcpEnd::Sender => sending,
+            NtttcpEnd::Receiver => receiving,
         }
     }
 
     fn amount(&self) -> Amount {
         match self.end {
-            End::Sender => self.direction.sent,
-            End::Receiver => self.direction.received,
+            NtttcpEnd::Sender => self.direction.sent,
+            NtttcpEnd::Receiver => self.direction.received,
         }
     }
 
     fn of(&self, stream: &Stream) -> Amount {
         match self.end {
-            End::Sender => stream.sent,
-            End::Receiver => stream.received,
+            NtttcpEnd::Sender => stream.sent,
+            NtttcpEnd::Receiver => stream.received,
         }
     }
 
@@ -90,13 +88,13 @@ impl Load<'_> {
 }
 
 fn document(
-    load: &Load<'_>,
+    load: &ExportedLoad<'_>,
     times: Option<StepTimes>,
     network: Option<&workload::Network>,
 ) -> String {
     let root = match load.end {
-        End::Sender => "ntttcps",
-        End::Receiver => "ntttcpr",
+        NtttcpEnd::Sender => "ntttcps",
+        NtttcpEnd::Receiver => "ntttcpr",
     };
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // A string takes everything.
@@ -122,7 +120,7 @@ fn element(out: &mut String, depth: usize, name: &str, metric: Option<&str>, val
 
 fn parameters(
     out: &mut String,
-    load: &Load<'_>,
+    load: &ExportedLoad<'_>,
     times: Option<StepTimes>,
     network: Option<&workload::Network>,
 ) {
@@ -154,7 +152,7 @@ fn parameters(
     out.push_str("\t</parameters>\n");
 }
 
-fn thread(out: &mut String, index: usize, load: &Load<'_>, stream: &Stream) {
+fn thread(out: &mut String, index: usize, load: &ExportedLoad<'_>, stream: &Stream) {
     let rate = load.of(stream).bytes_per_s;
     let _ = writeln!(out, "\t<thread index=\"{index}\">");
     element(out, 2, "realtime", Some("s"), &format!("{:.6}", load.seconds()));
@@ -168,12 +166,12 @@ fn thread(out: &mut String, index: usize, load: &Load<'_>, stream: &Stream) {
 }
 
 /// Bytes that a completed call of the writing end moved.
-fn a_call(load: &Load<'_>, amount: Amount, calls: Option<f64>) -> Option<f64> {
-    let calls = calls.filter(|calls| *calls > 0.0 && load.end == End::Sender)?;
+fn a_call(load: &ExportedLoad<'_>, amount: Amount, calls: Option<f64>) -> Option<f64> {
+    let calls = calls.filter(|calls| *calls > 0.0 && load.end == NtttcpEnd::Sender)?;
     Some(amount.bytes as f64 / calls)
 }
 
-fn totals(out: &mut String, load: &Load<'_>) {
+fn totals(out: &mut String, load: &ExportedLoad<'_>) {
     let (sum, direction) = (load.amount(), load.direction);
     let (rate, seconds) = (sum.bytes_per_s, load.seconds());
     element(out, 1, "total_bytes", Some("MB"), &format!("{:.6}", sum.bytes as f64 / MIB));
@@ -205,8 +203,8 @@ fn totals(out: &mut String, load: &Load<'_>) {
 }
 
 /// Packets are counted where they leave; the receiving end has no count of those that arrived.
-fn packets(out: &mut String, load: &Load<'_>, sum: Amount) {
-    if load.end == End::Receiver {
+fn packets(out: &mut String, load: &ExportedLoad<'_>, sum: Amount) {
+    if load.end == NtttcpEnd::Receiver {
         return;
     }
     let direction = load.direction;

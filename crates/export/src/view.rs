@@ -1,9 +1,8 @@
-//! A step as exports see it: its workers with their totals, what the scenario had planned for them, and what they did
-//! together in each interval.
+//! A step as exports see it: its workers with their totals, their plan, and their sums in each interval.
 
 use crate::{ExportError, no_step};
 use clock::Ns;
-use record::{Phase, Record, Source, StepHead, StepTotal, Tally, Testimony, WorkerLoad};
+use record::{Completed, Phase, Record, Source, StepHead, StepTotal, Testimony, WorkerLoad};
 use scenario::{Course, DiskLoad, Scenario, Step};
 use std::collections::BTreeMap;
 
@@ -21,16 +20,16 @@ pub(crate) struct StepView<'a> {
     pub workers: Vec<WorkerView<'a>>,
 }
 
-/// A worker that the step announced, whether or not anything was heard of it.
+/// A worker that the step announced, whether or not it reported.
 pub(crate) struct WorkerView<'a> {
     pub load: &'a WorkerLoad,
     pub source: Option<&'a Source>,
     pub total: Option<StepTotal>,
     /// What it did in each of its measured intervals.
-    intervals: Vec<(Span, Amounts)>,
+    intervals: Vec<(TimeSpan, Amounts)>,
 }
 
-type Span = (Ns, Ns);
+type TimeSpan = (Ns, Ns);
 
 /// What some workers did between two cuts.
 #[derive(Clone, Copy, Default)]
@@ -57,7 +56,6 @@ impl<'a> RecordView<'a> {
     }
 
     /// The heads of all steps, or of the one that was asked for.
-    ///
     /// # Errors
     /// Where that one is not there.
     pub fn heads(&self, only: Option<u32>) -> Result<Vec<&'a StepHead>, ExportError> {
@@ -158,19 +156,19 @@ impl WorkerView<'_> {
 }
 
 /// What some workers did in the measured time, merged; histograms are merged bin by bin.
-pub(crate) struct Merged {
-    pub read: Tally,
-    pub write: Tally,
+pub(crate) struct MergedView {
+    pub read: Completed,
+    pub write: Completed,
     /// `None` where no worker testifies.
     pub testimony: Option<Testimony>,
     /// Measured time, summed over the workers.
     pub worker_time: Ns,
 }
 
-impl Merged {
-    pub fn of<'w>(workers: impl Iterator<Item = &'w WorkerView<'w>>) -> Merged {
-        let (read, write) = (Tally::empty(false), Tally::empty(false));
-        let mut merged = Merged { read, write, testimony: None, worker_time: Ns::ZERO };
+impl MergedView {
+    pub fn of<'w>(workers: impl Iterator<Item = &'w WorkerView<'w>>) -> MergedView {
+        let (read, write) = (Completed::empty(false), Completed::empty(false));
+        let mut merged = MergedView { read, write, testimony: None, worker_time: Ns::ZERO };
         for total in workers.filter_map(|w| w.total.as_ref()) {
             total.read.iter().for_each(|t| merged.read.merge(t));
             total.write.iter().for_each(|t| merged.write.merge(t));
@@ -182,7 +180,7 @@ impl Merged {
         merged
     }
 
-    pub fn both(&self) -> Tally {
+    pub fn both(&self) -> Completed {
         let mut both = self.read.clone();
         both.merge(&self.write);
         both
@@ -192,8 +190,8 @@ impl Merged {
 /// What some workers did together in each interval, in the order of time.
 pub(crate) fn intervals<'w>(
     workers: impl Iterator<Item = &'w WorkerView<'w>>,
-) -> BTreeMap<Span, Amounts> {
-    let mut sums: BTreeMap<Span, Amounts> = BTreeMap::new();
+) -> BTreeMap<TimeSpan, Amounts> {
+    let mut sums: BTreeMap<TimeSpan, Amounts> = BTreeMap::new();
     for (span, amounts) in workers.flat_map(|w| &w.intervals) {
         sums.entry(*span).or_default().add(amounts);
     }
@@ -201,8 +199,8 @@ pub(crate) fn intervals<'w>(
 }
 
 impl Amounts {
-    fn of(read: Option<&Tally>, write: Option<&Tally>) -> Amounts {
-        let of = |tally: Option<&Tally>| tally.map_or((0, 0), |t| (t.ops, t.bytes));
+    fn of(read: Option<&Completed>, write: Option<&Completed>) -> Amounts {
+        let of = |tally: Option<&Completed>| tally.map_or((0, 0), |t| (t.ops, t.bytes));
         let ((read_ops, read_bytes), (write_ops, write_bytes)) = (of(read), of(write));
         Amounts { read_ops, read_bytes, write_ops, write_bytes }
     }

@@ -1,7 +1,6 @@
 //! Confidence intervals of a simulated step's figures, as recorded.
 //!
-//! They are the simulator's own statement about its scatter, taken over and not judged. They say nothing of whether the
-//! model is right.
+//! They are the simulator's own statement about its scatter, taken over as it is, whether or not the model is right.
 
 use record::Record;
 use serde::Serialize;

@@ -50,8 +50,7 @@ pub struct Proportion {
 
 impl Proportion {
     /// `count` of `of` samples, with the interval of E. B. Wilson ("Probable inference, the law of succession, and
-    /// statistical inference", JASA 22, 1927), which holds for small counts too. Where the samples are all there is,
-    /// nothing is left uncertain.
+    /// statistical inference", JASA 22, 1927), which holds for small counts too. Complete samples are certain.
     pub fn of(count: u32, of: u32, all: bool) -> Proportion {
         let (k, n) = (f64::from(count), f64::from(of.max(1)));
         let share = k / n;

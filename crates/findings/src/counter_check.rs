@@ -5,9 +5,9 @@
 //! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, and by
 //! operations that moved to another path and passed two ports. Anything beyond that is a difference.
 
-use crate::counters::{Counted, beside_the_edges};
+use crate::counters::{CounterReading, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{Counter, CounterId, Loop, Tally};
+use record::{Completed, Counter, CounterId, Loop};
 use scenario::{Backing, Scenario, Step};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -91,14 +91,14 @@ fn check(
 }
 
 /// VMs that use an array.
-struct Users<'a> {
+struct ArrayUsers<'a> {
     all: BTreeSet<&'a str>,
     /// Those that use other storage too.
     elsewhere: BTreeSet<&'a str>,
 }
 
-fn users<'a>(scenario: &'a Scenario, array: &str) -> Users<'a> {
-    let mut users = Users { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
+fn users<'a>(scenario: &'a Scenario, array: &str) -> ArrayUsers<'a> {
+    let mut users = ArrayUsers { all: BTreeSet::new(), elsewhere: BTreeSet::new() };
     for vm in &scenario.lab.vms {
         let here = |b: &Backing| matches!(b, Backing::Lun { array: a, .. } if a == array);
         let on_it = vm.disks.iter().filter(|d| here(&d.backing)).count();
@@ -116,7 +116,7 @@ fn directions(
     step: &StepData,
     planned: &Step,
     workers: &[&WorkerData],
-    users: &Users<'_>,
+    users: &ArrayUsers<'_>,
     check: &CounterCheck,
 ) -> Result<[Option<ByteCounts>; 2], String> {
     if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
@@ -125,7 +125,7 @@ fn directions(
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
-    let counts = |of: fn(&WorkerData) -> Option<&Tally>, id: CounterId| -> Result<_, String> {
+    let counts = |of: fn(&WorkerData) -> Option<&Completed>, id: CounterId| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
         let worker_bytes: f64 = workers.iter().map(moved).sum();
@@ -162,12 +162,12 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
     let mut sum = 0.0;
     for hop in hops {
         match step.integrals.counted(hop, id) {
-            Counted::Whole(bytes) => sum += bytes,
-            Counted::Part(_) => {
+            CounterReading::Whole(bytes) => sum += bytes,
+            CounterReading::Part(_) => {
                 return Err(format!("{hop} was not sampled over the whole measured time"));
             }
-            Counted::NoNumber => return Err(format!("no counters from {hop}")),
-            Counted::Absent => {
+            CounterReading::NoNumber => return Err(format!("no counters from {hop}")),
+            CounterReading::Absent => {
                 return Err(format!("the record has no counter `{}` of {hop}", id.name()));
             }
         }
@@ -175,8 +175,7 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
     Ok(sum)
 }
 
-/// The most bytes that a worker can have had in flight: its depth, or what was seen where it has none, times its largest
-/// operation.
+/// The most bytes that a worker can have had in flight: its depth, or the seen one, times its largest operation.
 fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
     let depth = match worker.load.arrivals {
         Loop::Closed { depth, .. } => depth,

@@ -1,8 +1,9 @@
 //! What sources counted over the measured time of a step: the one integrator of counters.
 //!
-//! A count or a time is divided in proportion where its interval lies across an edge of the measured time; a level stands for
-//! the part of its interval that lies within. **Coverage:** intervals with a number must cover the measured time, but for
-//! rounding ([`COMPLETE_SHARE`]); otherwise the counter has no figure in the step. What is not a number covers nothing.
+//! A count or a time is divided in proportion where its interval crosses an edge of the measured time; a level counts
+//! for the part of its interval that is within. **Coverage:** intervals with a number must cover the measured time, but
+//! for rounding ([`COMPLETE_SHARE`]); otherwise the counter has no figure in the step. What is not a number covers
+//! nothing.
 //!
 //! A long record names a counter thousands of times, so a step's counters are gone through once, by source and counter. A
 //! counter that the registry does not have has no figure.
@@ -24,15 +25,15 @@ pub(crate) struct Integrals {
 /// The integrals of one source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfSource {
-    sums: BTreeMap<CounterId, Sum>,
+    sums: BTreeMap<CounterId, CounterIntegral>,
     /// Of counters that are kept of several parts.
-    parts: BTreeMap<(CounterId, String), Sum>,
+    parts: BTreeMap<(CounterId, String), CounterIntegral>,
     seconds: f64,
 }
 
 /// The integral of one counter over the measured time.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct CounterIntegral {
     /// Parts of the values, in proportion to time.
     amount: f64,
     /// Values times seconds.
@@ -43,7 +44,7 @@ struct Sum {
 
 /// What a counter says of the measured time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Counted {
+pub(crate) enum CounterReading {
     /// The whole of it: the amount.
     Whole(f64),
     /// A share of it only, 0 to 1.
@@ -54,7 +55,7 @@ pub(crate) enum Counted {
     Absent,
 }
 
-impl Sum {
+impl CounterIntegral {
     fn add(&mut self, value: f64, (inside, length): (f64, f64)) {
         if inside > 0.0 && value.is_finite() {
             self.amount += value * inside / length;
@@ -99,9 +100,9 @@ impl Integrals {
     }
 
     /// What a source of this name counted.
-    pub fn counted(&self, name: &str, id: CounterId) -> Counted {
+    pub fn counted(&self, name: &str, id: CounterId) -> CounterReading {
         let of = self.names.get(name).and_then(|source| self.by.get(source));
-        of.map_or(Counted::Absent, |of| of.counted(id))
+        of.map_or(CounterReading::Absent, |of| of.counted(id))
     }
 
     /// The mean of a level of a source of this name.
@@ -126,17 +127,17 @@ impl OfSource {
         OfSource { seconds, ..OfSource::default() }
     }
 
-    fn sum(&self, id: CounterId) -> Option<&Sum> {
+    fn sum(&self, id: CounterId) -> Option<&CounterIntegral> {
         self.sums.get(&id).filter(|sum| sum.covers(self.seconds))
     }
 
     /// What a counter says of the measured time.
-    pub fn counted(&self, id: CounterId) -> Counted {
+    pub fn counted(&self, id: CounterId) -> CounterReading {
         match self.sums.get(&id) {
-            None => Counted::Absent,
-            Some(sum) if sum.covers(self.seconds) => Counted::Whole(sum.amount),
-            Some(sum) if sum.seconds > 0.0 => Counted::Part(sum.seconds / self.seconds),
-            Some(_) => Counted::NoNumber,
+            None => CounterReading::Absent,
+            Some(sum) if sum.covers(self.seconds) => CounterReading::Whole(sum.amount),
+            Some(sum) if sum.seconds > 0.0 => CounterReading::Part(sum.seconds / self.seconds),
+            Some(_) => CounterReading::NoNumber,
         }
     }
 
@@ -227,7 +228,7 @@ mod tests {
             (ReadBytes, 3.5, 5.0, 30.0),
             (ReadBytes, 5.0, 7.0, 100.0),
         ]);
-        assert_eq!(of.counted(ReadBytes), Counted::Whole(380.0));
+        assert_eq!(of.counted(ReadBytes), CounterReading::Whole(380.0));
         assert_eq!(of.rate(ReadBytes), Some(95.0));
     }
 
@@ -242,14 +243,14 @@ mod tests {
     fn what_does_not_cover_the_measured_time_is_no_figure() {
         use CounterId::ReadOps;
         let half = integrals(&[(ReadOps, 2.0, 4.0, 10.0)]);
-        assert_eq!((half.counted(ReadOps), half.rate(ReadOps)), (Counted::Part(0.5), None));
+        assert_eq!((half.counted(ReadOps), half.rate(ReadOps)), (CounterReading::Part(0.5), None));
         let broken = integrals(&[(ReadOps, 2.0, 5.0, 10.0), (ReadOps, 5.0, 6.0, f64::NAN)]);
-        assert_eq!(broken.counted(ReadOps), Counted::Part(0.75));
+        assert_eq!(broken.counted(ReadOps), CounterReading::Part(0.75));
         let none = integrals(&[(ReadOps, 2.0, 6.0, f64::NAN)]);
-        assert_eq!((none.counted(ReadOps), none.is_silent()), (Counted::NoNumber, true));
-        assert_eq!(half.counted(CounterId::WriteOps), Counted::Absent);
+        assert_eq!((none.counted(ReadOps), none.is_silent()), (CounterReading::NoNumber, true));
+        assert_eq!(half.counted(CounterId::WriteOps), CounterReading::Absent);
         let rounded = integrals(&[(ReadOps, 2.001, 6.0, 10.0)]);
-        assert_eq!(rounded.counted(ReadOps), Counted::Whole(10.0));
+        assert_eq!(rounded.counted(ReadOps), CounterReading::Whole(10.0));
     }
 
     #[test]

@@ -7,8 +7,7 @@ use crate::step::{StepData, WorkerData};
 use clock::Ns;
 use serde::Serialize;
 
-/// How far apart the two must be to be reported: intervals are a second long, so that anything less may be
-/// the record's own coarseness.
+/// The least distance of the two to be reported: intervals are a second long, so less may be their granularity.
 pub const APART_NS: u64 = 1_000_000_000;
 
 /// The first and the last worker of a step that were done.
@@ -27,8 +26,7 @@ pub struct Done {
 pub struct Finish {
     /// The worker.
     pub worker: String,
-    /// End of the interval in which its last operation completed, in nanoseconds since the load began; 0 where none
-    /// ever did.
+    /// End of the interval of its last completion, in nanoseconds since the load began; 0 where there is none.
     pub after_ns: u64,
 }
 

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 
 /// What is known so far.
 #[derive(Default)]
-pub(crate) struct Fabric {
+pub(crate) struct KnownFabric {
     scaled: Vec<Scaled>,
     /// Speeds by their names, in bytes a second before scaling.
     speeds: BTreeMap<String, f64>,
 }
 
-impl Fabric {
+impl KnownFabric {
     /// Takes in a step and completes its figures. `step` knows its ports already.
     pub fn see(
         &mut self,

@@ -54,10 +54,9 @@ pub struct StepFigures {
     pub generator: Generator,
     /// Whether the record agrees with itself.
     pub little: Little,
-    /// (second half − first half) / mean of the throughput; `None` where nothing was done or a
-    /// worker is missing.
+    /// (second half − first half) / mean of the throughput; `None` where nothing was done or a worker is missing.
     pub drift: Option<f64>,
-    /// Whether the measured time was steady, by the plan's rule or SNIA's; `None` where nothing was done or a worker is
+    /// Whether the measured time was steady, by the plan's rule or SNIA's; `None` without work or with a worker
     /// missing.
     pub steady: Option<Steadiness>,
     /// How long the load was on before the measurement, and what ended that.
@@ -185,8 +184,7 @@ impl StepFigures {
         announced && streams && self.completeness.iter().all(Completeness::is_full)
     }
 
-    /// Whether anything was issued to disks. A step of network loads alone has no storage figures: they are zero, and say
-    /// nothing.
+    /// Whether anything was issued to disks. A step of network loads alone has zeros for storage figures.
     pub fn has_storage(&self) -> bool {
         !self.completeness.is_empty()
     }

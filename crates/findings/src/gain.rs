@@ -4,7 +4,7 @@
 //! below that of the speeds says that something else had become the limit.
 
 use crate::figures::StepFigures;
-use crate::wires::Wire;
+use crate::wires::PortTraffic;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct PortGain {
 }
 
 /// A speed with the work of its steps.
-struct Speed<'a> {
+struct WorkSpeed<'a> {
     name: &'a str,
     nominal: f64,
     /// By the other settings.
@@ -48,13 +48,13 @@ pub(crate) fn gains(steps: &[StepFigures], nominal: &BTreeMap<String, f64>) -> V
 }
 
 /// Notes the speeds that ports have in a step.
-pub(crate) fn see(nominal: &mut BTreeMap<String, f64>, wires: &[Wire]) {
+pub(crate) fn see(nominal: &mut BTreeMap<String, f64>, wires: &[PortTraffic]) {
     let named = wires.iter().filter_map(|w| Some((w.name.clone()?, w.nominal?)));
     nominal.extend(named);
 }
 
 fn of_plan(steps: &[StepFigures], nominal: &BTreeMap<String, f64>) -> Vec<PortGain> {
-    let mut speeds: Vec<Speed<'_>> = Vec::new();
+    let mut speeds: Vec<WorkSpeed<'_>> = Vec::new();
     for step in steps.iter().filter(|s| s.complete()) {
         let Some((_, name)) = step.settings.iter().find(|(key, _)| key == AXIS) else { continue };
         let Some(rate) = nominal.get(name) else { continue };
@@ -62,7 +62,7 @@ fn of_plan(steps: &[StepFigures], nominal: &BTreeMap<String, f64>) -> Vec<PortGa
         let speed = match speeds.iter_mut().find(|s| s.name == name) {
             Some(speed) => speed,
             None => {
-                speeds.push(Speed { name, nominal: *rate, work: BTreeMap::new() });
+                speeds.push(WorkSpeed { name, nominal: *rate, work: BTreeMap::new() });
                 speeds.last_mut().expect("just pushed")
             }
         };
@@ -72,7 +72,7 @@ fn of_plan(steps: &[StepFigures], nominal: &BTreeMap<String, f64>) -> Vec<PortGa
     speeds.windows(2).filter_map(|pair| gain(&steps[0].plan, &pair[0], &pair[1])).collect()
 }
 
-fn gain(plan: &str, slower: &Speed<'_>, faster: &Speed<'_>) -> Option<PortGain> {
+fn gain(plan: &str, slower: &WorkSpeed<'_>, faster: &WorkSpeed<'_>) -> Option<PortGain> {
     let mean = |work: &[f64]| work.iter().sum::<f64>() / work.len() as f64;
     let both = faster.work.iter().filter_map(|(at, work)| {
         let less = mean(slower.work.get(at)?);

@@ -6,8 +6,8 @@
 
 use crate::figures::label;
 use crate::quantity::{Quantity, Unit};
-use crate::ratio::{Asked, Sides};
-use crate::scope::{self, Reading};
+use crate::ratio::{RatioGoal, RatioSteps};
+use crate::scope::{self, MetricReading};
 use crate::select::selects;
 use crate::step::StepData;
 use record::Fact;
@@ -53,17 +53,17 @@ pub struct GoalOutcome {
     pub reason: String,
 }
 
-/// A goal while the steps go by.
-pub(crate) struct Judge<'a> {
+/// Judges a goal step by step.
+pub(crate) struct GoalJudge<'a> {
     goal: &'a Goal,
     facts: &'a [Fact],
-    cells: Vec<Cell>,
+    cells: Vec<GoalCell>,
     /// Of a goal that asks for a ratio, the steps of both sides.
-    sides: Sides,
+    sides: RatioSteps,
 }
 
 /// The judgement of one step, for one member.
-pub(crate) struct Cell {
+pub(crate) struct GoalCell {
     pub status: Status,
     pub step: String,
     pub index: u32,
@@ -76,10 +76,10 @@ pub(crate) struct Cell {
     pub reason: String,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> GoalJudge<'a> {
     /// Begins with a goal and the record's facts.
-    pub fn new(goal: &'a Goal, facts: &'a [Fact]) -> Judge<'a> {
-        Judge { goal, facts, cells: Vec::new(), sides: Sides::default() }
+    pub fn new(goal: &'a Goal, facts: &'a [Fact]) -> GoalJudge<'a> {
+        GoalJudge { goal, facts, cells: Vec::new(), sides: RatioSteps::default() }
     }
 
     /// Judges a step, if the goal selects it.
@@ -104,7 +104,7 @@ impl<'a> Judge<'a> {
                     };
                     let unit = Unit::of(metric);
                     let observed = reading.value.map(|value| Quantity { value, unit });
-                    self.cells.push(Cell {
+                    self.cells.push(GoalCell {
                         status,
                         margin,
                         reason,
@@ -125,10 +125,10 @@ impl<'a> Judge<'a> {
     }
 
     /// The ratio that the goal asks for, if it asks for one.
-    fn ratio(&self) -> Option<Asked<'a>> {
+    fn ratio(&self) -> Option<RatioGoal<'a>> {
         match &self.goal.test {
             GoalTest::Ratio { metric, to, is, within } => {
-                Some(Asked { metric, to, elsewhere: None, is: *is, within: *within })
+                Some(RatioGoal { metric, to, elsewhere: None, is: *is, within: *within })
             }
             _ => None,
         }
@@ -146,7 +146,7 @@ impl<'a> Judge<'a> {
             }
             (None, Some(off)) => (Status::Failed, within - off, "shares differ by more".to_owned()),
         };
-        self.cells.push(Cell {
+        self.cells.push(GoalCell {
             status,
             margin,
             reason,
@@ -164,7 +164,7 @@ impl<'a> Judge<'a> {
             return self.sides.missed(self.place(), &asked, step);
         }
         if selects(&self.goal.step, &step.plan, &step.settings) {
-            self.cells.push(Cell {
+            self.cells.push(GoalCell {
                 status: Status::Undecided,
                 step: label(&step.plan, &step.settings, step.repetition),
                 index: step.index,
@@ -215,7 +215,12 @@ impl<'a> Judge<'a> {
 }
 
 /// Judges one reading against a bound: the outcome, the margin, and why where it is not plainly met.
-fn judge(reading: &Reading, metric: &Metric, bound: Bound, required: f64) -> (Status, f64, String) {
+fn judge(
+    reading: &MetricReading,
+    metric: &Metric,
+    bound: Bound,
+    required: f64,
+) -> (Status, f64, String) {
     let undecided = |why: &str| (Status::Undecided, 0.0, why.to_owned());
     let Some(observed) = reading.value else {
         return undecided(&reading.lack());

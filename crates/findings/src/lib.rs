@@ -2,8 +2,7 @@
 //!
 //! [`analyse`] is a pure function of a record; the scenario is the one inside it. It never asks where a record came
 //! from: a measured one and a simulated one are judged alike. Percentiles are read off merged histograms only, nothing
-//! that is missing passes, and every threshold is a named constant that `docs/review.md` explains. Rendering is left to
-//! the `review` crate.
+//! that is missing passes, and every threshold is a named constant explained in `docs/review.md`. `review` renders.
 
 #![forbid(unsafe_code)]
 
@@ -85,7 +84,8 @@ pub use sweep::Sweep;
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
-use fabric::Fabric;
+use attribution::GatherAttribution;
+use fabric::KnownFabric;
 use projection::Projector;
 use record::{Record, RecordError};
 use scenario::{Course, Project, Scenario, Step};
@@ -96,8 +96,7 @@ use std::collections::BTreeSet;
 use step::StepData;
 use thiserror::Error;
 
-/// Version of the shape of an [`Analysis`] as JSON. A field that goes or changes its meaning raises it; a new field does
-/// not.
+/// Version of an [`Analysis`]'s JSON. A field that goes or changes its meaning raises it; a new field does not.
 pub const VERSION: u32 = 1;
 
 /// Everything that a record shows, judged.
@@ -137,7 +136,7 @@ pub struct Analysis {
     pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
     pub warnings: Vec<Warning>,
-    /// What stands there and what leads where, to be drawn; `None` where that is a single target.
+    /// The lab and its connections, to be drawn; `None` where that is a single target.
     pub map: Option<LabMap>,
 }
 
@@ -150,7 +149,6 @@ pub enum FindingsError {
 }
 
 /// Analyses a record. A scenario that cannot be read leaves the figures and makes the verdict undecided.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
@@ -158,7 +156,6 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
 }
 
 /// The same, with applications that are projected besides those of the scenario.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, FindingsError> {
@@ -189,7 +186,7 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
-    let (mut fabric, mut attributed) = (Fabric::default(), attribution::Gather::default());
+    let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -248,8 +245,8 @@ fn judge(
 
 /// All goals and claims of a scenario, before which its steps come one by one.
 struct Court<'a> {
-    goals: Vec<goals::Judge<'a>>,
-    claims: Vec<claims::Compare<'a>>,
+    goals: Vec<goals::GoalJudge<'a>>,
+    claims: Vec<claims::ClaimJudge<'a>>,
 }
 
 impl<'a> Court<'a> {
@@ -257,8 +254,8 @@ impl<'a> Court<'a> {
         let goals = scenario.map(|s| &s.goals[..]).unwrap_or_default();
         let claims = scenario.map(|s| &s.claims[..]).unwrap_or_default();
         Court {
-            goals: goals.iter().map(|goal| goals::Judge::new(goal, facts)).collect(),
-            claims: claims.iter().map(|claim| claims::Compare::new(claim, facts)).collect(),
+            goals: goals.iter().map(|goal| goals::GoalJudge::new(goal, facts)).collect(),
+            claims: claims.iter().map(|claim| claims::ClaimJudge::new(claim, facts)).collect(),
         }
     }
 
@@ -273,8 +270,8 @@ impl<'a> Court<'a> {
     }
 
     fn finish(self) -> (Vec<GoalOutcome>, Vec<ClaimOutcome>) {
-        let claims = self.claims.into_iter().map(claims::Compare::finish);
-        (self.goals.into_iter().map(goals::Judge::finish).collect(), claims.collect())
+        let claims = self.claims.into_iter().map(claims::ClaimJudge::finish);
+        (self.goals.into_iter().map(goals::GoalJudge::finish).collect(), claims.collect())
     }
 }
 

@@ -57,9 +57,9 @@ pub(crate) fn check(step: &StepData) -> Little {
     if let Some(exceeded) = step.workers.iter().find_map(depth_exceeded) {
         return exceeded;
     }
-    let checked: Vec<(&WorkerData, Sides)> =
+    let checked: Vec<(&WorkerData, LittleSides)> =
         step.workers.iter().filter_map(|w| Some((w, sides(w)?))).collect();
-    let by_disagreement = |a: &&(&WorkerData, Sides), b: &&(&WorkerData, Sides)| {
+    let by_disagreement = |a: &&(&WorkerData, LittleSides), b: &&(&WorkerData, LittleSides)| {
         a.1.disagreement().total_cmp(&b.1.disagreement())
     };
     let contradicting: Vec<_> =
@@ -80,19 +80,19 @@ pub(crate) fn check(step: &StepData) -> Little {
 }
 
 /// Both sides of the law for one worker.
-struct Sides {
+struct LittleSides {
     in_flight: f64,
     product: f64,
     tolerance: f64,
 }
 
-impl Sides {
+impl LittleSides {
     fn disagreement(&self) -> f64 {
         (self.in_flight - self.product).abs() / self.product
     }
 }
 
-fn sides(worker: &WorkerData) -> Option<Sides> {
+fn sides(worker: &WorkerData) -> Option<LittleSides> {
     let Loop::Closed { think: false, .. } = worker.load.arrivals else { return None };
     let (ops, time) = (worker.ops() as f64, worker.covered.as_secs_f64());
     let errors = worker.errors() as f64;
@@ -100,11 +100,11 @@ fn sides(worker: &WorkerData) -> Option<Sides> {
         return None;
     }
     let service_s = worker.service_sum().as_secs_f64();
-    // What was in flight at one edge of the measured time counts on one side only: as much as a service time of each
-    // slot at either edge.
+    // I/Os in flight at an edge of the measured time count on one side only: a service time of each slot at either
+    // edge.
     let edges = 2.0 * (service_s / ops) / time;
     (service_s > 0.0)
-        .then(|| Sides {
+        .then(|| LittleSides {
             in_flight: worker.testimony.map_or(0.0, |t| t.in_flight.as_secs_f64()) / time,
             product: service_s / time,
             tolerance: TOLERANCE + edges,

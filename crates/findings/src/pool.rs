@@ -3,14 +3,14 @@
 
 use crate::step::{StepData, WorkerData};
 use clock::Ns;
-use record::{Loop, Tally, Testimony};
+use record::{Completed, Loop, Testimony};
 use scenario::{LatencyPoint, Metric};
 use serde::Serialize;
 
 /// Some workers of one step, merged.
 pub(crate) struct Pool {
-    pub read: Tally,
-    pub write: Tally,
+    pub read: Completed,
+    pub write: Completed,
     pub testimony: Option<Testimony>,
     /// The measured time of the step, which divides every rate: also that of a worker that finished early.
     pub span: Ns,
@@ -87,8 +87,8 @@ impl Pool {
     /// No operations over a time.
     pub fn empty(span: Ns) -> Pool {
         Pool {
-            read: Tally::empty(false),
-            write: Tally::empty(false),
+            read: Completed::empty(false),
+            write: Completed::empty(false),
             testimony: None,
             span,
             transactions_per_s: None,
@@ -118,14 +118,14 @@ impl Pool {
     }
 
     /// Both directions merged.
-    pub fn both(&self) -> Tally {
+    pub fn both(&self) -> Completed {
         let mut both = self.read.clone();
         both.merge(&self.write);
         both
     }
 
     /// The figures of a tally of this pool.
-    pub fn flow(&self, tally: &Tally) -> IoFigures {
+    pub fn flow(&self, tally: &Completed) -> IoFigures {
         let mean = mean_service(tally);
         IoFigures {
             ops: tally.ops,
@@ -139,10 +139,9 @@ impl Pool {
         }
     }
 
-    /// A metric in its base unit (bytes a second, operations a second, nanoseconds, a count); `None` where it needs
-    /// operations and there were none.
+    /// A metric in its base unit (bytes a second, operations a second, ns, a count); `None` without operations.
     pub fn metric(&self, metric: &Metric) -> Option<f64> {
-        let sum = |of: fn(&Tally) -> u64| of(&self.read) as f64 + of(&self.write) as f64;
+        let sum = |of: fn(&Completed) -> u64| of(&self.read) as f64 + of(&self.write) as f64;
         match metric {
             Metric::ReadRate => Some(per_second(self.read.bytes as f64, self.span)),
             Metric::WriteRate => Some(per_second(self.write.bytes as f64, self.span)),
@@ -157,13 +156,13 @@ impl Pool {
 }
 
 /// Mean service time in nanoseconds; `None` where nothing completed, or neither a sum nor a sample is known.
-fn mean_service(tally: &Tally) -> Option<f64> {
+fn mean_service(tally: &Completed) -> Option<f64> {
     let known = tally.service_sum > Ns::ZERO || tally.service.count() > 0;
     (known && tally.ops > 0).then(|| tally.service_sum.0 as f64 / tally.ops as f64)
 }
 
 /// A point of a tally's service or response time, in nanoseconds.
-pub(crate) fn latency_point(tally: &Tally, point: LatencyPoint, response: bool) -> Option<f64> {
+pub(crate) fn latency_point(tally: &Completed, point: LatencyPoint, response: bool) -> Option<f64> {
     let histogram = if response { tally.response() } else { &tally.service };
     match point {
         LatencyPoint::Mean if !response => mean_service(tally),

@@ -3,15 +3,14 @@
 //! A port is full duplex: each direction has the whole speed, so that each has a share of its own. The speed is the payload
 //! rate of the standard that the scenario names, times the array's `scale`; faults lower its mean over the measured time.
 
-use crate::counters::Counted;
+use crate::counters::CounterReading;
 use crate::step::StepData;
-use crate::wires::Wire;
+use crate::wires::PortTraffic;
 use clock::Ns;
 use record::CounterId;
 use serde::Serialize;
 
-/// From this share of its speed in a direction a port is saturated: pacing leaves no more than the gaps in which the host
-/// had no time to send.
+/// From this share of its speed in a direction a port is saturated: pacing leaves only gaps of an idle host.
 pub const SATURATED_FROM: f64 = 0.95;
 
 /// One port in one step.
@@ -73,11 +72,13 @@ pub(crate) fn loads(step: &StepData) -> Vec<PortLoad> {
     step.wires.iter().filter_map(|wire| load(step, wire)).collect()
 }
 
-fn load(step: &StepData, wire: &Wire) -> Option<PortLoad> {
+fn load(step: &StepData, wire: &PortTraffic) -> Option<PortLoad> {
     let measured = step.head.times.measured();
     let rate = wire.mean(measured);
     let flow = |id: CounterId| {
-        let Counted::Whole(bytes) = step.integrals.counted(&wire.hop, id) else { return None };
+        let CounterReading::Whole(bytes) = step.integrals.counted(&wire.hop, id) else {
+            return None;
+        };
         let bytes_per_s = bytes / measured.as_secs_f64();
         let share = rate.filter(|r| *r > 0.0).map(|r| bytes_per_s / r);
         Some(PortFlow { bytes_per_s, share })

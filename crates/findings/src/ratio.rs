@@ -1,24 +1,23 @@
 //! Ratios of goals and of published claims: what a step does over what the step does that differs from it
 //! in some settings alone, in the plan, or in the hop that is looked at.
 //!
-//! Both are gathered while the steps go by and held against each other at the end, repetition by repetition. What has
-//! nothing to be held against is undecided.
+//! Both are gathered step by step and compared at the end, repetition by repetition. Without a counterpart: undecided.
 
-use crate::claims::span::Span;
+use crate::claims::span::FigureBounds;
 use crate::figures::label;
-use crate::goals::{Cell, Status};
+use crate::goals::{GoalCell, Status};
 use crate::quantity::{Quantity, Unit};
-use crate::scope::{self, Reading};
+use crate::scope::{self, MetricReading};
 use crate::select::{same_key, same_value, selects};
 use crate::step::StepData;
 use scenario::{Metric, Scope, Step};
 
-type Settings = Vec<(String, String)>;
+type RatioSettings = Vec<(String, String)>;
 /// The figure of a ratio, and the settings of its steps.
-type Of<'a> = (&'a Scope, &'a [(String, String)]);
+type RatioPart<'a> = (&'a Scope, &'a [(String, String)]);
 
 /// What a goal asks for.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RatioGoal<'a> {
     pub metric: &'a Metric,
     /// What differs in the other step; nothing where it is the same one.
     pub to: &'a [(String, String)],
@@ -32,7 +31,7 @@ pub(crate) struct Asked<'a> {
 
 /// The steps of both sides.
 #[derive(Default)]
-pub(crate) struct Sides {
+pub(crate) struct RatioSteps {
     over: Vec<Operand>,
     under: Vec<Operand>,
 }
@@ -41,7 +40,7 @@ pub(crate) struct Sides {
 struct Operand {
     /// What both sides have in common: the plan, unless it differs, the other settings and the repetition.
     plan: Option<String>,
-    settings: Settings,
+    settings: RatioSettings,
     repetition: u32,
     label: String,
     /// The same without the repetition.
@@ -49,21 +48,21 @@ struct Operand {
     index: u32,
     member: Option<String>,
     /// Why there is no value, where there is none.
-    figure: Result<Figure, String>,
+    figure: Result<BoundedValue, String>,
 }
 
 /// A value with its interval of confidence.
-pub(crate) type Figure = (f64, Option<Span>);
+pub(crate) type BoundedValue = (f64, Option<FigureBounds>);
 
 /// One reading of a step, of the member that it is of.
-type Read = (Option<String>, Result<Figure, String>);
+type MemberReading = (Option<String>, Result<BoundedValue, String>);
 
 /// A step with its ratio, or why there is none.
 pub(crate) struct Ratio {
     /// The step's name without the repetition.
     pub step: String,
     pub member: Option<String>,
-    pub figure: Result<Figure, String>,
+    pub figure: Result<BoundedValue, String>,
 }
 
 impl Operand {
@@ -76,11 +75,11 @@ impl Operand {
     }
 }
 
-impl Sides {
+impl RatioSteps {
     /// Takes in a step, on the sides that it is of.
-    pub fn see(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &StepData) {
+    pub fn see(&mut self, of: RatioPart<'_>, asked: &RatioGoal<'_>, step: &StepData) {
         let head = &step.head;
-        let read = |scope: &Scope| -> Vec<Read> {
+        let read = |scope: &Scope| -> Vec<MemberReading> {
             scope::read(step, scope, asked.metric).into_iter().map(outcome).collect()
         };
         let place = (head.plan.as_str(), head.settings.as_slice(), head.repetition, head.index);
@@ -88,23 +87,25 @@ impl Sides {
     }
 
     /// Notes a step that was not run.
-    pub fn missed(&mut self, of: Of<'_>, asked: &Asked<'_>, step: &Step) {
-        let read =
-            |_: &Scope| -> Vec<Read> { vec![(None, Err("the step was not run".to_owned()))] };
+    pub fn missed(&mut self, of: RatioPart<'_>, asked: &RatioGoal<'_>, step: &Step) {
+        let read = |_: &Scope| -> Vec<MemberReading> {
+            vec![(None, Err("the step was not run".to_owned()))]
+        };
         let place = (step.plan.as_str(), step.settings.as_slice(), step.repetition, step.index);
         self.add(of, asked, place, read);
     }
 
     fn add(
         &mut self,
-        (scope, wanted): Of<'_>,
-        asked: &Asked<'_>,
+        (scope, wanted): RatioPart<'_>,
+        asked: &RatioGoal<'_>,
         (plan, settings, repetition, index): (&str, &[(String, String)], u32, u32),
-        read: impl Fn(&Scope) -> Vec<Read>,
+        read: impl Fn(&Scope) -> Vec<MemberReading>,
     ) {
         let differs =
             |key: &str| asked.to.iter().any(|(k, _)| same_key(key, k) || same_key(k, key));
-        let rest: Settings = settings.iter().filter(|(key, _)| !differs(key)).cloned().collect();
+        let rest: RatioSettings =
+            settings.iter().filter(|(key, _)| !differs(key)).cloned().collect();
         let side = |(member, figure)| Operand {
             plan: (!differs("plan")).then(|| plan.to_owned()),
             settings: rest.clone(),
@@ -119,7 +120,7 @@ impl Sides {
         let settles = |key: &str| settings.iter().any(|(k, _)| same_key(k, key));
         let is_asked = |key: &str| !differs(key) && (!differs("plan") || settles(key));
         let kept = wanted.iter().filter(|(key, _)| is_asked(key));
-        let other: Settings = kept.chain(asked.to).cloned().collect();
+        let other: RatioSettings = kept.chain(asked.to).cloned().collect();
         if selects(wanted, plan, settings) {
             self.over.extend(read(scope).into_iter().map(side));
         }
@@ -129,13 +130,13 @@ impl Sides {
     }
 
     /// A cell for each step that the goal selects. A step that it is held against is no cell of its own.
-    pub fn cells(&self, asked: &Asked<'_>) -> Vec<Cell> {
+    pub fn cells(&self, asked: &RatioGoal<'_>) -> Vec<GoalCell> {
         let over = self.over.iter().filter(|over| !self.is_other(over, asked));
         over.map(|over| self.cell(over, asked)).collect()
     }
 
     /// Each step with its ratio.
-    pub fn ratios(&self, asked: &Asked<'_>) -> Vec<Ratio> {
+    pub fn ratios(&self, asked: &RatioGoal<'_>) -> Vec<Ratio> {
         let over = self.over.iter().filter(|over| !self.is_other(over, asked));
         let ratio = |over: &Operand| {
             let (step, member) = (over.name.clone(), over.member.clone());
@@ -144,7 +145,7 @@ impl Sides {
         over.map(ratio).collect()
     }
 
-    fn ratio(&self, over: &Operand) -> Result<Figure, String> {
+    fn ratio(&self, over: &Operand) -> Result<BoundedValue, String> {
         let beside: Vec<&Operand> =
             self.under.iter().filter(|under| under.is_beside(over)).collect();
         // What was run once only is held against every repetition.
@@ -164,12 +165,12 @@ impl Sides {
     }
 
     /// Whether a step is there to be held against: where a goal selects all steps, both sides are among them.
-    fn is_other(&self, over: &Operand, asked: &Asked<'_>) -> bool {
+    fn is_other(&self, over: &Operand, asked: &RatioGoal<'_>) -> bool {
         !asked.to.is_empty() && self.under.iter().any(|under| under.index == over.index)
     }
 
-    fn cell(&self, over: &Operand, asked: &Asked<'_>) -> Cell {
-        let mut cell = Cell {
+    fn cell(&self, over: &Operand, asked: &RatioGoal<'_>) -> GoalCell {
+        let mut cell = GoalCell {
             status: Status::Undecided,
             step: over.label.clone(),
             index: over.index,
@@ -187,7 +188,7 @@ impl Sides {
     }
 }
 
-fn judge(cell: &mut Cell, ratio: f64, asked: &Asked<'_>) {
+fn judge(cell: &mut GoalCell, ratio: f64, asked: &RatioGoal<'_>) {
     let off = (ratio - asked.is).abs() / asked.is.max(f64::MIN_POSITIVE) * 100.0;
     cell.observed = Some(Quantity { value: ratio, unit: Unit::Times });
     cell.margin = asked.within - off;
@@ -201,16 +202,16 @@ fn judge(cell: &mut Cell, ratio: f64, asked: &Asked<'_>) {
 }
 
 /// A ratio with its interval.
-fn over_of(more: Figure, less: Figure) -> Result<Figure, String> {
+fn over_of(more: BoundedValue, less: BoundedValue) -> Result<BoundedValue, String> {
     if less.0 <= 0.0 {
         return Err("the step that it is held against did nothing".to_owned());
     }
-    let span = if more.0 > 0.0 { Span::of_ratio(more, less) } else { None };
+    let span = if more.0 > 0.0 { FigureBounds::of_ratio(more, less) } else { None };
     Ok((more.0 / less.0, span))
 }
 
 /// A reading as far as it is the whole truth.
-fn outcome(reading: Reading) -> Read {
+fn outcome(reading: MetricReading) -> MemberReading {
     let figure = match reading.value {
         Some(value) if reading.missing.is_none() => Ok((value, reading.interval)),
         _ => Err(reading.lack()),

@@ -1,8 +1,8 @@
 //! How far a figure may be from a published one and still be the same.
 //!
-//! A published figure was rounded: `786` stands for 785.5 to 786.5. Its significant digits are counted in the unit in
-//! which it was probably written (`786 MiB/s` has three there and nine in MB/s), and trailing zeros do not count,
-//! because `800` may be a rounded 796. "About" says that the author rounded more than the digits show.
+//! A published figure was rounded: `786` means 785.5 to 786.5. Its significant digits are counted in the unit in which
+//! it was probably written (`786 MiB/s` has three there and nine in MB/s), and trailing zeros do not count, because
+//! `800` may be a rounded 796. "About" means that the author rounded more than the digits show.
 
 use crate::quantity::Quantity;
 use scenario::{Relation, Value};
@@ -24,7 +24,7 @@ pub(crate) fn allowance(value: &Value, relation: Relation) -> f64 {
     match relation {
         Relation::Equal | Relation::UpTo => rounding.min(WIDEST),
         Relation::About => ABOUT[digits.clamp(1, 3) - 1],
-        // "Over 800" was said of something above 800.
+        // "Over 800" means something above 800.
         Relation::Over | Relation::JustOver => 0.0,
     }
 }

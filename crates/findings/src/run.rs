@@ -35,8 +35,8 @@ pub struct RunSummary {
     pub wall_ns: u64,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Steps of the plan; of a search those that it took, and one more where it did not come to its end. `None` where the
-    /// scenario could not be read.
+    /// Steps of the plan; of a search those taken, and one more if it did not end. `None` if the scenario is
+    /// unreadable.
     pub steps_planned: Option<u32>,
     /// Steps that the record holds.
     pub steps_recorded: u32,
@@ -167,9 +167,8 @@ impl Verdict {
         }
     }
 
-    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is
-    /// undecided, or data was wrong, 3
-    /// the run could not be completed.
+    /// The exit code that the command line promises: 0 all goals met (or none set), 1 a goal failed or is undecided, or
+    /// data was wrong, 3 the run could not be completed.
     pub fn exit_code(&self) -> u8 {
         match self {
             Verdict::Met { .. } | Verdict::NoGoals => 0,

@@ -1,9 +1,9 @@
-//! Speeds of ports that are scaled down: by how much, what that makes of each speed, and why.
+//! Speeds of ports that are scaled down: the factor, the resulting speeds, and the reason.
 //!
 //! A machine that cannot carry a wire's rate can carry a share of it, with all proportions kept. Readers must know that
 //! share first, so the analysis has it apart.
 
-use crate::wires::Wire;
+use crate::wires::PortTraffic;
 use record::Fact;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct ScaledRate {
 }
 
 /// Takes in the ports of a step.
-pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[Wire], facts: &[Fact]) {
+pub(crate) fn see(all: &mut Vec<Scaled>, wires: &[PortTraffic], facts: &[Fact]) {
     for wire in wires.iter().filter(|w| w.scale != 1.0) {
         let (Some(name), Some(nominal)) = (&wire.name, wire.nominal) else { continue };
         let place = all.iter().position(|s| s.array == wire.array).unwrap_or_else(|| {

@@ -1,14 +1,14 @@
-//! What goals and claims speak of: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
+//! The subjects of goals and claims: a metric of the whole step, of some VMs or targets, or of a hop. Every answer says
 //! whether something that it depends on is missing, so that nothing missing can pass.
 
 use crate::balance::balance;
-use crate::claims::span::{self, Span};
-use crate::counters::Counted;
+use crate::claims::span::{self, FigureBounds};
+use crate::counters::CounterReading;
 use crate::network;
 use crate::pool::{Pool, per_second};
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
-use record::{CounterId, Fact, Tally};
+use record::{Completed, CounterId, Fact};
 use scenario::{Metric, Scope, Value};
 
 /// The fact of a hop that says what its wire carries (`("hba", "wire-rate", "826.5 MB/s")`).
@@ -20,7 +20,7 @@ const NO_DISTRIBUTION: &str =
 
 /// What one step says of one metric, for one member of a scope.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reading {
+pub(crate) struct MetricReading {
     /// The VM or target, where a scope asks for each.
     pub member: Option<String>,
     /// The value in the metric's base unit; `None` where there is none.
@@ -30,12 +30,12 @@ pub(crate) struct Reading {
     /// Operations that completed or failed within the scope; `None` for hops, which count traffic.
     pub attempts: Option<u64>,
     /// Both directions merged, where the metric is a latency, for merging with other repetitions.
-    pub tally: Option<Tally>,
+    pub tally: Option<Completed>,
     /// The interval of confidence of the value, where the record has one.
-    pub interval: Option<Span>,
+    pub interval: Option<FigureBounds>,
 }
 
-impl Reading {
+impl MetricReading {
     /// Why it has no value, or why that is not the whole truth.
     pub fn lack(&self) -> String {
         let worked = self.tally.as_ref().is_some_and(|tally| tally.ops > 0);
@@ -48,7 +48,7 @@ impl Reading {
 }
 
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
-pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading> {
     let mut readings = values(step, scope, metric);
     for reading in &mut readings {
         let known = |source: Option<&str>| span::known(&step.confidences, source, metric);
@@ -61,8 +61,7 @@ pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Readi
     readings
 }
 
-/// By what name the record knows the interval of what a scope speaks of: `None` is that of all workers; `Err` where there is
-/// none such.
+/// The record's name of the interval of a scope: `None` is that of all workers; `Err` where there is none such.
 fn source(step: &StepData, scope: &Scope, member: Option<&str>) -> Result<Option<String>, ()> {
     let names = match (scope, member) {
         (_, Some(member)) => vec![member.to_owned()],
@@ -76,11 +75,11 @@ fn source(step: &StepData, scope: &Scope, member: Option<&str>) -> Result<Option
     Ok((!all).then(|| names.join("+")))
 }
 
-fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
+fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading> {
     if *metric == Metric::Imbalance {
         let (found, missing) = imbalance(step, scope);
         let value = found.map(|(_, percent)| percent);
-        return vec![Reading {
+        return vec![MetricReading {
             member: None,
             value,
             missing,
@@ -111,8 +110,7 @@ fn values(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<Reading> {
     }
 }
 
-/// The member that is furthest from the mean of those that a scope names, and how far it is, in percent of it; and why that is
-/// not the whole truth.
+/// The member furthest from the mean of a scope, and its distance in percent of it; and why that may be incomplete.
 pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> (Option<(String, f64)>, Option<String>) {
     if let Scope::Streams(hop) = scope {
         return match network::judged::imbalance(step, hop) {
@@ -134,7 +132,7 @@ pub(crate) fn imbalance(step: &StepData, scope: &Scope) -> (Option<(String, f64)
     (Some((name, found.deviation * 100.0)), missing)
 }
 
-/// Rates of the groups that a balance speaks of, and what is missing of them.
+/// Rates of the groups of a balance, and what is missing of them.
 fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>) {
     let names: Vec<String> = match scope {
         Scope::Over(names) | Scope::Each(names) => names.clone(),
@@ -183,8 +181,8 @@ pub(crate) fn target(
     }
 }
 
-/// What the wire of a hop carries in each direction in this step, in bytes a second: the speed of a port as the step has
-/// it, else what a fact of the record says.
+/// Capacity of a hop's wire in each direction in this step, in bytes a second: the port's speed, else the record's
+/// fact.
 pub(crate) fn wire(
     step: &StepData,
     scope: &Scope,
@@ -216,10 +214,10 @@ fn pooled(
     member: Option<&str>,
     metric: &Metric,
     wanted: impl Fn(&WorkerData) -> bool,
-) -> Reading {
+) -> MetricReading {
     let Some(pool) = Pool::of(step, &wanted) else {
         let missing = Some(idle(member.unwrap_or("what the goal names")));
-        return Reading {
+        return MetricReading {
             member: member.map(str::to_owned),
             value: None,
             missing,
@@ -229,7 +227,7 @@ fn pooled(
         };
     };
     let tallies = [&pool.read, &pool.write];
-    Reading {
+    MetricReading {
         member: member.map(str::to_owned),
         value: pool.metric(metric),
         missing: step.workers.iter().filter(|w| wanted(w)).find_map(|w| shortfall(step, w)),
@@ -262,8 +260,8 @@ fn shortfall(step: &StepData, worker: &WorkerData) -> Option<String> {
 }
 
 /// A reading that there is not, and why.
-fn unread(why: String) -> Reading {
-    Reading {
+fn unread(why: String) -> MetricReading {
+    MetricReading {
         member: None,
         value: None,
         missing: Some(why),
@@ -274,10 +272,10 @@ fn unread(why: String) -> Reading {
 }
 
 /// How busy the processors of a hop were, in percent of all of them: of a machine of the lab (`esx.cpu`).
-fn busy_reading(step: &StepData, hop: &str) -> Reading {
+fn busy_reading(step: &StepData, hop: &str) -> MetricReading {
     let span = step.head.times.measured().as_secs_f64() * 1e9;
     match step.integrals.counted(hop, CounterId::Busy) {
-        Counted::Whole(busy) if span > 0.0 => Reading {
+        CounterReading::Whole(busy) if span > 0.0 => MetricReading {
             member: None,
             value: Some(busy / span * 100.0),
             missing: None,
@@ -289,7 +287,7 @@ fn busy_reading(step: &StepData, hop: &str) -> Reading {
     }
 }
 
-fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
+fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> MetricReading {
     if *metric == Metric::Cpu && step.has_processors(hop) {
         return busy_reading(step, hop);
     }
@@ -308,28 +306,28 @@ fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> Reading {
     let mut sum = 0.0;
     for id in ids {
         match step.integrals.counted(hop, *id) {
-            Counted::Whole(value) => sum += value,
-            Counted::Part(share) => {
+            CounterReading::Whole(value) => sum += value,
+            CounterReading::Part(share) => {
                 return unread(format!(
                     "hop {hop} counted `{}` for {:.0}% of the measured time",
                     id.name(),
                     (share * 100.0).floor()
                 ));
             }
-            Counted::NoNumber => {
+            CounterReading::NoNumber => {
                 return unread(format!(
                     "hop {hop} counted `{}` for 0% of the measured time",
                     id.name()
                 ));
             }
-            Counted::Absent => {
+            CounterReading::Absent => {
                 return unread(format!("hop {hop} has no counter `{}` in this step", id.name()));
             }
         }
     }
     let value =
         if *metric == Metric::Errors { sum } else { per_second(sum, step.head.times.measured()) };
-    Reading {
+    MetricReading {
         member: None,
         value: Some(value),
         missing: None,

@@ -6,8 +6,10 @@ use crate::pool::Pool;
 use crate::quantity::{Quantity, Unit};
 use crate::step::{COMPLETE_SHARE, StepData};
 use crate::{StepFigures, Sweep};
-use record::{Loop, Status, Tally};
-use scenario::search::{End, Found, Measured, Next, Search, Seen, Side, Tried};
+use record::{Completed, Loop, Status};
+use scenario::search::{
+    DirectionSums, Search, SearchAnswer, SearchNext, SearchStop, Seen, StepSums, Tried,
+};
 use scenario::{Course, Hunt, Metric};
 use serde::Serialize;
 
@@ -96,7 +98,7 @@ pub struct SearchPoint {
     pub carried: f64,
 }
 
-/// A search while the steps of a record go by.
+/// Judges a search step by step.
 pub(crate) struct Seeker<'a> {
     hunt: &'a Hunt,
     seen: Vec<Seen>,
@@ -133,8 +135,8 @@ impl Seeker<'_> {
     fn see(&mut self, step: &StepData, load: f64) {
         let search = &self.hunt.search;
         let asked = match search.next(&self.seen) {
-            Next::Run { load, repetition, .. } => Some((load, repetition)),
-            Next::Stop(_) => None,
+            SearchNext::Run { load, repetition, .. } => Some((load, repetition)),
+            SearchNext::Stop(_) => None,
         };
         self.as_the_rule_asks &= asked == Some((load, step.head.repetition));
         let planned = self.hunt.step(step.head.index, load, step.head.repetition, false);
@@ -173,7 +175,7 @@ impl Seeker<'_> {
     }
 
     /// Steps that the answer rests on and that the generator limited.
-    fn limited(&self, found: &Found, steps: &[StepFigures]) -> Vec<u32> {
+    fn limited(&self, found: &SearchAnswer, steps: &[StepFigures]) -> Vec<u32> {
         let decisive = [&found.best, &found.lower, &found.upper];
         let rests_on =
             |load: f64| decisive.iter().any(|one| one.as_ref().is_some_and(|one| one.load == load));
@@ -190,8 +192,7 @@ impl Seeker<'_> {
     }
 }
 
-/// Steps of a plan with searches: those that are known, those that its searches took, and one more for each that did not
-/// come to its end.
+/// Steps of a plan with searches: the known ones, those of its searches, and one for each that has not ended.
 pub(crate) fn steps_planned(known: usize, searches: &[SearchOutcome]) -> u32 {
     let of = |search: &SearchOutcome| {
         search.steps.len() + usize::from(search.end == SearchEnd::Unfinished)
@@ -199,23 +200,22 @@ pub(crate) fn steps_planned(known: usize, searches: &[SearchOutcome]) -> u32 {
     u32::try_from(known + searches.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
 }
 
-/// Whether a curve is worth showing: of a plan with a search, only the one that was searched. Along other axes a search
-/// leaves single points.
+/// Whether a curve is worth showing: with a search, only along its axis. Along others it leaves single points.
 pub(crate) fn is_curve(sweep: &Sweep, course: &Course) -> bool {
     let mut hunts = course.hunts().filter(|hunt| hunt.base.plan == sweep.plan).peekable();
     hunts.peek().is_none() || hunts.any(|hunt| hunt.search.key == sweep.axis)
 }
 
-fn end_of(found: &Found) -> SearchEnd {
+fn end_of(found: &SearchAnswer) -> SearchEnd {
     match found.end {
         None => SearchEnd::Unfinished,
-        Some(End::Bracketed) => SearchEnd::Bracketed,
-        Some(End::NeverViolated) => SearchEnd::NeverViolated,
-        Some(End::NeverHeld) => SearchEnd::NeverHeld,
-        Some(End::Knee) => SearchEnd::Knee,
-        Some(End::NoKnee) => SearchEnd::NoKnee,
-        Some(End::StepsSpent) => SearchEnd::StepsSpent,
-        Some(End::Incomplete) => SearchEnd::Incomplete,
+        Some(SearchStop::Bracketed) => SearchEnd::Bracketed,
+        Some(SearchStop::NeverViolated) => SearchEnd::NeverViolated,
+        Some(SearchStop::NeverHeld) => SearchEnd::NeverHeld,
+        Some(SearchStop::Knee) => SearchEnd::Knee,
+        Some(SearchStop::NoKnee) => SearchEnd::NoKnee,
+        Some(SearchStop::StepsSpent) => SearchEnd::StepsSpent,
+        Some(SearchStop::Incomplete) => SearchEnd::Incomplete,
     }
 }
 
@@ -253,7 +253,7 @@ fn seen(search: &Search, step: &StepData, load: f64, depth_asked: f64) -> Seen {
     let complete = !step.workers.is_empty()
         && step.workers.iter().all(|worker| step.completeness(worker) >= COMPLETE_SHARE);
     let latency = |point, response| pool.metric(&Metric::Latency { point, response });
-    search.see(&Measured {
+    search.see(&StepSums {
         load,
         seconds,
         read: side(&pool.read),
@@ -268,6 +268,6 @@ fn seen(search: &Search, step: &StepData, load: f64, depth_asked: f64) -> Seen {
     })
 }
 
-fn side(tally: &Tally) -> Side {
-    Side { ops: tally.ops, bytes: tally.bytes, errors: tally.errors }
+fn side(tally: &Completed) -> DirectionSums {
+    DirectionSums { ops: tally.ops, bytes: tally.bytes, errors: tally.errors }
 }

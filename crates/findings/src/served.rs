@@ -1,12 +1,11 @@
-//! Served from a cache or by the device: what the workers moved, against what the disks under their targets counted over
-//! the same measured time.
+//! Served from a cache or by the device: the workers' bytes against the counters of the disks under their targets.
 //!
 //! Targets on the same disk, and disks of the same VM, cannot be separated and are compared together. A device without
 //! counters, or whose counters do not change though the page cache is bypassed, shows nothing about a cache: unknown.
 
-use crate::counters::Counted;
+use crate::counters::CounterReading;
 use crate::step::{StepData, WorkerData};
-use record::{CounterId, Fact, HopKind, Source, Tally};
+use record::{Completed, CounterId, Fact, HopKind, Source};
 use scenario::{Backing, Scenario};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,7 +158,7 @@ fn sets<'a>(step: &'a StepData, places: &Places<'a>) -> Vec<Set<'a>> {
 
 fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
     let workers = || step.workers.iter().filter(|w| set.groups.contains(w.source.group.as_str()));
-    let asked = |of: fn(&WorkerData) -> Option<&Tally>| -> f64 {
+    let asked = |of: fn(&WorkerData) -> Option<&Completed>| -> f64 {
         workers().filter_map(of).map(|t| t.bytes as f64).sum()
     };
     let asked = [asked(|w| w.read.as_ref()), asked(|w| w.write.as_ref())];
@@ -167,8 +166,7 @@ fn compare(step: &StepData, places: &Places<'_>, set: &Set<'_>) -> Served {
     let direct = set.targets.iter().all(|t| places.fact(t, "cache") == Some("direct"));
     let counted = known(set).and_then(|()| devices(step, places, set, agent));
     let counted = counted.and_then(|bytes| {
-        // A device that has something to do and does nothing at all is one that does not count, unless the page cache can
-        // have done it instead.
+        // A device with work that counts nothing has no counters, unless the page cache can have done the work instead.
         match bytes == [0.0; 2] && asked != [0.0; 2] && direct {
             true => Err(format!("the counters of {} did not change", list(&set.devices))),
             false => Ok(bytes),
@@ -214,12 +212,14 @@ fn devices(
         let ids = [CounterId::ReadBytes, CounterId::WriteBytes];
         for (bytes, id) in bytes.iter_mut().zip(ids) {
             *bytes = match step.integrals.counted(&hop.name, id) {
-                Counted::Whole(bytes) => bytes,
-                Counted::Part(_) => {
+                CounterReading::Whole(bytes) => bytes,
+                CounterReading::Part(_) => {
                     return Err(format!("{device} was not sampled over the whole measured time"));
                 }
-                Counted::NoNumber => return Err(format!("no counters from {device}{}", why())),
-                Counted::Absent => {
+                CounterReading::NoNumber => {
+                    return Err(format!("no counters from {device}{}", why()));
+                }
+                CounterReading::Absent => {
                     return Err(format!("{device} has no counter `{}` in this step", id.name()));
                 }
             };

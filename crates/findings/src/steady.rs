@@ -8,7 +8,7 @@ use crate::step::{COMPLETE_SHARE, StepData};
 use clock::Ns;
 use record::{Event, Round};
 use scenario::Steady;
-use scenario::steady::{Figures, Metric, Window};
+use scenario::steady::{SteadyMetric, SteadyWindow, WindowFigures};
 use serde::Serialize;
 
 /// The event that a step was measured once its load was steady.
@@ -20,7 +20,7 @@ const NEVER_STEADY: &str = "never-steady";
 const ROUND_MIN: Ns = Ns::secs(1);
 
 /// The rule where a plan has none: SNIA's, over bytes a second.
-pub(crate) const RULE: Steady = Steady { metric: Metric::Throughput, ..Steady::SNIA };
+pub(crate) const RULE: Steady = Steady { metric: SteadyMetric::Throughput, ..Steady::SNIA };
 
 /// Whether the measured time of a step was steady.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -99,29 +99,28 @@ pub(crate) fn round(rule: &Steady, measured: Ns) -> Ns {
     Ns(measured.0.div_ceil(u64::from(rule.rounds.max(1)))).max(ROUND_MIN)
 }
 
-/// Whether a step was steady; `None` where nothing was done or a worker is missing, whose absence would be all that the
-/// rounds show.
+/// Whether a step was steady; `None` where nothing was done or a worker is missing, which alone the rounds would show.
 pub(crate) fn steadiness(step: &StepData, rule: &Steady) -> Option<Steadiness> {
     let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
     if !whole || step.workers.iter().all(|w| w.ops() == 0) {
         return None;
     }
     let of = |round: &Round| match rule.metric {
-        Metric::Iops => round.iops(),
-        Metric::Throughput => round.bytes_per_s(),
-        Metric::Latency => round.service_ns_per_op(),
+        SteadyMetric::Iops => round.iops(),
+        SteadyMetric::Throughput => round.bytes_per_s(),
+        SteadyMetric::Latency => round.service_ns_per_op(),
     };
     let rounds: Vec<f64> = step.rounds.all().iter().map(of).collect();
     if rounds.len() < rule.rounds as usize {
         return Some(Steadiness::TooShort);
     }
-    let window = Window::of(&rounds)?;
+    let window = SteadyWindow::of(&rounds)?;
     let moved = moved(rule, round(rule, step.head.times.measured()), &window);
     let kind = if rule.holds(&window) { Steadiness::Steady } else { Steadiness::NotSteady };
     Some(kind(moved))
 }
 
-fn moved(rule: &Steady, round: Ns, window: &Window) -> Moved {
+fn moved(rule: &Steady, round: Ns, window: &SteadyWindow) -> Moved {
     let rule = Steady { round: round.into(), ..*rule };
     Moved {
         metric: rule.metric.to_string(),
@@ -131,6 +130,6 @@ fn moved(rule: &Steady, round: Ns, window: &Window) -> Moved {
         spread_max: rule.spread.0 / 100.0,
         slope: window.slope,
         slope_max: rule.slope.0 / 100.0,
-        text: Figures(&rule, window).to_string(),
+        text: WindowFigures(&rule, window).to_string(),
     }
 }

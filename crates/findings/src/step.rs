@@ -7,11 +7,11 @@ use crate::confidence;
 use crate::counters::Integrals;
 use crate::network::{NetPair, StreamData};
 use crate::steady::round;
-use crate::wires::Wire;
+use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
-    Confidence, Counter, HopKind, Interval, Phase, Record, Rounds, Source, SourceId, SourceKind,
-    StepHead, Tally, Testimony, WorkerLoad,
+    Completed, Confidence, Counter, HopKind, Interval, Phase, Record, Rounds, Source, SourceId,
+    SourceKind, StepHead, Testimony, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ pub(crate) struct StepData {
     /// The pairs of the streams, judged: filled in with the scenario.
     pub pairs: Vec<NetPair>,
     /// Sources that are no ends of streams and counted operations: the probes beside them, by name.
-    probes: Vec<(String, Tally)>,
+    probes: Vec<(String, Completed)>,
     pub counters: Vec<(String, Counter)>,
     /// The same over the measured time.
     pub integrals: Integrals,
@@ -44,15 +44,15 @@ pub(crate) struct StepData {
     /// The measured time in rounds.
     pub rounds: Rounds,
     /// The ports of embedded arrays, as the scenario has them in this step.
-    pub wires: Vec<Wire>,
+    pub wires: Vec<PortTraffic>,
 }
 
-/// A worker that the step announced, whether or not anything was heard of it.
+/// A worker that the step announced, whether or not it reported.
 pub(crate) struct WorkerData {
     pub source: Source,
     pub load: WorkerLoad,
-    pub read: Option<Tally>,
-    pub write: Option<Tally>,
+    pub read: Option<Completed>,
+    pub write: Option<Completed>,
     pub testimony: Option<Testimony>,
     /// Measured time that its intervals cover.
     pub covered: Ns,
@@ -146,7 +146,7 @@ impl StepData {
     }
 
     /// What the probe beside the streams of a pair did.
-    pub fn probe(&self, pair: &str) -> Option<&Tally> {
+    pub fn probe(&self, pair: &str) -> Option<&Completed> {
         let name = format!("{pair}/{PROBE}");
         self.probes.iter().find(|(probe, _)| *probe == name).map(|(_, tally)| tally)
     }
@@ -222,7 +222,7 @@ impl WorkerData {
     }
 
     /// The tallies that there are.
-    pub fn tallies(&self) -> impl Iterator<Item = &Tally> {
+    pub fn tallies(&self) -> impl Iterator<Item = &Completed> {
         [self.read.as_ref(), self.write.as_ref()].into_iter().flatten()
     }
 }

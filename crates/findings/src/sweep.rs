@@ -6,7 +6,7 @@ use crate::knee::{self, Answer, Point};
 use crate::quantity::Unit;
 use serde::Serialize;
 
-/// Axes that are a mixture, a place or what stands in the way, not an amount: more of them is not more load.
+/// Axes that are a mixture, a place or an obstacle, not an amount: a larger value is not more load.
 const NOT_LOAD: [&str; 10] = [
     "read",
     "random",
@@ -43,7 +43,7 @@ pub struct Sweep {
 
 /// All curves of a run, in the order of its steps.
 pub(crate) fn sweeps(steps: &[StepFigures]) -> Vec<Sweep> {
-    let mut curves: Vec<Curve<'_>> = Vec::new();
+    let mut curves: Vec<CurveSteps<'_>> = Vec::new();
     for step in steps.iter().filter(|step| step.has_storage()) {
         for (axis, (key, _)) in step.settings.iter().enumerate() {
             let Some(load) = load_of(step, axis) else { continue };
@@ -55,10 +55,10 @@ pub(crate) fn sweeps(steps: &[StepFigures]) -> Vec<Sweep> {
                 .map(|(_, s)| s.clone())
                 .collect();
             let same =
-                |c: &&mut Curve<'_>| c.plan == step.plan && c.axis == *key && c.fixed == fixed;
+                |c: &&mut CurveSteps<'_>| c.plan == step.plan && c.axis == *key && c.fixed == fixed;
             match curves.iter_mut().find(same) {
                 Some(curve) => curve.steps.push((load, step)),
-                None => curves.push(Curve {
+                None => curves.push(CurveSteps {
                     plan: &step.plan,
                     axis: key,
                     fixed,
@@ -67,18 +67,18 @@ pub(crate) fn sweeps(steps: &[StepFigures]) -> Vec<Sweep> {
             }
         }
     }
-    curves.into_iter().filter_map(Curve::finish).collect()
+    curves.into_iter().filter_map(CurveSteps::finish).collect()
 }
 
 /// The steps of one curve, before they are points.
-struct Curve<'a> {
+struct CurveSteps<'a> {
     plan: &'a str,
     axis: &'a str,
     fixed: Vec<(String, String)>,
     steps: Vec<(f64, &'a StepFigures)>,
 }
 
-impl Curve<'_> {
+impl CurveSteps<'_> {
     /// The curve with its knee; `None` where the axis has but one value.
     fn finish(mut self) -> Option<Sweep> {
         // Stable: repetitions stay in their order.

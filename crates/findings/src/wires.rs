@@ -9,7 +9,7 @@ use scenario::{Embedded, FaultAction, Scenario, Step};
 
 /// A port in one step.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wire {
+pub(crate) struct PortTraffic {
     /// `ARRAY.PORT`, the name of the hop.
     pub hop: String,
     /// The array.
@@ -26,7 +26,7 @@ pub(crate) struct Wire {
 }
 
 /// The ports of every embedded array in a step.
-pub(crate) fn wires(scenario: &Scenario, step: &Step, times: &StepTimes) -> Vec<Wire> {
+pub(crate) fn wires(scenario: &Scenario, step: &Step, times: &StepTimes) -> Vec<PortTraffic> {
     let arrays = scenario.lab.arrays.iter();
     let embedded = arrays.filter_map(|a| Some((a.name.as_str(), a.embedded.as_ref()?)));
     embedded.flat_map(|(array, embedded)| of_array(array, embedded, step, times)).collect()
@@ -37,18 +37,18 @@ fn of_array<'a>(
     embedded: &'a Embedded,
     step: &'a Step,
     times: &'a StepTimes,
-) -> impl Iterator<Item = Wire> + 'a {
+) -> impl Iterator<Item = PortTraffic> + 'a {
     embedded.ports.iter().map(move |port| {
         let rate = embedded.rate(port, step);
         let base = rate.map_or(f64::INFINITY, |rate| embedded.scaled(rate).0);
         let mine = |f: &&scenario::Fault| f.array == array && f.port == port.name;
-        let mut now = State { rate: base, killed: false, busy: false };
+        let mut now = PortHealth { rate: base, killed: false, busy: false };
         let mut course = vec![(Ns::ZERO, base)];
         for fault in step.faults.iter().filter(mine) {
             now.take(fault.action, embedded);
             course.push((Ns::from(fault.at).min(times.measured()), now.speed()));
         }
-        Wire {
+        PortTraffic {
             hop: format!("{array}.{}", port.name),
             array: array.to_owned(),
             name: rate.map(|rate| rate.to_string()),
@@ -60,13 +60,13 @@ fn of_array<'a>(
 }
 
 /// What faults have made of a port.
-struct State {
+struct PortHealth {
     rate: f64,
     killed: bool,
     busy: bool,
 }
 
-impl State {
+impl PortHealth {
     fn take(&mut self, action: FaultAction, embedded: &Embedded) {
         match action {
             FaultAction::Kill => self.killed = true,
@@ -82,7 +82,7 @@ impl State {
     }
 }
 
-impl Wire {
+impl PortTraffic {
     /// The mean speed over the measured time, in bytes a second and direction; `None` where it is as fast as it goes.
     pub fn mean(&self, measured: Ns) -> Option<f64> {
         let ends = self.course.iter().skip(1).map(|(from, _)| *from).chain([measured]);

@@ -6,7 +6,7 @@
 
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::draft::{Draft, IoTarget, TargetTable, draft};
+use crate::draft::{IoTarget, TargetTable, WorkerDraft, draft};
 use crate::nets::{self, NetNumbers};
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
@@ -15,7 +15,7 @@ use scenario::crew::cluster;
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
-use workload::{Arrivals, Demand};
+use workload::{Arrivals, IoDemand};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
@@ -25,7 +25,7 @@ pub struct Assignment<'a> {
     /// The agent of each VM and target that has workers.
     places: BTreeMap<String, usize>,
     /// The demand of all steps on each medium, by the position of its first target.
-    demands: BTreeMap<usize, Demand>,
+    demands: BTreeMap<usize, IoDemand>,
     /// The embedded arrays, once they are served.
     reachable: BTreeMap<String, ReachableArray>,
     sources: Vec<Source>,
@@ -55,7 +55,7 @@ pub struct AssignedStep {
 pub enum AssignError {
     /// Hardware of the lab that is not available.
     #[error(
-        "`{vm}` has a disk on the array `{array}`, which is not at hand: `wirespeed simulate` runs this scenario on a \
+        "`{vm}` has a disk on the array `{array}`, which is not present: `wirespeed simulate` runs this scenario on a \
          model; to measure, let the array stand on this machine (`embedded = {{ ports = [{{ name = \"p1\" }}] }}`), or \
          give the disk a `target`"
     )]
@@ -145,7 +145,6 @@ pub enum AssignError {
 
 impl<'a> Assignment<'a> {
     /// Divides the steps of a scenario among agents, given by name. The seed is that of all streams.
-    ///
     /// # Errors
     /// Where the scenario cannot be run on live engines.
     pub fn new(
@@ -164,11 +163,11 @@ impl<'a> Assignment<'a> {
         let mut known: BTreeSet<&str> = BTreeSet::new();
         let mut demands = BTreeMap::new();
         for step in steps {
-            for Draft { load, name, group, targets, .. } in draft(&lab, step)? {
-                let demand = Demand::of(&load.workload.spec);
+            for WorkerDraft { load, name, group, targets, .. } in draft(&lab, step)? {
+                let demand = IoDemand::of(&load.workload.spec);
                 let media = lab.media(&targets);
                 for medium in &media {
-                    let sum: &mut Demand = demands.entry(*medium).or_default();
+                    let sum: &mut IoDemand = demands.entry(*medium).or_default();
                     *sum = sum.and(demand);
                 }
                 if named.insert(name.clone(), group).is_none() {
@@ -217,9 +216,8 @@ impl<'a> Assignment<'a> {
         Ok(())
     }
 
-    /// The embedded arrays are served from here on, and disks on them are reached there. Before that, what stands for the
-    /// URL of such a disk has the scheme [`crate::ARRAY_SCHEME`].
-    ///
+    /// The embedded arrays are served from here on, and disks on them are reached there. Until then the URL of such a
+    /// disk has the scheme [`crate::ARRAY_SCHEME`].
     /// # Errors
     /// Where an array is not served.
     pub fn stand(
@@ -232,14 +230,13 @@ impl<'a> Assignment<'a> {
         Ok(())
     }
 
-    /// Every worker of every step, and after them all that network loads report under, both in order of first appearance; a
-    /// source's number is its position.
+    /// Every worker of every step, then all sources of network loads, by first appearance; a source's number is its
+    /// position.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
     /// The orders of each agent for a step that uses only assigned workers and targets.
-    ///
     /// # Errors
     /// Where the step uses a worker or target that was not assigned.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {
@@ -282,13 +279,13 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// A disk on an embedded array. The first way to a volume goes by its name, others by their ways as well.
+    /// A disk on an embedded array. The first way to a volume is named after it, others after their ways as well.
     fn disk_spec(
         &self,
         disk: &ArrayDisk,
         is_first: bool,
         step: &Step,
-        demand: Demand,
+        demand: IoDemand,
     ) -> TargetSpec {
         let name = match is_first {
             true => disk.name(),
@@ -325,7 +322,7 @@ fn place(groups: &[(&str, Vec<usize>)], agents: usize) -> BTreeMap<String, usize
     groups.iter().zip(clusters).map(place).collect()
 }
 
-fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> WorkerSpec {
+fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16>) -> WorkerSpec {
     WorkerSpec {
         source,
         name: draft.name.clone(),
@@ -338,7 +335,7 @@ fn worker_spec(draft: &Draft, source: SourceId, key: u32, targets: Vec<u16>) -> 
     }
 }
 
-fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
+fn target_spec(target: &Target, step: &Step, demand: IoDemand) -> TargetSpec {
     let fill = match target.fill {
         _ if step.precondition => Fill::SniaPts,
         scenario::Fill::Auto => Fill::Auto,
@@ -354,10 +351,10 @@ fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
         write_token: target.write_token.clone(),
         overwrite: target.overwrite,
         queue: match target.queue {
-            scenario::Queue::Auto => QueueKind::Auto,
-            scenario::Queue::Uring => QueueKind::Uring,
-            scenario::Queue::Aio => QueueKind::Aio,
-            scenario::Queue::Pread => QueueKind::Pread,
+            scenario::QueueEngine::Auto => QueueKind::Auto,
+            scenario::QueueEngine::Uring => QueueKind::Uring,
+            scenario::QueueEngine::Aio => QueueKind::Aio,
+            scenario::QueueEngine::Pread => QueueKind::Pread,
         },
         polled: target.polled,
         data: target.data,
@@ -367,7 +364,7 @@ fn target_spec(target: &Target, step: &Step, demand: Demand) -> TargetSpec {
     }
 }
 
-fn worker_load(step: &Step, draft: &Draft, source: SourceId) -> WorkerLoad {
+fn worker_load(step: &Step, draft: &WorkerDraft, source: SourceId) -> WorkerLoad {
     let workload = &draft.load.workload;
     let arrivals = match workload.spec.arrivals {
         Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },

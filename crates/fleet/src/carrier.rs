@@ -1,13 +1,12 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
 //! A carrier does not interpret messages. There are two: [`in_process`] hands typed messages from thread to
-//! thread, [`over_socket`] frames them through a Unix socket, on whose other end another process sits. Another one
-//! implements [`Outbox`] and [`Inbox`] wherever it likes, and is handed to [`crate::AgentLink::over`] and
-//! [`crate::serve`]; nothing here changes.
+//! thread, [`over_socket`] frames them through a Unix socket to another process. Another carrier implements [`Outbox`]
+//! and [`MessageInbox`] and is handed to [`crate::AgentLink::over`] and [`crate::serve`]; nothing here changes.
 //!
 //! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
-//! The loss of the other end is eventually reported as [`CarrierError`] of [`Inbox::recv`]; a connectionless network needs a
-//! heartbeat for it.
+//! A lost peer is eventually reported as [`CarrierError`] of [`MessageInbox::recv`]; connectionless networks need
+//! heartbeats.
 //!
 //! Threads and channels of the standard library suffice here: a coordinator talks to a handful of agents, a few messages
 //! a second each. An asynchronous runtime would bring its own threads and timers onto cores that are being measured.
@@ -36,16 +35,14 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where messages go.
 pub trait Outbox<M>: Send {
     /// Hands over a message. Returns before the other end has read it; waits while the carrier is full.
-    ///
     /// # Errors
     /// Where the other end is gone or the message cannot be carried.
     fn send(&mut self, message: M) -> Result<(), CarrierError>;
 }
 
 /// Where messages come from.
-pub trait Inbox<M>: Send {
+pub trait MessageInbox<M>: Send {
     /// Waits for the next message.
-    ///
     /// # Errors
     /// Where the other end is gone or the message cannot be read.
     fn recv(&mut self) -> Result<M, CarrierError>;
@@ -53,18 +50,18 @@ pub trait Inbox<M>: Send {
 
 /// One end of a carrier: sends `S`, receives `R`. The two halves may live on different threads. Dropping the outbox
 /// closes the carrier for the other end.
-pub struct Carrier<S, R> {
+pub struct CarrierEnd<S, R> {
     /// Where messages go.
     pub outbox: Box<dyn Outbox<S>>,
     /// Where messages come from.
-    pub inbox: Box<dyn Inbox<R>>,
+    pub inbox: Box<dyn MessageInbox<R>>,
 }
 
 /// The coordinator's end.
-pub type CoordinatorEnd = Carrier<Numbered<ToAgent>, Numbered<FromAgent>>;
+pub type CoordinatorEnd = CarrierEnd<Numbered<ToAgent>, Numbered<FromAgent>>;
 
 /// The agent's end.
-pub type AgentEnd = Carrier<Numbered<FromAgent>, Numbered<ToAgent>>;
+pub type AgentEnd = CarrierEnd<Numbered<FromAgent>, Numbered<ToAgent>>;
 
 /// Why a message did not get through.
 #[derive(Debug, Error)]
@@ -84,29 +81,27 @@ pub enum CarrierError {
 pub fn in_process() -> (CoordinatorEnd, AgentEnd) {
     let (to_agent, from_coordinator) = mpsc::sync_channel(QUEUE_MAX);
     let (to_coordinator, from_agent) = mpsc::sync_channel(QUEUE_MAX);
-    let coordinator = Carrier { outbox: Box::new(to_agent), inbox: Box::new(from_agent) };
-    let agent = Carrier { outbox: Box::new(to_coordinator), inbox: Box::new(from_coordinator) };
+    let coordinator = CarrierEnd { outbox: Box::new(to_agent), inbox: Box::new(from_agent) };
+    let agent = CarrierEnd { outbox: Box::new(to_coordinator), inbox: Box::new(from_coordinator) };
     (coordinator, agent)
 }
 
 /// One end of a carrier over a stream socket; which end, the types of the messages say.
-///
 /// # Errors
 /// Where the socket cannot be cloned.
-pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<Carrier<S, R>>
+pub fn over_socket<S, R>(socket: UnixStream) -> io::Result<CarrierEnd<S, R>>
 where
     S: Serialize + 'static,
     R: DeserializeOwned + 'static,
 {
     let reader = BufReader::new(socket.try_clone()?);
-    Ok(Carrier {
+    Ok(CarrierEnd {
         outbox: Box::new(SocketOutbox { socket, scratch: Vec::new() }),
         inbox: Box::new(SocketInbox { reader, message: PhantomData }),
     })
 }
 
 /// The coordinator's end of a carrier over a socket: one that does not wait for ever for an agent that reads nothing.
-///
 /// # Errors
 /// Where the socket takes no time-out or cannot be cloned.
 pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
@@ -115,7 +110,6 @@ pub fn coordinator_socket(socket: UnixStream) -> io::Result<CoordinatorEnd> {
 }
 
 /// The agent's end where the coordinator left it: in the place of the standard input.
-///
 /// # Errors
 /// Where the standard input is no socket.
 pub fn agent_stdin() -> io::Result<AgentEnd> {
@@ -131,7 +125,7 @@ impl<M: Send> Outbox<M> for SyncSender<M> {
     }
 }
 
-impl<M: Send> Inbox<M> for Receiver<M> {
+impl<M: Send> MessageInbox<M> for Receiver<M> {
     fn recv(&mut self) -> Result<M, CarrierError> {
         Receiver::recv(self).map_err(|_| CarrierError::Closed)
     }
@@ -150,8 +144,7 @@ impl<M: Serialize> Outbox<M> for SocketOutbox {
 
 impl Drop for SocketOutbox {
     fn drop(&mut self) {
-        // The inbox holds the same socket open; without this the other end would wait for ever. An error means that
-        // the other end has closed already.
+        // The inbox holds the same socket open, so the other end would wait for ever. An error: it has closed already.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 }
@@ -161,7 +154,7 @@ struct SocketInbox<M> {
     message: PhantomData<fn() -> M>,
 }
 
-impl<M: DeserializeOwned> Inbox<M> for SocketInbox<M> {
+impl<M: DeserializeOwned> MessageInbox<M> for SocketInbox<M> {
     fn recv(&mut self) -> Result<M, CarrierError> {
         frame::read(&mut self.reader).map_err(closed_or_failed)?.ok_or(CarrierError::Closed)
     }
@@ -179,9 +172,13 @@ fn closed_or_failed(error: FrameError) -> CarrierError {
     }
 }
 
-/// Starts a thread that passes on all messages of an inbox, the final error included, until `deliver` returns that its listener
-/// is gone.
-pub(crate) fn pump<M, F>(mut inbox: Box<dyn Inbox<M>>, name: &str, mut deliver: F) -> io::Result<()>
+/// Starts a thread that passes on an inbox's messages and its final error, until `deliver` returns `false` (no
+/// listener).
+pub(crate) fn pump<M, F>(
+    mut inbox: Box<dyn MessageInbox<M>>,
+    name: &str,
+    mut deliver: F,
+) -> io::Result<()>
 where
     M: Send + 'static,
     F: FnMut(Result<M, CarrierError>) -> bool + Send + 'static,

@@ -85,7 +85,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // A child that cannot be waited for is nobody's any more.
+        // A child that cannot be waited for has been reaped already.
         let _ = self.end();
     }
 }

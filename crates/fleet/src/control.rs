@@ -4,7 +4,7 @@ use clock::Ns;
 
 /// How long a coordinator waits for agents before it gives them up as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct WaitLimits {
     /// For the answer to `Hello`.
     pub greet: Ns,
     /// For an array that is to be made, or to be made ready for a step.
@@ -23,9 +23,9 @@ pub struct Limits {
     pub lead_measure: Ns,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for WaitLimits {
+    fn default() -> WaitLimits {
+        WaitLimits {
             greet: Ns::secs(10),
             serve: Ns::secs(300),
             prepare: Ns::secs(3600),

@@ -6,11 +6,11 @@
 
 use crate::arrays::plan;
 use crate::assign::{AssignError, Assignment};
-use crate::control::Limits;
+use crate::control::WaitLimits;
 use crate::link::AgentLink;
-use crate::message::Failure;
+use crate::message::AgentFailure;
 use crate::run::Run;
-use crate::session::Session;
+use crate::session::AgentSession;
 use crate::sink::{RecordSink, SinkError};
 use campaign::{Campaign, Control, Progress};
 use record::{RunHead, Status};
@@ -28,14 +28,14 @@ pub struct Coordinator<'a> {
     /// How the record begins: its epoch is the run's, its seed that of all streams.
     pub head: &'a RunHead,
     /// How long to wait for agents.
-    pub limits: Limits,
+    pub limits: WaitLimits,
     /// The user's control of the run.
     pub control: &'a Control,
 }
 
 /// How a run ended. The record says the same, and more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// As the record says it.
     pub status: Status,
     /// What ended the run, when an agent said that it could not go on.
@@ -52,7 +52,7 @@ pub struct StepFailure {
     /// The step.
     pub step: u32,
     /// Its reason.
-    pub error: Failure,
+    pub error: AgentFailure,
 }
 
 /// Why a run could not begin, or its record not be written.
@@ -89,7 +89,6 @@ impl From<SinkError> for RunError {
 impl<'a> Coordinator<'a> {
     /// Runs the stages from the first to the last, or to the first that cannot be carried out. `observer` is
     /// told of the progress, on this thread, and must not take long.
-    ///
     /// # Errors
     /// Where the scenario cannot be run, an agent cannot be used, or the record takes nothing more.
     pub fn run<S: RecordSink>(
@@ -97,13 +96,11 @@ impl<'a> Coordinator<'a> {
         agents: Vec<AgentLink>,
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
-    ) -> Result<Outcome, RunError> {
+    ) -> Result<RunOutcome, RunError> {
         self.begin(agents, sink, observer)?.run(self.stages)
     }
 
-    /// Divides the work among the agents and greets them; the campaign then carries out the stages, in their order or in
-    /// another.
-    ///
+    /// Divides the work among the agents and greets them; the campaign then carries out the stages, in any order.
     /// # Errors
     /// Where the scenario cannot be run, or an agent cannot be used.
     pub fn begin<S: RecordSink>(
@@ -111,7 +108,7 @@ impl<'a> Coordinator<'a> {
         mut agents: Vec<AgentLink>,
         mut sink: S,
         observer: &'a mut dyn FnMut(Progress),
-    ) -> Result<Campaign<Session<'a, S>>, RunError> {
+    ) -> Result<Campaign<AgentSession<'a, S>>, RunError> {
         // Those with workers come first, as their steps are numbered.
         agents.sort_by_key(|agent| !agent.arrays.is_empty());
         let workers = agents.iter().filter(|agent| agent.arrays.is_empty());
@@ -128,7 +125,7 @@ impl<'a> Coordinator<'a> {
             Err(error) => Err(error),
         };
         match stands {
-            Ok(()) => Ok(Campaign::new(Session { run, assignment }, self.stages)),
+            Ok(()) => Ok(Campaign::new(AgentSession { run, assignment }, self.stages)),
             Err(error) => {
                 // Where the record takes not even this, it opens as incomplete, and the first error says why.
                 let _ = run.finish(Status::Failed);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const TARGETS_MAX: usize = 1 << 16;
 
 /// A worker of a step; its targets are positions in [`TargetTable::targets`].
-pub(crate) type Draft<'a> = Worker<'a>;
+pub(crate) type WorkerDraft<'a> = Worker<'a>;
 
 /// A target of I/O.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub(crate) struct TargetTable<'a> {
     /// For each thing, the first one that is the same storage.
     media: Vec<usize>,
     target_by_name: BTreeMap<&'a str, usize>,
-    /// Disks by what stands for them.
+    /// Disks by the URLs that represent them.
     disk_by_url: BTreeMap<String, usize>,
     vm_by_name: BTreeMap<&'a str, &'a Vm>,
 }
@@ -122,7 +122,10 @@ fn embedded<'a>(scenario: &'a Scenario, disk: &'a VmDisk) -> Option<ArrayDisk<'a
 }
 
 /// The workers of a step, in the order of its loads.
-pub(crate) fn draft<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<Draft<'a>>, AssignError> {
+pub(crate) fn draft<'a>(
+    lab: &TargetTable,
+    step: &'a Step,
+) -> Result<Vec<WorkerDraft<'a>>, AssignError> {
     let targets_of = |group, workload| lab.targets_of(group, workload);
     let drafts = workers(step, targets_of, |target| lab.medium(target))?;
     let used: BTreeSet<usize> = drafts.iter().flat_map(|d| &d.targets).copied().collect();

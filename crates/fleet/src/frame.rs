@@ -1,8 +1,8 @@
 //! Messages as bytes: a length of four bytes (big-endian), then that many bytes of MessagePack with named fields.
 //!
-//! The other end may be anybody: whatever arrives, decoding ends in a message or in a [`FrameError`], never in a panic,
-//! and never takes memory for bytes that were announced and did not come. The form is the usual one of
-//! length-delimited codecs; named fields cost some bytes and let versions differ.
+//! The other end is not trusted: whatever arrives, decoding ends in a message or in a [`FrameError`], never in a panic,
+//! and never takes memory for bytes that were announced and did not come. The form is the usual one of length-delimited
+//! codecs; named fields cost some bytes and let versions differ.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -41,7 +41,6 @@ pub enum FrameError {
 }
 
 /// Writes one message; `scratch` is reused from message to message.
-///
 /// # Errors
 /// A message that cannot be encoded or is too long, or a failed write.
 pub fn write<M: Serialize>(
@@ -62,7 +61,6 @@ pub fn write<M: Serialize>(
 }
 
 /// Reads one message; `None` where the bytes end before it, as they do when the other end has closed.
-///
 /// # Errors
 /// A message that is cut off, too long or cannot be decoded, or a failed read.
 pub fn read<M: DeserializeOwned>(input: &mut impl Read) -> Result<Option<M>, FrameError> {

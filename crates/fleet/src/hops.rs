@@ -1,14 +1,13 @@
 //! The hops of a run: agents name them, the coordinator numbers them.
 //!
 //! A hop that an agent names in several steps is one source. Names of sources are unique in a record, and those of two
-//! machines are not, so that a hop whose name is taken goes by its agent's name as well; its group is its plain name, by
-//! which it is found again.
+//! machines are not, so a hop whose name is taken gets its agent's name as well; its group is its plain name.
 
 use record::{HopKind, Source, SourceId, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Hops by agent and name.
-pub(crate) struct Hops {
+pub(crate) struct AgentHops {
     taken: BTreeSet<String>,
     next: u32,
     known: BTreeMap<(usize, String), SourceId>,
@@ -16,12 +15,12 @@ pub(crate) struct Hops {
     of_step: BTreeMap<usize, Vec<SourceId>>,
 }
 
-impl Hops {
+impl AgentHops {
     /// No hops yet, beside these workers.
-    pub fn after(workers: &[Source]) -> Hops {
+    pub fn after(workers: &[Source]) -> AgentHops {
         let next = workers.iter().map(|w| w.id.0).max().map_or(0, |last| last.saturating_add(1));
         let taken = workers.iter().map(|w| w.name.clone()).collect();
-        Hops { taken, next, known: BTreeMap::new(), of_step: BTreeMap::new() }
+        AgentHops { taken, next, known: BTreeMap::new(), of_step: BTreeMap::new() }
     }
 
     /// Another step is next.
@@ -86,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_hop_is_one_source_however_often_it_is_named() {
-        let mut hops = Hops::after(&[worker(0, "w"), worker(4, "vdb")]);
+        let mut hops = AgentHops::after(&[worker(0, "w"), worker(4, "vdb")]);
         let mut ready = |agent: usize, names: &[&str]| -> Vec<(u32, String)> {
             let names = names.iter().map(|n| ((*n).to_owned(), HopKind::BlockDevice)).collect();
             let new = hops.ready(agent, ["a", "b"][agent], names);

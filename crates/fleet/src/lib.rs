@@ -1,9 +1,9 @@
 //! Coordinator, agents, and the messages between them.
 //!
-//! A [`Coordinator`] takes a scenario's steps through its agents; an agent ([`serve`]) does what it is told with the
+//! A [`Coordinator`] takes a scenario's steps through its agents; an agent ([`serve`]) carries out its orders with the
 //! engines that it was given. The two speak [`message`]s and nothing else, even on two threads of one process, so that
-//! a fleet of machines is another [`carrier`] and not another program. What an engine does inside is unknown here, as is
-//! what the [`arrays`] are made of that agents serve for the time of a run.
+//! a fleet of machines is another [`carrier`] and not another program. What an engine does inside is unknown here, as
+//! is what the [`arrays`] are made of that agents serve for the time of a run.
 
 #![forbid(unsafe_code)]
 
@@ -31,15 +31,15 @@ pub mod sequence;
 mod session;
 mod sink;
 
-pub use agent::{Identity, ServeError, serve};
+pub use agent::{AgentIdentity, ServeError, serve};
 pub use arrays::disk::SCHEME as ARRAY_SCHEME;
 pub use assign::{AssignError, AssignedStep, Assignment};
 pub use campaign::{Control, Progress, StepEnd};
-pub use control::Limits;
-pub use coordinator::{Coordinator, Outcome, RunError, StepFailure};
+pub use control::WaitLimits;
+pub use coordinator::{Coordinator, RunError, RunOutcome, StepFailure};
 pub use link::AgentLink;
 pub use offset::ClockOffset;
 pub use registry::{EngineRegistry, NET_SCHEME, scheme};
-pub use sampling::{Hop, Reading, Sample, Sampler};
-pub use session::Session;
-pub use sink::{Entry, RecordSink, SinkError};
+pub use sampling::{HopReading, Sample, SampledHop, Sampler};
+pub use session::AgentSession;
+pub use sink::{RecordEntry, RecordSink, SinkError};

@@ -1,6 +1,6 @@
 //! An agent as its coordinator holds it: a name, a carrier and, for a child, its process.
 
-use crate::agent::{self, Identity};
+use crate::agent::{self, AgentIdentity};
 use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
 use crate::offset::ClockOffset;
@@ -35,14 +35,13 @@ impl AgentLink {
     }
 
     /// An agent on a thread of this process.
-    ///
     /// # Errors
     /// Where the thread cannot be started.
-    pub fn in_process(identity: Identity, engines: EngineRegistry) -> io::Result<AgentLink> {
+    pub fn in_process(identity: AgentIdentity, engines: EngineRegistry) -> io::Result<AgentLink> {
         let (ours, theirs) = carrier::in_process();
         let link = AgentLink::over(&identity.name, ours);
         let serve = move || {
-            // The coordinator hears of every failure through the carrier; nobody else would read this one.
+            // The carrier reports every failure to the coordinator; this result has no other reader.
             let _ = agent::serve(theirs, engines, identity);
         };
         thread::Builder::new().name(format!("agent-{}", link.name)).spawn(serve)?;
@@ -50,9 +49,7 @@ impl AgentLink {
     }
 
     /// An agent in a child process, which finds its end of a socket in the place of its standard input and serves it
-    /// ([`carrier::agent_stdin`]). What it writes to its standard output is discarded; the end of its standard error
-    /// is quoted if it is lost.
-    ///
+    /// ([`carrier::agent_stdin`]). Its standard output is discarded; the end of its standard error is quoted on a loss.
     /// # Errors
     /// Where the process or its socket cannot be made.
     pub fn child(name: &str, command: Command) -> io::Result<AgentLink> {

@@ -1,9 +1,8 @@
 //! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
 //!
-//! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`,
-//! and `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step early,
-//! `Bye` the conversation.
-//! An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
+//! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`, and
+//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step
+//! early, `Bye` the conversation. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
@@ -59,8 +58,7 @@ pub enum ToAgent {
         hops: Vec<SourceId>,
     },
     /// Begin the measurement of the step under way sooner than planned; what follows it moves with it. No answer, unless
-    /// the order came too late: then `Failed`, since workers may have passed the moment. After the step's end it means
-    /// nothing.
+    /// the order came too late: then `Failed`, since workers may have passed the moment. Ignored after the step's end.
     Measure {
         /// Which step.
         step: u32,
@@ -108,7 +106,7 @@ pub enum FromAgent {
         /// Which step; `None` where it concerns the conversation itself.
         step: Option<u32>,
         /// Why.
-        error: Failure,
+        error: AgentFailure,
     },
 }
 
@@ -128,7 +126,7 @@ pub struct Greeting {
 
 /// Why an agent could not carry out an order.
 #[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Failure {
+pub enum AgentFailure {
     /// The engine could not prepare or carry on a step.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -137,11 +135,10 @@ pub enum Failure {
     Protocol(String),
 }
 
-/// The sources that a batch speaks of, for checks on both kinds of batch.
+/// The sources that a batch names, for checks on both kinds of batch.
 pub(crate) trait Reported {
     /// Whose figures these are.
     fn source(&self) -> SourceId;
-    /// In which step, if in one.
     fn step(&self) -> Option<u32>;
 }
 
@@ -164,14 +161,13 @@ impl Reported for Counter {
 }
 
 /// Refuses another version than ours, naming both and the way out.
-///
 /// # Errors
-/// [`Failure::Protocol`] for another version.
-pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
+/// [`AgentFailure::Protocol`] for another version.
+pub fn check_version(theirs: u32, who: &str) -> Result<(), AgentFailure> {
     if theirs == PROTOCOL {
         return Ok(());
     }
-    Err(Failure::Protocol(format!(
+    Err(AgentFailure::Protocol(format!(
         "{who} speaks version {theirs} of the messages, this program version {PROTOCOL}; \
          start both from the same release of wirespeed"
     )))
@@ -179,9 +175,9 @@ pub fn check_version(theirs: u32, who: &str) -> Result<(), Failure> {
 
 /// Decodes a list of at most [`BATCH_MAX`] elements; a longer one is refused before its surplus is decoded.
 fn batch<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>, D::Error> {
-    struct Batch<T>(PhantomData<T>);
+    struct BatchCodec<T>(PhantomData<T>);
 
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Batch<T> {
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for BatchCodec<T> {
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -200,5 +196,5 @@ fn batch<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Vec<T>,
         }
     }
 
-    d.deserialize_seq(Batch(PhantomData))
+    d.deserialize_seq(BatchCodec(PhantomData))
 }

@@ -1,15 +1,15 @@
 //! The network loads of a step before they have numbers: their pairs, and the names of their sources.
 //!
-//! A pair of a member and its receiver is a hop, its two machines are hops beside it, and each stream has two ends. All of
-//! them are known before the first step, since the scenario says how many streams there are: whatever reports under
-//! another number is not believed. Nothing is connected here.
+//! A pair of a member and its receiver is a hop, its two machines are hops as well, and each stream has two ends. All
+//! of them are known before the first step, since the scenario gives the number of streams; reports under another
+//! number are refused. Nothing is connected here.
 
 use crate::assign::AssignError;
 use engine::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 use record::{Flow, HopKind, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
-use scenario::{Family, NetHop, NetLoad, Receiver, Scenario, Step};
+use scenario::{AddressFamily, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
-use workload::{Frames, Network};
+use workload::{NetFrames, Network};
 
 /// A network load of a step on one pair.
 pub(crate) struct NetDraft<'a> {
@@ -117,7 +117,7 @@ impl NetDraft<'_> {
 
     /// All that it reports.
     fn sources(&self) -> Vec<NamedSource> {
-        // A hop's group is its plain name, by which it is found where the name was taken.
+        // A hop's group is its plain name, which finds it where the name was taken.
         let hop = |(name, kind): (String, HopKind)| NamedSource {
             group: name.clone(),
             name,
@@ -141,8 +141,8 @@ impl NetDraft<'_> {
 }
 
 impl NetNumbers {
-    /// Numbers what is new in a load, after all that is in `sources`, and adds it there. Names are unique in a record: one
-    /// that is taken goes by its agent's name as well.
+    /// Numbers what is new in a load, after all that is in `sources`, and adds it there. Names are unique in a record:
+    /// one that is taken gets its agent's name as well.
     pub fn take(
         &mut self,
         draft: &NetDraft,
@@ -193,10 +193,10 @@ impl NetNumbers {
             streams,
             probe: draft.probe.then(|| self.of(&draft.probe())).transpose()?,
         };
-        // The interface of one that names none is nobody's to change.
+        // An interface that is not named must not be changed.
         let frames = match draft.receiver.adjust {
             Some(_) => step.frames,
-            None => Frames::default(),
+            None => NetFrames::default(),
         };
         let network = Network { probe: draft.probe, ..draft.network().clone() };
         let name = draft.pair.clone();
@@ -223,7 +223,7 @@ fn receiver(receiver: &Receiver) -> Result<ReceiverSpec, AssignError> {
     Ok(ReceiverSpec {
         name: receiver.name.clone(),
         place,
-        ipv6: receiver.family.map(|family| family == Family::Ipv6),
+        ipv6: receiver.family.map(|family| family == AddressFamily::Ipv6),
         source: receiver.source,
         source_port: receiver.source_port,
         token,

@@ -31,8 +31,7 @@ impl EngineRegistry {
         EngineRegistry::default()
     }
 
-    /// Adds an engine for the URLs of these schemes; `""` stands for paths. The first one registered for a scheme
-    /// serves it.
+    /// Adds an engine for the URLs of these schemes; `""` is for paths. The first one registered for a scheme is used.
     pub fn register(mut self, schemes: &[&str], engine: Box<dyn Engine>) -> EngineRegistry {
         let schemes = schemes.iter().map(|&s| s.to_owned()).collect();
         self.entries.push(EngineEntry { schemes, engine });

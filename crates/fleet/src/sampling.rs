@@ -5,7 +5,7 @@
 //! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
 use clock::Ns;
-use engine::{MeasureStart, StepSpec, Timeline};
+use engine::{MeasureStart, StepSpec, StepTimeline};
 use record::{Counter, CounterId, HopKind, SourceId};
 use std::convert::Infallible;
 use std::io;
@@ -14,9 +14,9 @@ use std::thread::{Builder, JoinHandle};
 
 /// Samples hops.
 pub trait Sampler: Send {
-    /// The hops of a step, once everything that it uses has been opened. Slow and fallible things belong here; a hop that
-    /// cannot be found is left out.
-    fn hops(&mut self, step: &StepSpec) -> Vec<Hop>;
+    /// The hops of a step, once all that it uses is open. Slow and fallible work belongs here; missing hops are left
+    /// out.
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop>;
 
     /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick.
     fn sample(&mut self) -> Vec<Sample>;
@@ -24,7 +24,7 @@ pub trait Sampler: Send {
 
 /// A place where traffic is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
+pub struct SampledHop {
     /// Its name on this machine: `vda`.
     pub name: String,
     /// What it is.
@@ -39,20 +39,19 @@ pub struct Sample {
     /// When, on the monotonic clock.
     pub at: Ns,
     /// Its readings, always in the same order; empty if it has none at this moment.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<HopReading>,
 }
 
 /// One number of a hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub struct HopReading {
     /// What is counted. Of counts and times the differences between two looks are recorded, of levels the values.
     pub counter: CounterId,
     /// The number: of counts and times since the hop came to be.
     pub value: f64,
 }
 
-/// The sampling of one step.
-pub(crate) struct Sampling {
+pub(crate) struct StepSampling {
     counters: Receiver<Counter>,
     edge: MeasureStart,
     /// Dropping it ends the thread.
@@ -60,31 +59,31 @@ pub(crate) struct Sampling {
     thread: JoinHandle<Box<dyn Sampler>>,
 }
 
-struct Work {
+struct SamplingWork {
     sampler: Box<dyn Sampler>,
     /// The hops' numbers in the record, in the order of the samples.
     hops: Vec<SourceId>,
     step: u32,
-    line: Timeline,
+    line: StepTimeline,
     edge: MeasureStart,
     out: Sender<Counter>,
     until: Receiver<Infallible>,
 }
 
-impl Sampling {
+impl StepSampling {
     /// Begins to sample hops, whose numbers in the record are given in their order.
     pub fn start(
         sampler: Box<dyn Sampler>,
         hops: Vec<SourceId>,
         step: u32,
-        line: Timeline,
-    ) -> io::Result<Sampling> {
+        line: StepTimeline,
+    ) -> io::Result<StepSampling> {
         let (out, counters) = mpsc::channel();
         let (stay, until) = mpsc::channel();
         let edge = MeasureStart::default();
-        let work = Work { sampler, hops, step, line, edge: edge.clone(), out, until };
+        let work = SamplingWork { sampler, hops, step, line, edge: edge.clone(), out, until };
         let thread = Builder::new().name("sampler".to_owned()).spawn(move || work.run())?;
-        Ok(Sampling { counters, edge, stay, thread })
+        Ok(StepSampling { counters, edge, stay, thread })
     }
 
     /// What has been counted since the last time.
@@ -99,14 +98,14 @@ impl Sampling {
 
     /// Takes a last sample and returns the sampler with the counters until then; no sampler if its thread has panicked.
     pub fn end(self) -> (Option<Box<dyn Sampler>>, Vec<Counter>) {
-        let Sampling { counters, stay, thread, .. } = self;
+        let StepSampling { counters, stay, thread, .. } = self;
         drop(stay);
         let sampler = thread.join().ok();
         (sampler, counters.try_iter().collect())
     }
 }
 
-impl Work {
+impl SamplingWork {
     fn run(mut self) -> Box<dyn Sampler> {
         let mut ended = self.sleep_until(self.line.start());
         let mut before = self.sampler.sample();
@@ -148,9 +147,8 @@ impl Work {
     }
 }
 
-/// What a reading says of the time since the last one; not a number where there was none, or where it shrank, as when a
-/// device was replaced.
-fn amount(before: Option<&Reading>, now: &Reading) -> f64 {
+/// The change of a reading since the last one; not a number without one, or where it shrank (a replaced device).
+fn amount(before: Option<&HopReading>, now: &HopReading) -> f64 {
     match before {
         _ if !now.counter.meaning().adds_up() => now.value,
         Some(before) if before.value <= now.value => now.value - before.value,

@@ -30,11 +30,11 @@ pub struct Numbered<M> {
 
 /// Numbers what one end sends.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outgoing {
+pub struct Numberer {
     next: u64,
 }
 
-impl Outgoing {
+impl Numberer {
     /// The message with the next number.
     pub fn number<M>(&mut self, message: M) -> Numbered<M> {
         let number = self.next;
@@ -45,7 +45,7 @@ impl Outgoing {
 
 /// Puts what one end receives into the order in which it was sent.
 #[derive(Debug)]
-pub struct Incoming<M> {
+pub struct Reorderer<M> {
     /// The number that is due.
     next: u64,
     held: BTreeMap<u64, M>,
@@ -55,15 +55,15 @@ pub struct Incoming<M> {
     repeated: u64,
 }
 
-impl<M> Default for Incoming<M> {
-    fn default() -> Incoming<M> {
+impl<M> Default for Reorderer<M> {
+    fn default() -> Reorderer<M> {
         let (held, due) = (BTreeMap::new(), VecDeque::new());
-        Incoming { next: 0, held, due, missing: None, repeated: 0 }
+        Reorderer { next: 0, held, due, missing: None, repeated: 0 }
     }
 }
 
-impl<M> Incoming<M> {
-    /// Takes in what has arrived. [`pop`](Incoming::pop) then yields what is due.
+impl<M> Reorderer<M> {
+    /// Takes in what has arrived. [`pop`](Reorderer::pop) then yields what is due.
     pub fn take(&mut self, now: Ns, Numbered { number, message }: Numbered<M>) {
         if number < self.next || self.held.contains_key(&number) {
             self.repeated += 1;
@@ -163,7 +163,7 @@ mod tests {
     /// Takes in these numbers, one a millisecond; what comes out, how many were repeated, and since when one is missing.
     #[track_caller]
     fn check(numbers: &[u64], out: &[u64], repeated: u64, missing: Option<u64>) {
-        let mut incoming = Incoming::default();
+        let mut incoming = Reorderer::default();
         let mut yielded = Vec::new();
         for (ms, &number) in (0..).zip(numbers) {
             incoming.take(Ns::millis(ms), Numbered { number, message: number });
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_gap_before_too_many_messages_is_a_loss_at_once() {
-        let mut incoming = Incoming::default();
+        let mut incoming = Reorderer::default();
         for number in 1..=HELD_MAX as u64 {
             incoming.take(Ns::ZERO, Numbered { number, message: () });
         }

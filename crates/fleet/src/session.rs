@@ -4,7 +4,7 @@
 //! record: between two steps agents have nothing to do and do nothing.
 
 use crate::assign::Assignment;
-use crate::coordinator::{Outcome, RunError};
+use crate::coordinator::{RunError, RunOutcome};
 use crate::run::Run;
 use crate::sink::RecordSink;
 use campaign::{Gauge, Progress, StepEnd, Stepper};
@@ -12,13 +12,13 @@ use record::{Event, Level, Status};
 use scenario::Step;
 
 /// Agents that carry out steps, one after the other.
-pub struct Session<'a, S> {
+pub struct AgentSession<'a, S> {
     pub(crate) run: Run<'a, S>,
     pub(crate) assignment: Assignment<'a>,
 }
 
-impl<S: RecordSink> Stepper for Session<'_, S> {
-    type Outcome = Outcome;
+impl<S: RecordSink> Stepper for AgentSession<'_, S> {
+    type Outcome = RunOutcome;
     type Error = RunError;
 
     fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, RunError> {
@@ -45,7 +45,7 @@ impl<S: RecordSink> Stepper for Session<'_, S> {
         self.run.show(progress);
     }
 
-    fn finish(self, status: Status) -> Result<Outcome, RunError> {
+    fn finish(self, status: Status) -> Result<RunOutcome, RunError> {
         self.run.finish(status)
     }
 }

@@ -5,56 +5,45 @@ use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, StepTimes
 /// A write error of a sink; its text names the file.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Something that keeps a run. Calls come in the order of the record's own rules: a source before what it reports, a
-/// step before its intervals.
+/// Something that keeps a run. Calls come in the record's order: source before reports, step before intervals.
 pub trait RecordSink {
     /// Provenance.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn facts(&mut self, facts: &[Fact]) -> Result<(), SinkError>;
     /// A source that will report.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn source(&mut self, source: &Source) -> Result<(), SinkError>;
     /// A step whose load is about to start.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn step(&mut self, head: &StepHead) -> Result<(), SinkError>;
     /// The step's measurement begins at another time than was announced.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError>;
     /// What a source did.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError>;
     /// What a hop counted.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn counter(&mut self, counter: &Counter) -> Result<(), SinkError>;
     /// Something that happened.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn event(&mut self, event: &Event) -> Result<(), SinkError>;
     /// A step that ran to its end.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn step_done(&mut self, index: u32) -> Result<(), SinkError>;
     /// Everything so far outlives this process.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn commit(&mut self) -> Result<(), SinkError>;
     /// The run is over.
-    ///
     /// # Errors
     /// Where the record takes nothing more.
     fn finish(self, status: Status) -> Result<(), SinkError>;
@@ -62,7 +51,7 @@ pub trait RecordSink {
 
 /// One entry of a record, to be written in its turn.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum RecordEntry {
     /// Provenance.
     Facts(Vec<Fact>),
     /// A source that will report.
@@ -83,22 +72,21 @@ pub enum Entry {
     Commit,
 }
 
-impl Entry {
+impl RecordEntry {
     /// Writes the entry.
-    ///
     /// # Errors
     /// Where the record cannot be written.
     pub fn write(&self, sink: &mut impl RecordSink) -> Result<(), SinkError> {
         match self {
-            Entry::Facts(facts) => sink.facts(facts),
-            Entry::Source(source) => sink.source(source),
-            Entry::Step(head) => sink.step(head),
-            Entry::StepTimes(index, times) => sink.step_times(*index, times),
-            Entry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
-            Entry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
-            Entry::Event(event) => sink.event(event),
-            Entry::StepDone(index) => sink.step_done(*index),
-            Entry::Commit => sink.commit(),
+            RecordEntry::Facts(facts) => sink.facts(facts),
+            RecordEntry::Source(source) => sink.source(source),
+            RecordEntry::Step(head) => sink.step(head),
+            RecordEntry::StepTimes(index, times) => sink.step_times(*index, times),
+            RecordEntry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
+            RecordEntry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
+            RecordEntry::Event(event) => sink.event(event),
+            RecordEntry::StepDone(index) => sink.step_done(*index),
+            RecordEntry::Commit => sink.commit(),
         }
     }
 }

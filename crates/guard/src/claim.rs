@@ -1,24 +1,24 @@
 //! Targets behind a protocol rather than the kernel, such as the LUNs of an array, and the right to write them: the same rules
-//! as for a device, with a [`Claim`] in place of the exclusive open. A claim is only taken with a [`Warrant`], and only the
-//! guard issues warrants.
+//! as for a device, with a [`WriteClaim`] in place of the exclusive open. A claim needs a [`Warrant`], which only the
+//! guard issues.
 
 use crate::examine::{examine_remote, identity_of, uses_of};
 use crate::grant::permitted;
-use crate::{GrantError, Grants, Medium, MediumId, WriteRequest};
+use crate::{GrantError, Grants, MediumId, ReadableMedium, WriteRequest};
 use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// A target that was found. Its bytes are read on the control plane as those of any [`Medium`].
-pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
+/// A target that was found. Its bytes are read on the control plane as those of any [`ReadableMedium`].
+pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     /// What it is in words, with an article, its size in bytes included.
     fn what(&self) -> String;
 
     /// Its logical block in bytes, a power of two.
     fn block(&self) -> u32;
 
-    /// What it is as far as it can be told, wherever it is reached: names and values in a fixed order. The token that
+    /// Its identity as far as it is known, whatever its address: names and values in a fixed order. The token that
     /// names it is made of these, of its size and of its block.
     fn identity(&self) -> Vec<(&'static str, String)>;
 
@@ -34,7 +34,6 @@ pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
     fn facts(&self) -> Vec<(&'static str, String)>;
 
     /// The answer to PERSISTENT RESERVE IN; `None` if it does not support persistent reservations.
-    ///
     /// # Errors
     ///
     /// The command failed.
@@ -44,24 +43,21 @@ pub trait Remote: Medium + Any + Send + Sync + fmt::Debug {
     fn is_ours(&self, key: u64) -> bool;
 
     /// Makes what was written survive a power cut.
-    ///
     /// # Errors
     ///
     /// The flush failed.
     fn flush(&self) -> io::Result<()>;
 
     /// Claims it for writing, as exclusively as it supports, until the claim is dropped.
-    ///
     /// # Errors
     ///
     /// It cannot be reserved or reached.
-    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn Claim>>;
+    fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>>;
 }
 
 /// A target claimed for writing. Dropping the last reference releases it.
-pub trait Claim: Any + Send + Sync + fmt::Debug {
+pub trait WriteClaim: Any + Send + Sync + fmt::Debug {
     /// Writes all of `data`, which is whole logical blocks, at a byte offset.
-    ///
     /// # Errors
     ///
     /// The write failed or was incomplete.
@@ -79,12 +75,11 @@ pub struct Warrant(());
 #[derive(Clone, Debug)]
 pub struct RemoteGrant {
     remote: Arc<dyn Remote>,
-    claim: Arc<dyn Claim>,
+    claim: Arc<dyn WriteClaim>,
 }
 
 impl RemoteGrant {
     /// Checks a target, takes it for writing, and checks it again, so that nothing can slip in between.
-    ///
     /// # Errors
     ///
     /// Why it may not be written.
@@ -95,7 +90,7 @@ impl RemoteGrant {
     ) -> Result<RemoteGrant, GrantError> {
         let id = remote_id(&**remote);
         if let Some(grant) = grants.granted_remote(id) {
-            // By the way that is asked for now, which need not be the one by which it was claimed.
+            // Through the path in use now, which may differ from the one that claimed it.
             return Ok(RemoteGrant { remote: remote.clone(), claim: grant.claim.clone() });
         }
         may_write_remote(request, &**remote, grants)?;
@@ -115,13 +110,12 @@ impl RemoteGrant {
     }
 
     /// What keeps others away.
-    pub fn claim(&self) -> &Arc<dyn Claim> {
+    pub fn claim(&self) -> &Arc<dyn WriteClaim> {
         &self.claim
     }
 }
 
 /// Whether a grant would be given, found out without claiming anything.
-///
 /// # Errors
 ///
 /// Why it would not.
@@ -140,9 +134,8 @@ pub fn may_write_remote(
     judged.map_err(GrantError::Refused)
 }
 
-/// Whether a target is the very volume that this run has made under a serial number, and nobody else has it: whatever it
-/// holds was written by this run. Nobody can guess the number, so that nothing else that has come to stand at its address
-/// is taken for it.
+/// Whether a target is the very volume that this run has made under a serial number, in exclusive use: this run wrote
+/// all of its content. The number cannot be guessed, so that nothing else at its address is taken for it.
 fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
     if remote.serial() != Some(serial) {
         let found = remote.serial().map_or("none".to_owned(), |found| format!("`{found}`"));
@@ -159,7 +152,7 @@ fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
     Err(format!("it was made for this run, but {}", uses.join("; ")))
 }
 
-/// What tells a remote target from others, by whatever URL it was found.
+/// Distinguishes a remote target from others, whatever its URL.
 pub fn remote_id(remote: &dyn Remote) -> MediumId {
     identity_of(remote).number()
 }

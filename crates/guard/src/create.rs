@@ -24,9 +24,8 @@ pub struct NewFile {
 struct Temporary(PathBuf);
 
 impl NewFile {
-    /// An empty file on the file system of `path`, opened past the page cache where that is possible: filling should not
-    /// wash the cache out.
-    ///
+    /// An empty file on the file system of `path`, opened past the page cache if possible, to spare the cache while
+    /// filling.
     /// # Errors
     ///
     /// The kernel's; `ENOENT` where there is no such directory.
@@ -39,7 +38,6 @@ impl NewFile {
     }
 
     /// An empty file in a directory that never gets a name, to find out what the file system can do.
-    ///
     /// # Errors
     ///
     /// The kernel's, where no such file can be made.
@@ -60,7 +58,6 @@ impl NewFile {
     }
 
     /// Gives it a size: zeros that take no space before they are written.
-    ///
     /// # Errors
     ///
     /// The kernel's.
@@ -69,7 +66,6 @@ impl NewFile {
     }
 
     /// Takes the space before the data: a full disk shows at once.
-    ///
     /// # Errors
     ///
     /// The kernel's; a file system that cannot reserve space has none.
@@ -81,7 +77,6 @@ impl NewFile {
     }
 
     /// Marks it, finished, as Wirespeed's own.
-    ///
     /// # Errors
     ///
     /// The kernel's; `EOPNOTSUPP` where the file system keeps no extended attributes.
@@ -90,7 +85,6 @@ impl NewFile {
     }
 
     /// Gives it its name, which is to outlive a crash as the file does.
-    ///
     /// # Errors
     ///
     /// The kernel's; `EEXIST` where something stands there.
@@ -105,9 +99,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// The right to write it; past the page cache where that is asked for and the file system lets us, which the second
-    /// value tells.
-    ///
+    /// The right to write it; past the page cache where requested and possible, which the second value says.
     /// # Errors
     ///
     /// The kernel's, where it cannot be opened again.

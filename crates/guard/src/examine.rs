@@ -2,12 +2,12 @@
 //! descriptor, so that what was examined is what is written.
 
 use crate::grant::{is_examinable, is_own, unopened};
-use crate::media::{Medium, Opened};
+use crate::media::{OpenedMedium, ReadableMedium};
 use crate::ownership::{own_file, stamp};
-use crate::reservations::{self, Action, Reservation, Reservations, Scsi};
-use crate::token::Identity;
+use crate::reservations::{self, Reservation, ReservationQuerier, ReserveInAction, Scsi};
+use crate::token::TargetIdentity;
 use crate::uses::System;
-use crate::{Found, Grants, Remote, samples, signatures};
+use crate::{Grants, PathTarget, Remote, samples, signatures};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, SeekFrom, StatxFlags};
 use rustix::fs::{ioctl_blksszget, major, minor, openat, seek, statx};
@@ -29,12 +29,12 @@ pub struct Examined {
     pub uses: Vec<String>,
     /// What would be lost: signatures or foreign data. The second flag gives it up.
     pub carries: Vec<String>,
-    pub(crate) identity: Identity,
+    pub(crate) identity: TargetIdentity,
 }
 
-/// What stands at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. An error says why
-/// it cannot be examined.
-pub fn examine(found: &Found, grants: &Grants) -> Option<Result<Examined, String>> {
+/// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. The
+/// error is why it cannot be examined.
+pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, String>> {
     if !is_examinable(found) || is_own(found, grants) {
         return None;
     }
@@ -45,7 +45,6 @@ pub fn examine(found: &Found, grants: &Grants) -> Option<Result<Examined, String
 }
 
 /// What a remote target is, for `plan`.
-///
 /// # Errors
 ///
 /// Why it cannot be examined.
@@ -57,12 +56,11 @@ pub fn examine_remote(remote: &dyn Remote) -> Result<Examined, String> {
 }
 
 impl Examined {
-    /// Looks at what was found, through a descriptor of it that can read. Reading errors are refusals too: what cannot be
-    /// examined must not be written.
-    pub(crate) fn new(found: &Found, fd: BorrowedFd<'_>) -> Result<Examined, String> {
+    /// Looks at what was found, through a readable descriptor. A reading error is a refusal: the content is unknown.
+    pub(crate) fn new(found: &PathTarget, fd: BorrowedFd<'_>) -> Result<Examined, String> {
         let unread = |e: io::Error| format!("it cannot be examined ({e})");
         let size = seek(fd, SeekFrom::End(0)).map_err(|e| unread(e.into()))?;
-        let medium = Opened::new(&fd, size);
+        let medium = OpenedMedium::new(&fd, size);
         let system = System::default();
         let (what, identity, uses) = match found.kind() {
             FileType::BlockDevice => device(found, fd, size, &system)?,
@@ -77,7 +75,7 @@ impl Examined {
 /// Why a remote target must not be written now.
 pub(crate) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
     let mut uses = remote.forbids();
-    match reservations::foreign(&Asked(remote)) {
+    match reservations::foreign(&ReservationQuery(remote)) {
         Ok(None) => {}
         Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
         Err(e) => return Err(format!("its reservations cannot be read ({e})")),
@@ -85,9 +83,9 @@ pub(crate) fn uses_of(remote: &dyn Remote) -> Result<Vec<String>, String> {
     Ok(uses)
 }
 
-/// What a remote target is, wherever it is reached.
-pub(crate) fn identity_of(remote: &dyn Remote) -> Identity {
-    let mut identity = Identity::default();
+/// What a remote target is, whatever its address.
+pub(crate) fn identity_of(remote: &dyn Remote) -> TargetIdentity {
+    let mut identity = TargetIdentity::default();
     identity.push("kind", "remote");
     for (name, value) in remote.identity() {
         identity.push(name, value);
@@ -98,10 +96,10 @@ pub(crate) fn identity_of(remote: &dyn Remote) -> Identity {
 }
 
 /// A remote target as it is asked for reservations.
-struct Asked<'a>(&'a dyn Remote);
+struct ReservationQuery<'a>(&'a dyn Remote);
 
-impl Reservations for Asked<'_> {
-    fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
+impl ReservationQuerier for ReservationQuery<'_> {
+    fn persistent_reserve_in(&self, action: ReserveInAction) -> io::Result<Option<Vec<u8>>> {
         self.0.persistent_reserve_in(&action.command())
     }
 
@@ -111,7 +109,7 @@ impl Reservations for Asked<'_> {
 }
 
 /// Signatures; and where there are none, whether samples show data that Wirespeed did not write.
-fn carries(medium: &dyn Medium) -> io::Result<Vec<String>> {
+fn carries(medium: &dyn ReadableMedium) -> io::Result<Vec<String>> {
     let signatures = signatures::signatures(medium)?;
     let mut all: Vec<String> = signatures.iter().map(ToString::to_string).collect();
     if all.is_empty()
@@ -122,16 +120,21 @@ fn carries(medium: &dyn Medium) -> io::Result<Vec<String>> {
     Ok(all)
 }
 
-type Parts = (String, Identity, Vec<String>);
+type Parts = (String, TargetIdentity, Vec<String>);
 
-fn device(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> Result<Parts, String> {
+fn device(
+    found: &PathTarget,
+    fd: BorrowedFd<'_>,
+    size: u64,
+    system: &System,
+) -> Result<Parts, String> {
     let number = found.stat().st_rdev;
     let node = system.node(number).ok_or("it is a block device that /sys does not know")?;
     let disk = match node.join("partition").exists() {
         true => node.parent().map_or_else(|| node.clone(), Path::to_path_buf),
         false => node.clone(),
     };
-    let mut identity = Identity::default();
+    let mut identity = TargetIdentity::default();
     identity.push("kind", "block device");
     let lasting = ["wwid", "device/wwid", "serial", "device/serial", "dm/uuid", "md/uuid"];
     let lasting: Vec<_> = lasting.iter().filter_map(|f| Some((*f, read(&disk.join(f))?))).collect();
@@ -179,10 +182,10 @@ fn reserved(fd: BorrowedFd<'_>, node: &Path, disk: &Path) -> io::Result<Option<R
     reservations::foreign(&Scsi::new(&whole))
 }
 
-fn file(found: &Found, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
+fn file(found: &PathTarget, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
     let stat = found.stat();
     let born = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)?.stx_btime;
-    let mut identity = Identity::default();
+    let mut identity = TargetIdentity::default();
     identity.push("kind", "file");
     identity.push("device", stat.st_dev);
     identity.push("inode", stat.st_ino);

@@ -6,30 +6,28 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What tells a medium from all others while it exists: of a file its device and inode, of a device its number, of a
-/// remote target a digest of what it is.
+/// Identifies a medium while it exists: a file's device and inode, a device's number, a remote target's digest.
 pub type MediumId = (u64, u64);
 
 /// Something that stands at a path.
 #[derive(Debug)]
-pub struct Found {
+pub struct PathTarget {
     handle: OwnedFd,
     stat: Stat,
 }
 
-impl Found {
+impl PathTarget {
     /// Looks at a path; `None` where there is nothing. Where `follow` is off a symbolic link is itself what is found.
-    ///
     /// # Errors
     ///
     /// The kernel's, where the path cannot be looked up.
-    pub fn at(path: &Path, follow: bool) -> Result<Option<Found>, Errno> {
+    pub fn at(path: &Path, follow: bool) -> Result<Option<PathTarget>, Errno> {
         let nofollow = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let flags = OFlags::PATH | OFlags::CLOEXEC | nofollow;
         match openat(CWD, path, flags, Mode::empty()) {
             Ok(handle) => {
                 let stat = fstat(&handle)?;
-                Ok(Some(Found { handle, stat }))
+                Ok(Some(PathTarget { handle, stat }))
             }
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(e),
@@ -74,7 +72,6 @@ impl Found {
     }
 
     /// Opens exactly this for reading, whatever its path leads to by now; past the page cache if `direct`.
-    ///
     /// # Errors
     ///
     /// The kernel's; `EINVAL` where there is no direct I/O.
@@ -89,7 +86,6 @@ impl Found {
 }
 
 /// Opens what a descriptor refers to once more for reading, as an open file of its own; past the page cache if `direct`.
-///
 /// # Errors
 ///
 /// The kernel's; `EINVAL` where there is no direct I/O.

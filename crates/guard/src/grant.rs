@@ -3,7 +3,7 @@
 use crate::found::{past_cache, reopen};
 use crate::ownership::{not_protected, own_file, writable};
 use crate::token::Mismatch;
-use crate::{Examined, Found, Grants, reopen_to_read};
+use crate::{Examined, Grants, PathTarget, reopen_to_read};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
@@ -25,7 +25,7 @@ pub struct WriteRequest<'a> {
 /// Why there is no grant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// The guard says no: a sentence that begins with what stands there.
+    /// The guard refuses: a sentence that begins with what is at the path.
     #[error("{0}")]
     Refused(String),
     /// The file system has no direct I/O.
@@ -33,8 +33,7 @@ pub enum GrantError {
     NoDirectIo,
 }
 
-/// The right to write to one target. It cannot be made outside this crate, and it is the only way to a descriptor that
-/// can write.
+/// The right to write to one target. Only this crate can make it, and no other descriptor can write.
 #[derive(Debug)]
 pub struct WriteGrant {
     fd: OwnedFd,
@@ -45,13 +44,12 @@ pub struct WriteGrant {
 
 impl WriteGrant {
     /// Checks what was found and opens it for writing.
-    ///
     /// # Errors
     ///
     /// Why it may not be written, or not past the page cache.
     pub fn check(
         request: &WriteRequest<'_>,
-        found: &Found,
+        found: &PathTarget,
         grants: &mut Grants,
     ) -> Result<WriteGrant, GrantError> {
         let refused = GrantError::Refused;
@@ -99,9 +97,7 @@ impl WriteGrant {
         WriteGrant { fd, flags: OFlags::RDWR | past_cache(direct), claim: None }
     }
 
-    /// The same right through an open file of its own, for another worker: sharing one would make processors contend
-    /// for its reference count.
-    ///
+    /// The same right through an open file of its own, so that workers do not contend for one reference count.
     /// # Errors
     ///
     /// The kernel's, where it cannot be opened again.
@@ -111,7 +107,6 @@ impl WriteGrant {
     }
 
     /// A descriptor for a worker that only reads, with no right to write.
-    ///
     /// # Errors
     ///
     /// The kernel's, where it cannot be opened again.
@@ -127,20 +122,19 @@ impl AsFd for WriteGrant {
 }
 
 /// What the kernel's refusal of an exclusive open means.
-const BUSY: &str = "somebody holds it exclusively (a mount, swap, device mapper, MD, or a program)";
+const BUSY: &str = "it is held exclusively (by a mount, swap, device mapper, MD, or a program)";
 
 /// What opens the way, for messages.
 const ONLY_OWN: &str = "Wirespeed writes to files that it created itself (name a new path and a size to `create`), and to \
                         what is named with the token that `plan` prints for it";
 
 /// Whether a grant would be given, found out without opening anything for writing.
-///
 /// # Errors
 ///
 /// Why it would not.
 pub fn may_write(
     request: &WriteRequest<'_>,
-    found: &Found,
+    found: &PathTarget,
     grants: &Grants,
 ) -> Result<(), GrantError> {
     let refused = GrantError::Refused;
@@ -159,12 +153,12 @@ pub fn may_write(
 }
 
 /// Whether it is anything that can be examined and written.
-pub(crate) fn is_examinable(found: &Found) -> bool {
+pub(crate) fn is_examinable(found: &PathTarget) -> bool {
     matches!(found.kind(), FileType::RegularFile | FileType::BlockDevice)
 }
 
 /// Whether it is a file that Wirespeed made.
-pub(crate) fn is_own(found: &Found, grants: &Grants) -> bool {
+pub(crate) fn is_own(found: &PathTarget, grants: &Grants) -> bool {
     found.kind() == FileType::RegularFile
         && found.open_to_read(false).is_ok_and(|fd| own_file(fd.as_fd(), grants).is_ok())
 }
@@ -173,7 +167,7 @@ pub(crate) fn is_own(found: &Found, grants: &Grants) -> bool {
 /// process holds it exclusively, which is no use by another.
 fn decide(
     request: &WriteRequest<'_>,
-    found: &Found,
+    found: &PathTarget,
     fd: BorrowedFd<'_>,
     claimed: bool,
 ) -> Result<(), String> {
@@ -193,8 +187,7 @@ fn decide(
     permitted(request, &examined)
 }
 
-/// Whether what was found at a target leaves it to be written: nobody uses it, the user has named it, and whatever it
-/// carries may be lost.
+/// Whether a target may be written: it is not in use, the user has named it, and whatever it carries may be lost.
 pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Result<(), String> {
     let Examined { what, uses, carries, identity, .. } = examined;
     if !uses.is_empty() {
@@ -230,7 +223,7 @@ pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Resu
 }
 
 /// Whether another holds a device exclusively, found out without writing.
-fn is_claimed(found: &Found) -> bool {
+fn is_claimed(found: &PathTarget) -> bool {
     found.open(OFlags::RDONLY | OFlags::EXCL).is_err_and(|e| e == Errno::BUSY)
 }
 

@@ -19,7 +19,6 @@ pub struct Grants {
 
 impl Grants {
     /// Remembers a file that was made in this process and could not be marked.
-    ///
     /// # Errors
     ///
     /// The kernel's, where the file cannot be examined.

@@ -1,12 +1,11 @@
-//! The write guard: what stands on a medium, who uses it, and who may write to it. It knows no targets, no filling, no
-//! queues and no engines: those ask it, and nothing is written without what it hands out, a [`WriteGrant`] or, for a
+//! The write guard: what a medium holds, who uses it, and who may write to it. It knows no targets, no filling, no
+//! queues and no engines: those ask it, and nothing is written without its permission, a [`WriteGrant`] or, for a
 //! target that is reached by a protocol, a [`RemoteGrant`].
 //!
 //! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked (`ownership/`), for a volume that it
 //! serves for this run alone (`claim.rs`), and for what the user names with its token (`token.rs`). A second flag gives up
 //! what is found there (`signatures/`, `samples.rs`); nothing helps against a use by others (`uses.rs`, `reservations/`,
-//! and the kernel's exclusive open). The checks are made on the opened descriptor, which the grant keeps, so that nothing
-//! can slip in between.
+//! and the kernel's exclusive open). The checks are made on the opened descriptor, which the grant keeps: no race.
 //!
 //! # Invariant
 //!
@@ -39,11 +38,11 @@ mod signatures;
 mod token;
 mod uses;
 
-pub use claim::{Claim, Remote, RemoteGrant, Warrant, may_write_remote, remote_id};
+pub use claim::{Remote, RemoteGrant, Warrant, WriteClaim, may_write_remote, remote_id};
 pub use create::NewFile;
 pub use examine::{Examined, examine, examine_remote};
-pub use found::{Found, MediumId, reopen_to_read};
+pub use found::{MediumId, PathTarget, reopen_to_read};
 pub use grant::{GrantError, WriteGrant, WriteRequest, may_write};
 pub use grants::Grants;
-pub use media::Medium;
+pub use media::ReadableMedium;
 pub use ownership::{own_file, stamp};

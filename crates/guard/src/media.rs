@@ -5,12 +5,11 @@ use rustix::io::Errno;
 use std::io;
 
 /// Something with a size whose bytes can be read.
-pub trait Medium {
+pub trait ReadableMedium {
     /// Its size in bytes.
     fn size(&self) -> u64;
 
     /// Reads exactly `out.len()` bytes at `offset`.
-    ///
     /// # Errors
     ///
     /// The range ends past the medium, or the read failed.
@@ -18,24 +17,24 @@ pub trait Medium {
 }
 
 /// An opened file or block device. It may be opened past the page cache: reads are then made in whole aligned pages.
-pub(crate) struct Opened<'a> {
+pub(crate) struct OpenedMedium<'a> {
     fd: BorrowedFd<'a>,
     size: u64,
 }
 
 /// A page that direct I/O can read into.
 #[repr(align(4096))]
-struct Page([u8; PAGE]);
+struct AlignedPage([u8; PAGE]);
 
 const PAGE: usize = 4096;
 
-impl<'a> Opened<'a> {
-    pub fn new(fd: &'a impl AsFd, size: u64) -> Opened<'a> {
-        Opened { fd: fd.as_fd(), size }
+impl<'a> OpenedMedium<'a> {
+    pub fn new(fd: &'a impl AsFd, size: u64) -> OpenedMedium<'a> {
+        OpenedMedium { fd: fd.as_fd(), size }
     }
 
     /// The page at a multiple of its size: as much of it as there is.
-    fn page(&self, at: u64, page: &mut Page) -> io::Result<usize> {
+    fn page(&self, at: u64, page: &mut AlignedPage) -> io::Result<usize> {
         let there = usize::try_from(self.size.saturating_sub(at)).unwrap_or(PAGE).min(PAGE);
         let mut got = 0;
         while got < there {
@@ -50,13 +49,13 @@ impl<'a> Opened<'a> {
     }
 }
 
-impl Medium for Opened<'_> {
+impl ReadableMedium for OpenedMedium<'_> {
     fn size(&self) -> u64 {
         self.size
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let mut page = Page([0; PAGE]);
+        let mut page = AlignedPage([0; PAGE]);
         let mut done = 0;
         while done < out.len() {
             let at = offset + done as u64;
@@ -74,7 +73,7 @@ impl Medium for Opened<'_> {
 }
 
 /// Bytes in memory.
-impl Medium for Vec<u8> {
+impl ReadableMedium for Vec<u8> {
     fn size(&self) -> u64 {
         self.len() as u64
     }

@@ -5,7 +5,7 @@
 //! block are always among them. A medium with few blocks is read whole. Data that fills the share `p` of a part is missed
 //! there with the chance `1 - p`, and the parts are independent.
 
-use crate::Medium;
+use crate::ReadableMedium;
 use clock::Rng;
 use std::io;
 
@@ -18,10 +18,9 @@ const BLOCK: u64 = 4096;
 /// Purpose of the random stream that draws the blocks.
 const GUARDING: u64 = 0x6775_6172;
 
-/// The offset of the first sampled block that is neither all zeros nor `ours`, in the order of the medium. An error names
-/// the place that cannot be read.
+/// The offset of the first sampled block that is neither all zeros nor `ours`. An error names the unreadable place.
 pub(crate) fn foreign(
-    medium: &dyn Medium,
+    medium: &dyn ReadableMedium,
     seed: u64,
     ours: impl Fn(&[u8]) -> bool,
 ) -> io::Result<Option<u64>> {
@@ -60,27 +59,28 @@ fn places(seed: u64, size: u64) -> impl Iterator<Item = u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signatures::Made;
+    use crate::signatures::ExampleMedium;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     const MIB: u64 = 1 << 20;
 
-    fn non_zero(medium: &dyn Medium, seed: u64) -> io::Result<Option<u64>> {
+    fn non_zero(medium: &dyn ReadableMedium, seed: u64) -> io::Result<Option<u64>> {
         foreign(medium, seed, |_| false)
     }
 
     #[test]
     fn what_is_ours_is_passed_over() {
-        let made = Made::zero(MIB).with(0, vec![7; 4096]).with(8192, vec![9]);
+        let made = ExampleMedium::zero(MIB).with(0, vec![7; 4096]).with(8192, vec![9]);
         let found = foreign(&made, 1, |block| block[0] == 7).expect("it reads");
         assert_eq!(found, Some(8192));
     }
 
     #[track_caller]
     fn check(size: u64, data: &[(u64, &[u8])], wanted: Option<u64>) {
-        let made =
-            data.iter().fold(Made::zero(size), |made, (at, bytes)| made.with(*at, bytes.to_vec()));
+        let made = data
+            .iter()
+            .fold(ExampleMedium::zero(size), |made, (at, bytes)| made.with(*at, bytes.to_vec()));
         for seed in 0..3 {
             assert_eq!(
                 non_zero(&made, seed).expect("every byte can be read"),
@@ -111,7 +111,7 @@ mod tests {
         for size in [2 * BLOCK, 999 * BLOCK + 1, 1000 * BLOCK] {
             for at in (0..size).step_by(BLOCK as usize) {
                 assert_eq!(places(1, size).nth((at / BLOCK) as usize), Some(at));
-                let made = Made::zero(size).with(at, vec![1]);
+                let made = ExampleMedium::zero(size).with(at, vec![1]);
                 assert_eq!(non_zero(&made, 1).expect("it reads"), Some(at));
             }
         }
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn data_that_covers_a_thousandth_wherever_it_lies_is_seen() {
-        // As long as two parts less a block: a whole part lies within wherever it begins.
+        // As long as two parts less a block: it contains a whole part, whatever its beginning.
         let (size, part) = (40_000 * BLOCK, 40 * BLOCK);
         for at in (0..size - 2 * part).step_by(7 * BLOCK as usize + 1) {
-            let made = Made::zero(size).with(at, vec![1; (2 * part) as usize]);
+            let made = ExampleMedium::zero(size).with(at, vec![1; (2 * part) as usize]);
             assert!(non_zero(&made, at).expect("it reads").is_some(), "{at}");
         }
     }
@@ -144,10 +144,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_error_that_names_it() {
-        let made = Made { bad: Some(MIB - 1), ..Made::zero(MIB) };
+        let made = ExampleMedium { bad: Some(MIB - 1), ..ExampleMedium::zero(MIB) };
         let told = non_zero(&made, 3).expect_err("the last block cannot be read").to_string();
         assert!(told.starts_with(&format!("byte {}: ", MIB - BLOCK)), "{told}");
-        // What lies before it is told first.
+        // What precedes it is reported first.
         assert_eq!(non_zero(&made.with(9, vec![9]), 3).expect("that is enough"), Some(0));
     }
 

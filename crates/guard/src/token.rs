@@ -11,9 +11,9 @@ const SYMBOLS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Symbols that are drawn from the digest; one more checks them.
 const DRAWN: usize = 9;
 
-/// What a target is, as far as it can be told: names and values in a fixed order.
+/// A target's identity, as far as it is known: names and values in a fixed order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity(Vec<(&'static str, String)>);
+pub struct TargetIdentity(Vec<(&'static str, String)>);
 
 /// What is wrong with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Mismatch {
     Stale,
 }
 
-impl Identity {
+impl TargetIdentity {
     /// Adds a fact.
     pub fn push(&mut self, name: &'static str, value: impl ToString) {
         self.0.push((name, value.to_string()));
@@ -67,8 +67,8 @@ impl Identity {
     }
 }
 
-/// The symbols of a token as numbers; `None` where they are no token. Case and hyphens do not matter, nor do the letters
-/// that are easily taken for digits.
+/// The symbols of a token as numbers; `None` where they are none. Case, hyphens and look-alikes of digits do not
+/// matter.
 fn numbers(token: &str) -> Option<Vec<u8>> {
     let token = token.trim().to_ascii_lowercase();
     let body = token.strip_prefix("ws-")?;
@@ -95,8 +95,8 @@ fn check(drawn: &[u8]) -> u8 {
 mod tests {
     use super::*;
 
-    fn identity(size: u64) -> Identity {
-        let mut identity = Identity::default();
+    fn identity(size: u64) -> TargetIdentity {
+        let mut identity = TargetIdentity::default();
         identity.push("wwid", "eui.0025388b91d0a1b2");
         identity.push("size", size);
         identity
@@ -121,11 +121,11 @@ mod tests {
     fn another_target_has_another_token() {
         let token = identity(1 << 30).token();
         assert_eq!(identity(1 << 31).matches(&token), Err(Mismatch::Stale));
-        let mut renamed = Identity::default();
+        let mut renamed = TargetIdentity::default();
         renamed.push("serial", "eui.0025388b91d0a1b2");
         renamed.push("size", 1u64 << 30);
         assert_eq!(renamed.matches(&token), Err(Mismatch::Stale));
-        let mut shifted = Identity::default();
+        let mut shifted = TargetIdentity::default();
         shifted.push("wwid", "eui.0025388b91d0a1b21073741824size");
         assert_ne!(shifted.token(), token);
     }
@@ -146,7 +146,7 @@ mod tests {
                 }
                 typed[place] = *symbol;
                 let typed = String::from_utf8(typed).expect("ASCII");
-                // A sum modulo 31 cannot tell the first symbol from the last: such a slip is stale instead.
+                // A sum modulo 31 cannot distinguish the first symbol from the last: such a slip is stale instead.
                 assert!(identity.matches(&typed).is_err(), "{typed}");
             }
         }

@@ -278,11 +278,11 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     /// A machine of files: devices by name and number, and what else `/proc` and `/sys` hold.
-    struct Machine(tempfile::TempDir);
+    struct TestMachine(tempfile::TempDir);
 
-    impl Machine {
-        fn new(devices: &[(&str, &str)]) -> Machine {
-            let machine = Machine(tempfile::tempdir().expect("a directory"));
+    impl TestMachine {
+        fn new(devices: &[(&str, &str)]) -> TestMachine {
+            let machine = TestMachine(tempfile::tempdir().expect("a directory"));
             for (node, number) in devices {
                 machine.file(&format!("sys/devices/{node}/dev"), number);
                 let node = machine.0.path().join("sys/devices").join(node);
@@ -299,7 +299,7 @@ mod tests {
             machine
         }
 
-        fn file(&self, path: &str, text: &str) -> &Machine {
+        fn file(&self, path: &str, text: &str) -> &TestMachine {
             let path = self.0.path().join(path);
             fs::create_dir_all(path.parent().expect("a parent")).expect("room");
             fs::write(path, text).expect("room");
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn nothing_uses_an_idle_disk() {
-        let machine = Machine::new(&[("sda", "8:0")]);
+        let machine = TestMachine::new(&[("sda", "8:0")]);
         machine.file("proc/self/mountinfo", "22 1 9:1 / / rw - ext4 /dev/md1 rw\n");
         machine.file("proc/swaps", "Filename Type Size Used Priority\n");
         machine.check("8:0", &[]);
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn mounts_of_a_disk_its_partitions_and_other_namespaces_are_seen() {
-        let machine = Machine::new(&[("sda", "8:0"), ("sda/sda1", "8:1"), ("sda/sda2", "8:2")]);
+        let machine = TestMachine::new(&[("sda", "8:0"), ("sda/sda1", "8:1"), ("sda/sda2", "8:2")]);
         machine
             .file("sys/devices/sda/sda1/partition", "1")
             .file("sys/devices/sda/sda2/partition", "2");
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn holders_are_named_by_what_they_are() {
-        let machine = Machine::new(&[
+        let machine = TestMachine::new(&[
             ("sdb", "8:16"),
             ("dm-0", "253:0"),
             ("md1", "9:1"),
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_member_of_a_mounted_btrfs_is_in_use_though_another_member_was_mounted() {
-        let machine = Machine::new(&[("sdc", "8:32"), ("sdd", "8:48")]);
+        let machine = TestMachine::new(&[("sdc", "8:32"), ("sdd", "8:48")]);
         machine.file("proc/self/mountinfo", "30 1 0:40 / /pool rw - btrfs /dev/sdc rw\n");
         machine.file("sys/fs/btrfs/1234-abcd/devices/sdd/dev", "8:48");
         machine.check("8:48", &["it is part of the mounted Btrfs file system 1234-abcd"]);

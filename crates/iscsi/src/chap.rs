@@ -1,8 +1,7 @@
 //! CHAP in iSCSI (RFC 7143, section 12.1.3; RFC 1994): algorithms, secrets, challenges, and the encoding of binary
 //! values. The login decides the order of the exchange.
 //!
-//! Secrets are never printed, and are compared in constant time. Challenges come in as arguments, because this crate
-//! makes no random numbers.
+//! Secrets are never printed, and are compared in constant time. Challenges are arguments: no random numbers here.
 
 use base64::Engine;
 use base64::alphabet;
@@ -112,7 +111,6 @@ pub struct Secret(Box<[u8]>);
 
 impl Secret {
     /// Makes a secret of these bytes.
-    ///
     /// # Errors
     /// The secret is empty or longer than [`MAX_SECRET`].
     pub fn new(bytes: &[u8]) -> Result<Secret, ChapError> {
@@ -170,7 +168,6 @@ pub fn respond(algorithm: Algorithm, id: u8, secret: &Secret, challenge: &[u8]) 
 }
 
 /// Parses an identifier: a number from 0 to 255.
-///
 /// # Errors
 /// The value is not such a number.
 pub fn identifier(value: &str) -> Result<u8, ChapError> {
@@ -184,9 +181,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Decodes a binary value: `0x` and hexadecimal digits (an odd number is padded with a leading zero), or `0b` and
-/// base64.
-///
+/// Decodes a binary value: `0x` and hexadecimal digits (padded with a leading zero if odd), or `0b` and base64.
 /// # Errors
 /// The value is neither, is empty, or has more than [`MAX_BINARY`] bytes.
 pub fn decode(value: &str) -> Result<Vec<u8>, ChapError> {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// The address of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Portal {
+pub struct DiscoveredPortal {
     /// An address, or a name to be resolved; IPv6 without brackets.
     pub host: String,
     /// The TCP port.
@@ -41,7 +41,7 @@ pub struct DiscoveredTarget {
     /// Its name.
     pub name: IscsiName,
     /// Its addresses; empty: the address that the list came from.
-    pub portals: Vec<Portal>,
+    pub portals: Vec<DiscoveredPortal>,
 }
 
 /// The scope of a `SendTargets` request.
@@ -57,7 +57,6 @@ pub enum SendTargetsScope {
 
 impl SendTargetsScope {
     /// Parses the value of `SendTargets`.
-    ///
     /// # Errors
     /// The value is not a valid target name.
     pub fn parse(value: &str) -> Result<SendTargetsScope, NameError> {
@@ -69,13 +68,13 @@ impl SendTargetsScope {
     }
 }
 
-impl From<SocketAddr> for Portal {
-    fn from(address: SocketAddr) -> Portal {
-        Portal { host: address.ip().to_string(), port: address.port(), group: None }
+impl From<SocketAddr> for DiscoveredPortal {
+    fn from(address: SocketAddr) -> DiscoveredPortal {
+        DiscoveredPortal { host: address.ip().to_string(), port: address.port(), group: None }
     }
 }
 
-impl std::fmt::Display for Portal {
+impl std::fmt::Display for DiscoveredPortal {
     /// In the format of `TargetAddress`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.host.contains(':') {
@@ -86,10 +85,10 @@ impl std::fmt::Display for Portal {
     }
 }
 
-impl std::str::FromStr for Portal {
+impl std::str::FromStr for DiscoveredPortal {
     type Err = DiscoveryError;
 
-    fn from_str(value: &str) -> Result<Portal, DiscoveryError> {
+    fn from_str(value: &str) -> Result<DiscoveredPortal, DiscoveryError> {
         let wrong = || DiscoveryError::Address(value.to_owned());
         let (place, group) = match value.split_once(',') {
             Some((place, group)) => (place, Some(group.parse().map_err(|_| wrong())?)),
@@ -114,7 +113,7 @@ impl std::str::FromStr for Portal {
         if host.is_empty() || !host.bytes().all(plain) || port == 0 {
             return Err(wrong());
         }
-        let portal = Portal { host: host.to_owned(), port, group };
+        let portal = DiscoveredPortal { host: host.to_owned(), port, group };
         // With the port that it may have omitted it must still be a valid value.
         match portal.to_string().len() {
             0..=text::MAX_PLAIN_VALUE => Ok(portal),
@@ -136,7 +135,6 @@ pub fn write<'a>(targets: impl IntoIterator<Item = &'a DiscoveredTarget>) -> Vec
 }
 
 /// Parses a list of at most `max_pairs` names and addresses. Other keys are skipped.
-///
 /// # Errors
 /// The first error in the list.
 pub fn read(list: &[u8], max_pairs: usize) -> Result<Vec<DiscoveredTarget>, DiscoveryError> {

@@ -1,8 +1,7 @@
 //! iSCSI (RFC 7143) and its SCSI commands (SPC-4, SBC-3), for both ends, as pure state machines.
 //!
 //! Bytes go in and events come out, events go in and bytes come out. There are no sockets, no threads and no clock
-//! here, and the payload of a command never passes through: the machines name its place, and the owner of the socket
-//! moves it.
+//! here, and the payload never passes through: the machines name its place, and the socket's owner moves it.
 
 #![forbid(unsafe_code)]
 

@@ -5,8 +5,7 @@
 
 /// Most bytes of a key's name.
 pub const MAX_KEY: usize = 63;
-/// Most bytes of a value: a binary one of 1,024 bytes in hexadecimal. Callers that know the key apply
-/// [`MAX_PLAIN_VALUE`] to all others.
+/// Most bytes of a value: a binary one of 1,024 bytes in hexadecimal. For known keys callers apply [`MAX_PLAIN_VALUE`].
 pub const MAX_VALUE: usize = 2 + 2 * 1024;
 /// Most bytes of a value that is not binary.
 pub const MAX_PLAIN_VALUE: usize = 255;
@@ -50,7 +49,6 @@ pub enum TextError {
 pub type KeyValue<'a> = (&'a str, &'a str);
 
 /// The pairs of a complete text, in order. Empty pairs, which some peers use as padding, are skipped.
-///
 /// # Errors
 /// The first error in the text.
 pub fn parse(text: &[u8], max_pairs: usize) -> Result<Vec<KeyValue<'_>>, TextError> {
@@ -88,7 +86,6 @@ fn limit(key: &str, value: &[u8], max: usize) -> Result<(), TextError> {
 }
 
 /// Checks the length of a value that is not binary.
-///
 /// # Errors
 /// It is longer than [`MAX_PLAIN_VALUE`].
 pub fn plain(key: &str, value: &str) -> Result<(), TextError> {
@@ -143,7 +140,6 @@ impl Assembly {
     }
 
     /// Appends the text of one PDU.
-    ///
     /// # Errors
     /// It would exceed the limit; then nothing of it is kept.
     pub fn add(&mut self, segment: &[u8]) -> Result<(), TextError> {

@@ -1,18 +1,18 @@
 //! Counts of one end between two cuts, per stream and for the host. The receiver sends its figures as they come; the sender's
 //! have the times of transactions as well.
 
-use crate::grid::Cut;
-use crate::report::{Counts, HostReport, Phase};
+use crate::grid::GridCut;
+use crate::report::{HostReport, StreamTotals, TestPhase};
 use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// One end between two cuts. Times are since the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Figures {
+pub(crate) struct EndFigures {
     /// The cut's number, from 0.
     pub index: u32,
-    pub phase: Phase,
+    pub phase: TestPhase,
     pub from: Ns,
     /// The cut; sooner where the test was stopped.
     pub to: Ns,
@@ -27,7 +27,7 @@ pub(crate) struct Figures {
 /// One stream at one end between two cuts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct StreamFigures {
-    pub counts: Counts,
+    pub counts: StreamTotals,
     /// Segments with data, out of the end that writes and into the one that reads; or datagrams.
     pub packets: u64,
     /// Segments sent again.
@@ -36,25 +36,24 @@ pub(crate) struct StreamFigures {
     pub jitter: u64,
     /// Times of transactions, at the end that asks.
     #[serde(skip)]
-    pub times: Option<Times>,
+    pub times: Option<TransactionTimes>,
 }
 
-/// Times of transactions.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Times {
+pub(crate) struct TransactionTimes {
     pub sum: Ns,
     pub histogram: Histogram,
 }
 
-impl Times {
+impl TransactionTimes {
     /// None, with room for any.
-    pub(crate) fn reserved() -> Times {
-        Times { sum: Ns::ZERO, histogram: Histogram::reserved() }
+    pub(crate) fn reserved() -> TransactionTimes {
+        TransactionTimes { sum: Ns::ZERO, histogram: Histogram::reserved() }
     }
 
     /// None, with no more room than they take.
-    pub(crate) fn none() -> Times {
-        Times { sum: Ns::ZERO, histogram: Histogram::new() }
+    pub(crate) fn none() -> TransactionTimes {
+        TransactionTimes { sum: Ns::ZERO, histogram: Histogram::new() }
     }
 
     /// Counts one. Allocates nothing where there is room.
@@ -65,7 +64,7 @@ impl Times {
     }
 
     /// Adds others.
-    pub(crate) fn merge(&mut self, other: &Times) {
+    pub(crate) fn merge(&mut self, other: &TransactionTimes) {
         self.sum = self.sum.plus(other.sum);
         self.histogram.merge(&other.histogram);
     }
@@ -77,9 +76,9 @@ impl Times {
     }
 }
 
-impl Figures {
+impl EndFigures {
     /// The problem of another host's figures, if any: they must be of this cut, or stopped within it, and of so many streams.
-    pub(crate) fn problem(&self, cut: Option<Cut>, streams: usize) -> Option<&'static str> {
+    pub(crate) fn problem(&self, cut: Option<GridCut>, streams: usize) -> Option<&'static str> {
         let Some(cut) = cut else { return Some("more intervals than the test has") };
         if (self.index, self.phase, self.from) != (cut.index, cut.phase, cut.from) {
             return Some("an interval out of turn");

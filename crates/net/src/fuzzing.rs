@@ -1,10 +1,10 @@
 //! What a fuzzer drives, and tests with it: control messages of any bytes at both ends. No part of the product.
 
-use crate::control::{Frames, FromReceiver, FromSender, frame};
-use crate::figures::Figures;
-use crate::grid::Cut;
+use crate::control::{FrameBuffer, FromReceiver, FromSender, frame};
+use crate::figures::EndFigures;
+use crate::grid::GridCut;
 use crate::report::SideReport;
-use crate::{Spec, engine};
+use crate::{TestSpec, engine};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use workload::{Carriage, Heading, Network};
@@ -15,7 +15,6 @@ const BUFFERS_MAX: u64 = 256 << 20;
 
 /// Hears the bytes as a receiver and as a sender would, each of a stranger and of a peer that is known, and does with the
 /// messages what is done with them before anything is opened or spent.
-///
 /// # Panics
 /// Where a message does what it must not: that is what is looked for.
 pub fn control(bytes: &[u8]) {
@@ -31,7 +30,7 @@ pub fn control(bytes: &[u8]) {
 
 /// All messages up to the first that is none, taken in as they may arrive.
 fn hear<M: DeserializeOwned + Serialize>(bytes: &[u8], known: bool) -> Vec<M> {
-    let (mut frames, mut messages) = (Frames::new(), Vec::new());
+    let (mut frames, mut messages) = (FrameBuffer::new(), Vec::new());
     if known {
         frames.trust();
     }
@@ -59,7 +58,7 @@ fn from_sender(message: FromSender) {
 }
 
 /// A test that passes the check asks for no more than the bounds, whichever way they are looked at.
-fn bounded(spec: &Spec) {
+fn bounded(spec: &TestSpec) {
     let (up, down) = (spec.up(), spec.down());
     assert!(up <= STREAMS_MAX && down <= STREAMS_MAX && up + down > 0);
     assert!(spec.submission() > 0 && spec.submission() <= SUBMISSION_MAX);
@@ -72,13 +71,13 @@ fn bounded(spec: &Spec) {
 
 fn from_receiver(message: FromReceiver) {
     if let FromReceiver::Interval(figures) = &message {
-        let Figures { index, phase, from, to, .. } = **figures;
-        let cut = Some(Cut { index, phase, from, to });
+        let EndFigures { index, phase, from, to, .. } = **figures;
+        let cut = Some(GridCut { index, phase, from, to });
         assert_eq!(figures.problem(cut, figures.streams.len()).is_some(), to < from);
         assert!(figures.problem(None, figures.streams.len()).is_some());
         for heading in [Heading::Send, Heading::Receive, Heading::Both] {
             let network = Network { heading, ..Network::plain() };
-            engine::tell_interval(&Spec::of(network), figures);
+            engine::tell_interval(&TestSpec::of(network), figures);
         }
     }
     // What it counted is believed as it is, and counted up without harm.
@@ -94,7 +93,7 @@ fn from_receiver(message: FromReceiver) {
             assert!(side.host.chars().all(|c| !c.is_control()));
         }
         for carriage in [Carriage::Tcp, Carriage::Udp { segmented: false }] {
-            let mut spec = Spec::new(carriage);
+            let mut spec = TestSpec::new(carriage);
             spec.network.heading = Heading::Both;
             let nothing = SideReport { streams: Vec::new(), ..(*side).clone() };
             for (one, other) in [(&*side, &*side), (&*side, &nothing), (&nothing, &*side)] {

@@ -1,18 +1,17 @@
 //! When a test's phases begin and end, and where it is counted: at whole intervals of the asking end's time base, and at every
-//! phase edge. Both ends have the same grid, each on its own clock, so what one sent in an interval and what the other received
-//! in it lie side by side.
+//! phase edge. Both ends have the same grid, each on its own clock, so sent and received intervals correspond.
 //!
-//! Pure arithmetic on moments; it reads no clock. The first whole cut is told as a distance from the start, since the time
-//! base's zero may lie before the other host was switched on.
+//! Pure arithmetic on moments; it reads no clock. The first whole cut is sent as a distance from the start, since the
+//! time base's zero may be before the other host's boot.
 
-use crate::Spec;
-use crate::report::Phase;
+use crate::TestSpec;
+use crate::report::TestPhase;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 
-/// The start of a test on one end's clock, as the sender tells it.
+/// The start of a test on one end's clock, as the sender reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Start {
+pub(crate) struct TestStart {
     /// Load begins.
     pub at: Ns,
     /// How far the last whole cut lies behind.
@@ -32,29 +31,29 @@ pub(crate) struct Grid {
     end: Ns,
 }
 
-/// What lies between two cuts: in one phase, and at most an interval long. Times are since the start.
+/// The time between two cuts: in one phase, and at most an interval long. Times are since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct GridCut {
     pub index: u32,
-    pub phase: Phase,
+    pub phase: TestPhase,
     pub from: Ns,
     pub to: Ns,
 }
 
-impl Start {
+impl TestStart {
     /// A start at `at`, with whole cuts counted from `epoch`.
-    pub(crate) fn new(at: Ns, epoch: Ns, interval: Ns) -> Start {
-        Start { at, since: Ns(at.since(epoch).0 % interval.0.max(1)) }
+    pub(crate) fn new(at: Ns, epoch: Ns, interval: Ns) -> TestStart {
+        TestStart { at, since: Ns(at.since(epoch).0 % interval.0.max(1)) }
     }
 
     /// The same moment on a clock that is ahead by so many nanoseconds.
-    pub(crate) fn shifted(self, offset: i64) -> Start {
-        Start { at: Ns(self.at.0.saturating_add_signed(offset)), ..self }
+    pub(crate) fn shifted(self, offset: i64) -> TestStart {
+        TestStart { at: Ns(self.at.0.saturating_add_signed(offset)), ..self }
     }
 }
 
 impl Grid {
-    pub(crate) fn new(start: Start, spec: &Spec) -> Grid {
+    pub(crate) fn new(start: TestStart, spec: &TestSpec) -> Grid {
         let cooldown = spec.warmup.plus(spec.measure);
         let interval = spec.interval.max(Ns(1));
         Grid {
@@ -76,12 +75,12 @@ impl Grid {
         (self.measure, self.cooldown)
     }
 
-    /// The phase at a moment on this end's clock; what lies outside belongs to the nearest one.
-    pub(crate) fn phase_at(&self, at: Ns) -> Phase {
+    /// The phase at a moment on this end's clock; a moment outside belongs to the nearest one.
+    pub(crate) fn phase_at(&self, at: Ns) -> TestPhase {
         match at.since(self.start) {
-            t if t < self.measure => Phase::Warmup,
-            t if t < self.cooldown => Phase::Measured,
-            _ => Phase::Cooldown,
+            t if t < self.measure => TestPhase::Warmup,
+            t if t < self.cooldown => TestPhase::Measured,
+            _ => TestPhase::Cooldown,
         }
     }
 
@@ -104,11 +103,11 @@ impl Grid {
     }
 
     /// All that lies between two cuts, in order and without gaps.
-    pub(crate) fn cuts(&self) -> impl Iterator<Item = Cut> + use<> {
+    pub(crate) fn cuts(&self) -> impl Iterator<Item = GridCut> + use<> {
         let (grid, mut from, mut index) = (*self, Ns::ZERO, 0);
         std::iter::from_fn(move || {
             let to = grid.next(from)?;
-            let cut = Cut { index, phase: grid.phase_at(grid.start.plus(from)), from, to };
+            let cut = GridCut { index, phase: grid.phase_at(grid.start.plus(from)), from, to };
             (from, index) = (to, index + 1);
             Some(cut)
         })
@@ -120,16 +119,19 @@ mod tests {
     use super::*;
     use crate::Carriage;
 
-    fn grid(start: Start, phases: [u64; 3], interval: u64) -> Grid {
+    fn grid(start: TestStart, phases: [u64; 3], interval: u64) -> Grid {
         let [warmup, measure, cooldown] = phases.map(Ns);
         let interval = Ns(interval);
-        Grid::new(start, &Spec { warmup, measure, cooldown, interval, ..Spec::new(Carriage::Tcp) })
+        Grid::new(
+            start,
+            &TestSpec { warmup, measure, cooldown, interval, ..TestSpec::new(Carriage::Tcp) },
+        )
     }
 
     /// A start, an epoch, the phases: the cuts' ends, with the phases' initials.
     #[track_caller]
     fn check(start: u64, epoch: u64, phases: [u64; 3], expected: &[(u64, char)]) {
-        let start = Start::new(Ns(start), Ns(epoch), Ns(100));
+        let start = TestStart::new(Ns(start), Ns(epoch), Ns(100));
         let mut last = Ns::ZERO;
         let found: Vec<(u64, char)> = grid(start, phases, 100)
             .cuts()
@@ -157,7 +159,7 @@ mod tests {
 
     #[test]
     fn another_clock_has_the_same_cuts() {
-        let start = Start::new(Ns(1_030), Ns(40), Ns(100));
+        let start = TestStart::new(Ns(1_030), Ns(40), Ns(100));
         let mine = grid(start, [130, 333, 50], 100);
         for offset in [0, 7_000, -1_000, -5_000, i64::MAX] {
             let theirs = grid(start.shifted(offset), [130, 333, 50], 100);
@@ -167,15 +169,15 @@ mod tests {
 
     #[test]
     fn a_moment_finds_its_cut_and_its_phase() {
-        let grid = grid(Start { at: Ns(1_030), since: Ns(30) }, [100, 100, 100], 100);
+        let grid = grid(TestStart { at: Ns(1_030), since: Ns(30) }, [100, 100, 100], 100);
         for (at, cut, phase) in [
-            (0, Some(1_100), Phase::Warmup),
-            (1_099, Some(1_100), Phase::Warmup),
-            (1_100, Some(1_130), Phase::Warmup),
-            (1_130, Some(1_200), Phase::Measured),
-            (1_329, Some(1_330), Phase::Cooldown),
-            (1_330, None, Phase::Cooldown),
-            (u64::MAX, None, Phase::Cooldown),
+            (0, Some(1_100), TestPhase::Warmup),
+            (1_099, Some(1_100), TestPhase::Warmup),
+            (1_100, Some(1_130), TestPhase::Warmup),
+            (1_130, Some(1_200), TestPhase::Measured),
+            (1_329, Some(1_330), TestPhase::Cooldown),
+            (1_330, None, TestPhase::Cooldown),
+            (u64::MAX, None, TestPhase::Cooldown),
         ] {
             assert_eq!(
                 (grid.cut_after(Ns(at)), grid.phase_at(Ns(at))),

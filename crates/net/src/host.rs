@@ -1,8 +1,8 @@
 //! Resource use of one end: CPU time of the process, its threads and the host, and packets that the host dropped. Figures
 //! that the kernel does not report are omitted, never guessed.
 //!
-//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, so that one sample
-//! a second is cheap.
+//! The kernel's tables (proc_stat(5), Documentation/scheduler/sched-stats.rst) are opened once and reread, which is
+//! cheap.
 
 use crate::report::HostReport;
 use crate::sys::Cycles;
@@ -10,12 +10,11 @@ use clock::{CpuTime, Ns};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One sample.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSample {
     at: Ns,
     process: CpuTime,
-    host: Option<Host>,
+    host: Option<CpuLine>,
     interrupts: Option<u64>,
     softnet: Option<(u64, u64)>,
     cycles: Option<u64>,
@@ -25,24 +24,24 @@ pub(crate) struct HostSample {
 
 /// Samples the host.
 pub(crate) struct HostSampler {
-    stat: Table,
-    softnet: Table,
-    threads: Vec<Table>,
+    stat: ProcTable,
+    softnet: ProcTable,
+    threads: Vec<ProcTable>,
     cycles: Option<Cycles>,
     tick: Ns,
     text: String,
 }
 
 /// One of the kernel's tables; without a file where this kernel has none of it.
-struct Table(Option<File>);
+struct ProcTable(Option<File>);
 
 /// Bytes of a table at first, and at most: `/proc/stat` has a number for each interrupt of the machine.
 const TABLE: usize = 16 << 10;
 const TABLE_MAX: usize = 4 << 20;
 
-impl Table {
-    fn open(path: &str) -> Table {
-        Table(File::open(path).ok())
+impl ProcTable {
+    fn open(path: &str) -> ProcTable {
+        ProcTable(File::open(path).ok())
     }
 
     /// Its current text; the buffer grows to the table's size.
@@ -75,7 +74,7 @@ impl Table {
 
 /// The first line of `/proc/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Host {
+struct CpuLine {
     user: Ns,
     system: Ns,
     irq: Ns,
@@ -85,10 +84,10 @@ struct Host {
 impl HostSampler {
     /// Opens the tables of the host and of these threads of the process.
     pub(crate) fn new(threads: &[i32]) -> HostSampler {
-        let schedstat = |id: &i32| Table::open(&format!("/proc/self/task/{id}/schedstat"));
+        let schedstat = |id: &i32| ProcTable::open(&format!("/proc/self/task/{id}/schedstat"));
         HostSampler {
-            stat: Table::open("/proc/stat"),
-            softnet: Table::open("/proc/thread-self/net/softnet_stat"),
+            stat: ProcTable::open("/proc/stat"),
+            softnet: ProcTable::open("/proc/thread-self/net/softnet_stat"),
             threads: threads.iter().map(schedstat).collect(),
             cycles: Cycles::of(threads),
             tick: Ns(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)),
@@ -123,7 +122,7 @@ impl HostSample {
     /// Resources used from `before` to this sample.
     pub(crate) fn since(&self, before: &HostSample) -> HostReport {
         let process = self.process.since(before.process);
-        let host = |of: fn(&Host) -> Ns| Some(of(&self.host?).since(of(&before.host?)));
+        let host = |of: fn(&CpuLine) -> Ns| Some(of(&self.host?).since(of(&before.host?)));
         let counted =
             |of: fn(&HostSample) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
         HostReport {
@@ -150,12 +149,12 @@ impl HostSample {
 }
 
 /// user nice system idle iowait irq softirq, in ticks (proc_stat(5)).
-fn stat(text: &str, tick: Ns) -> Option<Host> {
+fn stat(text: &str, tick: Ns) -> Option<CpuLine> {
     let line = text.lines().find(|line| line.starts_with("cpu "))?;
     let ticks: Vec<u64> =
         line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
     let of = |index: usize| ticks.get(index).map(|n| Ns(n.saturating_mul(tick.0)));
-    Some(Host { user: of(0)?.plus(of(1)?), system: of(2)?, irq: of(5)?, softirq: of(6)? })
+    Some(CpuLine { user: of(0)?.plus(of(1)?), system: of(2)?, irq: of(5)?, softirq: of(6)? })
 }
 
 /// The sum over all interrupts comes first.
@@ -188,7 +187,7 @@ mod tests {
     fn the_kernel_s_tables_are_read() {
         let tick = Ns::millis(10);
         let text = "cpu  10 1 20 300 5 2 7 0 0 0\ncpu0 1 1 1 1 1 1 1\nintr 99 0 9 90\nctxt 5\n";
-        let host = Host {
+        let host = CpuLine {
             user: Ns::millis(110),
             system: Ns::millis(200),
             irq: Ns::millis(20),
@@ -229,7 +228,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("net-table-{}", std::process::id()));
         let (mut text, long) = (String::new(), "x".repeat(3 * TABLE));
         std::fs::write(&path, &long).unwrap();
-        let table = Table::open(&path.to_string_lossy());
+        let table = ProcTable::open(&path.to_string_lossy());
         assert_eq!(table.read(&mut text), Some(long.as_str()));
         std::fs::write(&path, "short").unwrap();
         assert_eq!(table.read(&mut text), Some("short"));
@@ -238,6 +237,6 @@ mod tests {
         std::fs::write(&path, "again").unwrap();
         assert_eq!(table.read(&mut text), Some("again"));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(Table::open("/proc/there/is/none").read(&mut text), None);
+        assert_eq!(ProcTable::open("/proc/there/is/none").read(&mut text), None);
     }
 }

@@ -1,9 +1,9 @@
 //! One stream's totals at the collector: an interval is the difference of its worker's counters at two cuts, and the measured
 //! time is the sum of its intervals.
 
-use crate::figures::{StreamFigures, Times};
-use crate::plane::{Count, Page, PageReader, count_of};
-use crate::report::{Counts, Phase};
+use crate::figures::{StreamFigures, TransactionTimes};
+use crate::plane::{Count, CutCounters, PageReader, count_of};
+use crate::report::{StreamTotals, TestPhase};
 use crate::test_stream::{TestStream, counts_of};
 use record::Histogram;
 
@@ -11,24 +11,24 @@ use record::Histogram;
 pub(crate) struct StreamLedger {
     reader: PageReader,
     /// A page that has arrived for a later cut than was asked for.
-    held: Option<Page>,
+    held: Option<CutCounters>,
     /// The first cut that is not settled.
     next: u32,
     /// What it stood at then.
-    before: Counts,
+    before: StreamTotals,
     /// Over the intervals of the measured time.
-    measured: Counts,
-    latency: Option<Times>,
+    measured: StreamTotals,
+    latency: Option<TransactionTimes>,
     /// Of pages whose cut was settled without them.
-    late: Option<Times>,
+    late: Option<TransactionTimes>,
     /// What its worker had left when it ended.
-    rest: Option<Times>,
+    rest: Option<TransactionTimes>,
 }
 
 impl StreamLedger {
     pub(crate) fn new(reader: PageReader) -> StreamLedger {
-        let latency = reader.cleared.is_some().then(Times::none);
-        let (before, measured) = (Counts::default(), Counts::default());
+        let latency = reader.cleared.is_some().then(TransactionTimes::none);
+        let (before, measured) = (StreamTotals::default(), StreamTotals::default());
         StreamLedger {
             reader,
             held: None,
@@ -51,7 +51,7 @@ impl StreamLedger {
     pub(crate) fn settle(
         &mut self,
         cut: u32,
-        phase: Phase,
+        phase: TestPhase,
         line: &TestStream,
         over: bool,
         out: &mut StreamFigures,
@@ -64,7 +64,7 @@ impl StreamLedger {
         if timed && !over && matches!(known, PageState::Nothing) {
             return;
         }
-        let mut times = timed.then(|| self.late.take().unwrap_or_else(Times::none));
+        let mut times = timed.then(|| self.late.take().unwrap_or_else(TransactionTimes::none));
         let now = match known {
             PageState::Here(page) => {
                 let counts = counts_of(|count| count_of(&page.counts, count));
@@ -85,7 +85,7 @@ impl StreamLedger {
         if line.is_datagrams() {
             out.packets = out.counts.items;
         }
-        if phase == Phase::Measured {
+        if phase == TestPhase::Measured {
             self.measured = self.measured.plus(out.counts);
             if let (Some(all), Some(times)) = (&mut self.latency, &times) {
                 all.merge(times);
@@ -108,14 +108,14 @@ impl StreamLedger {
                 return PageState::Unchanged;
             }
             // Its cut was settled without it; its times are those of the next one.
-            let mut late = self.late.take().unwrap_or_else(Times::none);
+            let mut late = self.late.take().unwrap_or_else(TransactionTimes::none);
             self.take_times(page, Some(&mut late));
             self.late = Some(late);
         }
     }
 
     /// Takes a page's times, and sends the cleared ones back.
-    fn take_times(&mut self, page: Page, into: Option<&mut Times>) {
+    fn take_times(&mut self, page: CutCounters, into: Option<&mut TransactionTimes>) {
         let Some(mut times) = page.times else { return };
         if let Some(into) = into {
             into.merge(&times);
@@ -128,12 +128,12 @@ impl StreamLedger {
     }
 
     /// What its worker had left when it ended.
-    pub(crate) fn rest(&mut self, times: Times) {
+    pub(crate) fn rest(&mut self, times: TransactionTimes) {
         self.rest = Some(times);
     }
 
     /// What was counted in the measured time.
-    pub(crate) fn measured(&self) -> Counts {
+    pub(crate) fn measured(&self) -> StreamTotals {
         self.measured
     }
 
@@ -145,7 +145,7 @@ impl StreamLedger {
 
 /// What is known of a stream at a cut.
 enum PageState {
-    Here(Page),
+    Here(CutCounters),
     /// Its worker has handed over a later cut and not this one: nothing was done in between.
     Unchanged,
     Nothing,
@@ -154,18 +154,18 @@ enum PageState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::{Grid, Start};
+    use crate::grid::{Grid, TestStart};
     use crate::plane::{Cutter, PageWriter};
-    use crate::report::Direction;
+    use crate::report::StreamDirection;
     use crate::test_stream::Socket;
-    use crate::{Carriage, Spec};
+    use crate::{Carriage, TestSpec};
     use clock::Ns;
     use std::net::UdpSocket;
     use std::sync::Arc;
 
     /// What happens between a worker and its ledger.
     #[derive(Clone, Copy, Debug)]
-    enum Event {
+    enum LedgerEvent {
         /// The worker has the time.
         At(u64),
         /// It has done so many transactions.
@@ -176,23 +176,24 @@ mod tests {
         Last(u64, u64),
     }
 
-    use Event::{At, Did, Last, Settle};
+    use LedgerEvent::{At, Did, Last, Settle};
 
     /// Cuts are at 1100, 1200, …; the measured time is from 1200 to 1400.
     #[track_caller]
-    fn check(timed: bool, events: &[Event], measured: u64) {
+    fn check(timed: bool, events: &[LedgerEvent], measured: u64) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let line = TestStream::new(0, Direction::Up, true, Socket::Udp(Arc::new(socket)), &[0; 16]);
+        let line =
+            TestStream::new(0, StreamDirection::Up, true, Socket::Udp(Arc::new(socket)), &[0; 16]);
         let (writer, reader) = PageWriter::open(Arc::clone(&line.meter), timed);
         let (mut cutter, mut ledger) = (Some(Cutter::new(vec![writer])), StreamLedger::new(reader));
-        let spec = Spec {
+        let spec = TestSpec {
             warmup: Ns(200),
             measure: Ns(200),
             cooldown: Ns(900),
             interval: Ns(100),
-            ..Spec::new(Carriage::Tcp)
+            ..TestSpec::new(Carriage::Tcp)
         };
-        let grid = Grid::new(Start { at: Ns(1_000), since: Ns::ZERO }, &spec);
+        let grid = Grid::new(TestStart { at: Ns(1_000), since: Ns::ZERO }, &spec);
         let (mut cuts, mut again) = (grid.cuts(), None);
         cutter.as_mut().unwrap().start(grid);
         let mut all = 0;

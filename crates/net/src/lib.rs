@@ -1,6 +1,6 @@
 //! The live network engine: TCP and UDP streams, requests and connections between two ends, counted at both.
 //!
-//! A [`Receiver`] serves many senders; a [`NetEngine`] requests the tests of a step, each described by a [`Spec`], and reports
+//! A [`Receiver`] serves many senders; a [`NetEngine`] requests the tests of a step, each described by a [`TestSpec`], and reports
 //! the counts of both ends. A control connection carries the messages; data has connections and datagrams of its own. Streams
 //! go in either direction, or both.
 //!
@@ -33,17 +33,17 @@ mod team;
 mod test_run;
 mod test_stream;
 
-pub use crate::engine::{Embedded, NetEngine, Surroundings};
+pub use crate::engine::{EmbeddedReceiver, NetEngine, Surroundings};
 pub use ::engine::Stop;
-pub use control::{Token, VERSIONS};
+pub use control::{Secret, VERSIONS};
 pub use error::NetError;
 pub use plane::sequence::DatagramTally;
-pub use receiver::{Adjust, Event, Listener, Receiver, ReceiverConfig};
+pub use receiver::{Adjust, Receiver, ReceiverConfig, ReceiverEvent, ReceiverListener};
 pub use report::{
-    Counts, Direction, HostReport, SideReport, StreamReport, TcpReport, ThreadReport,
+    HostReport, SideReport, StreamDirection, StreamReport, StreamTotals, TcpReport, ThreadReport,
 };
 pub(crate) use sender::SendConfig;
-pub use spec::{PREAMBLE, Spec};
+pub use spec::{PREAMBLE, TestSpec};
 pub use workload::{Carriage, Heading, Network, Sockets};
 
 /// The port of a receiver, unless another is chosen. (NTttcp's 5001 and iperf3's 5201 stay free for them.)

@@ -8,22 +8,21 @@ use std::ops::{Deref, DerefMut};
 /// Where a buffer begins is a multiple of this.
 const PAGE: usize = 4096;
 
-/// Zeros, on pages of their own.
-pub(crate) struct Pages {
+pub(crate) struct ZeroPages {
     bytes: Vec<u8>,
     from: usize,
     len: usize,
 }
 
-impl Pages {
-    pub(crate) fn zeroed(len: usize) -> Pages {
+impl ZeroPages {
+    pub(crate) fn zeroed(len: usize) -> ZeroPages {
         let bytes = vec![0; len + PAGE];
         let from = bytes.as_ptr().align_offset(PAGE).min(PAGE);
-        Pages { bytes, from, len }
+        ZeroPages { bytes, from, len }
     }
 }
 
-impl Deref for Pages {
+impl Deref for ZeroPages {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -31,7 +30,7 @@ impl Deref for Pages {
     }
 }
 
-impl DerefMut for Pages {
+impl DerefMut for ZeroPages {
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.from..self.from + self.len]
     }
@@ -56,7 +55,7 @@ mod tests {
     #[test]
     fn buffers_begin_on_a_page() {
         for len in [0, 1, 4095, 4096, 131_072] {
-            let mut pages = Pages::zeroed(len);
+            let mut pages = ZeroPages::zeroed(len);
             assert_eq!((pages.len(), pages.as_ptr() as usize % PAGE), (len, 0));
             pages.fill(7);
             assert!(pages.iter().all(|byte| *byte == 7));

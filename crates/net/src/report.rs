@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Which way a stream goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Direction {
+pub enum StreamDirection {
     /// From the sender to the receiver.
     Up,
     /// From the receiver to the sender.
@@ -17,7 +17,7 @@ pub enum Direction {
 
 /// What one end counted of a stream in some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct StreamTotals {
     /// Bytes that the kernel took from the writing end, or that the reading end took. Of datagrams, new ones alone.
     pub bytes: u64,
     /// Bytes of responses.
@@ -43,10 +43,10 @@ pub struct Counts {
     pub duplicates: u64,
 }
 
-impl Counts {
+impl StreamTotals {
     /// What was counted since `earlier`.
-    pub fn since(self, earlier: Counts) -> Counts {
-        Counts {
+    pub fn since(self, earlier: StreamTotals) -> StreamTotals {
+        StreamTotals {
             bytes: self.bytes.saturating_sub(earlier.bytes),
             back: self.back.saturating_sub(earlier.back),
             calls: self.calls.saturating_sub(earlier.calls),
@@ -62,8 +62,8 @@ impl Counts {
     }
 
     /// Both together.
-    pub fn plus(self, other: Counts) -> Counts {
-        Counts {
+    pub fn plus(self, other: StreamTotals) -> StreamTotals {
+        StreamTotals {
             bytes: self.bytes.saturating_add(other.bytes),
             back: self.back.saturating_add(other.back),
             calls: self.calls.saturating_add(other.calls),
@@ -82,7 +82,7 @@ impl Counts {
 /// Which part of a test an interval belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Phase {
+pub enum TestPhase {
     /// Load before the measurement.
     Warmup,
     /// The measured time.
@@ -136,7 +136,7 @@ pub struct StreamReport {
     /// Its number: those to the receiver first.
     pub index: u16,
     /// Which way it goes.
-    pub flow: Direction,
+    pub flow: StreamDirection,
     /// Whether this end writes (or asks) on it.
     pub writes: bool,
     /// Its address here.
@@ -150,9 +150,9 @@ pub struct StreamReport {
     /// When it ended.
     pub to: Ns,
     /// What was counted in the measured time.
-    pub measured: Counts,
+    pub measured: StreamTotals,
     /// What was counted in all, until the stream was closed.
-    pub total: Counts,
+    pub total: StreamTotals,
     /// Bytes in this end's socket when the measured time began: to be sent and acknowledged, or to be read.
     pub queued_before: u64,
     /// The same when it ended.
@@ -184,7 +184,7 @@ pub struct ThreadReport {
     pub name: String,
     /// The processor that it is pinned to.
     pub cpu: Option<usize>,
-    /// Its CPU time, where the kernel tells it.
+    /// Its CPU time, where the kernel reports it.
     pub used: Option<Ns>,
 }
 

@@ -1,16 +1,16 @@
 //! The sender: connects to a receiver, authenticates, compares the clocks and connects the streams of a test.
 
-use crate::control::{Cookie, FLAP, FromReceiver, FromSender, Link, Token, fresh, prove};
+use crate::control::{ControlLink, Cookie, FLAP, FromReceiver, FromSender, Secret, fresh, prove};
 use crate::interface::Adjusted;
-use crate::report::{ClockComparison, Direction, clean};
+use crate::report::{ClockComparison, StreamDirection, clean};
 use crate::sys::socket;
 use crate::test_stream::{Socket, TestStream, preamble};
-use crate::{Carriage, NetError, Sockets, Spec, VERSIONS};
+use crate::{Carriage, NetError, Sockets, TestSpec, VERSIONS};
 use clock::Ns;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
-use workload::Frames;
+use workload::NetFrames;
 
 /// The longest time to connect.
 const CONNECT: Ns = Ns::secs(5);
@@ -38,11 +38,11 @@ pub struct SendConfig {
     /// The port of the first stream; the others follow it.
     pub source_port: Option<u16>,
     /// What the receiver may ask for.
-    pub token: Option<Token>,
+    pub token: Option<Secret>,
 }
 
 /// Connects to the first address that answers.
-pub(crate) fn reach(config: &SendConfig) -> Result<Link, NetError> {
+pub(crate) fn reach(config: &SendConfig) -> Result<ControlLink, NetError> {
     let unknown = |source| NetError::Name { name: config.host.clone(), source };
     let found = (config.host.as_str(), config.port).to_socket_addrs().map_err(unknown)?;
     let fits = |address: &SocketAddr| {
@@ -56,7 +56,7 @@ pub(crate) fn reach(config: &SendConfig) -> Result<Link, NetError> {
     for address in addresses {
         let source = config.source.map(|ip| SocketAddr::new(ip, 0));
         match socket::connect(address, source, &plain, CONNECT) {
-            Ok(stream) => return Link::new(stream, address.to_string()),
+            Ok(stream) => return ControlLink::new(stream, address.to_string()),
             Err(e) => last = e,
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn reach(config: &SendConfig) -> Result<Link, NetError> {
 }
 
 /// A control connection to a receiver that has let this sender in.
-pub(crate) fn knock(config: &SendConfig) -> Result<Link, NetError> {
+pub(crate) fn knock(config: &SendConfig) -> Result<ControlLink, NetError> {
     let mut link = reach(config)?;
     greet(&mut link, config)?;
     link.trust();
@@ -72,7 +72,7 @@ pub(crate) fn knock(config: &SendConfig) -> Result<Link, NetError> {
 }
 
 /// Has the receiver set its interface, or describe it.
-pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetError> {
+pub(crate) fn adjust(link: &mut ControlLink, frames: NetFrames) -> Result<Adjusted, NetError> {
     const WHEN: &str = "while its interface was set";
     link.outlast(FLAP)?;
     link.say(&FromSender::Adjust(frames), WHEN)?;
@@ -82,7 +82,7 @@ pub(crate) fn adjust(link: &mut Link, frames: Frames) -> Result<Adjusted, NetErr
     }
 }
 
-pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<(), NetError> {
+pub(crate) fn greet(link: &mut ControlLink, config: &SendConfig) -> Result<(), NetError> {
     const WHEN: &str = "while it was greeted";
     let mine = fresh()?;
     link.say(&FromSender::Hello { versions: VERSIONS, nonce: mine }, WHEN)?;
@@ -108,7 +108,7 @@ pub(crate) fn greet(link: &mut Link, config: &SendConfig) -> Result<(), NetError
 
 /// The receiver's next message; its refusals and failures are errors.
 pub(crate) fn answer(
-    link: &mut Link,
+    link: &mut ControlLink,
     limit: Ns,
     when: &'static str,
 ) -> Result<FromReceiver, NetError> {
@@ -123,14 +123,14 @@ pub(crate) fn answer(
     }
 }
 
-pub(crate) fn out_of_turn(link: &Link, message: &FromReceiver) -> NetError {
+pub(crate) fn out_of_turn(link: &ControlLink, message: &FromReceiver) -> NetError {
     let text = format!("{message:?}");
     let name: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
     link.garbled(format!("`{name}` out of turn"))
 }
 
 /// The exchange of NTP (RFC 5905, section 8): of several, the one with the shortest round trip bounds the error best.
-pub(crate) fn compare_clocks(link: &mut Link) -> Result<ClockComparison, NetError> {
+pub(crate) fn compare_clocks(link: &mut ControlLink) -> Result<ClockComparison, NetError> {
     const WHEN: &str = "while clocks were compared";
     let mut best: Option<ClockComparison> = None;
     for _ in 0..EXCHANGES {
@@ -159,9 +159,9 @@ fn offset(sent: Ns, came: Ns, left: Ns, back: Ns) -> ClockComparison {
 /// Asks for the test, and brings its streams to the ports that the receiver opened for it. Answers also the name of the
 /// receiver's host and its kernel.
 pub(crate) fn join(
-    link: &mut Link,
+    link: &mut ControlLink,
     config: &SendConfig,
-    spec: &Spec,
+    spec: &TestSpec,
 ) -> Result<(Vec<TestStream>, (String, String)), NetError> {
     const WHEN: &str = "while a test was prepared";
     link.say(&FromSender::Prepare(Box::new(spec.clone())), WHEN)?;
@@ -183,8 +183,8 @@ pub(crate) fn join(
         let mut to = peer;
         to.set_port(port);
         let socket = one(to, index, &cookie, config, spec)?;
-        let flow = if index < spec.up() { Direction::Up } else { Direction::Down };
-        let line = TestStream::new(index, flow, flow == Direction::Up, socket, &cookie);
+        let flow = if index < spec.up() { StreamDirection::Up } else { StreamDirection::Down };
+        let line = TestStream::new(index, flow, flow == StreamDirection::Up, socket, &cookie);
         line.prepare(spec)?;
         lines.push(line);
     }
@@ -207,7 +207,7 @@ fn one(
     index: u16,
     cookie: &Cookie,
     config: &SendConfig,
-    spec: &Spec,
+    spec: &TestSpec,
 ) -> Result<Socket, NetError> {
     let source = source(config, index, to.is_ipv6())?;
     match spec.network.carriage {

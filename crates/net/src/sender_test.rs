@@ -1,13 +1,13 @@
 //! A test at the sender: agreed with the receiver, kept ready, run, with the figures of both ends passed on as they arrive.
 
-use crate::control::{FromReceiver, FromSender, Link};
-use crate::figures::Figures;
-use crate::grid::{Cut, Grid, Start};
+use crate::control::{ControlLink, FromReceiver, FromSender};
+use crate::figures::EndFigures;
+use crate::grid::{Grid, GridCut, TestStart};
 use crate::report::{ClockComparison, SideReport, clean};
 use crate::sender::{self, PATIENCE, answer, compare_clocks, greet, join, out_of_turn, reach};
-use crate::team::Team;
-use crate::test_run::{Decision, TestRun, Watch};
-use crate::{Carriage, NetError, SendConfig, Spec};
+use crate::team::StreamTeam;
+use crate::test_run::{Decision, IntervalSink, TestRun};
+use crate::{Carriage, NetError, SendConfig, TestSpec};
 use clock::Ns;
 use engine::Stop;
 use std::io;
@@ -22,9 +22,9 @@ const LOOK: Ns = Ns::millis(50);
 
 /// A test that both ends are ready to start.
 pub(crate) struct SenderTest {
-    link: Link,
-    team: Team,
-    spec: Spec,
+    link: ControlLink,
+    team: StreamTeam,
+    spec: TestSpec,
     pub about: PeerInfo,
 }
 
@@ -40,10 +40,10 @@ pub(crate) struct PeerInfo {
 /// Takes the figures of both ends.
 pub(crate) trait FigureSink {
     /// Of this end's.
-    fn mine(&mut self, figures: &Figures);
+    fn mine(&mut self, figures: &EndFigures);
 
     /// Of the receiver's.
-    fn theirs(&mut self, figures: &Figures);
+    fn theirs(&mut self, figures: &EndFigures);
 }
 
 /// What a test came to.
@@ -56,7 +56,7 @@ pub(crate) struct TestOutcome {
 
 impl SenderTest {
     /// Connects to the receiver, agrees on the test, connects the streams and waits until both ends are ready.
-    pub(crate) fn prepare(config: &SendConfig, spec: &Spec) -> Result<SenderTest, NetError> {
+    pub(crate) fn prepare(config: &SendConfig, spec: &TestSpec) -> Result<SenderTest, NetError> {
         spec.check()?;
         let connects = matches!(spec.network.carriage, Carriage::Connects { .. });
         if connects && config.source_port.is_some() {
@@ -69,7 +69,7 @@ impl SenderTest {
         link.trust();
         let clock = compare_clocks(&mut link)?;
         let (lines, receiver) = join(&mut link, config, spec)?;
-        let team = Team::assemble(spec, lines, &spec.network.cpus)?;
+        let team = StreamTeam::assemble(spec, lines, &spec.network.cpus)?;
         match answer(&mut link, PATIENCE, "before the start")? {
             FromReceiver::Ready => {}
             other => return Err(out_of_turn(&link, &other)),
@@ -106,7 +106,7 @@ impl SenderTest {
         sink: &mut dyn FigureSink,
     ) -> Result<TestOutcome, NetError> {
         let SenderTest { mut link, mut team, spec, about } = self;
-        let start = Start::new(at, epoch, spec.interval);
+        let start = TestStart::new(at, epoch, spec.interval);
         link.say(&FromSender::Start(start.shifted(about.clock.offset)), "at the start")?;
         let first = at.since(clock::now()).plus(spec.interval);
         link.expect_signs(first.plus(SILENCE));
@@ -130,11 +130,11 @@ impl SenderTest {
 
 /// Holds the control connection while a test runs.
 struct SenderControl<'a> {
-    link: &'a mut Link,
+    link: &'a mut ControlLink,
     stop: &'a Stop,
     sink: &'a mut dyn FigureSink,
     /// The receiver's cuts that are still to come.
-    theirs: Box<dyn Iterator<Item = Cut>>,
+    theirs: Box<dyn Iterator<Item = GridCut>>,
     streams: usize,
     stopped: bool,
 }
@@ -172,7 +172,7 @@ impl SenderControl<'_> {
     }
 }
 
-impl Watch for SenderControl<'_> {
+impl IntervalSink for SenderControl<'_> {
     fn until(&mut self, at: Ns) -> Result<Decision, NetError> {
         while clock::now() < at {
             if self.stop.asked() {
@@ -190,7 +190,7 @@ impl Watch for SenderControl<'_> {
         Ok(Decision::On)
     }
 
-    fn cut(&mut self, figures: Figures) -> Result<(), NetError> {
+    fn cut(&mut self, figures: EndFigures) -> Result<(), NetError> {
         self.sink.mine(&figures);
         Ok(())
     }

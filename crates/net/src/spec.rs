@@ -1,9 +1,9 @@
 //! A test: load, streams, sockets and phases. The sender makes it, the receiver gets it over the network, and both check the
-//! same bounds: a [`Spec`] that has passed [`Spec::check`] needs no more memory, threads or time than named here.
+//! same bounds: a [`TestSpec`] that has passed [`TestSpec::check`] needs no more memory, threads or time than named here.
 
 use crate::NetError;
 use crate::plane::HEADER;
-use crate::report::Direction;
+use crate::report::StreamDirection;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use workload::{CONNECT_MIN, Carriage, DATAGRAM_MIN, Network, Sockets};
@@ -17,7 +17,7 @@ const _: () = assert!(HEADER == DATAGRAM_MIN as usize && PREAMBLE == CONNECT_MIN
 /// One test: a load, how long it lasts, and how often is counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Spec {
+pub struct TestSpec {
     /// What is carried.
     pub network: Network,
     /// Load before the measurement.
@@ -30,22 +30,21 @@ pub struct Spec {
     pub interval: Ns,
 }
 
-impl Spec {
-    /// One stream to the receiver with messages as they are usual for what is carried (128 KiB of TCP, 1,400 B of UDP,
-    /// requests of 64 B), ten seconds.
-    pub fn new(carriage: Carriage) -> Spec {
+impl TestSpec {
+    /// One stream to the receiver with the usual messages (TCP 128 KiB, UDP 1,400 B, requests 64 B), ten seconds.
+    pub fn new(carriage: Carriage) -> TestSpec {
         let message = match carriage {
             Carriage::Tcp => 128 << 10,
             Carriage::Udp { .. } => 1_400,
             _ => 64,
         };
         let sockets = Sockets { no_delay: carriage != Carriage::Tcp, ..Sockets::default() };
-        Spec::of(Network { carriage, message, sockets, ..Network::plain() })
+        TestSpec::of(Network { carriage, message, sockets, ..Network::plain() })
     }
 
     /// This load for ten seconds after one of warm-up, counted every second.
-    pub fn of(network: Network) -> Spec {
-        Spec {
+    pub fn of(network: Network) -> TestSpec {
+        TestSpec {
             network,
             warmup: Ns::secs(1),
             measure: Ns::secs(10),
@@ -65,12 +64,11 @@ impl Spec {
     }
 
     /// Which way the stream of a number goes: those to the receiver come first.
-    pub fn flow(&self, index: u16) -> Direction {
-        if index < self.up() { Direction::Up } else { Direction::Down }
+    pub fn flow(&self, index: u16) -> StreamDirection {
+        if index < self.up() { StreamDirection::Up } else { StreamDirection::Down }
     }
 
     /// Holds the test to the bounds.
-    ///
     /// # Errors
     /// [`NetError::Spec`], naming what is out of bounds and what is within.
     pub fn check(&self) -> Result<(), NetError> {
@@ -160,7 +158,7 @@ mod tests {
             (Ns::secs(61), Ns::secs(100), "the interval"),
             (Ns::millis(100), Ns::secs(86_400), "more than 100,000 intervals"),
         ] {
-            let spec = Spec { interval, measure, ..Spec::new(Carriage::Tcp) };
+            let spec = TestSpec { interval, measure, ..TestSpec::new(Carriage::Tcp) };
             let error = spec.check().expect_err("it is out of bounds").to_string();
             assert!(error.contains(hint), "{hint:?} is not in {error:?}");
         }

@@ -2,17 +2,17 @@
 //! then does what the data plane's modules say. Dropping a team ends it, whatever it is doing.
 
 use crate::grid::Grid;
-use crate::memory::{Pages, nameless};
-use crate::plane::datagram_exchange::Patience;
+use crate::memory::{ZeroPages, nameless};
+use crate::plane::datagram_exchange::RetransmitTimer;
 use crate::plane::exchange::Sizes;
-use crate::plane::sequence::Sequence;
+use crate::plane::sequence::SequenceWindow;
 use crate::plane::{
-    Cutter, End, PageReader, PageWriter, Signals, StartBarrier, WorkerContext, connects,
+    Cutter, PageReader, PageWriter, Signals, StartBarrier, StreamResult, WorkerContext, connects,
     datagram_exchange, exchange, probe, tcp, udp_receive, udp_send,
 };
 use crate::sys::{ReceiveBatch, SendBatch};
 use crate::test_stream::{Socket, TestStream};
-use crate::{Carriage, NetError, Spec};
+use crate::{Carriage, NetError, TestSpec};
 use clock::{Ns, Rng};
 use std::io;
 use std::sync::Arc;
@@ -24,11 +24,10 @@ use workload::DATAGRAMS_MAX;
 const READY: Ns = Ns::secs(10);
 /// How long the end of a thread is waited for before its sockets are shut.
 pub(crate) const GRACE: Ns = Ns::secs(8);
-/// How often a thread that shall end is looked at.
+/// How often a thread that should end is checked.
 const LOOK: Ns = Ns::millis(2);
 
-/// One thread of a team.
-pub(crate) struct Member {
+pub(crate) struct TeamThread {
     pub name: String,
     pub writes: bool,
     pub cpu: Option<usize>,
@@ -36,13 +35,13 @@ pub(crate) struct Member {
     pub id: i32,
     /// Its streams, as indices into the team's lines.
     pub lines: Vec<usize>,
-    thread: Option<JoinHandle<Vec<End>>>,
+    thread: Option<JoinHandle<Vec<StreamResult>>>,
 }
 
 /// All threads of one end of a test, and its streams.
-pub(crate) struct Team {
+pub(crate) struct StreamTeam {
     pub lines: Vec<TestStream>,
-    pub members: Vec<Member>,
+    pub members: Vec<TeamThread>,
     /// Where the streams' figures arrive, by their numbers.
     pub readers: Vec<PageReader>,
     pub signals: Arc<Signals>,
@@ -66,21 +65,21 @@ impl Barrier {
     }
 }
 
-impl Team {
+impl StreamTeam {
     /// Spawns the threads that `spec` asks for, distributes the lines over them, and waits until all stand ready. With
     /// `cpus` the threads are pinned to these processors in turn.
     pub(crate) fn assemble(
-        spec: &Spec,
+        spec: &TestSpec,
         lines: Vec<TestStream>,
         cpus: &[usize],
-    ) -> Result<Team, NetError> {
+    ) -> Result<StreamTeam, NetError> {
         let (writers, readers): (Vec<PageWriter>, Vec<PageReader>) = lines
             .iter()
             .map(|line| PageWriter::open(Arc::clone(&line.meter), line.is_timed(spec)))
             .unzip();
         let mut writers: Vec<Option<PageWriter>> = writers.into_iter().map(Some).collect();
         let (members, signals, releases) = (Vec::new(), Arc::default(), Vec::new());
-        let mut team = Team { lines, members, readers, signals, releases };
+        let mut team = StreamTeam { lines, members, readers, signals, releases };
         let (ready, stands) = channel();
         for writes in [true, false] {
             let carries = |line: &TestStream| line.writes == writes && !line.probe;
@@ -108,7 +107,7 @@ impl Team {
 
     fn spawn(
         &mut self,
-        spec: &Spec,
+        spec: &TestSpec,
         (lines, writers): (Vec<usize>, Vec<PageWriter>),
         writes: bool,
         name: String,
@@ -119,7 +118,7 @@ impl Team {
         let cpu = (!cpus.is_empty()).then(|| cpus[index % cpus.len()]);
         lines.iter().for_each(|line| self.lines[*line].thread = index as u16);
         let (release, released) = channel();
-        let job = Job {
+        let job = ThreadJob {
             spec: spec.clone(),
             lines: lines.iter().map(|line| self.lines[*line].clone()).collect(),
             signals: Arc::clone(&self.signals),
@@ -135,7 +134,7 @@ impl Team {
                 problem: format!("cannot be started ({e}); ask for fewer threads"),
             })?;
         self.releases.push(release);
-        self.members.push(Member { name, writes, cpu, id: 0, lines, thread: Some(thread) });
+        self.members.push(TeamThread { name, writes, cpu, id: 0, lines, thread: Some(thread) });
         Ok(())
     }
 
@@ -183,9 +182,9 @@ impl Team {
         }
     }
 
-    /// Waits for the writing or the reading threads, after they were told to end. What does not end within the grace has
+    /// Waits for the writing or the reading threads after their order to end. What does not end within the grace has
     /// its connections shut. Answers each stream's end by its line.
-    pub(crate) fn join(&mut self, writes: bool) -> Vec<(usize, End)> {
+    pub(crate) fn join(&mut self, writes: bool) -> Vec<(usize, StreamResult)> {
         let limit = clock::now().plus(GRACE);
         let mut ends = Vec::new();
         for index in 0..self.members.len() {
@@ -210,12 +209,12 @@ impl Team {
     }
 }
 
-fn panicked() -> End {
+fn panicked() -> StreamResult {
     let error = Some(io::Error::other("its thread panicked; the message is on stderr"));
-    End { error, ..End::default() }
+    StreamResult { error, ..StreamResult::default() }
 }
 
-impl Drop for Team {
+impl Drop for StreamTeam {
     fn drop(&mut self) {
         if self.members.iter().all(|member| member.thread.is_none()) {
             return;
@@ -225,22 +224,21 @@ impl Drop for Team {
         self.lines.iter().for_each(TestStream::cut);
         for member in &mut self.members {
             if let Some(thread) = member.thread.take() {
-                // Why it ended is of no use to anybody any more.
+                // No caller needs the reason any more.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// What one thread does.
-struct Job {
-    spec: Spec,
+struct ThreadJob {
+    spec: TestSpec,
     lines: Vec<TestStream>,
     signals: Arc<Signals>,
 }
 
-impl Job {
-    fn work(self, cutter: Cutter, barrier: StartBarrier<'_>) -> Vec<End> {
+impl ThreadJob {
+    fn work(self, cutter: Cutter, barrier: StartBarrier<'_>) -> Vec<StreamResult> {
         let mut context = WorkerContext { cutter, signals: &self.signals, barrier };
         let mut ends = self.run(&mut context);
         for (end, times) in ends.iter_mut().zip(context.cutter.close()) {
@@ -249,7 +247,7 @@ impl Job {
         ends
     }
 
-    fn run(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
+    fn run(&self, context: &mut WorkerContext<'_>) -> Vec<StreamResult> {
         if let [line @ TestStream { probe: true, .. }] = &self.lines[..] {
             return vec![probe(line, context)];
         }
@@ -275,26 +273,26 @@ impl Job {
     }
 
     /// Bytes that neither compress nor repeat.
-    fn content(&self, len: usize) -> Pages {
-        let mut bytes = Pages::zeroed(len);
+    fn content(&self, len: usize) -> ZeroPages {
+        let mut bytes = ZeroPages::zeroed(len);
         Rng::keyed(1, &[self.lines.first().map_or(0, |line| line.index.into())]).fill(&mut bytes);
         bytes
     }
 
-    fn tcp_streams(&self) -> Vec<tcp::Stream> {
+    fn tcp_streams(&self) -> Vec<tcp::TcpStreamEnd> {
         let sockets = self.lines.iter().filter_map(|line| match &line.socket {
             Socket::Tcp(socket) => Some((Arc::clone(socket), Arc::clone(&line.meter))),
             _ => None,
         });
-        sockets.map(|(socket, meter)| tcp::Stream { socket, meter, error: None }).collect()
+        sockets.map(|(socket, meter)| tcp::TcpStreamEnd { socket, meter, error: None }).collect()
     }
 
-    fn send_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
+    fn send_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<StreamResult> {
         let submission = self.content(self.spec.submission() as usize);
         let mut streams = self.tcp_streams();
         let file = self.spec.network.sockets.sendfile.then(|| nameless(&submission)).transpose();
         let result = file.and_then(|file| {
-            let how = tcp::Sending {
+            let how = tcp::TcpSendMode {
                 submission: &submission,
                 zero_copy: self.spec.network.sockets.zero_copy,
                 file: file.as_ref(),
@@ -302,29 +300,35 @@ impl Job {
             };
             tcp::send_all(&mut streams, &how, context)
         });
-        ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
+        ends(
+            streams.into_iter().map(|s| StreamResult { error: s.error, ..StreamResult::default() }),
+            result,
+        )
     }
 
-    fn receive_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<End> {
-        let mut buffer = Pages::zeroed(self.spec.read_size());
-        let mut how = tcp::Receiving { buffer: &mut buffer, discard: self.spec.network.discard };
+    fn receive_tcp(&self, context: &mut WorkerContext<'_>) -> Vec<StreamResult> {
+        let mut buffer = ZeroPages::zeroed(self.spec.read_size());
+        let mut how = tcp::ReceiveMode { buffer: &mut buffer, discard: self.spec.network.discard };
         let mut streams = self.tcp_streams();
         let result = tcp::receive_all(&mut streams, &mut how, context);
-        ends(streams.into_iter().map(|s| End { error: s.error, ..End::default() }), result)
+        ends(
+            streams.into_iter().map(|s| StreamResult { error: s.error, ..StreamResult::default() }),
+            result,
+        )
     }
 
-    fn send_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<End> {
+    fn send_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<StreamResult> {
         let (count, size) = (self.spec.network.batch as usize, self.spec.network.message as usize);
         let gap = self.spec.network.rate.map(|rate| {
             Ns((u128::from(self.spec.submission()) * 1_000_000_000 / u128::from(rate)) as u64)
         });
         let batch = SendBatch::new(count, size, &self.content(size));
-        let mut how = udp_send::Sending { batch, segmented, gap };
-        let mut streams: Vec<udp_send::Stream> = self
+        let mut how = udp_send::UdpSendMode { batch, segmented, gap };
+        let mut streams: Vec<udp_send::UdpSendStream> = self
             .lines
             .iter()
             .filter_map(|line| match &line.socket {
-                Socket::Udp(socket) => Some(udp_send::Stream {
+                Socket::Udp(socket) => Some(udp_send::UdpSendStream {
                     socket: Arc::clone(socket),
                     meter: Arc::clone(&line.meter),
                     tag: line.tag(),
@@ -337,42 +341,50 @@ impl Job {
             })
             .collect();
         udp_send::send_all(&mut streams, &mut how, context);
-        let end =
-            |s: udp_send::Stream| End { sent: Some(s.sent), error: s.error, ..End::default() };
+        let end = |s: udp_send::UdpSendStream| StreamResult {
+            sent: Some(s.sent),
+            error: s.error,
+            ..StreamResult::default()
+        };
         streams.into_iter().map(end).collect()
     }
 
-    fn receive_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<End> {
+    fn receive_udp(&self, segmented: bool, context: &mut WorkerContext<'_>) -> Vec<StreamResult> {
         let all = DATAGRAMS_MAX as usize;
         // Joined datagrams come in buffers of up to 64 KiB.
         let mut batch = match segmented {
             true => ReceiveBatch::new(all / 4, 65_536),
             false => ReceiveBatch::new(all, self.spec.network.message as usize),
         };
-        let mut streams: Vec<udp_receive::Stream> = self
+        let mut streams: Vec<udp_receive::UdpReceiveStream> = self
             .lines
             .iter()
             .filter_map(|line| match &line.socket {
-                Socket::Udp(socket) => Some(udp_receive::Stream {
+                Socket::Udp(socket) => Some(udp_receive::UdpReceiveStream {
                     socket: Arc::clone(socket),
                     meter: Arc::clone(&line.meter),
                     tag: line.tag(),
-                    sequence: Sequence::new(),
+                    sequence: SequenceWindow::new(),
                     error: None,
                 }),
                 _ => None,
             })
             .collect();
         let result = udp_receive::receive_all(&mut streams, &mut batch, context);
-        let end = |s: udp_receive::Stream| End {
+        let end = |s: udp_receive::UdpReceiveStream| StreamResult {
             tally: Some(s.sequence.tally()),
             error: s.error,
-            ..End::default()
+            ..StreamResult::default()
         };
         ends(streams.into_iter().map(end), result)
     }
 
-    fn transact(&self, line: &TestStream, sizes: Sizes, context: &mut WorkerContext<'_>) -> End {
+    fn transact(
+        &self,
+        line: &TestStream,
+        sizes: Sizes,
+        context: &mut WorkerContext<'_>,
+    ) -> StreamResult {
         let mut buffer = self.content(self.spec.read_size());
         buffer[..line.preamble.len().min(sizes.request)]
             .copy_from_slice(&line.preamble[..line.preamble.len().min(sizes.request)]);
@@ -392,30 +404,30 @@ impl Job {
             }
             Socket::Udp(socket) => {
                 let way = datagram_exchange::DatagramRoute { socket, tag: line.tag(), sizes };
-                let patience = Patience::default();
+                let patience = RetransmitTimer::default();
                 match line.writes {
                     true => datagram_exchange::ask(&way, patience, meter, buffer, context),
                     false => datagram_exchange::answer(&way, meter, buffer, context).err(),
                 }
             }
         };
-        End { error, ..End::default() }
+        StreamResult { error, ..StreamResult::default() }
     }
 }
 
 /// The work of the probe's thread.
-fn probe(line: &TestStream, context: &mut WorkerContext<'_>) -> End {
-    let Socket::Tcp(socket) = &line.socket else { return End::default() };
+fn probe(line: &TestStream, context: &mut WorkerContext<'_>) -> StreamResult {
+    let Socket::Tcp(socket) = &line.socket else { return StreamResult::default() };
     let result = match line.writes {
         true => probe::ask(socket, &line.meter, context),
         false => probe::answer(socket, &line.meter, context),
     };
-    End { error: result.err(), ..End::default() }
+    StreamResult { error: result.err(), ..StreamResult::default() }
 }
 
 /// What the streams of a thread end in; a failure of the thread's own falls on its first stream.
-fn ends(each: impl Iterator<Item = End>, result: io::Result<()>) -> Vec<End> {
-    let mut all: Vec<End> = each.collect();
+fn ends(each: impl Iterator<Item = StreamResult>, result: io::Result<()>) -> Vec<StreamResult> {
+    let mut all: Vec<StreamResult> = each.collect();
     if let (Err(e), Some(first)) = (result, all.first_mut()) {
         first.error.get_or_insert(e);
     }

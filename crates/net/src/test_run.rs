@@ -2,13 +2,13 @@
 //! pages are collected a fixed time after each cut, together with the kernel's figures of sockets and the host, so differences
 //! between two cuts cover exactly the time between them.
 
-use crate::figures::{Figures, StreamFigures};
-use crate::grid::{Cut, Grid};
+use crate::figures::{EndFigures, StreamFigures};
+use crate::grid::{Grid, GridCut};
 use crate::host;
 use crate::ledger::StreamLedger;
 use crate::report::{SideReport, StreamReport, ThreadReport};
 use crate::sys::TcpInfo;
-use crate::team::Team;
+use crate::team::StreamTeam;
 use crate::test_stream::{SocketSample, TestStream};
 use crate::{NetError, plane};
 use clock::Ns;
@@ -29,18 +29,16 @@ pub(crate) enum Decision {
 }
 
 /// Serves the control connection during a test, and takes every interval.
-pub(crate) trait Watch {
+pub(crate) trait IntervalSink {
     /// Serves the connection until a moment, or until the test is stopped.
-    ///
     /// # Errors
     /// Where the test cannot go on.
     fn until(&mut self, at: Ns) -> Result<Decision, NetError>;
 
     /// An interval has been counted.
-    ///
     /// # Errors
     /// Where the test cannot go on.
-    fn cut(&mut self, figures: Figures) -> Result<(), NetError>;
+    fn cut(&mut self, figures: EndFigures) -> Result<(), NetError>;
 }
 
 /// What one end counts while a test runs.
@@ -52,7 +50,7 @@ pub(crate) struct TestRun {
     tcp: Vec<Option<TcpInfo>>,
     machine: host::HostSample,
     /// Cuts that have passed and are not reported yet.
-    waiting: VecDeque<Figures>,
+    waiting: VecDeque<EndFigures>,
     /// Both edges of the measured time.
     edges: [Option<Edge>; 2],
     /// When the last cut was.
@@ -68,9 +66,9 @@ struct Edge {
 impl TestRun {
     /// Runs the team through all phases of `grid`; signals its writers to stop at the end.
     pub(crate) fn conduct(
-        team: &mut Team,
+        team: &mut StreamTeam,
         grid: Grid,
-        watch: &mut dyn Watch,
+        watch: &mut dyn IntervalSink,
     ) -> Result<TestRun, NetError> {
         team.start(grid);
         let waited = watch.until(grid.start())?;
@@ -93,13 +91,13 @@ impl TestRun {
         Ok(course)
     }
 
-    fn pass(&mut self, team: &Team, watch: &mut dyn Watch) -> Result<(), NetError> {
+    fn pass(&mut self, team: &StreamTeam, watch: &mut dyn IntervalSink) -> Result<(), NetError> {
         let start = self.grid.start();
         self.edge(Ns::ZERO, team);
         for cut in self.grid.cuts() {
             let going = watch.until(start.plus(cut.to).plus(LAG))?;
             let now = clock::now().since(start);
-            let cut = Cut { to: cut.to.min(now), ..cut };
+            let cut = GridCut { to: cut.to.min(now), ..cut };
             self.close(cut, team);
             self.tell(team, false, watch)?;
             if going == Decision::Stop {
@@ -114,7 +112,7 @@ impl TestRun {
     }
 
     /// Collects what is available at once for a cut.
-    fn close(&mut self, cut: Cut, team: &Team) {
+    fn close(&mut self, cut: GridCut, team: &StreamTeam) {
         let machine = self.sampler.sample();
         let mut streams = Vec::with_capacity(team.lines.len());
         for (line, before) in team.lines.iter().zip(&mut self.tcp) {
@@ -131,17 +129,17 @@ impl TestRun {
             streams.push(StreamFigures { packets, retransmits, ..StreamFigures::default() });
             *before = now;
         }
-        let Cut { index, phase, from, to } = cut;
+        let GridCut { index, phase, from, to } = cut;
         let spent = machine.since(&self.machine);
         self.machine = machine;
         let (probe, machine) = (None, spent);
-        self.waiting.push_back(Figures { index, phase, from, to, streams, probe, machine });
+        self.waiting.push_back(EndFigures { index, phase, from, to, streams, probe, machine });
         self.to = to;
         self.edge(to, team);
     }
 
     /// Samples everything if a cut is an edge of the measured time.
-    fn edge(&mut self, at: Ns, team: &Team) {
+    fn edge(&mut self, at: Ns, team: &StreamTeam) {
         let (from, to) = self.grid.measured();
         if at == from && self.edges[0].is_none() {
             self.edges[0] = Some(self.look(at, team));
@@ -150,13 +148,18 @@ impl TestRun {
         }
     }
 
-    fn look(&self, at: Ns, team: &Team) -> Edge {
+    fn look(&self, at: Ns, team: &StreamTeam) -> Edge {
         let lines = team.lines.iter().map(TestStream::sample).collect();
         Edge { at, lines, machine: self.machine.clone() }
     }
 
     /// Reports the complete cuts; with `over` all of them, since the threads have ended.
-    fn tell(&mut self, team: &Team, over: bool, watch: &mut dyn Watch) -> Result<(), NetError> {
+    fn tell(
+        &mut self,
+        team: &StreamTeam,
+        over: bool,
+        watch: &mut dyn IntervalSink,
+    ) -> Result<(), NetError> {
         let over = over || self.waiting.len() > WAITING_MAX;
         for figures in &mut self.waiting {
             let each = self.ledgers.iter_mut().zip(&team.lines).zip(&mut figures.streams);
@@ -175,9 +178,9 @@ impl TestRun {
     /// This end's report once all its threads have ended with `ends`; reports the cuts that waited for them.
     pub(crate) fn finish(
         mut self,
-        team: &Team,
-        mut ends: Vec<(usize, plane::End)>,
-        watch: &mut dyn Watch,
+        team: &StreamTeam,
+        mut ends: Vec<(usize, plane::StreamResult)>,
+        watch: &mut dyn IntervalSink,
     ) -> Result<SideReport, NetError> {
         for (index, end) in &mut ends {
             if let (Some(ledger), Some(times)) = (self.ledgers.get_mut(*index), end.times.take()) {
@@ -200,7 +203,11 @@ impl TestRun {
         Ok(SideReport { host, kernel, threads: threads.collect(), streams, probe, machine })
     }
 
-    fn streams(&self, team: &Team, ends: Vec<(usize, plane::End)>) -> Vec<StreamReport> {
+    fn streams(
+        &self,
+        team: &StreamTeam,
+        ends: Vec<(usize, plane::StreamResult)>,
+    ) -> Vec<StreamReport> {
         let [before, after] = &self.edges;
         let (from, to) = match (before, after) {
             (Some(before), Some(after)) => (before.at, after.at),
@@ -229,7 +236,7 @@ impl TestRun {
 }
 
 /// Moves the probe's figures out of those of all streams. The answering end has none.
-fn apart<T>(team: &Team, each: &mut Vec<T>) -> Option<T> {
+fn apart<T>(team: &StreamTeam, each: &mut Vec<T>) -> Option<T> {
     let line = team.lines.last().filter(|line| line.probe)?;
     each.pop().filter(|_| line.writes)
 }

@@ -1,10 +1,10 @@
 //! The streams of a test at one end: sockets, counters and samples of both.
 
-use crate::plane::{Count, Meter, datagram_exchange};
-use crate::report::{Counts, Direction, StreamReport, TcpReport};
+use crate::plane::{Count, StreamMeter, datagram_exchange};
+use crate::report::{StreamDirection, StreamReport, StreamTotals, TcpReport};
 use crate::spec::PREAMBLE;
 use crate::sys::{self, TcpInfo, socket};
-use crate::{Carriage, NetError, Spec};
+use crate::{Carriage, NetError, TestSpec};
 use clock::Ns;
 use rustix::net::sockopt;
 use std::io;
@@ -29,14 +29,14 @@ pub(crate) enum Socket {
 #[derive(Clone, Debug)]
 pub(crate) struct TestStream {
     pub index: u16,
-    pub flow: Direction,
+    pub flow: StreamDirection,
     /// Whether this end writes, or asks.
     pub writes: bool,
     /// It is the probe beside the streams, the last of all.
     pub probe: bool,
     pub socket: Socket,
     pub preamble: [u8; PREAMBLE],
-    pub meter: Arc<Meter>,
+    pub meter: Arc<StreamMeter>,
     /// The thread that carries it.
     pub thread: u16,
     /// Its local and remote address while it was connected.
@@ -51,8 +51,7 @@ pub(crate) struct SocketSample {
     pub subflows: u16,
 }
 
-/// An unpaced stream's reader is woken once so many bytes wait, since each wake-up costs both ends. A smaller receive buffer
-/// lowers it (tcp(7)).
+/// An unpaced stream's reader is woken once so many bytes wait. A smaller receive buffer lowers it (tcp(7)).
 const WAKE: u32 = 64 << 10;
 
 /// The first bytes of every preamble.
@@ -78,7 +77,7 @@ impl TestStream {
     /// The stream of this number on its socket, for the test that the cookie names.
     pub(crate) fn new(
         index: u16,
-        flow: Direction,
+        flow: StreamDirection,
         writes: bool,
         socket: Socket,
         cookie: &[u8; 16],
@@ -90,16 +89,19 @@ impl TestStream {
 
     /// The probe of a test with so many streams, at the end that asks or at the one that answers.
     pub(crate) fn probe(streams: u16, asks: bool, socket: Socket, cookie: &[u8; 16]) -> TestStream {
-        TestStream { probe: true, ..TestStream::new(streams, Direction::Up, asks, socket, cookie) }
+        TestStream {
+            probe: true,
+            ..TestStream::new(streams, StreamDirection::Up, asks, socket, cookie)
+        }
     }
 
     /// Whether its transactions are timed at this end.
-    pub(crate) fn is_timed(&self, spec: &Spec) -> bool {
+    pub(crate) fn is_timed(&self, spec: &TestSpec) -> bool {
         self.writes && (self.probe || spec.is_transactions())
     }
 
     /// Sets what its socket needs for its direction.
-    pub(crate) fn prepare(&self, spec: &Spec) -> Result<(), NetError> {
+    pub(crate) fn prepare(&self, spec: &TestSpec) -> Result<(), NetError> {
         match (&self.socket, spec.network.carriage) {
             (Socket::Tcp(_), _) if self.probe && !self.writes => Ok(()),
             (Socket::Tcp(stream), _) if self.probe => {
@@ -129,7 +131,12 @@ impl TestStream {
         }
     }
 
-    fn prepare_udp(&self, udp: &UdpSocket, segmented: bool, spec: &Spec) -> Result<(), NetError> {
+    fn prepare_udp(
+        &self,
+        udp: &UdpSocket,
+        segmented: bool,
+        spec: &TestSpec,
+    ) -> Result<(), NetError> {
         let done = |what, result: io::Result<()>| result.map_err(NetError::socket(what));
         done("a socket for datagrams", udp.set_nonblocking(false))?;
         if self.writes {
@@ -150,7 +157,7 @@ impl TestStream {
     }
 
     /// What its worker has counted.
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> StreamTotals {
         counts_of(|count| self.meter.get(count))
     }
 
@@ -209,7 +216,7 @@ impl TestStream {
             thread: self.thread,
             from: Ns::ZERO,
             to: Ns::ZERO,
-            measured: Counts::default(),
+            measured: StreamTotals::default(),
             total: self.counts(),
             queued_before: before.queued,
             queued_after: after.queued,
@@ -240,8 +247,8 @@ impl TestStream {
 }
 
 /// Counters as figures.
-pub(crate) fn counts_of(get: impl Fn(Count) -> u64) -> Counts {
-    Counts {
+pub(crate) fn counts_of(get: impl Fn(Count) -> u64) -> StreamTotals {
+    StreamTotals {
         bytes: get(Count::Bytes),
         back: get(Count::Back),
         calls: get(Count::Calls),
@@ -299,8 +306,8 @@ mod tests {
     use crate::plane::Count;
     use std::io::{Read, Write};
 
-    /// A reader that has stopped: what the kernel took from the writer and nobody has read is in the two sockets, to the
-    /// byte, and the cuts of both ends tell it.
+    /// A reader that has stopped: what the kernel took from the writer and was never read is in the two sockets, to the
+    /// byte, and the cuts of both ends report it.
     #[test]
     fn bytes_accepted_are_bytes_read_and_bytes_queued_at_the_cut() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -309,7 +316,7 @@ mod tests {
         out.set_nonblocking(true).unwrap();
         let end = |socket: &TcpStream, writes| {
             let socket = Socket::Tcp(Arc::new(socket.try_clone().unwrap()));
-            TestStream::new(0, Direction::Up, writes, socket, &[0; 16])
+            TestStream::new(0, StreamDirection::Up, writes, socket, &[0; 16])
         };
         let (writer, reader) = (end(&out, true), end(&back, false));
         for part in [0, 1, 70_000] {

@@ -15,7 +15,7 @@ const SECTOR: u64 = 512;
 
 /// A disk, or a partition of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct BlockDevice {
     name: String,
     node: PathBuf,
     /// The disk that it is or is a part of.
@@ -54,13 +54,13 @@ pub struct Stat {
 pub struct Look {
     /// When, on the monotonic clock.
     pub at: Ns,
-    /// What it had counted; `None` where it has never counted anything, is told not to, or is gone.
+    /// Its counts; `None` where it has never counted anything, counting is off, or it is gone.
     pub stat: Option<Stat>,
 }
 
 /// The devices that a file lies on, or that a block device is: a partition before its disk. Empty where none is known, as
 /// for files in memory, on a network, or in a file system that spans several devices.
-pub fn under(path: &Path) -> Vec<Device> {
+pub fn under(path: &Path) -> Vec<BlockDevice> {
     let Ok(meta) = fs::metadata(path) else { return Vec::new() };
     let number = if meta.file_type().is_block_device() { meta.rdev() } else { meta.dev() };
     let node = format!("/sys/dev/block/{}:{}", major(number), minor(number));
@@ -68,7 +68,7 @@ pub fn under(path: &Path) -> Vec<Device> {
 }
 
 /// The device at a node of sysfs, and its disk where it is a partition.
-fn at_node(node: PathBuf) -> Vec<Device> {
+fn at_node(node: PathBuf) -> Vec<BlockDevice> {
     let disk = match node.join("partition").exists() {
         true => node.parent().unwrap_or(&node).to_owned(),
         false => node.clone(),
@@ -79,18 +79,18 @@ fn at_node(node: PathBuf) -> Vec<Device> {
     }
     let device = |node: PathBuf| {
         let name = node.file_name()?.to_string_lossy().into_owned();
-        Some(Device { name, node, disk: disk.clone() })
+        Some(BlockDevice { name, node, disk: disk.clone() })
     };
     nodes.into_iter().filter_map(device).collect()
 }
 
-impl Device {
+impl BlockDevice {
     /// Its name in the kernel: `vda1`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Why its counters may say nothing: the kernel was told not to count, or nothing has been counted yet, as on a device
+    /// Why its counters may say nothing: counting is off in the kernel, or nothing has been counted yet, as on a device
     /// that is new and on one that never counts.
     pub fn uncounted(&self) -> Option<&'static str> {
         if self.switched_off() {

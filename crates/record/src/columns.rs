@@ -1,12 +1,11 @@
-//! Conversion between columns of a row and our types: the order in which values are written, and how they are checked
-//! when read.
+//! Conversion between columns of a row and our types: the order of the values, and the checks of what is read.
 //!
 //! SQLite's integers are signed. A quantity above 2^63 - 1 (292 years in nanoseconds, 9 EB) is stored as 2^63 - 1; no
 //! measurement reaches it. Negative values are rejected.
 
 use crate::histogram::Encoder;
-use crate::schema::Word;
-use crate::{Histogram, Tally, Testimony};
+use crate::schema::StoredWord;
+use crate::{Completed, Histogram, Testimony};
 use clock::Ns;
 use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
@@ -42,16 +41,16 @@ pub(crate) fn opt_text(text: Option<&str>) -> Value {
 }
 
 /// Read, write, testimony.
-pub(crate) type OwnFigures = (Option<Tally>, Option<Tally>, Option<Testimony>);
+pub(crate) type OwnFigures = (Option<Completed>, Option<Completed>, Option<Testimony>);
 
 /// The figures of an interval or a total, in the order of [`crate::schema::FIGURES`].
-pub(crate) struct Figures<'a> {
-    pub(crate) read: Option<&'a Tally>,
-    pub(crate) write: Option<&'a Tally>,
+pub(crate) struct ColumnFigures<'a> {
+    pub(crate) read: Option<&'a Completed>,
+    pub(crate) write: Option<&'a Completed>,
     pub(crate) testimony: Option<&'a Testimony>,
 }
 
-impl Figures<'_> {
+impl ColumnFigures<'_> {
     /// Appends the figures to a row's values; histograms as they are, or with two digits where `coarse`.
     pub(crate) fn push(&self, row: &mut Vec<Value>, encoder: &mut Encoder, coarse: bool) {
         push_tally(row, self.read);
@@ -64,7 +63,7 @@ impl Figures<'_> {
     }
 }
 
-fn push_tally(row: &mut Vec<Value>, tally: Option<&Tally>) {
+fn push_tally(row: &mut Vec<Value>, tally: Option<&Completed>) {
     match tally {
         Some(t) => row.extend([t.ops, t.bytes, t.errors, t.service_sum.0].map(int)),
         None => row.extend([const { Value::Null }; 4]),
@@ -81,7 +80,7 @@ fn push_testimony(row: &mut Vec<Value>, testimony: Option<&Testimony>) {
 }
 
 /// NULL if nothing was counted.
-fn service(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value {
+fn service(tally: Option<&Completed>, encoder: &mut Encoder, coarse: bool) -> Value {
     match tally {
         Some(t) if t.service.count() > 0 => Value::Blob(encode(&t.service, encoder, coarse)),
         _ => Value::Null,
@@ -89,7 +88,7 @@ fn service(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value 
 }
 
 /// NULL if response time was not kept separately; zero bytes if it was and nothing was counted.
-fn response(tally: Option<&Tally>, encoder: &mut Encoder, coarse: bool) -> Value {
+fn response(tally: Option<&Completed>, encoder: &mut Encoder, coarse: bool) -> Value {
     match tally.and_then(|t| t.response.as_ref()) {
         Some(h) if h.count() > 0 => Value::Blob(encode(h, encoder, coarse)),
         Some(_) => Value::Blob(Vec::new()),
@@ -208,7 +207,7 @@ impl<'a> Cells<'a> {
         self.str().map(str::to_string)
     }
 
-    pub(crate) fn word<W: Word>(&mut self) -> Result<W, RowError> {
+    pub(crate) fn word<W: StoredWord>(&mut self) -> Result<W, RowError> {
         let word = self.str()?;
         match W::of(word) {
             Some(value) => Ok(value),
@@ -227,23 +226,23 @@ impl<'a> Cells<'a> {
     }
 
     /// A tally still without its histograms.
-    fn tally(&mut self, empty: fn() -> Histogram) -> Result<Option<Tally>, RowError> {
+    fn tally(&mut self, empty: fn() -> Histogram) -> Result<Option<Completed>, RowError> {
         let Some(ops) = self.opt_u64()? else {
             self.next += 3;
             return Ok(None);
         };
         let (bytes, errors, service_sum) = (self.u64()?, self.u64()?, self.ns()?);
-        Ok(Some(Tally { ops, bytes, errors, service_sum, service: empty(), response: None }))
+        Ok(Some(Completed { ops, bytes, errors, service_sum, service: empty(), response: None }))
     }
 
     fn histograms(
         &mut self,
-        tally: Option<Tally>,
+        tally: Option<Completed>,
         empty: fn() -> Histogram,
-    ) -> Result<Option<Tally>, RowError> {
+    ) -> Result<Option<Completed>, RowError> {
         let service = self.histogram(empty)?;
         let response = self.histogram(empty)?;
-        Ok(tally.map(|t| Tally { service: service.unwrap_or(t.service), response, ..t }))
+        Ok(tally.map(|t| Completed { service: service.unwrap_or(t.service), response, ..t }))
     }
 
     fn histogram(&mut self, empty: fn() -> Histogram) -> Result<Option<Histogram>, RowError> {

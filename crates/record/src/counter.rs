@@ -1,8 +1,7 @@
 //! The registry of counters: name in the record, unit, meaning of the value, and scope.
 //!
 //! Producers and readers use the [`CounterId`]; the names are spelled only here. The record stores unit, meaning and
-//! scope with the name, so that other readers need no registry, and a counter of a later version is read as an
-//! [`UnknownCounter`].
+//! scope with the name: readers need no registry, and later counters are read as an [`UnknownCounter`].
 
 use crate::SourceId;
 use clock::Ns;

@@ -1,8 +1,8 @@
 //! One function per table that turns the record's types into rows. `select` is its counterpart.
 
-use crate::columns::{Figures, int, opt_text, text};
+use crate::columns::{ColumnFigures, int, opt_text, text};
 use crate::histogram::Encoder;
-use crate::schema::{FIGURES, Word};
+use crate::schema::{FIGURES, StoredWord};
 use crate::total::StepTotal;
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId,
@@ -140,7 +140,7 @@ pub(crate) fn interval_row(interval: &Interval, encoder: &mut Encoder) -> Vec<Va
         int(interval.to.0),
     ];
     let (read, write) = (interval.read.as_ref(), interval.write.as_ref());
-    let figures = Figures { read, write, testimony: interval.testimony.as_ref() };
+    let figures = ColumnFigures { read, write, testimony: interval.testimony.as_ref() };
     figures.push(&mut row, encoder, true);
     row
 }
@@ -153,7 +153,7 @@ pub(crate) fn interval(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()>
 pub(crate) fn total_row(step: u32, total: &StepTotal, encoder: &mut Encoder) -> Vec<Value> {
     let mut row = vec![int(step.into()), int(total.source.0.into()), int(total.measured.0)];
     let (read, write) = (total.read.as_ref(), total.write.as_ref());
-    let figures = Figures { read, write, testimony: total.testimony.as_ref() };
+    let figures = ColumnFigures { read, write, testimony: total.testimony.as_ref() };
     figures.push(&mut row, encoder, false);
     row
 }
@@ -182,7 +182,7 @@ pub(crate) fn counter_kind(db: &Connection, kind: &CounterKind) -> rusqlite::Res
     let row = vec![
         text(kind.name()),
         text(kind.unit()),
-        opt_text(kind.meaning().map(Word::word)),
+        opt_text(kind.meaning().map(StoredWord::word)),
         opt_text(info.map(|info| info.scope.word())),
         opt_text(info.map(|info| info.about)),
     ];

@@ -1,5 +1,4 @@
-//! The figures of one source between two cuts: counts, bytes, errors, latency histograms, and the generator's
-//! testimony.
+//! The figures of one source between two cuts: counts, bytes, errors, latency histograms, generator overhead.
 
 use crate::{Histogram, SourceId};
 use clock::Ns;
@@ -18,8 +17,7 @@ pub enum Phase {
 }
 
 /// The figures of one source between two cuts. Cuts fall on the run's epoch plus whole seconds and on every phase
-/// edge, so an interval is within one phase and at most a second long. An idle interval is written as zeros, never
-/// omitted.
+/// edge, so an interval is within one phase and at most a second long. Idle intervals are written as zeros.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Who.
@@ -33,16 +31,16 @@ pub struct Interval {
     /// End, exclusive.
     pub to: Ns,
     /// Reads that completed in it; `None` where the source never reads.
-    pub read: Option<Tally>,
+    pub read: Option<Completed>,
     /// Writes that completed in it; `None` where the source never writes.
-    pub write: Option<Tally>,
+    pub write: Option<Completed>,
     /// The generator's testimony; `None` if the source is not a generator.
     pub testimony: Option<Testimony>,
 }
 
 /// Completed operations of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Completed {
     /// Operations that succeeded.
     pub ops: u64,
     /// Bytes that they moved.
@@ -70,8 +68,7 @@ pub struct Testimony {
     /// Time outside the queue, in nanoseconds: between a reaped batch and the next submission, generating and accounting.
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub own: Ns,
-    /// The integral of operations in flight over time, in nanoseconds: divided by the interval's length it is the mean
-    /// number in flight.
+    /// The integral of operations in flight over time, in nanoseconds: divided by the length, their mean number.
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub in_flight: Ns,
     /// Operations submitted more than a millisecond after they were due because of the generator (open loops); waiting
@@ -117,8 +114,7 @@ pub struct Event {
     pub text: String,
 }
 
-/// Confidence interval of a figure of a step, from the figure's own variation: for random processes such as a
-/// simulation.
+/// Confidence interval of a figure of a step, from its own variation: for random processes such as a simulation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confidence {
     /// The step.
@@ -140,19 +136,19 @@ pub struct Confidence {
     pub batches: u32,
 }
 
-impl Tally {
+impl Completed {
     /// An empty tally; with a response histogram if `open_loop`.
-    pub fn empty(open_loop: bool) -> Tally {
-        Tally::of(Histogram::new, open_loop)
+    pub fn empty(open_loop: bool) -> Completed {
+        Completed::of(Histogram::new, open_loop)
     }
 
     /// The same, with memory reserved: counting never allocates.
-    pub fn reserved(open_loop: bool) -> Tally {
-        Tally::of(Histogram::reserved, open_loop)
+    pub fn reserved(open_loop: bool) -> Completed {
+        Completed::of(Histogram::reserved, open_loop)
     }
 
-    fn of(histogram: fn() -> Histogram, open_loop: bool) -> Tally {
-        Tally {
+    fn of(histogram: fn() -> Histogram, open_loop: bool) -> Completed {
+        Completed {
             ops: 0,
             bytes: 0,
             errors: 0,
@@ -162,7 +158,7 @@ impl Tally {
         }
     }
 
-    /// Counts one successful operation. Never allocates if the tally is [reserved](Tally::reserved).
+    /// Counts one successful operation. Never allocates if the tally is [reserved](Completed::reserved).
     #[inline]
     pub fn success(&mut self, bytes: u64, service: Ns, response: Ns) {
         self.ops += 1;
@@ -175,7 +171,7 @@ impl Tally {
     }
 
     /// Adds another tally of the same direction; histograms are merged, never averaged.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &Completed) {
         self.ops = self.ops.saturating_add(other.ops);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.errors = self.errors.saturating_add(other.errors);
@@ -202,7 +198,7 @@ impl Tally {
 
 impl Interval {
     /// The tally of one direction.
-    pub fn tally(&self, dir: Dir) -> Option<&Tally> {
+    pub fn tally(&self, dir: Dir) -> Option<&Completed> {
         match dir {
             Dir::Read => self.read.as_ref(),
             Dir::Write => self.write.as_ref(),

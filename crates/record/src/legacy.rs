@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 /// Agent name of sources written by a simulator or an estimator.
 const SIMULATOR: &str = "simulator";
 
-/// The producer of an old record: from its facts, or for the oldest simulated and estimated records from the
-/// producer's name.
+/// The producer of an old record: from its facts, or for the oldest simulations and estimates from its name.
 pub(crate) fn producer(name: String, facts: &[Fact]) -> Producer {
     let says = |key: &str| facts.iter().any(|f| f.subject == "run" && f.key == key);
     let kind = match () {

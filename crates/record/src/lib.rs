@@ -1,8 +1,8 @@
 //! The record of a run, and its file.
 //!
-//! Everything that measures writes a record; everything that judges reads only a record. A record made by the
-//! simulator cannot be told from a measured one except by its provenance. This crate neither produces nor judges
-//! figures. `docs/record.md` describes the file format for other readers.
+//! Everything that measures writes a record; everything that judges reads only a record. A record made by the simulator
+//! differs from a measured one only in its provenance. This crate neither produces nor judges figures. `docs/record.md`
+//! describes the file format for other readers.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ pub use error::RecordError;
 pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter};
 pub use histogram::{Histogram, HistogramError};
 pub use hop::HopKind;
-pub use interval::{Confidence, Event, Interval, Level, Phase, Tally, Testimony};
+pub use interval::{Completed, Confidence, Event, Interval, Level, Phase, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{

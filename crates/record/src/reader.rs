@@ -36,7 +36,6 @@ pub struct Record {
 
 impl Record {
     /// Opens a record and reads everything but its intervals, totals and counters, as it stands at this moment.
-    ///
     /// # Errors
     /// Where the file cannot be read, is no record, is of another format version, is cut off or damaged; and where it
     /// was not finished and lies in a directory that cannot be written, so that SQLite cannot work on its log.
@@ -91,14 +90,12 @@ impl Record {
         &self.events
     }
 
-    /// The intervals of confidence of a step's figures, by source and figure, those over all workers first; none where its
-    /// producer knew none.
+    /// The confidence intervals of a step's figures, by source and figure, those over all workers first; possibly none.
     pub fn confidences(&self, step: u32) -> impl Iterator<Item = &Confidence> {
         self.confidences.iter().filter(move |confidence| confidence.step == step)
     }
 
     /// The counters of a step, or those that belong to no step, in the order in which they were written.
-    ///
     /// # Errors
     /// Where the file cannot be read or is damaged.
     pub fn counters(&self, step: Option<u32>) -> Result<Vec<Counter>, RecordError> {
@@ -111,7 +108,6 @@ impl Record {
 
     /// The intervals of a step, ordered by start and source, with histograms of two digits. Each histogram takes some 8 kB:
     /// a long step of many sources is better taken through [`for_each_interval`](Record::for_each_interval).
-    ///
     /// # Errors
     /// Where the step is unknown, or the file cannot be read or is damaged.
     pub fn intervals(&self, step: u32) -> Result<Vec<Interval>, RecordError> {
@@ -121,7 +117,6 @@ impl Record {
     }
 
     /// Hands the intervals of a step to `f` one by one, ordered by start and source.
-    ///
     /// # Errors
     /// Where the step is unknown, or the file cannot be read or is damaged; `f` may have been called by then.
     pub fn for_each_interval(
@@ -135,7 +130,6 @@ impl Record {
 
     /// What every source did in the measured time of a step, by source; a source without a measured interval is left
     /// out. Three digits where the run wrote its totals, two where they are merged here because it could not.
-    ///
     /// # Errors
     /// Where the step is unknown, or the file cannot be read or is damaged.
     pub fn totals(&self, step: u32) -> Result<Vec<StepTotal>, RecordError> {
@@ -228,7 +222,7 @@ impl RecordFile {
                 if log_holds_something(&self.path) {
                     return Err(RecordError::NeedsWritableDirectory { path: self.path.clone() });
                 }
-                // Nothing is outside the file, and nobody can be writing to it here.
+                // Nothing is outside the file, and it has no writer here.
                 self.connect_as(true).map_err(error)
             }
             Err(e) => Err(error(e)),

@@ -2,8 +2,7 @@
 //! rounds have no percentiles.
 //!
 //! Intervals end at whole seconds and phase edges, rounds at any time. An interval belongs to the round that contains
-//! its middle, and rates divide by the time that the intervals cover, so that a round of half a second more has no
-//! higher rate.
+//! its middle, and rates divide by the time that the intervals cover, so that a longer round has no higher rate.
 
 use crate::{Interval, SourceId};
 use clock::Ns;

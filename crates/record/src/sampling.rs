@@ -1,5 +1,4 @@
-//! Results of sampling a target before it is read: the value of the fact [`Sampling::FACT`], formatted and parsed only
-//! here.
+//! Results of sampling a target before it is read: the only formatter and parser of the fact [`Sampling::FACT`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,8 +6,7 @@ use crate::{Flow, Level, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd}
 /// `PRAGMA application_id`: the letters `WSPD`.
 pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
-/// `PRAGMA user_version`: the version of this format. It increases with any change that a reader of the last version
-/// could misread.
+/// `PRAGMA user_version`: the version of this format. It increases with any change that readers could misread.
 pub(crate) const VERSION: u32 = 6;
 
 /// The oldest version that this program reads: version 2 has no network streams, version 3 no confidence intervals,
@@ -52,8 +51,36 @@ pub(crate) const FIGURES: &str = "\
     cpu_user_ns, cpu_system_ns, own_ns, in_flight_ns, late_ops, late_max_ns, overruns, open_ops, open_age_max_ns, \
     read_service, read_response, write_service, write_response";
 
+/// The columns of the figures of intervals and totals.
+macro_rules! figure_columns {
+    () => {
+        "    read_ops INTEGER,
+    read_bytes INTEGER,
+    read_errors INTEGER,
+    read_service_sum_ns INTEGER,
+    write_ops INTEGER,
+    write_bytes INTEGER,
+    write_errors INTEGER,
+    write_service_sum_ns INTEGER,
+    cpu_user_ns INTEGER,
+    cpu_system_ns INTEGER,
+    own_ns INTEGER,
+    in_flight_ns INTEGER,
+    late_ops INTEGER,
+    late_max_ns INTEGER,
+    overruns INTEGER,
+    open_ops INTEGER,
+    open_age_max_ns INTEGER,
+    read_service BLOB,
+    read_response BLOB,
+    write_service BLOB,
+    write_response BLOB"
+    };
+}
+
 /// The schema of a new record.
-pub(crate) const CREATE: &str = "
+pub(crate) const CREATE: &str = concat!(
+    "
 CREATE TABLE run (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -139,27 +166,9 @@ CREATE TABLE interval (
     phase TEXT NOT NULL,
     from_ns INTEGER NOT NULL,
     to_ns INTEGER NOT NULL,
-    read_ops INTEGER,
-    read_bytes INTEGER,
-    read_errors INTEGER,
-    read_service_sum_ns INTEGER,
-    write_ops INTEGER,
-    write_bytes INTEGER,
-    write_errors INTEGER,
-    write_service_sum_ns INTEGER,
-    cpu_user_ns INTEGER,
-    cpu_system_ns INTEGER,
-    own_ns INTEGER,
-    in_flight_ns INTEGER,
-    late_ops INTEGER,
-    late_max_ns INTEGER,
-    overruns INTEGER,
-    open_ops INTEGER,
-    open_age_max_ns INTEGER,
-    read_service BLOB,
-    read_response BLOB,
-    write_service BLOB,
-    write_response BLOB
+",
+    figure_columns!(),
+    "
 ) STRICT;
 CREATE UNIQUE INDEX interval_by_time ON interval (step, from_ns, source);
 
@@ -167,27 +176,9 @@ CREATE TABLE total (
     step INTEGER NOT NULL REFERENCES step (step),
     source INTEGER NOT NULL REFERENCES source (source),
     measured_ns INTEGER NOT NULL,
-    read_ops INTEGER,
-    read_bytes INTEGER,
-    read_errors INTEGER,
-    read_service_sum_ns INTEGER,
-    write_ops INTEGER,
-    write_bytes INTEGER,
-    write_errors INTEGER,
-    write_service_sum_ns INTEGER,
-    cpu_user_ns INTEGER,
-    cpu_system_ns INTEGER,
-    own_ns INTEGER,
-    in_flight_ns INTEGER,
-    late_ops INTEGER,
-    late_max_ns INTEGER,
-    overruns INTEGER,
-    open_ops INTEGER,
-    open_age_max_ns INTEGER,
-    read_service BLOB,
-    read_response BLOB,
-    write_service BLOB,
-    write_response BLOB,
+",
+    figure_columns!(),
+    ",
     PRIMARY KEY (step, source)
 ) STRICT;
 
@@ -283,10 +274,11 @@ SELECT
     m.service_ns / 1e3 / (m.read_ops + m.write_ops) AS service_mean_us,
     m.errors AS errors
 FROM step t LEFT JOIN measured m ON m.step = t.step;
-";
+"
+);
 
 /// A value that is stored as a word.
-pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
+pub(crate) trait StoredWord: Copy + PartialEq + Sized + 'static {
     /// Every value with its word.
     const WORDS: &'static [(Self, &'static str)];
 
@@ -301,7 +293,7 @@ pub(crate) trait Word: Copy + PartialEq + Sized + 'static {
     }
 }
 
-impl Word for Status {
+impl StoredWord for Status {
     const WORDS: &'static [(Status, &'static str)] = &[
         (Status::Running, "running"),
         (Status::Complete, "complete"),
@@ -310,12 +302,12 @@ impl Word for Status {
     ];
 }
 
-impl Word for Phase {
+impl StoredWord for Phase {
     const WORDS: &'static [(Phase, &'static str)] =
         &[(Phase::Warmup, "warmup"), (Phase::Measure, "measure"), (Phase::Cooldown, "cooldown")];
 }
 
-impl Word for ProducerKind {
+impl StoredWord for ProducerKind {
     const WORDS: &'static [(ProducerKind, &'static str)] = &[
         (ProducerKind::Live, "live"),
         (ProducerKind::Simulated, "simulated"),
@@ -324,7 +316,7 @@ impl Word for ProducerKind {
     ];
 }
 
-impl Word for Meaning {
+impl StoredWord for Meaning {
     const WORDS: &'static [(Meaning, &'static str)] = &[
         (Meaning::Count, "count"),
         (Meaning::Time, "time"),
@@ -334,7 +326,7 @@ impl Word for Meaning {
     ];
 }
 
-impl Word for Scope {
+impl StoredWord for Scope {
     const WORDS: &'static [(Scope, &'static str)] = &[
         (Scope::Hop, "hop"),
         (Scope::Worker, "worker"),
@@ -343,16 +335,16 @@ impl Word for Scope {
     ];
 }
 
-impl Word for Flow {
+impl StoredWord for Flow {
     const WORDS: &'static [(Flow, &'static str)] = &[(Flow::Up, "up"), (Flow::Down, "down")];
 }
 
-impl Word for StreamEnd {
+impl StoredWord for StreamEnd {
     const WORDS: &'static [(StreamEnd, &'static str)] =
         &[(StreamEnd::Sent, "sent"), (StreamEnd::Received, "received")];
 }
 
-impl Word for Level {
+impl StoredWord for Level {
     const WORDS: &'static [(Level, &'static str)] =
         &[(Level::Info, "info"), (Level::Warning, "warning"), (Level::Error, "error")];
 }

@@ -3,7 +3,7 @@
 use crate::columns::{Cells, RowError};
 use crate::legacy;
 use crate::schema::{
-    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, TABLES, TYPED_SINCE, Word,
+    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, StoredWord, TABLES, TYPED_SINCE,
 };
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
@@ -72,7 +72,7 @@ pub(crate) fn head(
         let kind = cells.opt_text()?;
         let producer = match kind {
             Some(word) => {
-                let kind = Word::of(&word);
+                let kind = StoredWord::of(&word);
                 let unknown =
                     || RowError::Bad(format!("producer_kind holds the unknown word {word:?}"));
                 Producer { kind: kind.ok_or_else(unknown)?, name }

@@ -1,7 +1,7 @@
 //! A step's figures for one source: its merged measured intervals. Writer and reader share this code, so that a killed
 //! record's totals differ from a finished one's only in lost intervals and in digits.
 
-use crate::{Interval, Phase, SourceId, Tally, Testimony};
+use crate::{Completed, Interval, Phase, SourceId, Testimony};
 use clock::Ns;
 
 /// What one source did in the measured time of one step.
@@ -10,11 +10,10 @@ pub struct StepTotal {
     /// Who.
     pub source: SourceId,
     /// Reads; `None` where the source never reads.
-    pub read: Option<Tally>,
+    pub read: Option<Completed>,
     /// Writes; `None` where the source never writes.
-    pub write: Option<Tally>,
-    /// The generator's testimony, with `open` from the last measured interval; `None` if the source is not a
-    /// generator.
+    pub write: Option<Completed>,
+    /// The generator's overhead, with `open` from the last measured interval; `None` if the source is no generator.
     pub testimony: Option<Testimony>,
     /// Total length of the merged intervals.
     pub measured: Ns,
@@ -46,7 +45,7 @@ impl StepTotal {
     }
 }
 
-fn add_tally(mine: &mut Option<Tally>, theirs: Option<&Tally>) {
+fn add_tally(mine: &mut Option<Completed>, theirs: Option<&Completed>) {
     match (mine, theirs) {
         (Some(mine), Some(theirs)) => mine.merge(theirs),
         (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),

@@ -5,7 +5,7 @@
 //! never repairs one: after a failed write it accepts no more.
 
 use crate::histogram::Encoder;
-use crate::schema::{APPLICATION_ID, CREATE, VERSION, Word};
+use crate::schema::{APPLICATION_ID, CREATE, StoredWord, VERSION};
 use crate::total::StepTotal;
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,
@@ -26,8 +26,8 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(5);
 const FOLD_ATTEMPTS: u32 = 40;
 const FOLD_PAUSE: Ns = Ns::millis(50);
 
-/// Bytes of a page of the file. Rows are not split across pages, so small pages would waste a fifth of their space
-/// with rows of several hundred bytes.
+/// Bytes of a page of the file. Rows are not split, so small pages would waste a fifth with rows of several hundred
+/// bytes.
 const PAGE_BYTES: u32 = 16_384;
 
 /// A record that is being written.
@@ -103,7 +103,6 @@ pub struct Writer {
 
 impl Writer {
     /// A new record at `path`, with status *running* until [`finish`](Writer::finish).
-    ///
     /// # Errors
     /// If the file already exists, or cannot be created or written.
     pub fn create(path: &Path, head: &RunHead) -> Result<Writer, RecordError> {
@@ -133,7 +132,6 @@ impl Writer {
     }
 
     /// Adds facts of provenance.
-    ///
     /// # Errors
     /// If the write fails.
     pub fn facts(&mut self, facts: &[Fact]) -> Result<(), RecordError> {
@@ -141,7 +139,6 @@ impl Writer {
     }
 
     /// Announces a source.
-    ///
     /// # Errors
     /// If its number or name is taken, or the write fails.
     pub fn source(&mut self, source: &Source) -> Result<(), RecordError> {
@@ -154,7 +151,6 @@ impl Writer {
     }
 
     /// Announces a step.
-    ///
     /// # Errors
     /// If it was announced before, one of its workers, streams or hops was not, or the write fails.
     pub fn step(&mut self, step: &StepHead) -> Result<(), RecordError> {
@@ -174,7 +170,6 @@ impl Writer {
     }
 
     /// Corrects the times of a step whose measurement started sooner than announced, to match its intervals.
-    ///
     /// # Errors
     /// If the step was not announced or is done, or the write fails.
     pub fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), RecordError> {
@@ -183,10 +178,9 @@ impl Writer {
     }
 
     /// Adds an interval: its histograms with two digits to the file, with all their digits to the step's totals.
-    ///
     /// # Errors
-    /// If its step or source was not announced, the step is done, the source has already reported this moment, or the
-    /// write fails.
+    /// If its step or source is unknown, the step is done, the source has already reported this moment, or writing
+    /// fails.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), RecordError> {
         self.known_source(interval.source)?;
         self.open_step(interval.step)?;
@@ -206,7 +200,6 @@ impl Writer {
     }
 
     /// Adds an event. Its step and source need not have been announced: an event may report their absence.
-    ///
     /// # Errors
     /// If the write fails.
     pub fn event(&mut self, event: &Event) -> Result<(), RecordError> {
@@ -214,7 +207,6 @@ impl Writer {
     }
 
     /// Adds a hop's counter.
-    ///
     /// # Errors
     /// If its source or step was not announced, or the write fails.
     pub fn counter(&mut self, counter: &Counter) -> Result<(), RecordError> {
@@ -233,7 +225,6 @@ impl Writer {
     }
 
     /// Adds the confidence interval of a figure.
-    ///
     /// # Errors
     /// If its step was not announced, the figure of that source already has one, or the write fails.
     pub fn confidence(&mut self, confidence: &Confidence) -> Result<(), RecordError> {
@@ -247,7 +238,6 @@ impl Writer {
     }
 
     /// Writes the totals of a step that ran to its end; it accepts no further intervals.
-    ///
     /// # Errors
     /// If the step was not announced or is already done, or the write fails.
     pub fn step_done(&mut self, index: u32) -> Result<(), RecordError> {
@@ -256,7 +246,6 @@ impl Writer {
     }
 
     /// Hands everything written so far to the kernel, where a killed process cannot lose it.
-    ///
     /// # Errors
     /// If the file system is full or fails. Earlier commits are kept.
     pub fn commit(&mut self) -> Result<(), RecordError> {
@@ -267,10 +256,8 @@ impl Writer {
     /// Ends the record: totals of open steps, the status, one plain file, one fsync.
     ///
     /// Steps that are still open count as run to their end only under [`Status::Complete`].
-    ///
     /// # Errors
-    /// If the file system is full or fails; [`RecordError::HeldOpen`] if the record is complete but another reader
-    /// prevents folding its log.
+    /// If the file system is full or fails; [`RecordError::HeldOpen`] if another reader prevents folding its log.
     pub fn finish(mut self, status: Status) -> Result<(), RecordError> {
         if self.broken {
             // Without its last intervals the file cannot support a total; a reader merges what is there.

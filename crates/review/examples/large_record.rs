@@ -1,4 +1,4 @@
-//! Writes a record as large as somebody may have, to see how long its review takes and how large its page becomes:
+//! Writes a record of realistic maximum size, to see how long its review takes and how large its page becomes:
 //!
 //! ```console
 //! $ cargo run --release -p review --example large_record -- hour.wsr 64 1 3600
@@ -7,14 +7,14 @@
 
 use clock::{Ns, Rng};
 use record::{
-    Counter, CounterId, Event, HopKind, Interval, Level, Loop, Phase, Producer, ProducerKind,
-    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally,
+    Completed, Counter, CounterId, Event, HopKind, Interval, Level, Loop, Phase, Producer,
+    ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes,
     Testimony, WorkerLoad, Writer,
 };
 use std::error::Error;
 use std::path::Path;
 
-/// Different seconds, of which the record is made up.
+/// Different seconds, which repeat through the record.
 const SECONDS: usize = 40;
 /// Operations of a worker in a second, reads and writes.
 const OPS: [u64; 2] = [700, 300];
@@ -35,7 +35,7 @@ fn write(path: &Path, sources: u32, steps: u32, seconds: u64) -> Result<(), Box<
         writer.source(&source(id, id == sources))?;
     }
     let mut rng = Rng::keyed(1, &[]);
-    let mut made: Vec<[Tally; 2]> =
+    let mut made: Vec<[Completed; 2]> =
         (0..SECONDS).map(|_| OPS.map(|ops| tally(&mut rng, ops))).collect();
     let mut start = Ns::ZERO;
     for index in 0..steps {
@@ -110,8 +110,8 @@ fn step(index: u32, sources: u32, start: Ns, seconds: u64) -> StepHead {
 }
 
 /// Log-normal latencies around half a millisecond, with a tail.
-fn tally(rng: &mut Rng, ops: u64) -> Tally {
-    let mut tally = Tally::empty(false);
+fn tally(rng: &mut Rng, ops: u64) -> Completed {
+    let mut tally = Completed::empty(false);
     for _ in 0..ops {
         let normal: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let service_us = match rng.below(100) {
@@ -124,7 +124,7 @@ fn tally(rng: &mut Rng, ops: u64) -> Tally {
     tally
 }
 
-fn interval(step: &StepHead, source: u32, from: Ns, made: &[Tally; 2]) -> Interval {
+fn interval(step: &StepHead, source: u32, from: Ns, made: &[Completed; 2]) -> Interval {
     let in_flight = made[0].service_sum.plus(made[1].service_sum);
     Interval {
         source: SourceId(source),

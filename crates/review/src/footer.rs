@@ -1,7 +1,7 @@
 //! Where the figures come from: producer, time, seed, hosts and targets, briefly. The record holds every fact.
 
 use crate::number::moment;
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::text::{clean, fit};
 use findings::RunSummary;
 use record::Fact;
@@ -22,7 +22,7 @@ const VALUE_MAX: usize = 48;
 /// Hosts and targets that are listed.
 const SUBJECTS_MAX: usize = 8;
 
-pub(crate) fn write(page: &mut Page, run: &RunSummary) {
+pub(crate) fn write(page: &mut ReviewPage, run: &RunSummary) {
     page.gap();
     let source = run.source.as_ref().map_or(String::new(), |s| format!(" · after {s}"));
     let line = format!(

@@ -1,12 +1,12 @@
 //! Goals: the limit of each beside the observed value.
 
 use crate::headline::plural;
-use crate::paint::{Ink, Page};
-use crate::table::{self, Column};
+use crate::paint::{Ink, ReviewPage};
+use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::{GoalOutcome, Status};
 
-pub(crate) fn write(page: &mut Page, goals: &[GoalOutcome]) {
+pub(crate) fn write(page: &mut ReviewPage, goals: &[GoalOutcome]) {
     if goals.is_empty() {
         return;
     }
@@ -21,10 +21,10 @@ pub(crate) fn write(page: &mut Page, goals: &[GoalOutcome]) {
     };
     let observed = |g: &GoalOutcome| g.observed.map_or("-".to_owned(), |q| q.to_string());
     let columns = vec![
-        Column::names("").fill_inked(goals.iter().map(inked)),
-        Column::names("goal").fill(goals.iter().map(|g| clean(&g.name))),
-        Column::numbers("observed", "").fill(goals.iter().map(observed)),
-        Column::names("where").fill(goals.iter().map(place)),
+        TableColumn::names("").fill_inked(goals.iter().map(inked)),
+        TableColumn::names("goal").fill(goals.iter().map(|g| clean(&g.name))),
+        TableColumn::numbers("observed", "").fill(goals.iter().map(observed)),
+        TableColumn::names("where").fill(goals.iter().map(place)),
     ];
     table::write(page, columns);
     for goal in goals.iter().filter(|g| g.status != Status::Met) {

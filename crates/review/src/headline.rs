@@ -3,14 +3,14 @@
 use crate::devices;
 use crate::fabric;
 use crate::limits;
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
 use findings::{Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification};
 use units::{count, percent};
 
-pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     let title = fit(&clean(&analysis.run.title), page.width());
     let title = page.ink(Ink::Bold, &title);
     page.line(&title);

@@ -6,7 +6,7 @@ use crate::headline::{blocks, plural};
 use crate::limits;
 use crate::network;
 use crate::number::{latency, percent, ratio};
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::projections;
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
@@ -21,7 +21,7 @@ use units::{count, rate};
 /// Curves that get a sentence; the others are in the JSON.
 const SWEEPS_MAX: usize = 6;
 
-pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     let sentences = sentences(analysis);
     if sentences.is_empty() {
         return;

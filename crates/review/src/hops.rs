@@ -2,9 +2,9 @@
 //! hops; the page and the JSON have all of them.
 
 use crate::number::percent;
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::steps::settings_of;
-use crate::table::{self, Column};
+use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::{Analysis, Attribution, HopLoad, Limiter, StepFigures};
 use scenario::Plan;
@@ -12,29 +12,28 @@ use scenario::Plan;
 /// The fullest hops that are named.
 pub(crate) const NAMED: usize = 3;
 
-/// A step with what is said of its hops.
-pub(crate) struct Row<'a> {
+/// A step with the figures of its hops.
+pub(crate) struct StepHops<'a> {
     pub step: &'a StepFigures,
     pub judged: &'a Attribution,
     /// The fullest hops, the fullest first.
     pub fullest: Vec<(&'a HopLoad, f64)>,
 }
 
-/// The steps in which more than one hop is known to have carried something of what it can; of one hop alone there is
-/// nothing to compare.
-pub(crate) fn rows(steps: &[StepFigures]) -> Vec<Row<'_>> {
+/// The steps in which more than one hop has a known utilization; a single hop cannot be compared.
+pub(crate) fn rows(steps: &[StepFigures]) -> Vec<StepHops<'_>> {
     let row = |step| row(step).filter(|row| row.fullest.len() > 1);
     steps.iter().filter_map(row).collect()
 }
 
-fn row(step: &StepFigures) -> Option<Row<'_>> {
+fn row(step: &StepFigures) -> Option<StepHops<'_>> {
     let judged = step.attribution.as_ref()?;
     let known = |load| Some((load, known(load)?));
     let mut fullest: Vec<(&HopLoad, f64)> = judged.hops.iter().filter_map(known).collect();
     // Stable: of equals the first of the record.
     fullest.sort_by(|a, b| b.1.total_cmp(&a.1));
     fullest.truncate(NAMED);
-    Some(Row { step, judged, fullest })
+    Some(StepHops { step, judged, fullest })
 }
 
 fn known(load: &HopLoad) -> Option<f64> {
@@ -56,7 +55,7 @@ pub(crate) fn limits(limit: &Limiter, hop: &str) -> bool {
     }
 }
 
-pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     let plans = analysis.steps.chunk_by(|a, b| a.plan == b.plan).count();
     for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
         let rows = rows(steps);
@@ -68,10 +67,10 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
         page.heading(&if named { format!("Hops of {name}") } else { "Hops".to_owned() });
         let all: Vec<&StepFigures> = rows.iter().map(|row| row.step).collect();
         let mut columns = settings_of(&all);
-        let limit = |row: &Row<'_>| clean(&row.judged.limit.to_string());
-        columns.push(Column::names("limited by").fill(rows.iter().map(limit)));
-        let sure = |row: &Row<'_>| percent(row.judged.probability);
-        columns.push(Column::numbers("sure", "%").fill(rows.iter().map(sure)).rank(3));
+        let limit = |row: &StepHops<'_>| clean(&row.judged.limit.to_string());
+        columns.push(TableColumn::names("limited by").fill(rows.iter().map(limit)));
+        let sure = |row: &StepHops<'_>| percent(row.judged.probability);
+        columns.push(TableColumn::numbers("sure", "%").fill(rows.iter().map(sure)).rank(3));
         for place in 0..NAMED {
             columns.extend(place_of(&rows, place));
         }
@@ -80,18 +79,19 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 }
 
 /// The hops at one place of the order, and how full they are; that which limits is marked.
-fn place_of(rows: &[Row<'_>], place: usize) -> [Column; 2] {
+fn place_of(rows: &[StepHops<'_>], place: usize) -> [TableColumn; 2] {
     let rank = (NAMED - place) as u8;
-    let name = |row: &Row<'_>| match row.fullest.get(place) {
+    let name = |row: &StepHops<'_>| match row.fullest.get(place) {
         Some((load, _)) if limits(&row.judged.limit, &load.hop) => {
             (Ink::Bold, format!("◆ {}", clean(&load.hop)))
         }
         Some((load, _)) => (Ink::Plain, format!("  {}", clean(&load.hop))),
         None => (Ink::Plain, String::new()),
     };
-    let full = |row: &Row<'_>| row.fullest.get(place).map(|(_, f)| percent(*f)).unwrap_or_default();
+    let full =
+        |row: &StepHops<'_>| row.fullest.get(place).map(|(_, f)| percent(*f)).unwrap_or_default();
     let heading = ["  fullest", "  second", "  third"][place.min(2)];
-    let names = Column::names(heading).fill_inked(rows.iter().map(name));
-    let shares = Column::numbers("", "%").fill(rows.iter().map(full));
+    let names = TableColumn::names(heading).fill_inked(rows.iter().map(name));
+    let shares = TableColumn::numbers("", "%").fill(rows.iter().map(full));
     if place == 0 { [names, shares] } else { [names.rank(rank), shares.rank(rank)] }
 }

@@ -43,11 +43,11 @@ pub use network_loads::{both_units, fact, network_loads};
 pub use paint::Style;
 
 use findings::Analysis;
-use paint::Page;
+use paint::ReviewPage;
 
 /// A review for a terminal. No line is longer than the style's width (at least 60, at most 100).
 pub fn terminal(analysis: &Analysis, style: Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = ReviewPage::new(style);
     headline::write(&mut page, analysis);
     highlights::write(&mut page, analysis);
     steps::write(&mut page, analysis);

@@ -10,8 +10,7 @@ use findings::{Analysis, StepFigures};
 /// Limits that get a sentence; the others are in the JSON.
 const NAMED: usize = 6;
 
-/// The attribution of a step of which the utilization of a hop is known. Without one, other findings cover the load and
-/// the generator.
+/// The attribution of a step in which a hop's utilization is known. Otherwise other findings cover load and generator.
 fn answer(step: &StepFigures) -> Option<&Attribution> {
     let known = |found: &&Attribution| found.hops.iter().any(|hop| hop.utilization.is_some());
     step.attribution.as_ref().filter(known)

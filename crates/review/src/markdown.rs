@@ -5,9 +5,9 @@
 //! in Markdown or HTML is escaped, so that they can neither format the page nor leave their cell.
 
 use crate::goals::{place, why};
-use crate::network::{self, Row as Stream, direction_label};
+use crate::network::{self, WayRow as Stream, direction_label};
 use crate::number::{digits, moment, percent};
-use crate::published::{self, Row, between, ours, remarks, score};
+use crate::published::{self, ClaimRow, between, ours, remarks, score};
 use crate::sentence::{Sentence, Tone};
 use crate::steps::time_unit;
 use crate::text::clean;
@@ -145,7 +145,7 @@ fn steps(all: &[StepFigures]) -> String {
 
 /// What limits each step, and its fullest hops.
 fn hops(steps: &[StepFigures]) -> String {
-    let row = |r: &hops::Row<'_>| {
+    let row = |r: &hops::StepHops<'_>| {
         let mut cells = vec![
             escape(&clean(&r.step.label())),
             escape(&clean(&r.judged.limit.to_string())),
@@ -219,7 +219,7 @@ fn claims(claims: &[ClaimOutcome], all: &ClaimSummary) -> String {
         return String::new();
     }
     let intervals = claims.iter().any(|claim| claim.interval.is_some());
-    let row = |row: &Row<'_>| {
+    let row = |row: &ClaimRow<'_>| {
         let mut cells = vec![
             row.once(|claim| score(claim.score).1.to_owned()),
             row.once(|claim| escape(&clean(&claim.name))),
@@ -286,7 +286,7 @@ fn table(head: &[&str], aligned: &str, rows: &[Vec<String>], what: &str) -> Stri
     text
 }
 
-/// A sentence: escaped, except for what stands between backquotes and is plain enough to be code.
+/// A sentence: escaped, except for text between backquotes that is plain enough to be code.
 fn prose(text: &str) -> String {
     let plain = |code: &str| {
         let usual = |c: char| c.is_ascii_alphanumeric() || " _-=.:/\"'".contains(c);

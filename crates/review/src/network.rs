@@ -2,10 +2,10 @@
 //! arithmetic, what limited it, CPU cost at both ends, and comparisons of steps.
 
 use crate::number::{digits, latency, percent};
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::steps::settings_of;
-use crate::table::{self, Column};
+use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::network::{
     Across, Direction, Estimate, FrameGain, Machine, NetLimit, NetPair, OffloadCost, Repeated, Way,
@@ -19,7 +19,7 @@ const EVEN: f64 = 0.05;
 
 /// One direction of one pair in one step.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct WayRow<'a> {
     pub step: &'a StepFigures,
     pub pair: &'a NetPair,
     pub direction: &'a Direction,
@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
     pub first: bool,
 }
 
-impl<'a> Row<'a> {
+impl<'a> WayRow<'a> {
     /// The machine that the data comes from, and the one that it goes to.
     pub fn ends(&self) -> (&'a Machine, &'a Machine) {
         self.pair.ends(self.direction.way)
@@ -35,11 +35,11 @@ impl<'a> Row<'a> {
 }
 
 /// The directions of some steps, in their order.
-pub(crate) fn rows<'a>(steps: impl IntoIterator<Item = &'a StepFigures>) -> Vec<Row<'a>> {
+pub(crate) fn rows<'a>(steps: impl IntoIterator<Item = &'a StepFigures>) -> Vec<WayRow<'a>> {
     let of_step = |step: &'a StepFigures| {
         let pairs = step.network.iter();
         let all = pairs.flat_map(|pair| pair.directions.iter().map(move |d| (pair, d)));
-        all.enumerate().map(move |(i, (pair, direction))| Row {
+        all.enumerate().map(move |(i, (pair, direction))| WayRow {
             step,
             pair,
             direction,
@@ -72,14 +72,14 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
 }
 
 /// The direction that carried most, with the wire's arithmetic, what limited it, and its cost.
-fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
+fn most(all: &[WayRow<'_>], steps: usize) -> Vec<Sentence> {
     // Reversed, so that the first of equals is named.
-    let carried = |row: &&Row<'_>| row.direction.received.bytes > 0;
-    let by_rate = |a: &&Row<'_>, b: &&Row<'_>| {
+    let carried = |row: &&WayRow<'_>| row.direction.received.bytes > 0;
+    let by_rate = |a: &&WayRow<'_>, b: &&WayRow<'_>| {
         a.direction.received.bytes_per_s.total_cmp(&b.direction.received.bytes_per_s)
     };
     let Some(best) = all.iter().rev().filter(carried).max_by(by_rate) else { return Vec::new() };
-    let Row { step, pair, direction, .. } = best;
+    let WayRow { step, pair, direction, .. } = best;
     let at = if steps > 1 { format!(" at {}", clean(&step.label())) } else { String::new() };
     let lead = if all.len() > 1 { "Peak throughput: " } else { "Throughput: " };
     let text = format!(
@@ -108,7 +108,7 @@ fn most(all: &[Row<'_>], steps: usize) -> Vec<Sentence> {
 }
 
 /// CPU cost of a direction at both hosts.
-fn cost(row: &Row<'_>) -> Option<String> {
+fn cost(row: &WayRow<'_>) -> Option<String> {
     let cpu = |machine: &Machine| {
         let share = machine.host_share.map(|share| format!("{}% of its CPUs", percent(share)));
         let each = machine.process_s_per_gb.map(|s| format!("{} CPU s a GB", digits(s)));
@@ -133,7 +133,7 @@ fn cost(row: &Row<'_>) -> Option<String> {
 }
 
 /// The least even direction.
-fn balance(all: &[Row<'_>]) -> Option<Sentence> {
+fn balance(all: &[WayRow<'_>]) -> Option<Sentence> {
     let with = all.iter().filter_map(|row| Some((row, row.direction.balance.as_ref()?)));
     let (row, worst) = with.max_by(|a, b| a.1.spread.total_cmp(&b.1.spread))?;
     let at = match all.len() {
@@ -172,7 +172,7 @@ fn under_load(steps: &[StepFigures]) -> Option<Sentence> {
 }
 
 /// Comparisons of steps: the largest difference of each kind, and how many more there are.
-fn across(across: &Across, all: &[Row<'_>]) -> Vec<Sentence> {
+fn across(across: &Across, all: &[WayRow<'_>]) -> Vec<Sentence> {
     let place = all.first().map(|row| Section::Network(row.step.index));
     let by = |ratio: f64| if ratio > 0.0 { ratio.max(1.0 / ratio) } else { f64::INFINITY };
     let jumbo = across.jumbo.iter().rev().max_by(|a, b| by(a.ratio).total_cmp(&by(b.ratio)));
@@ -277,7 +277,7 @@ fn repetitions(repeated: &Repeated) -> String {
 }
 
 /// The tables of the terminal, one for each plan.
-pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
         let rows = rows(steps);
         if rows.is_empty() {
@@ -296,16 +296,17 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
     }
 }
 
-fn columns(steps: &[StepFigures], rows: &[Row<'_>]) -> Vec<Column> {
-    let some = |of: &dyn Fn(&Row<'_>) -> Option<f64>| rows.iter().any(|row| of(row).is_some());
-    let numbers = |name: &str, unit: &str, of: &dyn Fn(&Row<'_>) -> Option<String>| {
-        Column::numbers(name, unit)
+fn columns(steps: &[StepFigures], rows: &[WayRow<'_>]) -> Vec<TableColumn> {
+    let some = |of: &dyn Fn(&WayRow<'_>) -> Option<f64>| rows.iter().any(|row| of(row).is_some());
+    let numbers = |name: &str, unit: &str, of: &dyn Fn(&WayRow<'_>) -> Option<String>| {
+        TableColumn::numbers(name, unit)
             .fill(rows.iter().map(|r| of(r).unwrap_or_else(|| "-".to_owned())))
     };
     let shown: Vec<&StepFigures> = rows.iter().map(|r| r.step).collect();
     let mut columns = if steps.len() > 1 { settings_of(&shown) } else { Vec::new() };
     columns.push(
-        Column::names("way").fill(rows.iter().map(|r| direction_label(r.pair, r.direction.way))),
+        TableColumn::names("way")
+            .fill(rows.iter().map(|r| direction_label(r.pair, r.direction.way))),
     );
     columns.push(numbers("streams", "", &|r| Some(r.direction.streams.len().to_string())).rank(8));
     columns.push(
@@ -323,31 +324,31 @@ fn columns(steps: &[StepFigures], rows: &[Row<'_>]) -> Vec<Column> {
             .push(numbers("again", "%", &|r| r.direction.retransmitted_share.map(percent)).rank(6));
     }
     if rows.iter().any(|r| r.direction.datagrams.is_some()) {
-        let lost = |r: &Row<'_>| r.direction.datagrams?.lost_share().map(percent);
+        let lost = |r: &WayRow<'_>| r.direction.datagrams?.lost_share().map(percent);
         columns.push(numbers("lost", "%", &lost));
     }
     columns.extend(times(rows));
     columns.push(numbers("send s/GB", "", &|r| r.ends().0.process_s_per_gb.map(digits)).rank(2));
     columns.push(numbers("recv s/GB", "", &|r| r.ends().1.process_s_per_gb.map(digits)).rank(2));
     if some(&|r| r.direction.balance.as_ref().map(|b| b.spread)) {
-        let spread = |r: &Row<'_>| r.direction.balance.as_ref().map(|b| percent(b.spread));
+        let spread = |r: &WayRow<'_>| r.direction.balance.as_ref().map(|b| percent(b.spread));
         columns.push(numbers("spread", "%", &spread).rank(7));
     }
     let limit = rows.iter().map(|r| r.direction.limit.by.word().to_owned());
-    columns.push(Column::names("limit").fill(limit));
+    columns.push(TableColumn::names("limit").fill(limit));
     columns
 }
 
 /// Latencies of transactions, and of the probe where there is one.
-fn times(rows: &[Row<'_>]) -> Vec<Column> {
-    let of = |r: &Row<'_>| r.direction.transactions.or(r.pair.probe);
+fn times(rows: &[WayRow<'_>]) -> Vec<TableColumn> {
+    let of = |r: &WayRow<'_>| r.direction.transactions.or(r.pair.probe);
     if !rows.iter().any(|r| of(r).is_some()) {
         return Vec::new();
     }
     let unit = crate::number::TimeUnit::of(rows.iter().filter_map(of).map(|l| l.p50_ns).collect());
     let column = |name: &str, point: fn(&findings::Latency) -> u64| {
-        let cell = |r: &Row<'_>| of(r).map_or("-".to_owned(), |l| unit.show(point(&l)));
-        Column::numbers(name, unit.name).fill(rows.iter().map(cell))
+        let cell = |r: &WayRow<'_>| of(r).map_or("-".to_owned(), |l| unit.show(point(&l)));
+        TableColumn::numbers(name, unit.name).fill(rows.iter().map(cell))
     };
     vec![
         column("p50", |l| l.p50_ns),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use units::{binary_bytes, count, duration, percent, rate};
 use workload::Network;
 
-/// A fact: its name, and what is to be said of it.
+/// A fact: its name and its text.
 pub fn fact(out: &mut String, name: &str, text: &str) {
     // A string takes everything.
     let _ = writeln!(out, "  {name:<18}{text}");
@@ -40,7 +40,6 @@ pub fn network_loads(scenario: &Scenario, record: &Record, analysis: &Analysis) 
     out
 }
 
-/// One pair in one step.
 fn one(out: &mut String, scenario: &Scenario, step: &Step, figures: &StepFigures, pair: &NetPair) {
     let mut loads = step
         .net_loads()
@@ -194,7 +193,7 @@ fn datagrams(out: &mut String, direction: &Direction) {
         fact(out, "a system call", &format!("{each} datagrams sent"));
     }
     if direction.sent.errors > 0 {
-        let why = "the kernel's queue was full, or nobody listened";
+        let why = "the kernel's queue was full, or no process listened";
         fact(out, "not sent", &format!("{}: {why}", direction.sent.errors));
     }
 }

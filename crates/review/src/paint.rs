@@ -43,16 +43,16 @@ impl Ink {
 }
 
 /// A review while it is written.
-pub(crate) struct Page {
+pub(crate) struct ReviewPage {
     out: String,
     color: bool,
     width: usize,
 }
 
-impl Page {
-    pub fn new(style: Style) -> Page {
+impl ReviewPage {
+    pub fn new(style: Style) -> ReviewPage {
         let width = style.width.clamp(WIDTH_MIN, WIDTH_MAX);
-        Page { out: String::new(), color: style.color, width }
+        ReviewPage { out: String::new(), color: style.color, width }
     }
 
     pub fn width(&self) -> usize {

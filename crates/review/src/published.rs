@@ -1,8 +1,8 @@
 //! What was published, in words: a claim's figures, its interval, its verdict and what there is to say of it.
 
 use crate::headline::plural;
-use crate::paint::{Ink, Page};
-use crate::table::{self, Column};
+use crate::paint::{Ink, ReviewPage};
+use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::{
     ClaimOutcome, ClaimSummary, ClaimUse, PointOutcome, Quantity, ReadingOutcome, Score,
@@ -11,7 +11,7 @@ use findings::{
 
 /// A claim under one of its readings, or as a whole where it has none. The first speaks for the claim.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct ClaimRow<'a> {
     /// Its number among the claims, from 0.
     pub number: usize,
     pub claim: &'a ClaimOutcome,
@@ -20,7 +20,7 @@ pub(crate) struct Row<'a> {
 }
 
 /// A row for each reading of each claim.
-pub(crate) fn rows(claims: &[ClaimOutcome]) -> Vec<Row<'_>> {
+pub(crate) fn rows(claims: &[ClaimOutcome]) -> Vec<ClaimRow<'_>> {
     let of = |(number, claim): (usize, &'_ ClaimOutcome)| {
         let count = claim.readings.len().max(1);
         (0..count).map(move |n| (number, n)).collect::<Vec<_>>()
@@ -28,13 +28,13 @@ pub(crate) fn rows(claims: &[ClaimOutcome]) -> Vec<Row<'_>> {
     let all = claims.iter().enumerate().flat_map(of);
     all.map(|(number, n)| {
         let claim = &claims[number];
-        Row { number, claim, reading: claim.readings.get(n), first: n == 0 }
+        ClaimRow { number, claim, reading: claim.readings.get(n), first: n == 0 }
     })
     .collect()
 }
 
-impl Row<'_> {
-    /// Something that is said of the claim and not of the reading.
+impl ClaimRow<'_> {
+    /// A remark on the claim, not on the reading.
     pub fn once(&self, text: impl FnOnce(&ClaimOutcome) -> String) -> String {
         if self.first { text(self.claim) } else { String::new() }
     }
@@ -160,7 +160,7 @@ pub(crate) fn deviation(point: &PointOutcome) -> String {
 }
 
 /// The section of a terminal's review.
-pub(crate) fn write(page: &mut Page, claims: &[ClaimOutcome], all: &ClaimSummary) {
+pub(crate) fn write(page: &mut ReviewPage, claims: &[ClaimOutcome], all: &ClaimSummary) {
     if claims.is_empty() {
         return;
     }
@@ -168,22 +168,22 @@ pub(crate) fn write(page: &mut Page, claims: &[ClaimOutcome], all: &ClaimSummary
     page.hanging("  ", Ink::Plain, &summary(all), Ink::Plain);
     page.hanging("  ", Ink::Plain, "for comparison; it never changes the verdict", Ink::Dim);
     let rows = rows(claims);
-    let verdict = |row: &Row<'_>| {
+    let verdict = |row: &ClaimRow<'_>| {
         let (ink, word) = score(row.claim.score);
         if row.first { (ink, word.to_owned()) } else { (Ink::Plain, String::new()) }
     };
-    let error = |row: &Row<'_>| row.error().map_or("-".to_owned(), |e| format!("{e:+.1}"));
+    let error = |row: &ClaimRow<'_>| row.error().map_or("-".to_owned(), |e| format!("{e:+.1}"));
     let mut columns = vec![
-        Column::names("").fill_inked(rows.iter().map(verdict)),
-        Column::names("claim").fill(rows.iter().map(|row| row.once(|c| clean(&c.name)))),
-        Column::numbers("published", "").fill(rows.iter().map(Row::published)),
-        Column::numbers("ours", "").fill(rows.iter().map(|row| row.once(ours))),
+        TableColumn::names("").fill_inked(rows.iter().map(verdict)),
+        TableColumn::names("claim").fill(rows.iter().map(|row| row.once(|c| clean(&c.name)))),
+        TableColumn::numbers("published", "").fill(rows.iter().map(ClaimRow::published)),
+        TableColumn::numbers("ours", "").fill(rows.iter().map(|row| row.once(ours))),
     ];
     if claims.iter().any(|claim| claim.interval.is_some()) {
         let intervals = rows.iter().map(|row| row.once(|claim| between(claim.interval)));
-        columns.push(Column::numbers("interval", "").rank(1).fill(intervals));
+        columns.push(TableColumn::numbers("interval", "").rank(1).fill(intervals));
     }
-    columns.push(Column::numbers("error", "%").fill(rows.iter().map(error)));
+    columns.push(TableColumn::numbers("error", "%").fill(rows.iter().map(error)));
     table::write(page, columns);
     for claim in claims {
         let remarks = remarks(claim);

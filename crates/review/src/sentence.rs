@@ -1,5 +1,4 @@
-//! Sentences that the terminal, Markdown and the page share, each with the section of its evidence. Text from a record in
-//! them is cleaned.
+//! Sentences of terminal, Markdown and page, each with the section of its evidence; text from a record is cleaned.
 
 /// The tone of a sentence, which decides its mark and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,6 @@ impl Tone {
     }
 }
 
-/// One sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
     /// Good, bad, caution, note or plain.

@@ -1,8 +1,8 @@
 //! The figures: one table a plan, a step a row, and the balance of its VMs or targets.
 
 use crate::number::{TimeUnit, bar, digits, percent};
-use crate::paint::{Ink, Page};
-use crate::table::{self, Column};
+use crate::paint::{Ink, ReviewPage};
+use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::knee::Answer;
 use findings::{Analysis, IoFigures, Latency, Loops, StepFigures, Sweep, Unit};
@@ -11,7 +11,7 @@ use scenario::Plan;
 /// Columns of the longest bar.
 const BAR: usize = 8;
 
-pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
+pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     for steps in analysis.steps.chunk_by(|a, b| a.plan == b.plan) {
         // The tables of network loads have them.
         if steps.iter().all(StepFigures::network_only) {
@@ -25,7 +25,7 @@ pub(crate) fn write(page: &mut Page, analysis: &Analysis) {
 }
 
 /// The table of one plan.
-fn plan(page: &mut Page, steps: &[StepFigures], sweeps: &[&Sweep]) {
+fn plan(page: &mut ReviewPage, steps: &[StepFigures], sweeps: &[&Sweep]) {
     let name = clean(&steps[0].plan);
     page.heading(if steps[0].plan == Plan::UNNAMED { "Steps" } else { &name });
     page.hanging("  ", Ink::Plain, loops_told(steps), Ink::Dim);
@@ -54,19 +54,19 @@ pub(crate) fn loops_told(steps: &[StepFigures]) -> &'static str {
     }
 }
 
-fn settings(steps: &[StepFigures]) -> Vec<Column> {
+fn settings(steps: &[StepFigures]) -> Vec<TableColumn> {
     settings_of(&steps.iter().collect::<Vec<_>>())
 }
 
 /// A column for each setting, and one for the repetition where there are any; a row for each step, which may come again.
-pub(crate) fn settings_of(steps: &[&StepFigures]) -> Vec<Column> {
+pub(crate) fn settings_of(steps: &[&StepFigures]) -> Vec<TableColumn> {
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in steps.iter().flat_map(|s| &s.settings) {
         if !keys.contains(&key.as_str()) {
             keys.push(key);
         }
     }
-    let mut columns: Vec<Column> = keys
+    let mut columns: Vec<TableColumn> = keys
         .iter()
         .map(|key| {
             let value = |s: &StepFigures| {
@@ -74,20 +74,21 @@ pub(crate) fn settings_of(steps: &[&StepFigures]) -> Vec<Column> {
             };
             let amounts = steps.iter().all(|s| value(s).starts_with(|c: char| c.is_ascii_digit()));
             let key = clean(key);
-            let column = if amounts { Column::numbers(&key, "") } else { Column::names(&key) };
+            let column =
+                if amounts { TableColumn::numbers(&key, "") } else { TableColumn::names(&key) };
             column.fill(steps.iter().map(|s| value(s)))
         })
         .collect();
     if steps.iter().any(|s| s.repetition > 0) || (keys.is_empty() && steps.len() > 1) {
         let run = |s: &&StepFigures| (u64::from(s.repetition) + 1).to_string();
-        columns.push(Column::numbers("run", "").fill(steps.iter().map(run)));
+        columns.push(TableColumn::numbers("run", "").fill(steps.iter().map(run)));
     }
     columns
 }
 
-fn work(steps: &[StepFigures]) -> Vec<Column> {
+fn work(steps: &[StepFigures]) -> Vec<TableColumn> {
     let numbers = |name: &str, unit: &str, of: &dyn Fn(&StepFigures) -> f64| {
-        Column::numbers(name, unit).fill(steps.iter().map(|s| digits(of(s))))
+        TableColumn::numbers(name, unit).fill(steps.iter().map(|s| digits(of(s))))
     };
     let mut columns = Vec::new();
     if steps.iter().any(|s| s.offered_iops > 0.0) {
@@ -99,7 +100,7 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
     ]);
     if steps.iter().any(|s| s.uncertainty().is_some()) {
         let share = |s: &StepFigures| s.uncertainty().map_or("-".to_owned(), percent);
-        columns.push(Column::numbers("±", "%").fill(steps.iter().map(share)).rank(6));
+        columns.push(TableColumn::numbers("±", "%").fill(steps.iter().map(share)).rank(6));
     }
     // Where one direction is idle in every step, the total says it all.
     let some = |of: &dyn Fn(&StepFigures) -> u64| steps.iter().any(|s| of(s) > 0);
@@ -109,7 +110,7 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
     }
     if steps.iter().any(|s| fullest(s).is_some()) {
         let share = |s: &StepFigures| fullest(s).map_or("-".to_owned(), percent);
-        columns.push(Column::numbers("of port", "%").fill(steps.iter().map(share)).rank(4));
+        columns.push(TableColumn::numbers("of port", "%").fill(steps.iter().map(share)).rank(4));
     }
     if steps.iter().any(|s| s.total.transactions_per_s.is_some()) {
         columns
@@ -120,7 +121,7 @@ fn work(steps: &[StepFigures]) -> Vec<Column> {
             let ink = if s.total.both.errors > 0 { Ink::Bad } else { Ink::Plain };
             (ink, digits(s.total.both.errors as f64))
         };
-        columns.push(Column::numbers("errors", "").fill_inked(steps.iter().map(errors)));
+        columns.push(TableColumn::numbers("errors", "").fill_inked(steps.iter().map(errors)));
     }
     columns
 }
@@ -137,19 +138,21 @@ pub(crate) fn time_unit<'a>(flows: impl Iterator<Item = &'a IoFigures>) -> TimeU
     TimeUnit::of(flows.filter_map(middle).collect())
 }
 
-fn latencies(steps: &[StepFigures]) -> Vec<Column> {
+fn latencies(steps: &[StepFigures]) -> Vec<TableColumn> {
     let of = |s: &StepFigures| s.total.both.latency();
     let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let column = |name: &str, point: fn(&Latency) -> u64| {
         let cell = |s: &StepFigures| of(s).map_or("-".to_owned(), |l| unit.show(point(&l)));
-        Column::numbers(name, unit.name).fill(steps.iter().map(cell))
+        TableColumn::numbers(name, unit.name).fill(steps.iter().map(cell))
     };
     let mean = |s: &StepFigures| {
         s.total.both.mean_latency_ns().map_or("-".to_owned(), |ns| unit.show(ns.round() as u64))
     };
     let means = steps.iter().any(|s| s.total.both.means_only());
     let mut columns = Vec::new();
-    columns.extend(means.then(|| Column::numbers("mean", unit.name).fill(steps.iter().map(mean))));
+    columns.extend(
+        means.then(|| TableColumn::numbers("mean", unit.name).fill(steps.iter().map(mean))),
+    );
     columns.extend([
         column("p50", |l| l.p50_ns),
         column("p99", |l| l.p99_ns),
@@ -160,7 +163,7 @@ fn latencies(steps: &[StepFigures]) -> Vec<Column> {
 }
 
 /// Mean operations in flight, and the generator's own time.
-fn load(steps: &[StepFigures]) -> Vec<Column> {
+fn load(steps: &[StepFigures]) -> Vec<TableColumn> {
     if steps.iter().all(|s| s.testimony.is_none()) {
         return Vec::new();
     }
@@ -170,13 +173,13 @@ fn load(steps: &[StepFigures]) -> Vec<Column> {
         None => "-".to_owned(),
     };
     vec![
-        Column::numbers("in flight", "mean").fill(steps.iter().map(flight)).rank(2),
-        Column::numbers("gen", "%").fill(steps.iter().map(own)).rank(3),
+        TableColumn::numbers("in flight", "mean").fill(steps.iter().map(flight)).rank(2),
+        TableColumn::numbers("gen", "%").fill(steps.iter().map(own)).rank(3),
     ]
 }
 
 /// The work of each step as a bar, with the knee where the plan has one curve.
-fn bars(steps: &[StepFigures], sweeps: &[&Sweep]) -> Column {
+fn bars(steps: &[StepFigures], sweeps: &[&Sweep]) -> TableColumn {
     let bytes = sweeps.first().is_some_and(|s| s.unit == Unit::BytesPerS);
     let work = |s: &StepFigures| if bytes { s.total.both.bytes_per_s } else { s.total.both.iops };
     let most = steps.iter().map(work).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
@@ -186,7 +189,7 @@ fn bars(steps: &[StepFigures], sweeps: &[&Sweep]) -> Column {
         (Ink::Accent, text)
     };
     let name = if bytes { "MB/s" } else { "IOPS" };
-    Column::names(name).fill_inked(steps.iter().map(cell)).rank(1)
+    TableColumn::names(name).fill_inked(steps.iter().map(cell)).rank(1)
 }
 
 /// Whether a step is the knee of a curve of its plan.
@@ -201,7 +204,7 @@ pub(crate) fn is_knee(step: &StepFigures, sweeps: &[&Sweep]) -> bool {
 }
 
 /// The balance of each step, where two or more VMs or targets did the same.
-fn balance(page: &mut Page, steps: &[StepFigures]) {
+fn balance(page: &mut ReviewPage, steps: &[StepFigures]) {
     let rows: Vec<_> = steps.iter().flat_map(|s| s.balance.iter().map(move |b| (s, b))).collect();
     if rows.is_empty() {
         return;
@@ -216,9 +219,10 @@ fn balance(page: &mut Page, steps: &[StepFigures]) {
     let mut columns = settings(steps);
     if rows.len() != steps.len() {
         // Several workloads in a step: a row for each.
-        columns = vec![Column::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label())))];
+        columns =
+            vec![TableColumn::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label())))];
         let workloads = rows.iter().map(|(_, b)| clean(&b.workloads.join("+")));
-        columns.push(Column::names("workload").fill(workloads));
+        columns.push(TableColumn::names("workload").fill(workloads));
     }
     let share = |most: bool| {
         rows.iter().map(move |(_, b)| {
@@ -234,15 +238,15 @@ fn balance(page: &mut Page, steps: &[StepFigures]) {
     let rate = |(bytes, _): (f64, &str)| digits(bytes / 1e6);
     let name = |(_, name): (f64, &str)| clean(name);
     columns.extend([
-        Column::numbers("n", "").fill(rows.iter().map(|(_, b)| b.shares.len().to_string())),
-        Column::numbers("mean", "MB/s")
+        TableColumn::numbers("n", "").fill(rows.iter().map(|(_, b)| b.shares.len().to_string())),
+        TableColumn::numbers("mean", "MB/s")
             .fill(rows.iter().map(|(_, b)| digits(b.mean_bytes_per_s / 1e6))),
-        Column::numbers("least", "MB/s").fill(share(false).map(rate)),
-        Column::names("").fill(share(false).map(name)).rank(1),
-        Column::numbers("most", "MB/s").fill(share(true).map(rate)),
-        Column::names("").fill(share(true).map(name)).rank(1),
-        Column::numbers("spread", "%").fill(rows.iter().map(|(_, b)| percent(b.spread))),
-        Column::numbers("Jain", "").fill(rows.iter().map(|(_, b)| format!("{:.4}", b.jain))),
+        TableColumn::numbers("least", "MB/s").fill(share(false).map(rate)),
+        TableColumn::names("").fill(share(false).map(name)).rank(1),
+        TableColumn::numbers("most", "MB/s").fill(share(true).map(rate)),
+        TableColumn::names("").fill(share(true).map(name)).rank(1),
+        TableColumn::numbers("spread", "%").fill(rows.iter().map(|(_, b)| percent(b.spread))),
+        TableColumn::numbers("Jain", "").fill(rows.iter().map(|(_, b)| format!("{:.4}", b.jain))),
     ]);
     table::write(page, columns);
 }

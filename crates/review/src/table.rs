@@ -1,7 +1,7 @@
 //! Tables with a two-line heading (name and unit) that fit a page: where room is short, less important columns go first,
 //! then the widest column of names is cut.
 
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::text::{Align, pad, width};
 
 /// Blanks between columns.
@@ -15,8 +15,7 @@ const NAME_MIN: usize = 6;
 /// Headings of numbers are cut to this where they are wider than their numbers.
 const HEADING_MAX: usize = 9;
 
-/// A column of a table.
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     name: String,
     unit: String,
     align: Align,
@@ -25,35 +24,35 @@ pub(crate) struct Column {
     cells: Vec<(Ink, String)>,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of names, cut where room is short.
-    pub fn names(name: &str) -> Column {
-        Column::new(name, "", Align::Left, None)
+    pub fn names(name: &str) -> TableColumn {
+        TableColumn::new(name, "", Align::Left, None)
     }
 
     /// A column of numbers.
-    pub fn numbers(name: &str, unit: &str) -> Column {
-        Column::new(name, unit, Align::Right, None)
+    pub fn numbers(name: &str, unit: &str) -> TableColumn {
+        TableColumn::new(name, unit, Align::Right, None)
     }
 
-    fn new(name: &str, unit: &str, align: Align, rank: Option<u8>) -> Column {
-        Column { name: name.to_owned(), unit: unit.to_owned(), align, rank, cells: Vec::new() }
+    fn new(name: &str, unit: &str, align: Align, rank: Option<u8>) -> TableColumn {
+        TableColumn { name: name.to_owned(), unit: unit.to_owned(), align, rank, cells: Vec::new() }
     }
 
     /// Lets the column go where room is short, the lower the earlier.
-    pub fn rank(mut self, rank: u8) -> Column {
+    pub fn rank(mut self, rank: u8) -> TableColumn {
         self.rank = Some(rank);
         self
     }
 
     /// The cells, in the order of the rows.
-    pub fn fill(mut self, cells: impl IntoIterator<Item = String>) -> Column {
+    pub fn fill(mut self, cells: impl IntoIterator<Item = String>) -> TableColumn {
         self.cells = cells.into_iter().map(|text| (Ink::Plain, text)).collect();
         self
     }
 
     /// The cells with their inks.
-    pub fn fill_inked(mut self, cells: impl IntoIterator<Item = (Ink, String)>) -> Column {
+    pub fn fill_inked(mut self, cells: impl IntoIterator<Item = (Ink, String)>) -> TableColumn {
         self.cells = cells.into_iter().collect();
         self
     }
@@ -75,11 +74,10 @@ impl Column {
     }
 }
 
-/// Writes a table.
-pub(crate) fn write(page: &mut Page, mut columns: Vec<Column>) {
+pub(crate) fn write(page: &mut ReviewPage, mut columns: Vec<TableColumn>) {
     columns.retain(|c| !c.cells.is_empty());
     let widths = layout(&mut columns, page.width().saturating_sub(INDENT));
-    for heading in [|c: &Column| c.name.clone(), |c: &Column| c.unit.clone()] {
+    for heading in [|c: &TableColumn| c.name.clone(), |c: &TableColumn| c.unit.clone()] {
         let texts = columns.iter().map(|c| (Ink::Dim, heading(c)));
         if columns.iter().any(|c| !heading(c).is_empty()) {
             row(page, texts, &columns, &widths);
@@ -94,9 +92,9 @@ pub(crate) fn write(page: &mut Page, mut columns: Vec<Column>) {
 }
 
 fn row(
-    page: &mut Page,
+    page: &mut ReviewPage,
     cells: impl Iterator<Item = (Ink, String)>,
-    columns: &[Column],
+    columns: &[TableColumn],
     widths: &[usize],
 ) {
     let mut line = " ".repeat(INDENT);
@@ -112,11 +110,11 @@ fn row(
     page.line(&line);
 }
 
-/// The widths of the columns, after those were dropped that found no room. Long names and headings are cut before columns
-/// are dropped, but not beyond what tells them apart; numbers are cut only where nothing else is left.
-fn layout(columns: &mut Vec<Column>, room: usize) -> Vec<usize> {
+/// The widths of the columns that found room. Long names and headings are cut before columns are dropped, but stay
+/// distinct; numbers are cut only where nothing else is left.
+fn layout(columns: &mut Vec<TableColumn>, room: usize) -> Vec<usize> {
     loop {
-        let mut widths: Vec<usize> = columns.iter().map(Column::width).collect();
+        let mut widths: Vec<usize> = columns.iter().map(TableColumn::width).collect();
         if shrink(&mut widths, columns, room, |c| c.least(NAME_LONG)) {
             return widths;
         }
@@ -135,9 +133,9 @@ fn layout(columns: &mut Vec<Column>, room: usize) -> Vec<usize> {
 /// Cuts the widest column, over and over, but none below its least width. Whether they fit then.
 fn shrink(
     widths: &mut [usize],
-    columns: &[Column],
+    columns: &[TableColumn],
     room: usize,
-    least: impl Fn(&Column) -> usize,
+    least: impl Fn(&TableColumn) -> usize,
 ) -> bool {
     let gaps = GAP * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > room {

@@ -1,6 +1,6 @@
 //! Warnings, the most severe first, each with what to do next.
 
-use crate::paint::{Ink, Page};
+use crate::paint::{Ink, ReviewPage};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::Warning;
@@ -46,7 +46,7 @@ fn place(warning: &Warning) -> Option<Section> {
     }
 }
 
-pub(crate) fn write(page: &mut Page, warnings: &[Warning]) {
+pub(crate) fn write(page: &mut ReviewPage, warnings: &[Warning]) {
     if warnings.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Serves one volume behind one paced portal for some seconds, and prints each second what went through it.
+//! Serves one volume through one paced portal for some seconds, and prints its throughput each second.
 //!
 //! ```text
 //! cargo run --release -p san --example paced -- [volume] [rate|-] [seconds]
@@ -7,7 +7,7 @@
 //!
 //! Drive it with any initiator; the figures are those of the portal, in SCSI data bytes.
 
-use san::server::{Counts, Listener, PortalConfig, Target, TargetConfig};
+use san::server::{PortalConfig, ServerListener, TargetServer, TargetSettings, TrafficCounts};
 use san::volume::Volume;
 use std::error::Error;
 
@@ -19,12 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let portal = PortalConfig { rate, ..PortalConfig::new("127.0.0.1:0".parse()?) };
     let volumes = vec![Volume::open(&volume.parse()?, "paced-0")?];
-    let mut config = TargetConfig::new("iqn.2024-01.org.example:paced", vec![portal], volumes);
-    config.listener = Listener::new(|event| eprintln!("{event}"));
-    let target = Target::start(config)?;
+    let mut config = TargetSettings::new("iqn.2024-01.org.example:paced", vec![portal], volumes);
+    config.listener = ServerListener::new(|event| eprintln!("{event}"));
+    let target = TargetServer::start(config)?;
     println!("{}", target.urls().join("\n"));
 
-    let mut last = Counts::default();
+    let mut last = TrafficCounts::default();
     let (begin, cpu) = (clock::now(), clock::process_cpu());
     for second in 1..=seconds {
         clock::sleep_until(begin.plus(clock::Ns::secs(second)));

@@ -5,4 +5,4 @@ pub mod initiator;
 pub mod server;
 pub mod volume;
 
-pub use volume::Attributes;
+pub use volume::VolumeAttributes;

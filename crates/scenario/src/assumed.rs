@@ -1,17 +1,17 @@
 //! Where settings of a scenario come from, for those that the experiment's source does not publish (`[[assume]]`).
 //!
-//! A figure of a part says itself where it comes from. A setting such as a queue's depth has no room for that, and whoever
-//! asks how much an answer rests on assumptions must know. An assumption names settings by the paths that `--set` takes;
-//! settings that share one assumption are one parameter. What is done with them is not said here.
+//! A figure of a part gives its own source. A setting such as a queue's depth has no room for that, and a reader must
+//! know how much an answer rests on assumptions. An assumption names settings by the paths that `--set` takes; settings
+//! that share one assumption are one parameter. Their use is not defined here.
 
-use crate::catalog::{Users, figure_kind};
-use crate::datum::Record;
+use crate::catalog::{UserCatalogs, figure_kind};
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::model::FigureKind;
 use crate::nearest::suggestion;
 use crate::overrides::segments;
 use crate::source::Source;
-use crate::tree::{Node, Table, Value, clip};
+use crate::tree::{Node, TomlTable, TomlValue, clip};
 use std::collections::BTreeMap;
 
 /// Settings that one pattern may name.
@@ -22,7 +22,7 @@ const SETTINGS_MAX: usize = 4096;
 pub struct Assumed {
     /// Its settings as they were named (`workload.*.depth`), several with commas between.
     pub name: String,
-    /// What it speaks of, in the order of the file; at least one.
+    /// The settings that it covers, in the order of the file; at least one.
     pub settings: Vec<AssumedSetting>,
     /// Where the value comes from.
     pub source: String,
@@ -43,27 +43,26 @@ pub struct AssumedSetting {
     pub value: String,
 }
 
-/// The single values of a scenario's text, with what was set on top of it, that a path leads to (`workload.*.depth`); none
-/// where it leads nowhere.
+/// The single values that a path (`workload.*.depth`) leads to, in the text and its overrides; possibly none.
 pub fn settings(source: &Source, path: &str) -> Vec<AssumedSetting> {
     let mut sink = Sink::default();
     let mut tree = crate::tree::parse(&source.text, &mut sink);
-    let users = Users::read(source, &mut sink);
+    let users = UserCatalogs::read(source, &mut sink);
     crate::overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
     let path = At::new(Span::new(Origin::File, 0..0), path.to_owned());
     found(&tree, &path, &mut sink)
 }
 
 /// The assumptions of a file, whose settings stand in its tree.
-pub(crate) fn assumed(root: &Record, tree: &Table, sink: &mut Sink) -> Vec<Assumed> {
+pub(crate) fn assumed(root: &Decoded, tree: &TomlTable, sink: &mut Sink) -> Vec<Assumed> {
     let mut taken = BTreeMap::new();
     let of = |record| one(record, tree, &mut taken, sink);
     root.records("assume").into_iter().map(of).collect()
 }
 
 fn one(
-    record: &Record,
-    tree: &Table,
+    record: &Decoded,
+    tree: &TomlTable,
     taken: &mut BTreeMap<String, Span>,
     sink: &mut Sink,
 ) -> Assumed {
@@ -119,7 +118,7 @@ fn check_interval(interval: Option<&At<String>>, sink: &mut Sink) {
 }
 
 /// What was fitted was fitted on something; nothing else was.
-fn check_claim(record: &Record, kind: FigureKind, claim: Option<&At<String>>, sink: &mut Sink) {
+fn check_claim(record: &Decoded, kind: FigureKind, claim: Option<&At<String>>, sink: &mut Sink) {
     match (kind, claim) {
         (FigureKind::Calibrated, None) if !record.has("claim") => sink.push(|| {
             Mistake::new(record.at, "a calibrated value needs its `claim`")
@@ -133,21 +132,21 @@ fn check_claim(record: &Record, kind: FigureKind, claim: Option<&At<String>>, si
     }
 }
 
-/// Where a walk along a path has come to.
-struct Spot<'a> {
+/// The position of a walk along a path.
+struct AssumedSpot<'a> {
     path: Vec<String>,
-    place: Place<'a>,
+    place: AssumedKey<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Place<'a> {
-    Table(&'a Table),
+enum AssumedKey<'a> {
+    Table(&'a TomlTable),
     Node(&'a Node),
 }
 
 /// The settings that a pattern names: at least one, or a mistake.
-fn found(tree: &Table, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSetting> {
-    // What is wrong with the path itself is told at the whole of it: a text of the file has escapes.
+fn found(tree: &TomlTable, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSetting> {
+    // A mistake of the path itself is reported at the whole of it: a text of the file has escapes.
     let mut inner = Sink::default();
     let Some(path) = segments(&pattern.value, pattern.at.origin, &mut inner) else {
         sink.push(|| Mistake::new(pattern.at, "set: the path has an empty part"));
@@ -160,16 +159,16 @@ fn found(tree: &Table, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSett
         });
         return Vec::new();
     }
-    let mut here = vec![Spot { path: Vec::new(), place: Place::Table(tree) }];
+    let mut here = vec![AssumedSpot { path: Vec::new(), place: AssumedKey::Table(tree) }];
     for segment in &path {
-        let next: Vec<Spot> = here.iter().flat_map(|at| at.step(&segment.value)).collect();
+        let next: Vec<AssumedSpot> = here.iter().flat_map(|at| at.step(&segment.value)).collect();
         if next.is_empty() || next.len() > SETTINGS_MAX {
             sink.push(|| lost(pattern, &segment.value, &here, next.len()));
             return Vec::new();
         }
         here = next;
     }
-    let settings: Option<Vec<AssumedSetting>> = here.iter().map(Spot::setting).collect();
+    let settings: Option<Vec<AssumedSetting>> = here.iter().map(AssumedSpot::setting).collect();
     settings.unwrap_or_else(|| {
         sink.push(|| {
             Mistake::new(
@@ -183,12 +182,12 @@ fn found(tree: &Table, pattern: &At<String>, sink: &mut Sink) -> Vec<AssumedSett
 }
 
 /// The mistake of a path that leads nowhere, or to too much.
-fn lost(pattern: &At<String>, segment: &str, here: &[Spot], found: usize) -> Mistake {
+fn lost(pattern: &At<String>, segment: &str, here: &[AssumedSpot], found: usize) -> Mistake {
     if found > 0 {
         let message = format!("set: more than {SETTINGS_MAX} settings; name fewer");
         return Mistake::new(pattern.at, message);
     }
-    let names: Vec<String> = here.iter().flat_map(Spot::names).collect();
+    let names: Vec<String> = here.iter().flat_map(AssumedSpot::names).collect();
     let message =
         format!("set: nothing here is named `{}` in `{}`", clip(segment), clip(&pattern.value));
     Mistake::new(pattern.at, message)
@@ -196,49 +195,51 @@ fn lost(pattern: &At<String>, segment: &str, here: &[Spot], found: usize) -> Mis
         .maybe_help(suggestion(segment, names.iter().map(String::as_str)))
 }
 
-impl<'a> Spot<'a> {
+impl<'a> AssumedSpot<'a> {
     /// What a segment leads to from here: a key, an element by its name or number, or all of them (`*`).
-    fn step(&self, segment: &str) -> Vec<Spot<'a>> {
+    fn step(&self, segment: &str) -> Vec<AssumedSpot<'a>> {
         let to = |name: &str, node: &'a Node| {
             let path = self.path.iter().cloned().chain([quoted(name)]).collect();
-            Spot { path, place: Place::Node(node) }
+            AssumedSpot { path, place: AssumedKey::Node(node) }
         };
         let all = segment == "*";
         match self.place {
-            Place::Table(table) | Place::Node(At { value: Value::Table(table), .. }) => {
+            AssumedKey::Table(table)
+            | AssumedKey::Node(At { value: TomlValue::Table(table), .. }) => {
                 let wanted = table.entries.iter().filter(|e| all || e.key.value == segment);
                 wanted.map(|entry| to(&entry.key.value, &entry.node)).collect()
             }
-            Place::Node(At { value: Value::List(items), .. }) => {
+            AssumedKey::Node(At { value: TomlValue::List(items), .. }) => {
                 let named = items.iter().enumerate().map(|(n, item)| (name_of(item, n), item));
                 let wanted = named.filter(|(name, _)| all || name == segment);
                 wanted.map(|(name, item)| to(&name, item)).collect()
             }
-            Place::Node(_) => Vec::new(),
+            AssumedKey::Node(_) => Vec::new(),
         }
     }
 
     /// What there is to choose from.
     fn names(&self) -> Vec<String> {
         match self.place {
-            Place::Table(table) | Place::Node(At { value: Value::Table(table), .. }) => {
+            AssumedKey::Table(table)
+            | AssumedKey::Node(At { value: TomlValue::Table(table), .. }) => {
                 table.entries.iter().map(|entry| entry.key.value.clone()).collect()
             }
-            Place::Node(At { value: Value::List(items), .. }) => {
+            AssumedKey::Node(At { value: TomlValue::List(items), .. }) => {
                 items.iter().enumerate().map(|(n, item)| name_of(item, n)).collect()
             }
-            Place::Node(_) => Vec::new(),
+            AssumedKey::Node(_) => Vec::new(),
         }
     }
 
     fn setting(&self) -> Option<AssumedSetting> {
-        let Place::Node(node) = self.place else { return None };
+        let AssumedKey::Node(node) = self.place else { return None };
         let value = match &node.value {
-            Value::Text(text) => text.clone(),
-            Value::Integer(digits, _) => digits.clone(),
-            Value::Float(number) => number.to_string(),
-            Value::Flag(flag) => flag.to_string(),
-            Value::Date | Value::List(_) | Value::Table(_) => return None,
+            TomlValue::Text(text) => text.clone(),
+            TomlValue::Integer(digits, _) => digits.clone(),
+            TomlValue::Float(number) => number.to_string(),
+            TomlValue::Flag(flag) => flag.to_string(),
+            TomlValue::Date | TomlValue::List(_) | TomlValue::Table(_) => return None,
         };
         Some(AssumedSetting { path: self.path.join("."), value })
     }
@@ -246,9 +247,9 @@ impl<'a> Spot<'a> {
 
 /// An element of a list: by its name, or else by its number from 0.
 fn name_of(item: &Node, number: usize) -> String {
-    let Value::Table(table) = &item.value else { return number.to_string() };
+    let TomlValue::Table(table) = &item.value else { return number.to_string() };
     match table.get("name") {
-        Some(At { value: Value::Text(name), .. }) => name.clone(),
+        Some(At { value: TomlValue::Text(name), .. }) => name.clone(),
         _ => number.to_string(),
     }
 }

@@ -1,10 +1,10 @@
-//! What somebody published: figures, ratios and shapes that a record is compared with.
+//! Published results: figures, ratios and shapes that a record is compared with.
 //!
-//! A claim says what its source says and what it proves; how it came out is for whoever judges a record.
+//! A claim says what its source says and what it proves; findings judge how it came out.
 
 use crate::model::{Metric, Scope, Value};
 
-/// `[[claim]]`: something that somebody published.
+/// `[[claim]]`: a published result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// As it is shown; no two claims of a scenario have the same.
@@ -16,8 +16,7 @@ pub struct Claim {
     /// What.
     pub metric: Metric,
     /// Where the figure is a ratio ([`Value::Times`]): what differs in the step that it is held against, `plan` among it;
-    /// whatever else was settled is the same. Empty where the figure is the metric itself, or of a ratio to another hop of
-    /// the same step.
+    /// whatever else was settled is the same. Empty where the figure is the metric itself, or of a ratio within a step.
     pub to: Vec<(String, String)>,
     /// The hop of the step that a ratio is held against, where that is not the claim's own.
     pub to_hop: Option<String>,
@@ -45,7 +44,7 @@ impl Claim {
         !self.to.is_empty() || self.to_hop.is_some()
     }
 
-    /// The hops that it speaks of: its own, that of the other side of a ratio, and those of the points of a shape.
+    /// The hops that it names: its own, that of the other side of a ratio, and those of the points of a shape.
     pub fn hops(&self) -> impl Iterator<Item = &str> {
         let own = match &self.scope {
             Scope::Hop(hop) => Some(hop),

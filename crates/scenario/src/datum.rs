@@ -24,23 +24,23 @@ pub(crate) enum Datum {
     Word(&'static str),
     Point(LatencyPoint),
     List(Vec<At<Datum>>),
-    Record(Record),
-    Map(Vec<(At<String>, Record)>),
+    Record(Decoded),
+    Map(Vec<(At<String>, Decoded)>),
 }
 
 /// A decoded table. A key that was given with a wrong value is known to have been given, but has no datum.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct Decoded {
     pub at: Span,
     pub def: &'static TableDef,
-    pub fields: Vec<Slot>,
+    pub fields: Vec<DatumKey>,
     /// Keys that were probably meant by unknown ones: they are not reported as missing too.
     pub meant: Vec<&'static str>,
 }
 
 /// A key of a decoded table.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct DatumKey {
     /// The key as written; `WORKLOAD.key` where the table takes that.
     pub key: At<String>,
     /// `None` when the value was wrong, which has been reported.
@@ -59,7 +59,7 @@ macro_rules! getter {
     };
 }
 
-impl Record {
+impl Decoded {
     getter!(text, Text, String);
     getter!(flag, Flag, bool);
     getter!(count, Count, u64);
@@ -79,7 +79,7 @@ impl Record {
 
     /// The key as it was given, rightly or wrongly. Every getter asks here, so that a key that the table does not have is
     /// caught as a mistake of this program, instead of reading as absent.
-    pub fn slot(&self, key: &str) -> Option<&Slot> {
+    pub fn slot(&self, key: &str) -> Option<&DatumKey> {
         debug_assert!(self.may_have(key), "{} has no key `{key}`", self.def.title);
         self.fields.iter().find(|s| s.key.value == key)
     }
@@ -104,7 +104,7 @@ impl Record {
         self.has(key) || self.meant.contains(&key)
     }
 
-    pub fn record(&self, key: &str) -> Option<&Record> {
+    pub fn record(&self, key: &str) -> Option<&Decoded> {
         match &self.get(key)?.value {
             Datum::Record(record) => Some(record),
             _ => None,
@@ -112,7 +112,7 @@ impl Record {
     }
 
     /// Tables given as `[[key]]` or as an inline list; empty when there are none.
-    pub fn records(&self, key: &str) -> Vec<&Record> {
+    pub fn records(&self, key: &str) -> Vec<&Decoded> {
         match self.get(key).map(|at| &at.value) {
             Some(Datum::List(items)) => items.iter().filter_map(At::record).collect(),
             Some(Datum::Record(record)) => vec![record],
@@ -121,7 +121,7 @@ impl Record {
     }
 
     /// Tables by name.
-    pub fn map(&self, key: &str) -> &[(At<String>, Record)] {
+    pub fn map(&self, key: &str) -> &[(At<String>, Decoded)] {
         match self.get(key).map(|at| &at.value) {
             Some(Datum::Map(entries)) => entries,
             _ => &[],
@@ -150,7 +150,7 @@ impl Record {
 }
 
 impl At<Datum> {
-    fn record(&self) -> Option<&Record> {
+    fn record(&self) -> Option<&Decoded> {
         match &self.value {
             Datum::Record(record) => Some(record),
             _ => None,
@@ -166,7 +166,7 @@ mod tests {
     use crate::tree;
 
     /// The scenario of a text without mistakes, as data.
-    fn root(text: &str) -> super::Record {
+    fn root(text: &str) -> super::Decoded {
         let mut sink = Sink::default();
         let tree = tree::parse(text, &mut sink);
         let at = Span::new(Origin::File, 0..0);

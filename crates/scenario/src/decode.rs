@@ -2,12 +2,12 @@
 //!
 //! This knows shapes and units, and the rules between the keys of one table. What a name refers to is not known here.
 
-use crate::datum::{Datum, Record, Slot};
+use crate::datum::{Datum, DatumKey, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::fields::{Field, Kind, Need, ROOT, TableDef, Type};
+use crate::fields::{KeyField, Need, ROOT, TableDef, TableKind, Type};
 use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
-use crate::tree::{Entry, Node, Table, Value, clip};
+use crate::tree::{Entry, Node, TomlTable, TomlValue, clip};
 
 /// Tables of one kind, at most: ranges define several items with one table.
 const TABLES_MAX: usize = 1000;
@@ -16,12 +16,12 @@ const KEYS_MAX: usize = 64;
 
 /// Decodes a table that stands at `at`. `title` names it in messages.
 pub(crate) fn record(
-    table: &Table,
+    table: &TomlTable,
     at: Span,
     def: &'static TableDef,
     title: &str,
     sink: &mut Sink,
-) -> Record {
+) -> Decoded {
     let mut decoder = Decoder { def, title, fields: Vec::new(), meant: Vec::new(), sink };
     for entry in &table.entries {
         decoder.entry(entry, None);
@@ -32,7 +32,7 @@ pub(crate) fn record(
         sink.push(|| Mistake::new(at, format!("{title} has more than {KEYS_MAX} keys")));
         fields.truncate(KEYS_MAX);
     }
-    let record = Record { at, def, fields, meant };
+    let record = Decoded { at, def, fields, meant };
     missing(&record, title, sink);
     choices(&record, title, sink);
     conflicts(&record, sink);
@@ -42,7 +42,7 @@ pub(crate) fn record(
 struct Decoder<'a> {
     def: &'static TableDef,
     title: &'a str,
-    fields: Vec<Slot>,
+    fields: Vec<DatumKey>,
     meant: Vec<&'static str>,
     sink: &'a mut Sink,
 }
@@ -55,12 +55,12 @@ impl Decoder<'_> {
             (None, Some((workload, name))) if self.def.prefixed => (Some(workload), name),
             _ => (None, key.as_str()),
         };
-        let fits = |field: &&Field| workload.is_none() || field.of_workload();
+        let fits = |field: &&KeyField| workload.is_none() || field.of_workload();
         if let Some(field) = self.def.field(name).filter(fits) {
             let value = value(&entry.node, &field.ty, name, self.sink);
             let full = workload.map_or_else(|| name.to_owned(), |w| format!("{w}.{name}"));
-            self.fields.push(Slot { key: At::new(entry.key.at, full), value });
-        } else if let (true, None, Value::Table(inner)) =
+            self.fields.push(DatumKey { key: At::new(entry.key.at, full), value });
+        } else if let (true, None, TomlValue::Table(inner)) =
             (self.def.prefixed, prefix, &entry.node.value)
         {
             for inner_entry in &inner.entries {
@@ -125,7 +125,7 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
     }
 }
 
-fn missing(record: &Record, title: &str, sink: &mut Sink) {
+fn missing(record: &Decoded, title: &str, sink: &mut Sink) {
     for field in record.def.fields {
         if matches!(field.need, Need::Required) && !record.means(field.key) {
             sink.push(|| needed(record, title, field));
@@ -134,7 +134,7 @@ fn missing(record: &Record, title: &str, sink: &mut Sink) {
 }
 
 /// A key that a table lacks.
-pub(crate) fn needed(record: &Record, title: &str, field: &Field) -> Mistake {
+pub(crate) fn needed(record: &Decoded, title: &str, field: &KeyField) -> Mistake {
     let help = match scalar::example(&field.ty) {
         _ if matches!(field.ty, Type::Word(_)) => {
             format!("add `{}`: {}", field.key, scalar::expected(&field.ty))
@@ -147,9 +147,9 @@ pub(crate) fn needed(record: &Record, title: &str, field: &Field) -> Mistake {
         .help(help)
 }
 
-fn choices(record: &Record, title: &str, sink: &mut Sink) {
+fn choices(record: &Decoded, title: &str, sink: &mut Sink) {
     for choice in record.def.choices {
-        let given: Vec<&Slot> = choice.keys.iter().filter_map(|k| record.slot(k)).collect();
+        let given: Vec<&DatumKey> = choice.keys.iter().filter_map(|k| record.slot(k)).collect();
         let words = || -> Vec<String> { choice.keys.iter().map(|k| format!("`{k}`")).collect() };
         match given[..] {
             [] if choice.required => sink.push(|| {
@@ -174,7 +174,7 @@ fn exclusive(first: &At<String>, second: &At<String>, words: &str) -> Mistake {
         .help(format!("keep one of {words}"))
 }
 
-fn conflicts(record: &Record, sink: &mut Sink) {
+fn conflicts(record: &Decoded, sink: &mut Sink) {
     for conflict in record.def.conflicts {
         let Some(key) = record.slot(conflict.key) else { continue };
         for other in conflict.others.iter().filter_map(|o| record.slot(o)) {
@@ -196,24 +196,26 @@ pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Optio
         Type::Table(def) => Datum::Record(one_table(node, def, key, sink)?),
         Type::Tables(def) => Datum::List(many_tables(node, def, key, sink)?),
         Type::TableOrTables(def) => match &node.value {
-            Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
+            TomlValue::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
             _ => Datum::List(many_tables(node, def, key, sink)?),
         },
         Type::Map(kinds) => Datum::Map(map(node, kinds, key, sink)?),
         Type::WordOrTable(words, def) => match &node.value {
-            Value::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
+            TomlValue::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
             _ => scalar::decode(node, &Type::Word(words), key, sink)?,
         },
         Type::OneOrMany(one) => match &node.value {
-            Value::List(items) => Datum::List(list(node.at, items, one, key, sink)?),
+            TomlValue::List(items) => Datum::List(list(node.at, items, one, key, sink)?),
             _ => return value(node, one, key, sink),
         },
         Type::Refs(what) => match &node.value {
-            Value::List(items) => Datum::List(list(node.at, items, &Type::Ref(what), key, sink)?),
+            TomlValue::List(items) => {
+                Datum::List(list(node.at, items, &Type::Ref(what), key, sink)?)
+            }
             _ => return value(node, &Type::Ref(what), key, sink),
         },
         Type::Axis(one) => Datum::List(match &node.value {
-            Value::List(items) => list(node.at, items, one, key, sink)?,
+            TomlValue::List(items) => list(node.at, items, one, key, sink)?,
             _ => scalar::ladder(node, one, key, sink)?,
         }),
         _ => scalar::decode(node, ty, key, sink)?,
@@ -221,13 +223,15 @@ pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Optio
     Some(At::new(node.at, datum))
 }
 
-fn one_table(node: &Node, def: &'static TableDef, key: &str, sink: &mut Sink) -> Option<Record> {
+fn one_table(node: &Node, def: &'static TableDef, key: &str, sink: &mut Sink) -> Option<Decoded> {
     let title = def.title;
     match &node.value {
-        Value::Table(table) => Some(record(table, node.at, def, title, sink)),
+        TomlValue::Table(table) => Some(record(table, node.at, def, title, sink)),
         other => {
             let help = match (other, title.starts_with('[')) {
-                (Value::List(_), true) => format!("there is one {title}; it has single brackets"),
+                (TomlValue::List(_), true) => {
+                    format!("there is one {title}; it has single brackets")
+                }
                 (_, true) => format!("write {title} on a line of its own, its keys below"),
                 _ => format!("write `{key} = {{ … }}`"),
             };
@@ -248,14 +252,14 @@ fn many_tables(
         true => format!("write {title} with double brackets"),
         false => format!("write `{key} = [{{ … }}]`"),
     };
-    let Value::List(items) = &node.value else {
+    let TomlValue::List(items) = &node.value else {
         mismatch(node, key, "a list of tables", sink, Some(help));
         return None;
     };
     let mut out = Vec::with_capacity(items.len());
     for item in bounded(items, |item| item.at, key, sink) {
         match &item.value {
-            Value::Table(table) => {
+            TomlValue::Table(table) => {
                 let record = record(table, item.at, def, title, sink);
                 out.push(At::new(item.at, Datum::Record(record)));
             }
@@ -269,12 +273,12 @@ fn many_tables(
 /// Tables by name, each of the kind that its key `kind` says.
 fn map(
     node: &Node,
-    kinds: &'static [Kind],
+    kinds: &'static [TableKind],
     key: &str,
     sink: &mut Sink,
-) -> Option<Vec<(At<String>, Record)>> {
+) -> Option<Vec<(At<String>, Decoded)>> {
     let usual = kinds.first()?.def;
-    let Value::Table(table) = &node.value else {
+    let TomlValue::Table(table) = &node.value else {
         let help = format!("write {} on a line of its own, its keys below", usual.title);
         mismatch(node, key, "tables by name", sink, Some(help));
         return None;
@@ -282,7 +286,7 @@ fn map(
     let mut out = Vec::with_capacity(table.entries.len());
     for Entry { key: name, node } in bounded(&table.entries, |entry| entry.key.at, key, sink) {
         match &node.value {
-            Value::Table(inner) => {
+            TomlValue::Table(inner) => {
                 let def = kind_of(inner, kinds).unwrap_or(usual);
                 let title = def.title.replace("NAME", &clip(&name.value));
                 out.push((name.clone(), record(inner, name.at, def, &title, sink)));
@@ -300,9 +304,9 @@ fn map(
 
 /// The description that a table is to be held against. Where its `kind` is no word that there is, which is reported then,
 /// it is the one that knows most of its keys.
-fn kind_of(table: &Table, kinds: &'static [Kind]) -> Option<&'static TableDef> {
+fn kind_of(table: &TomlTable, kinds: &'static [TableKind]) -> Option<&'static TableDef> {
     let given = match &table.get("kind")?.value {
-        Value::Text(text) => text.as_str(),
+        TomlValue::Text(text) => text.as_str(),
         _ => "",
     };
     if let Some(kind) = kinds.iter().find(|kind| kind.word == given) {

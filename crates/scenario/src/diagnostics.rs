@@ -23,7 +23,7 @@ pub enum Origin {
 
 /// A stretch of one of the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextRange {
     /// Which text.
     pub origin: Origin,
     /// Bytes of that text; both ends lie on character boundaries.
@@ -38,7 +38,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Where.
-    pub place: Place,
+    pub place: TextRange,
     /// What is wrong and, for a wrong value, what was expected.
     pub message: String,
     /// A few words for the place itself.
@@ -46,7 +46,7 @@ pub struct Diagnostic {
     /// What to write instead.
     pub help: Option<String>,
     /// Another place that has to do with it, with its own label: the first of two equal names, say.
-    pub related: Option<(Place, String)>,
+    pub related: Option<(TextRange, String)>,
 }
 
 /// Every mistake of a scenario, sorted by place. Never empty.
@@ -146,7 +146,7 @@ impl<T> At<T> {
 pub(crate) enum Class {
     /// The text is not TOML.
     Syntax,
-    /// What stands there is wrong, whatever else is missing.
+    /// The value itself is wrong, whatever else is missing.
     Value,
     /// Something is not there. Not reported beside syntax errors: it may be in the unreadable part.
     Absence,
@@ -203,7 +203,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Adds a mistake. It is built only while there is room, so that costly help is not made in vain.
+    /// Adds a mistake. It is built only while there is room, so that costly help is not made for nothing.
     pub fn push(&mut self, mistake: impl FnOnce() -> Mistake) {
         if self.list.len() < MISTAKES_MAX {
             self.list.push(mistake());
@@ -286,13 +286,13 @@ impl LineIndex {
         self.0.partition_point(|&from| from <= byte)
     }
 
-    fn place(&self, at: Span, text: &str) -> Place {
+    fn place(&self, at: Span, text: &str) -> TextRange {
         let start = floor_boundary(text, at.start);
         let end = floor_boundary(text, at.end.max(at.start)).max(start);
         let line = self.line(start);
         let from = self.0[line - 1];
         let column = text[from..start].chars().count() + 1;
-        Place { origin: at.origin, span: start..end, line, column }
+        TextRange { origin: at.origin, span: start..end, line, column }
     }
 }
 

@@ -18,9 +18,9 @@ const COMPARISONS_MAX: usize = 5_000_000;
 /// Names that all references together may stand for.
 const REFERENCES_MAX: usize = 100_000;
 
-/// What a name stands for.
+/// The thing that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NameKind {
     Target,
     /// The far end of network loads; also the hop to it.
     Receiver,
@@ -43,24 +43,24 @@ pub(crate) enum Kind {
     Path,
 }
 
-impl Kind {
+impl NameKind {
     fn words(self) -> &'static str {
         match self {
-            Kind::Target => "a target",
-            Kind::Receiver => "a receiver",
-            Kind::NetHop => "a network hop",
-            Kind::Host => "a host",
-            Kind::Adapter => "an adapter",
-            Kind::Disk => "a disk of a host",
-            Kind::Vm => "a VM",
-            Kind::Switch => "a switch",
-            Kind::Array => "an array",
-            Kind::Port => "a port",
-            Kind::Volume => "a volume",
-            Kind::Link => "a link",
-            Kind::Team => "a team",
-            Kind::Zone => "a zone",
-            Kind::Path => "a path",
+            NameKind::Target => "a target",
+            NameKind::Receiver => "a receiver",
+            NameKind::NetHop => "a network hop",
+            NameKind::Host => "a host",
+            NameKind::Adapter => "an adapter",
+            NameKind::Disk => "a disk of a host",
+            NameKind::Vm => "a VM",
+            NameKind::Switch => "a switch",
+            NameKind::Array => "an array",
+            NameKind::Port => "a port",
+            NameKind::Volume => "a volume",
+            NameKind::Link => "a link",
+            NameKind::Team => "a team",
+            NameKind::Zone => "a zone",
+            NameKind::Path => "a path",
         }
     }
 }
@@ -68,8 +68,8 @@ impl Kind {
 /// Every name, in order of definition.
 #[derive(Default)]
 pub(crate) struct Directory {
-    order: Vec<(String, Kind)>,
-    index: BTreeMap<String, (Kind, Span)>,
+    order: Vec<(String, NameKind)>,
+    index: BTreeMap<String, (NameKind, Span)>,
     /// Full names of adapters by their short ones.
     adapters: BTreeMap<String, Vec<String>>,
     /// Names given so far, those given twice included.
@@ -89,14 +89,14 @@ pub(crate) struct Directory {
 
 /// What a reference means: names in order, and whether a pattern chose them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct Referenced {
     pub names: Vec<String>,
     pub by_pattern: bool,
 }
 
 impl Directory {
     /// Enters a full name. A second definition is reported at its own place, with the first one's.
-    pub fn declare(&mut self, full: String, kind: Kind, at: Span, sink: &mut Sink) {
+    pub fn declare(&mut self, full: String, kind: NameKind, at: Span, sink: &mut Sink) {
         self.declared += 1;
         if self.declared > NAMES_MAX {
             let message = format!("the scenario has more than {NAMES_MAX} names");
@@ -112,7 +112,7 @@ impl Directory {
             });
             return;
         }
-        if let (Kind::Adapter, Some((_, short))) = (kind, full.rsplit_once('.')) {
+        if let (NameKind::Adapter, Some((_, short))) = (kind, full.rsplit_once('.')) {
             self.adapters.entry(short.to_owned()).or_default().push(full.clone());
         }
         self.index.insert(full.clone(), (kind, at));
@@ -120,8 +120,13 @@ impl Directory {
     }
 
     /// What a reference means; nothing when it is wrong, which has been reported.
-    pub fn find(&mut self, text: &At<String>, kinds: &[Kind], sink: &mut Sink) -> Option<Found> {
-        let mut found = Found { names: Vec::new(), by_pattern: false };
+    pub fn find(
+        &mut self,
+        text: &At<String>,
+        kinds: &[NameKind],
+        sink: &mut Sink,
+    ) -> Option<Referenced> {
+        let mut found = Referenced { names: Vec::new(), by_pattern: false };
         for item in self.items(text, sink)? {
             if item.contains('*') {
                 found.by_pattern = true;
@@ -146,7 +151,7 @@ impl Directory {
     }
 
     /// Whether a full name is one of this kind.
-    pub fn is(&self, name: &str, kind: Kind) -> bool {
+    pub fn is(&self, name: &str, kind: NameKind) -> bool {
         self.index.get(name).is_some_and(|(known, _)| *known == kind)
     }
 
@@ -170,7 +175,7 @@ impl Directory {
     pub fn find_all(
         &mut self,
         texts: &[At<String>],
-        kinds: &[Kind],
+        kinds: &[NameKind],
         sink: &mut Sink,
     ) -> Vec<String> {
         let mut seen = std::collections::BTreeSet::new();
@@ -186,7 +191,7 @@ impl Directory {
     pub fn find_ports(
         &mut self,
         text: &At<String>,
-        kinds: &[Kind],
+        kinds: &[NameKind],
         sink: &mut Sink,
     ) -> Option<Vec<(String, Option<u32>)>> {
         let mut all = Vec::new();
@@ -226,7 +231,7 @@ impl Directory {
         &mut self,
         pattern: &str,
         at: Span,
-        kinds: &[Kind],
+        kinds: &[NameKind],
         sink: &mut Sink,
     ) -> Option<Vec<String>> {
         self.comparisons += self.order.len();
@@ -234,9 +239,9 @@ impl Directory {
             self.overflow(sink, at, "there are too many patterns to look up".to_owned());
             return None;
         }
-        let fits = |name: &str, kind: Kind| {
+        let fits = |name: &str, kind: NameKind| {
             names::matches(pattern, name)
-                || (kind == Kind::Adapter
+                || (kind == NameKind::Adapter
                     && name
                         .rsplit_once('.')
                         .is_some_and(|(_, short)| names::matches(pattern, short)))
@@ -263,13 +268,13 @@ impl Directory {
         name: &str,
         whole: bool,
         at: Span,
-        kinds: &[Kind],
+        kinds: &[NameKind],
         sink: &mut Sink,
     ) -> Option<String> {
         if self.index.get(name).is_some_and(|(kind, _)| kinds.contains(kind)) {
             return Some(name.to_owned());
         }
-        let adapters = self.adapters.get(name).filter(|_| kinds.contains(&Kind::Adapter));
+        let adapters = self.adapters.get(name).filter(|_| kinds.contains(&NameKind::Adapter));
         match adapters.map(Vec::as_slice) {
             Some([one]) => return Some(one.clone()),
             Some(many) => {
@@ -296,12 +301,12 @@ impl Directory {
         None
     }
 
-    fn unknown(&self, at: Span, message: String, word: &str, kinds: &[Kind]) -> Mistake {
+    fn unknown(&self, at: Span, message: String, word: &str, kinds: &[NameKind]) -> Mistake {
         // A port is not part of the name, and an adapter's short name will do.
         let candidates =
             self.order.iter().filter(|(_, k)| kinds.contains(k)).map(|(name, kind)| {
                 match (kind, name.rsplit_once('.')) {
-                    (Kind::Adapter, Some((_, short))) if !word.contains('.') => short,
+                    (NameKind::Adapter, Some((_, short))) if !word.contains('.') => short,
                     _ => name.as_str(),
                 }
             });
@@ -322,13 +327,13 @@ impl Directory {
 }
 
 /// `a VM or a target`.
-fn words(kinds: &[Kind]) -> String {
+fn words(kinds: &[NameKind]) -> String {
     let words: Vec<String> = kinds.iter().map(|k| k.words().to_owned()).collect();
     join(&words, "or")
 }
 
 /// `VM or target`.
-fn bare(kinds: &[Kind]) -> String {
+fn bare(kinds: &[NameKind]) -> String {
     let words: Vec<String> = kinds
         .iter()
         .map(|k| k.words().split_once(' ').map_or("", |(_, word)| word).to_owned())

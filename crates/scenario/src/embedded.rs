@@ -30,8 +30,7 @@ pub struct EmbeddedPort {
 }
 
 impl Embedded {
-    /// The speed of one of its ports before it is scaled: what the step's sweep says, or else the port's own; `None` is as
-    /// fast as it goes.
+    /// The unscaled speed of one of its ports: the step's sweep, or else the port's own; `None` is unlimited.
     pub fn rate(&self, port: &EmbeddedPort, step: &Step) -> Option<LinkRate> {
         step.port.or(port.rate)
     }
@@ -131,7 +130,7 @@ pub struct Fault {
 /// What happens to a port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultAction {
-    /// It is gone: connections break, and nobody answers.
+    /// It is gone: connections break, and requests get no answer.
     Kill,
     /// It is there again.
     Revive,
@@ -144,7 +143,7 @@ pub enum FaultAction {
 }
 
 impl Lab {
-    /// What stands for the array of that name, where it is embedded.
+    /// The embedded array of that name, if it is one.
     pub fn embedded(&self, array: &str) -> Option<&Embedded> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
     }

@@ -6,8 +6,7 @@
 //! score of a point is work / load^¼: past the knee a doubling of load brings less than 2^¼ − 1 = 19% more work, up to
 //! the end of the sweep. A maximum over all points does not stop at a single bad one, unlike a rule about neighbours,
 //! and unlike Kneedle (Satopää et al., 2011) it does not move when the sweep is made longer. Gunther's universal
-//! scalability law is what the tests plant; it is not fitted, because three parameters want more points than most
-//! sweeps have.
+//! scalability law is what the tests plant; it is not fitted: three parameters want more points than most sweeps have.
 //!
 //! Pure arithmetic on numbers. It stands beside the language because a plan may ask for the knee: the coordinator looks
 //! for it while the steps run, findings in any sweep that was recorded, and both must mean the same.

@@ -1,9 +1,8 @@
-//! The scenario language: one TOML file with five parts: what stands there (the lab), what the virtual machines do
-//! (workloads), in which order (plans), what must hold (goals) and what was published (claims).
+//! The scenario language: one TOML file with five parts: the lab, what the virtual machines do (workloads), in which
+//! order (plans), what must hold (goals) and what was published (claims).
 //!
 //! [`load`] turns text into a [`Scenario`] whose names and references have been checked, or into every mistake of the
-//! file at once. [`Scenario::steps`] expands the plans. This crate knows no engine, opens no socket and no file other
-//! than the one it reads.
+//! file at once. [`Scenario::steps`] expands the plans. This crate knows no engine, no socket and no other file.
 //!
 //! The way inside: `tree` (text to places), `overrides` (`--set`), `decode` (shapes and units, driven by the
 //! descriptions in `fields`), `build` (names and rules). The descriptions also make the JSON `schema` and the
@@ -53,13 +52,14 @@ mod tree;
 pub use assumed::{Assumed, AssumedSetting, interval_ends, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-pub use diagnostics::{Diagnostic, Diagnostics, Origin, Place};
+pub use diagnostics::{Diagnostic, Diagnostics, Origin, TextRange};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use load::*;
 pub use model::*;
 pub use network::{
-    Family, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, SENDER, Site, TokenFrom, VmNic,
+    AddressFamily, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, ReceiverSite, SENDER,
+    TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
 pub use reference::reference;
@@ -68,23 +68,22 @@ pub use schema::schema;
 pub use scheme::{SCHEMES, Scheme};
 pub use search::Search;
 pub use simulated::*;
-pub use source::{Catalog, Source};
+pub use source::{CatalogFile, Source};
 pub use spots::Spots;
 pub use stage::{Course, Hunt, Stage};
 pub use steady::Steady;
 pub use units::{LinkRate, LinkStandard};
 
-use catalog::Users;
+use catalog::UserCatalogs;
 use diagnostics::{Sink, Span};
 
 /// Reads a scenario: its text with every `--set` on top, and the catalogs of the user beside it.
-///
 /// # Errors
 /// Every mistake of the file, of the overrides and of the catalogs at once, sorted by place.
 pub fn load(source: &Source) -> Result<Scenario, Diagnostics> {
     let mut sink = Sink::default();
     let mut tree = tree::parse(&source.text, &mut sink);
-    let users = Users::read(source, &mut sink);
+    let users = UserCatalogs::read(source, &mut sink);
     overrides::apply(&source.overrides, &users.parts, &mut tree, &mut sink);
     let start = Span::new(Origin::File, 0..0);
     let root = decode::record(&tree, start, &fields::ROOT, fields::ROOT.title, &mut sink);

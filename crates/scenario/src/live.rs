@@ -1,5 +1,4 @@
-//! What a live run can do with a scenario: everything but what only the simulator can carry out, each of which is reported at
-//! its place.
+//! What a live run can do with a scenario: everything but what only the simulator can do, which is reported in place.
 
 use crate::diagnostics::{Diagnostics, Mistake, Sink};
 use crate::model::{Backing, Plan, Scenario};
@@ -11,7 +10,6 @@ pub(crate) const SIMULATE: &str = "`wirespeed simulate` runs it on a model";
 
 impl Scenario {
     /// Whether a live run can carry out all of it.
-    ///
     /// # Errors
     /// What only the simulator can do, at its place: copies, phases of jobs, loads on hosts, disks on arrays that are not at
     /// hand, what fails or moves in such a lab, and network loads between hosts that are not there.
@@ -25,7 +23,7 @@ impl Scenario {
             for (n, incident) in (0..).zip(&plan.incidents) {
                 let at = self.spots.at(&Spot::Incident(number, n));
                 sink.push(|| {
-                    let message = format!("a live run cannot {}: that lab is not at hand", incident.change);
+                    let message = format!("a live run cannot {}: that lab is not present", incident.change);
                     Mistake::new(at, message).help(format!(
                         "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`"
                     ))
@@ -36,7 +34,7 @@ impl Scenario {
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
 
-    /// Disks of the lab's VMs that some plan loads and that are not at hand.
+    /// Disks of the lab's VMs that some plan loads and that are not present.
     fn check_disks(&self, sink: &mut Sink) {
         let vms: BTreeMap<&str, _> = self.lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect();
         let members = self.plans.iter().flat_map(Plan::disk_loads).flat_map(|load| load.on);
@@ -52,7 +50,7 @@ impl Scenario {
                 let at = self.spots.at(&Spot::Disk(vm.name.clone(), n));
                 sink.push(|| {
                     let message =
-                        format!("`{}` has a disk on the array `{array}`, which is not at hand", vm.name);
+                        format!("`{}` has a disk on the array `{array}`, which is not present", vm.name);
                     Mistake::new(at, message).help(format!(
                         "{SIMULATE}; to measure, embed the array on this machine (`embedded = {{ ports = [{{ name = \
                          \"p1\" }}] }}`), or give the disk a `target`"

@@ -4,8 +4,7 @@ use crate::model::Step;
 use workload::WorkloadKind;
 
 impl Step {
-    /// Random addresses among its operations, in percent: its loads weighed by what they may have in flight; `None`
-    /// where it has no load.
+    /// Random share of its operations, in percent: its loads weighed by their possible in-flight I/Os, if any.
     pub fn random_percent(&self) -> Option<f64> {
         let (mut weights, mut sum) = (0.0, 0.0);
         for load in self.disk_loads() {

@@ -9,14 +9,14 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
-use workload::{Frames, Heading, WorkingSet};
+use workload::{Heading, NetFrames, WorkingSet};
 
 /// One scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
     /// The title, and where the experiment comes from.
-    pub head: Head,
-    /// What stands there.
+    pub head: ScenarioHead,
+    /// The lab.
     pub lab: Lab,
     /// What is issued, copied and carried: family by family, each in order of definition. No workload has the name of another.
     pub workloads: Vec<Workload>,
@@ -38,7 +38,7 @@ pub struct Scenario {
 
 /// `[scenario]`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct ScenarioHead {
     /// The question, in one line.
     pub title: String,
     /// Who published the experiment, where and when.
@@ -49,7 +49,7 @@ pub struct Head {
     pub seed: u64,
 }
 
-/// What stands there.
+/// The lab.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lab {
     /// Targets named directly: files, devices, `null:`.
@@ -96,18 +96,18 @@ pub struct Target {
     /// Whether what it carries may be lost.
     pub overwrite: bool,
     /// What carries its I/O.
-    pub queue: Queue,
+    pub queue: QueueEngine,
     /// Completions are looked for instead of waited for.
     pub polled: bool,
     /// What data that is written to it is like.
-    pub data: workload::Data,
+    pub data: workload::Reduction,
     /// Whether it is filled before its first load.
     pub fill: Fill,
     /// The file in which verification keeps what each block must hold.
     pub verify_state: Option<String>,
     /// Blocks need to hold only what had been flushed, or something newer.
     pub verify_flushed: bool,
-    /// Its model in the catalog, by which it is simulated.
+    /// Its model in the catalog, for the simulator.
     pub part: Option<String>,
 }
 
@@ -125,7 +125,7 @@ pub enum Fill {
 
 /// What carries I/O to files and block devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Queue {
+pub enum QueueEngine {
     /// io_uring where it may be used, Linux AIO where the device makes io_uring slow, otherwise `pread` and `pwrite`.
     #[default]
     Auto,
@@ -152,8 +152,7 @@ pub struct Host {
     pub disks: Vec<VmDisk>,
 }
 
-/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; a scenario may use NAME alone where it is
-/// unique.
+/// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; NAME alone suffices where it is unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adapter {
     /// Its name within the host.
@@ -187,7 +186,7 @@ pub struct Vm {
     pub npiv: bool,
 }
 
-/// A disk of a VM or of a host: a target that is at hand, or a volume of the lab.
+/// A disk of a VM or of a host: a live target, or a volume of the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmDisk {
     /// What backs it.
@@ -260,7 +259,7 @@ pub struct Array {
     pub controllers: Option<u32>,
     /// Front-end ports in use, when the scenario differs from the part.
     pub ports: Option<u32>,
-    /// What stands for it on the machine that runs the scenario, if anything does.
+    /// The array's local counterpart on the machine that runs the scenario, if there is one.
     pub embedded: Option<Embedded>,
     /// Its cache, when the scenario differs from the part.
     pub cache: Option<Bytes>,
@@ -435,7 +434,7 @@ pub struct Plan {
     /// What runs at the same time, in the same phases: family by family, each in the order of the file; there may be none.
     pub loads: Vec<Load>,
     /// What every step sets at the interfaces that its receivers name to be adjusted, where no axis says otherwise.
-    pub frames: Frames,
+    pub frames: NetFrames,
     /// Load that is not measured; with `steady`, the least of it.
     pub warmup: Duration,
     /// When the measurement begins, if not just after the warm-up.
@@ -462,8 +461,8 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The setting: `block`, `depth`, `workers`, `read`, `random`, `rate`, of network loads `message`, `batch`, `streams`,
-    /// `direction`, of any load `members`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload`, which
-    /// belong to no workload.
+    /// `direction`, of any load `members`, or `WORKLOAD.setting` where loads differ; or `port`, `mtu` or `offload` of
+    /// none.
     pub key: String,
     /// Its values, in order; no two are equal.
     pub values: Vec<Setting>,
@@ -530,16 +529,14 @@ pub struct Step {
     pub precondition: bool,
     /// What runs at the same time, with the sweep's settings applied; there may be none.
     pub loads: Vec<Load>,
-    /// What is set, for the time of the step, at the interfaces that its receivers name to be adjusted. What is not given
-    /// stays as it is found.
-    pub frames: Frames,
+    /// Settings of the interfaces that its receivers name, for the time of the step. Others stay as they are.
+    pub frames: NetFrames,
     /// Speed of every port of every embedded array in this step, before it is scaled; each port's own when `None`.
     pub port: Option<LinkRate>,
     /// What happens at ports of embedded arrays, in the order of its moments. A step begins with every port alive,
     /// ready and at its speed, whatever happened in the previous one.
     pub faults: Vec<Fault>,
-    /// What happens in a simulated lab, in the order of its moments. A step begins with everything whole and every VM where
-    /// the lab has it.
+    /// Incidents in a simulated lab, by moment. A step begins with everything whole and every VM in its place.
     pub incidents: Vec<Incident>,
 }
 
@@ -556,7 +553,7 @@ pub struct Goal {
     pub test: GoalTest,
 }
 
-/// What a goal or claim speaks of.
+/// The subject of a goal or claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scope {
     /// The sum over all workers.
@@ -634,8 +631,8 @@ pub enum Metric {
     },
     /// Failed operations.
     Errors,
-    /// Share of a machine's processors that were busy over the measured time, in percent of all of them: user, system and
-    /// interrupts of the whole host, whoever caused them.
+    /// Share of a machine's processors that were busy over the measured time, in percent of all of them: user, system
+    /// and interrupts of the whole host, whatever caused them.
     Cpu,
     /// How far the member that is furthest from the mean is from it, in percent of it: what a goal of balance bounds. Only
     /// claims have it as a metric, with [`Scope::Over`] or [`Scope::Streams`].

@@ -10,7 +10,7 @@ const PATH_LENGTH_MAX: usize = 4096;
 const RANGES_MAX: usize = 8;
 
 /// A piece of a text with ranges.
-enum Piece<'a> {
+enum NamePiece<'a> {
     Plain(&'a str),
     /// From, to (inclusive), and the digits to pad to: `{01..12}` keeps its zeros.
     Range(u32, u32, usize),
@@ -22,7 +22,7 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         return Err("the name is empty".to_owned());
     }
     for piece in pieces(text)? {
-        let Piece::Plain(plain) = piece else { continue };
+        let NamePiece::Plain(plain) = piece else { continue };
         let wrong = plain.chars().find(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
         if let Some(c) = wrong {
             let c = c.escape_debug();
@@ -36,10 +36,10 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
 
 /// Whether a text contains a range.
 pub(crate) fn has_range(text: &str) -> bool {
-    pieces(text).is_ok_and(|p| p.iter().any(|p| matches!(p, Piece::Range(..))))
+    pieces(text).is_ok_and(|p| p.iter().any(|p| matches!(p, NamePiece::Range(..))))
 }
 
-/// The paths that a text stands for. A path may hold braces of its own: only a well-formed range is one.
+/// The paths that a text means. A path may hold braces of its own: only a well-formed range is one.
 pub(crate) fn expand_path(text: &str) -> Result<Vec<String>, String> {
     if text.len() > PATH_LENGTH_MAX {
         return Err(format!("the path is longer than {PATH_LENGTH_MAX} bytes"));
@@ -50,33 +50,33 @@ pub(crate) fn expand_path(text: &str) -> Result<Vec<String>, String> {
         let (before, after) = (&rest[..open], &rest[open + 1..]);
         match after.find('}').and_then(|close| Some((range(&after[..close]).ok()?, close))) {
             Some((range, close)) => {
-                found.extend([Piece::Plain(before), range]);
+                found.extend([NamePiece::Plain(before), range]);
                 rest = &after[close + 1..];
             }
             None => {
-                found.push(Piece::Plain(&rest[..=open]));
+                found.push(NamePiece::Plain(&rest[..=open]));
                 rest = after;
             }
         }
     }
-    found.push(Piece::Plain(rest));
+    found.push(NamePiece::Plain(rest));
     product(found)
 }
 
-/// The names that a text stands for: one, or with several ranges their product, the first varying slowest.
+/// The names that a text means: one, or with several ranges their product, the first varying slowest.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     product(pieces(text)?)
 }
 
-fn product(pieces: Vec<Piece<'_>>) -> Result<Vec<String>, String> {
-    if pieces.iter().filter(|p| matches!(p, Piece::Range(..))).count() > RANGES_MAX {
+fn product(pieces: Vec<NamePiece<'_>>) -> Result<Vec<String>, String> {
+    if pieces.iter().filter(|p| matches!(p, NamePiece::Range(..))).count() > RANGES_MAX {
         return Err(format!("there are more than {RANGES_MAX} ranges"));
     }
     let mut names = vec![String::new()];
     for piece in pieces {
         match piece {
-            Piece::Plain(plain) => names.iter_mut().for_each(|n| n.push_str(plain)),
-            Piece::Range(from, to, width) => {
+            NamePiece::Plain(plain) => names.iter_mut().for_each(|n| n.push_str(plain)),
+            NamePiece::Range(from, to, width) => {
                 let length = (to - from) as usize + 1;
                 if length.saturating_mul(names.len()) > NAMES_MAX {
                     return Err(format!("the range makes more than {NAMES_MAX} names"));
@@ -92,7 +92,7 @@ fn product(pieces: Vec<Piece<'_>>) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
+fn pieces(text: &str) -> Result<Vec<NamePiece<'_>>, String> {
     if text.len() > NAME_LENGTH_MAX {
         return Err(format!("the name is longer than {NAME_LENGTH_MAX} bytes"));
     }
@@ -103,18 +103,18 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
         let Some(close) = after.find('}') else {
             return Err("a `{` without `}`; a range is written `{1..8}`".to_owned());
         };
-        pieces.push(Piece::Plain(&rest[..open]));
+        pieces.push(NamePiece::Plain(&rest[..open]));
         pieces.push(range(&after[..close])?);
         rest = &after[close + 1..];
     }
     if rest.contains('}') {
         return Err("a `}` without `{`; a range is written `{1..8}`".to_owned());
     }
-    pieces.push(Piece::Plain(rest));
+    pieces.push(NamePiece::Plain(rest));
     Ok(pieces)
 }
 
-fn range(inner: &str) -> Result<Piece<'_>, String> {
+fn range(inner: &str) -> Result<NamePiece<'_>, String> {
     let shown = crate::tree::clip(inner);
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -128,12 +128,12 @@ fn range(inner: &str) -> Result<Piece<'_>, String> {
         }
         Some((digits, from, to)) => {
             let width = if digits.starts_with('0') { digits.len() } else { 0 };
-            Ok(Piece::Range(from, to, width))
+            Ok(NamePiece::Range(from, to, width))
         }
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any text.
+/// Whether `name` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");

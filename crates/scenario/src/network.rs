@@ -21,27 +21,27 @@ pub struct Receiver {
     /// Where it is.
     pub place: ReceiverPlace,
     /// Only addresses of this family.
-    pub family: Option<Family>,
+    pub family: Option<AddressFamily>,
     /// The address that everything leaves from.
     pub source: Option<IpAddr>,
     /// The port that the first stream leaves from; the others follow it.
     pub source_port: Option<u16>,
     /// Where its token is to be found; always given where it is not on this machine's loopback.
     pub token: Option<TokenFrom>,
-    /// The interface of this machine by which it is reached, which steps may change; never given where it is embedded.
+    /// The interface of this machine on the route to it, which steps may change; never given where it is embedded.
     pub adjust: Option<String>,
     /// The wire between the two, where the interface does not tell.
     pub rate: Option<LinkRate>,
     /// Where it stands in a lab that is simulated; a live run leaves it alone.
-    pub site: Option<Site>,
+    pub site: Option<ReceiverSite>,
 }
 
 /// A receiver as a part of a lab: the hosts at both ends of what goes to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct ReceiverSite {
     /// The host that it stands on.
     pub host: String,
-    /// The adapter or team by which it is reached there, `HOST.NAME`; the host's only one for networks without it.
+    /// Its adapter or team there, `HOST.NAME`; the host's only one for networks without it.
     pub adapter: Option<String>,
     /// The host that sends, where a load runs on the receiver itself.
     pub from: Option<String>,
@@ -67,7 +67,7 @@ pub enum ReceiverPlace {
 
 /// A family of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum AddressFamily {
     /// IPv4.
     Ipv4,
     /// IPv6.
@@ -83,12 +83,12 @@ pub enum TokenFrom {
     Env(String),
 }
 
-/// A nic of a VM: a network load on the VM goes by each of its nics.
+/// A nic of a VM: a network load on the VM uses each of its nics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmNic {
     /// The receiver that it reaches. No two nics of a VM reach the same.
     pub receiver: String,
-    /// The adapter or team of the VM's host by which it goes in a lab that is simulated, `HOST.NAME`.
+    /// The adapter or team of the VM's host in a lab that is simulated, `HOST.NAME`.
     pub adapter: Option<String>,
 }
 
@@ -139,12 +139,12 @@ impl fmt::Display for ReceiverPlace {
     }
 }
 
-impl Family {
+impl AddressFamily {
     /// Its name in scenarios.
     pub fn word(self) -> &'static str {
         match self {
-            Family::Ipv4 => "ipv4",
-            Family::Ipv6 => "ipv6",
+            AddressFamily::Ipv4 => "ipv4",
+            AddressFamily::Ipv6 => "ipv6",
         }
     }
 }
@@ -167,19 +167,19 @@ impl Lab {
 
     /// The hops of a member of a network load: the receiver itself, or each nic of the VM, in their order.
     pub fn net_hops(&self, member: &str) -> Vec<NetHop<'_>> {
-        Ways::of(self).hops(member)
+        NetNames::of(self).hops(member)
     }
 }
 
 /// Receivers and VMs by their names, for looking up many.
-struct Ways<'a> {
+struct NetNames<'a> {
     receivers: BTreeMap<&'a str, &'a Receiver>,
     vms: BTreeMap<&'a str, &'a Vm>,
 }
 
-impl<'a> Ways<'a> {
-    fn of(lab: &'a Lab) -> Ways<'a> {
-        Ways {
+impl<'a> NetNames<'a> {
+    fn of(lab: &'a Lab) -> NetNames<'a> {
+        NetNames {
             receivers: lab.receivers.iter().map(|known| (known.name.as_str(), known)).collect(),
             vms: lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
         }
@@ -200,16 +200,15 @@ impl<'a> Ways<'a> {
 
 /// The hops of the members of a network load, in their order.
 pub(crate) fn hops<'a>(lab: &'a Lab, members: &[String]) -> Vec<NetHop<'a>> {
-    let ways = Ways::of(lab);
+    let ways = NetNames::of(lab);
     members.iter().flat_map(|member| ways.hops(member)).collect()
 }
 
 impl Step {
-    /// The interfaces of this machine that it changes, by the receivers that name them, each once; none where it sets
-    /// neither MTU nor offloads.
+    /// The interfaces of this machine that it changes, by their receivers, each once; none without MTU or offloads.
     pub fn adjusted<'a>(&self, lab: &'a Lab) -> Vec<&'a Receiver> {
         let mut all: Vec<&Receiver> = Vec::new();
-        if self.frames == workload::Frames::default() {
+        if self.frames == workload::NetFrames::default() {
             return all;
         }
         for receiver in self.net_loads().flat_map(|net| net.hops(lab)).map(|hop| hop.receiver) {

@@ -5,7 +5,7 @@
 //! together is read once, so that a profile without an access specification or an amount cannot exist.
 
 use crate::catalog;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::decode;
 use crate::diagnostics::{Origin, Sink, Span};
 use crate::fields::PROFILES;
@@ -99,7 +99,6 @@ pub fn profiles() -> &'static [Profile] {
 }
 
 /// The profile of a name.
-///
 /// # Errors
 /// Where there is none; it names the nearest.
 pub fn profile(name: &str) -> Result<&'static Profile, NoProfile> {
@@ -140,7 +139,7 @@ impl Profile {
                 None => self.figures.push(figure),
             }
         }
-        let read = Read::of(&self.figures);
+        let read = FiguresByName::of(&self.figures);
         // What a scenario gives has been decoded, so it can be read.
         self.each = read.each().unwrap_or(self.each);
         self.block = read.block().unwrap_or(self.block);
@@ -149,10 +148,10 @@ impl Profile {
         self
     }
 
-    fn of(record: &Record) -> Option<Profile> {
+    fn of(record: &Decoded) -> Option<Profile> {
         let text = |key| record.text(key).map(|at| at.value);
         let figures = catalog::figures(record);
-        let read = Read::of(&figures);
+        let read = FiguresByName::of(&figures);
         Some(Profile {
             name: text("name")?,
             title: text("title")?,
@@ -169,11 +168,11 @@ impl Profile {
 }
 
 /// Figures, read by name.
-struct Read<'a>(&'a [Figure]);
+struct FiguresByName<'a>(&'a [Figure]);
 
-impl<'a> Read<'a> {
-    fn of(figures: &'a [Figure]) -> Read<'a> {
-        Read(figures)
+impl<'a> FiguresByName<'a> {
+    fn of(figures: &'a [Figure]) -> FiguresByName<'a> {
+        FiguresByName(figures)
     }
 
     fn text(&self, name: &str) -> Option<&'a str> {
@@ -228,7 +227,7 @@ mod tests {
         assert_eq!(names.len(), profiles.len(), "two have one name");
     }
 
-    /// A figure that nobody can check is a rumour.
+    /// A figure that cannot be checked is a rumour.
     #[test]
     fn every_figure_has_a_unit_a_source_and_its_kind() {
         for profile in profiles() {

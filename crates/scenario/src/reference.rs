@@ -1,7 +1,7 @@
 //! The reference of the language in Markdown, made from the descriptions in `fields`, for `docs/scenario.md`.
 
 use crate::catalog::part_kind;
-use crate::fields::{Field, Need, PART_KINDS, ROOT, TableDef, Type, Word};
+use crate::fields::{KeyField, KeyWord, Need, PART_KINDS, ROOT, TableDef, Type};
 use crate::figures::figures_of;
 use crate::scalar::expected;
 use std::fmt::Write;
@@ -115,8 +115,8 @@ fn words(ty: &Type) -> String {
 }
 
 /// The meaning of a key and of the words that it takes.
-fn meaning(field: &Field) -> String {
-    let words: &[Word] = match &field.ty {
+fn meaning(field: &KeyField) -> String {
+    let words: &[KeyWord] = match &field.ty {
         Type::Word(words) | Type::WordOrTable(words, _) => words,
         _ => &[],
     };

@@ -3,7 +3,7 @@
 //! Long lines are cut to a window around the place, and control characters are replaced, so that the output of a
 //! damaged or hostile file stays readable.
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Origin, Place};
+use crate::diagnostics::{Diagnostic, Diagnostics, Origin, TextRange};
 use std::fmt;
 
 /// Characters of a source line that are shown.
@@ -39,10 +39,12 @@ impl Diagnostics {
     }
 
     /// `file.toml:12:5`, or `--set:5` for an override, which has one line only.
-    fn position(&self, place: &Place) -> String {
+    fn position(&self, place: &TextRange) -> String {
         let name = self.name(place.origin);
         match place.origin {
-            Origin::File | Origin::Catalog(_) => format!("{name}:{}:{}", place.line, place.column),
+            Origin::File | Origin::Catalog(_) => {
+                format!("{name}:{}:{}", place.line, place.column)
+            }
             Origin::Set(_) => format!("{name}:{}", place.column),
         }
     }
@@ -50,7 +52,7 @@ impl Diagnostics {
     fn excerpt(
         &self,
         f: &mut fmt::Formatter<'_>,
-        place: &Place,
+        place: &TextRange,
         label: Option<&str>,
     ) -> fmt::Result {
         let text = self.text(place.origin);

@@ -3,11 +3,11 @@
 use crate::datum::Datum;
 use crate::decode::mismatch;
 use crate::diagnostics::{At, Mistake, Sink};
-use crate::fields::{Type, Word};
+use crate::fields::{KeyWord, Type};
 use crate::model::LatencyPoint;
 use crate::names;
 use crate::nearest::{join, nearest, suggestion};
-use crate::tree::{Node, Value, clip};
+use crate::tree::{Node, TomlValue, clip};
 use units::{ByteRate, Bytes, Iops, LinkRate, LinkRateError, Percent, UnitError};
 
 /// Rungs of a ladder at most: doubling from 1 cannot make more within 64 bits.
@@ -62,7 +62,7 @@ pub(crate) fn expected(ty: &Type) -> String {
     }
 }
 
-fn one_of(words: &[Word]) -> String {
+fn one_of(words: &[KeyWord]) -> String {
     let words: Vec<String> = words.iter().map(|w| format!("`{}`", w.word)).collect();
     join(&words, "or")
 }
@@ -85,7 +85,7 @@ pub(crate) fn example(ty: &Type) -> Option<String> {
 }
 
 /// Why a value is not what it should be.
-enum Wrong {
+enum ScalarProblem {
     /// It is of another kind altogether.
     Shape,
     /// It is of the right kind, but wrong: the message, and help.
@@ -95,32 +95,33 @@ enum Wrong {
 /// Decodes a value that is not a list or a table.
 pub(crate) fn decode(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Datum> {
     let decoded = match &node.value {
-        Value::Text(text) => from_text(text, ty),
-        Value::Integer(_, Some(n)) => from_integer(*n, ty),
-        Value::Float(n) => from_number(*n, ty),
-        Value::Flag(flag) if matches!(ty, Type::Flag) => Ok(Datum::Flag(*flag)),
-        _ => Err(Wrong::Shape),
+        TomlValue::Text(text) => from_text(text, ty),
+        TomlValue::Integer(_, Some(n)) => from_integer(*n, ty),
+        TomlValue::Float(n) => from_number(*n, ty),
+        TomlValue::Flag(flag) if matches!(ty, Type::Flag) => Ok(Datum::Flag(*flag)),
+        _ => Err(ScalarProblem::Shape),
     };
     match decoded {
         Ok(datum) => return Some(datum),
-        Err(Wrong::Shape) => mismatch(node, key, &expected(ty), sink, None),
-        Err(Wrong::Because(message, help)) => {
+        Err(ScalarProblem::Shape) => mismatch(node, key, &expected(ty), sink, None),
+        Err(ScalarProblem::Because(message, help)) => {
             sink.push(|| Mistake::new(node.at, format!("{key}: {message}")).maybe_help(help));
         }
     }
     None
 }
 
-fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
+fn from_text(text: &str, ty: &Type) -> Result<Datum, ScalarProblem> {
     match ty {
         Type::Text if text.trim().is_empty() => {
-            Err(Wrong::Because("the text is empty".to_owned(), None))
+            Err(ScalarProblem::Because("the text is empty".to_owned(), None))
         }
         Type::Text => Ok(Datum::Text(text.to_owned())),
         Type::Name => name(text),
-        Type::Ref(what) if text.is_empty() => {
-            Err(Wrong::Because(format!("the text is empty; expected the name of {what}"), None))
-        }
+        Type::Ref(what) if text.is_empty() => Err(ScalarProblem::Because(
+            format!("the text is empty; expected the name of {what}"),
+            None,
+        )),
         Type::Ref(_) => Ok(Datum::Text(text.to_owned())),
         Type::LinkRateOrRef(_) => Ok(Datum::Text(text.to_owned())),
         Type::Word(words) => word(text, words),
@@ -134,7 +135,7 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
         Type::Amount => Iops::parse(text)
             .map(Datum::Iops)
             .or_else(|_| Bytes::parse(text).map(Datum::Size))
-            .map_err(|_| Wrong::Shape),
+            .map_err(|_| ScalarProblem::Shape),
         Type::LinkRate => link(text),
         Type::Rate => rate(text),
         Type::IopsOrRate => match (Iops::parse(text), ByteRate::parse(text)) {
@@ -145,7 +146,7 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
         },
         Type::Sector => match Bytes::parse(text) {
             Ok(size) if SECTORS.contains(&size.0) => Ok(Datum::Size(size)),
-            _ => Err(Wrong::Shape),
+            _ => Err(ScalarProblem::Shape),
         },
         Type::CountOrSize => size(text, 1, u64::MAX),
         Type::RateOrWire => match text.trim_end().strip_suffix("of wire") {
@@ -155,55 +156,55 @@ fn from_text(text: &str, ty: &Type) -> Result<Datum, Wrong> {
             },
             None => rate(text),
         },
-        _ => Err(Wrong::Shape),
+        _ => Err(ScalarProblem::Shape),
     }
 }
 
-fn from_integer(n: i64, ty: &Type) -> Result<Datum, Wrong> {
+fn from_integer(n: i64, ty: &Type) -> Result<Datum, ScalarProblem> {
     match ty {
         Type::Count { min, max } => match u64::try_from(n) {
             Ok(n) if (*min..=*max).contains(&n) => Ok(Datum::Count(n)),
-            _ => Err(Wrong::Shape),
+            _ => Err(ScalarProblem::Shape),
         },
-        Type::Amount => u64::try_from(n).map(Datum::Count).map_err(|_| Wrong::Shape),
+        Type::Amount => u64::try_from(n).map(Datum::Count).map_err(|_| ScalarProblem::Shape),
         Type::Sector => match u64::try_from(n) {
             Ok(n) if SECTORS.contains(&n) => Ok(Datum::Size(Bytes(n))),
-            _ => Err(Wrong::Shape),
+            _ => Err(ScalarProblem::Shape),
         },
         Type::CountOrSize => match u32::try_from(n) {
             Ok(n) if n > 0 => Ok(Datum::Count(n.into())),
-            _ => Err(Wrong::Shape),
+            _ => Err(ScalarProblem::Shape),
         },
         _ => from_number(n as f64, ty),
     }
 }
 
 /// Adding zero makes a negative zero a plain one, which prints without its sign.
-fn from_number(n: f64, ty: &Type) -> Result<Datum, Wrong> {
+fn from_number(n: f64, ty: &Type) -> Result<Datum, ScalarProblem> {
     match ty {
         Type::Number { min, max } if (*min..=*max).contains(&n) => Ok(Datum::Number(n)),
         Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n + 0.0))),
         Type::Iops | Type::IopsOrRate if n.is_finite() && n >= 0.0 => {
             Ok(Datum::Iops(Iops(n + 0.0)))
         }
-        _ => Err(Wrong::Shape),
+        _ => Err(ScalarProblem::Shape),
     }
 }
 
-fn name(text: &str) -> Result<Datum, Wrong> {
+fn name(text: &str) -> Result<Datum, ScalarProblem> {
     match names::check(text) {
         Ok(()) => Ok(Datum::Text(text.to_owned())),
-        Err(problem) => Err(Wrong::Because(problem, None)),
+        Err(problem) => Err(ScalarProblem::Because(problem, None)),
     }
 }
 
-fn word(text: &str, words: &'static [Word]) -> Result<Datum, Wrong> {
+fn word(text: &str, words: &'static [KeyWord]) -> Result<Datum, ScalarProblem> {
     match words.iter().find(|w| w.word == text) {
         Some(found) => Ok(Datum::Word(found.word)),
         None => {
             let message = format!("expected {}, found the text `{}`", one_of(words), clip(text));
             let near = nearest(text, words.iter().map(|w| w.word));
-            Err(Wrong::Because(message, near.map(|near| format!("did you mean `{near}`?"))))
+            Err(ScalarProblem::Because(message, near.map(|near| format!("did you mean `{near}`?"))))
         }
     }
 }
@@ -217,7 +218,7 @@ pub(crate) fn latency_point(text: &str) -> Option<LatencyPoint> {
     }
 }
 
-fn point(text: &str) -> Result<Datum, Wrong> {
+fn point(text: &str) -> Result<Datum, ScalarProblem> {
     let percentile = |digits: &str| {
         let plain = digits.replace('_', ".");
         let digits_only = plain.chars().all(|c| c.is_ascii_digit() || c == '.');
@@ -228,22 +229,22 @@ fn point(text: &str) -> Result<Datum, Wrong> {
         "max" => Ok(Datum::Point(LatencyPoint::Max)),
         _ => match text.strip_prefix('p').and_then(percentile) {
             Some(p) => Ok(Datum::Point(LatencyPoint::Percentile(p))),
-            None => Err(Wrong::Shape),
+            None => Err(ScalarProblem::Shape),
         },
     }
 }
 
-fn size(text: &str, min: u64, max: u64) -> Result<Datum, Wrong> {
+fn size(text: &str, min: u64, max: u64) -> Result<Datum, ScalarProblem> {
     let ty = Type::Size { min, max };
     let size = Bytes::parse(text).map_err(|e| unit(text, &ty, &e))?;
     if size.0 < min {
-        return Err(Wrong::Because(
+        return Err(ScalarProblem::Because(
             format!("expected at least {}, found `{}`", Bytes(min), clip(text)),
             None,
         ));
     }
     if size.0 > max {
-        return Err(Wrong::Because(
+        return Err(ScalarProblem::Because(
             format!("expected at most {}, found `{}`", Bytes(max), clip(text)),
             None,
         ));
@@ -251,16 +252,16 @@ fn size(text: &str, min: u64, max: u64) -> Result<Datum, Wrong> {
     Ok(Datum::Size(size))
 }
 
-fn time(text: &str, zero: bool) -> Result<Datum, Wrong> {
+fn time(text: &str, zero: bool) -> Result<Datum, ScalarProblem> {
     let ty = Type::Time { zero };
     let time = units::parse_duration(text).map_err(|e| unit(text, &ty, &e))?;
     if time.is_zero() && !zero {
-        return Err(Wrong::Because("expected more than zero".to_owned(), None));
+        return Err(ScalarProblem::Because("expected more than zero".to_owned(), None));
     }
     Ok(Datum::Time(time))
 }
 
-fn rate(text: &str) -> Result<Datum, Wrong> {
+fn rate(text: &str) -> Result<Datum, ScalarProblem> {
     ByteRate::parse(text).map(Datum::Rate).map_err(|e| unit(text, &Type::RateOrWire, &e))
 }
 
@@ -268,13 +269,15 @@ fn rate(text: &str) -> Result<Datum, Wrong> {
 pub(crate) fn link_rate(text: &str) -> Result<LinkRate, (String, Option<String>)> {
     match link(text) {
         Ok(Datum::Link(rate)) => Ok(rate),
-        Ok(_) | Err(Wrong::Shape) => Err((format!("expected {}", expected(&Type::LinkRate)), None)),
-        Err(Wrong::Because(message, help)) => Err((message, help)),
+        Ok(_) | Err(ScalarProblem::Shape) => {
+            Err((format!("expected {}", expected(&Type::LinkRate)), None))
+        }
+        Err(ScalarProblem::Because(message, help)) => Err((message, help)),
     }
 }
 
 /// A speed, with the standard that was probably meant.
-fn link(text: &str) -> Result<Datum, Wrong> {
+fn link(text: &str) -> Result<Datum, ScalarProblem> {
     LinkRate::parse(text).map(Datum::Link).map_err(|error| {
         let help = match error {
             LinkRateError::Unknown(_) => suggestion(&text.trim().to_lowercase(), LinkRate::names()),
@@ -291,16 +294,16 @@ fn link(text: &str) -> Result<Datum, Wrong> {
             LinkRateError::Mtu(mtu) => LinkRateError::Mtu(clip(&mtu)).to_string(),
             LinkRateError::Range(text) => LinkRateError::Range(clip(&text)).to_string(),
         };
-        Wrong::Because(message, help)
+        ScalarProblem::Because(message, help)
     })
 }
 
-fn iops(text: &str) -> Result<Datum, Wrong> {
+fn iops(text: &str) -> Result<Datum, ScalarProblem> {
     Iops::parse(text).map(Datum::Iops).map_err(|e| unit(text, &Type::Iops, &e))
 }
 
 /// A quantity that could not be read, with the unit that was probably meant.
-fn unit(text: &str, ty: &Type, error: &UnitError) -> Wrong {
+fn unit(text: &str, ty: &Type, error: &UnitError) -> ScalarProblem {
     let help = match error {
         UnitError::UnknownUnit { unit, .. } => {
             let number = text.trim().strip_suffix(unit.as_str()).unwrap_or("").trim_end();
@@ -315,7 +318,7 @@ fn unit(text: &str, ty: &Type, error: &UnitError) -> Wrong {
         }
         _ => None,
     };
-    Wrong::Because(printed(error), help)
+    ScalarProblem::Because(printed(error), help)
 }
 
 /// The message of a unit error, with the text that it quotes cut to a readable length.
@@ -349,12 +352,12 @@ fn units_of(ty: &Type) -> &'static [&'static str] {
 /// A doubling ladder `A..B` of sizes or counts.
 pub(crate) fn ladder(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Option<Vec<At<Datum>>> {
     let ends = match &node.value {
-        Value::Text(text) => text.split_once(".."),
+        TomlValue::Text(text) => text.split_once(".."),
         _ => None,
     };
     let Some((from, to)) = ends else {
         let help = match &node.value {
-            Value::Table(_) => None,
+            TomlValue::Table(_) => None,
             _ => Some(format!("one value is a list too: `{key} = [ … ]`")),
         };
         mismatch(node, key, &format!("a list{} of values", ladder_words(ty)), sink, help);
@@ -376,8 +379,8 @@ fn end(text: &str, ty: &Type) -> Result<u64, String> {
     match ty {
         Type::Size { .. } => match from_text(text, ty) {
             Ok(Datum::Size(size)) => Ok(size.0),
-            Ok(_) | Err(Wrong::Shape) => Err(format!("expected {}", expected(ty))),
-            Err(Wrong::Because(problem, _)) => Err(problem),
+            Ok(_) | Err(ScalarProblem::Shape) => Err(format!("expected {}", expected(ty))),
+            Err(ScalarProblem::Because(problem, _)) => Err(problem),
         },
         Type::Count { min, max } => match text.trim().parse::<u64>() {
             Ok(n) if (*min..=*max).contains(&n) => Ok(n),

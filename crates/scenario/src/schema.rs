@@ -2,7 +2,7 @@
 //!
 //! It knows shapes, units and the rules within one table; names are checked by `load` only.
 
-use crate::fields::{Kind, Need, ROOT, TableDef, Type, Word};
+use crate::fields::{KeyWord, Need, ROOT, TableDef, TableKind, Type};
 use crate::scalar::expected;
 use serde_json::{Map, Value, json};
 use units::LinkRate;
@@ -159,7 +159,7 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
 }
 
 /// A table of one of several kinds, by its key `kind`; the first where that is not given.
-fn of_kinds(kinds: &'static [Kind], definitions: &mut Map<String, Value>) -> Value {
+fn of_kinds(kinds: &'static [TableKind], definitions: &mut Map<String, Value>) -> Value {
     let [usual, others @ ..] = kinds else { return json!({ "type": "object" }) };
     let mut schema = reference(usual.def, definitions);
     for kind in others {
@@ -190,7 +190,7 @@ fn one_or_many(one: Value) -> Value {
     json!({ "anyOf": [one.clone(), { "type": "array", "minItems": 1, "items": one }] })
 }
 
-fn words(words: &[Word]) -> Value {
+fn words(words: &[KeyWord]) -> Value {
     let words: Vec<Value> =
         words.iter().map(|w| json!({ "const": w.word, "description": w.doc })).collect();
     json!({ "oneOf": words })

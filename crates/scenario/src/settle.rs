@@ -7,9 +7,9 @@ use crate::load::Load;
 use crate::model::{Plan, Scenario, Setting, Step};
 use crate::stage::{Hunt, Stage};
 use std::time::Duration;
-use workload::Frames;
+use workload::NetFrames;
 
-/// Whether an axis (`block`, or `WORKLOAD.block`) speaks of a workload, going by its name.
+/// Whether an axis (`block`, or `WORKLOAD.block`) concerns a workload, by its name.
 pub(crate) fn concerns(axis: &str, workload: &str) -> bool {
     axis.rsplit_once('.').is_none_or(|(name, _)| name == workload)
 }
@@ -48,8 +48,8 @@ impl Scenario {
         (0..).zip(known).map(|(index, step)| Step { index, ..step }).collect()
     }
 
-    /// What runs, in its order: steps that are known beforehand, and searches. A step is numbered as if every search
-    /// before it took no step; who runs them numbers them anew.
+    /// What runs, in order: known steps, and searches. A step is numbered as if searches took none; the driver
+    /// renumbers.
     pub fn stages(&self) -> Vec<Stage> {
         let (mut stages, mut index) = (Vec::new(), 0);
         for plan in &self.plans {
@@ -106,10 +106,10 @@ fn step(
 }
 
 /// What a step sets at interfaces: what the plan says, and what its axes say instead.
-fn frames(plan: Frames, settings: &[(&str, &Setting)]) -> Frames {
+fn frames(plan: NetFrames, settings: &[(&str, &Setting)]) -> NetFrames {
     settings.iter().fold(plan, |frames, (_, setting)| match setting {
-        Setting::Mtu(mtu) => Frames { mtu: Some(*mtu), ..frames },
-        Setting::Offload(on) => Frames { offload: Some(*on), ..frames },
+        Setting::Mtu(mtu) => NetFrames { mtu: Some(*mtu), ..frames },
+        Setting::Offload(on) => NetFrames { offload: Some(*on), ..frames },
         _ => frames,
     })
 }

@@ -84,7 +84,9 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Rate(rate) => write!(f, "{rate}"),
-            Value::PercentOfWire(share) => write!(f, "{} of wire", units::percent(*share)),
+            Value::PercentOfWire(share) => {
+                write!(f, "{} of wire", units::percent(*share))
+            }
             Value::Iops(iops) => write!(f, "{}", units::Iops(*iops)),
             Value::Time(time) => f.write_str(&units::duration(*time)),
             Value::Count(n) => write!(f, "{n}"),

@@ -1,5 +1,5 @@
 //! What only the simulator can carry out: how volumes are made of disks, teams of network adapters, and what goes wrong
-//! in a lab that is not at hand.
+//! in a lab that is not present.
 //!
 //! These are data, checked by `build`. They never say how anything is simulated.
 
@@ -85,8 +85,7 @@ pub struct Incident {
 /// What changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// This part of the lab carries nothing any more: a VM, a host, an adapter, a switch, an array, or a port of one
-    /// (`esx.hba:0`), or a link.
+    /// This part fails: a VM, a host, an adapter, a switch, an array, or a port of one (`esx.hba:0`), or a link.
     Fail(String),
     /// What had failed works again.
     Restore(String),

@@ -1,5 +1,4 @@
-//! Text that a scenario is read from: the file, the `--set` overrides, and the catalogs of the user; kept together so that
-//! a record can repeat it.
+//! The text of a scenario: the file, the `--set` overrides, and the user's catalogs; kept for a record to repeat it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +15,12 @@ pub struct Source {
     ///
     /// [`Scenario::text_kept`]: crate::Scenario::text_kept
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub catalogs: Vec<Catalog>,
+    pub catalogs: Vec<CatalogFile>,
 }
 
 /// A file of parts beside a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Catalog {
+pub struct CatalogFile {
     /// The file's name, for messages.
     pub name: String,
     /// Its text.

@@ -1,5 +1,5 @@
-//! Where the things of a scenario stand in its text, so that what is found wrong after loading (by whoever asks for the
-//! topology, or for what a live run can do) is reported as `load` reports its mistakes.
+//! The positions of a scenario's items in its text, so that mistakes that are found after loading (from the topology,
+//! or from the limits of a live run) are reported as `load` reports its mistakes.
 
 use crate::diagnostics::{Diagnostics, Mistake, Origin, Sink, Span};
 use crate::{Scenario, Source};
@@ -10,11 +10,11 @@ use std::sync::Arc;
 /// Places of a scenario's text. Two are always equal: where something stands is no part of what it is.
 #[derive(Clone, Default)]
 pub struct Spots {
-    inner: Arc<Inner>,
+    inner: Arc<SpotTable>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct SpotTable {
     source: Source,
     places: BTreeMap<Spot, Span>,
 }
@@ -38,7 +38,7 @@ pub(crate) enum Spot {
 
 impl Spots {
     pub(crate) fn new(source: &Source, places: BTreeMap<Spot, Span>) -> Spots {
-        Spots { inner: Arc::new(Inner { source: source.clone(), places }) }
+        Spots { inner: Arc::new(SpotTable { source: source.clone(), places }) }
     }
 
     /// Where something stands; the beginning of the file where that is not known.
@@ -58,8 +58,8 @@ impl Spots {
 }
 
 impl Scenario {
-    /// Mistakes that whoever solves its lab has found, each about a name of the scenario, at the place where that is
-    /// defined; about the whole of it where there is no name.
+    /// Mistakes found by the solver of its lab, each about a name of the scenario, at the place where that is defined;
+    /// about the whole of it where there is no name.
     pub fn mistaken<'n>(
         &self,
         told: impl IntoIterator<Item = (Option<&'n str>, String)>,

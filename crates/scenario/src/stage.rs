@@ -25,15 +25,15 @@ pub struct Hunt {
     pub base: Step,
 }
 
-/// What a run was to do, for whoever has the steps that it did: which step of the plan is which of the record.
+/// The planned stages of a run, matched with the steps that it did: which step of the plan is which of the record.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
     /// Its parts, in their order.
     pub stages: Vec<Stage>,
-    by_name: BTreeMap<(String, Settings, u32), usize>,
+    by_name: BTreeMap<(String, StageSettings, u32), usize>,
 }
 
-type Settings = Vec<(String, String)>;
+type StageSettings = Vec<(String, String)>;
 
 impl Course {
     /// The course of a scenario.
@@ -93,8 +93,8 @@ impl Stage {
         }
     }
 
-    /// Steps that between them use every worker and target that any of its steps can use: the one step, or the first and
-    /// the largest load of a search.
+    /// Steps that together use every worker and target of the stage: the one step, or a search's first and largest
+    /// load.
     pub fn examples(&self) -> Vec<Step> {
         match self {
             Stage::Step(step) => vec![step.clone()],
@@ -118,8 +118,7 @@ impl Hunt {
         Hunt { search, base }
     }
 
-    /// The step that tries a load: its number in the run, which run of this load it is, and whether it is the search's
-    /// first.
+    /// The step that tries a load: its number in the run, its repetition, and whether it is the search's first.
     pub fn step(&self, index: u32, load: f64, repetition: u32, first: bool) -> Step {
         let setting = self.search.setting(load);
         let mut step = Step { index, repetition, ..self.base.clone() };

@@ -1,5 +1,5 @@
 //! When a load is steady: the definition of SNIA's Solid State Storage Performance Test Specification (PTS), as the key
-//! `steady` of a plan sets it and as whoever has a series of rounds applies it.
+//! `steady` of a plan sets it and as it is applied to a series of rounds.
 //!
 //! Pure arithmetic on numbers. It stands beside the language because the rule and its parameters are part of what a
 //! scenario says: a campaign applies it while a load warms up, findings to what was measured, a simulator to what
@@ -23,12 +23,12 @@ pub struct Steady {
     /// The most that the line fitted to a window may rise or fall from its first round to its last, of the mean.
     pub slope: Percent,
     /// What must be steady.
-    pub metric: Metric,
+    pub metric: SteadyMetric,
 }
 
 /// What is looked at in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
+pub enum SteadyMetric {
     /// Operations a second.
     Iops,
     /// Bytes a second.
@@ -39,7 +39,7 @@ pub enum Metric {
 
 /// How much a window of rounds moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct SteadyWindow {
     /// The mean of the rounds.
     pub mean: f64,
     /// (largest − smallest) / mean.
@@ -50,7 +50,7 @@ pub struct Window {
 
 /// A window together with the rule that it was judged by, as a clause for people.
 #[derive(Clone, Copy, Debug)]
-pub struct Figures<'a>(pub &'a Steady, pub &'a Window);
+pub struct WindowFigures<'a>(pub &'a Steady, pub &'a SteadyWindow);
 
 impl Steady {
     /// SNIA's definition over five rounds, of a second each so that it fits the intervals of a record: spread at most
@@ -61,7 +61,7 @@ impl Steady {
         round: Duration::from_secs(1),
         spread: Percent(20.0),
         slope: Percent(10.0),
-        metric: Metric::Iops,
+        metric: SteadyMetric::Iops,
     };
 
     /// The lengths of PTS itself: rounds of a minute, of which it runs at most 25.
@@ -71,22 +71,21 @@ impl Steady {
         ..Steady::SNIA
     };
 
-    /// The last window of a series of rounds, in order of time; `None` while there are too few, and where they have no
-    /// mean to compare with.
-    pub fn window(&self, rounds: &[f64]) -> Option<Window> {
+    /// The last window of a series of rounds, in order of time; `None` if they are too few or have no mean.
+    pub fn window(&self, rounds: &[f64]) -> Option<SteadyWindow> {
         let first = rounds.len().checked_sub(self.rounds as usize)?;
-        Window::of(&rounds[first..])
+        SteadyWindow::of(&rounds[first..])
     }
 
     /// Whether a window is steady by this rule.
-    pub fn holds(&self, window: &Window) -> bool {
+    pub fn holds(&self, window: &SteadyWindow) -> bool {
         window.spread <= self.spread.0 / 100.0 && window.slope.abs() <= self.slope.0 / 100.0
     }
 }
 
-impl Window {
+impl SteadyWindow {
     /// Measures a window; `None` for fewer than two rounds, or where their mean is not a positive number.
-    pub fn of(rounds: &[f64]) -> Option<Window> {
+    pub fn of(rounds: &[f64]) -> Option<SteadyWindow> {
         let n = rounds.len() as f64;
         let mean = rounds.iter().sum::<f64>() / n;
         if rounds.len() < 2 || !mean.is_finite() || mean <= 0.0 {
@@ -100,23 +99,23 @@ impl Window {
         let covariance: f64 = rounds.iter().enumerate().map(moved).sum();
         let variance = n * (n * n - 1.0) / 12.0;
         let rise = covariance / variance * (n - 1.0);
-        Some(Window { mean, spread: (largest - smallest) / mean, slope: rise / mean })
+        Some(SteadyWindow { mean, spread: (largest - smallest) / mean, slope: rise / mean })
     }
 }
 
-impl fmt::Display for Metric {
+impl fmt::Display for SteadyMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Metric::Iops => "IOPS",
-            Metric::Throughput => "throughput",
-            Metric::Latency => "mean latency",
+            SteadyMetric::Iops => "IOPS",
+            SteadyMetric::Throughput => "throughput",
+            SteadyMetric::Latency => "mean latency",
         })
     }
 }
 
-impl fmt::Display for Figures<'_> {
+impl fmt::Display for WindowFigures<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures(rule, window) = self;
+        let WindowFigures(rule, window) = self;
         let share = |share: f64| percent((share * 1000.0).round() / 10.0);
         let verb = if window.slope < 0.0 { "fell" } else { "rose" };
         write!(

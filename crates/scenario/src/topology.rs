@@ -1,11 +1,11 @@
 //! The lab as a graph: the hops at which traffic can saturate, and the ways of disks through them.
 //!
-//! Hops have the names by which goals, claims, records and the map speak of them. A way belongs to a disk of a VM; its
-//! paths go from the guest to the device, and there are several where there is multipath. What a zone or a mask forbids is
-//! not a path. Nothing here says how fast anything is: that is the business of parts and their figures.
+//! Hops have the names that goals, claims, records and the map use. A way belongs to a disk of a VM; its paths go from
+//! the guest to the device, and there are several where there is multipath. What a zone or a mask forbids is not a
+//! path. Nothing here says how fast anything is: that is the business of parts and their figures.
 //!
-//! What a lab lacks before anything could be simulated on it is reported by whoever asks for the graph, at its place in the
-//! text, and not by `load`: a live run needs none of it. How long a hostile lab can keep this busy is bounded in `draft`.
+//! What a lab lacks for a simulation is reported when the graph is built, at its place in the text, and not by `load`:
+//! a live run needs none of it. `draft` bounds how long a hostile lab can keep this busy.
 
 mod access;
 mod backend;
@@ -33,18 +33,17 @@ pub struct HopId(pub u32);
 pub struct Topology {
     /// Every hop that a way uses, and those of parts that no way uses; names are unique.
     pub hops: Vec<Hop>,
-    /// The ways of disks: those of VMs, in their order and then in that of their disks; those of hosts; and those of
-    /// targets that a plan names itself.
+    /// The ways of disks: of VMs, in their order and that of their disks; of hosts; and of targets that a plan names.
     pub ways: Vec<Way>,
     /// The ways of VMs on the hosts that some plan moves them to, each pair of a VM and a host once.
     pub moves: Vec<Move>,
     /// The ways of network loads between hosts of the lab, each pair of a member and its receiver once.
-    pub nets: Vec<NetWay>,
+    pub nets: Vec<NetRoute>,
 }
 
 /// How a network load gets from the host that sends to the one that receives.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NetWay {
+pub struct NetRoute {
     /// The pair, as [`crate::NetHop::name`] has it.
     pub pair: String,
     /// The VM that the load runs on; the host itself where there is none.
@@ -136,8 +135,7 @@ pub(crate) fn names(scenario: &Scenario) -> BTreeSet<String> {
 }
 
 impl Scenario {
-    /// The lab as a graph, for whoever simulates it.
-    ///
+    /// The lab as a graph, for the simulator.
     /// # Errors
     /// Everything that keeps it from being one, at its place in the text: a disk without a way to its volume, and why; what
     /// is not said and cannot be guessed; more than the bounds allow.

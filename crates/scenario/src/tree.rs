@@ -11,11 +11,10 @@ use toml::de::{DeTable, DeValue};
 pub(crate) const TEXT_MAX: usize = 4 << 20;
 
 /// A value and its place.
-pub(crate) type Node = At<Value>;
+pub(crate) type Node = At<TomlValue>;
 
-/// A TOML value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum TomlValue {
     Text(String),
     /// The digits, and the value when it fits.
     Integer(String, Option<i64>),
@@ -23,12 +22,12 @@ pub(crate) enum Value {
     Flag(bool),
     Date,
     List(Vec<Node>),
-    Table(Table),
+    Table(TomlTable),
 }
 
 /// A table: keys in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct TomlTable {
     pub entries: Vec<Entry>,
 }
 
@@ -39,7 +38,7 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-impl Table {
+impl TomlTable {
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|e| e.key.value == key).map(|e| &e.node)
     }
@@ -49,34 +48,34 @@ impl Table {
     }
 }
 
-impl Value {
+impl TomlValue {
     /// The items of a list; none where it is none.
     pub fn items(&self) -> &[Node] {
         match self {
-            Value::List(items) => items,
+            TomlValue::List(items) => items,
             _ => &[],
         }
     }
 
     /// The text under the key `name` of a table.
     pub fn name(&self) -> Option<&str> {
-        let Value::Table(table) = self else { return None };
+        let TomlValue::Table(table) = self else { return None };
         match table.get("name") {
-            Some(At { value: Value::Text(name), .. }) => Some(name),
+            Some(At { value: TomlValue::Text(name), .. }) => Some(name),
             _ => None,
         }
     }
 
-    /// What stands there, in words, for "expected …, found …".
+    /// What was found, in words, for "expected …, found …".
     pub fn describe(&self) -> String {
         match self {
-            Value::Text(text) => format!("the text `{}`", clip(text)),
-            Value::Integer(digits, _) => format!("the integer {}", clip(digits)),
-            Value::Float(number) => format!("the number {number}"),
-            Value::Flag(flag) => format!("`{flag}`"),
-            Value::Date => "a date".to_owned(),
-            Value::List(_) => "a list".to_owned(),
-            Value::Table(_) => "a table".to_owned(),
+            TomlValue::Text(text) => format!("the text `{}`", clip(text)),
+            TomlValue::Integer(digits, _) => format!("the integer {}", clip(digits)),
+            TomlValue::Float(number) => format!("the number {number}"),
+            TomlValue::Flag(flag) => format!("`{flag}`"),
+            TomlValue::Date => "a date".to_owned(),
+            TomlValue::List(_) => "a list".to_owned(),
+            TomlValue::Table(_) => "a table".to_owned(),
         }
     }
 }
@@ -91,12 +90,12 @@ pub(crate) fn clip(text: &str) -> String {
 }
 
 /// Parses a scenario file. Syntax errors go to `sink`; what could be read is returned.
-pub(crate) fn parse(text: &str, sink: &mut Sink) -> Table {
+pub(crate) fn parse(text: &str, sink: &mut Sink) -> TomlTable {
     parse_file(text, Origin::File, sink)
 }
 
 /// The same of a file that is perhaps a catalog.
-pub(crate) fn parse_file(text: &str, origin: Origin, sink: &mut Sink) -> Table {
+pub(crate) fn parse_file(text: &str, origin: Origin, sink: &mut Sink) -> TomlTable {
     let start = Span::new(origin, 0..0);
     if text.len() > TEXT_MAX {
         let message = match origin {
@@ -106,7 +105,7 @@ pub(crate) fn parse_file(text: &str, origin: Origin, sink: &mut Sink) -> Table {
             }
         };
         sink.push(|| Mistake::new(start, message).class(Class::Syntax));
-        return Table::default();
+        return TomlTable::default();
     }
     let (root, errors) = DeTable::parse_recoverable(text);
     let lines = LineIndex::new(text);
@@ -162,11 +161,11 @@ pub(crate) fn parse_value(
             sink.push(|| Mistake::new(whole, message).class(Class::Syntax));
             None
         }
-        Err(_) => Some(At::new(whole, Value::Text(text.to_owned()))),
+        Err(_) => Some(At::new(whole, TomlValue::Text(text.to_owned()))),
     }
 }
 
-fn table(parsed: DeTable<'_>, origin: Origin, offset: usize) -> Table {
+fn table(parsed: DeTable<'_>, origin: Origin, offset: usize) -> TomlTable {
     let mut entries: Vec<Entry> = Vec::with_capacity(parsed.len());
     for (key, node) in parsed {
         let (key_span, node_span) = (key.span(), node.span());
@@ -181,20 +180,20 @@ fn table(parsed: DeTable<'_>, origin: Origin, offset: usize) -> Table {
         });
     }
     entries.sort_by_key(|e| e.key.at.start);
-    Table { entries }
+    TomlTable { entries }
 }
 
-fn value(parsed: DeValue<'_>, origin: Origin, offset: usize) -> Value {
+fn value(parsed: DeValue<'_>, origin: Origin, offset: usize) -> TomlValue {
     match parsed {
-        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::String(text) => TomlValue::Text(text.into_owned()),
         DeValue::Integer(n) => {
             let fits = i64::from_str_radix(n.as_str(), n.radix()).ok();
-            Value::Integer(n.to_string(), fits)
+            TomlValue::Integer(n.to_string(), fits)
         }
-        DeValue::Float(n) => Value::Float(n.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(flag) => Value::Flag(flag),
-        DeValue::Datetime(_) => Value::Date,
-        DeValue::Array(items) => Value::List(
+        DeValue::Float(n) => TomlValue::Float(n.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => TomlValue::Flag(flag),
+        DeValue::Datetime(_) => TomlValue::Date,
+        DeValue::Array(items) => TomlValue::List(
             items
                 .into_iter()
                 .map(|item| {
@@ -204,6 +203,6 @@ fn value(parsed: DeValue<'_>, origin: Origin, offset: usize) -> Value {
                 })
                 .collect(),
         ),
-        DeValue::Table(inner) => Value::Table(table(inner, origin, offset)),
+        DeValue::Table(inner) => TomlValue::Table(table(inner, origin, offset)),
     }
 }

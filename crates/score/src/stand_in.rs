@@ -5,7 +5,7 @@
 //! defaults are assumed with it as without it. It is used only where it changes no plant, and is never shown.
 
 use crate::built::Built;
-use scenario::{AssumedSetting, Catalog, Source};
+use scenario::{AssumedSetting, CatalogFile, Source};
 use sim::plant::Plant;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub fn with(source: &Source, plants: &[Plant]) -> Option<(Source, Built, Vec<Pla
         return None;
     }
     let mut stood = source.clone();
-    stood.catalogs.push(Catalog {
+    stood.catalogs.push(CatalogFile {
         name: NAME.to_owned(),
         text: format!("[[part]]\nname = \"{NAME}\"\nkind = \"virtual-scsi\"\nfigures = []\n"),
     });

@@ -1,8 +1,7 @@
 //! Quantities as people write them: bytes, data rates, durations, IOPS, percentages, link speeds.
 //!
 //! Parsing requires an explicit unit (`"4"` is not a size), and printing shows the unit. Decimal units are the
-//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are always marked (`MiB/s`); `Mb/s` is
-//! bits.
+//! default, as on data sheets (`MB/s` is 10^6 bytes a second); binary ones are marked (`MiB/s`); `Mb/s` is bits.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +36,6 @@ pub struct Percent(pub f64);
 
 impl Bytes {
     /// Parses `"8KiB"`, `"4 MB"`, `"512B"`; a unit is required and the result is a whole number of bytes.
-    ///
     /// # Errors
     /// No number, no known unit of size, or out of range.
     pub fn parse(text: &str) -> Result<Bytes, UnitError> {
@@ -47,7 +45,6 @@ impl Bytes {
 
 impl ByteRate {
     /// Parses `"800 MB/s"`, `"788.2 MiB/s"`, `"13674 Mb/s"`, `"10Gb/s"`.
-    ///
     /// # Errors
     /// No number, no known unit of rate, or not finite.
     pub fn parse(text: &str) -> Result<ByteRate, UnitError> {
@@ -57,7 +54,6 @@ impl ByteRate {
 
 impl Iops {
     /// Parses `"60000 IOPS"`, `"60k IOPS"`, `"1.2M IOPS"`; `"5000/s"` means the same.
-    ///
     /// # Errors
     /// No number, no known unit of IOPS, or not finite.
     pub fn parse(text: &str) -> Result<Iops, UnitError> {
@@ -67,7 +63,6 @@ impl Iops {
 
 impl Percent {
     /// Parses `"67%"` or `"0.3 %"`; values outside 0 to 100 are refused.
-    ///
     /// # Errors
     /// No number, no `%`, or out of range.
     pub fn parse(text: &str) -> Result<Percent, UnitError> {
@@ -81,7 +76,6 @@ impl Percent {
 }
 
 /// Parses `"5s"`, `"250 ms"`, `"1h30m"`, `"100us"`, `"7ns"` into a duration; a unit is required.
-///
 /// # Errors
 /// No number, no known unit of time, or out of range.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {

@@ -1,6 +1,6 @@
 //! The speed of a link or a port: by the name of its standard, or as a data rate.
 //!
-//! A name stands for the payload rate of its standard in each direction. Fibre Channel (FC-FS): 2,112 bytes of
+//! A name means the payload rate of its standard in each direction. Fibre Channel (FC-FS): 2,112 bytes of
 //! payload in frames of 2,148 bytes, with a gap of 24 bytes. Ethernet (IEEE 802.3): the frame without the 38 bytes
 //! around it (preamble, header, check sequence, gap) and without 40 bytes of TCP/IPv4. Headers of a storage protocol
 //! are not subtracted: they are a few per mille at 8 KiB.
@@ -81,9 +81,8 @@ impl LinkRate {
     /// The fastest link, in bytes a second.
     pub const MAX: u64 = 1_000_000_000_000;
 
-    /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, which is rounded to whole
-    /// bytes a second.
-    ///
+    /// Parses `"8gfc"`, `"10GbE"`, `"10gbe:9000"` (an MTU), or a data rate such as `"400 MB/s"`, rounded to whole
+    /// bytes.
     /// # Errors
     /// The text names no known speed, or the MTU or the rate is out of range.
     pub fn parse(text: &str) -> Result<LinkRate, LinkRateError> {

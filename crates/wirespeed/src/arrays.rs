@@ -5,8 +5,10 @@
 
 use clock::Ns;
 use engine::EngineError;
-use fleet::arrays::{ArrayServer, ArraySpec, ServedArray, Traffic, VolumeSpec};
-use san::server::{Limits, PortRate, Portal, PortalConfig, Target, TargetConfig};
+use fleet::arrays::{ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, ServedArray};
+use san::server::{
+    PortRate, PortalConfig, ServedPortal, TargetLimits, TargetServer, TargetSettings,
+};
 use san::volume::{Volume, VolumeError, VolumeKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -51,16 +53,16 @@ impl ArrayServer for Arrays {
             group,
             ..PortalConfig::new(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0))
         });
-        let mut config = TargetConfig::new(&name(&spec.name), portals.collect(), volumes);
+        let mut config = TargetSettings::new(&name(&spec.name), portals.collect(), volumes);
         config.threads = spec.threads as usize;
-        config.limits = Limits { stop_time: STOP_TIME, ..Limits::default() };
-        let target = Target::start(config).map_err(|e| failed(e.to_string()))?;
-        Ok(Box::new(Served { target, alone: self.alone }))
+        config.limits = TargetLimits { stop_time: STOP_TIME, ..TargetLimits::default() };
+        let target = TargetServer::start(config).map_err(|e| failed(e.to_string()))?;
+        Ok(Box::new(RunningArray { target, alone: self.alone }))
     }
 }
 
-fn volume(spec: &VolumeSpec) -> Result<Arc<Volume>, VolumeError> {
-    let VolumeSpec { size, block, thin, serial, .. } = spec;
+fn volume(spec: &ArrayVolume) -> Result<Arc<Volume>, VolumeError> {
+    let ArrayVolume { size, block, thin, serial, .. } = spec;
     let wanted = san::volume::VolumeSpec {
         kind: VolumeKind::Ram { size: *size },
         thin: *thin,
@@ -91,20 +93,20 @@ fn name(array: &str) -> String {
 }
 
 /// An array that is served.
-struct Served {
-    target: Target,
+struct RunningArray {
+    target: TargetServer,
     alone: bool,
 }
 
-impl Served {
-    fn at(&self, port: usize, act: impl FnOnce(Portal<'_>)) {
+impl RunningArray {
+    fn at(&self, port: usize, act: impl FnOnce(ServedPortal<'_>)) {
         if let Some(portal) = self.target.portal(port) {
             act(portal);
         }
     }
 }
 
-impl ServedArray for Served {
+impl ServedArray for RunningArray {
     fn target(&self) -> String {
         self.target.name().to_owned()
     }
@@ -113,9 +115,9 @@ impl ServedArray for Served {
         self.target.addresses()
     }
 
-    fn port(&self, port: usize) -> Traffic {
+    fn port(&self, port: usize) -> ArrayTraffic {
         let counts = self.target.counts(port).unwrap_or_default();
-        Traffic {
+        ArrayTraffic {
             read_ops: counts.reads,
             read_bytes: counts.bytes_out,
             write_ops: counts.writes,
@@ -125,10 +127,10 @@ impl ServedArray for Served {
         }
     }
 
-    fn volume(&self, volume: usize) -> Traffic {
+    fn volume(&self, volume: usize) -> ArrayTraffic {
         let counters = self.target.volumes().get(volume).map(|volume| volume.counters());
         let counters = counters.unwrap_or_default();
-        Traffic {
+        ArrayTraffic {
             read_ops: counters.reads,
             read_bytes: counters.bytes_read,
             write_ops: counters.writes,

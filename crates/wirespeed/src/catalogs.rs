@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::files::read_limited;
-use scenario::Catalog;
+use scenario::CatalogFile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 const FILES_MAX: usize = 256;
 
 /// The catalogs of the configuration's folder, by name, and then those that were named.
-///
 /// # Errors
 /// A file cannot be read, is too large, or is no text.
-pub fn catalogs(named: &[PathBuf]) -> Result<Vec<Catalog>, Failure> {
+pub fn catalogs(named: &[PathBuf]) -> Result<Vec<CatalogFile>, Failure> {
     let standing = match folder(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME")) {
         Some(folder) => standing(&folder)?,
         None => Vec::new(),
@@ -52,11 +51,11 @@ fn standing(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn read(path: &Path) -> Result<Catalog, Failure> {
+fn read(path: &Path) -> Result<CatalogFile, Failure> {
     let name = path.display().to_string();
     let file = std::fs::File::open(path)
         .map_err(|e| Failure::usage(format!("cannot read the catalog {name}: {e}")))?;
-    Ok(Catalog { text: read_limited(file, "catalog", &name)?, name })
+    Ok(CatalogFile { text: read_limited(file, "catalog", &name)?, name })
 }
 
 #[cfg(test)]

@@ -6,13 +6,13 @@ mod net;
 mod score;
 
 pub use calibrate::Calibrate;
-pub use catalog::{Catalog, CatalogAction};
-pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, Preset};
-pub use score::Score;
+pub use catalog::{CatalogAction, CatalogArgs};
+pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
+pub use score::ScoreArgs;
 
 use crate::commands::target::portal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use findings::comparison::Metric;
+use findings::comparison::Compared;
 use san::server::PortalConfig;
 use san::volume::VolumeSpec;
 use std::path::PathBuf;
@@ -38,39 +38,39 @@ pub enum Command {
     /// Check what this machine supports, and show the command that fixes what it does not
     Doctor(Doctor),
     /// A dry run: the steps, the time, every target and what would be written
-    Plan(Plan),
+    Plan(PlanArgs),
     /// Run a scenario with real I/O, record it and review it
-    Run(Run),
+    Run(RunArgs),
     /// Simulate a scenario on the lab that it describes, record it and review it
     Simulate(Simulate),
     /// Calculate what a scenario's lab will carry and what limits it, without simulating
-    Estimate(Estimate),
+    Estimate(EstimateArgs),
     /// Compare published claims with both solvers, and show which of them rest on assumptions
-    Score(Score),
+    Score(ScoreArgs),
     /// Show the review of a record
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
     /// Show the application profiles that a review can project
     Profiles(Profiles),
     /// Show the hardware that scenarios can name, with the source of every figure
-    Catalog(Catalog),
+    Catalog(CatalogArgs),
     /// Load targets without a scenario file
-    Disk(Disk),
+    Disk(DiskArgs),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
     Net(Net),
     /// Serve memory, files and devices by iSCSI, or list the LUNs of a portal
-    Target(Target),
+    Target(TargetArgs),
     /// Wait for a coordinator (started by `run --agent child`)
-    Agent(Agent),
+    Agent(AgentArgs),
 }
 
 /// Options of every command that prints results.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub struct Output {
+pub struct OutputArgs {
     /// How results are printed on stdout: for people, or one document for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -165,7 +165,7 @@ pub struct Doctor {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 /// A scenario file with overrides.
@@ -182,18 +182,18 @@ pub struct ScenarioArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct Plan {
+pub struct PlanArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --against or --set-b two sides take turns, step by step, as A B B A: slow drift of the
 machine affects both equally. Each side has a record of its own, RUN and RUN-b.")]
-pub struct Run {
+pub struct RunArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     #[command(flatten)]
@@ -232,7 +232,7 @@ pub struct Simulate {
 Means, by formulas: throughput, queues, what limits, and what would limit next.
 For percentiles, timed failures and phases use `wirespeed simulate`. See
 docs/estimate.md.")]
-pub struct Estimate {
+pub struct EstimateArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Only this step, by its number in `wirespeed plan` (repeatable); searches are left out
@@ -242,7 +242,7 @@ pub struct Estimate {
     #[arg(long, value_name = "RUN", help_heading = "Estimate")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 /// A second side that the scenario is compared with.
@@ -282,7 +282,7 @@ pub struct Review {
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_HELP)]
-pub struct Compare {
+pub struct CompareArgs {
     /// The records of two or more runs; the first is the baseline
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
@@ -291,7 +291,7 @@ pub struct Compare {
     pub difference: Percent,
     /// Compare only this metric (repeatable); fewer metrics give narrower intervals [default: all]
     #[arg(long = "metric", value_name = "METRIC", value_parser = parse_metric)]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<Compared>,
     /// Also exit with 1 if anything is undecided
     #[arg(long)]
     pub strict: bool,
@@ -330,7 +330,7 @@ pub struct Profiles {
     #[command(subcommand)]
     pub action: Option<ProfilesAction>,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -338,7 +338,7 @@ pub enum ProfilesAction {
     /// List all profiles, one per line (the default)
     Ls {
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
     /// Show one profile with the source of each figure
     Show {
@@ -346,7 +346,7 @@ pub enum ProfilesAction {
         #[arg(value_name = "PROFILE", value_parser = parse_profile)]
         profile: Box<scenario::Profile>,
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
 }
 
@@ -369,7 +369,7 @@ Options of a LUN's URL (?NAME=VALUE&NAME=VALUE…); each portal before the name 
   command_timeout=TIME       how long a command may take before it is aborted (30s)
   connections=N              connections of each session (1)
   header_digest, data_digest=crc32c|none; immediate_data, initial_r2t=yes|no")]
-pub struct Disk {
+pub struct DiskArgs {
     /// A file, a block device, a LUN (`iscsi://HOST[:PORT][,HOST[:PORT]…]/NAME/LUN[?OPTIONS]`), or `null:` (completes at once)
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
@@ -419,8 +419,8 @@ pub struct Disk {
     #[arg(long, help_heading = "Run")]
     pub plan: bool,
     /// The I/O interface [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
-    #[arg(long, value_enum, default_value_t = Queue::Auto, help_heading = "Target")]
-    pub queue: Queue,
+    #[arg(long, value_enum, default_value_t = QueueChoice::Auto, help_heading = "Target")]
+    pub queue: QueueChoice,
     /// Poll for completions instead of waiting for interrupts (io_uring, on a device with polled queues)
     #[arg(long, help_heading = "Target")]
     pub polled: bool,
@@ -445,8 +445,8 @@ pub struct DataArgs {
     #[arg(long, default_value_t = 1.0, value_name = "RATIO", value_parser = |t: &str| parse_ratio(t, 50.0))]
     pub dedupe: f64,
     /// Whether targets that may be written are filled first [auto: where samples show that they need it]
-    #[arg(long, value_enum, default_value_t = Fill::Auto)]
-    pub fill: Fill,
+    #[arg(long, value_enum, default_value_t = FillChoice::Auto)]
+    pub fill: FillChoice,
     /// What is done to targets before the load [snia-pts: their whole capacity is written twice, and the warm-up goes on
     /// until the load is steady, for up to 25 min]
     #[arg(long, value_enum, default_value_t = Precondition::None)]
@@ -469,7 +469,7 @@ pub struct VerifyArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Fill {
+pub enum FillChoice {
     Auto,
     Always,
     Never,
@@ -482,7 +482,7 @@ pub enum Precondition {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Queue {
+pub enum QueueChoice {
     Auto,
     #[value(name = "io_uring")]
     Uring,
@@ -491,7 +491,7 @@ pub enum Queue {
 }
 
 #[derive(Debug, Args)]
-pub struct Target {
+pub struct TargetArgs {
     #[command(subcommand)]
     pub action: TargetAction,
 }
@@ -534,17 +534,17 @@ pub struct Serve {
     #[arg(long, help_heading = "Target")]
     pub plan: bool,
     #[command(flatten)]
-    pub access: Access,
+    pub access: AccessArgs,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 /// Which initiators may log in.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Access")]
-pub struct Access {
+pub struct AccessArgs {
     /// Allow only this initiator (repeatable) [default: any]
     #[arg(long = "allow-initiator", value_name = "IQN")]
     pub allow_initiators: Vec<String>,
@@ -593,17 +593,17 @@ Examples:
   WIRESPEED_CHAP_SECRET=… wirespeed target serve --portal 192.0.2.1:3260 --chap host --volume ram:1GiB";
 
 #[derive(Debug, Args)]
-pub struct Agent {
+pub struct AgentArgs {
     /// The connection to the coordinator: standard input is one end of a socket pair
     #[arg(long, value_enum)]
-    pub carrier: Carrier,
+    pub carrier: CarrierChoice,
     /// The agent's name at the coordinator
     #[arg(long, value_name = "NAME", default_value = crate::live::AGENT)]
     pub name: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Carrier {
+pub enum CarrierChoice {
     Stdin,
 }
 
@@ -616,7 +616,6 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A profile by its name.
 fn parse_profile(name: &str) -> Result<Box<scenario::Profile>, scenario::profile::NoProfile> {
     scenario::profile::profile(name).cloned().map(Box::new)
 }
@@ -632,11 +631,11 @@ fn parse_share(text: &str) -> Result<Percent, units::UnitError> {
 }
 
 /// A metric of a comparison by its name in JSON, or as people write it.
-fn parse_metric(text: &str) -> Result<Metric, String> {
+fn parse_metric(text: &str) -> Result<Compared, String> {
     let wanted = text.to_ascii_lowercase();
-    let named = |m: &Metric| m.key() == wanted || m.name().to_ascii_lowercase() == wanted;
-    Metric::ALL.into_iter().find(named).ok_or_else(|| {
-        let all: Vec<&str> = Metric::ALL.iter().map(|m| m.key()).collect();
+    let named = |m: &Compared| m.key() == wanted || m.name().to_ascii_lowercase() == wanted;
+    Compared::ALL.into_iter().find(named).ok_or_else(|| {
+        let all: Vec<&str> = Compared::ALL.iter().map(|m| m.key()).collect();
         format!("expected one of {}", all.join(", "))
     })
 }
@@ -686,7 +685,7 @@ pub struct Luns {
     #[arg(value_name = "URL")]
     pub url: String,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 const LUNS_HELP: &str = "\

@@ -138,7 +138,7 @@ mod tests {
         );
     }
 
-    /// Only asks: a test of the writing itself would be a danger to somebody's disk.
+    /// Only checks: a test that writes would endanger the user's disk.
     #[test]
     fn results_are_not_for_devices() {
         let devices = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();

@@ -1,8 +1,8 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
 use engine::StepSpec;
-use fleet::{Hop, Reading, Sample, Sampler};
-use probe::block::{self, Device, Look, Stat};
+use fleet::{HopReading, Sample, SampledHop, Sampler};
+use probe::block::{self, BlockDevice, Look, Stat};
 use record::{CounterId, HopKind};
 use std::path::Path;
 
@@ -11,14 +11,14 @@ const COUNTERS: &str = "counters";
 
 /// The sources of counters that an agent of this program samples. A new source is one more line.
 pub fn sources() -> Sources {
-    Sources(vec![Box::new(Disks::default())])
+    Sources(vec![Box::new(DiskSampler::default())])
 }
 
 /// Several sources, sampled one after the other.
 pub struct Sources(Vec<Box<dyn Sampler>>);
 
 impl Sampler for Sources {
-    fn hops(&mut self, step: &StepSpec) -> Vec<Hop> {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         self.0.iter_mut().flat_map(|source| source.hops(step)).collect()
     }
 
@@ -29,12 +29,12 @@ impl Sampler for Sources {
 
 /// Samples the disks under the targets of a step, and the partitions that the targets are on.
 #[derive(Debug, Default)]
-struct Disks {
-    devices: Vec<Device>,
+struct DiskSampler {
+    devices: Vec<BlockDevice>,
 }
 
-impl Sampler for Disks {
-    fn hops(&mut self, step: &StepSpec) -> Vec<Hop> {
+impl Sampler for DiskSampler {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         let paths = step.targets.iter().filter(|t| fleet::scheme(&t.url).is_empty());
         self.devices.clear();
         for device in paths.flat_map(|target| block::under(Path::new(&target.url))) {
@@ -50,10 +50,10 @@ impl Sampler for Disks {
     }
 }
 
-fn hop(device: &Device) -> Hop {
+fn hop(device: &BlockDevice) -> SampledHop {
     let why = device.uncounted().map(|why| (COUNTERS.to_owned(), why.to_owned()));
     let (name, kind) = (device.name().to_owned(), HopKind::BlockDevice);
-    Hop { name, kind, facts: why.into_iter().collect() }
+    SampledHop { name, kind, facts: why.into_iter().collect() }
 }
 
 fn sample(look: Look) -> Sample {
@@ -61,8 +61,8 @@ fn sample(look: Look) -> Sample {
 }
 
 /// A device's counters as a record names them.
-fn readings(stat: Stat) -> Vec<Reading> {
-    let reading = |counter, value: u64| Reading { counter, value: value as f64 };
+fn readings(stat: Stat) -> Vec<HopReading> {
+    let reading = |counter, value: u64| HopReading { counter, value: value as f64 };
     vec![
         reading(CounterId::ReadOps, stat.reads),
         reading(CounterId::ReadBytes, stat.read_bytes),
@@ -79,8 +79,8 @@ fn readings(stat: Stat) -> Vec<Reading> {
 }
 
 /// A device that counts nothing has no number to give, which is not zero.
-fn nothing() -> Vec<Reading> {
-    let none = |reading: Reading| Reading { value: f64::NAN, ..reading };
+fn nothing() -> Vec<HopReading> {
+    let none = |reading: HopReading| HopReading { value: f64::NAN, ..reading };
     readings(Stat::default()).into_iter().map(none).collect()
 }
 
@@ -89,23 +89,24 @@ mod tests {
     use super::*;
     use clock::Ns;
 
-    struct Counts(&'static str, f64);
+    struct CounterNames(&'static str, f64);
 
-    impl Sampler for Counts {
-        fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
+    impl Sampler for CounterNames {
+        fn hops(&mut self, _: &StepSpec) -> Vec<SampledHop> {
             let (name, kind) = (self.0.to_owned(), HopKind::BlockDevice);
-            vec![Hop { name, kind, facts: Vec::new() }]
+            vec![SampledHop { name, kind, facts: Vec::new() }]
         }
 
         fn sample(&mut self) -> Vec<Sample> {
-            let readings = vec![Reading { counter: CounterId::ReadOps, value: self.1 }];
+            let readings = vec![HopReading { counter: CounterId::ReadOps, value: self.1 }];
             vec![Sample { at: Ns::secs(1), readings }]
         }
     }
 
     #[test]
     fn samples_follow_the_order_of_hops() {
-        let mut sources = Sources(vec![Box::new(Counts("a", 1.0)), Box::new(Counts("b", 2.0))]);
+        let mut sources =
+            Sources(vec![Box::new(CounterNames("a", 1.0)), Box::new(CounterNames("b", 2.0))]);
         let step = StepSpec {
             index: 0,
             seed: 0,

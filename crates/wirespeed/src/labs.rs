@@ -7,15 +7,15 @@ use sim::lab::{self, LabError};
 use sim::plant::Plant;
 
 /// A scenario's lab, of which every step is known to compile.
-pub struct Lab<'a> {
+pub struct CompiledLab<'a> {
     scenario: &'a Scenario,
     topology: Topology,
 }
 
-impl<'a> Lab<'a> {
+impl<'a> CompiledLab<'a> {
     /// The lab of `scenario`, tried with all its steps; of a search with the first and the largest load.
-    pub fn new(scenario: &'a Scenario, stages: &[Stage]) -> Result<Lab<'a>, Failure> {
-        let lab = Lab { scenario, topology: scenario.topology()? };
+    pub fn new(scenario: &'a Scenario, stages: &[Stage]) -> Result<CompiledLab<'a>, Failure> {
+        let lab = CompiledLab { scenario, topology: scenario.topology()? };
         let mut mistakes: Vec<LabError> = Vec::new();
         for step in stages.iter().flat_map(Stage::examples) {
             if let Err(mistake) = lab.plant(&step)

@@ -1,18 +1,19 @@
-//! The way of every command that measures: targets checked, a record made, agents started, the coordinator run, the
-//! record reviewed.
+//! The sequence of every measuring command: check targets, create a record, start agents, coordinate, review.
 
 use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
 use crate::hops;
-use crate::present::{self, Choice};
+use crate::present::{self, Presentation};
 use crate::progress::Display;
 use crate::receivers::Around;
-use crate::targets::{self, Asked};
+use crate::targets::{self, TargetUse};
 use campaign::Control;
 use clock::Ns;
 use findings::Analysis;
-use fleet::{AgentLink, Coordinator, EngineRegistry, Identity, Limits, Outcome, RunError};
+use fleet::{
+    AgentIdentity, AgentLink, Coordinator, EngineRegistry, RunError, RunOutcome, WaitLimits,
+};
 use record::{Event, Fact, Level, Producer, ProducerKind, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
 use std::io;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 pub const AGENT: &str = "local";
 
 /// A scenario that is about to be run on this machine.
-pub struct Job {
+pub struct LiveJob {
     pub source: Source,
     pub scenario: Scenario,
     /// Where its record goes.
@@ -38,15 +39,15 @@ pub struct Job {
 }
 
 /// Runs the job, prints its review and says where the record is.
-pub fn run_and_review(job: &Job) -> Result<Exit, Failure> {
+pub fn run_and_review(job: &LiveJob) -> Result<Exit, Failure> {
     run_and_present(job, |record, analysis| {
-        present::print(record, analysis, Choice::of(job.output.format))
+        present::print(record, analysis, Presentation::of(job.output.format))
     })
 }
 
 /// Runs the job, has its results presented and says where the record is.
 pub fn run_and_present(
-    job: &Job,
+    job: &LiveJob,
     present: impl FnOnce(&Record, &Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let outcome = run(job)?;
@@ -66,7 +67,7 @@ pub fn run_and_present(
 }
 
 /// Runs the job and leaves its record.
-pub fn run(job: &Job) -> Result<Outcome, Failure> {
+pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
     let targets = targets::granted(&job.scenario)?;
     let head = head(&job.source, &job.scenario);
     let mut writer = begin_record(&job.out, &head, &targets)?;
@@ -76,7 +77,7 @@ pub fn run(job: &Job) -> Result<Outcome, Failure> {
         scenario: &job.scenario,
         stages: &stages,
         head: &head,
-        limits: Limits::default(),
+        limits: WaitLimits::default(),
         control: &job.control,
     };
     let total = stages.iter().map(Stage::duration_max).sum();
@@ -92,7 +93,7 @@ pub fn run(job: &Job) -> Result<Outcome, Failure> {
 }
 
 /// Makes a record with what is known before the run.
-pub fn begin_record(out: &Path, head: &RunHead, targets: &[Asked]) -> Result<Writer, Failure> {
+pub fn begin_record(out: &Path, head: &RunHead, targets: &[TargetUse]) -> Result<Writer, Failure> {
     let mut writer = Writer::create(out, head)?;
     writer.facts(&run_facts())?;
     for shared in targets::disks_shared_with(out, targets) {
@@ -142,8 +143,7 @@ fn record_among_the_measured(target: &str) -> Event {
     }
 }
 
-/// What stops the runs of this process, to be made once. The first Ctrl-C (or SIGTERM) ends the run cleanly, with a record; the
-/// second ends the process.
+/// Stops this process's runs; made once. The first Ctrl-C (or SIGTERM) ends the run cleanly, the second the process.
 pub fn control() -> Result<Arc<Control>, Failure> {
     let control = Arc::new(Control::new());
     let asked = Arc::clone(&control);
@@ -188,9 +188,9 @@ fn child(name: &str) -> io::Result<AgentLink> {
 }
 
 /// An agent and its machine; one for an array stands on the same machine as that for the workers, which tells of it.
-fn identity(name: &str) -> Identity {
+fn identity(name: &str) -> AgentIdentity {
     let facts = if name == AGENT { engine::host_facts(name) } else { Vec::new() };
-    Identity { name: name.to_owned(), facts }
+    AgentIdentity { name: name.to_owned(), facts }
 }
 
 /// What carries out each scheme of URLs that scenarios have, `null:` apart.
@@ -232,7 +232,7 @@ pub fn exit_of(analysis: &Analysis) -> Exit {
 /// The exit code that an agent's failure means.
 pub fn exit_of_failure(failure: &fleet::StepFailure) -> Exit {
     match &failure.error {
-        fleet::message::Failure::Engine(engine::EngineError::Refused(_)) => Exit::Refused,
+        fleet::message::AgentFailure::Engine(engine::EngineError::Refused(_)) => Exit::Refused,
         _ => Exit::Incomplete,
     }
 }

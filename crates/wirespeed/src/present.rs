@@ -3,7 +3,7 @@
 use crate::cli::{Format, ResultFormat, Rows};
 use crate::exit::Failure;
 use crate::out;
-use export::End;
+use export::NtttcpEnd;
 use export::csv::CsvError;
 use findings::Analysis;
 use record::Record;
@@ -17,17 +17,17 @@ pub const WIDTH: usize = 100;
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
+pub struct Presentation {
     pub format: ResultFormat,
     pub rows: Rows,
     /// One step alone, by number from 0.
     pub step: Option<u32>,
 }
 
-impl Choice {
+impl Presentation {
     /// All steps, in a format or as text.
-    pub fn of(format: Option<ResultFormat>) -> Choice {
-        Choice { format: format.unwrap_or(ResultFormat::Text), rows: Rows::Step, step: None }
+    pub fn of(format: Option<ResultFormat>) -> Presentation {
+        Presentation { format: format.unwrap_or(ResultFormat::Text), rows: Rows::Step, step: None }
     }
 }
 
@@ -41,7 +41,7 @@ pub fn of_plan(format: Option<ResultFormat>) -> Result<Format, Failure> {
 }
 
 /// Prints results to stdout: a review in colour and as wide as the terminal where there is one.
-pub fn print(record: &Record, analysis: &Analysis, choice: Choice) -> Result<(), Failure> {
+pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<(), Failure> {
     if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
         let mut stdout = BufWriter::new(std::io::stdout().lock());
         return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
@@ -66,7 +66,7 @@ pub fn style() -> Style {
 pub fn write(
     record: &Record,
     analysis: &Analysis,
-    choice: Choice,
+    choice: Presentation,
     path: &Path,
 ) -> Result<(), Failure> {
     let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
@@ -79,7 +79,7 @@ pub fn write(
 }
 
 /// Results that are small enough to be held.
-fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, Failure> {
+fn text(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<String, Failure> {
     match choice.format {
         ResultFormat::Text => Ok(review::terminal(analysis, Style { color: false, width: WIDTH })),
         ResultFormat::Html => {
@@ -91,10 +91,10 @@ fn text(record: &Record, analysis: &Analysis, choice: Choice) -> Result<String, 
         ResultFormat::FioJson => export::fio_json(record, choice.step).map_err(failure),
         ResultFormat::Iometer => export::iometer(record, choice.step).map_err(failure),
         ResultFormat::Ntttcps => {
-            export::ntttcp(record, analysis, choice.step, End::Sender).map_err(failure)
+            export::ntttcp(record, analysis, choice.step, NtttcpEnd::Sender).map_err(failure)
         }
         ResultFormat::Ntttcpr => {
-            export::ntttcp(record, analysis, choice.step, End::Receiver).map_err(failure)
+            export::ntttcp(record, analysis, choice.step, NtttcpEnd::Receiver).map_err(failure)
         }
         ResultFormat::Csv if choice.rows == Rows::Stream => {
             export::csv::streams(analysis, choice.step).map_err(failure)

@@ -1,7 +1,7 @@
 //! What a user sees while a run is under way: a bar with live figures on a terminal, plain lines otherwise, nothing
 //! when quiet. All of it goes to stderr.
 
-use campaign::{DiskRates, NetRates, Progress, Rates};
+use campaign::{DiskRates, NetRates, Progress, RecentRates};
 use clock::Ns;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Event, Level, SourceId};
@@ -174,7 +174,7 @@ impl Hanging {
     }
 }
 
-fn figures(rates: &Rates) -> String {
+fn figures(rates: &RecentRates) -> String {
     let parts = [rates.disk.as_ref().map(disk), rates.net.as_ref().map(net)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
@@ -253,7 +253,7 @@ mod tests {
                 "1,000 IOPS  4 MB/s  p99 -  1 errors  sent 5 MB/s",
             ),
         ] {
-            assert_eq!(figures(&Rates { disk, net }), expected);
+            assert_eq!(figures(&RecentRates { disk, net }), expected);
         }
     }
 

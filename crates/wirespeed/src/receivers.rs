@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use clock::Ns;
 use engine::{ReceiverSpec, TokenSource};
 use net::interface::Guardian;
-use net::{Embedded, NetError, Surroundings, Token};
+use net::{EmbeddedReceiver, NetError, Secret, Surroundings};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
@@ -36,7 +36,7 @@ const POLL: Ns = Ns::millis(5);
 pub struct Around;
 
 impl Surroundings for Around {
-    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError> {
+    fn token(&mut self, from: &TokenSource) -> Result<Secret, NetError> {
         let token = match from {
             TokenSource::File(path) => token_of_file(Path::new(path)),
             TokenSource::Env(name) => token_of_env(name).and_then(|token| {
@@ -51,14 +51,14 @@ impl Surroundings for Around {
         token.map_err(NetError::Spec)
     }
 
-    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError> {
+    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<EmbeddedReceiver, NetError> {
         let failed = |source: io::Error| NetError::Listen {
             at: format!("the embedded receiver `{}`", receiver.name),
             source,
         };
         let (stands, address) = Standing::start(receiver.ipv6 == Some(true)).map_err(failed)?;
         let (host, port) = (address.ip().to_string(), address.port());
-        Ok(Embedded { host, port, token: None, stands: Box::new(stands) })
+        Ok(EmbeddedReceiver { host, port, token: None, stands: Box::new(stands) })
     }
 
     fn guardian(&self) -> Option<Guardian> {
@@ -74,21 +74,21 @@ pub fn guardian() -> io::Result<Guardian> {
 }
 
 /// The token of a file's first line.
-pub fn token_of_file(path: &Path) -> Result<Token, String> {
+pub fn token_of_file(path: &Path) -> Result<Secret, String> {
     let line = first_line(path)
         .map_err(|e| format!("the token cannot be read: {}: {e}", path.display()))?;
-    Token::new(&line).map_err(|e| format!("{}: {e}", path.display()))
+    Secret::new(&line).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// The token of a variable of the environment; `None` where it is not set, or empty.
-pub fn token_of_env(name: &str) -> Result<Option<Token>, String> {
+pub fn token_of_env(name: &str) -> Result<Option<Secret>, String> {
     let set = std::env::var_os(name).filter(|value| !value.is_empty());
-    let token = |value: OsString| Token::new(&value.into_encoded_bytes());
+    let token = |value: OsString| Secret::new(&value.into_encoded_bytes());
     set.map(token).transpose().map_err(|e| format!("{name}: {e}"))
 }
 
 /// The token of a command: from its file, or from the environment.
-pub fn token_of_command(file: Option<&Path>) -> Result<Option<Token>, Failure> {
+pub fn token_of_command(file: Option<&Path>) -> Result<Option<Secret>, Failure> {
     match file {
         Some(file) => token_of_file(file).map(Some),
         None => token_of_env(TOKEN_ENV),
@@ -150,7 +150,6 @@ impl Standing {
         }
     }
 
-    /// Whether it has left.
     fn has_left(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }

@@ -9,10 +9,10 @@ use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Stage, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
-use workload::Demand;
+use workload::IoDemand;
 
 /// What the steps of a scenario ask of one target.
-pub struct Asked {
+pub struct TargetUse {
     /// What the target is, and whether it may be used.
     pub report: TargetReport,
     /// Whether any step reads it.
@@ -22,7 +22,7 @@ pub struct Asked {
 }
 
 /// Every target that the stages use, in order of first use.
-pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, AssignError> {
+pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<TargetUse>, AssignError> {
     let steps: Vec<Step> = stages.iter().flat_map(Stage::examples).collect();
     let assignment = Assignment::new(scenario, &steps, scenario.head.seed, &[AGENT.to_owned()])?;
     let mut order: Vec<TargetSpec> = Vec::new();
@@ -32,7 +32,7 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, Assign
         for (spec, worker) in
             specs.iter().flatten().flat_map(|s| s.workers.iter().map(move |w| (s, w)))
         {
-            let demand = Demand::of(&worker.workload);
+            let demand = IoDemand::of(&worker.workload);
             for target in worker.targets.iter().filter_map(|&n| spec.targets.get(usize::from(n))) {
                 let preconditioned = target.fill == Fill::SniaPts;
                 let (reads, writes) = uses.entry(target.name.clone()).or_insert_with(|| {
@@ -54,13 +54,12 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<Asked>, Assign
             fleet::ARRAY_SCHEME => embedded(scenario, &target, writes),
             _ => live::schemes().inspect(&target, writes),
         };
-        Asked { report, reads, writes }
+        TargetUse { report, reads, writes }
     };
     Ok(order.into_iter().map(look).collect())
 }
 
-/// A volume of an embedded array, of which nothing is there yet: it is made for the run and is gone with it, so that nothing
-/// can be lost.
+/// A volume of an embedded array: it is made for the run and is gone with it, so that nothing can be lost.
 fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetReport {
     let place = target.url.split([':', '?']).nth(1).unwrap_or_default();
     let (array, volume) = place.split_once('/').unwrap_or((place, ""));
@@ -84,7 +83,7 @@ fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetRep
 }
 
 /// The targets of a run; refuses one that the guard would refuse later, while nothing has been made yet.
-pub fn granted(scenario: &Scenario) -> Result<Vec<Asked>, Failure> {
+pub fn granted(scenario: &Scenario) -> Result<Vec<TargetUse>, Failure> {
     let asked = asked(scenario, &scenario.stages()).map_err(Failure::usage)?;
     match asked.iter().find_map(|a| a.report.fate.as_ref().err()) {
         None => Ok(asked),
@@ -93,9 +92,9 @@ pub fn granted(scenario: &Scenario) -> Result<Vec<Asked>, Failure> {
 }
 
 /// The disks that the targets and the record share: writing the record is then a part of the load that is measured.
-pub fn disks_shared_with(record: &Path, targets: &[Asked]) -> Vec<String> {
+pub fn disks_shared_with(record: &Path, targets: &[TargetUse]) -> Vec<String> {
     let Some(disk) = disk::disk_under(record) else { return Vec::new() };
-    let on_it = |a: &&Asked| {
+    let on_it = |a: &&TargetUse| {
         a.report.url != "null:"
             && disk::disk_under(Path::new(&a.report.url)).as_ref() == Some(&disk)
     };

@@ -4,18 +4,18 @@
 //! Each side has its own agent, which is idle while the other's turn lasts, and its own record. Both records carry facts of
 //! the subject `comparison`: `group`, which is the same on both, and `side`. A step's repetition is its round.
 
-use crate::cli::{AgentKind, ResultFormat, Results, Run};
+use crate::cli::{AgentKind, ResultFormat, Results, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live;
 use crate::out;
 use crate::present;
 use crate::progress::Display;
-use crate::targets::{self, Asked};
-use campaign::{Campaign, Control, Progress, SIDES, Turn};
+use crate::targets::{self, TargetUse};
+use campaign::{Campaign, Control, PairedStep, Progress, SIDES};
 use findings::Analysis;
-use findings::comparison::Options;
-use fleet::{Coordinator, Limits, Outcome, RunError, Session};
+use findings::comparison::CompareOptions;
+use fleet::{AgentSession, Coordinator, RunError, RunOutcome, WaitLimits};
 use record::{Fact, Record, RunHead, Status, Writer};
 use scenario::{Scenario, Source, Stage, Step};
 use serde_json::json;
@@ -29,17 +29,17 @@ const ROUNDS: u32 = 4;
 const LISTED_MAX: usize = 8;
 
 /// One of the two.
-struct Side {
+struct ComparedRun {
     name: &'static str,
     source: Source,
     scenario: Scenario,
     stages: Vec<Stage>,
     out: PathBuf,
-    targets: Vec<Asked>,
+    targets: Vec<TargetUse>,
 }
 
 /// Runs both sides, and says how they came out.
-pub fn run(args: &Run) -> Result<Exit, Failure> {
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let format = args.output.format.unwrap_or(ResultFormat::Text);
     if ![ResultFormat::Text, ResultFormat::Json].contains(&format) {
         return Err(Failure::usage(
@@ -54,15 +54,15 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     let planned = most(&scenario_a).max(most(&scenario_b)).unwrap_or(1);
     let rounds = args.against.rounds.unwrap_or(ROUNDS.max(planned));
     let (out_a, out_b) = records(args.recording.out.as_deref(), &files::stem(&source_a.name))?;
-    let a = Side::new(SIDES[0], source_a, &scenario_a, rounds, out_a)?;
-    let b = Side::new(SIDES[1], source_b, &scenario_b, rounds, out_b)?;
+    let a = ComparedRun::new(SIDES[0], source_a, &scenario_a, rounds, out_a)?;
+    let b = ComparedRun::new(SIDES[1], source_b, &scenario_b, rounds, out_b)?;
     let turns = pair(&a.stages, &b.stages)?;
     let ended = take_turns(&a, &b, &turns, args.recording.agent, &args.output)?;
     conclude(&a, &b, &ended, format, args.output.quiet)
 }
 
 /// Side A, and side B with what is set on it besides.
-fn sources(args: &Run) -> Result<(Source, Source), Failure> {
+fn sources(args: &RunArgs) -> Result<(Source, Source), Failure> {
     let a = files::scenario_source(&args.scenario)?;
     let mut b = match &args.against.against {
         None => a.clone(),
@@ -102,16 +102,15 @@ fn records(out: Option<&Path>, stem: &str) -> Result<(PathBuf, PathBuf), Failure
         .ok_or_else(|| Failure::usage(format!("100,000 records named {stem}-N.wsr: use --out")))
 }
 
-impl Side {
-    /// A side whose plans run every step once a round. The record says so by overrides, so that it is complete by its own
-    /// scenario.
+impl ComparedRun {
+    /// A side whose plans run every step once a round. The record holds it as overrides, so that it is complete.
     fn new(
         name: &'static str,
         mut source: Source,
         scenario: &Scenario,
         rounds: u32,
         out: PathBuf,
-    ) -> Result<Side, Failure> {
+    ) -> Result<ComparedRun, Failure> {
         if let Some(plan) = scenario.plans.iter().find(|plan| plan.search.is_some()) {
             return Err(Failure::usage(format!(
                 "the plan `{}` of side {name} has a search, whose steps are not known beforehand and would not pair: \
@@ -130,7 +129,7 @@ impl Side {
         let scenario = scenario::load(&source)?;
         let targets = targets::granted(&scenario)?;
         let stages = scenario.stages();
-        Ok(Side { name, source, scenario, stages, out, targets })
+        Ok(ComparedRun { name, source, scenario, stages, out, targets })
     }
 
     fn head(&self, like: &RunHead) -> RunHead {
@@ -151,7 +150,7 @@ impl Side {
 }
 
 /// The steps of both sides in pairs, round by round.
-fn pair(a: &[Stage], b: &[Stage]) -> Result<Vec<Turn>, Failure> {
+fn pair(a: &[Stage], b: &[Stage]) -> Result<Vec<PairedStep>, Failure> {
     campaign::pair([a, b]).map_err(|unpaired| {
         let [only_a, only_b] = &unpaired.only;
         Failure::usage(format!(
@@ -177,12 +176,12 @@ fn listed(side: &str, steps: &[Step]) -> String {
 
 /// Runs all turns, or those before the first that one of the sides cannot take, and closes both records.
 fn take_turns(
-    a: &Side,
-    b: &Side,
-    turns: &[Turn],
+    a: &ComparedRun,
+    b: &ComparedRun,
+    turns: &[PairedStep],
     kind: AgentKind,
     output: &Results,
-) -> Result<[Outcome; 2], Failure> {
+) -> Result<[RunOutcome; 2], Failure> {
     let control = live::control()?;
     let head_a = live::head(&a.source, &a.scenario);
     let head_b = b.head(&head_a);
@@ -194,14 +193,15 @@ fn take_turns(
     let mut show_b = |progress: Progress| display.borrow_mut().show_side("B ", &progress);
     let (of_a, of_b) = (coordinator(a, &head_a, &control), coordinator(b, &head_b, &control));
     let (agents_a, agents_b) = (agents(a, kind)?, agents(b, kind)?);
-    let first: Campaign<Session<'_, Writer>> = match of_a.begin(agents_a, writer_a, &mut show_a) {
-        Ok(first) => first,
-        Err(error) => {
-            // The first error says why, also where this record takes no end.
-            let _ = writer_b.finish(Status::Stopped);
-            return Err(failure(a, error));
-        }
-    };
+    let first: Campaign<AgentSession<'_, Writer>> =
+        match of_a.begin(agents_a, writer_a, &mut show_a) {
+            Ok(first) => first,
+            Err(error) => {
+                // The first error says why, also where this record takes no end.
+                let _ = writer_b.finish(Status::Stopped);
+                return Err(failure(a, error));
+            }
+        };
     let second = match of_b.begin(agents_b, writer_b, &mut show_b) {
         Ok(second) => second,
         Err(error) => {
@@ -214,21 +214,25 @@ fn take_turns(
     ended.map_err(|(side, error)| failure([a, b][side], error))
 }
 
-fn coordinator<'a>(side: &'a Side, head: &'a RunHead, control: &'a Control) -> Coordinator<'a> {
+fn coordinator<'a>(
+    side: &'a ComparedRun,
+    head: &'a RunHead,
+    control: &'a Control,
+) -> Coordinator<'a> {
     Coordinator {
         scenario: &side.scenario,
         stages: &side.stages,
         head,
-        limits: Limits::default(),
+        limits: WaitLimits::default(),
         control,
     }
 }
 
-fn agents(side: &Side, kind: AgentKind) -> Result<Vec<fleet::AgentLink>, Failure> {
+fn agents(side: &ComparedRun, kind: AgentKind) -> Result<Vec<fleet::AgentLink>, Failure> {
     live::agents(&side.scenario, kind).map_err(Failure::incomplete)
 }
 
-fn failure(side: &Side, error: RunError) -> Failure {
+fn failure(side: &ComparedRun, error: RunError) -> Failure {
     match error {
         RunError::Assign(error) => Failure::usage(format!("side {}: {error}", side.name)),
         error => Failure::incomplete(format!(
@@ -241,24 +245,24 @@ fn failure(side: &Side, error: RunError) -> Failure {
 
 /// Prints how both sides came out, and where their records are.
 fn conclude(
-    a: &Side,
-    b: &Side,
-    ended: &[Outcome; 2],
+    a: &ComparedRun,
+    b: &ComparedRun,
+    ended: &[RunOutcome; 2],
     format: ResultFormat,
     quiet: bool,
 ) -> Result<Exit, Failure> {
     let (record_a, record_b) = (Record::open(&a.out)?, Record::open(&b.out)?);
     let analysis = |record| findings::analyse(record).map_err(Failure::incomplete);
     let (of_a, of_b) = (analysis(&record_a)?, analysis(&record_b)?);
-    let options = Options {
+    let options = CompareOptions {
         names: [a, b].map(|side| side.out.display().to_string()).to_vec(),
-        ..Options::default()
+        ..CompareOptions::default()
     };
     let runs = [(&record_a, &of_a), (&record_b, &of_b)];
     let comparison = findings::compare(&runs, &options).map_err(Failure::incomplete)?;
     out::result(&match format {
         ResultFormat::Json => {
-            let side = |side: &Side, analysis: &Analysis| json!({ "record": side.out, "review": review::json(analysis) });
+            let side = |side: &ComparedRun, analysis: &Analysis| json!({ "record": side.out, "review": review::json(analysis) });
             let comparison = review::comparison_json(&comparison);
             let (a, b) = (side(a, &of_a), side(b, &of_b));
             format!("{:#}\n", json!({ "version": 1, "a": a, "b": b, "comparison": comparison }))
@@ -283,7 +287,7 @@ fn conclude(
 }
 
 /// A side's title and verdict: the first lines of its review.
-fn heading(side: &Side, analysis: &Analysis) -> String {
+fn heading(side: &ComparedRun, analysis: &Analysis) -> String {
     let text = review::terminal(analysis, present::style());
     let head = text.split("\n\n").next().unwrap_or_default();
     format!("Side {} ({}): {head}\n", side.name, side.out.display())

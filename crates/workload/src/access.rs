@@ -113,8 +113,8 @@ impl Accesses {
         })
     }
 
-    /// The operations of slot `key.slot` of the same worker, sharing all read-only parts with these. `None` if slots
-    /// differ in more than their random streams.
+    /// The operations of slot `key.slot` of the same worker, sharing read-only parts; `None` if more than randomness
+    /// differs.
     pub fn beside(&self, key: StreamKey) -> Option<Accesses> {
         let Addresses::Random(random) = &self.addresses else { return None };
         self.ladder.is_none().then(|| Accesses {
@@ -153,8 +153,7 @@ impl Accesses {
         Draw { dir, target: target as u16, offset, len, pause }
     }
 
-    /// The same operations without their offsets. With one target, nothing is drawn for addresses any more; no other
-    /// draw depends on those.
+    /// The same operations without offsets. With one target, no addresses are drawn; no other draw depends on them.
     pub fn without_offsets(self) -> Accesses {
         let targets = match &self.addresses {
             Addresses::Random(random) | Addresses::Mixed { random, .. } => random.targets,

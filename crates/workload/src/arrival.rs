@@ -1,8 +1,7 @@
 //! When operations fall due: arrival processes of an open loop.
 //!
 //! Arrivals are a function of their number (or, for Poisson, of the gaps before) and have their own random stream, so
-//! that another rate never changes an address. Times are computed from the step's start, not accumulated, so that a
-//! rate does not drift.
+//! that another rate never changes an address. Times are computed from the step's start, so that a rate does not drift.
 
 use crate::{Placement, Process};
 use clock::{Ns, Rng};

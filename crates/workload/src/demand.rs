@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Directions, largest block and footprint of a workload, or of several workloads that share a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Demand {
+pub struct IoDemand {
     /// The workload may read.
     pub reads: bool,
     /// The workload may write.
@@ -25,22 +25,22 @@ pub struct Footprint {
     pub percent: f64,
 }
 
-impl Demand {
+impl IoDemand {
     /// The demand of one workload.
-    pub fn of(spec: &Spec) -> Demand {
+    pub fn of(spec: &Spec) -> IoDemand {
         let reach = Footprint::of(spec.working_set);
         match &spec.kind {
             WorkloadKind::Access(access) => {
                 let rows = || access.rows.iter().filter(|row| row.share > 0.0);
                 let largest = rows().map(|row| row.size).max().unwrap_or(0);
-                Demand {
+                IoDemand {
                     reads: rows().any(|row| row.read > 0.0),
                     writes: rows().any(|row| row.read < 100.0),
                     block_max: access.ladder.map_or(largest, |ladder| ladder.to),
                     reach,
                 }
             }
-            WorkloadKind::Transaction(t) => Demand {
+            WorkloadKind::Transaction(t) => IoDemand {
                 reads: t.index_pages > 0 || t.read > 0.0,
                 writes: t.table_pages > 0 && t.read < 100.0,
                 block_max: t.page,
@@ -50,8 +50,8 @@ impl Demand {
     }
 
     /// The combined demand of two workloads.
-    pub fn and(self, other: Demand) -> Demand {
-        Demand {
+    pub fn and(self, other: IoDemand) -> IoDemand {
+        IoDemand {
             reads: self.reads || other.reads,
             writes: self.writes || other.writes,
             block_max: self.block_max.max(other.block_max),

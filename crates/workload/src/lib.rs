@@ -25,9 +25,9 @@ mod spec;
 mod stream;
 mod transaction;
 
-pub use data::Data;
-pub use demand::{Demand, Footprint};
-pub use network::{Carriage, Frames, Heading, Network, Sockets};
+pub use data::Reduction;
+pub use demand::{Footprint, IoDemand};
+pub use network::{Carriage, Heading, NetFrames, Network, Sockets};
 pub use network_check::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use spec::*;

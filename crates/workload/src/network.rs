@@ -94,7 +94,7 @@ pub struct Sockets {
 
 /// What a step changes at the outgoing interface of a network load, at both ends. `None` leaves a setting unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frames {
+pub struct NetFrames {
     /// MTU in bytes.
     pub mtu: Option<u32>,
     /// Segmentation, receive and checksum offloads, all on or all off.

@@ -1,9 +1,7 @@
 //! The rules of a network load: [`Network::problems`] lists every problem once, when the load is described. Both ends
-//! of a live test use the same limits, so that a load without problems never asks for more memory or threads than
-//! these constants allow.
+//! of a live test use the same limits: a load without problems never asks for more memory or threads than these.
 //!
-//! What depends on the two hosts (does the kernel have a congestion control, or Multipath TCP?) is found at the
-//! start.
+//! What depends on the two hosts (a congestion control, or Multipath TCP?) is found at the start.
 
 use crate::{Carriage, Heading, Network, SpecError};
 

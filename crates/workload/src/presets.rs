@@ -4,7 +4,6 @@
 //! can override this. `docs/workloads.md` repeats the table for users, and a test compares the two.
 
 use crate::{Access, Arrivals, Regions, Row, Skew, Spec, Transaction, WorkloadKind};
-use clock::Ns;
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +71,12 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "workstation",
         origin: "The workstation pattern of the same reviews: 8 KiB, 80% read, 80% random.",
-        build: || access(vec![Row { random: 80.0, ..random(8 * KIB, 100.0, 80.0) }]),
+        build: || access(vec![Row::new(8 * KIB, 80.0, 80.0)]),
     },
     Preset {
         name: "streaming",
         origin: "Sequential reads of 64 KiB, the smallest block of the streaming pattern of the same reviews.",
-        build: || access(vec![Row { random: 0.0, ..random(64 * KIB, 100.0, 100.0) }]),
+        build: || access(vec![Row::new(64 * KIB, 100.0, 0.0)]),
     },
 ];
 
@@ -107,7 +106,7 @@ const WEB_SERVER: &[(u32, f64)] = &[
 ];
 
 fn random(size: u32, share: f64, read: f64) -> Row {
-    Row { size, share, read, random: 100.0, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+    Row { share, ..Row::new(size, read, 100.0) }
 }
 
 fn split(read: f64, sizes: &[(u32, f64)]) -> Spec {
@@ -115,17 +114,15 @@ fn split(read: f64, sizes: &[(u32, f64)]) -> Spec {
 }
 
 fn access(rows: Vec<Row>) -> Spec {
-    spec(WorkloadKind::Access(Access { rows, skew: Skew::Uniform, stride: None, ladder: None }))
+    spec(WorkloadKind::Access(Access::new(rows)))
 }
 
 fn spec(kind: WorkloadKind) -> Spec {
-    let arrivals = Arrivals::Closed { depth: 1, think: Ns::ZERO };
-    Spec { kind, arrivals, working_set: None, regions: Regions::Shared }
+    Spec { kind, arrivals: Arrivals::closed(1), working_set: None, regions: Regions::Shared }
 }
 
 fn obldisk() -> Spec {
-    let stream = Row { random: 0.0, ..random(32 * KIB, 100.0, 100.0) };
-    Spec { regions: Regions::Own, ..access(vec![stream]) }
+    Spec { regions: Regions::Own, ..access(vec![Row::new(32 * KIB, 100.0, 0.0)]) }
 }
 
 fn oblload() -> Spec {

@@ -70,8 +70,7 @@ pub struct Row {
     pub reply: u32,
 }
 
-/// A block size that starts at `from`, is multiplied by `factor` after every `every` operations of a slot up to `to`,
-/// and then starts again.
+/// A block size that climbs from `from` to `to` by `factor`, after every `every` operations of a slot, cyclically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ladder {
     /// First size in bytes.
@@ -251,7 +250,34 @@ impl Ladder {
     }
 }
 
+impl Row {
+    /// All operations are of `size` bytes and aligned to it; `read` and `random` are percentages.
+    pub const fn new(size: u32, read: f64, random: f64) -> Row {
+        Row { size, share: 100.0, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+    }
+}
+
+impl Access {
+    /// Rows with uniformly random and with consecutive addresses.
+    pub const fn new(rows: Vec<Row>) -> Access {
+        Access { rows, skew: Skew::Uniform, stride: None, ladder: None }
+    }
+}
+
+impl Arrivals {
+    /// `depth` operations outstanding, without a pause.
+    pub const fn closed(depth: u32) -> Arrivals {
+        Arrivals::Closed { depth, think: Ns::ZERO }
+    }
+}
+
 impl Spec {
+    /// [`Access::new`] on the whole of every target.
+    pub const fn access(rows: Vec<Row>, arrivals: Arrivals, regions: Regions) -> Spec {
+        let kind = WorkloadKind::Access(Access::new(rows));
+        Spec { kind, arrivals, working_set: None, regions }
+    }
+
     /// Operations that one worker may have outstanding: the depth, or the limit of an open loop.
     pub fn outstanding_max(&self) -> u32 {
         match self.arrivals {

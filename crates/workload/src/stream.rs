@@ -97,7 +97,6 @@ enum Pacing {
 
 impl Stream {
     /// Builds the stream of slot `key.slot`.
-    ///
     /// # Errors
     /// The first of [`Spec::problems`], or why the spec does not fit the targets.
     pub fn new(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Stream, SpecError> {
@@ -131,7 +130,6 @@ impl Stream {
 
     /// The streams of all slots of a worker, in order; `key.slot` is ignored. Each behaves like one made by
     /// [`Stream::new`]; they share their read-only parts to save memory.
-    ///
     /// # Errors
     /// As [`Stream::new`].
     pub fn slots(spec: &Spec, place: &Placement, key: StreamKey) -> Result<Vec<Stream>, SpecError> {

@@ -3,7 +3,7 @@
 use crate::script::scenario;
 use campaign::Gauge;
 use clock::Ns;
-use record::{Interval, Loop, Phase, SourceId, Tally, WorkerLoad};
+use record::{Completed, Interval, Loop, Phase, SourceId, WorkerLoad};
 use scenario::Stage;
 use scenario::search::Seen;
 
@@ -14,7 +14,7 @@ fn load(source: u32, arrivals: Loop) -> WorkerLoad {
 
 /// What a worker read in a second of a phase, in so many operations of 2 ms, which answered after 3 ms.
 fn interval(source: u32, second: u64, phase: Phase, ops: u64) -> Interval {
-    let mut read = Tally::empty(true);
+    let mut read = Completed::empty(true);
     (0..ops).for_each(|_| read.success(100, Ns::millis(2), Ns::millis(3)));
     Interval {
         source: SourceId(source),

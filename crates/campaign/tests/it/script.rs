@@ -4,7 +4,8 @@ use crate::conformance::{depth, latency_ms};
 use campaign::{Campaign, Control, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
 use record::{
-    Event, Interval, Level, Loop, Phase, SourceId, Status, StepHead, StepTimes, Tally, WorkerLoad,
+    Completed, Event, Interval, Level, Loop, Phase, SourceId, Status, StepHead, StepTimes,
+    WorkerLoad,
 };
 use scenario::{Scenario, Source, Stage, Step};
 use std::cell::RefCell;
@@ -109,7 +110,7 @@ impl Stepper for Script {
         }
         if let Some(gauge) = gauge {
             let latency = Ns::millis(latency_ms(depth(step)));
-            let mut read = Tally::empty(false);
+            let mut read = Completed::empty(false);
             (0..depth(step)).for_each(|_| read.success(8192, latency, latency));
             let to = if self.at == Some(At::Loses(index)) { Ns::millis(500) } else { second };
             gauge.begin(times.measured(), &[load]);

@@ -33,7 +33,7 @@ pub(super) struct Iocb {
 /// One completion as the kernel gives it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-pub(super) struct Event {
+pub(super) struct IoEvent {
     /// The request's slot.
     pub data: u64,
     request: u64,
@@ -56,7 +56,7 @@ struct RingHead {
 }
 
 /// A context: the kernel's side of one worker's requests.
-pub(super) struct Context {
+pub(super) struct AioContext {
     id: libc::c_ulong,
     /// Whether the ring can be read without a call.
     shared: bool,
@@ -89,13 +89,13 @@ impl Iocb {
     }
 }
 
-impl Context {
+impl AioContext {
     /// A context for at least `requests` in flight. `EAGAIN` where `fs.aio-max-nr` is used up.
-    pub fn new(requests: u32) -> Result<Context, Errno> {
+    pub fn new(requests: u32) -> Result<AioContext, Errno> {
         let mut id: libc::c_ulong = 0;
         // SAFETY: the kernel writes the new context's number to `id`, which was zero as it must be.
         check(unsafe { libc::syscall(libc::SYS_io_setup, requests.max(1), &raw mut id) })?;
-        let mut context = Context { id, shared: false };
+        let mut context = AioContext { id, shared: false };
         let head = context.head();
         context.shared = head.magic == RING_MAGIC
             && head.incompatible == 0
@@ -114,7 +114,7 @@ impl Context {
     }
 
     /// Takes up to `events.len()` events that are there already, without a call where that is possible.
-    pub fn take(&self, events: &mut [Event]) -> Result<usize, Errno> {
+    pub fn take(&self, events: &mut [IoEvent]) -> Result<usize, Errno> {
         if !self.shared {
             return self.wait(0, Ns::ZERO, events);
         }
@@ -126,7 +126,7 @@ impl Context {
             // SAFETY: the kernel keeps `entries` events behind the head of the ring, and `at` is one of them; those
             // before the tail it has finished writing.
             events[taken] = unsafe {
-                let first = std::ptr::from_ref(ring).add(1).cast::<Event>();
+                let first = std::ptr::from_ref(ring).add(1).cast::<IoEvent>();
                 first.add(at as usize).read_volatile()
             };
             at = if at + 1 == ring.entries { 0 } else { at + 1 };
@@ -139,7 +139,7 @@ impl Context {
     }
 
     /// Waits for `min` events for as long as `span`, and takes what is there.
-    pub fn wait(&self, min: u32, span: Ns, events: &mut [Event]) -> Result<usize, Errno> {
+    pub fn wait(&self, min: u32, span: Ns, events: &mut [IoEvent]) -> Result<usize, Errno> {
         let limit = libc::timespec {
             tv_sec: (span.0 / 1_000_000_000) as libc::time_t,
             tv_nsec: (span.0 % 1_000_000_000) as _,

@@ -1,15 +1,15 @@
 //! Block devices by Linux AIO: any depth, one system call a submitted batch, and completions read from shared memory.
 //!
-//! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a thread of the
-//! kernel, whose work is in nobody's account and costs several times the I/O itself on a fast device. AIO submits them on
-//! the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may wait for the I/O itself.
+//! For devices that cannot promise never to wait (no `NOWAIT`): io_uring hands each of their I/Os to a kernel thread,
+//! whose CPU time no process is charged for and which costs several times the I/O itself on a fast device. AIO submits
+//! them on the worker's own thread. Only with direct I/O on block devices; elsewhere io_submit(2) may block.
 
 mod context;
 
-use crate::flight::{Flight, Progressed, Rest, failure};
-use crate::{Access, Arena, Completion, Completions, Io, Queue};
+use crate::flight::{InFlight, Progressed, Rest, failure};
+use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
-use context::{Context, Event, Iocb};
+use context::{AioContext, IoEvent, Iocb};
 use rustix::fd::{AsFd, AsRawFd};
 use rustix::io::Errno;
 use workload::Dir;
@@ -19,17 +19,17 @@ const BREATH: Ns = Ns(100_000);
 
 /// A queue on a context of its own.
 pub(crate) struct AioQueue {
-    context: Context,
+    context: AioContext,
     arena: Arena,
-    targets: Vec<Access>,
+    targets: Vec<FileAccess>,
     /// What each slot has in flight.
-    flights: Vec<Option<Flight>>,
+    flights: Vec<Option<InFlight>>,
     in_flight: u32,
     /// A request a slot: rewritten for every I/O, read by the kernel only while it is submitted.
     requests: Box<[Iocb]>,
     /// Requests that wait to be submitted, as the kernel wants them named.
     waiting: Vec<*mut Iocb>,
-    events: Box<[Event]>,
+    events: Box<[IoEvent]>,
     failed: Completions,
     how: &'static str,
 }
@@ -38,10 +38,10 @@ impl AioQueue {
     /// Opens a context. Where there can be none, the targets come back with the reason.
     pub fn open(
         arena: &Arena,
-        targets: Vec<Access>,
+        targets: Vec<FileAccess>,
         how: &'static str,
-    ) -> Result<AioQueue, (Vec<Access>, String)> {
-        let context = match Context::new(arena.slots()) {
+    ) -> Result<AioQueue, (Vec<FileAccess>, String)> {
+        let context = match AioContext::new(arena.slots()) {
             Ok(context) => context,
             Err(Errno::AGAIN) => {
                 let problem = "no room for Linux AIO (`sysctl fs.aio-max-nr` is used up)";
@@ -58,15 +58,15 @@ impl AioQueue {
             in_flight: 0,
             requests: vec![Iocb::default(); slots].into(),
             waiting: Vec::with_capacity(slots),
-            events: vec![Event::default(); slots].into(),
+            events: vec![IoEvent::default(); slots].into(),
             failed: Vec::with_capacity(slots),
             how,
         })
     }
 
     /// Writes the request for the rest of a flight; `false` where it asks for what is not there.
-    fn prepare(&mut self, flight: Flight) -> bool {
-        let Flight { io, .. } = flight;
+    fn prepare(&mut self, flight: InFlight) -> bool {
+        let InFlight { io, .. } = flight;
         let target = self.targets.get(usize::from(io.target));
         let (Some(Rest { base, offset, len }), Some(target)) = (flight.rest(&self.arena), target)
         else {
@@ -80,7 +80,7 @@ impl AioQueue {
         true
     }
 
-    /// Submits what waits. What the kernel refuses by itself has failed; what it has no room for waits on.
+    /// Submits what waits. A single I/O that the kernel refuses has failed; what it has no room for waits on.
     fn send(&mut self) {
         let mut sent = 0;
         while sent < self.waiting.len() {
@@ -114,7 +114,7 @@ impl AioQueue {
         }
     }
 
-    fn landed(&mut self, event: Event, out: &mut Completions) {
+    fn landed(&mut self, event: IoEvent, out: &mut Completions) {
         let slot = event.data as u32;
         let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { return };
         let result = match flight.landed(event.result) {
@@ -143,7 +143,7 @@ impl Queue for AioQueue {
 
     fn submit(&mut self, ios: &[Io]) -> usize {
         for io in ios {
-            let flight = Flight::new(*io);
+            let flight = InFlight::new(*io);
             if io.slot < self.arena.slots() && self.prepare(flight) {
                 self.flights[io.slot as usize] = Some(flight);
                 self.in_flight += 1;

@@ -8,8 +8,8 @@
 mod enter;
 mod setup;
 
-use crate::flight::{Flight, Progressed, Rest, failure};
-use crate::{Access, Arena, Completion, Completions, Io, Queue};
+use crate::flight::{InFlight, Progressed, Rest, failure};
+use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
 use io_uring::squeue::Entry;
 use io_uring::{opcode, types};
@@ -22,7 +22,6 @@ use workload::Dir;
 const BREATH: Ns = Ns(100_000);
 
 /// What io_uring offers to this process, in words; or why there is none, and what to do about it.
-///
 /// # Errors
 /// io_uring cannot be set up: why, and what to do.
 pub fn io_uring() -> Result<String, String> {
@@ -33,9 +32,9 @@ pub fn io_uring() -> Result<String, String> {
 pub(crate) struct UringQueue {
     setup: Setup,
     arena: Arena,
-    targets: Vec<Access>,
+    targets: Vec<FileAccess>,
     /// What each slot has in flight.
-    flights: Vec<Option<Flight>>,
+    flights: Vec<Option<InFlight>>,
     in_flight: u32,
     /// Entries in the ring that no call has submitted yet.
     queued: u32,
@@ -49,13 +48,12 @@ pub(crate) struct UringQueue {
 }
 
 impl UringQueue {
-    /// Opens a ring for the calling thread, which alone may use it. Where there can be none, the targets come back with
-    /// the reason.
+    /// Opens a ring for the calling thread, which alone may use it. On failure the targets come back with the reason.
     pub fn open(
         arena: &Arena,
-        targets: Vec<Access>,
+        targets: Vec<FileAccess>,
         polled: bool,
-    ) -> Result<UringQueue, (Vec<Access>, String)> {
+    ) -> Result<UringQueue, (Vec<FileAccess>, String)> {
         let fds: Vec<_> = targets.iter().map(AsFd::as_fd).collect();
         let setup = match Setup::new(arena, &fds, polled) {
             Ok(setup) => setup,
@@ -77,7 +75,7 @@ impl UringQueue {
     }
 
     /// The entry that carries the rest of a flight; `None` where it asks for what is not there.
-    fn entry(&self, flight: Flight) -> Option<Entry> {
+    fn entry(&self, flight: InFlight) -> Option<Entry> {
         let io = flight.io;
         let Rest { base, offset, len } = flight.rest(&self.arena)?;
         let target = self.targets.get(usize::from(io.target))?;
@@ -112,7 +110,7 @@ impl UringQueue {
         for io in ios {
             let Some(place) = self.flights.get(io.slot as usize) else { break };
             debug_assert!(place.is_none(), "a slot has one I/O at a time");
-            let flight = Flight::new(*io);
+            let flight = InFlight::new(*io);
             match self.entry(flight) {
                 Some(entry) if !self.push(&entry) => break,
                 Some(_) => {

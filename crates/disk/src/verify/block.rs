@@ -20,7 +20,7 @@ const CONTENT: u64 = 0x7665_7269_6679;
 
 /// What a block says of itself; the checksum comes on top.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct BlockHeader {
     /// The target, within the lifetime of its state.
     pub id: u64,
     /// Byte offset into the target.
@@ -38,16 +38,16 @@ pub(crate) struct Header {
     pub count: u32,
 }
 
-/// What stands where a verified block is expected.
+/// What was read where a verified block is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
+pub(crate) enum BlockReading {
     /// Whole and with the right checksum.
-    Whole(Header),
+    Whole(BlockHeader),
     /// Something else.
     Broken,
 }
 
-impl Header {
+impl BlockHeader {
     /// Makes `block` the one that this header describes.
     pub fn stamp(&self, block: &mut [u8]) {
         content(self.id, self.offset, self.generation, block);
@@ -71,10 +71,10 @@ impl Header {
     }
 
     /// What a header's bytes say, right or wrong.
-    pub fn parse(block: &[u8]) -> Header {
+    pub fn parse(block: &[u8]) -> BlockHeader {
         let u32_at = |at: usize| u32::from_le_bytes(array(block, at));
         let u64_at = |at: usize| u64::from_le_bytes(array(block, at));
-        Header {
+        BlockHeader {
             id: u64_at(8),
             offset: u64_at(16),
             generation: u32_at(24),
@@ -94,11 +94,15 @@ impl Header {
     }
 }
 
-impl Reading {
+impl BlockReading {
     /// Reads a block.
     #[inline]
-    pub fn of(block: &[u8]) -> Reading {
-        if is_verified(block) { Reading::Whole(Header::parse(block)) } else { Reading::Broken }
+    pub fn of(block: &[u8]) -> BlockReading {
+        if is_verified(block) {
+            BlockReading::Whole(BlockHeader::parse(block))
+        } else {
+            BlockReading::Broken
+        }
     }
 }
 
@@ -125,7 +129,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 mod tests {
     use super::*;
 
-    const HERE: Header = Header {
+    const HERE: BlockHeader = BlockHeader {
         id: 0x1234_5678_9abc_def0,
         offset: 40_960,
         generation: 7,
@@ -140,10 +144,10 @@ mod tests {
     fn check_any_bit(bytes: usize) {
         let mut block = vec![0xaa; bytes];
         HERE.stamp(&mut block);
-        assert_eq!(Reading::of(&block), Reading::Whole(HERE));
+        assert_eq!(BlockReading::of(&block), BlockReading::Whole(HERE));
         for bit in 0..bytes * 8 {
             block[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Reading::of(&block), Reading::Broken, "bit {bit}");
+            assert_eq!(BlockReading::of(&block), BlockReading::Broken, "bit {bit}");
             block[bit / 8] ^= 1 << (bit % 8);
         }
     }
@@ -157,12 +161,12 @@ mod tests {
     #[test]
     fn what_is_no_block_is_no_block() {
         for bytes in [&[][..], &[0; 3], &[0; 512], &[0xff; 4096], b"WSv1WSv1WSv1"] {
-            assert_eq!(Reading::of(bytes), Reading::Broken);
+            assert_eq!(BlockReading::of(bytes), BlockReading::Broken);
         }
         let mut block = vec![0; 512];
         HERE.stamp(&mut block);
         spoil(&mut block);
-        assert_eq!(Reading::of(&block), Reading::Broken);
+        assert_eq!(BlockReading::of(&block), BlockReading::Broken);
     }
 
     #[test]
@@ -183,7 +187,7 @@ mod tests {
     #[test]
     fn a_header_knows_what_its_write_covered() {
         assert_eq!(HERE.extent(4096), 40_960 - 3 * 4096..40_960 + 5 * 4096);
-        let wild = Header { index: u32::MAX, count: u32::MAX, ..HERE };
+        let wild = BlockHeader { index: u32::MAX, count: u32::MAX, ..HERE };
         assert!(wild.extent(4096).start == 0);
     }
 }

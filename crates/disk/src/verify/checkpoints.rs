@@ -1,7 +1,7 @@
 //! Writes states to their files while a step runs: a checkpoint a second, and a last one at its end. A thread of the
 //! control plane; no worker ever waits for it.
 
-use super::state::State;
+use super::state::TargetState;
 use super::state_file::StateFile;
 use clock::Ns;
 use engine::{EngineError, EventNote, IntervalTx, Output, Prepared, StepHandle};
@@ -24,14 +24,14 @@ pub(crate) struct Checkpoints {
 }
 
 /// Kept states of which the words may change. Dropped, they are closed, however a step ends.
-struct InUse(Vec<Arc<State>>);
+struct InUse(Vec<Arc<TargetState>>);
 
 impl Checkpoints {
     /// Takes these states into use, before any write.
     pub fn new(
         step: u32,
         inner: Box<dyn Prepared>,
-        states: Vec<Arc<State>>,
+        states: Vec<Arc<TargetState>>,
     ) -> Result<Checkpoints, EngineError> {
         let states = InUse(states);
         for (state, kept) in states.kept() {
@@ -46,7 +46,7 @@ impl Checkpoints {
 
 impl InUse {
     /// Those that may be written: a state of which only what was flushed is known stays as it is.
-    fn kept(&self) -> impl Iterator<Item = (&State, &StateFile)> {
+    fn kept(&self) -> impl Iterator<Item = (&TargetState, &StateFile)> {
         let writable = self.0.iter().filter(|state| !state.at_least);
         writable.filter_map(|state| Some((&**state, state.kept.as_ref()?)))
     }
@@ -61,7 +61,7 @@ impl Drop for InUse {
     }
 }
 
-struct Running {
+struct RunningCheckpoint {
     /// Dropped first: its workers end, and no write is in flight any more.
     inner: Option<Box<dyn StepHandle>>,
     /// Dropping it ends the thread.
@@ -104,11 +104,15 @@ impl Prepared for Checkpoints {
                 None
             }
         };
-        Box::new(Running { inner: Some(inner.start(epoch, at, out)), stay: Some(stay), keeper })
+        Box::new(RunningCheckpoint {
+            inner: Some(inner.start(epoch, at, out)),
+            stay: Some(stay),
+            keeper,
+        })
     }
 }
 
-impl StepHandle for Running {
+impl StepHandle for RunningCheckpoint {
     fn stop(&self) {
         if let Some(inner) = &self.inner {
             inner.stop();
@@ -120,7 +124,7 @@ impl StepHandle for Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCheckpoint {
     fn drop(&mut self) {
         self.inner = None;
         self.stay = None;
@@ -143,7 +147,7 @@ impl Checkpointer {
         }
     }
 
-    fn tell(&mut self, state: &State, outcome: Result<(), Errno>) {
+    fn tell(&mut self, state: &TargetState, outcome: Result<(), Errno>) {
         let Err(e) = outcome else { return };
         if std::mem::replace(&mut self.failed, true) {
             return;

@@ -1,9 +1,9 @@
 //! Checks blocks that were read: sound ones cost a checksum and a comparison; faults are classified, counted, and reported in
 //! detail while the ring to the control plane has room. Used by workers, and by the pass over a stored state.
 
-use super::block::{Header, Reading, is_marked, stored_sum, sum};
-use super::fault::{BlockContext, Fault, FaultKind};
-use super::state::State;
+use super::block::{BlockHeader, BlockReading, is_marked, stored_sum, sum};
+use super::fault::{BlockContext, FaultKind, VerifyFault};
+use super::state::TargetState;
 use super::word::Age;
 use clock::Ns;
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -15,14 +15,14 @@ pub(crate) const DETAILS_MAX: usize = 16;
 
 /// What one examiner has counted. One writer, and readers at any time.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ExaminerCounts {
     checked: AtomicU64,
     unknown: AtomicU64,
     written: AtomicU64,
     faults: [AtomicU64; FaultKind::ALL.len()],
 }
 
-impl Counts {
+impl ExaminerCounts {
     /// Blocks that were compared with what they must hold.
     pub fn checked(&self) -> u64 {
         self.checked.load(Ordering::Relaxed)
@@ -55,22 +55,22 @@ fn add(count: &AtomicU64, more: u64) {
 
 /// Examines blocks of some targets.
 pub(crate) struct Examiner {
-    targets: Box<[Arc<State>]>,
+    targets: Box<[Arc<TargetState>]>,
     /// For each target, the identities of all others that are verified at the same time.
     others: Box<[Box<[u64]>]>,
-    counts: Arc<Counts>,
-    faults: Producer<Fault>,
+    counts: Arc<ExaminerCounts>,
+    faults: Producer<VerifyFault>,
     scratch: Box<[u8]>,
 }
 
 /// What comes out of an examiner, for the control plane.
 pub(crate) struct Findings {
-    pub counts: Arc<Counts>,
-    pub faults: Consumer<Fault>,
+    pub counts: Arc<ExaminerCounts>,
+    pub faults: Consumer<VerifyFault>,
 }
 
 /// What became of one block.
-enum Verdict {
+enum BlockVerdict {
     Right,
     Unknown,
     Wrong,
@@ -78,11 +78,12 @@ enum Verdict {
 
 impl Examiner {
     /// An examiner of these targets, in the order that I/Os number them. `all` are the targets of the whole step.
-    pub fn new(targets: &[Arc<State>], all: &[Arc<State>]) -> (Examiner, Findings) {
+    pub fn new(targets: &[Arc<TargetState>], all: &[Arc<TargetState>]) -> (Examiner, Findings) {
         let (faults, told) = RingBuffer::new(DETAILS_MAX);
-        let counts = Arc::new(Counts::default());
-        let others =
-            |state: &Arc<State>| all.iter().map(|s| s.id).filter(|id| *id != state.id).collect();
+        let counts = Arc::new(ExaminerCounts::default());
+        let others = |state: &Arc<TargetState>| {
+            all.iter().map(|s| s.id).filter(|id| *id != state.id).collect()
+        };
         let block_max = targets.iter().map(|state| state.block).max().unwrap_or(0);
         let examiner = Examiner {
             targets: targets.into(),
@@ -96,11 +97,11 @@ impl Examiner {
 
     /// The state of a target.
     #[inline]
-    pub fn state(&self, target: u16) -> Option<&Arc<State>> {
+    pub fn state(&self, target: u16) -> Option<&Arc<TargetState>> {
         self.targets.get(usize::from(target))
     }
 
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ExaminerCounts {
         &self.counts
     }
 
@@ -115,9 +116,9 @@ impl Examiner {
         let addresses = (0..).map(|i| offset + i * u64::from(state.block));
         for (data, at) in read.chunks_exact(state.block as usize).zip(addresses) {
             match look(state, at, data) {
-                Verdict::Right => checked += 1,
-                Verdict::Unknown => unknown += 1,
-                Verdict::Wrong => {
+                BlockVerdict::Right => checked += 1,
+                BlockVerdict::Unknown => unknown += 1,
+                BlockVerdict::Wrong => {
                     wrong += 1;
                     let block = state.block_at(at);
                     let word = state.ledger.get(block);
@@ -148,9 +149,15 @@ impl Examiner {
 }
 
 #[cold]
-fn classify(scene: &BlockContext, target: u16, data: &[u8], scratch: &mut [u8], now: Ns) -> Fault {
+fn classify(
+    scene: &BlockContext,
+    target: u16,
+    data: &[u8],
+    scratch: &mut [u8],
+    now: Ns,
+) -> VerifyFault {
     let (kind, found) = scene.classify(data, &mut scratch[..data.len()]);
-    Fault {
+    VerifyFault {
         at: now,
         target,
         offset: scene.offset,
@@ -164,13 +171,13 @@ fn classify(scene: &BlockContext, target: u16, data: &[u8], scratch: &mut [u8], 
 
 /// Compares one block with what is known of it.
 #[inline]
-fn look(state: &State, offset: u64, data: &[u8]) -> Verdict {
+fn look(state: &TargetState, offset: u64, data: &[u8]) -> BlockVerdict {
     let block = state.block_at(offset);
     let word = state.ledger.get(block);
     if word.is_open() {
         return look_at_open(state, offset, data);
     }
-    let Reading::Whole(header) = Reading::of(data) else { return Verdict::Wrong };
+    let BlockReading::Whole(header) = BlockReading::of(data) else { return BlockVerdict::Wrong };
     let age = if state.at_least {
         word.age_at_least(header.generation)
     } else {
@@ -178,26 +185,26 @@ fn look(state: &State, offset: u64, data: &[u8]) -> Verdict {
     };
     if header.id == state.id && header.offset == offset && age == Age::Fits {
         state.ledger.note(block, word, word.seen());
-        Verdict::Right
+        BlockVerdict::Right
     } else {
-        Verdict::Wrong
+        BlockVerdict::Wrong
     }
 }
 
 /// A block that may hold anything is still wrong where it holds what was written for another place, and it is right
 /// where it holds one of the generations in doubt.
-fn look_at_open(state: &State, offset: u64, data: &[u8]) -> Verdict {
-    if !is_marked(data) || Header::parse(data).id != state.id {
-        return Verdict::Unknown;
+fn look_at_open(state: &TargetState, offset: u64, data: &[u8]) -> BlockVerdict {
+    if !is_marked(data) || BlockHeader::parse(data).id != state.id {
+        return BlockVerdict::Unknown;
     }
     let word = state.ledger.get(state.block_at(offset));
-    match Reading::of(data) {
-        Reading::Whole(header) if header.offset != offset => Verdict::Wrong,
-        Reading::Whole(header) => match word.age(header.generation) {
-            Age::Fits => Verdict::Right,
-            Age::Unissued if !state.at_least => Verdict::Wrong,
-            _ => Verdict::Unknown,
+    match BlockReading::of(data) {
+        BlockReading::Whole(header) if header.offset != offset => BlockVerdict::Wrong,
+        BlockReading::Whole(header) => match word.age(header.generation) {
+            Age::Fits => BlockVerdict::Right,
+            Age::Unissued if !state.at_least => BlockVerdict::Wrong,
+            _ => BlockVerdict::Unknown,
         },
-        Reading::Broken => Verdict::Unknown,
+        BlockReading::Broken => BlockVerdict::Unknown,
     }
 }

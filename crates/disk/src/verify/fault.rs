@@ -1,18 +1,18 @@
 //! A block that is not what it must be: what kind of fault it is, and what was found instead.
 //!
-//! The kinds, and what tells them apart:
+//! The kinds, and how they differ:
 //!
 //! | kind | the block holds |
 //! |---|---|
-//! | lost | the generation before the one that was acknowledged, which nobody has ever read: the write never arrived |
+//! | lost | the generation before the one that was acknowledged, never read: the write never arrived |
 //! | stale | a generation that is older still, or an older one although the newest had been read: the past came back |
 //! | torn | one part of a write and not the other, within the block or among the blocks of one write |
 //! | misplaced | a whole block that belongs to another address or another target |
 //! | corrupt | the right block with flipped bits or a damaged stretch |
 //! | foreign | nothing that was ever written here: zeros, another program's data, another run's block |
 
-use super::block::{self, HEADER, Header, KNOWN, Reading};
-use super::word::{Age, DOUBT_MAX, Word, back};
+use super::block::{self, BlockHeader, BlockReading, HEADER, KNOWN};
+use super::word::{Age, BlockWord, DOUBT_MAX, back};
 use clock::Ns;
 
 /// Bits in which a block may differ from what it should be and still count as that block with flipped bits.
@@ -24,7 +24,6 @@ const PART_MIN: usize = 8;
 /// Generations before the oldest acceptable one with which a broken block is compared.
 const PAST: u32 = 4;
 
-/// What kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
     Lost,
@@ -46,11 +45,10 @@ impl FaultKind {
     ];
 }
 
-/// What stands in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockContent {
     /// A whole verified block.
-    Whole(Header),
+    Whole(BlockHeader),
     /// The first bytes of one generation and the last of another; `None`: unknown.
     Parts { at: u32, head: Option<u32>, tail: Option<u32> },
     /// A generation with so many flipped bits, the first of them in this byte.
@@ -67,7 +65,7 @@ pub(crate) enum BlockContent {
 
 /// One fault, as it leaves the data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct VerifyFault {
     /// When it was seen, on the monotonic clock.
     pub at: Ns,
     /// Index into the examiner's targets, and the byte offset of the block.
@@ -75,7 +73,7 @@ pub(crate) struct Fault {
     pub offset: u64,
     pub kind: FaultKind,
     /// What was known of the block.
-    pub expected: Word,
+    pub expected: BlockWord,
     pub found: BlockContent,
     /// The checksum that the block carries, and the one that its bytes have.
     pub stored_sum: u32,
@@ -89,7 +87,7 @@ pub(crate) struct BlockContext<'a> {
     pub block: u32,
     /// The block's address, and what is known of it.
     pub offset: u64,
-    pub word: Word,
+    pub word: BlockWord,
     /// Only what was flushed is known for certain.
     pub at_least: bool,
     /// The read that it is a part of.
@@ -102,9 +100,11 @@ pub(crate) struct BlockContext<'a> {
 impl BlockContext<'_> {
     /// What is wrong with `data`, a block that is not what it must be. `scratch` is as long as a block.
     pub fn classify(&self, data: &[u8], scratch: &mut [u8]) -> (FaultKind, BlockContent) {
-        match Reading::of(data) {
-            Reading::Whole(header) => (self.classify_whole(&header), BlockContent::Whole(header)),
-            Reading::Broken => self.classify_broken(data, scratch),
+        match BlockReading::of(data) {
+            BlockReading::Whole(header) => {
+                (self.classify_whole(&header), BlockContent::Whole(header))
+            }
+            BlockReading::Broken => self.classify_broken(data, scratch),
         }
     }
 
@@ -113,7 +113,7 @@ impl BlockContext<'_> {
         if self.at_least { self.word.age_at_least(generation) } else { self.word.age(generation) }
     }
 
-    fn classify_whole(&self, header: &Header) -> FaultKind {
+    fn classify_whole(&self, header: &BlockHeader) -> FaultKind {
         if self.others.contains(&header.id)
             || (header.id == self.id && header.offset != self.offset)
         {
@@ -142,14 +142,14 @@ impl BlockContext<'_> {
 
     /// Whether another block of the same read proves that a write which covered this one came, and came in part: it
     /// belongs to a write that covered this block too and is newer than what is here.
-    fn is_torn_from_a_neighbour(&self, found: Option<&Header>) -> bool {
+    fn is_torn_from_a_neighbour(&self, found: Option<&BlockHeader>) -> bool {
         let here = found.map_or(0, |header| header.written);
         let places = (0..).map(|i| self.read_at + i * u64::from(self.block));
         self.read.chunks_exact(self.block as usize).zip(places).any(|(data, at)| {
             if at == self.offset {
                 return false;
             }
-            let Reading::Whole(other) = Reading::of(data) else { return false };
+            let BlockReading::Whole(other) = BlockReading::of(data) else { return false };
             let is_there = other.id == self.id && other.offset == at;
             is_there && other.written > here && other.extent(self.block).contains(&self.offset)
         })
@@ -160,8 +160,8 @@ impl BlockContext<'_> {
             return (self.missed(), BlockContent::Zeros);
         }
         let mut best: Option<Likeness> = None;
-        let mut head = Reach::default();
-        let mut tail = Reach::default();
+        let mut head = GenerationReach::default();
+        let mut tail = GenerationReach::default();
         for generation in self.candidates(data) {
             block::content(self.id, self.offset, generation, scratch);
             let likeness = Likeness::of(generation, &data[HEADER..], &scratch[HEADER..]);
@@ -176,8 +176,8 @@ impl BlockContext<'_> {
         if best.bytes == 0 {
             return self.judge_header(data, best.generation, scratch);
         }
-        let parts = |at: usize, head: Option<&Reach>, tail: Option<&Reach>| {
-            let generation = |reach: &Reach| reach.generation;
+        let parts = |at: usize, head: Option<&GenerationReach>, tail: Option<&GenerationReach>| {
+            let generation = |reach: &GenerationReach| reach.generation;
             let (head, tail) = (head.map(generation), tail.map(generation));
             (FaultKind::Torn, BlockContent::Parts { at: (HEADER + at) as u32, head, tail })
         };
@@ -209,18 +209,18 @@ impl BlockContext<'_> {
         generation: u32,
         scratch: &mut [u8],
     ) -> (FaultKind, BlockContent) {
-        let claimed = Header::parse(data);
+        let claimed = BlockHeader::parse(data);
         let issued = !matches!(self.age(claimed.generation), Age::Unissued);
         if claimed.generation != generation && issued {
-            // Under the content that it speaks of its checksum is right, if nothing else is wrong with it.
+            // Its checksum is right for the content that its header names, if nothing else is wrong.
             block::content(self.id, self.offset, claimed.generation, scratch);
             scratch[..HEADER].copy_from_slice(&data[..HEADER]);
-            if matches!(Reading::of(scratch), Reading::Whole(_)) {
+            if matches!(BlockReading::of(scratch), BlockReading::Whole(_)) {
                 let (head, tail) = (Some(claimed.generation), Some(generation));
                 return (FaultKind::Torn, BlockContent::Parts { at: HEADER as u32, head, tail });
             }
         }
-        let right = Header { generation, id: self.id, offset: self.offset, ..claimed };
+        let right = BlockHeader { generation, id: self.id, offset: self.offset, ..claimed };
         let mut bytes = [0; HEADER];
         right.write_fields(&mut bytes);
         let wrong = |range: std::ops::Range<usize>| {
@@ -235,10 +235,9 @@ impl BlockContext<'_> {
         }
     }
 
-    /// Generations that a broken block may be the rest of: those that it may hold, a few before them, and the one that
-    /// its header claims.
+    /// Generations that a broken block may be from: possible ones, a few before them, and the one in its header.
     fn candidates(&self, data: &[u8]) -> impl Iterator<Item = u32> + use<> {
-        let (word, claimed) = (self.word, Header::parse(data).generation);
+        let (word, claimed) = (self.word, BlockHeader::parse(data).generation);
         let acceptable = (0..).map(move |i| back(word.newest(), i));
         let until = back(word.oldest(), PAST);
         let known =
@@ -251,15 +250,15 @@ impl BlockContext<'_> {
 
 /// The longest stretch from one end that a generation explains.
 #[derive(Default)]
-struct Reach {
+struct GenerationReach {
     bytes: usize,
     generation: u32,
 }
 
-impl Reach {
+impl GenerationReach {
     fn take(&mut self, bytes: usize, generation: u32) {
         if bytes > self.bytes {
-            *self = Reach { bytes, generation };
+            *self = GenerationReach { bytes, generation };
         }
     }
 }

@@ -11,13 +11,13 @@ use workload::Dir;
 const NONE: u32 = u32::MAX;
 
 /// The I/Os of one worker that wait or are in flight.
-pub(crate) struct Gate {
+pub(crate) struct RangeGate {
     /// The logarithm of a stretch's length.
     shift: u32,
     buckets: Box<[Bucket]>,
     /// Two a slot, for its first and its last stretch.
-    entries: Box<[Entry]>,
-    ranges: Box<[Option<Range>]>,
+    entries: Box<[GateEntry]>,
+    ranges: Box<[Option<GateRange>]>,
 }
 
 #[derive(Clone, Copy)]
@@ -27,22 +27,22 @@ struct Bucket {
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct GateEntry {
     bucket: u32,
     before: u32,
     after: u32,
 }
 
 #[derive(Clone, Copy)]
-struct Range {
+struct GateRange {
     target: u16,
     dir: Dir,
     start: u64,
     end: u64,
 }
 
-impl Range {
-    fn excludes(&self, other: &Range) -> bool {
+impl GateRange {
+    fn excludes(&self, other: &GateRange) -> bool {
         self.target == other.target
             && self.start < other.end
             && other.start < self.end
@@ -50,13 +50,13 @@ impl Range {
     }
 }
 
-impl Gate {
+impl RangeGate {
     /// A gate for so many slots and I/Os of at most `block_max` bytes.
-    pub fn new(slots: u32, block_max: u32) -> Gate {
+    pub fn new(slots: u32, block_max: u32) -> RangeGate {
         let slots = slots.max(1) as usize;
         let empty = Bucket { head: NONE, tail: NONE };
-        let unused = Entry { bucket: NONE, before: NONE, after: NONE };
-        Gate {
+        let unused = GateEntry { bucket: NONE, before: NONE, after: NONE };
+        RangeGate {
             shift: u64::from(block_max.max(1)).next_power_of_two().trailing_zeros(),
             buckets: vec![empty; (slots * 4).next_power_of_two()].into(),
             entries: vec![unused; slots * 2].into(),
@@ -64,7 +64,7 @@ impl Gate {
         }
     }
 
-    /// Whether this I/O may go now. It is remembered until [`Gate::leave`], whatever the answer.
+    /// Whether this I/O may go now. It is remembered until [`RangeGate::leave`], whatever the answer.
     pub fn admits(&mut self, io: &Io) -> bool {
         let Some(place) = self.ranges.get(io.slot as usize) else { return false };
         let range = match place {
@@ -84,9 +84,9 @@ impl Gate {
         }
     }
 
-    fn enter(&mut self, io: &Io) -> Range {
+    fn enter(&mut self, io: &Io) -> GateRange {
         let end = io.offset.saturating_add(io.len.into());
-        let range = Range { target: io.target, dir: io.dir, start: io.offset, end };
+        let range = GateRange { target: io.target, dir: io.dir, start: io.offset, end };
         self.ranges[io.slot as usize] = Some(range);
         let last = end.saturating_sub(1).max(io.offset);
         let (first, last) = (io.offset >> self.shift, last >> self.shift);
@@ -104,8 +104,8 @@ impl Gate {
     }
 
     /// Whether nothing that stands before an entry excludes the range.
-    fn is_first(&self, entry: u32, range: &Range) -> bool {
-        let Entry { bucket, .. } = self.entries[entry as usize];
+    fn is_first(&self, entry: u32, range: &GateRange) -> bool {
+        let GateEntry { bucket, .. } = self.entries[entry as usize];
         if bucket == NONE {
             return true;
         }
@@ -126,12 +126,12 @@ impl Gate {
             NONE => *head = entry,
             before => self.entries[before as usize].after = entry,
         }
-        self.entries[entry as usize] = Entry { bucket, before, after: NONE };
+        self.entries[entry as usize] = GateEntry { bucket, before, after: NONE };
     }
 
     fn unlink(&mut self, entry: u32) {
-        let unused = Entry { bucket: NONE, before: NONE, after: NONE };
-        let Entry { bucket, before, after } =
+        let unused = GateEntry { bucket: NONE, before: NONE, after: NONE };
+        let GateEntry { bucket, before, after } =
             std::mem::replace(&mut self.entries[entry as usize], unused);
         if bucket == NONE {
             return;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn overlapping_writes_go_one_after_the_other_in_their_order() {
-        let mut gate = Gate::new(4, 8192);
+        let mut gate = RangeGate::new(4, 8192);
         let ios = [
             io(0, Dir::Write, 4096, 8192),
             io(1, Dir::Write, 8192, 4096),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_waiting_write_holds_back_later_reads() {
-        let mut gate = Gate::new(3, 4096);
+        let mut gate = RangeGate::new(3, 4096);
         assert!(gate.admits(&io(0, Dir::Read, 0, 4096)));
         assert!(!gate.admits(&io(1, Dir::Write, 0, 4096)));
         assert!(!gate.admits(&io(2, Dir::Read, 0, 4096)));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn other_targets_and_neighbours_do_not_wait() {
-        let mut gate = Gate::new(4, 4096);
+        let mut gate = RangeGate::new(4, 4096);
         assert!(gate.admits(&io(0, Dir::Write, 4096, 4096)));
         assert!(gate.admits(&io(1, Dir::Write, 0, 4096)));
         assert!(gate.admits(&io(2, Dir::Write, 8192, 4096)));
@@ -205,7 +205,7 @@ mod tests {
         fn it_is_the_plain_rule(
             steps in prop::collection::vec((0u32..16, any::<bool>(), 0u64..40, 1u32..9, any::<bool>()), 1..200)
         ) {
-            let mut gate = Gate::new(16, 8 * 512);
+            let mut gate = RangeGate::new(16, 8 * 512);
             let mut present: Vec<Io> = Vec::new();
             for (slot, write, block, blocks, leave) in steps {
                 if let Some(at) = present.iter().position(|io| io.slot == slot) {

@@ -1,9 +1,9 @@
-//! One [`Word`] for each block of a target: in anonymous memory, or in a file that outlives the process.
+//! One [`BlockWord`] for each block of a target: in anonymous memory, or in a file that outlives the process.
 //!
 //! Several workers use it at once, each in its own region, through relaxed atomics: a block has one writer, and who
 //! looks at all of them (a checkpoint) needs each word whole, not all of one moment.
 
-use super::word::Word;
+use super::word::BlockWord;
 use rustix::fd::BorrowedFd;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::ffi::c_void;
@@ -37,8 +37,7 @@ impl Ledger {
         Ok(Ledger { base, bytes, count })
     }
 
-    /// The words that a file holds from `offset` on, a multiple of the page size. The file must be long enough, and
-    /// nobody may shorten it.
+    /// The words that a file holds from `offset` on, a multiple of the page size. The file must stay long enough.
     pub fn in_file(fd: BorrowedFd<'_>, offset: u64, count: u64) -> io::Result<Ledger> {
         let (bytes, count) = Ledger::size(count)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -56,22 +55,23 @@ impl Ledger {
 
     /// What is known of a block; nothing of one beyond the end.
     #[inline]
-    pub fn get(&self, block: u64) -> Word {
-        self.cell(block).map_or(Word::default(), |cell| Word(cell.load(Ordering::Relaxed)))
+    pub fn get(&self, block: u64) -> BlockWord {
+        self.cell(block)
+            .map_or(BlockWord::default(), |cell| BlockWord(cell.load(Ordering::Relaxed)))
     }
 
     /// Changes what is known of a block.
     #[inline]
-    pub fn set(&self, block: u64, word: Word) {
+    pub fn set(&self, block: u64, word: BlockWord) {
         if let Some(cell) = self.cell(block) {
             cell.store(word.0, Ordering::Relaxed);
         }
     }
 
-    /// Notes what was read of a block, unless somebody has changed it meanwhile: readers may share a block that nobody
-    /// writes. Whether it was this call that noted it.
+    /// Notes what was read of a block, unless it changed meanwhile: readers may share a block that has no writer.
+    /// Returns whether this call noted it.
     #[inline]
-    pub fn note(&self, block: u64, before: Word, after: Word) -> bool {
+    pub fn note(&self, block: u64, before: BlockWord, after: BlockWord) -> bool {
         let note = |cell: &AtomicU32| {
             let (before, after) = (before.0, after.0);
             cell.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -80,7 +80,7 @@ impl Ledger {
     }
 
     /// Every word, in the order of the blocks.
-    pub fn words(&self) -> impl Iterator<Item = Word> + '_ {
+    pub fn words(&self) -> impl Iterator<Item = BlockWord> + '_ {
         (0..self.len()).map(|block| self.get(block))
     }
 
@@ -116,13 +116,16 @@ mod tests {
     #[test]
     fn it_keeps_what_it_is_told_and_nothing_beyond_its_end() {
         let ledger = Ledger::in_memory(1000).expect("memory");
-        let word = Word::default().issued().settled();
+        let word = BlockWord::default().issued().settled();
         for block in [0, 999, 1000, u64::MAX] {
             ledger.set(block, word);
         }
         assert_eq!((ledger.get(0), ledger.get(999)), (word, word));
-        assert_eq!((ledger.get(1000), ledger.get(u64::MAX)), (Word::default(), Word::default()));
-        assert!(!ledger.note(0, Word::default(), word.seen()), "it has changed meanwhile");
+        assert_eq!(
+            (ledger.get(1000), ledger.get(u64::MAX)),
+            (BlockWord::default(), BlockWord::default())
+        );
+        assert!(!ledger.note(0, BlockWord::default(), word.seen()), "it has changed meanwhile");
         assert!(ledger.note(0, word, word.seen()) && !ledger.note(0, word, word.seen()));
         assert_eq!(ledger.words().filter(|w| w.is_seen()).count(), 1);
         assert!(Ledger::in_memory(u64::MAX).is_err());

@@ -1,6 +1,5 @@
 //! Verification: every block that is written says which it is, and every block that is read is held against what is known
-//! of it, so that a write which was lost, torn, misplaced or undone is found and named. `docs/verify.md` says what is
-//! promised and what is not.
+//! of it, so that a lost, torn, misplaced or undone write is found and named. `docs/verify.md` has the guarantees.
 //!
 //! A worker's thread stamps and checks ([`verifier`]); what each block must hold is a word in memory or in a file
 //! ([`word`], [`ledger`], [`state`]); faults leave the data plane as numbers and become words beyond it ([`report`]).
@@ -21,7 +20,7 @@ mod trial;
 mod verifier;
 mod watch;
 mod word;
-pub use verifier::Verification;
+pub use verifier::VerifierSpec;
 
-pub(crate) use state::State;
-pub(crate) use watch::{Plan, Watch};
+pub(crate) use state::TargetState;
+pub(crate) use watch::{VerifyPlan, VerifyStates};

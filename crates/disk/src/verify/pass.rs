@@ -1,11 +1,11 @@
 //! A pass over a target with a stored state: every block is read once and checked before any load, as after a crash or a
 //! power cut. It runs on the control plane.
 
-use super::examiner::{Counts, Examiner, Findings};
+use super::examiner::{Examiner, ExaminerCounts, Findings};
 use super::report;
-use super::state::State;
+use super::state::TargetState;
 use crate::Arena;
-use crate::surface::Source;
+use crate::surface::ReadSurface;
 use engine::{EventNote, Stop};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const CHUNK: u32 = 1 << 20;
 
 /// What a pass found.
 pub(crate) struct Passed {
-    pub counts: Arc<Counts>,
+    pub counts: Arc<ExaminerCounts>,
     /// Blocks that could not be read, and the first error.
     pub unreadable: u64,
     pub first: Option<Errno>,
@@ -29,7 +29,11 @@ pub(crate) struct Passed {
 }
 
 /// Reads the whole target.
-pub(crate) fn pass(state: &Arc<State>, source: Source<'_>, stop: &Stop) -> Result<Passed, String> {
+pub(crate) fn pass(
+    state: &Arc<TargetState>,
+    source: ReadSurface<'_>,
+    stop: &Stop,
+) -> Result<Passed, String> {
     let block = u64::from(state.block);
     let arena = Arena::new(1, CHUNK.max(state.block)).map_err(|e| format!("no memory ({e})"))?;
     let base = arena.slot(0).ok_or("no memory")?;

@@ -1,10 +1,10 @@
 //! Verification reports to the control plane: the first faults of each worker as text, and all of them as counts.
 
-use super::block::Header;
-use super::examiner::{Counts, DETAILS_MAX};
-use super::fault::{BlockContent, Fault, FaultKind};
-use super::state::State;
-use super::word::Word;
+use super::block::BlockHeader;
+use super::examiner::{DETAILS_MAX, ExaminerCounts};
+use super::fault::{BlockContent, FaultKind, VerifyFault};
+use super::state::TargetState;
+use super::word::BlockWord;
 use clock::Ns;
 use engine::{EventNote, Reports};
 use record::{CounterId, Level};
@@ -17,16 +17,16 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct FaultLead {
     /// States whose counts of blocks written and read back this worker reports.
-    pub states: Vec<Arc<State>>,
+    pub states: Vec<Arc<TargetState>>,
     /// What was counted before the load, in the pass over a kept state.
-    pub pass: Vec<Arc<Counts>>,
+    pub pass: Vec<Arc<ExaminerCounts>>,
 }
 
 /// The control plane's end of a verifier.
 pub(crate) struct FaultReports {
-    pub states: Box<[Arc<State>]>,
-    pub counts: Arc<Counts>,
-    pub faults: Consumer<Fault>,
+    pub states: Box<[Arc<TargetState>]>,
+    pub counts: Arc<ExaminerCounts>,
+    pub faults: Consumer<VerifyFault>,
     pub lead: FaultLead,
     /// Names of the workers of this run, by number.
     pub writers: Arc<BTreeMap<u32, String>>,
@@ -48,18 +48,19 @@ impl Reports for FaultReports {
 
     fn counts(&mut self) -> Vec<(CounterId, u64)> {
         let sources = || self.lead.pass.iter().chain([&self.counts]);
-        let sum = |of: &dyn Fn(&Counts) -> u64| sources().map(|counts| of(counts)).sum::<u64>();
+        let sum =
+            |of: &dyn Fn(&ExaminerCounts) -> u64| sources().map(|counts| of(counts)).sum::<u64>();
         let mut counts = vec![
-            (CounterId::VerifyChecked, sum(&Counts::checked)),
-            (CounterId::VerifyUnknown, sum(&Counts::unknown)),
-            (CounterId::VerifyWritten, sum(&Counts::written)),
+            (CounterId::VerifyChecked, sum(&ExaminerCounts::checked)),
+            (CounterId::VerifyUnknown, sum(&ExaminerCounts::unknown)),
+            (CounterId::VerifyWritten, sum(&ExaminerCounts::written)),
         ];
-        let faults =
-            FaultKind::ALL.map(|kind| (kind.counter(), sum(&|counts: &Counts| counts.of(kind))));
+        let faults = FaultKind::ALL
+            .map(|kind| (kind.counter(), sum(&|counts: &ExaminerCounts| counts.of(kind))));
         counts.extend(faults.into_iter().filter(|(_, count)| *count > 0));
         if !self.lead.states.is_empty() {
             let words = || self.lead.states.iter().flat_map(|state| state.ledger.words());
-            let count = |is: fn(&Word) -> bool| words().filter(is).count() as u64;
+            let count = |is: fn(&BlockWord) -> bool| words().filter(is).count() as u64;
             counts.push((
                 CounterId::VerifyBlocks,
                 self.lead.states.iter().map(|s| s.ledger.len()).sum(),
@@ -86,8 +87,12 @@ impl FaultKind {
 }
 
 /// A fault in words: where, what was expected, what was found, who wrote that and when.
-pub(crate) fn note(fault: &Fault, state: &State, writers: &BTreeMap<u32, String>) -> EventNote {
-    let Fault { offset, kind, expected, found, stored_sum, sum, .. } = *fault;
+pub(crate) fn note(
+    fault: &VerifyFault,
+    state: &TargetState,
+    writers: &BTreeMap<u32, String>,
+) -> EventNote {
+    let VerifyFault { offset, kind, expected, found, stored_sum, sum, .. } = *fault;
     let mut text = format!(
         "{} at byte {offset} (block {}): {}; expected {}, found ",
         state.label,
@@ -143,7 +148,7 @@ fn verdict(kind: FaultKind) -> &'static str {
     }
 }
 
-fn generations(word: Word, at_least: bool) -> String {
+fn generations(word: BlockWord, at_least: bool) -> String {
     let (oldest, newest) = (word.oldest(), word.newest());
     match () {
         () if word.is_unwritten() => "nothing of this run".to_owned(),
@@ -164,8 +169,7 @@ fn sums(stored: u32, sum: u32) -> String {
     format!(" (checksum {stored:#010x}, should be {sum:#010x})")
 }
 
-/// Which block it is.
-fn whole(header: &Header, fault: &Fault, state: &State) -> String {
+fn whole(header: &BlockHeader, fault: &VerifyFault, state: &TargetState) -> String {
     let generation = header.generation;
     match () {
         () if header.id != state.id && fault.kind == FaultKind::Misplaced => {
@@ -182,8 +186,8 @@ fn whole(header: &Header, fault: &Fault, state: &State) -> String {
 }
 
 /// Who wrote it, and when.
-fn author(header: &Header, state: &State, writers: &BTreeMap<u32, String>) -> String {
-    let Header { worker, step, written, .. } = *header;
+fn author(header: &BlockHeader, state: &TargetState, writers: &BTreeMap<u32, String>) -> String {
+    let BlockHeader { worker, step, written, .. } = *header;
     let name = Some(()).filter(|()| written >= state.since).and_then(|()| writers.get(&worker));
     let who = name.map_or_else(|| format!("worker {worker}"), Clone::clone);
     format!("written by {who} in step {} at {}", u64::from(step) + 1, utc(written))

@@ -2,7 +2,7 @@
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::ledger::{Ledger, WORD};
-use super::state_file::{self, Loaded, Request, StateFile};
+use super::state_file::{self, Loaded, StateFile, StateRequest};
 use crate::surface::OpenTarget;
 use clock::Rng;
 use std::path::Path;
@@ -11,10 +11,10 @@ use workload::Extent;
 
 /// The verification state of one target.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct TargetState {
     /// The target's name and place, for messages.
     pub label: String,
-    /// What its blocks carry, so that those of another state are told apart, however alike the runs.
+    /// The identity that its blocks carry, which differs from that of every other state, however alike the runs.
     pub id: u64,
     /// Bytes of one verified block: the target's logical block.
     pub block: u32,
@@ -22,42 +22,48 @@ pub(crate) struct State {
     pub ledger: Ledger,
     /// When it was taken up in this run, in nanoseconds since the Unix epoch.
     pub since: u64,
-    /// Only what was flushed before a power cut is known for certain: newer generations are as good, and nothing may be
-    /// written.
+    /// Only what was flushed before a power cut is certain: newer generations are as good, and writes are forbidden.
     pub at_least: bool,
     /// Where it outlives the process.
     pub kept: Option<StateFile>,
 }
 
-impl State {
-    /// A state that knows nothing yet, in memory.
-    pub fn new(label: String, extent: Extent) -> Result<State, String> {
+impl TargetState {
+    /// An empty state, in memory.
+    pub fn new(label: String, extent: Extent) -> Result<TargetState, String> {
         let blocks = blocks_of(extent)?;
         let ledger = Ledger::in_memory(blocks).map_err(|e| {
             format!("no memory for the verification state of {blocks} blocks ({e})")
         })?;
         let (id, since) = (new_id(), clock::wall_ns());
-        Ok(State { label, id, block: extent.block, ledger, since, at_least: false, kept: None })
+        Ok(TargetState {
+            label,
+            id,
+            block: extent.block,
+            ledger,
+            since,
+            at_least: false,
+            kept: None,
+        })
     }
 
-    /// A state that is kept in a file; what was found in it comes beside it. `flushed` asks for no more than what had
-    /// been flushed.
+    /// A state that is kept in a file, with its content. `flushed` asks for no more than what had been flushed.
     pub fn kept(
         label: String,
         extent: Extent,
         path: &Path,
         flushed: bool,
         target: OpenTarget,
-    ) -> Result<(State, StateFound), String> {
+    ) -> Result<(TargetState, StateFound), String> {
         let Extent { size, block } = extent;
         let blocks = blocks_of(extent)?;
-        let request = Request { path, size, block, blocks, flushed, id: new_id(), target };
+        let request = StateRequest { path, size, block, blocks, flushed, id: new_id(), target };
         let Loaded { kept, ledger, id, at_least, damaged, old } = state_file::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
         let known = ledger.words().filter(|word| !word.is_open()).count() as u64;
         let found = StateFound { old, known, damaged };
         let since = clock::wall_ns();
-        Ok((State { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
+        Ok((TargetState { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
     }
 
     /// The target is about to be overwritten with something else.

@@ -8,7 +8,7 @@
 //! in place, because an older copy of a word is as true as a newer one.
 
 use super::ledger::{Ledger, WORD};
-use super::word::Word;
+use super::word::BlockWord;
 use crate::surface::OpenTarget;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
@@ -44,7 +44,7 @@ const UNKNOWN_LIFE: [u8; 36] = [0; 36];
 
 /// What the first sector says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct StateHead {
     pub id: u64,
     /// The target's size and logical block in bytes.
     pub size: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Head {
 pub(crate) struct StateFile {
     path: PathBuf,
     file: OwnedFd,
-    head: Head,
+    head: StateHead,
     blocks: u64,
     /// The target, to have its caches flushed.
     target: OpenTarget,
@@ -80,7 +80,7 @@ pub(crate) struct Loaded {
 }
 
 /// What is to be opened, and for what.
-pub(crate) struct Request<'a> {
+pub(crate) struct StateRequest<'a> {
     pub path: &'a Path,
     pub size: u64,
     pub block: u32,
@@ -94,7 +94,7 @@ pub(crate) struct Request<'a> {
 }
 
 /// Opens the state's file, or makes it. The text says what is wrong and what to do.
-pub(crate) fn open(request: Request) -> Result<Loaded, String> {
+pub(crate) fn open(request: StateRequest) -> Result<Loaded, String> {
     let path = request.path;
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     match openat(CWD, path, flags, Mode::empty()) {
@@ -115,16 +115,16 @@ pub(crate) fn open(request: Request) -> Result<Loaded, String> {
     }
 }
 
-fn begin(request: Request, file: OwnedFd) -> Result<Loaded, String> {
-    let Request { path, size, block, blocks, id, target, flushed: _ } = request;
+fn begin(request: StateRequest, file: OwnedFd) -> Result<Loaded, String> {
+    let StateRequest { path, size, block, blocks, id, target, flushed: _ } = request;
     let ledger = map(&file, blocks)?;
-    let head = Head { id, size, block, clean: true, boot: boot_id() };
+    let head = StateHead { id, size, block, clean: true, boot: boot_id() };
     let kept = StateFile { path: path.to_owned(), file, head, blocks, target };
     Ok(Loaded { kept, ledger, id, at_least: false, damaged: 0, old: false })
 }
 
 /// Reserves the file, so that a mapped page can always be written, and writes an empty state.
-fn make(request: &Request, file: &OwnedFd) -> Result<(), String> {
+fn make(request: &StateRequest, file: &OwnedFd) -> Result<(), String> {
     let failed = |e: Errno| format!("cannot be made ({e})");
     lock(file)?;
     let sectors = sectors(request.blocks);
@@ -150,8 +150,8 @@ fn make(request: &Request, file: &OwnedFd) -> Result<(), String> {
         }
         write_at(file, &batch, table_at(request.blocks) + first * SECTOR as u64).map_err(failed)?;
     }
-    let Request { size, block, id, .. } = *request;
-    let head = Head { id, size, block, clean: true, boot: boot_id() };
+    let StateRequest { size, block, id, .. } = *request;
+    let head = StateHead { id, size, block, clean: true, boot: boot_id() };
     write_at(file, &head.encode(), 0).and_then(|()| fsync(file)).map_err(failed)?;
     // The name, too, is to outlive a power cut.
     let folder = request.path.parent().filter(|p| !p.as_os_str().is_empty());
@@ -162,8 +162,8 @@ fn make(request: &Request, file: &OwnedFd) -> Result<(), String> {
     Ok(())
 }
 
-fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
-    let Request { path, size, block, blocks, target, flushed, .. } = request;
+fn load(request: StateRequest, file: OwnedFd) -> Result<Loaded, String> {
+    let StateRequest { path, size, block, blocks, target, flushed, .. } = request;
     let stat = fstat(&file).map_err(|e| format!("cannot be examined ({e})"))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err("is not a regular file; name another".to_owned());
@@ -171,7 +171,7 @@ fn load(request: Request, file: OwnedFd) -> Result<Loaded, String> {
     lock(&file)?;
     let mut sector = [0; SECTOR];
     let read = read_at(&file, &mut sector, 0).is_ok();
-    let head = Some(sector).filter(|_| read).and_then(|s| Head::decode(&s)).transpose()?;
+    let head = Some(sector).filter(|_| read).and_then(|s| StateHead::decode(&s)).transpose()?;
     let head = head.ok_or("exists and is no verification state; name another, or a new one")?;
     if (head.size, head.block) != (size, block) {
         return Err(format!(
@@ -220,13 +220,13 @@ impl StateFile {
     /// The live words are about to change: until [`StateFile::close`] the table alone is not the whole truth. Durable before
     /// the first write, so that no power cut can make it look otherwise.
     pub fn begin(&self) -> Result<(), Errno> {
-        self.put_head(Head { clean: false, boot: boot_id(), ..self.head })
+        self.put_head(StateHead { clean: false, boot: boot_id(), ..self.head })
     }
 
     /// A last checkpoint, and the table is the whole truth: no write is in flight any more.
     pub fn close(&self, ledger: &Ledger) -> Result<(), Errno> {
         self.checkpoint(ledger)?;
-        self.put_head(Head { clean: true, boot: boot_id(), ..self.head })
+        self.put_head(StateHead { clean: true, boot: boot_id(), ..self.head })
     }
 
     /// Makes the table say what the words say now, once the target has flushed what they say.
@@ -275,14 +275,14 @@ impl StateFile {
                 let words = decode(self.head.id, sector, bytes);
                 damaged += u64::from(words.is_none());
                 for (block, word) in (sector * WORDS..).zip(words.unwrap_or([0; WORDS as usize])) {
-                    ledger.set(block, Word(word));
+                    ledger.set(block, BlockWord(word));
                 }
             }
         }
         Ok(damaged)
     }
 
-    fn put_head(&self, head: Head) -> Result<(), Errno> {
+    fn put_head(&self, head: StateHead) -> Result<(), Errno> {
         write_at(&self.file, &head.encode(), 0)?;
         fdatasync(&self.file)
     }
@@ -292,7 +292,7 @@ impl StateFile {
     }
 }
 
-impl Head {
+impl StateHead {
     fn encode(&self) -> [u8; SECTOR] {
         let mut out = [0; SECTOR];
         out[..8].copy_from_slice(&MAGIC);
@@ -307,7 +307,7 @@ impl Head {
     }
 
     /// `None` where this is no header at all; an error where it is one of another version.
-    fn decode(sector: &[u8; SECTOR]) -> Option<Result<Head, String>> {
+    fn decode(sector: &[u8; SECTOR]) -> Option<Result<StateHead, String>> {
         let u32_at = |at: usize| Some(u32::from_le_bytes(*sector.get(at..)?.first_chunk()?));
         let u64_at = |at: usize| Some(u64::from_le_bytes(*sector.get(at..)?.first_chunk()?));
         if sector[..8] != MAGIC || !is_sealed(sector) {
@@ -320,7 +320,7 @@ impl Head {
                  of Wirespeed that made it"
             )));
         }
-        Some(Ok(Head {
+        Some(Ok(StateHead {
             block: u32_at(12)?,
             size: u64_at(16)?,
             id: u64_at(24)?,
@@ -423,7 +423,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const HEAD: Head = Head {
+    const HEAD: StateHead = StateHead {
         id: 77,
         size: 1 << 20,
         block: 512,
@@ -438,11 +438,11 @@ mod tests {
         assert_eq!(decode(77, 3, &sector), Some(words));
         assert_eq!((decode(78, 3, &sector), decode(77, 4, &sector)), (None, None));
         let mut head = HEAD.encode();
-        assert_eq!(Head::decode(&head), Some(Ok(HEAD)));
+        assert_eq!(StateHead::decode(&head), Some(Ok(HEAD)));
         for byte in 0..SECTOR {
             sector[byte] ^= 16;
             head[byte] ^= 16;
-            assert_eq!((decode(77, 3, &sector), Head::decode(&head)), (None, None), "{byte}");
+            assert_eq!((decode(77, 3, &sector), StateHead::decode(&head)), (None, None), "{byte}");
             sector[byte] ^= 16;
             head[byte] ^= 16;
         }
@@ -454,7 +454,9 @@ mod tests {
         let mut head = HEAD.encode();
         head[8] = 2;
         seal(&mut head);
-        assert!(Head::decode(&head).is_some_and(|h| h.is_err_and(|e| e.contains("version 2"))));
+        assert!(
+            StateHead::decode(&head).is_some_and(|h| h.is_err_and(|e| e.contains("version 2")))
+        );
     }
 
     fn open_over(bytes: &[u8]) -> Result<Loaded, String> {
@@ -463,7 +465,7 @@ mod tests {
         std::fs::write(&path, bytes).expect("room");
         let target = OpenTarget::Fd(tempfile::tempfile().expect("a file").into());
         let (size, block, blocks) = (1 << 20, 512, 2048);
-        open(Request { path: &path, size, block, blocks, flushed: false, id: 1, target })
+        open(StateRequest { path: &path, size, block, blocks, flushed: false, id: 1, target })
     }
 
     proptest! {

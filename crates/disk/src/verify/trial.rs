@@ -1,25 +1,24 @@
-//! Trials of verification against a disk in memory: thousands of loads without a thread, a clock or a device, each
-//! repeatable from its seed.
+//! Trials of verification against a disk in memory: thousands of loads, each repeatable from its seed.
 //!
 //! The disk is honest or lies. An honest one may complete in any order, take I/Os one by one, fail reads, and fail writes
-//! of which all, some or no blocks have arrived: nothing of that is a fault. A lying one acknowledges what it did not do,
-//! or did otherwise: every lie in this list is told in every trial of its kind, and must be found, at its address.
+//! of which all, some or no blocks have arrived: nothing of that is a fault. A lying one acknowledges what it did not
+//! do, or did otherwise: every trial injects every lie of its kind, and must find it at its address.
 //!
 //! Left out on purpose: lies about blocks of which nothing is known yet, since no verification can see them, and lies
 //! that a later write covers up.
 
-use super::block::{HEADER, Header, Reading};
+use super::block::{BlockHeader, BlockReading, HEADER};
 use super::examiner::{Examiner, Findings};
-use super::fault::{Fault, FaultKind};
-use super::state::State;
-use super::verifier::Verification;
-use crate::feed::{Batch, Feed, feed};
+use super::fault::{FaultKind, VerifyFault};
+use super::state::TargetState;
+use super::verifier::VerifierSpec;
+use crate::feed::{Feed, IoBatch, feed};
 use crate::{Arena, Completion, Io, Payload, PayloadOpener};
 use clock::{Ns, Rng};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workload::{
-    Access, Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
+    Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
     Transaction, WorkloadKind as Work,
 };
 
@@ -65,7 +64,7 @@ const LIES: [DiskFault; 11] = [
 ];
 
 /// An I/O in flight, with the data of a write as it was submitted.
-struct Flight {
+struct TrialIo {
     io: Io,
     data: Vec<u8>,
 }
@@ -76,12 +75,12 @@ struct Trial {
     disks: Vec<Vec<u8>>,
     /// What the disks held before each write, so that the past can come back.
     past: Vec<(u16, u64, Vec<u8>)>,
-    states: Vec<Arc<State>>,
+    states: Vec<Arc<TargetState>>,
     arena: Arena,
     payload: Box<dyn Payload>,
     feed: Box<dyn Feed>,
-    batch: Batch,
-    flights: Vec<Flight>,
+    batch: IoBatch,
+    flights: Vec<TrialIo>,
     now: Ns,
     /// Share of I/Os that fail.
     failing: f64,
@@ -93,13 +92,14 @@ fn extent(blocks: u64, block: u32) -> Extent {
     Extent { size: blocks * u64::from(block), block }
 }
 
-fn states(extents: &[Extent]) -> Vec<Arc<State>> {
-    let state = |extent: &Extent| Arc::new(State::new("t".to_owned(), *extent).expect("memory"));
+fn states(extents: &[Extent]) -> Vec<Arc<TargetState>> {
+    let state =
+        |extent: &Extent| Arc::new(TargetState::new("t".to_owned(), *extent).expect("memory"));
     extents.iter().map(state).collect()
 }
 
 impl Trial {
-    fn new(seed: u64, spec: &Spec, extents: &[Extent], states: Vec<Arc<State>>) -> Trial {
+    fn new(seed: u64, spec: &Spec, extents: &[Extent], states: Vec<Arc<TargetState>>) -> Trial {
         Trial::shared(seed, spec, extents, states, (0, 1))
     }
 
@@ -107,15 +107,15 @@ impl Trial {
         seed: u64,
         spec: &Spec,
         extents: &[Extent],
-        states: Vec<Arc<State>>,
+        states: Vec<Arc<TargetState>>,
         (sharer, sharers): (u32, u32),
     ) -> Trial {
         let slots = spec.outstanding_max();
-        let block_max = workload::Demand::of(spec).block_max;
+        let block_max = workload::IoDemand::of(spec).block_max;
         let arena = Arena::new(slots, block_max).expect("memory");
         let place = Placement { targets: extents.to_vec(), sharer, sharers, start: Ns::ZERO };
         let key = StreamKey { seed, step: 0, worker: sharer, slot: 0 };
-        let verification = Verification {
+        let verification = VerifierSpec {
             states: states.clone(),
             all: states.clone(),
             worker: sharer,
@@ -137,7 +137,7 @@ impl Trial {
             payload: Box::new(verification).open(&arena, slots).expect("memory"),
             arena,
             feed: feed(spec, &place, key).expect("a sound spec"),
-            batch: Batch::with_capacity(slots),
+            batch: IoBatch::with_capacity(slots),
             flights: Vec::new(),
             now: Ns::ZERO,
             failing: 0.0,
@@ -162,14 +162,14 @@ impl Trial {
             let io = self.batch.admitted()[i];
             let data = self.buffer(&io).to_vec();
             self.check_alone(&io);
-            self.flights.push(Flight { io, data });
+            self.flights.push(TrialIo { io, data });
         }
         self.batch.taken(take);
     }
 
     /// No write is in flight beside what it overlaps.
     fn check_alone(&self, io: &Io) {
-        let overlaps = |other: &&Flight| {
+        let overlaps = |other: &&TrialIo| {
             let other = &other.io;
             other.target == io.target
                 && other.offset < io.offset + u64::from(io.len)
@@ -255,7 +255,7 @@ impl Trial {
     }
 
     /// Reads everything in one read and returns the faults.
-    fn sweep(&self) -> (Vec<Fault>, u64, u64) {
+    fn sweep(&self) -> (Vec<VerifyFault>, u64, u64) {
         let (mut examiner, Findings { counts, mut faults }) =
             Examiner::new(&self.states, &self.states);
         for (target, disk) in (0..).zip(&self.disks) {
@@ -267,10 +267,10 @@ impl Trial {
     }
 
     /// Submits until a write of something that is known is in flight, and takes it out.
-    fn next_write(&mut self, fits: impl Fn(&Trial, &Flight) -> bool) -> Option<Flight> {
+    fn next_write(&mut self, fits: impl Fn(&Trial, &TrialIo) -> bool) -> Option<TrialIo> {
         for _ in 0..3000 {
             self.submit();
-            let is = |f: &Flight| f.io.dir == Dir::Write && fits(self, f);
+            let is = |f: &TrialIo| f.io.dir == Dir::Write && fits(self, f);
             if let Some(at) = self.flights.iter().position(is) {
                 return Some(self.flights.swap_remove(at));
             }
@@ -280,7 +280,7 @@ impl Trial {
     }
 
     /// Every block of a write had been written before, and its content is certain.
-    fn is_known(&self, flight: &Flight) -> bool {
+    fn is_known(&self, flight: &TrialIo) -> bool {
         let state = &self.states[usize::from(flight.io.target)];
         blocks(state, &flight.io).all(|b| {
             !state.ledger.get(b).is_open()
@@ -290,30 +290,20 @@ impl Trial {
     }
 }
 
-fn blocks(state: &State, io: &Io) -> std::ops::Range<u64> {
+fn blocks(state: &TargetState, io: &Io) -> std::ops::Range<u64> {
     let first = io.offset / u64::from(state.block);
     first..first + u64::from(io.len / state.block)
 }
 
 /// Random access; `read` and `random` in percent.
 fn access(sizes: &[u32], read: f64, random: f64, arrivals: Arrivals) -> Spec {
-    let row = |size: &u32| Row {
-        size: *size,
-        share: 100.0 / sizes.len() as f64,
-        read,
-        random,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: sizes[0],
-        reply: 0,
-    };
-    let rows = sizes.iter().map(row).collect();
-    let access = Access { rows, skew: Skew::Uniform, stride: None, ladder: None };
-    Spec { kind: Work::Access(access), arrivals, working_set: None, regions: Regions::Own }
+    let share = 100.0 / sizes.len() as f64;
+    let row = |size: &u32| Row { share, align: sizes[0], ..Row::new(*size, read, random) };
+    Spec::access(sizes.iter().map(row).collect(), arrivals, Regions::Own)
 }
 
 fn closed(depth: u32) -> Arrivals {
-    Arrivals::Closed { depth, think: Ns::ZERO }
+    Arrivals::closed(depth)
 }
 
 /// Loads of every kind; the number chooses.
@@ -377,7 +367,7 @@ fn honest_loads_are_never_accused() {
 }
 
 fn spec_reads_only(spec: &Spec) -> bool {
-    !workload::Demand::of(spec).writes
+    !workload::IoDemand::of(spec).writes
 }
 
 /// Several steps, of one worker and of two in turn, on the same state.
@@ -410,14 +400,13 @@ fn what_one_step_wrote_the_next_one_expects() {
 /// What a lie must be called at an address.
 type Expected = (u16, u64, &'static [FaultKind]);
 
-/// The write that a lie is told about.
+/// The write that a lie concerns.
 struct Victim {
     io: Io,
     data: Vec<u8>,
-    state: Arc<State>,
+    state: Arc<TargetState>,
     /// Of its blocks.
     addresses: Vec<u64>,
-    /// One of them.
     chosen: usize,
 }
 
@@ -446,11 +435,11 @@ impl Victim {
 /// Tells one lie. Returns what must be found; nothing where the load gave no occasion.
 fn tell(trial: &mut Trial, lie: DiskFault) -> Option<Vec<Expected>> {
     let block_of = |trial: &Trial, io: &Io| trial.states[usize::from(io.target)].block;
-    let fits = |trial: &Trial, f: &Flight| {
+    let fits = |trial: &Trial, f: &TrialIo| {
         let several = f.io.len > block_of(trial, &f.io);
         trial.is_known(f) && (lie != DiskFault::TornBetweenBlocks || several)
     };
-    let Flight { io, data } = trial.next_write(fits)?;
+    let TrialIo { io, data } = trial.next_write(fits)?;
     let state = trial.states[usize::from(io.target)].clone();
     let addresses: Vec<u64> = blocks(&state, &io).map(|b| b * u64::from(state.block)).collect();
     let chosen = trial.rng.below(addresses.len() as u64) as usize;
@@ -517,7 +506,7 @@ fn tear(trial: &mut Trial, v: &mut Victim) -> Vec<Expected> {
         false => v.data[at..][..cut].copy_from_slice(&old[..cut]),
     }
     v.arrive(trial);
-    // Within the header the two halves leave nothing that tells them from damage.
+    // Within the header the two halves cannot be distinguished from damage.
     v.one(if cut < HEADER { &[FaultKind::Torn, FaultKind::Corrupt] } else { &[FaultKind::Torn] })
 }
 
@@ -527,7 +516,7 @@ fn write_elsewhere(trial: &mut Trial, v: &Victim) -> Option<Vec<Expected>> {
     let places = v.state.ledger.len() - len / block + 1;
     let apart = |a: u64, b: &Io| a + len <= b.offset || a >= b.offset + u64::from(b.len);
     let elsewhere = (0..200).map(|_| trial.rng.below(places) * block).find(|at| {
-        let quiet = |f: &Flight| f.io.target != v.io.target || apart(*at, &f.io);
+        let quiet = |f: &TrialIo| f.io.target != v.io.target || apart(*at, &f.io);
         apart(*at, &v.io) && trial.flights.iter().all(quiet)
     })?;
     trial.apply(&v.io, elsewhere, &v.data);
@@ -537,12 +526,12 @@ fn write_elsewhere(trial: &mut Trial, v: &Victim) -> Option<Vec<Expected>> {
 
 /// Exchanges the data with that of another write in flight, and acknowledges the other.
 fn swap(trial: &mut Trial, v: &Victim) -> Option<Vec<Expected>> {
-    let same = |f: &Flight| {
+    let same = |f: &TrialIo| {
         let alike = (f.io.dir, f.io.len, f.io.target) == (Dir::Write, v.io.len, v.io.target);
         alike && trial.is_known(f)
     };
     let at = trial.flights.iter().position(same)?;
-    let Flight { io, data } = trial.flights.swap_remove(at);
+    let TrialIo { io, data } = trial.flights.swap_remove(at);
     trial.apply(&v.io, v.io.offset, &data);
     trial.apply(&io, io.offset, &v.data);
     trial.complete(&[Completion { slot: io.slot, result: Ok(io.len) }]);
@@ -560,8 +549,8 @@ fn restore_the_past(trial: &mut Trial, io: &Io) -> Option<Vec<Expected>> {
         let within =
             *target == io.target && *offset <= at && at + block <= *offset + data.len() as u64;
         let old = within.then(|| &data[(at - offset) as usize..][..block as usize])?;
-        match Reading::of(old) {
-            Reading::Whole(Header { offset, .. }) if offset == at => Some(old.to_vec()),
+        match BlockReading::of(old) {
+            BlockReading::Whole(BlockHeader { offset, .. }) if offset == at => Some(old.to_vec()),
             _ => None,
         }
     })?;
@@ -606,11 +595,11 @@ fn every_lie_is_found_and_called_by_its_name() {
             trial.run(600);
             let Some(expected) = tell(&mut trial, lie) else { continue };
             occasions += 1;
-            // What is in flight beside it is honest, and nothing new is begun.
+            // What is in flight meanwhile is honest, and nothing new begins.
             trial.settle();
             check_found(&trial, lie, &expected);
-            assert_eq!(trial.accused, 0, "{lie:?}, seed {seed}: accused before the lie was told");
+            assert_eq!(trial.accused, 0, "{lie:?}, seed {seed}: accused before the lie");
         }
-        assert!(occasions * 2 > seeds().count(), "{lie:?} was told {occasions} times only");
+        assert!(occasions * 2 > seeds().count(), "{lie:?} occurred only {occasions} times");
     }
 }

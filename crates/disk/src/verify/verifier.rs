@@ -1,15 +1,15 @@
 //! Verification on a worker's thread: stamps what is written, checks what was read, and holds back what overlaps.
 //!
-//! At most one I/O that writes is under way for a block, and no read beside it, so that what a read must find is always
-//! known: I/Os wait in the batch until those that they overlap have completed.
+//! At most one write is in flight for a block, and no read at the same time, so that the expected content of a read is
+//! always known: I/Os wait in the batch until those that they overlap have completed.
 
-use super::block::{Header, spoil};
+use super::block::{BlockHeader, spoil};
 use super::examiner::{Examiner, Findings};
-use super::gate::Gate;
+use super::gate::RangeGate;
 use super::report::{FaultLead, FaultReports};
-use super::state::State;
+use super::state::TargetState;
 use crate::payload::{Payload, PayloadOpener};
-use crate::{Arena, Batch, Completion, Io, OpenError};
+use crate::{Arena, Completion, Io, IoBatch, OpenError};
 use clock::Ns;
 use engine::{Reports, WRONG_DATA};
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ use workload::{Dir, Extent};
 const EIO: i32 = 5;
 
 /// A verifier before its thread exists: the payload of one worker.
-pub struct Verification {
+pub struct VerifierSpec {
     /// The states of the worker's targets, in the order that I/Os number them.
-    pub(crate) states: Vec<Arc<State>>,
+    pub(crate) states: Vec<Arc<TargetState>>,
     /// Those of all targets that the step verifies.
-    pub(crate) all: Vec<Arc<State>>,
+    pub(crate) all: Vec<Arc<TargetState>>,
     /// Who writes, and in which step.
     pub(crate) worker: u32,
     pub(crate) step: u32,
@@ -36,23 +36,22 @@ pub struct Verification {
     pub(crate) writers: Arc<BTreeMap<u32, String>>,
 }
 
-impl Verification {
+impl VerifierSpec {
     /// Verification of targets that a queue of its own kind carries, for one worker and one step, with nothing known of
     /// them yet. The text says which target cannot be verified.
-    ///
     /// # Errors
     /// A target's blocks cannot be verified, or memory is short.
     pub fn in_memory(
         targets: &[(&str, Extent)],
         block_max: u32,
-    ) -> Result<Verification, OpenError> {
+    ) -> Result<VerifierSpec, OpenError> {
         let state = |(name, extent): &(&str, Extent)| {
             let target = (*name).to_owned();
-            let state = State::new(target.clone(), *extent);
+            let state = TargetState::new(target.clone(), *extent);
             state.map(Arc::new).map_err(|problem| OpenError { target, problem })
         };
-        let states: Vec<Arc<State>> = targets.iter().map(state).collect::<Result<_, _>>()?;
-        Ok(Verification {
+        let states: Vec<Arc<TargetState>> = targets.iter().map(state).collect::<Result<_, _>>()?;
+        Ok(VerifierSpec {
             all: states.clone(),
             lead: FaultLead { states: states.clone(), pass: Vec::new() },
             states,
@@ -67,8 +66,8 @@ impl Verification {
 struct Verifier {
     arena: Arena,
     examiner: Examiner,
-    gate: Gate,
-    slots: Box<[Slot]>,
+    gate: RangeGate,
+    slots: Box<[VerifySlot]>,
     stamp: Stamp,
     reports: Option<FaultReports>,
 }
@@ -83,13 +82,13 @@ struct Stamp {
 
 /// What one slot is doing.
 #[derive(Clone, Copy)]
-enum Slot {
+enum VerifySlot {
     Free,
     /// Admitted, and perhaps in flight.
     Busy(Io),
 }
 
-impl PayloadOpener for Verification {
+impl PayloadOpener for VerifierSpec {
     fn open(self: Box<Self>, arena: &Arena, slots: u32) -> Result<Box<dyn Payload>, OpenError> {
         let (examiner, Findings { counts, faults }) = Examiner::new(&self.states, &self.all);
         let states = self.states.into();
@@ -98,8 +97,8 @@ impl PayloadOpener for Verification {
         Ok(Box::new(Verifier {
             arena: arena.clone(),
             examiner,
-            gate: Gate::new(slots, self.block_max),
-            slots: vec![Slot::Free; slots as usize].into(),
+            gate: RangeGate::new(slots, self.block_max),
+            slots: vec![VerifySlot::Free; slots as usize].into(),
             stamp: Stamp {
                 worker: self.worker,
                 step: self.step,
@@ -111,12 +110,12 @@ impl PayloadOpener for Verification {
 }
 
 impl Payload for Verifier {
-    fn admit(&mut self, batch: &mut Batch, now: Ns) -> usize {
+    fn admit(&mut self, batch: &mut IoBatch, now: Ns) -> usize {
         let Verifier { arena, examiner, gate, slots, stamp, .. } = self;
         batch.admit(|io| {
             let may_go = gate.admits(io);
             if may_go && let Some(slot) = slots.get_mut(io.slot as usize) {
-                *slot = Slot::Busy(*io);
+                *slot = VerifySlot::Busy(*io);
                 if let (Some(state), Some(buffer)) = (examiner.state(io.target), buffer(arena, io))
                 {
                     prepare(state, io, buffer, stamp, now);
@@ -130,7 +129,7 @@ impl Payload for Verifier {
         for completion in done {
             let Some(slot) = self.slots.get_mut(completion.slot as usize) else { continue };
             // A queue that completes something twice is not to be believed the second time.
-            let Slot::Busy(io) = std::mem::replace(slot, Slot::Free) else { continue };
+            let VerifySlot::Busy(io) = std::mem::replace(slot, VerifySlot::Free) else { continue };
             if completion.result.is_ok_and(|bytes| bytes != io.len) {
                 completion.result = Err(EIO);
             }
@@ -178,7 +177,7 @@ impl Verifier {
 }
 
 /// Stamps the blocks of a write; makes those of a read fail unless data arrives in them.
-fn prepare(state: &State, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
+fn prepare(state: &TargetState, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
     let places = buffer.chunks_exact_mut(state.block as usize).zip(blocks(state, io));
     if io.dir == Dir::Read {
         return places.for_each(|(data, _)| spoil(data));
@@ -188,7 +187,7 @@ fn prepare(state: &State, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
     for ((data, block), index) in places.zip(0..) {
         let word = state.ledger.get(block).issued();
         state.ledger.set(block, word);
-        let header = Header {
+        let header = BlockHeader {
             id: state.id,
             offset: io.offset + u64::from(index) * u64::from(state.block),
             generation: word.newest(),
@@ -204,7 +203,7 @@ fn prepare(state: &State, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
 
 /// The blocks that an I/O covers.
 #[inline]
-fn blocks(state: &State, io: &Io) -> std::ops::Range<u64> {
+fn blocks(state: &TargetState, io: &Io) -> std::ops::Range<u64> {
     let first = state.block_at(io.offset);
     first..first + u64::from(io.len / state.block)
 }

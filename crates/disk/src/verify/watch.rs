@@ -1,12 +1,11 @@
-//! The engine's verification states from step to step: opened when a step first needs them, with the results of a pass over
-//! a stored one.
+//! The engine's verification states from step to step: opened at first use, with a pass over a stored one.
 
 use super::checkpoints::Checkpoints;
-use super::examiner::Counts;
+use super::examiner::ExaminerCounts;
 use super::pass::{Passed, pass};
 use super::report::FaultLead;
-use super::state::State;
-use super::verifier::Verification;
+use super::state::TargetState;
+use super::verifier::VerifierSpec;
 use crate::PayloadOpener;
 use crate::conditioning::ConditioningTask;
 use crate::surface::ReadTarget;
@@ -16,29 +15,29 @@ use record::Level;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use workload::{Demand, Extent};
+use workload::{Extent, IoDemand};
 
 /// States by the URL of their target.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
-    states: BTreeMap<String, Arc<State>>,
+pub(crate) struct VerifyStates {
+    states: BTreeMap<String, Arc<TargetState>>,
     /// What passes have counted and no worker has reported yet.
-    passed: BTreeMap<String, Arc<Counts>>,
+    passed: BTreeMap<String, Arc<ExaminerCounts>>,
     /// Names of the workers of this run, by number.
     writers: BTreeMap<u32, String>,
 }
 
 /// What a step verifies.
-pub(crate) struct Plan {
+pub(crate) struct VerifyPlan {
     /// For each target of the step, its state.
-    states: Vec<Option<Arc<State>>>,
-    passed: BTreeMap<String, Arc<Counts>>,
+    states: Vec<Option<Arc<TargetState>>>,
+    passed: BTreeMap<String, Arc<ExaminerCounts>>,
     writers: Arc<BTreeMap<u32, String>>,
     /// States that a worker speaks for already.
     led: BTreeSet<u64>,
 }
 
-impl Watch {
+impl VerifyStates {
     /// The state of a target: opened the first time that a step verifies it, or before anything happens to a target
     /// whose state is kept. `created` tells that the target's file is new.
     pub fn state(
@@ -47,7 +46,7 @@ impl Watch {
         thing: ReadTarget<'_>,
         extent: Extent,
         created: bool,
-    ) -> Result<Option<Arc<State>>, EngineError> {
+    ) -> Result<Option<Arc<TargetState>>, EngineError> {
         let spec = errand.spec;
         let needed = spec.verify_state.is_some() || is_verified(errand.step, spec);
         if !needed {
@@ -58,7 +57,7 @@ impl Watch {
             return Ok(Some(state.clone()));
         }
         let state = match &spec.verify_state {
-            None => State::new(label(spec), extent).map_err(|e| trouble(spec, e))?,
+            None => TargetState::new(label(spec), extent).map_err(|e| trouble(spec, e))?,
             Some(path) => self.kept(errand, thing, extent, created, Path::new(path))?,
         };
         let state = Arc::new(state);
@@ -77,17 +76,18 @@ impl Watch {
         extent: Extent,
         created: bool,
         path: &Path,
-    ) -> Result<State, EngineError> {
+    ) -> Result<TargetState, EngineError> {
         let spec = errand.spec;
         let target = thing.open(false).map_err(|e| trouble(spec, format!("{e}")))?;
-        let (state, was) = State::kept(label(spec), extent, path, spec.verify_flushed, target)
-            .map_err(|e| trouble(spec, e))?;
+        let (state, was) =
+            TargetState::kept(label(spec), extent, path, spec.verify_flushed, target)
+                .map_err(|e| trouble(spec, e))?;
         let name = path.display();
         if was.known > 0 && created {
             return Err(trouble(
                 spec,
                 format!(
-                    "its verification state {name} speaks of a file that is gone; remove it, or name another"
+                    "its verification state {name} is of a file that is gone; remove it, or name another"
                 ),
             ));
         }
@@ -140,7 +140,7 @@ impl Watch {
         &mut self,
         errand: &ConditioningTask,
         thing: ReadTarget<'_>,
-        state: &Arc<State>,
+        state: &Arc<TargetState>,
     ) -> Result<(), EngineError> {
         let spec = errand.spec;
         let held = thing
@@ -173,11 +173,11 @@ impl Watch {
     }
 
     /// What a step verifies, once the states of its targets are open.
-    pub fn plan(&mut self, step: &StepSpec, states: Vec<Option<Arc<State>>>) -> Plan {
+    pub fn plan(&mut self, step: &StepSpec, states: Vec<Option<Arc<TargetState>>>) -> VerifyPlan {
         for worker in &step.workers {
             self.writers.insert(worker.source.0, worker.name.clone());
         }
-        Plan {
+        VerifyPlan {
             states,
             passed: std::mem::take(&mut self.passed),
             writers: Arc::new(self.writers.clone()),
@@ -186,7 +186,7 @@ impl Watch {
     }
 }
 
-impl Plan {
+impl VerifyPlan {
     /// What stamps and checks the blocks of a worker.
     pub fn payload(
         &mut self,
@@ -200,7 +200,7 @@ impl Plan {
             ))
         };
         let state = |t: &u16| self.states.get(usize::from(*t))?.clone();
-        let states: Option<Vec<Arc<State>>> = worker.targets.iter().map(state).collect();
+        let states: Option<Vec<Arc<TargetState>>> = worker.targets.iter().map(state).collect();
         let states = states.ok_or_else(unknown)?;
         let mut lead = FaultLead::default();
         for (target, state) in worker.targets.iter().zip(&states) {
@@ -210,12 +210,12 @@ impl Plan {
                 lead.pass.extend(url.and_then(|url| self.passed.remove(url)));
             }
         }
-        Ok(Box::new(Verification {
+        Ok(Box::new(VerifierSpec {
             states,
             all: self.states.iter().flatten().cloned().collect(),
             worker: worker.source.0,
             step: step.index,
-            block_max: Demand::of(&worker.workload).block_max,
+            block_max: IoDemand::of(&worker.workload).block_max,
             lead,
             writers: self.writers.clone(),
         }))
@@ -228,7 +228,7 @@ impl Plan {
         inner: Box<dyn Prepared>,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let kept = self.states.into_iter().flatten().filter(|state| state.kept.is_some());
-        let states: Vec<Arc<State>> = kept.collect();
+        let states: Vec<Arc<TargetState>> = kept.collect();
         if states.is_empty() {
             return Ok(inner);
         }
@@ -244,10 +244,10 @@ fn is_verified(step: &StepSpec, spec: &TargetSpec) -> bool {
 }
 
 /// Refuses to write where a power cut has left only what was flushed: a generation could be issued twice.
-fn may_write(spec: &TargetSpec, state: &State, step: &StepSpec) -> Result<(), EngineError> {
+fn may_write(spec: &TargetSpec, state: &TargetState, step: &StepSpec) -> Result<(), EngineError> {
     let number = step.targets.iter().position(|t| t.url == spec.url);
     let uses = |w: &WorkerSpec| w.targets.iter().any(|t| Some(usize::from(*t)) == number);
-    let writes = step.workers.iter().any(|w| uses(w) && Demand::of(&w.workload).writes);
+    let writes = step.workers.iter().any(|w| uses(w) && IoDemand::of(&w.workload).writes);
     match &state.kept {
         Some(kept) if state.at_least && writes => Err(trouble(
             spec,

@@ -2,7 +2,7 @@
 //! whether the newest has been read back.
 //!
 //! ```text
-//! bit 31      open: it may hold anything, because nobody knows what it held before
+//! bit 31      open: it may hold anything, because its old content is unknown
 //! bit 30      seen: its newest generation has been read since it was written
 //! bit 29      accused: what it holds instead has been reported
 //! bits 25-28  doubt: so many generations before the newest are as good as the newest
@@ -10,13 +10,13 @@
 //! ```
 //!
 //! A write is *issued* before it is submitted and *settled* when it has succeeded. In between, and for ever if it
-//! failed or its end was never heard of, the block is in doubt: it may hold what it held before or what was written.
+//! failed or its end was never reported, the block is in doubt: it may hold the old content or the written one.
 //! Nothing else is needed for a crash: a word that is read after one says the truth, whenever it came.
 
 /// Generations run from 1 to this and begin again at 1: nothing that old is ever compared.
 pub(crate) const GENERATION_MAX: u32 = (1 << 25) - 1;
 
-/// Generations in doubt that can be told apart.
+/// Generations in doubt that can be distinguished.
 pub(crate) const DOUBT_MAX: u32 = 15;
 const DOUBT_SHIFT: u32 = 25;
 const ACCUSED: u32 = 1 << 29;
@@ -25,7 +25,7 @@ const OPEN: u32 = 1 << 31;
 
 /// What is known of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Word(pub u32);
+pub(crate) struct BlockWord(pub u32);
 
 /// How a generation that was found relates to those that a block may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) enum Age {
     Unissued,
 }
 
-impl Word {
+impl BlockWord {
     /// Nothing was ever issued for this block.
     pub fn is_unwritten(self) -> bool {
         self.newest() == 0
@@ -65,35 +65,35 @@ impl Word {
     }
 
     /// A write of the next generation is about to be submitted.
-    pub fn issued(self) -> Word {
+    pub fn issued(self) -> BlockWord {
         if self.is_unwritten() {
-            return Word::of(1, 0, true);
+            return BlockWord::of(1, 0, true);
         }
         let next = if self.newest() == GENERATION_MAX { 1 } else { self.newest() + 1 };
         match self.doubt() {
             // Too many failures in a row to remember what may be there.
-            DOUBT_MAX => Word::of(next, DOUBT_MAX, true),
-            doubt => Word::of(next, doubt + 1, self.is_open()),
+            DOUBT_MAX => BlockWord::of(next, DOUBT_MAX, true),
+            doubt => BlockWord::of(next, doubt + 1, self.is_open()),
         }
     }
 
     /// The newest generation was not submitted after all.
-    pub fn withdrawn(self) -> Word {
+    pub fn withdrawn(self) -> BlockWord {
         match (self.newest(), self.doubt()) {
-            (0, _) | (1, 0) => Word::default(),
+            (0, _) | (1, 0) => BlockWord::default(),
             (_, 0) => self,
-            (newest, doubt) => Word::of(back(newest, 1), doubt - 1, self.is_open()),
+            (newest, doubt) => BlockWord::of(back(newest, 1), doubt - 1, self.is_open()),
         }
     }
 
     /// The write of the newest generation has succeeded.
-    pub fn settled(self) -> Word {
-        Word::of(self.newest(), 0, false)
+    pub fn settled(self) -> BlockWord {
+        BlockWord::of(self.newest(), 0, false)
     }
 
     /// The block was overwritten: it may hold anything, and generations continue.
-    pub fn forgotten(self) -> Word {
-        if self.is_unwritten() { self } else { Word::of(self.newest(), 0, true) }
+    pub fn forgotten(self) -> BlockWord {
+        if self.is_unwritten() { self } else { BlockWord::of(self.newest(), 0, true) }
     }
 
     /// What the block holds instead of what it must has been reported: once is enough.
@@ -102,18 +102,18 @@ impl Word {
     }
 
     /// The newest generation has been read.
-    pub fn seen(self) -> Word {
-        Word((self.0 | SEEN) & !ACCUSED)
+    pub fn seen(self) -> BlockWord {
+        BlockWord((self.0 | SEEN) & !ACCUSED)
     }
 
     /// Something else has been read, and is reported.
-    pub fn accused(self) -> Word {
-        Word(self.0 | ACCUSED)
+    pub fn accused(self) -> BlockWord {
+        BlockWord(self.0 | ACCUSED)
     }
 
     /// Nothing has been read yet: where a new run begins.
-    pub fn unread(self) -> Word {
-        Word(self.0 & !(SEEN | ACCUSED))
+    pub fn unread(self) -> BlockWord {
+        BlockWord(self.0 & !(SEEN | ACCUSED))
     }
 
     /// How a generation that was found here relates to what may be here.
@@ -144,8 +144,8 @@ impl Word {
         self.0 >> DOUBT_SHIFT & DOUBT_MAX
     }
 
-    fn of(newest: u32, doubt: u32, open: bool) -> Word {
-        Word(newest | doubt << DOUBT_SHIFT | if open { OPEN } else { 0 })
+    fn of(newest: u32, doubt: u32, open: bool) -> BlockWord {
+        BlockWord(newest | doubt << DOUBT_SHIFT | if open { OPEN } else { 0 })
     }
 }
 
@@ -170,36 +170,39 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A block as it is known exactly: what it may hold, newest last; 0 stands for what was there before.
+    /// A block's exact history: what it may hold, newest last; 0 is its content before the run.
     #[derive(Default)]
-    struct Model {
+    struct ExactBlock {
         may_hold: Vec<u32>,
         newest: u32,
     }
 
     #[derive(Clone, Copy, Debug)]
-    enum Event {
+    enum HistoryEvent {
         Success,
         Failure,
         Withdrawal,
     }
 
-    fn events() -> impl Strategy<Value = Vec<Event>> {
-        let event =
-            prop_oneof![Just(Event::Success), Just(Event::Failure), Just(Event::Withdrawal)];
+    fn events() -> impl Strategy<Value = Vec<HistoryEvent>> {
+        let event = prop_oneof![
+            Just(HistoryEvent::Success),
+            Just(HistoryEvent::Failure),
+            Just(HistoryEvent::Withdrawal)
+        ];
         prop::collection::vec(event, 0..120)
     }
 
     proptest! {
         #[test]
         fn a_word_accepts_exactly_what_a_block_may_hold(events in events()) {
-            let mut word = Word::default();
-            let mut model = Model { may_hold: vec![0], newest: 0 };
+            let mut word = BlockWord::default();
+            let mut model = ExactBlock { may_hold: vec![0], newest: 0 };
             for event in events {
                 let before = word;
                 word = word.issued();
                 match event {
-                    Event::Withdrawal => {
+                    HistoryEvent::Withdrawal => {
                         // Exact, but where doubt was forgotten.
                         if before.doubt() < DOUBT_MAX {
                             prop_assert_eq!(word.withdrawn(), before.unread());
@@ -207,11 +210,11 @@ mod tests {
                         word = before;
                         continue;
                     }
-                    Event::Success => {
+                    HistoryEvent::Success => {
                         word = word.settled();
                         model.may_hold.clear();
                     }
-                    Event::Failure => {}
+                    HistoryEvent::Failure => {}
                 }
                 model.newest += 1;
                 model.may_hold.push(model.newest);
@@ -234,15 +237,15 @@ mod tests {
 
     #[test]
     fn a_first_write_may_be_over_anything_until_it_succeeds() {
-        let first = Word::default().issued();
+        let first = BlockWord::default().issued();
         assert!(first.is_open() && !first.is_unwritten());
         assert!(!first.settled().is_open());
-        assert_eq!(first.withdrawn(), Word::default());
+        assert_eq!(first.withdrawn(), BlockWord::default());
     }
 
     #[test]
     fn generations_begin_again() {
-        let last = Word::of(GENERATION_MAX, 0, false);
+        let last = BlockWord::of(GENERATION_MAX, 0, false);
         let next = last.issued();
         assert_eq!((next.newest(), next.oldest()), (1, GENERATION_MAX));
         assert_eq!(next.age(GENERATION_MAX), Age::Fits);
@@ -255,39 +258,39 @@ mod tests {
 
     #[test]
     fn after_a_power_cut_nothing_older_than_what_was_flushed_fits() {
-        let flushed = Word::of(7, 0, false);
+        let flushed = BlockWord::of(7, 0, false);
         for (found, age) in
             [(6, Age::Older(1)), (7, Age::Fits), (900, Age::Fits), (0, Age::Unissued)]
         {
             assert_eq!(flushed.age_at_least(found), age);
         }
-        let doubtful = Word::of(7, 2, false);
+        let doubtful = BlockWord::of(7, 2, false);
         assert_eq!(
             (doubtful.age_at_least(5), doubtful.age_at_least(4)),
             (Age::Fits, Age::Older(1))
         );
-        assert_eq!(Word::default().age_at_least(3), Age::Fits);
+        assert_eq!(BlockWord::default().age_at_least(3), Age::Fits);
     }
 
     #[test]
     fn what_was_overwritten_may_be_anything_and_its_generations_go_on() {
-        let known = Word::default().issued().settled().issued().settled().seen();
+        let known = BlockWord::default().issued().settled().issued().settled().seen();
         let forgotten = known.forgotten();
         assert!(forgotten.is_open() && !forgotten.is_seen() && !forgotten.is_unwritten());
-        assert_eq!(forgotten.issued().settled(), Word::of(3, 0, false));
-        assert_eq!(Word::default().forgotten(), Word::default());
+        assert_eq!(forgotten.issued().settled(), BlockWord::of(3, 0, false));
+        assert_eq!(BlockWord::default().forgotten(), BlockWord::default());
     }
 
     #[test]
     fn what_was_seen_is_forgotten_with_the_next_write() {
-        let seen = Word::default().issued().settled().seen();
+        let seen = BlockWord::default().issued().settled().seen();
         assert!(seen.is_seen() && !seen.unread().is_seen());
         assert!(!seen.issued().is_seen());
         let accused = seen.accused();
         assert!(accused.is_accused() && accused.is_seen() && !accused.seen().is_accused());
         assert!(!accused.issued().is_accused() && !accused.unread().is_accused());
-        assert!(Word::default().accused().is_unwritten());
-        assert_eq!(Word::default().accused().issued(), Word::default().issued());
+        assert!(BlockWord::default().accused().is_unwritten());
+        assert_eq!(BlockWord::default().accused().issued(), BlockWord::default().issued());
         assert_eq!((seen.newest(), seen.oldest()), (1, 1));
     }
 }

@@ -1,35 +1,32 @@
-//! The data plane is bare: after the start a worker's thread allocates nothing and makes no system call but its I/O
-//! and its clock.
+//! The data plane is bare: a started worker allocates nothing and makes no system call but its I/O and its clock.
 
 use crate::common::*;
+use crate::prelude::*;
 use allocation_counter::{AllocationInfo, measure};
-use clock::Ns;
 use disk::{
-    Access, Arena, Completion, DiskEngine, FileOpener, Fresh, Io, NullOpener, OpenError, Opener,
-    Queue, Verification, Worker,
+    Arena, Completion, DiskEngine, DiskWorker, FileAccess, FileOpener, Fresh, Io, NullOpener,
+    OpenError, Opener, Queue, VerifierSpec,
 };
 use engine::{
-    EngineError, Load, Meter, Opened, Phases, Pinning, QueueKind, Stop, TargetSpec, Task,
+    EngineError, Opened, OpenedLoad, Phases, Pinning, QueueKind, Stop, TargetSpec, WorkerMeter,
+    WorkerTask,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, Mutex};
-use workload::{Arrivals, Data, Dir, Extent, WorkingSet};
+use workload::{Arrivals, Dir, Extent, Reduction, WorkingSet};
 
 /// A task whose load is watched from its start to its end.
 struct Watched {
-    task: Box<dyn Task>,
+    task: Box<dyn WorkerTask>,
     calls: Arc<Mutex<AllocationInfo>>,
 }
 
 struct WatchedLoad {
-    load: Box<dyn Load>,
+    load: Box<dyn OpenedLoad>,
     calls: Arc<Mutex<AllocationInfo>>,
 }
 
-impl Task for Watched {
+impl WorkerTask for Watched {
     fn open(self: Box<Self>) -> Result<Opened, EngineError> {
         let Watched { task, calls } = *self;
         let opened = task.open()?;
@@ -37,8 +34,8 @@ impl Task for Watched {
     }
 }
 
-impl Load for WatchedLoad {
-    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+impl OpenedLoad for WatchedLoad {
+    fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError> {
         let mut result = Ok(());
         let calls = measure(|| result = self.load.run(meter, stop));
         *self.calls.lock().expect("no worker panics") += calls;
@@ -49,8 +46,8 @@ impl Load for WatchedLoad {
 #[track_caller]
 fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals: Arrivals) {
     // What it writes is made on the way, in all the kinds that there are.
-    let fresh = || Fresh::new(vec![Data { compress: 2.0, dedupe: 2.0 }], 1);
-    check(|| Worker {
+    let fresh = || Fresh::new(vec![Reduction { compress: 2.0, dedupe: 2.0 }], 1);
+    check(|| DiskWorker {
         payload: Some(Box::new(fresh())),
         ..worker(opener(), random(8 * KIB, read, arrivals), Ns::millis(200))
     });
@@ -58,12 +55,12 @@ fn check_no_allocation(opener: impl Fn() -> Box<dyn Opener>, read: f64, arrivals
 
 /// Runs two such workers.
 #[track_caller]
-fn check(task: impl Fn() -> Worker) -> Outcome {
+fn check(task: impl Fn() -> DiskWorker) -> Outcome {
     let arrivals = task().spec.arrivals;
     let calls = Arc::<Mutex<AllocationInfo>>::default();
     let watched = |_| {
         let task = task();
-        Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn Task>
+        Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn WorkerTask>
     };
     let phases =
         Phases { warmup: Ns::millis(200), measure: Ns::millis(1300), cooldown: Ns::millis(100) };
@@ -142,8 +139,8 @@ fn check_verified(arrivals: Arrivals, forgets: u64) -> Outcome {
         let mut spec = random(8 * KIB, 60.0, arrivals);
         spec.working_set = Some(WorkingSet::Bytes(1 << 20));
         let extent = Extent { size: 1 << 30, block: 512 };
-        let payload = Verification::in_memory(&[("memory", extent)], 8 * KIB).expect("memory");
-        Worker {
+        let payload = VerifierSpec::in_memory(&[("memory", extent)], 8 * KIB).expect("memory");
+        DiskWorker {
             payload: Some(Box::new(payload)),
             ..worker(Box::new(Forgetting(forgets)), spec, Ns::millis(200))
         }
@@ -189,7 +186,7 @@ fn a_worker_on_a_file_allocates_nothing() {
             .custom_flags(direct)
             .open(&path)
             .or_else(|_| std::fs::File::open(&path));
-        let targets = vec![Access::Read(file.expect("ours").into())];
+        let targets = vec![FileAccess::Read(file.expect("ours").into())];
         Box::new(FileOpener::new(targets, kind, false)) as Box<dyn Opener>
     };
     for (kind, depth) in [

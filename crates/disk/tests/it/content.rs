@@ -1,11 +1,10 @@
 //! What is written can be reduced as far as was asked and no further: measured with two compressors and by counting.
 
-use disk::{BLOCK, Content, SECTOR};
+use crate::prelude::*;
+use disk::{BLOCK, ContentMaker, SECTOR};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use std::collections::HashSet;
 use std::io::Write;
-use workload::Data;
 
 /// How far LZ4's ratio on chunks of 4 KiB, and that of repeated blocks, may be from what was asked for.
 const TOLERANCE: f64 = 0.02;
@@ -15,7 +14,7 @@ const TOLERANCE_ELSEWHERE: f64 = 0.08;
 
 fn made(compress: f64, dedupe: f64, blocks: usize) -> Vec<u8> {
     let mut out = vec![0; blocks * BLOCK];
-    Content::new(Data { compress, dedupe }, 99).write(0, &mut out);
+    ContentMaker::new(Reduction { compress, dedupe }, 99).write(0, &mut out);
     out
 }
 

@@ -2,14 +2,11 @@
 //! what cannot be done fails alone; and the queue that is chosen is the one that costs least for a device.
 
 use crate::common::*;
-use clock::{Ns, Rng};
-use disk::{Access, Arena, Completion, FileOpener, Io, OpenError, Opener, Queue};
-use engine::{Engine as _, Pinning, QueueKind, Stop, TargetSpec};
-use std::fs::File;
+use crate::prelude::*;
+use disk::{Arena, Completion, FileAccess, FileOpener, Io, OpenError, Opener, Queue};
+use engine::{Pinning, QueueKind, Stop, TargetSpec};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::path::Path;
-use workload::Dir;
 
 const KIB: u32 = 1024;
 const MIB: u64 = 1 << 20;
@@ -25,12 +22,12 @@ fn random_file(path: &Path, len: u64, seed: u64) -> Vec<u8> {
     data
 }
 
-fn opened(path: &Path) -> Access {
-    Access::Read(OwnedFd::from(File::open(path).expect("readable")))
+fn opened(path: &Path) -> FileAccess {
+    FileAccess::Read(OwnedFd::from(File::open(path).expect("readable")))
 }
 
 #[track_caller]
-fn open(arena: &Arena, targets: Vec<Access>, kind: QueueKind) -> Box<dyn Queue> {
+fn open(arena: &Arena, targets: Vec<FileAccess>, kind: QueueKind) -> Box<dyn Queue> {
     Box::new(FileOpener::new(targets, kind, false)).open(arena).expect("a queue")
 }
 
@@ -159,7 +156,7 @@ fn an_empty_reap_waits_until_its_moment_and_no_longer() {
 fn an_io_that_hangs_does_not_hold_the_worker_past_its_moment() {
     let (reader, _writer) = std::io::pipe().expect("a pipe");
     let arena = Arena::new(2, 4 * KIB).expect("memory");
-    let mut queue = open(&arena, vec![Access::Read(OwnedFd::from(reader))], QueueKind::Uring);
+    let mut queue = open(&arena, vec![FileAccess::Read(OwnedFd::from(reader))], QueueKind::Uring);
     let mut done = Vec::with_capacity(2);
     assert_eq!(queue.submit(&[read(0, 0, 0, 512)]), 1);
     for _ in 0..3 {
@@ -227,9 +224,9 @@ fn a_device_gets_the_queue_that_suits_it() {
     let found = |direct| {
         let flags = if direct { rustix::fs::OFlags::DIRECT } else { rustix::fs::OFlags::empty() };
         let fd = rustix::fs::open(&device.0, flags, rustix::fs::Mode::empty());
-        Access::Read(fd.expect("root opens it"))
+        FileAccess::Read(fd.expect("root opens it"))
     };
-    let nowait = |access: &Access| {
+    let nowait = |access: &FileAccess| {
         use rustix::io::{Errno, ReadWriteFlags, preadv2};
         #[repr(align(4096))]
         struct Page([u8; 4096]);

@@ -2,18 +2,11 @@
 //! read, and left exactly as it was where it must not be touched.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use disk::{BLOCK, DiskEngine, SECTOR};
-use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
 use record::{Event, Fact, Sampling};
-use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::mpsc;
-use tempfile::TempDir;
-use workload::{Data, Demand, Footprint, WorkingSet};
+use workload::{Footprint, IoDemand, Reduction, WorkingSet};
 
 const MIB: u64 = 1 << 20;
 
@@ -105,7 +98,7 @@ fn a_created_file_holds_no_sector_twice() {
 fn a_created_file_is_as_reducible_as_was_asked() {
     let folder = folder();
     let path = folder.path().join("data");
-    let data = Data { compress: 4.0, dedupe: 2.0 };
+    let data = Reduction { compress: 4.0, dedupe: 2.0 };
     once(TargetSpec { data, ..file(&path, Some(8 * MIB)) }, 100.0).verdict.expect("a new file");
     let content = fs::read(&path).expect("readable");
     let different: HashSet<&[u8]> = content.chunks(BLOCK).collect();
@@ -116,7 +109,7 @@ fn a_created_file_is_as_reducible_as_was_asked() {
 }
 
 /// Runs a step of three workers on a new file, and returns the file before and after.
-fn written(data: Data, read: f64) -> (Vec<u8>, Vec<u8>) {
+fn written(data: Reduction, read: f64) -> (Vec<u8>, Vec<u8>) {
     let folder = folder();
     let path = folder.path().join("data");
     let target = TargetSpec { data, ..file(&path, Some(8 * MIB)) };
@@ -131,7 +124,7 @@ fn written(data: Data, read: f64) -> (Vec<u8>, Vec<u8>) {
 #[test]
 fn what_a_load_writes_is_like_nothing_else_even_where_it_reads() {
     for read in [0.0, 50.0] {
-        let (before, after) = written(Data::default(), read);
+        let (before, after) = written(Reduction::default(), read);
         let different: HashSet<&[u8]> = after.chunks(SECTOR).collect();
         assert_eq!(different.len(), after.len() / SECTOR);
         let kept = before.chunks(SECTOR).filter(|sector| different.contains(sector)).count();
@@ -141,7 +134,7 @@ fn what_a_load_writes_is_like_nothing_else_even_where_it_reads() {
 
 #[test]
 fn what_a_load_writes_is_as_reducible_as_was_asked() {
-    let (before, after) = written(Data { compress: 4.0, dedupe: 1.0 }, 50.0);
+    let (before, after) = written(Reduction { compress: 4.0, dedupe: 1.0 }, 50.0);
     assert!(before != after);
     let reduced: usize = after.chunks(BLOCK).map(|b| lz4_flex::block::compress(b).len()).sum();
     let ratio = after.len() as f64 / reduced as f64;
@@ -175,7 +168,7 @@ fn only_what_the_workload_can_touch_is_filled() {
     hollow(&path.with_extension("2"), 8 * MIB, 0);
     let reach = Footprint { bytes: 0, percent: 75.0 };
     step.targets[0] = TargetSpec {
-        demand: Demand { reach, ..Demand::default() },
+        demand: IoDemand { reach, ..IoDemand::default() },
         ..file(&path.with_extension("2"), None)
     };
     prepare_step(&mut DiskEngine::default(), &step, &Stop::default()).verdict.expect("filled");
@@ -187,7 +180,7 @@ fn a_target_is_filled_once_a_run_and_before_a_step_that_only_reads_it() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB, 0);
-    let writes = Demand { writes: true, reach: Footprint::WHOLE, ..Demand::default() };
+    let writes = IoDemand { writes: true, reach: Footprint::WHOLE, ..IoDemand::default() };
     let target = TargetSpec { demand: writes, fill: Fill::Always, ..file(&path, None) };
     let mut engine = DiskEngine::new(Pinning::Never);
     let first = prepare(&mut engine, target.clone(), 100.0, &Stop::default());
@@ -233,8 +226,8 @@ fn data_of_other_ratios_is_made_anew() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB, 4 * MIB);
-    let data = Data { compress: 2.0, dedupe: 1.0 };
-    for (data, fills) in [(data, true), (data, false), (Data::default(), true)] {
+    let data = Reduction { compress: 2.0, dedupe: 1.0 };
+    for (data, fills) in [(data, true), (data, false), (Reduction::default(), true)] {
         let prepared = once(TargetSpec { data, ..file(&path, None) }, 50.0);
         assert_eq!(prepared.fact("fill").is_some(), fills, "{data:?}");
     }

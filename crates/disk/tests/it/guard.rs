@@ -1,13 +1,10 @@
 //! What may be created, reused and written, and that everything else is left exactly as it was.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use disk::{DiskEngine, Use, inspect};
-use engine::{EngineError, Pinning, TargetSpec};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
-use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const PRECIOUS: &[u8] = &[0x5a; 64 * 1024];

@@ -4,17 +4,13 @@
 //! Needs root and loop devices; where they are missing each test says so, which is a failure in CI.
 
 use crate::common::*;
-use clock::Ns;
-use disk::{DiskEngine, inspect};
-use engine::{EngineError, Pinning, TargetSpec};
+use crate::prelude::*;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
-use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 const SIZE: u64 = 64 * MIB;
@@ -243,7 +239,7 @@ fn an_empty_device_is_written_with_its_token_and_with_nothing_else() {
 #[test]
 fn a_granted_device_is_filled_before_its_first_load() {
     let Some(device) = Loop::new() else { return };
-    let demand = workload::Demand::of(&random(4 * KIB, 50.0, closed(4)));
+    let demand = workload::IoDemand::of(&random(4 * KIB, 50.0, closed(4)));
     check_granted(&TargetSpec { demand, ..with_token(&device.spec()) });
     let bytes = fs::read(device.backing()).expect("readable");
     let mut blocks: Vec<&[u8]> = bytes.chunks(4096).collect();

@@ -1,5 +1,20 @@
 //! What `disk` promises, tested from outside.
 
+/// Names that most modules use.
+mod prelude {
+    pub use clock::{Ns, Rng};
+    pub use disk::{DiskEngine, inspect};
+    pub use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
+    pub use std::collections::HashSet;
+    pub use std::fs::File;
+    pub use std::os::unix::fs::FileExt;
+    pub use std::path::{Path, PathBuf};
+    pub use std::process::Command;
+    pub use std::sync::{Arc, Mutex, mpsc};
+    pub use tempfile::TempDir;
+    pub use workload::{Dir, Reduction};
+}
+
 mod bare;
 mod common;
 mod content;

@@ -1,12 +1,7 @@
 //! Creation where things are missing: no marks, no direct I/O, no room, a limit on file sizes, a kill in the middle.
 
 use crate::common::*;
-use clock::Ns;
-use disk::{DiskEngine, inspect};
-use engine::{EngineError, Pinning, TargetSpec};
-use std::path::Path;
-use std::process::Command;
-use tempfile::TempDir;
+use crate::prelude::*;
 
 const MIB: u64 = 1 << 20;
 

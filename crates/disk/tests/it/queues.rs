@@ -1,10 +1,9 @@
 //! Workers over queues that stall, err, or never complete.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use disk::{Arena, Completion, Completions, Io, OpenError, Opener, Queue};
-use engine::{EngineError, Phases, Task};
-use std::sync::Arc;
+use engine::{EngineError, Phases, WorkerTask};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a queue misbehaves; otherwise it completes at once.
@@ -105,7 +104,7 @@ impl Queue for Odd {
     }
 }
 
-fn task(manner: Manner, depth_max: u32, arrivals: workload::Arrivals) -> Box<dyn Task> {
+fn task(manner: Manner, depth_max: u32, arrivals: workload::Arrivals) -> Box<dyn WorkerTask> {
     let opener = Injected { manner, depth: depth_max };
     Box::new(worker(Box::new(opener), random(4 * KIB, 50.0, arrivals), Ns::millis(200)))
 }

@@ -1,18 +1,17 @@
 //! Targets that a resolver finds: the guard's rules hold for them, and nothing writes to one without its warrant.
 
 use crate::common::{closed, random, run_on, step};
-use clock::Ns;
+use crate::prelude::*;
 use disk::{
     Arena, Completion, Completions, DiskEngine, Io, OpenError, Opener, Queue, RemoteAccess,
     Resolver, Schemes, Unreachable,
 };
 use engine::{EngineError, Pinning, StepSpec, TargetSpec, WorkerSpec};
-use guard::{Claim, Medium, Remote, Warrant};
+use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
 use std::any::Any;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use workload::{Demand, Dir};
+use workload::{Dir, IoDemand};
 
 const SIZE: usize = 4 << 20;
 
@@ -28,7 +27,7 @@ struct Fake {
     ios: AtomicUsize,
 }
 
-impl Medium for Fake {
+impl ReadableMedium for Fake {
     fn size(&self) -> u64 {
         SIZE as u64
     }
@@ -83,7 +82,7 @@ impl Remote for Fake {
         Ok(())
     }
 
-    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn Claim>> {
+    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>> {
         self.claims.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Taken(self)))
     }
@@ -92,7 +91,7 @@ impl Remote for Fake {
 #[derive(Debug)]
 struct Taken(Arc<Fake>);
 
-impl Claim for Taken {
+impl WriteClaim for Taken {
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.0.data.lock().expect("no panic holds it")[offset as usize..][..data.len()]
             .copy_from_slice(data);
@@ -209,7 +208,7 @@ fn granted(schemes: &Schemes, url: &str) -> TargetSpec {
 
 fn step_on(target: TargetSpec, read: f64) -> StepSpec {
     let spec = random(4096, read, closed(4));
-    let target = TargetSpec { demand: Demand::of(&spec), ..target };
+    let target = TargetSpec { demand: IoDemand::of(&spec), ..target };
     let mut step = step(target, 1, spec, Ns::millis(200));
     step.workers.iter_mut().for_each(|w| w.verify = read < 100.0);
     step

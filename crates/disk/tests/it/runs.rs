@@ -1,10 +1,9 @@
 //! Whole steps over `null:` and a real file.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::{Engine, EngineError, Pinning, QueueKind, Stop, TargetSpec};
 use record::{Level, Phase};
-use std::sync::mpsc;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,13 +1,7 @@
-//! Verification on real files: what is written is found again, whoever dies in between, and whatever is changed behind
-//! its back is named.
+//! Verification on real files: what is written is found again after a crash, and every hidden change is named.
 
 use crate::common::*;
-use clock::{Ns, Rng};
-use disk::DiskEngine;
-use engine::{Engine, EngineError, Fill, Pinning, StepSpec, Stop, TargetSpec};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
 use std::process::{Command, Stdio};
 use workload::{Arrivals, Regions, Spec, WorkingSet};
 
@@ -47,7 +41,7 @@ fn target(data: &Path, state: Option<PathBuf>) -> TargetSpec {
 /// A verified step; the demand of its target is that of a run with nothing else in it.
 fn verified(target: TargetSpec, workers: u32, spec: Spec, measure: Ns) -> StepSpec {
     let spec = Spec { regions: Regions::Own, ..spec };
-    let demand = workload::Demand::of(&spec);
+    let demand = workload::IoDemand::of(&spec);
     let mut step = step(TargetSpec { demand, ..target }, workers, spec, measure);
     step.workers.iter_mut().for_each(|w| w.verify = true);
     step

@@ -2,8 +2,8 @@
 
 use clock::Ns;
 use engine::{
-    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, Load, Meter, MeterScope, Opened,
-    Output, Phases, Pinning, Prepared, Reports, Spent, Stop, Task, WorkerSetup,
+    Crew, CrewSettings, ERRORS_MAX, EngineError, EventNote, MeterScope, Opened, OpenedLoad, Output,
+    Phases, Pinning, Prepared, Reports, Spent, Stop, WorkerMeter, WorkerSetup, WorkerTask,
 };
 use record::{CounterId, Level, Phase, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -33,7 +33,7 @@ enum Habit {
     ErrsMostly,
 }
 
-impl Task for Habit {
+impl WorkerTask for Habit {
     fn open(self: Box<Self>) -> Result<Opened, EngineError> {
         match *self {
             Habit::FailsToOpen => {
@@ -67,8 +67,8 @@ impl Reports for ReportOnce {
     }
 }
 
-impl Load for Habit {
-    fn run(&mut self, meter: &mut Meter, stop: &Stop) -> Result<(), EngineError> {
+impl OpenedLoad for Habit {
+    fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError> {
         match *self {
             Habit::Fails => {
                 return Err(EngineError::Worker {
@@ -104,7 +104,7 @@ impl Load for Habit {
     }
 }
 
-fn operate(meter: &mut Meter, result: Result<u32, i32>) {
+fn operate(meter: &mut WorkerMeter, result: Result<u32, i32>) {
     meter.submitted(0, Dir::Read, Ns::ZERO);
     meter.completed(0, result);
 }

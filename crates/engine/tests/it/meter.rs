@@ -2,8 +2,8 @@
 
 use clock::{CpuTime, Ns};
 use engine::{
-    ErrnoCounts, IntervalBuffers, IntervalDrain, MeasureStart, Meter, MeterScope, Phases, Spent,
-    Timeline,
+    ErrnoCounts, IntervalBuffers, IntervalDrain, MeasureStart, MeterScope, Phases, Spent,
+    StepTimeline, WorkerMeter,
 };
 use proptest::prelude::*;
 use record::{Interval, Phase, SourceId};
@@ -19,9 +19,9 @@ fn no_cpu() -> CpuTime {
 
 /// A meter and its collector, on a clock that the test moves.
 struct MeterBench {
-    meter: Meter,
+    meter: WorkerMeter,
     drain: IntervalDrain,
-    line: Timeline,
+    line: StepTimeline,
     edge: MeasureStart,
     intervals: Vec<Interval>,
     errnos: Vec<(i32, u32)>,
@@ -35,18 +35,18 @@ impl MeterBench {
             measure: Ns::millis(measure),
             cooldown: Ns::millis(cooldown),
         };
-        let line = Timeline::new(Ns::secs(10), Ns::secs(10), phases);
+        let line = StepTimeline::new(Ns::secs(10), Ns::secs(10), phases);
         let (sheets, drain) = IntervalBuffers::provide(scope, SLOTS, phases);
         let edge = MeasureStart::default();
-        let meter = Meter::new(sheets, line, edge.clone(), no_cpu);
+        let meter = WorkerMeter::new(sheets, line, edge.clone(), no_cpu);
         MeterBench { meter, drain, line, edge, intervals: Vec::new(), errnos: Vec::new() }
     }
 
-    fn at(&mut self, ms: u64) -> &mut Meter {
+    fn at(&mut self, ms: u64) -> &mut WorkerMeter {
         self.spent(ms, Spent::Waiting)
     }
 
-    fn spent(&mut self, ms: u64, spent: Spent) -> &mut Meter {
+    fn spent(&mut self, ms: u64, spent: Spent) -> &mut WorkerMeter {
         self.meter.advance(Ns::secs(10).plus(Ns::millis(ms)), spent);
         &mut self.meter
     }

@@ -1,7 +1,7 @@
 //! Cuts tile a step: no gap, no overlap, at most a second, one phase each.
 
 use clock::Ns;
-use engine::{MeasureStart, Phases, Timeline};
+use engine::{MeasureStart, Phases, StepTimeline};
 use proptest::prelude::*;
 use record::Phase;
 
@@ -15,7 +15,7 @@ fn phases(warmup: u64, measure: u64, cooldown: u64) -> Phases {
 fn check(epoch: u64, start: u64, lengths: [u64; 3], cuts: &[u64]) {
     let [warmup, measure, cooldown] = lengths.map(|ms| ms * MS);
     let line =
-        Timeline::new(Ns::millis(epoch), Ns::millis(start), phases(warmup, measure, cooldown));
+        StepTimeline::new(Ns::millis(epoch), Ns::millis(start), phases(warmup, measure, cooldown));
     let ends: Vec<u64> = line.pieces(line.start(), line.end()).map(|(_, to)| to.0 / MS).collect();
     assert_eq!(ends, cuts);
 }
@@ -37,7 +37,7 @@ fn an_epoch_after_the_start_is_taken_as_the_start() {
 
 #[test]
 fn an_endless_step_does_not_overflow() {
-    let line = Timeline::new(Ns::ZERO, Ns(u64::MAX - 5), phases(u64::MAX, u64::MAX, 7));
+    let line = StepTimeline::new(Ns::ZERO, Ns(u64::MAX - 5), phases(u64::MAX, u64::MAX, 7));
     assert_eq!(line.cut_after(line.start()), Some(Ns::MAX));
     assert_eq!(line.cut_after(Ns::MAX), None);
 }
@@ -57,7 +57,7 @@ fn edges_between_empty_phases_are_ignored() {
 #[track_caller]
 fn check_edge(at: u64, begins: u64, ends: u64) {
     let mut line =
-        Timeline::new(Ns(500 * MS), Ns(1500 * MS), phases(4000 * MS, 2000 * MS, 1000 * MS));
+        StepTimeline::new(Ns(500 * MS), Ns(1500 * MS), phases(4000 * MS, 2000 * MS, 1000 * MS));
     let (edge, planned) = (MeasureStart::default(), line);
     line.follow(&edge);
     assert_eq!(line, planned, "nothing is settled yet");
@@ -100,7 +100,7 @@ proptest! {
         measure in 0..3_000 * MS,
         cooldown in 0..3_000 * MS,
     ) {
-        let line = Timeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, cooldown));
+        let line = StepTimeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, cooldown));
         let mut at = line.start();
         let mut spans = [Ns::ZERO; 3];
         for (from, to) in line.pieces(line.start(), line.end()) {
@@ -128,7 +128,7 @@ proptest! {
         measure in 0..2_000 * MS,
         at in 0..8_000 * MS,
     ) {
-        let line = Timeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, 0));
+        let line = StepTimeline::new(Ns(epoch), Ns(epoch + start), phases(warmup, measure, 0));
         let at = Ns(at).max(line.start());
         let passed = line.pieces(line.start(), line.end()).map(|(_, to)| to).filter(|to| *to <= at).last();
         prop_assert_eq!(line.cut_before(at).max(line.start()), passed.unwrap_or(line.start()));

@@ -9,27 +9,11 @@ use serde_json::Value;
 
 /// Two steps; in each a closed loop that reads and writes on two VMs, and an open loop that reads a target.
 const MIXED: &str = r#"
-[scenario]
-title = "A mix, and a log"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[[target]]
-name = "log"
-file = "log.bin"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ target = "data" }]
-[workload.mix]
-block = "8KiB"
-read = 70
-random = 100
-depth = 4
-[workload.tail]
-block = "64KiB"
-rate = "100 IOPS"
-limit = 8
+scenario.title = "A mix, and a log"
+target = [{ name = "data", file = "data.bin", create = "1GiB" }, { name = "log", file = "log.bin" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "data" }] }]
+workload.mix = { block = "8KiB", read = 70, random = 100, depth = 4 }
+workload.tail = { block = "64KiB", rate = "100 IOPS", limit = 8 }
 [plan]
 name = "day"
 warmup = "0s"
@@ -52,12 +36,8 @@ fn mixed(_: &Step, group: &str) -> Work {
 fn one(workload: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "One"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
+scenario.title = "One"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
 [workload.w]
 {workload}
 [plan]

@@ -2,11 +2,11 @@
 
 use crate::support::net::{NetLoad, NetSketch};
 use crate::support::{Sketch, Work};
-use export::{End, ExportError, ntttcp};
+use export::{ExportError, NtttcpEnd, ntttcp};
 use findings::analyse;
 
 #[track_caller]
-fn exported(load: NetLoad, end: End) -> String {
+fn exported(load: NetLoad, end: NtttcpEnd) -> String {
     let sketch = NetSketch::of("").fact("far", "sender-host", "<alpha>").step(&[], 0, &[load]);
     let (_dir, record) = sketch.record();
     let analysis = analyse(&record).expect("the record is analysed");
@@ -23,7 +23,7 @@ fn holds(xml: &str, lines: &[&str]) {
 #[test]
 fn each_end_has_its_root_and_its_figures() {
     let load = || NetLoad { up: 2, rates: vec![104_857_600.0], sent: 1.25, ..NetLoad::tcp() };
-    let sender = exported(load(), End::Sender);
+    let sender = exported(load(), NtttcpEnd::Sender);
     holds(
         &sender,
         &[
@@ -44,7 +44,7 @@ fn each_end_has_its_root_and_its_figures() {
             "</ntttcps>",
         ],
     );
-    let receiver = exported(load(), End::Receiver);
+    let receiver = exported(load(), NtttcpEnd::Receiver);
     holds(
         &receiver,
         &[
@@ -60,7 +60,7 @@ fn each_end_has_its_root_and_its_figures() {
 
 #[test]
 fn datagrams_say_so() {
-    holds(&exported(NetLoad::udp(), End::Sender), &["<udp>True</udp>"]);
+    holds(&exported(NetLoad::udp(), NtttcpEnd::Sender), &["<udp>True</udp>"]);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn without_a_network_load_there_is_nothing_to_export() {
     let (_dir, record) = Sketch::of(scenario).record(|_, _| Work::default());
     let analysis = analyse(&record).expect("the record is analysed");
     for only in [None, Some(0)] {
-        let refused = ntttcp(&record, &analysis, only, End::Sender);
+        let refused = ntttcp(&record, &analysis, only, NtttcpEnd::Sender);
         assert!(matches!(refused, Err(ExportError::NoNetwork)), "{refused:?}");
     }
     assert!(matches!(
-        ntttcp(&record, &analysis, Some(7), End::Sender),
+        ntttcp(&record, &analysis, Some(7), NtttcpEnd::Sender),
         Err(ExportError::NoStep { .. })
     ));
 }

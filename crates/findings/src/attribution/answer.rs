@@ -1,4 +1,4 @@
-//! The shape of an answer: what limits a step, how sure that is, and the load of every hop beside it.
+//! The shape of an answer: what limits a step, how sure that is, and the load of every hop.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub enum Limiter {
         hop: String,
         /// Which of its limits.
         why: HopLimit,
-        /// Others of its sort that are as full beside it, and those of the same wire: they would have to grow with it.
+        /// Other hops of its kind that are as full, and those of the same wire: they would have to grow with it.
         also: Vec<String>,
     },
     /// The load itself: no hop is full, and the workers keep all that they may outstanding. More depth brings more.

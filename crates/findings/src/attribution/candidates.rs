@@ -1,13 +1,13 @@
 //! Every answer that a step allows, with its [signs](super::signs). Their weights are in [`super::model`].
 
 use super::answer::{Gauge, HopLimit, HopLoad, Limiter};
-use super::neighbours::Response;
+use super::neighbours::NeighbourResponse;
 use super::observed::{Observed, ObservedHop, Utilization};
 use super::signs::{
     DepthSigns, DrainSigns, GeneratorSigns, HopSigns, ImbalanceSigns, LatencySigns, NoneSigns,
     RateSigns, Signs, SlotsSigns, TwoSigns, UnknownSigns,
 };
-use super::sort::Role;
+use super::sort::HopRole;
 use crate::figures::Loops;
 use crate::generator::Limit;
 
@@ -54,7 +54,7 @@ fn close(ratio: f64) -> f64 {
 }
 
 /// All answers to a step.
-pub(super) fn candidates(step: &Observed, response: &Response) -> Vec<Candidate> {
+pub(super) fn candidates(step: &Observed, response: &NeighbourResponse) -> Vec<Candidate> {
     let view = Inputs::of(step, response);
     let mut out = view.load();
     view.hops().for_each(|hop| out.push(hop));
@@ -70,9 +70,9 @@ pub(super) fn candidates(step: &Observed, response: &Response) -> Vec<Candidate>
 /// A step with figures that several answers use.
 struct Inputs<'a> {
     step: &'a Observed,
-    response: &'a Response,
+    response: &'a NeighbourResponse,
     /// Hops that are served, the fullest first, with those that go with each.
-    groups: Vec<HopGroup>,
+    groups: Vec<FullHops>,
     /// 1: more load brings nothing; −1: it brings all; 0: not known.
     inelastic: f64,
     /// The share of I/Os in flight that wait anywhere.
@@ -89,7 +89,7 @@ struct Inputs<'a> {
 }
 
 /// Hops that are full together, as one: paths that share the traffic evenly, and one wire under several names.
-struct HopGroup {
+struct FullHops {
     /// The fullest.
     top: usize,
     full: Utilization,
@@ -97,7 +97,7 @@ struct HopGroup {
 }
 
 impl<'a> Inputs<'a> {
-    fn of(step: &'a Observed, response: &'a Response) -> Inputs<'a> {
+    fn of(step: &'a Observed, response: &'a NeighbourResponse) -> Inputs<'a> {
         let groups = groups(step);
         let n = step.in_flight.unwrap_or(f64::INFINITY);
         let queue_full = |hop: &ObservedHop| {
@@ -135,12 +135,12 @@ impl<'a> Inputs<'a> {
     }
 
     /// The fullest of hops that are not of a group.
-    fn rival(&self, group: &HopGroup) -> f64 {
+    fn rival(&self, group: &FullHops) -> f64 {
         let others = self.groups.iter().filter(|other| other.top != group.top);
         others.map(|other| other.full.share).fold(0.0, f64::max)
     }
 
-    fn weighed(&self) -> impl Iterator<Item = &HopGroup> {
+    fn weighed(&self) -> impl Iterator<Item = &FullHops> {
         self.groups.iter().take(WEIGHED).filter(|group| group.full.share >= FROM)
     }
 
@@ -228,7 +228,7 @@ impl<'a> Inputs<'a> {
             return None;
         }
         let third = self.groups.get(2).map_or(0.0, |group| group.full.share);
-        let name = |group: &HopGroup| self.seen(group.top).name().to_owned();
+        let name = |group: &FullHops| self.seen(group.top).name().to_owned();
         let signs = TwoSigns {
             base: 1.0,
             full: full(second.full.share),
@@ -242,9 +242,9 @@ impl<'a> Inputs<'a> {
     }
 
     /// Paths beside a full one that carry less: of the same device and sort, sharing the traffic with it.
-    fn idle_siblings(&self, group: &HopGroup) -> Vec<usize> {
+    fn idle_siblings(&self, group: &FullHops) -> Vec<usize> {
         let top = self.seen(group.top);
-        if top.role != Role::Path {
+        if top.role != HopRole::Path {
             return Vec::new();
         }
         let group = std::iter::once(group.top).chain(group.others.iter().copied());
@@ -294,13 +294,13 @@ impl<'a> Inputs<'a> {
     }
 
     /// A path before a full hop whose places are taken, and which carries more than what goes there.
-    fn drained(&self, group: &HopGroup) -> Option<(usize, DrainSigns)> {
+    fn drained(&self, group: &FullHops) -> Option<(usize, DrainSigns)> {
         let drain = self.step.traffic(self.seen(group.top))?;
         let n = self.step.in_flight?;
         let held = |place: &usize| {
             let hop = self.seen(*place);
             let waits = hop.load.slots_waiting.unwrap_or(0.0) / n;
-            let slots = hop.slots.filter(|_| hop.role == Role::Path)?;
+            let slots = hop.slots.filter(|_| hop.role == HopRole::Path)?;
             let carries = self.step.traffic(hop)?;
             let victims = 1.0 - drain / carries;
             let unlike = *place != group.top && !group.others.contains(place);
@@ -336,7 +336,7 @@ impl<'a> Inputs<'a> {
         let known = hops.iter().filter(|hop| hop.served.is_some());
         let shares = known.filter_map(|hop| {
             let mine = stays(hop)?;
-            let share = if hop.role == Role::Path { mine } else { of_sort(hop).min(1.0) };
+            let share = if hop.role == HopRole::Path { mine } else { of_sort(hop).min(1.0) };
             Some((hop.order, share, mine))
         });
         let most =
@@ -465,7 +465,7 @@ fn missing(step: &Observed) -> Vec<String> {
 }
 
 /// Hops that are served, by how full they are.
-fn groups(step: &Observed) -> Vec<HopGroup> {
+fn groups(step: &Observed) -> Vec<FullHops> {
     let mut order: Vec<(usize, Utilization)> = step
         .hops
         .iter()
@@ -473,7 +473,7 @@ fn groups(step: &Observed) -> Vec<HopGroup> {
         .filter(|(_, full)| full.share.is_finite())
         .collect();
     order.sort_by(|a, b| b.1.share.total_cmp(&a.1.share).then(a.0.cmp(&b.0)));
-    let mut groups: Vec<HopGroup> = Vec::new();
+    let mut groups: Vec<FullHops> = Vec::new();
     let mut traffic: Vec<f64> = Vec::new();
     for (place, full) in order {
         let hop = &step.hops[place];
@@ -502,7 +502,7 @@ fn groups(step: &Observed) -> Vec<HopGroup> {
                 }
             }
             None if groups.len() < 4 * WEIGHED => {
-                groups.push(HopGroup { top: place, full, others: Vec::new() });
+                groups.push(FullHops { top: place, full, others: Vec::new() });
                 traffic.push(mine);
             }
             None => {}
@@ -514,12 +514,12 @@ fn groups(step: &Observed) -> Vec<HopGroup> {
 }
 
 /// Whether a hop is the same wire as a group's, seen from elsewhere: the same rate and the same traffic.
-fn one_wire(step: &Observed, group: &HopGroup, place: usize, full: Utilization) -> bool {
+fn one_wire(step: &Observed, group: &FullHops, place: usize, full: Utilization) -> bool {
     let (top, hop) = (&step.hops[group.top], &step.hops[place]);
     let near = |a: Option<f64>, b: Option<f64>| {
         a.zip(b).is_some_and(|(a, b)| (a / b - 1.0).abs() <= SAME_WIRE)
     };
-    let paths = top.role == Role::Path && hop.role == Role::Path;
+    let paths = top.role == HopRole::Path && hop.role == HopRole::Path;
     let equal =
         paths && full.gauge == group.full.gauge && near(Some(full.share), Some(group.full.share));
     let of = |load: &HopLoad| {

@@ -2,19 +2,22 @@
 
 use super::answer::{Clue, Gauge, Limiter};
 use super::candidates::Candidate;
-use super::neighbours::Response;
+use super::neighbours::NeighbourResponse;
 use super::observed::{Observed, ObservedHop, Utilization};
 use super::signs::Signs;
 use crate::generator::Limit;
 use units::{count, percent, rate};
 
-/// Clues at most.
 const MOST: usize = 6;
 /// Parts below this are not worth a clue.
 const WORTH: f64 = 0.05;
 
 /// The clues for an answer, the weightiest first.
-pub(super) fn clues(step: &Observed, response: &Response, answer: &Candidate) -> Vec<Clue> {
+pub(super) fn clues(
+    step: &Observed,
+    response: &NeighbourResponse,
+    answer: &Candidate,
+) -> Vec<Clue> {
     let mut out = Vec::new();
     for place in answer.about.iter().take(2) {
         of_hop(step, &step.hops[*place], answer.signs, &mut out);
@@ -90,7 +93,7 @@ fn of_hop(step: &Observed, hop: &ObservedHop, signs: Signs, out: &mut Vec<Clue>)
     }
 }
 
-fn grew(step: &Observed, response: &Response, place: usize, out: &mut Vec<Clue>) {
+fn grew(step: &Observed, response: &NeighbourResponse, place: usize, out: &mut Vec<Clue>) {
     let share = response.grew.get(place).copied().flatten().unwrap_or(0.0);
     if share >= WORTH {
         let text = format!("{} of the added latency compared with less load", part(share));

@@ -26,11 +26,11 @@ use crate::{FindingsError, steady};
 use observed::Observed;
 use record::{Fact, Record, Source};
 
-/// What the steps of a run show, gathered while they go by.
+/// Gathers what each step of a run shows.
 #[derive(Default)]
-pub(crate) struct Gather(Vec<Observed>);
+pub(crate) struct GatherAttribution(Vec<Observed>);
 
-impl Gather {
+impl GatherAttribution {
     /// Takes in a step. One without storage loads has nothing to attribute.
     pub fn see(
         &mut self,
@@ -79,11 +79,10 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
 }
 
 /// Every answer that is weighed for each step with storage loads, in the order of the record: what weights are fitted on.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
-    let mut all = Gather::default();
+    let mut all = GatherAttribution::default();
     for head in record.steps() {
         let step = StepData::read(record, head.clone(), record.sources(), &steady::RULE)?;
         let figures = StepFigures::of(&step, false, &steady::RULE, record.events());

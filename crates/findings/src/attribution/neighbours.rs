@@ -9,7 +9,7 @@ const GREW: f64 = 1.15;
 
 /// What a step's neighbours show.
 #[derive(Default)]
-pub(super) struct Response {
+pub(super) struct NeighbourResponse {
     /// Change of throughput for a change of load, both as logarithms: 1 = all that was added was carried, 0 = nothing.
     pub elasticity: Option<f64>,
     /// For each hop, its part of what an operation took longer than in the step with less load.
@@ -39,8 +39,8 @@ fn block(step: &Observed) -> Option<f64> {
 }
 
 /// What the neighbours of step `at` show.
-pub(super) fn response(steps: &[Observed], at: usize) -> Response {
-    let Some(step) = steps.get(at) else { return Response::default() };
+pub(super) fn response(steps: &[Observed], at: usize) -> NeighbourResponse {
+    let Some(step) = steps.get(at) else { return NeighbourResponse::default() };
     let ratio = |other: &Observed| load(other) / load(step);
     let others = || steps.iter().filter(|other| comparable(step, other) && load(other) > 0.0);
     let nearest = |a: &&Observed, b: &&Observed| {
@@ -53,7 +53,7 @@ pub(super) fn response(steps: &[Observed], at: usize) -> Response {
         slope.is_finite().then(|| slope.clamp(-1.0, 1.5))
     });
     let grew = less.map(|less| growth(less, step)).unwrap_or_default();
-    Response { elasticity, grew }
+    NeighbourResponse { elasticity, grew }
 }
 
 fn growth(less: &Observed, step: &Observed) -> Vec<Option<f64>> {

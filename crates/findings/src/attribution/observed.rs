@@ -1,11 +1,10 @@
 //! One step as plain numbers: its load, and every hop with how full each of its limits was.
 //!
 //! What was not counted stays `None` and never becomes zero. A block device's `busy` is the time during which anything was in
-//! flight, which says nothing of a device that does several things at once; it counts as utilization only where requests did
-//! not overlap.
+//! flight, which does not suit a parallel device; it counts as utilization only where requests did not overlap.
 
 use super::answer::{Gauge, HopLimit, HopLoad};
-use super::sort::{Alike, Role};
+use super::sort::{Alike, HopRole};
 use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
@@ -47,10 +46,9 @@ pub(super) struct Observed {
     pub hops: Vec<ObservedHop>,
 }
 
-/// A hop.
 pub(super) struct ObservedHop {
     pub load: HopLoad,
-    pub role: Role,
+    pub role: HopRole,
     pub alike: Alike,
     /// The fullest of its limits but the number of I/Os at once.
     pub served: Option<Utilization>,
@@ -146,8 +144,7 @@ impl Observed {
         self.in_flight.map(|n| (n - outside).max(n * 0.01))
     }
 
-    /// The share of an operation's time that passed at no hop that says how full it is; `None` where no hop says how long
-    /// I/Os stay.
+    /// The share of an operation's time at no hop with a known utilization; `None` where no hop counts residence times.
     pub fn unexplained(&self) -> Option<f64> {
         let known = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
         // Hops with a utilization but no queue length explain no time and hide none.
@@ -214,7 +211,7 @@ impl ObservedHop {
             latency_share: None,
             headroom: top.filter(|full| full.share > 0.0).map(|full| 1.0 / full.share),
         };
-        let (role, alike) = (Role::of(kind), Alike::of(source, kind));
+        let (role, alike) = (HopRole::of(kind), Alike::of(source, kind));
         ObservedHop {
             load,
             role,
@@ -232,7 +229,7 @@ impl ObservedHop {
         match gauge {
             Gauge::Slots => HopLimit::Slots,
             Gauge::Receive | Gauge::Transmit | Gauge::Both => HopLimit::Rate,
-            _ if self.role == Role::Cpu => HopLimit::Cpu,
+            _ if self.role == HopRole::Cpu => HopLimit::Cpu,
             Gauge::Ops | Gauge::Busy => HopLimit::Ops,
         }
     }
@@ -257,8 +254,9 @@ impl ObservedHop {
 
 /// Finds hops that are crossed at once, and leaves at them what they explain.
 fn cross(hops: &mut [ObservedHop]) {
-    let path =
-        |hop: &ObservedHop| hop.role == Role::Path && hop.slots.is_none() && hop.served.is_some();
+    let path = |hop: &ObservedHop| {
+        hop.role == HopRole::Path && hop.slots.is_none() && hop.served.is_some()
+    };
     let mut by_queue: Vec<(usize, f64)> = (0..hops.len())
         .filter(|place| path(&hops[*place]))
         .filter_map(|place| Some((place, hops[place].load.queue.filter(|queue| *queue > 0.0)?)))

@@ -4,7 +4,7 @@ use record::{HopKind, Source};
 
 /// What a hop is, as far as attribution needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum HopRole {
     /// Processors.
     Cpu,
     /// What a path consists of between a host's queues and an array's controllers: adapters, ports, links.
@@ -15,19 +15,19 @@ pub(super) enum Role {
     Device,
 }
 
-impl Role {
+impl HopRole {
     /// The role of a kind of hop.
-    pub fn of(kind: HopKind) -> Role {
+    pub fn of(kind: HopKind) -> HopRole {
         match kind {
-            HopKind::VmCpu | HopKind::HostCpu => Role::Cpu,
-            HopKind::VirtualAdapter | HopKind::VirtualDisk | HopKind::LunQueue => Role::Queue,
+            HopKind::VmCpu | HopKind::HostCpu => HopRole::Cpu,
+            HopKind::VirtualAdapter | HopKind::VirtualDisk | HopKind::LunQueue => HopRole::Queue,
             HopKind::Adapter
             | HopKind::InitiatorPort
             | HopKind::Link
             | HopKind::SwitchPort
             | HopKind::Trunk
             | HopKind::TargetPort
-            | HopKind::NetworkPair => Role::Path,
+            | HopKind::NetworkPair => HopRole::Path,
             HopKind::Datastore
             | HopKind::Controller
             | HopKind::Cache
@@ -38,7 +38,7 @@ impl Role {
             | HopKind::ArrayCpu
             | HopKind::BlockDevice
             | HopKind::NetworkHost
-            | HopKind::Other => Role::Device,
+            | HopKind::Other => HopRole::Device,
         }
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_device_is_a_device_whatever_its_name() {
         for name in ["dm-0", "nvme0n1", "md127", "sda-part:1"] {
-            assert_eq!(Role::of(HopKind::BlockDevice), Role::Device);
+            assert_eq!(HopRole::of(HopKind::BlockDevice), HopRole::Device);
             let other = hop("vda", "vda", HopKind::BlockDevice);
             assert_ne!(hop(name, name, HopKind::BlockDevice), other, "{name}");
         }

@@ -1,6 +1,6 @@
 //! What a published figure allows ours to be: its rounding, and the side that its relation leaves open.
 
-use super::span::Span;
+use super::span::FigureBounds;
 use crate::rounding::WIDEST;
 use scenario::Relation;
 
@@ -30,7 +30,7 @@ impl Allowed {
     }
 
     /// How far an interval lies from it, relative to its nearer end; 0 where they overlap.
-    pub fn gap(&self, span: Span) -> f64 {
+    pub fn gap(&self, span: FigureBounds) -> f64 {
         let relative = |gap: f64, end: f64| gap / end.abs().max(f64::MIN_POSITIVE);
         match () {
             () if span.high < self.low => relative(self.low - span.high, self.low),

@@ -17,16 +17,16 @@ pub use outcome::{
 use crate::figures::label;
 use crate::pool::latency_point;
 use crate::quantity::{Quantity, Unit};
-use crate::ratio::{Asked, Figure, Ratio, Sides};
+use crate::ratio::{BoundedValue, Ratio, RatioGoal, RatioSteps};
 use crate::rounding::allowance;
-use crate::scope::{self, Reading};
+use crate::scope::{self, MetricReading};
 use crate::select::selects;
 use crate::step::StepData;
 use allowed::Allowed;
-use record::{Fact, Tally};
+use record::{Completed, Fact};
 use scenario::{Claim, ClaimKind, Metric, Relation, Scope, Step, Value};
 use shape::{Curves, Shaped};
-use span::Span;
+use span::FigureBounds;
 
 /// How far a limit of a wire may be from the reading that the physics of frames supports, in percent.
 const FRAMES_WITHIN: f64 = 2.0;
@@ -34,35 +34,35 @@ const FRAMES_WITHIN: f64 = 2.0;
 /// What makes a claim a calibration in this record: the fact `calibration` of the subject `claim/NAME`, which says why.
 const FITTED: &str = "calibration";
 
-/// A claim while the steps go by.
-pub(crate) struct Compare<'a> {
+/// Judges a claim step by step.
+pub(crate) struct ClaimJudge<'a> {
     claim: &'a Claim,
     facts: &'a [Fact],
     /// Repetitions of equal settings are one cell.
-    cells: Vec<Cell>,
+    cells: Vec<ClaimCell>,
     missing: Option<String>,
     /// Of a claim that is a ratio, the steps of both sides, and what the other is looked at.
-    sides: Sides,
+    sides: RatioSteps,
     elsewhere: Option<Scope>,
     /// Of a claim that is a shape.
     curves: Curves,
 }
 
-struct Cell {
+struct ClaimCell {
     step: String,
     member: Option<String>,
-    /// What the wire carries in this step, where the claim speaks of a hop.
+    /// The capacity of the wire in this step, where the claim is about a hop.
     wire: Result<f64, String>,
-    values: Vec<Figure>,
-    tally: Option<Tally>,
+    values: Vec<BoundedValue>,
+    tally: Option<Completed>,
 }
 
-impl<'a> Compare<'a> {
+impl<'a> ClaimJudge<'a> {
     /// Begins with a claim and the record's facts.
-    pub fn new(claim: &'a Claim, facts: &'a [Fact]) -> Compare<'a> {
+    pub fn new(claim: &'a Claim, facts: &'a [Fact]) -> ClaimJudge<'a> {
         let elsewhere = claim.to_hop.clone().map(Scope::Hop);
-        let (sides, curves) = (Sides::default(), Curves::default());
-        Compare { claim, facts, cells: Vec::new(), missing: None, sides, elsewhere, curves }
+        let (sides, curves) = (RatioSteps::default(), Curves::default());
+        ClaimJudge { claim, facts, cells: Vec::new(), missing: None, sides, elsewhere, curves }
     }
 
     /// Takes in a step, if the claim selects it.
@@ -86,7 +86,7 @@ impl<'a> Compare<'a> {
         }
     }
 
-    fn take(&mut self, step: &str, wire: &Result<f64, String>, reading: Reading) {
+    fn take(&mut self, step: &str, wire: &Result<f64, String>, reading: MetricReading) {
         let nothing = reading.value.is_none().then(|| reading.lack());
         let cell = self.cell(step, reading.member, wire);
         cell.values.extend(reading.value.map(|value| (value, reading.interval)));
@@ -102,11 +102,11 @@ impl<'a> Compare<'a> {
         step: &str,
         member: Option<String>,
         wire: &Result<f64, String>,
-    ) -> &mut Cell {
+    ) -> &mut ClaimCell {
         let found = self.cells.iter().position(|c| c.step == step && c.member == member);
         let at = found.unwrap_or_else(|| {
             let (values, tally) = (Vec::new(), None);
-            self.cells.push(Cell {
+            self.cells.push(ClaimCell {
                 step: step.to_owned(),
                 member,
                 wire: wire.clone(),
@@ -142,7 +142,7 @@ impl<'a> Compare<'a> {
         }
         self.take_ratios();
         let mut reason = self.missing.clone().unwrap_or_default();
-        let figures: Vec<(&Cell, Figure)> = self
+        let figures: Vec<(&ClaimCell, BoundedValue)> = self
             .cells
             .iter()
             .filter_map(|cell| Some((cell, cell.figure(&self.claim.metric)?)))
@@ -256,12 +256,12 @@ impl<'a> Compare<'a> {
     }
 
     /// How far a cell is on the wrong side of the first reading: its interval from what is allowed, and its figure.
-    fn distance(&self, (cell, (ours, span)): &(&Cell, Figure)) -> (f64, f64) {
+    fn distance(&self, (cell, (ours, span)): &(&ClaimCell, BoundedValue)) -> (f64, f64) {
         let Some(first) = self.claim.readings.first() else { return (0.0, 0.0) };
         let published = self.target(first, &cell.wire).unwrap_or(0.0);
         let relation = self.claim.relation;
         let allowed = Allowed::of(published, relation, allowance(first, relation));
-        let gap = allowed.gap(Span::or_point(*span, *ours));
+        let gap = allowed.gap(FigureBounds::or_point(*span, *ours));
         let off = match relation {
             Relation::Equal | Relation::About | Relation::JustOver => (ours - published).abs(),
             Relation::Over => published - ours,
@@ -297,8 +297,8 @@ impl<'a> Compare<'a> {
     fn compare(
         &self,
         reading: &Value,
-        cells: &[(&Cell, Figure)],
-        furthest: Option<&(&Cell, Figure)>,
+        cells: &[(&ClaimCell, BoundedValue)],
+        furthest: Option<&(&ClaimCell, BoundedValue)>,
         reason: &mut String,
     ) -> ReadingOutcome {
         let relation = self.claim.relation;
@@ -315,10 +315,10 @@ impl<'a> Compare<'a> {
             }
             return outcome;
         };
-        let agrees = |(cell, (ours, span)): &(&Cell, Figure)| {
+        let agrees = |(cell, (ours, span)): &(&ClaimCell, BoundedValue)| {
             let published = self.target(reading, &cell.wire)?;
             let allowed = Allowed::of(published, relation, allowance);
-            Ok::<bool, String>(allowed.gap(Span::or_point(*span, *ours)) <= 0.0)
+            Ok::<bool, String>(allowed.gap(FigureBounds::or_point(*span, *ours)) <= 0.0)
         };
         let all: Result<Vec<bool>, String> = cells.iter().map(agrees).collect();
         match all {
@@ -331,8 +331,8 @@ impl<'a> Compare<'a> {
     }
 
     /// All cells under the reading that frames support.
-    fn frames(&self, reading: &Value, cells: &[(&Cell, Figure)]) -> Frames {
-        let off = |(cell, (ours, _)): &(&Cell, Figure)| {
+    fn frames(&self, reading: &Value, cells: &[(&ClaimCell, BoundedValue)]) -> Frames {
+        let off = |(cell, (ours, _)): &(&ClaimCell, BoundedValue)| {
             error(*ours, self.target(reading, &cell.wire).ok()?)
         };
         let worst = cells.iter().filter_map(off).max_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -352,12 +352,12 @@ pub fn is_allowed(reading: &Value, relation: Relation, ours: f64) -> Option<bool
     }
     let published = Quantity::from_value(reading).value;
     let allowed = Allowed::of(published, relation, allowance(reading, relation));
-    Some(allowed.gap(Span::or_point(None, ours)) <= 0.0)
+    Some(allowed.gap(FigureBounds::or_point(None, ours)) <= 0.0)
 }
 
 /// The ratio that a claim states.
-fn asked<'a>(claim: &'a Claim, elsewhere: Option<&'a Scope>) -> Asked<'a> {
-    Asked { metric: &claim.metric, to: &claim.to, elsewhere, is: 0.0, within: 0.0 }
+fn asked<'a>(claim: &'a Claim, elsewhere: Option<&'a Scope>) -> RatioGoal<'a> {
+    RatioGoal { metric: &claim.metric, to: &claim.to, elsewhere, is: 0.0, within: 0.0 }
 }
 
 /// How far a figure is from a published one, in percent of that; a published zero has no relative error.
@@ -365,9 +365,9 @@ fn error(ours: f64, published: f64) -> Option<f64> {
     (published != 0.0).then(|| (ours - published) / published * 100.0)
 }
 
-impl Cell {
+impl ClaimCell {
     /// The mean of the repetitions with its interval; a latency is read off their merged histogram instead.
-    fn figure(&self, metric: &Metric) -> Option<Figure> {
+    fn figure(&self, metric: &Metric) -> Option<BoundedValue> {
         let n = self.values.len() as f64;
         let mean = match (metric, &self.tally) {
             (Metric::Latency { point, response }, Some(tally)) => {
@@ -376,7 +376,7 @@ impl Cell {
             _ if self.values.is_empty() => return None,
             _ => self.values.iter().map(|(value, _)| value).sum::<f64>() / n,
         };
-        Some((mean, Span::of_mean(&self.values, mean)))
+        Some((mean, FigureBounds::of_mean(&self.values, mean)))
     }
 }
 

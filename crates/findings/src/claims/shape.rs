@@ -6,7 +6,7 @@
 //! combinations is a curve, and the one that is furthest from the shape is shown.
 
 use super::outcome::{PointOutcome, ShapeOutcome, form};
-use super::span::Span;
+use super::span::FigureBounds;
 use crate::quantity::{Quantity, Unit};
 use crate::scope;
 use crate::select::{same_key, selects};
@@ -16,22 +16,22 @@ use scenario::{Claim, Form, Scope, Shape, ShapePoint, Step};
 /// Binary fractions: figures that are at the edge in decimal agree.
 const EDGE: f64 = 1e-9;
 
-type Settings = Vec<(String, String)>;
+type PlainSettings = Vec<(String, String)>;
 
-/// The curves of a claim while the steps go by.
+/// The curves of a claim, gathered step by step.
 #[derive(Default)]
 pub(super) struct Curves {
-    curves: Vec<Curve>,
+    curves: Vec<ShapeCurve>,
 }
 
 /// One curve: the steps that have all but their place in common.
-struct Curve {
+struct ShapeCurve {
     /// The plan, where no point names one, and the settings that the points do not name.
-    key: (Option<String>, Settings),
+    key: (Option<String>, PlainSettings),
     /// The VM or target, where the claim is about each.
     member: Option<String>,
     /// Of each point, its repetitions.
-    points: Vec<Vec<(f64, Option<Span>)>>,
+    points: Vec<Vec<(f64, Option<FigureBounds>)>>,
     /// Why a point is not the whole truth.
     missing: Vec<Option<String>>,
 }
@@ -80,7 +80,7 @@ impl Curves {
     }
 
     /// A step of some curves was not run; of none that is known, it is one of a curve of its own.
-    fn miss(&mut self, key: (Option<String>, Settings), (number, points): (usize, usize)) {
+    fn miss(&mut self, key: (Option<String>, PlainSettings), (number, points): (usize, usize)) {
         let why = || Some("a step of it was not run".to_owned());
         if !self.curves.iter().any(|curve| curve.key == key) {
             self.curve(key.clone(), None, points);
@@ -92,14 +92,14 @@ impl Curves {
 
     fn curve(
         &mut self,
-        key: (Option<String>, Settings),
+        key: (Option<String>, PlainSettings),
         member: Option<String>,
         points: usize,
-    ) -> &mut Curve {
+    ) -> &mut ShapeCurve {
         let found = self.curves.iter().position(|c| c.key == key && c.member == member);
         let at = found.unwrap_or_else(|| {
             let (figures, missing) = (vec![Vec::new(); points], vec![None; points]);
-            self.curves.push(Curve { key, member, points: figures, missing });
+            self.curves.push(ShapeCurve { key, member, points: figures, missing });
             self.curves.len() - 1
         });
         &mut self.curves[at]
@@ -140,15 +140,15 @@ fn key(
     point: &ShapePoint,
     plan: &str,
     settings: &[(String, String)],
-) -> (Option<String>, Settings) {
+) -> (Option<String>, PlainSettings) {
     let named = |key: &str| point.step.iter().any(|(k, _)| same_key(key, k) || same_key(k, key));
     let plan = (!named("plan")).then(|| plan.to_owned());
     (plan, settings.iter().filter(|(key, _)| !named(key)).cloned().collect())
 }
 
-impl Curve {
+impl ShapeCurve {
     fn judge(self, shape: &Shape, unit: Unit, several: bool) -> Shaped {
-        let known: Vec<Option<Figure>> = self.points.iter().map(|all| mean(all)).collect();
+        let known: Vec<Option<Bounded>> = self.points.iter().map(|all| mean(all)).collect();
         let points: Vec<PointOutcome> =
             (0..shape.points.len()).map(|number| point(shape, &known, number, unit)).collect();
         let missing = (0..).zip(&self.missing).find_map(|(number, why)| {
@@ -180,17 +180,17 @@ impl Curve {
 }
 
 /// A figure with its interval.
-type Figure = (f64, Option<Span>);
+type Bounded = (f64, Option<FigureBounds>);
 
 /// The mean of the repetitions of a point.
-fn mean(all: &[Figure]) -> Option<Figure> {
+fn mean(all: &[Bounded]) -> Option<Bounded> {
     let n = all.len() as f64;
     let mean = all.iter().map(|(value, _)| value).sum::<f64>() / n;
-    (n > 0.0).then(|| (mean, Span::of_mean(all, mean)))
+    (n > 0.0).then(|| (mean, FigureBounds::of_mean(all, mean)))
 }
 
 /// A point beside what the shape would have there.
-fn point(shape: &Shape, known: &[Option<Figure>], number: usize, unit: Unit) -> PointOutcome {
+fn point(shape: &Shape, known: &[Option<Bounded>], number: usize, unit: Unit) -> PointOutcome {
     let ShapePoint { at, label, .. } = &shape.points[number];
     let quantity = |value| Quantity { value, unit };
     let mut point = PointOutcome {
@@ -224,15 +224,15 @@ fn point(shape: &Shape, known: &[Option<Figure>], number: usize, unit: Unit) -> 
         return point;
     }
     let ratio = ours.0 / (other.0 * factor);
-    let span = if ours.0 > 0.0 { Span::of_ratio(ours, other) } else { None };
-    let span = Span::or_point(span.map(|span| span.times(1.0 / factor)), ratio);
+    let span = if ours.0 > 0.0 { FigureBounds::of_ratio(ours, other) } else { None };
+    let span = FigureBounds::or_point(span.map(|span| span.times(1.0 / factor)), ratio);
     point.deviation_percent = Some((ratio - 1.0) * 100.0);
     point.agrees = Some(is_shaped(shape, span));
     point
 }
 
 /// Whether a ratio to what is expected is what a shape allows.
-fn is_shaped(shape: &Shape, ratio: Span) -> bool {
+fn is_shaped(shape: &Shape, ratio: FigureBounds) -> bool {
     let within = shape.within / 100.0;
     match shape.is {
         Form::Linear | Form::Constant => {

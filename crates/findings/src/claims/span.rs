@@ -13,19 +13,19 @@ const RATIO_MOST: f64 = 1e9;
 
 /// Between which values a figure lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct FigureBounds {
     pub low: f64,
     pub high: f64,
 }
 
-impl Span {
-    /// A figure without an interval stands for itself.
-    pub fn or_point(span: Option<Span>, value: f64) -> Span {
-        span.unwrap_or(Span { low: value, high: value })
+impl FigureBounds {
+    /// A figure without an interval is exact.
+    pub fn or_point(span: Option<FigureBounds>, value: f64) -> FigureBounds {
+        span.unwrap_or(FigureBounds { low: value, high: value })
     }
 
     /// Of the mean of figures, each with its interval, around `mean`; none where one of them has none.
-    pub fn of_mean(figures: &[(f64, Option<Span>)], mean: f64) -> Option<Span> {
+    pub fn of_mean(figures: &[(f64, Option<FigureBounds>)], mean: f64) -> Option<FigureBounds> {
         let (mut below, mut above) = (0.0, 0.0);
         for (value, span) in figures {
             let span = (*span)?;
@@ -33,14 +33,17 @@ impl Span {
             above += (span.high - value).max(0.0).powi(2);
         }
         let n = figures.len() as f64;
-        (n > 0.0).then(|| Span {
+        (n > 0.0).then(|| FigureBounds {
             low: (mean - below.sqrt() / n).max(0.0),
             high: mean + above.sqrt() / n,
         })
     }
 
     /// Of the ratio of two figures above zero; none where one of them has none.
-    pub fn of_ratio(over: (f64, Option<Span>), under: (f64, Option<Span>)) -> Option<Span> {
+    pub fn of_ratio(
+        over: (f64, Option<FigureBounds>),
+        under: (f64, Option<FigureBounds>),
+    ) -> Option<FigureBounds> {
         let ((more, of_more), (less, of_less)) = ((over.0, over.1?), (under.0, under.1?));
         // How far each end is from its figure, as a distance of logarithms; from nothing it is without end.
         let below = |value: f64, low: f64| match low > 0.0 {
@@ -51,17 +54,21 @@ impl Span {
         let down = below(more, of_more.low).hypot(above(less, of_less.high));
         let up = above(more, of_more.high).hypot(below(less, of_less.low));
         let ratio = more / less;
-        Some(Span { low: ratio * (-down).exp(), high: (ratio * up.exp()).min(RATIO_MOST) })
+        Some(FigureBounds { low: ratio * (-down).exp(), high: (ratio * up.exp()).min(RATIO_MOST) })
     }
 
     /// The same so many times as much.
-    pub fn times(self, factor: f64) -> Span {
-        Span { low: self.low * factor, high: self.high * factor }
+    pub fn times(self, factor: f64) -> FigureBounds {
+        FigureBounds { low: self.low * factor, high: self.high * factor }
     }
 }
 
 /// The interval of a metric of all workers, or of the source or the sum of groups that has a name.
-pub(crate) fn known(all: &[Confidence], source: Option<&str>, metric: &Metric) -> Option<Span> {
+pub(crate) fn known(
+    all: &[Confidence],
+    source: Option<&str>,
+    metric: &Metric,
+) -> Option<FigureBounds> {
     let figure = match metric {
         Metric::ReadRate => "read-rate",
         Metric::WriteRate => "write-rate",
@@ -73,5 +80,5 @@ pub(crate) fn known(all: &[Confidence], source: Option<&str>, metric: &Metric) -
         Metric::Latency { .. } | Metric::Errors | Metric::Imbalance => return None,
     };
     let found = all.iter().find(|one| one.source.as_deref() == source && one.figure == figure)?;
-    Some(Span { low: found.low, high: found.high })
+    Some(FigureBounds { low: found.low, high: found.high })
 }

@@ -1,15 +1,15 @@
 //! One pair of points judged: figures, differences and p-values first, verdicts when the family is known.
 
-use super::metric::{Better, LatencyOf, Metric, PERCENTILES};
-use super::pairs::Point;
+use super::metric::{Better, Compared, LatencyOf, PERCENTILES};
+use super::pairs::PlanPoint;
 use super::seconds::{Samples, Second};
 use super::{SECONDS_MIN, Series};
 use crate::figures::StepFigures;
 use crate::generator::Limit;
 use crate::quantity::Unit;
 use crate::statistics::{
-    ALPHA, CONFIDENCE, Difference, Figure, Scale, Spread, autocorrelated, detectable, independent,
-    needed,
+    ALPHA, CONFIDENCE, Difference, FigureSample, Scale, Spread, autocorrelated, detectable,
+    independent, needed,
 };
 use record::{Record, RecordError, StepHead};
 use serde::Serialize;
@@ -80,7 +80,7 @@ pub enum Needed {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricPair {
     /// The metric.
-    pub metric: Metric,
+    pub metric: Compared,
     /// Which way is better.
     pub better: Better,
     /// The unit of both values.
@@ -104,7 +104,7 @@ pub struct MetricPair {
     /// Why it could not be tested.
     pub reason: Option<String>,
     /// The metric that says the same, where this one is not counted among the family.
-    pub same_as: Option<Metric>,
+    pub same_as: Option<Compared>,
     /// Whether the interval excludes a difference of the sought size, either way.
     pub within: bool,
     /// Where the interval comes from.
@@ -118,19 +118,19 @@ pub struct MetricPair {
 }
 
 /// A pair of points while the family is not yet known.
-pub(super) struct Judge {
+pub(super) struct PairJudge {
     obstacle: Option<String>,
     /// The longest measured time of a side, in seconds.
     time: f64,
-    rows: Vec<Row>,
+    rows: Vec<ComparisonRow>,
     series: [Vec<Series>; 2],
 }
 
-struct Row {
-    metric: Metric,
+struct ComparisonRow {
+    metric: Compared,
     values: [Option<f64>; 2],
     tested: Result<Test, String>,
-    same_as: Option<Metric>,
+    same_as: Option<Compared>,
 }
 
 struct Test {
@@ -139,13 +139,13 @@ struct Test {
     method: Method,
 }
 
-impl Judge {
+impl PairJudge {
     pub fn new(
         records: [&Record; 2],
-        points: &[Point<'_>; 2],
+        points: &[PlanPoint<'_>; 2],
         design: Design,
-        wanted: &[Metric],
-    ) -> Result<Judge, RecordError> {
+        wanted: &[Compared],
+    ) -> Result<PairJudge, RecordError> {
         let latency = LatencyOf::of(points[0].first().loops);
         let usable = usable(points, design);
         let [a, b] = [0, 1].map(|i| {
@@ -156,7 +156,7 @@ impl Judge {
         let design = if usable[0].len() > 1 { design } else { Design::Apart };
         let obstacle = obstacle(points, &usable).or_else(|| too_short(&sides));
         let sums = [sides[0].sum(), sides[1].sum()];
-        let wanted = |m: &Metric| wanted.is_empty() || wanted.contains(m);
+        let wanted = |m: &Compared| wanted.is_empty() || wanted.contains(m);
         let rows = shown(&sums).into_iter().filter(wanted).map(|metric| {
             let same_as = same_as(metric, &sums).filter(wanted);
             row(metric, &sides, &sums, design, obstacle.as_deref(), same_as)
@@ -164,7 +164,7 @@ impl Judge {
         let rows = rows.collect();
         let time = sides[0].time().max(sides[1].time());
         let series = [sides[0].series(), sides[1].series()];
-        Ok(Judge { time, obstacle, rows, series })
+        Ok(PairJudge { time, obstacle, rows, series })
     }
 
     pub fn obstacle(&self) -> Option<&str> {
@@ -207,8 +207,8 @@ impl Judge {
 }
 
 /// The complete repetitions of each side; of interleaved runs those rounds that both completed.
-fn usable<'a>(points: &[Point<'a>; 2], design: Design) -> [Vec<&'a StepFigures>; 2] {
-    let complete = |p: &Point<'a>| -> Vec<&'a StepFigures> {
+fn usable<'a>(points: &[PlanPoint<'a>; 2], design: Design) -> [Vec<&'a StepFigures>; 2] {
+    let complete = |p: &PlanPoint<'a>| -> Vec<&'a StepFigures> {
         p.steps.iter().copied().filter(|s| s.complete()).collect()
     };
     let [mut a, mut b] = [complete(&points[0]), complete(&points[1])];
@@ -233,11 +233,11 @@ fn heads<'r>(record: &'r Record, steps: &[&StepFigures]) -> Vec<&'r StepHead> {
 }
 
 /// What keeps a pair from being judged at all.
-fn obstacle(points: &[Point<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<String> {
+fn obstacle(points: &[PlanPoint<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<String> {
     const NAMES: [&str; 2] = ["the baseline", "the other run"];
     let [a, b] = points;
     if a.first().loops != b.first().loops {
-        let loops = |p: &Point<'_>| format!("{:?}", p.first().loops).to_lowercase();
+        let loops = |p: &PlanPoint<'_>| format!("{:?}", p.first().loops).to_lowercase();
         return Some(format!("the loops differ: {} against {}", loops(a), loops(b)));
     }
     for (steps, name) in usable.iter().zip(NAMES) {
@@ -268,34 +268,34 @@ fn too_short(sides: &[Samples; 2]) -> Option<String> {
 }
 
 /// The metrics that say anything of a pair. Where one direction is idle on both sides, the total says it all.
-fn shown(sums: &[Second; 2]) -> Vec<Metric> {
-    let any = |m: Metric| sums.iter().any(|s| s.has(m));
-    let both = sums.iter().all(|s| s.has(Metric::CpuPerOp));
-    let says = |m: &Metric| match m {
-        Metric::Read | Metric::Write => any(Metric::Read) && any(Metric::Write),
-        Metric::CpuPerOp => both,
+fn shown(sums: &[Second; 2]) -> Vec<Compared> {
+    let any = |m: Compared| sums.iter().any(|s| s.has(m));
+    let both = sums.iter().all(|s| s.has(Compared::CpuPerOp));
+    let says = |m: &Compared| match m {
+        Compared::Read | Compared::Write => any(Compared::Read) && any(Compared::Write),
+        Compared::CpuPerOp => both,
         other => any(*other),
     };
-    Metric::ALL.into_iter().filter(says).collect()
+    Compared::ALL.into_iter().filter(says).collect()
 }
 
 /// With transfers of one size on both sides MB/s and IOPS are one metric.
-fn same_as(metric: Metric, sums: &[Second; 2]) -> Option<Metric> {
+fn same_as(metric: Compared, sums: &[Second; 2]) -> Option<Compared> {
     let [a, b] = sums.map(|s| s.transfer());
     let same = a > 0.0 && (a - b).abs() <= a * 1e-9;
-    (metric == Metric::Total && same).then_some(Metric::Iops)
+    (metric == Compared::Total && same).then_some(Compared::Iops)
 }
 
 fn row(
-    metric: Metric,
+    metric: Compared,
     sides: &[Samples; 2],
     sums: &[Second; 2],
     design: Design,
     obstacle: Option<&str>,
-    same_as: Option<Metric>,
-) -> Row {
+    same_as: Option<Compared>,
+) -> ComparisonRow {
     let [a, b] = [0, 1].map(|i| figure(metric, &sides[i], &sums[i]));
-    let value = |f: &Result<Figure, String>| f.as_ref().ok().map(|f| f.value);
+    let value = |f: &Result<FigureSample, String>| f.as_ref().ok().map(|f| f.value);
     let values = [value(&a), value(&b)];
     let tested = match (obstacle, a, b) {
         (Some(why), _, _) => Err(why.to_owned()),
@@ -303,16 +303,16 @@ fn row(
         (None, Err(why), _) => Err(format!("baseline: {why}")),
         (None, _, Err(why)) => Err(format!("other run: {why}")),
     };
-    Row { metric, values, tested, same_as }
+    ComparisonRow { metric, values, tested, same_as }
 }
 
 /// A side's figure, or why it has none.
-fn figure(metric: Metric, side: &Samples, sum: &Second) -> Result<Figure, String> {
+fn figure(metric: Compared, side: &Samples, sum: &Second) -> Result<FigureSample, String> {
     let elements = side.elements(metric);
     let percentile = PERCENTILES.iter().find(|(m, _)| *m == metric);
     let figure = match percentile {
-        Some((_, p)) => Figure::percentile(&side.merged, *p, &elements),
-        None => Figure::ratio(&elements, metric.scale()),
+        Some((_, p)) => FigureSample::percentile(&side.merged, *p, &elements),
+        None => FigureSample::ratio(&elements, metric.scale()),
     };
     figure.ok_or_else(|| match percentile {
         _ if !sum.worked() => "no operation completed".to_owned(),
@@ -332,7 +332,12 @@ fn figure(metric: Metric, side: &Samples, sum: &Second) -> Result<Figure, String
 }
 
 /// Tests two figures by the best evidence that there is.
-fn test(a: Figure, b: Figure, sides: &[Samples; 2], design: Design) -> Result<Test, String> {
+fn test(
+    a: FigureSample,
+    b: FigureSample,
+    sides: &[Samples; 2],
+    design: Design,
+) -> Result<Test, String> {
     let count = [sides[0].repetitions.len(), sides[1].repetitions.len()];
     let few = || "too few seconds".to_owned();
     let (difference, method) = if design == Design::Rounds {
@@ -356,7 +361,7 @@ fn test(a: Figure, b: Figure, sides: &[Samples; 2], design: Design) -> Result<Te
 }
 
 /// The scatter between repetitions. A side that has but one is taken to scatter as the other does.
-fn between([a, b]: [&Figure; 2], count: [usize; 2]) -> Option<[Spread; 2]> {
+fn between([a, b]: [&FigureSample; 2], count: [usize; 2]) -> Option<[Spread; 2]> {
     let single = |of: Spread| Spread { error: of.error * (of.batches as f64).sqrt(), ..of };
     Some(match count {
         [1, _] => independent(&b.residuals).map(|s| [single(s), s])?,
@@ -365,7 +370,7 @@ fn between([a, b]: [&Figure; 2], count: [usize; 2]) -> Option<[Spread; 2]> {
     })
 }
 
-impl Row {
+impl ComparisonRow {
     fn finish(&self, family: usize, adjusted: Option<f64>, sought: f64, time: f64) -> MetricPair {
         let scale = self.metric.scale();
         let shown = |d: f64| if scale == Scale::Ratio { d.exp_m1() } else { d };

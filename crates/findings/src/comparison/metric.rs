@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Metric {
+pub enum Compared {
     /// Operations a second.
     Iops,
     /// Bytes a second, both directions.
@@ -34,8 +34,8 @@ pub enum Metric {
 }
 
 /// The percentiles, in the order in which a second's operations are counted below them.
-pub(super) const PERCENTILES: [(Metric, f64); 4] =
-    [(Metric::P50, 50.0), (Metric::P95, 95.0), (Metric::P99, 99.0), (Metric::P999, 99.9)];
+pub(super) const PERCENTILES: [(Compared, f64); 4] =
+    [(Compared::P50, 50.0), (Compared::P95, 95.0), (Compared::P99, 99.0), (Compared::P999, 99.9)];
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -57,60 +57,60 @@ pub enum LatencyOf {
     Response,
 }
 
-impl Metric {
+impl Compared {
     /// All, in the order in which they are shown.
-    pub const ALL: [Metric; 11] = [
-        Metric::Iops,
-        Metric::Total,
-        Metric::Read,
-        Metric::Write,
-        Metric::Mean,
-        Metric::P50,
-        Metric::P95,
-        Metric::P99,
-        Metric::P999,
-        Metric::Errors,
-        Metric::CpuPerOp,
+    pub const ALL: [Compared; 11] = [
+        Compared::Iops,
+        Compared::Total,
+        Compared::Read,
+        Compared::Write,
+        Compared::Mean,
+        Compared::P50,
+        Compared::P95,
+        Compared::P99,
+        Compared::P999,
+        Compared::Errors,
+        Compared::CpuPerOp,
     ];
 
     /// Its name for people; latencies without saying which.
     pub fn name(self) -> &'static str {
         match self {
-            Metric::Iops => "IOPS",
-            Metric::Total => "MB/s",
-            Metric::Read => "MB/s read",
-            Metric::Write => "MB/s written",
-            Metric::Mean => "mean",
-            Metric::P50 => "p50",
-            Metric::P95 => "p95",
-            Metric::P99 => "p99",
-            Metric::P999 => "p99.9",
-            Metric::Errors => "errors",
-            Metric::CpuPerOp => "CPU per I/O",
+            Compared::Iops => "IOPS",
+            Compared::Total => "MB/s",
+            Compared::Read => "MB/s read",
+            Compared::Write => "MB/s written",
+            Compared::Mean => "mean",
+            Compared::P50 => "p50",
+            Compared::P95 => "p95",
+            Compared::P99 => "p99",
+            Compared::P999 => "p99.9",
+            Compared::Errors => "errors",
+            Compared::CpuPerOp => "CPU per I/O",
         }
     }
 
     /// Its name in options and JSON.
     pub fn key(self) -> &'static str {
         match self {
-            Metric::Iops => "iops",
-            Metric::Total => "total",
-            Metric::Read => "read",
-            Metric::Write => "write",
-            Metric::Mean => "mean",
-            Metric::P50 => "p50",
-            Metric::P95 => "p95",
-            Metric::P99 => "p99",
-            Metric::P999 => "p999",
-            Metric::Errors => "errors",
-            Metric::CpuPerOp => "cpu-per-op",
+            Compared::Iops => "iops",
+            Compared::Total => "total",
+            Compared::Read => "read",
+            Compared::Write => "write",
+            Compared::Mean => "mean",
+            Compared::P50 => "p50",
+            Compared::P95 => "p95",
+            Compared::P99 => "p99",
+            Compared::P999 => "p999",
+            Compared::Errors => "errors",
+            Compared::CpuPerOp => "cpu-per-op",
         }
     }
 
     /// Which way is better.
     pub fn better(self) -> Better {
         match self {
-            Metric::Iops | Metric::Total | Metric::Read | Metric::Write => Better::Higher,
+            Compared::Iops | Compared::Total | Compared::Read | Compared::Write => Better::Higher,
             _ => Better::Lower,
         }
     }
@@ -118,21 +118,24 @@ impl Metric {
     /// The unit of its value.
     pub fn unit(self) -> Unit {
         match self {
-            Metric::Iops => Unit::Iops,
-            Metric::Total | Metric::Read | Metric::Write => Unit::BytesPerS,
-            Metric::Errors => Unit::Percent,
+            Compared::Iops => Unit::Iops,
+            Compared::Total | Compared::Read | Compared::Write => Unit::BytesPerS,
+            Compared::Errors => Unit::Percent,
             _ => Unit::Ns,
         }
     }
 
     /// The scale on which it is subtracted: errors may be none at all, so that they have no ratio.
     pub(super) fn scale(self) -> Scale {
-        if self == Metric::Errors { Scale::Plain } else { Scale::Ratio }
+        if self == Compared::Errors { Scale::Plain } else { Scale::Ratio }
     }
 
     /// Whether it is a latency.
     pub fn is_latency(self) -> bool {
-        matches!(self, Metric::Mean | Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999)
+        matches!(
+            self,
+            Compared::Mean | Compared::P50 | Compared::P95 | Compared::P99 | Compared::P999
+        )
     }
 }
 

@@ -18,22 +18,21 @@ mod systems;
 mod warnings;
 
 pub use judge::{Method, MetricPair, Needed, Opinion};
-pub use metric::{Better, LatencyOf, Metric};
-pub use pairs::Unpaired;
+pub use metric::{Better, Compared, LatencyOf};
+pub use pairs::UnpairedPoint;
 pub use systems::Differing;
 pub use warnings::ComparisonWarning;
 
 use crate::statistics::{ALPHA, CONFIDENCE, POWER, holm};
 use crate::{Analysis, StepFigures};
-use judge::{Design, Judge};
-use pairs::Point;
+use judge::{Design, PairJudge};
+use pairs::PlanPoint;
 use record::{Record, RecordError};
 use serde::Serialize;
-use systems::Group;
+use systems::InterleavedPair;
 use thiserror::Error;
 
-/// Version of the shape of a [`Comparison`] as JSON. A field that goes or changes its meaning raises it; a new field does
-/// not.
+/// Version of a [`Comparison`]'s JSON. A field that goes or changes its meaning raises it; a new field does not.
 pub const VERSION: u32 = 1;
 
 /// Seconds that one run needs on each side, where there are no repetitions.
@@ -44,18 +43,18 @@ pub const DIFFERENCE: f64 = 0.03;
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct CompareOptions {
     /// The difference that one would like to see, as a fraction: 0.03.
     pub difference: f64,
     /// The metrics that are compared; all where there are none. Fewer ask for less correction.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<Compared>,
     /// What the runs are called, in their order; their titles where there is nothing.
     pub names: Vec<String>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { difference: DIFFERENCE, metrics: Vec::new(), names: Vec::new() }
+impl Default for CompareOptions {
+    fn default() -> CompareOptions {
+        CompareOptions { difference: DIFFERENCE, metrics: Vec::new(), names: Vec::new() }
     }
 }
 
@@ -113,7 +112,7 @@ pub struct Against {
     /// The run, by its place on the command line, from 0.
     pub run: usize,
     /// Comparisons that came out better, worse and undecided.
-    pub count: Count,
+    pub count: OutcomeCounts,
     /// The group of two runs that were interleaved; `None` where they were run apart.
     pub interleaved: Option<String>,
     /// Comparisons that are corrected for together: every metric of every pair that could be tested, counted once.
@@ -123,14 +122,14 @@ pub struct Against {
     /// The steps that both have, in the baseline's order.
     pub steps: Vec<StepPair>,
     /// The steps that only one has.
-    pub unpaired: Vec<Unpaired>,
+    pub unpaired: Vec<UnpairedPoint>,
     /// What differs beside the figures.
     pub differing: Vec<Differing>,
 }
 
 /// How many comparisons came out how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Count {
+pub struct OutcomeCounts {
     /// Better than the baseline.
     pub better: usize,
     /// Worse than the baseline.
@@ -165,19 +164,18 @@ pub struct StepPair {
 /// One repetition over its measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// Seconds that a point stands for.
+    /// Seconds that a point covers.
     pub seconds: usize,
     /// Operations a second.
     pub iops: Vec<f64>,
 }
 
 /// Compares runs with the first of them.
-///
 /// # Errors
 /// Where there are fewer than two runs, the difference sought is no difference, or a record cannot be read.
 pub fn compare(
     runs: &[(&Record, &Analysis)],
-    options: &Options,
+    options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
     let [baseline, others @ ..] = runs else { return Err(CompareError::TooFew(0)) };
     if others.is_empty() {
@@ -211,26 +209,27 @@ fn one(
     a: (&Record, &Analysis),
     b: (&Record, &Analysis),
     run: usize,
-    options: &Options,
+    options: &CompareOptions,
 ) -> Result<Against, CompareError> {
-    let (pairs, unpaired) = pairs::pair(Point::all(&a.1.steps), Point::all(&b.1.steps), run);
+    let (pairs, unpaired) =
+        pairs::pair(PlanPoint::all(&a.1.steps), PlanPoint::all(&b.1.steps), run);
     let interleaved = interleaved(a.0, b.0);
     let design = if interleaved.is_some() { Design::Rounds } else { Design::Apart };
     let mut steps = Vec::new();
     let mut judges = Vec::new();
     for pair in &pairs {
-        let judge = Judge::new([a.0, b.0], pair, design, &options.metrics)?;
+        let judge = PairJudge::new([a.0, b.0], pair, design, &options.metrics)?;
         judges.push(judge);
         steps.push(step(pair));
     }
-    let p_values: Vec<f64> = judges.iter().flat_map(Judge::p_values).collect();
+    let p_values: Vec<f64> = judges.iter().flat_map(PairJudge::p_values).collect();
     let mut adjusted = holm(&p_values).into_iter();
     for (step, mut judge) in steps.iter_mut().zip(judges) {
         step.obstacle = judge.obstacle().map(str::to_owned);
         step.series = judge.series();
         step.metrics = judge.finish(p_values.len(), &mut adjusted, options.difference);
     }
-    let mut count = Count::default();
+    let mut count = OutcomeCounts::default();
     for metric in steps.iter().flat_map(|s| &s.metrics).filter(|m| m.same_as.is_none()) {
         match metric.opinion {
             Opinion::Better => count.better += 1,
@@ -252,11 +251,11 @@ fn one(
 
 /// The group of two records that were run interleaved, as its two sides.
 fn interleaved(a: &Record, b: &Record) -> Option<String> {
-    let (a, b) = (Group::of(a.facts())?, Group::of(b.facts())?);
+    let (a, b) = (InterleavedPair::of(a.facts())?, InterleavedPair::of(b.facts())?);
     (a.id == b.id && a.side != b.side).then_some(a.id)
 }
 
-fn step([a, b]: &[Point<'_>; 2]) -> StepPair {
+fn step([a, b]: &[PlanPoint<'_>; 2]) -> StepPair {
     let first: &StepFigures = a.first();
     StepPair {
         label: a.label(),

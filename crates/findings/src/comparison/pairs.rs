@@ -6,14 +6,14 @@ use serde::Serialize;
 
 /// One point of a plan with its repetitions.
 #[derive(Clone, Debug)]
-pub(super) struct Point<'a> {
+pub(super) struct PlanPoint<'a> {
     /// In the order of the run.
     pub steps: Vec<&'a StepFigures>,
 }
 
 /// A point that the other run does not have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Unpaired {
+pub struct UnpairedPoint {
     /// The run that has it, by its place on the command line, from 0.
     pub run: usize,
     /// What it is called.
@@ -22,20 +22,20 @@ pub struct Unpaired {
     pub steps: Vec<u32>,
 }
 
-impl<'a> Point<'a> {
+impl<'a> PlanPoint<'a> {
     /// The points of a run, in its order.
-    pub fn all(steps: &'a [StepFigures]) -> Vec<Point<'a>> {
-        let mut points: Vec<Point<'a>> = Vec::new();
+    pub fn all(steps: &'a [StepFigures]) -> Vec<PlanPoint<'a>> {
+        let mut points: Vec<PlanPoint<'a>> = Vec::new();
         for step in steps {
             match points.iter_mut().find(|p| same(p.first(), step)) {
                 Some(point) => point.steps.push(step),
-                None => points.push(Point { steps: vec![step] }),
+                None => points.push(PlanPoint { steps: vec![step] }),
             }
         }
         points
     }
 
-    /// Its first step; there is one, because a point is made of it.
+    /// Its first step; a point has at least one.
     pub fn first(&self) -> &'a StepFigures {
         self.steps[0]
     }
@@ -50,18 +50,18 @@ impl<'a> Point<'a> {
         self.steps.iter().map(|s| s.index).collect()
     }
 
-    fn unpaired(&self, run: usize) -> Unpaired {
-        Unpaired { run, label: self.label(), steps: self.numbers() }
+    fn unpaired(&self, run: usize) -> UnpairedPoint {
+        UnpairedPoint { run, label: self.label(), steps: self.numbers() }
     }
 }
 
 /// The points of two runs side by side, and those of either that the other lacks. Runs are numbered `0` and `run`.
 pub(super) fn pair<'a>(
-    a: Vec<Point<'a>>,
-    b: Vec<Point<'a>>,
+    a: Vec<PlanPoint<'a>>,
+    b: Vec<PlanPoint<'a>>,
     run: usize,
-) -> (Vec<[Point<'a>; 2]>, Vec<Unpaired>) {
-    let mut rest: Vec<Option<Point<'a>>> = b.into_iter().map(Some).collect();
+) -> (Vec<[PlanPoint<'a>; 2]>, Vec<UnpairedPoint>) {
+    let mut rest: Vec<Option<PlanPoint<'a>>> = b.into_iter().map(Some).collect();
     let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
     for point in a {
         let partner = rest

@@ -2,10 +2,10 @@
 
 use super::Series;
 use super::members::Members;
-use super::metric::{LatencyOf, Metric, PERCENTILES};
+use super::metric::{Compared, LatencyOf, PERCENTILES};
 use crate::statistics::Element;
 use clock::Ns;
-use record::{Histogram, Interval, Phase, Record, RecordError, StepHead, Tally};
+use record::{Completed, Histogram, Interval, Phase, Record, RecordError, StepHead};
 
 /// The length that intervals are gathered to: one that a phase edge cut short joins its neighbour.
 const SECOND: Ns = Ns::secs(1);
@@ -86,8 +86,10 @@ impl Samples {
         let curve = |seconds: &Vec<Second>| {
             let each = seconds.len().div_ceil(POINTS_MAX).max(1);
             let rate = |part: &[Second]| {
-                let Element { part, whole } =
-                    part.iter().fold(Second::default(), |sum, s| sum.plus(s)).element(Metric::Iops);
+                let Element { part, whole } = part
+                    .iter()
+                    .fold(Second::default(), |sum, s| sum.plus(s))
+                    .element(Compared::Iops);
                 if whole > 0.0 { part / whole } else { 0.0 }
             };
             Series { seconds: each, iops: seconds.chunks(each).map(rate).collect() }
@@ -96,7 +98,7 @@ impl Samples {
     }
 
     /// The elements of a metric: a second each where there is one repetition, else a repetition each.
-    pub fn elements(&self, metric: Metric) -> Vec<Element> {
+    pub fn elements(&self, metric: Compared) -> Vec<Element> {
         let element = |s: &Second| s.element(metric);
         match &self.repetitions[..] {
             [only] => only.iter().map(element).collect(),
@@ -112,30 +114,30 @@ impl Samples {
 
 impl Second {
     /// The two sums that a metric is a ratio of.
-    fn element(&self, metric: Metric) -> Element {
+    fn element(&self, metric: Compared) -> Element {
         let (part, whole) = match metric {
-            Metric::Iops => (self.ops, self.time),
-            Metric::Total => (self.read_bytes + self.write_bytes, self.time),
-            Metric::Read => (self.read_bytes, self.time),
-            Metric::Write => (self.write_bytes, self.time),
-            Metric::Mean => (self.latency_sum_ns, self.ops),
-            Metric::P50 => (self.below[0], self.ops),
-            Metric::P95 => (self.below[1], self.ops),
-            Metric::P99 => (self.below[2], self.ops),
-            Metric::P999 => (self.below[3], self.ops),
-            Metric::Errors => (self.errors, self.ops + self.errors),
-            Metric::CpuPerOp => (self.cpu_ns, self.ops),
+            Compared::Iops => (self.ops, self.time),
+            Compared::Total => (self.read_bytes + self.write_bytes, self.time),
+            Compared::Read => (self.read_bytes, self.time),
+            Compared::Write => (self.write_bytes, self.time),
+            Compared::Mean => (self.latency_sum_ns, self.ops),
+            Compared::P50 => (self.below[0], self.ops),
+            Compared::P95 => (self.below[1], self.ops),
+            Compared::P99 => (self.below[2], self.ops),
+            Compared::P999 => (self.below[3], self.ops),
+            Compared::Errors => (self.errors, self.ops + self.errors),
+            Compared::CpuPerOp => (self.cpu_ns, self.ops),
         };
         Element { part, whole }
     }
 
     /// Whether a metric says anything of what was summed up here.
-    pub fn has(&self, metric: Metric) -> bool {
+    pub fn has(&self, metric: Compared) -> bool {
         match metric {
-            Metric::Read => self.read_bytes > 0.0,
-            Metric::Write => self.write_bytes > 0.0,
-            Metric::Errors => self.errors > 0.0,
-            Metric::CpuPerOp => self.testified,
+            Compared::Read => self.read_bytes > 0.0,
+            Compared::Write => self.write_bytes > 0.0,
+            Compared::Errors => self.errors > 0.0,
+            Compared::CpuPerOp => self.testified,
             // Streams that wait for no answers have no times.
             latency if latency.is_latency() => self.latency_sum_ns > 0.0,
             _ => true,
@@ -190,7 +192,7 @@ impl Second {
     }
 }
 
-fn histogram(tally: &Tally, latency: LatencyOf) -> &Histogram {
+fn histogram(tally: &Completed, latency: LatencyOf) -> &Histogram {
     match latency {
         LatencyOf::Service => &tally.service,
         LatencyOf::Response => tally.response(),

@@ -31,18 +31,21 @@ pub struct Differing {
 
 /// How two records belong together, where they were run interleaved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct InterleavedPair {
     pub id: String,
     pub side: String,
 }
 
-impl Group {
-    pub fn of(facts: &[Fact]) -> Option<Group> {
+impl InterleavedPair {
+    pub fn of(facts: &[Fact]) -> Option<InterleavedPair> {
         let fact = |key: &str| {
             let found = facts.iter().find(|f| f.subject == COMPARISON && f.key == key);
             found.map(|f| f.value.clone())
         };
-        Some(Group { id: fact("group").filter(|id| !id.is_empty())?, side: fact("side")? })
+        Some(InterleavedPair {
+            id: fact("group").filter(|id| !id.is_empty())?,
+            side: fact("side")?,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Warnings of a comparison: what makes two runs incomparable, or the evidence weak.
 
-use super::pairs::{Point, Unpaired};
+use super::pairs::{PlanPoint, UnpairedPoint};
 use super::{Method, StepPair};
 use crate::Analysis;
 use crate::figures::StepFigures;
@@ -24,15 +24,15 @@ pub struct ComparisonWarning {
     pub next: &'static str,
 }
 
-type PointPair<'p, 'a> = &'p [Point<'a>; 2];
+type PointPair<'p, 'a> = &'p [PlanPoint<'a>; 2];
 
 /// Everything to know, the gravest first.
 pub(super) fn all_warnings(
     a: (&Record, &Analysis),
     b: (&Record, &Analysis),
-    pairs: &[[Point<'_>; 2]],
+    pairs: &[[PlanPoint<'_>; 2]],
     steps: &[StepPair],
-    unpaired: &[Unpaired],
+    unpaired: &[UnpairedPoint],
     interleaved: bool,
 ) -> Vec<ComparisonWarning> {
     let mut all = Vec::new();
@@ -97,7 +97,7 @@ fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<Comparis
 }
 
 /// Whether the same was asked of both sides.
-fn loads(pairs: &[[Point<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
+fn loads(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let loops = count(pairs, |[a, b]| a.first().loops != b.first().loops);
     if loops > 0 {
         let text = format!(
@@ -128,7 +128,7 @@ fn transfers_differ(a: &StepFigures, b: &StepFigures) -> bool {
 }
 
 /// Whether figures are the targets'.
-fn trust(pairs: &[[Point<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
+fn trust(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let either = |of: fn(&StepFigures) -> bool| {
         count(pairs, |points| points.iter().flat_map(|p| &p.steps).any(|s| of(s)))
     };
@@ -190,7 +190,7 @@ fn cached(step: &StepFigures) -> bool {
     step.served.iter().any(|s| by_cache(&s.read) || by_cache(&s.write))
 }
 
-fn count(pairs: &[[Point<'_>; 2]], of: impl Fn(PointPair<'_, '_>) -> bool) -> usize {
+fn count(pairs: &[[PlanPoint<'_>; 2]], of: impl Fn(PointPair<'_, '_>) -> bool) -> usize {
     pairs.iter().filter(|pair| of(pair)).count()
 }
 

@@ -6,25 +6,24 @@ use clock::Ns;
 const SHORTEST: Ns = Ns::secs(1);
 
 /// What a bin holds: amounts that can be added.
-pub(super) trait Amount: Default {
+pub(super) trait Additive: Default {
     /// Adds another bin's amounts.
     fn merge(&mut self, other: Self);
 }
 
 /// Amounts over time.
-pub(super) struct Bins<T> {
+pub(super) struct TimeBins<T> {
     start: Ns,
     width: Ns,
     most: usize,
     cells: Vec<T>,
 }
 
-impl<T: Amount> Bins<T> {
-    /// No bins yet, and never more than `most` of them. They begin at the whole second before `start`, because intervals
-    /// are cut at whole seconds.
-    pub fn new(start: Ns, most: usize) -> Bins<T> {
+impl<T: Additive> TimeBins<T> {
+    /// Empty, and never more than `most` bins. They begin at the whole second before `start`, as intervals do.
+    pub fn new(start: Ns, most: usize) -> TimeBins<T> {
         let start = Ns(start.0 - start.0 % SHORTEST.0);
-        Bins { start, width: SHORTEST, most: most.max(2), cells: Vec::new() }
+        TimeBins { start, width: SHORTEST, most: most.max(2), cells: Vec::new() }
     }
 
     /// The bin of a moment; what is before the first is taken as in it.
@@ -77,7 +76,7 @@ pub(super) fn middle(from: Ns, to: Ns) -> Ns {
 mod tests {
     use super::*;
 
-    impl Amount for u64 {
+    impl Additive for u64 {
         fn merge(&mut self, other: u64) {
             *self += other;
         }
@@ -86,7 +85,7 @@ mod tests {
     /// Counts one at each of these seconds; the bins that come of it.
     #[track_caller]
     fn check(start: u64, seconds: &[u64], width: f64, expected: &[u64]) {
-        let mut bins = Bins::new(Ns::secs(start), 4);
+        let mut bins = TimeBins::new(Ns::secs(start), 4);
         for second in seconds {
             *bins.at(Ns::secs(*second)) += 1;
         }
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn any_moment_has_a_bin() {
         check(5, &[0, 5], 1.0, &[2]);
-        let mut bins = Bins::new(Ns::ZERO, 4);
+        let mut bins = TimeBins::new(Ns::ZERO, 4);
         for moment in [Ns::ZERO, Ns::MAX, Ns::secs(1)] {
             *bins.at(moment) += 1_u64;
         }

@@ -12,17 +12,16 @@ use crate::knee::Answer;
 /// Steps shown in detail.
 pub const STEPS_MAX: usize = 8;
 
-/// A step that is shown.
-pub(super) struct Choice {
+pub(super) struct ShownStep {
     pub index: u32,
     /// Why; empty where all are shown.
     pub why: Vec<String>,
 }
 
 /// The steps that are shown, in the order of the run; what is left out is said.
-pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<LeftOut>) -> Vec<Choice> {
+pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<LeftOut>) -> Vec<ShownStep> {
     let steps = &analysis.steps;
-    let mut chosen: Vec<Choice> = Vec::new();
+    let mut chosen: Vec<ShownStep> = Vec::new();
     for (index, why) in asked_for(analysis) {
         add(&mut chosen, index, why);
     }
@@ -46,7 +45,7 @@ pub(super) fn choose(analysis: &Analysis, left_out: &mut Vec<LeftOut>) -> Vec<Ch
 }
 
 /// Adds a step, if there is room, or another reason for one that is there.
-fn add(chosen: &mut Vec<Choice>, index: u32, why: &str) {
+fn add(chosen: &mut Vec<ShownStep>, index: u32, why: &str) {
     let why = (!why.is_empty()).then(|| why.to_owned());
     match chosen.iter().position(|c| c.index == index) {
         Some(at) => {
@@ -54,7 +53,7 @@ fn add(chosen: &mut Vec<Choice>, index: u32, why: &str) {
             known.extend(why.filter(|w| !known.contains(w)));
         }
         None if chosen.len() < STEPS_MAX => {
-            chosen.push(Choice { index, why: why.into_iter().collect() });
+            chosen.push(ShownStep { index, why: why.into_iter().collect() });
         }
         None => {}
     }

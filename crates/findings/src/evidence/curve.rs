@@ -1,8 +1,8 @@
-//! Percentile curves: which share of operations was at least as fast as that. Points are denser the rarer what lies
-//! beyond them, as in HdrHistogram's plots, and end where the count supports no rarer one.
+//! Percentile curves: which share of operations was at least as fast as that. Points are denser towards rare latencies,
+//! as in HdrHistogram's plots, and end where the count supports no rarer one.
 
 use super::heat::LatencyKind;
-use record::{Histogram, StepHead, StepTotal, Tally};
+use record::{Completed, Histogram, StepHead, StepTotal};
 use serde::Serialize;
 
 /// Points of each decade of 1 / (1 − p).
@@ -13,7 +13,7 @@ const DECADES: u32 = 5;
 /// What a curve is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
+pub enum CurveSubject {
     /// Reads.
     Read,
     /// Writes.
@@ -24,9 +24,9 @@ pub enum Of {
 
 /// A percentile curve of one step's measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Curve {
+pub struct PercentileCurve {
     /// Of which operations.
-    pub of: Of,
+    pub of: CurveSubject,
     /// Of which latency.
     pub kind: LatencyKind,
     /// Operations in it.
@@ -46,10 +46,9 @@ pub struct CurvePoint {
     pub latency_ns: u64,
 }
 
-/// The curves of a step: reads, writes and both; of open loops service time besides, without which it could not be seen
-/// what waiting added.
-pub(super) fn curves(head: &StepHead, totals: &[StepTotal]) -> Vec<Curve> {
-    let (mut read, mut write) = (Tally::empty(false), Tally::empty(false));
+/// The curves of a step: reads, writes and both; of open loops service time besides, to show the waiting.
+pub(super) fn curves(head: &StepHead, totals: &[StepTotal]) -> Vec<PercentileCurve> {
+    let (mut read, mut write) = (Completed::empty(false), Completed::empty(false));
     let (mut open, mut closed) = (false, false);
     for total in totals.iter().filter(|t| head.workers.iter().any(|w| w.source == t.source)) {
         for (mine, theirs) in [(&mut read, &total.read), (&mut write, &total.write)] {
@@ -69,8 +68,10 @@ pub(super) fn curves(head: &StepHead, totals: &[StepTotal]) -> Vec<Curve> {
     both.merge(&write);
     let one_way = read.response().count() == 0 || write.response().count() == 0;
     let mut curves = Vec::new();
-    for (of, tally) in [(Of::Both, &both), (Of::Read, &read), (Of::Write, &write)] {
-        if one_way && of == Of::Both {
+    for (of, tally) in
+        [(CurveSubject::Both, &both), (CurveSubject::Read, &read), (CurveSubject::Write, &write)]
+    {
+        if one_way && of == CurveSubject::Both {
             continue;
         }
         curves.extend(curve(of, kind, tally.response()));
@@ -81,7 +82,7 @@ pub(super) fn curves(head: &StepHead, totals: &[StepTotal]) -> Vec<Curve> {
     curves
 }
 
-fn curve(of: Of, kind: LatencyKind, histogram: &Histogram) -> Option<Curve> {
+fn curve(of: CurveSubject, kind: LatencyKind, histogram: &Histogram) -> Option<PercentileCurve> {
     let count = histogram.count();
     let points = (0..=DECADES * POINTS_PER_DECADE)
         .map(|n| 10_f64.powf(f64::from(n) / f64::from(POINTS_PER_DECADE)))
@@ -91,7 +92,7 @@ fn curve(of: Of, kind: LatencyKind, histogram: &Histogram) -> Option<Curve> {
             let latency_ns = histogram.percentile(percent)?.0;
             Some(CurvePoint { percent, one_in, latency_ns })
         });
-    (count > 0).then(|| Curve { of, kind, count, points: points.collect() })
+    (count > 0).then(|| PercentileCurve { of, kind, count, points: points.collect() })
 }
 
 #[cfg(test)]
@@ -108,7 +109,7 @@ mod tests {
     #[track_caller]
     fn check(count: u64, points: usize, last: f64) {
         let histogram = histogram(count);
-        let curve = curve(Of::Read, LatencyKind::Service, &histogram).expect("a curve");
+        let curve = curve(CurveSubject::Read, LatencyKind::Service, &histogram).expect("a curve");
         assert_eq!(curve.points.len(), points);
         let end = curve.points.last().expect("a point").percent;
         assert!((end - last).abs() < 1e-6, "{end} is not {last}");
@@ -128,6 +129,6 @@ mod tests {
 
     #[test]
     fn nothing_has_no_curve() {
-        assert_eq!(curve(Of::Read, LatencyKind::Service, &histogram(0)), None);
+        assert_eq!(curve(CurveSubject::Read, LatencyKind::Service, &histogram(0)), None);
     }
 }

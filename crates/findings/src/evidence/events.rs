@@ -20,7 +20,7 @@ pub struct Mark {
     /// To whom, if to one source.
     pub source: Option<String>,
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: EventSeverity,
     /// Its stable word.
     pub code: String,
     /// A sentence, cut off where it is very long.
@@ -30,7 +30,7 @@ pub struct Mark {
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum EventSeverity {
     /// Worth knowing.
     Info,
     /// The figures may mean less than they seem.
@@ -63,9 +63,9 @@ pub(super) fn marks(
             .source
             .map(|id| sources.get(&id).map_or(format!("source {}", id.0), |s| s.name.clone())),
         severity: match e.level {
-            Level::Info => Severity::Info,
-            Level::Warning => Severity::Warning,
-            Level::Error => Severity::Error,
+            Level::Info => EventSeverity::Info,
+            Level::Warning => EventSeverity::Warning,
+            Level::Error => EventSeverity::Error,
         },
         code: cut(&e.code),
         text: cut(&e.text),

@@ -1,12 +1,11 @@
 //! Latency over time as counts in a grid: bins of time, and rows of latency of equal height on a logarithmic axis.
 //!
 //! A doubling of latency is divided into six rows at places where bins of the record's histograms end, so that every bin
-//! lies in one row and no moiré appears. Where the latencies seen need more than [`ROWS_MAX`] rows, two, three or six are
-//! added up.
+//! lies in one row and no moiré appears. Where more than [`ROWS_MAX`] rows are needed, two, three or six are added up.
 
-use super::bins::{Amount, Bins, middle};
+use super::bins::{Additive, TimeBins, middle};
 use clock::Ns;
-use record::{Histogram, Interval, Tally};
+use record::{Completed, Histogram, Interval};
 use serde::Serialize;
 
 /// Rows of latency at most: ten doublings of six.
@@ -53,9 +52,9 @@ pub struct HeatMap {
 
 /// One histogram a bin of time.
 #[derive(Default)]
-struct Merged(Option<Histogram>);
+struct BinHistograms(Option<Histogram>);
 
-impl Merged {
+impl BinHistograms {
     fn add(&mut self, histogram: &Histogram) {
         match &mut self.0 {
             _ if histogram.count() == 0 => {}
@@ -65,15 +64,15 @@ impl Merged {
     }
 }
 
-impl Amount for Merged {
-    fn merge(&mut self, other: Merged) {
+impl Additive for BinHistograms {
+    fn merge(&mut self, other: BinHistograms) {
         other.0.iter().for_each(|histogram| self.add(histogram));
     }
 }
 
 /// A heat map as it is gathered.
 pub(super) struct Heat {
-    bins: Bins<Merged>,
+    bins: TimeBins<BinHistograms>,
     open: bool,
     closed: bool,
 }
@@ -81,12 +80,12 @@ pub(super) struct Heat {
 impl Heat {
     /// Of a whole run.
     pub fn run(start: Ns) -> Heat {
-        Heat { bins: Bins::new(start, RUN_COLUMNS), open: false, closed: false }
+        Heat { bins: TimeBins::new(start, RUN_COLUMNS), open: false, closed: false }
     }
 
     /// Of one step.
     pub fn step(start: Ns) -> Heat {
-        Heat { bins: Bins::new(start, STEP_COLUMNS), open: false, closed: false }
+        Heat { bins: TimeBins::new(start, STEP_COLUMNS), open: false, closed: false }
     }
 
     /// Takes in what completed in an interval.
@@ -98,7 +97,7 @@ impl Heat {
         }
     }
 
-    fn note(&mut self, tally: &Tally) {
+    fn note(&mut self, tally: &Completed) {
         self.open |= tally.response.is_some();
         self.closed |= tally.response.is_none();
     }
@@ -143,7 +142,6 @@ fn joined(first: usize, last: usize) -> usize {
     [1, 2, 3].into_iter().find(|n| last / n - first / n < ROWS_MAX).unwrap_or(6)
 }
 
-/// The row of a latency, from 1 ns on.
 fn row(latency_ns: u64) -> usize {
     let latency = latency_ns.max(1);
     let doubling = latency.ilog2();

@@ -1,10 +1,9 @@
 //! What hops counted over time: amounts as rates, shares of time as percent, levels as they are.
 //!
 //! The registry says what a counter means: counts become rates; the time of something that is busy is a share of the time, and
-//! that of requests, summed over them, a mean number of requests; levels stay as they are. What a hop does not count is not a
-//! number, and leaves a gap.
+//! that of requests a mean number of requests; levels stay as they are. What a hop does not count leaves a gap.
 
-use super::bins::{Amount, Bins, middle};
+use super::bins::{Additive, TimeBins, middle};
 use super::{LeftOut, Part};
 use crate::figures::StepFigures;
 use clock::Ns;
@@ -114,9 +113,9 @@ fn kind(counter: &CounterKind) -> Option<(SeriesKind, HopUnit)> {
 
 /// Value × time of a level, or an amount; and the time.
 #[derive(Default)]
-struct Counted(Vec<(f64, f64)>);
+struct HopBins(Vec<(f64, f64)>);
 
-impl Counted {
+impl HopBins {
     fn add(&mut self, place: usize, (value, seconds): (f64, f64)) {
         if place >= self.0.len() {
             self.0.resize(place + 1, (0.0, 0.0));
@@ -126,20 +125,19 @@ impl Counted {
     }
 }
 
-impl Amount for Counted {
-    fn merge(&mut self, other: Counted) {
+impl Additive for HopBins {
+    fn merge(&mut self, other: HopBins) {
         other.0.into_iter().enumerate().for_each(|(place, counted)| self.add(place, counted));
     }
 }
 
 /// The counters of hops as they are gathered.
-pub(super) struct Gather<'a> {
+pub(super) struct GatherHops<'a> {
     hops: BTreeMap<SourceId, &'a str>,
     places: BTreeMap<(SourceId, CounterKind), usize>,
     known: Vec<(SourceId, CounterKind, SeriesKind, HopUnit)>,
-    bins: Bins<Counted>,
+    bins: TimeBins<HopBins>,
     refused: bool,
-    /// Hops that are not gathered.
     left_out: usize,
 }
 
@@ -155,15 +153,14 @@ fn fullness(steps: &[StepFigures]) -> BTreeMap<&str, f64> {
     full
 }
 
-impl<'a> Gather<'a> {
-    /// Begins with the sources of a record, but for those that `elsewhere` names; of many hops with those that some step of
-    /// these finds fullest.
+impl<'a> GatherHops<'a> {
+    /// Begins with the sources of a record, but for those in `elsewhere`; of many hops with the fullest of these steps.
     pub fn new(
         start: Ns,
         sources: &'a [Source],
         steps: &[StepFigures],
         elsewhere: impl Fn(&Source) -> bool,
-    ) -> Gather<'a> {
+    ) -> GatherHops<'a> {
         let hops = sources.iter().filter(|s| s.hop().is_some() && !elsewhere(s));
         let mut hops: Vec<&Source> = hops.collect();
         let all = hops.len();
@@ -174,12 +171,12 @@ impl<'a> Gather<'a> {
             hops.sort_by(|a, b| of(b).total_cmp(&of(a)));
             hops.truncate(HOPS_MAX);
         }
-        Gather {
+        GatherHops {
             left_out: all - hops.len(),
             hops: hops.into_iter().map(|s| (s.id, s.name.as_str())).collect(),
             places: BTreeMap::new(),
             known: Vec::new(),
-            bins: Bins::new(start, BINS),
+            bins: TimeBins::new(start, BINS),
             refused: false,
         }
     }
@@ -258,12 +255,12 @@ impl<'a> Gather<'a> {
     }
 }
 
-fn values(bins: &[Counted], place: usize, kind: SeriesKind) -> Vec<Option<f64>> {
+fn values(bins: &[HopBins], place: usize, kind: SeriesKind) -> Vec<Option<f64>> {
     let factor = match kind {
         SeriesKind::Amount(factor) => factor.value(),
         SeriesKind::Level => 1.0,
     };
-    let value = |bin: &Counted| {
+    let value = |bin: &HopBins| {
         let (sum, seconds) = *bin.0.get(place)?;
         (seconds > 0.0).then(|| sum / seconds * factor).filter(|v| v.is_finite())
     };
@@ -285,7 +282,7 @@ mod tests {
             agent,
         };
         let sources = [hop];
-        let mut gather = Gather::new(Ns::ZERO, &sources, &[], |_| false);
+        let mut gather = GatherHops::new(Ns::ZERO, &sources, &[], |_| false);
         for (counter, unit, value, second) in counters {
             gather.add(&Counter {
                 source: SourceId(7),

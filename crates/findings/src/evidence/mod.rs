@@ -20,8 +20,8 @@ mod timeline;
 mod workers;
 
 pub use choose::STEPS_MAX;
-pub use curve::{Curve, CurvePoint, Of};
-pub use events::{Mark, Severity};
+pub use curve::{CurvePoint, CurveSubject, PercentileCurve};
+pub use events::{EventSeverity, Mark};
 pub use heat::{HeatMap, LatencyKind};
 pub use hops::{HopSeries, HopUnit, Series};
 pub use limits::{LimitSeries, LimitSpan};
@@ -93,13 +93,12 @@ pub struct StepEvidence {
     /// Latency over its time, warm-up and cool-down included; `None` where nothing completed.
     pub latency: Option<HeatMap>,
     /// Percentile curves of its measured time.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<PercentileCurve>,
     /// Its workers, those of one workload together.
     pub workers: Vec<WorkerSet>,
 }
 
 /// Gathers the evidence of a record that has been analysed.
-///
 /// # Errors
 /// Only where the record cannot be read.
 pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, FindingsError> {
@@ -108,10 +107,10 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     let chosen = choose::choose(analysis, &mut left_out);
     let sources: BTreeMap<SourceId, &Source> = record.sources().iter().map(|s| (s.id, s)).collect();
     let start = record.steps().iter().map(|s| s.times.start).min().unwrap_or_default();
-    let mut timeline = timeline::Gather::new(start, &groups);
-    let mut network = network::Gather::new(start, record);
+    let mut timeline = timeline::GatherTimeline::new(start, &groups);
+    let mut network = network::GatherNetwork::new(start, record);
     let mut hops =
-        hops::Gather::new(start, record.sources(), &analysis.steps, |s| network.has(s.id));
+        hops::GatherHops::new(start, record.sources(), &analysis.steps, |s| network.has(s.id));
     let mut whole = Heat::run(start);
     let mut steps = Vec::new();
     for head in record.steps() {
@@ -154,7 +153,7 @@ fn detail(
     record: &Record,
     head: &StepHead,
     figures: &StepFigures,
-    choice: &choose::Choice,
+    choice: &choose::ShownStep,
     heat: Heat,
     sources: &BTreeMap<SourceId, &Source>,
 ) -> Result<StepEvidence, FindingsError> {

@@ -1,10 +1,10 @@
 //! What the network loads of the run sent and received over time, each way of each pair, and how busy both ends' machines
 //! were, in the bins of the time line.
 //!
-//! Both ends are drawn, because what lies between them is what a network does: a receiver that falls behind, a queue that
-//! fills. A bin that an end did not report at all has no rate, which is not zero.
+//! Both ends are drawn, because the difference between them is the network's effect: a receiver that falls behind, a
+//! queue that fills. A bin that an end did not report at all has no rate, which is not zero.
 
-use super::bins::{Amount, Bins, middle};
+use super::bins::{Additive, TimeBins, middle};
 use super::{LeftOut, Part};
 use crate::network::HOST;
 use clock::Ns;
@@ -52,16 +52,16 @@ pub struct NetWay {
     pub received_bytes_per_s: Vec<Option<f64>>,
 }
 
-/// Bytes of each way and end, and whether the end was heard of; and the time that any of them covers.
+/// Bytes of each way and end, and whether the end reported; and the time that any of them covers.
 #[derive(Default)]
-struct Moved {
+struct BytesMoved {
     bytes: Vec<Option<[Option<u64>; 2]>>,
     covered: Ns,
     /// Nanoseconds that each machine's processors were busy, and seconds that were counted.
     busy: Vec<Option<(f64, f64)>>,
 }
 
-impl Moved {
+impl BytesMoved {
     fn add(&mut self, place: usize, end: usize, bytes: u64) {
         if place >= self.bytes.len() {
             self.bytes.resize(place + 1, None);
@@ -71,7 +71,7 @@ impl Moved {
     }
 }
 
-impl Moved {
+impl BytesMoved {
     fn spend(&mut self, place: usize, (busy, counted): (f64, f64)) {
         if place >= self.busy.len() {
             self.busy.resize(place + 1, None);
@@ -81,8 +81,8 @@ impl Moved {
     }
 }
 
-impl Amount for Moved {
-    fn merge(&mut self, other: Moved) {
+impl Additive for BytesMoved {
+    fn merge(&mut self, other: BytesMoved) {
         for (place, busy) in other.busy.into_iter().enumerate() {
             busy.into_iter().for_each(|busy| self.spend(place, busy));
         }
@@ -96,7 +96,7 @@ impl Amount for Moved {
 }
 
 /// The ways as they are gathered.
-pub(super) struct Gather<'a> {
+pub(super) struct GatherNetwork<'a> {
     names: BTreeMap<SourceId, &'a str>,
     ways: Vec<(SourceId, Flow)>,
     /// Which way and which end a source is, in this step.
@@ -104,13 +104,13 @@ pub(super) struct Gather<'a> {
     /// The hops of all pairs, and their machines.
     pairs: BTreeSet<SourceId>,
     machines: Vec<(SourceId, &'a str)>,
-    bins: Bins<Moved>,
+    bins: TimeBins<BytesMoved>,
     reached: Ns,
     refused: bool,
 }
 
-impl<'a> Gather<'a> {
-    pub fn new(start: Ns, record: &'a Record) -> Gather<'a> {
+impl<'a> GatherNetwork<'a> {
+    pub fn new(start: Ns, record: &'a Record) -> GatherNetwork<'a> {
         let sources = record.sources();
         let names: BTreeMap<SourceId, &str> =
             sources.iter().map(|s| (s.id, s.name.as_str())).collect();
@@ -123,13 +123,13 @@ impl<'a> Gather<'a> {
         };
         let ends: Vec<String> = pairs.iter().flat_map(of_pair).take(2 * WAYS_MAX).collect();
         let machines = sources.iter().filter(|source| ends.contains(&source.name));
-        Gather {
+        GatherNetwork {
             machines: machines.map(|source| (source.id, source.name.as_str())).collect(),
             pairs,
             names,
             ways: Vec::new(),
             ends: BTreeMap::new(),
-            bins: Bins::new(start, BINS),
+            bins: TimeBins::new(start, BINS),
             reached: Ns::ZERO,
             refused: false,
         }
@@ -200,7 +200,7 @@ impl<'a> Gather<'a> {
             left_out.push(LeftOut::of(Part::Timeline, text));
         }
         let rates = |place: usize, end: usize| {
-            let rate = |moved: &Moved| {
+            let rate = |moved: &BytesMoved| {
                 let bytes = moved.bytes.get(place).copied().flatten()?[end]?;
                 let seconds = moved.covered.as_secs_f64();
                 (seconds > 0.0).then(|| bytes as f64 / seconds)
@@ -208,7 +208,7 @@ impl<'a> Gather<'a> {
             self.bins.cells().iter().map(rate).collect()
         };
         let busy = |place: usize| {
-            let busy = |moved: &Moved| {
+            let busy = |moved: &BytesMoved| {
                 let (ns, seconds) = moved.busy.get(place).copied().flatten()?;
                 (seconds > 0.0).then(|| ns / 1e9 / seconds)
             };

@@ -3,7 +3,7 @@
 //! A rate divides what completed in a bin by the time of the bin that intervals cover; where no step ran there is none,
 //! which is not zero. A VM or target that reports nothing has no rate there either.
 
-use super::bins::{Amount, Bins, middle};
+use super::bins::{Additive, TimeBins, middle};
 use super::events::Mark;
 use super::hops::HopSeries;
 use super::limits::LimitSeries;
@@ -50,7 +50,7 @@ pub struct Rates {
     pub from_s: f64,
     /// Length of a bin.
     pub bin_s: f64,
-    /// For each bin the time that intervals cover, by which its rates are divided; 0 where no step ran.
+    /// For each bin the time that intervals cover, the divisor of its rates; 0 where no step ran.
     pub covered_s: Vec<f64>,
     /// Bytes read a second.
     pub read_bytes_per_s: Vec<Option<f64>>,
@@ -106,7 +106,7 @@ struct Moment {
     errors: u64,
 }
 
-impl Amount for Moment {
+impl Additive for Moment {
     fn merge(&mut self, other: Moment) {
         self.covered = self.covered.plus(other.covered);
         for dir in 0..2 {
@@ -133,7 +133,7 @@ impl Shares {
     }
 }
 
-impl Amount for Shares {
+impl Additive for Shares {
     fn merge(&mut self, other: Shares) {
         self.covered = self.covered.plus(other.covered);
         for (place, moment) in other.of.into_iter().enumerate() {
@@ -143,21 +143,21 @@ impl Amount for Shares {
 }
 
 /// A time line as it is gathered, step by step.
-pub(super) struct Gather<'a> {
-    total: Bins<Moment>,
-    shares: Bins<Shares>,
+pub(super) struct GatherTimeline<'a> {
+    total: TimeBins<Moment>,
+    shares: TimeBins<Shares>,
     places: BTreeMap<&'a str, usize>,
     /// Up to where intervals have been seen in this step.
     reached: Ns,
     heads: Vec<(StepHead, Ns)>,
 }
 
-impl<'a> Gather<'a> {
-    pub fn new(start: Ns, groups: &'a [String]) -> Gather<'a> {
+impl<'a> GatherTimeline<'a> {
+    pub fn new(start: Ns, groups: &'a [String]) -> GatherTimeline<'a> {
         let shown = groups.iter().take(GROUPS_MAX);
-        Gather {
-            total: Bins::new(start, TOTAL_BINS),
-            shares: Bins::new(start, GROUP_BINS),
+        GatherTimeline {
+            total: TimeBins::new(start, TOTAL_BINS),
+            shares: TimeBins::new(start, GROUP_BINS),
             places: shown.enumerate().map(|(place, name)| (name.as_str(), place)).collect(),
             reached: Ns::ZERO,
             heads: Vec::new(),
@@ -239,7 +239,7 @@ impl<'a> Gather<'a> {
     }
 }
 
-fn rates(bins: &Bins<Moment>) -> Rates {
+fn rates(bins: &TimeBins<Moment>) -> Rates {
     let cells = bins.cells();
     let of =
         |amount: fn(&Moment) -> u64| cells.iter().map(|m| rate(amount(m), m.covered)).collect();
@@ -255,7 +255,7 @@ fn rates(bins: &Bins<Moment>) -> Rates {
     }
 }
 
-fn shares(bins: &Bins<Shares>, groups: usize) -> GroupSeries {
+fn shares(bins: &TimeBins<Shares>, groups: usize) -> GroupSeries {
     let of = |place: usize, amount: fn(&Moment) -> u64| {
         let moment = |s: &Shares| rate(amount(s.of.get(place)?.as_ref()?), s.covered);
         bins.cells().iter().map(moment).collect()
@@ -295,7 +295,7 @@ fn span(head: &StepHead, last: Ns, steps: &[StepFigures]) -> PhaseSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Loop, Phase, SourceId, StepTimes, Tally, WorkerLoad};
+    use record::{Completed, Loop, Phase, SourceId, StepTimes, WorkerLoad};
 
     fn head() -> StepHead {
         let [start, measure, cooldown, end] = [0, 1, 3, 4].map(Ns::secs);
@@ -319,14 +319,14 @@ mod tests {
 
     fn interval(from_ms: u64, to_ms: u64, ops: u64) -> Interval {
         let (from, to) = (Ns::millis(from_ms), Ns::millis(to_ms));
-        let read = Some(Tally { ops, bytes: ops * 512, ..Tally::empty(false) });
+        let read = Some(Completed { ops, bytes: ops * 512, ..Completed::empty(false) });
         let (source, phase) = (SourceId(0), Phase::Measure);
         Interval { source, step: 0, phase, from, to, read, write: None, testimony: None }
     }
 
     fn gathered(intervals: &[(&str, Interval)]) -> Timeline {
         let groups = ["a".to_owned(), "b".to_owned()];
-        let mut gather = Gather::new(Ns::ZERO, &groups);
+        let mut gather = GatherTimeline::new(Ns::ZERO, &groups);
         gather.step(&head());
         intervals.iter().for_each(|(group, interval)| gather.add(interval, group));
         gather.finish(&[], HopSeries::default(), Vec::new(), &mut Vec::new())

@@ -4,7 +4,7 @@ use super::heat::LatencyKind;
 use crate::figures::{Completeness, StepFigures};
 use crate::pool::per_second;
 use clock::Ns;
-use record::{Source, SourceId, StepHead, StepTotal, Tally};
+use record::{Completed, Source, SourceId, StepHead, StepTotal};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ fn rate(
     span: Ns,
     complete: &Completeness,
 ) -> WorkerRate {
-    let mut both = Tally::empty(false);
+    let mut both = Completed::empty(false);
     let tallies = total.map(|t| [&t.read, &t.write]).into_iter().flatten().flatten();
     let mut open = false;
     for tally in tallies {

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 /// A map that grows.
 #[derive(Default)]
-pub(super) struct Builder {
+pub(super) struct MapBuilder {
     map: LabMap,
     devices: BTreeMap<String, u32>,
     hops: BTreeMap<String, u32>,
     edges: BTreeMap<(u32, u32), u32>,
 }
 
-impl Builder {
+impl MapBuilder {
     /// The ways that follow are those of the scenario.
     pub fn wired(&mut self) {
         self.map.wired = true;
@@ -57,7 +57,7 @@ impl Builder {
         if let Some(known) = self.find(name) {
             return Some(known);
         }
-        // A device stands for at least one hop, so that devices are bounded as well.
+        // A device has at least one hop, so that devices are bounded as well.
         if self.map.hops.len() >= HOPS_MAX {
             self.map.left_out += 1;
             return None;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn each_name_stands_once_and_what_has_no_hop_is_left_out() {
-        let mut builder = Builder::default();
+        let mut builder = MapBuilder::default();
         let bare = builder.device("bare", DeviceKind::Switch);
         let host = builder.device("esx", DeviceKind::Host);
         let vm = builder.device("vm", DeviceKind::Guest);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_hops() {
-        let mut builder = Builder::default();
+        let mut builder = MapBuilder::default();
         for n in 0..HOPS_MAX + 7 {
             builder.hop(&n.to_string(), Role::Other, None);
         }

@@ -20,7 +20,7 @@ pub fn loads(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
     known.extend(step.ports.iter().map(|load| (load.port.as_str(), port(load))));
     let judged = step.attribution.iter().flat_map(|a| &a.hops);
     for load in judged {
-        // What is known of a port beside its counters is kept.
+        // Facts of a port other than its counters are kept.
         let before = known.remove(load.hop.as_str());
         known.insert(&load.hop, joined(load.clone(), before));
     }

@@ -1,7 +1,7 @@
 //! What a topology does not hold: embedded arrays, plain targets, receivers of network loads, and hops that a record
 //! counted and no scenario names.
 
-use super::build::Builder;
+use super::build::MapBuilder;
 use super::wired::role;
 use super::{DeviceKind, Role};
 use crate::figures::StepFigures;
@@ -10,7 +10,7 @@ use scenario::{Backing, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
 use std::collections::BTreeSet;
 
 /// Adds what a scenario has beside its topology.
-pub(super) fn lab(builder: &mut Builder, scenario: &Scenario) {
+pub(super) fn lab(builder: &mut MapBuilder, scenario: &Scenario) {
     let lab = &scenario.lab;
     for array in lab.arrays.iter().filter(|array| array.embedded.is_some()) {
         let device = builder.device(&array.name, DeviceKind::Array);
@@ -28,7 +28,7 @@ pub(super) fn lab(builder: &mut Builder, scenario: &Scenario) {
 }
 
 /// All that a VM issues.
-fn guest(builder: &mut Builder, vm: &Vm) -> Option<u32> {
+fn guest(builder: &mut MapBuilder, vm: &Vm) -> Option<u32> {
     let device = builder.device(&vm.name, DeviceKind::Guest);
     if let Some(host) = &vm.host {
         let host = builder.device(host, DeviceKind::Host);
@@ -37,8 +37,8 @@ fn guest(builder: &mut Builder, vm: &Vm) -> Option<u32> {
     builder.hop(&vm.name, Role::Guest, Some(device))
 }
 
-/// The way of a disk that is at hand: to its target, or through the ports of an embedded array to its volume.
-fn backed(builder: &mut Builder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
+/// The way of a live disk: to its target, or through the ports of an embedded array to its volume.
+fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
     match &disk.backing {
         // A topology that has the target has the way to it as well.
         Backing::Target(target) if builder.find(&format!("{target}.disks")).is_some() => {}
@@ -74,14 +74,14 @@ fn backed(builder: &mut Builder, guest: Option<u32>, disk: &VmDisk, lab: &Lab) {
     }
 }
 
-fn join(builder: &mut Builder, from: Option<u32>, to: Option<u32>) {
+fn join(builder: &mut MapBuilder, from: Option<u32>, to: Option<u32>) {
     if let (Some(from), Some(to)) = (from, to) {
         builder.edge(from, to);
     }
 }
 
-/// Adds what a record counted: who issued, what lies under targets, pairs of network loads, and every other hop.
-pub(super) fn record(builder: &mut Builder, sources: &[Source], steps: &[StepFigures]) {
+/// Adds what a record counted: the issuers, the devices under targets, pairs of network loads, and every other hop.
+pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[StepFigures]) {
     let groups: BTreeSet<&str> =
         steps.iter().flat_map(|s| &s.groups).map(|group| group.group.as_str()).collect();
     for group in groups {
@@ -108,7 +108,7 @@ pub(super) fn record(builder: &mut Builder, sources: &[Source], steps: &[StepFig
 }
 
 /// The pairs of network loads: a machine, the way between, and the receiver.
-fn pairs(builder: &mut Builder, steps: &[StepFigures]) {
+fn pairs(builder: &mut MapBuilder, steps: &[StepFigures]) {
     for pair in steps.iter().flat_map(|step| &step.network) {
         if builder.find(&pair.name).is_some() {
             continue;
@@ -127,7 +127,7 @@ fn pairs(builder: &mut Builder, steps: &[StepFigures]) {
 }
 
 /// A hop that counted: known already, or drawn at its device.
-fn counted(builder: &mut Builder, source: &Source, kind: HopKind) {
+fn counted(builder: &mut MapBuilder, source: &Source, kind: HopKind) {
     if builder.find(&source.name).is_some() {
         return;
     }

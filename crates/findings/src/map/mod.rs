@@ -1,10 +1,9 @@
-//! The lab of a record as a graph that can be drawn: what stands there, the hops of each device, and which hop leads to
-//! which, from hosts to arrays.
+//! The lab of a record as a graph: the devices, the hops of each, and their connections, from hosts to arrays.
 //!
 //! A pure function of a record and the scenario in it. The graph is the scenario's topology; what a scenario describes in
-//! other words (embedded arrays, plain targets, receivers of network loads) is put beside it, and what a record counted and
-//! no scenario names is added at its device. It holds no figures: [`loads`] finds those of a step, hop by hop, in what has
-//! been judged of it. It knows no picture; where anything is drawn is the review's business.
+//! other words (embedded arrays, plain targets, receivers of network loads) is added, and what a record counted and no
+//! scenario names is added at its device. It holds no figures: [`loads`] finds those of a step, hop by hop, in its
+//! findings. It knows no picture: the review draws it.
 
 mod build;
 mod loads;
@@ -14,7 +13,7 @@ mod wired;
 pub use loads::loads;
 
 use crate::figures::StepFigures;
-use build::Builder;
+use build::MapBuilder;
 use record::Source;
 use scenario::Scenario;
 use scenario::topology::Topology;
@@ -25,12 +24,11 @@ pub const HOPS_MAX: usize = 4096;
 /// Ways from hop to hop at most.
 pub const EDGES_MAX: usize = 16_384;
 
-/// What stands there, and what leads where.
+/// Devices, and their connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabMap {
-    /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, and how it is joined is not
-    /// known.
+    /// Whether the ways are those of the scenario's lab; otherwise the map shows what counted, without connections.
     pub wired: bool,
     /// Hosts, VMs, switches, arrays and whatever else has hops.
     pub devices: Vec<MapDevice>,
@@ -158,15 +156,15 @@ pub struct MapEdge {
     pub ways: u32,
 }
 
-/// The map of a record, from the scenario in it, that scenario's topology where its lab has one without mistakes, and what
-/// reported; `None` where it would show nothing but one target by itself.
+/// The map of a record, from the scenario in it, that scenario's topology where its lab has one without mistakes, and
+/// the sources that reported; `None` where it would show nothing but a single target.
 pub fn lab_map(
     scenario: Option<&Scenario>,
     topology: Option<&Topology>,
     sources: &[Source],
     steps: &[StepFigures],
 ) -> Option<LabMap> {
-    let mut builder = Builder::default();
+    let mut builder = MapBuilder::default();
     if let Some(scenario) = scenario {
         if let Some(topology) = topology {
             let hops = sources.iter().filter(|source| source.hop().is_some());

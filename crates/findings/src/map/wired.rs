@@ -1,6 +1,6 @@
 //! The lab of a scenario as its topology has it: hops, and the ways of disks through them.
 
-use super::build::Builder;
+use super::build::MapBuilder;
 use super::{DeviceKind, Role};
 use scenario::Lab;
 use scenario::topology::{Hop, HopKind, Topology};
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 /// Adds a topology; nothing where no disk has a way, since then what the record counted is all there is.
 ///
-/// What stands for a lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have
-/// processors, queues or caches of their own, unless `counted` names them.
+/// A lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have processors,
+/// queues or caches of their own, unless `counted` names them.
 pub(super) fn graph(
-    builder: &mut Builder,
+    builder: &mut MapBuilder,
     topology: &Topology,
     lab: &Lab,
     counted: &BTreeSet<&str>,
@@ -37,7 +37,7 @@ pub(super) fn graph(
     }
 }
 
-/// Whether a hop lies within something that stands for a part of the lab.
+/// Whether a hop is inside a part of the lab that is drawn as one.
 fn stands_in(hop: &Hop, lab: &Lab) -> bool {
     use HopKind::{Backend, Cache, Controller, VirtualAdapter, VirtualDisk, VmCpu};
     match hop.kind {
@@ -51,13 +51,13 @@ fn stands_in(hop: &Hop, lab: &Lab) -> bool {
     }
 }
 
-/// What a way begins at: all that a VM, a host without VMs, or a target by itself is asked for.
-fn member(builder: &mut Builder, name: &str, lab: &Lab) -> Option<u32> {
+/// Where a way begins: a VM, a host without VMs, or a single target.
+fn member(builder: &mut MapBuilder, name: &str, lab: &Lab) -> Option<u32> {
     let device = device(builder, name, lab);
     builder.hop(name, Role::Guest, Some(device))
 }
 
-fn hop(builder: &mut Builder, hop: &Hop, lab: &Lab) -> Option<u32> {
+fn hop(builder: &mut MapBuilder, hop: &Hop, lab: &Lab) -> Option<u32> {
     let role = role(hop.kind);
     let device = match role {
         Role::Link | Role::Trunk => None,
@@ -72,7 +72,7 @@ fn hop(builder: &mut Builder, hop: &Hop, lab: &Lab) -> Option<u32> {
     Some(place)
 }
 
-fn device(builder: &mut Builder, name: &str, lab: &Lab) -> u32 {
+fn device(builder: &mut MapBuilder, name: &str, lab: &Lab) -> u32 {
     if let Some(known) = builder.find_device(name) {
         return known;
     }

@@ -122,17 +122,16 @@ pub struct OffloadCost {
     pub without_receiver_s_per_gb: Option<f64>,
 }
 
-/// A cost of a pair.
 type Cost = fn(&NetPair) -> Option<f64>;
 
 /// One direction in all repetitions of one setting.
-struct Group<'a> {
+struct SettingRepetitions<'a> {
     plan: &'a str,
     settings: &'a [(String, String)],
     runs: Vec<(&'a NetPair, &'a Direction)>,
 }
 
-impl Group<'_> {
+impl SettingRepetitions<'_> {
     fn place(&self, without: &str) -> DirectionKey {
         let (pair, direction) = self.runs[0];
         let rest = self.settings.iter().filter(|(key, _)| !same_key(key, without));
@@ -171,12 +170,12 @@ pub(crate) fn across(steps: &[StepFigures]) -> Across {
     Across { repeated: repeated.collect(), jumbo: jumbo(&groups), offload: offload(&groups) }
 }
 
-fn groups(steps: &[StepFigures]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(steps: &[StepFigures]) -> Vec<SettingRepetitions<'_>> {
+    let mut groups: Vec<SettingRepetitions<'_>> = Vec::new();
     for step in steps {
         let pairs = step.network.iter().filter(|pair| pair.complete);
         for (pair, direction) in pairs.flat_map(|p| p.directions.iter().map(move |d| (p, d))) {
-            let same = |group: &&mut Group<'_>| {
+            let same = |group: &&mut SettingRepetitions<'_>| {
                 let (other, its) = group.runs[0];
                 group.plan == step.plan
                     && group.settings == step.settings
@@ -185,7 +184,7 @@ fn groups(steps: &[StepFigures]) -> Vec<Group<'_>> {
             };
             match groups.iter_mut().find(same) {
                 Some(group) => group.runs.push((pair, direction)),
-                None => groups.push(Group {
+                None => groups.push(SettingRepetitions {
                     plan: &step.plan,
                     settings: &step.settings,
                     runs: vec![(pair, direction)],
@@ -196,7 +195,7 @@ fn groups(steps: &[StepFigures]) -> Vec<Group<'_>> {
     groups
 }
 
-fn repeated(group: &Group<'_>) -> Repeated {
+fn repeated(group: &SettingRepetitions<'_>) -> Repeated {
     Repeated {
         place: group.place(""),
         bytes_per_s: group.rate(),
@@ -207,8 +206,11 @@ fn repeated(group: &Group<'_>) -> Repeated {
 }
 
 /// Groups that differ in one setting alone, in the order of the record, each set with its value.
-fn apart<'a>(groups: &'a [Group<'a>], setting: &str) -> Vec<Vec<(&'a str, &'a Group<'a>)>> {
-    let mut sets: Vec<(DirectionKey, Vec<(&str, &Group<'_>)>)> = Vec::new();
+fn apart<'a>(
+    groups: &'a [SettingRepetitions<'a>],
+    setting: &str,
+) -> Vec<Vec<(&'a str, &'a SettingRepetitions<'a>)>> {
+    let mut sets: Vec<(DirectionKey, Vec<(&str, &SettingRepetitions<'_>)>)> = Vec::new();
     for group in groups {
         let Some(value) = group.setting(setting) else { continue };
         let place = group.place(setting);
@@ -220,7 +222,7 @@ fn apart<'a>(groups: &'a [Group<'a>], setting: &str) -> Vec<Vec<(&'a str, &'a Gr
     sets.into_iter().map(|(_, set)| set).collect()
 }
 
-fn jumbo(groups: &[Group<'_>]) -> Vec<FrameGain> {
+fn jumbo(groups: &[SettingRepetitions<'_>]) -> Vec<FrameGain> {
     let mut gains = Vec::new();
     for mut set in apart(groups, MTU) {
         set.retain(|(value, _)| number(value).is_some());
@@ -233,11 +235,11 @@ fn jumbo(groups: &[Group<'_>]) -> Vec<FrameGain> {
 }
 
 fn frame_gain(
-    (smaller, small): (&str, &Group<'_>),
-    (larger, large): (&str, &Group<'_>),
+    (smaller, small): (&str, &SettingRepetitions<'_>),
+    (larger, large): (&str, &SettingRepetitions<'_>),
 ) -> Option<FrameGain> {
     let (less, more) = (small.rate(), large.rate());
-    let cost = |group: &Group<'_>, of: Cost| group.cost(of).map(|e| e.mean);
+    let cost = |group: &SettingRepetitions<'_>, of: Cost| group.cost(of).map(|e| e.mean);
     let (sender, receiver): (Cost, Cost) =
         (|pair| pair.sender.process_s_per_gb, |pair| pair.receiver.process_s_per_gb);
     (less.mean > 0.0).then(|| FrameGain {
@@ -255,11 +257,11 @@ fn frame_gain(
     })
 }
 
-fn offload(groups: &[Group<'_>]) -> Vec<OffloadCost> {
-    let cost = |group: &Group<'_>, of: Cost| group.cost(of).map(|e| e.mean);
+fn offload(groups: &[SettingRepetitions<'_>]) -> Vec<OffloadCost> {
+    let cost = |group: &SettingRepetitions<'_>, of: Cost| group.cost(of).map(|e| e.mean);
     let (sender, receiver): (Cost, Cost) =
         (|pair| pair.sender.host_s_per_gb, |pair| pair.receiver.host_s_per_gb);
-    let of = |set: &Vec<(&str, &Group<'_>)>| {
+    let of = |set: &Vec<(&str, &SettingRepetitions<'_>)>| {
         let with = set.iter().find(|(value, _)| *value == "on")?.1;
         let without = set.iter().find(|(value, _)| *value == "off")?.1;
         let (more, less) = (with.rate(), without.rate());

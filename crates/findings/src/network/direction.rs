@@ -11,7 +11,7 @@ use crate::balance::{Balance, balance};
 use crate::counters::Integrals;
 use crate::pool::{Latency, latency};
 use crate::step::StepData;
-use record::{CounterId, Flow, Tally};
+use record::{Completed, CounterId, Flow};
 use serde::Serialize;
 
 /// Which way streams go.
@@ -45,8 +45,7 @@ pub struct Direction {
     pub sent: Amount,
     /// What all reading (or answering) ends received: the throughput.
     pub received: Amount,
-    /// Sent less received in the measured time, in bytes: what was under way at its end less what was at its beginning,
-    /// and what was lost.
+    /// Sent less received in the measured time, in bytes: losses, and the change of what was under way.
     pub difference_bytes: f64,
     /// Bytes that were taken by the kernel and never received, until the streams were closed.
     pub undelivered_bytes: Option<f64>,
@@ -164,8 +163,8 @@ fn guess(streams: &[Stream], ends: &[(u16, Ends<'_>)]) -> Carries {
 }
 
 /// The times of all transactions: histograms are merged, never averaged.
-pub(super) fn transactions<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Option<Latency> {
-    let mut merged = Tally::empty(false);
+pub(super) fn transactions<'a>(tallies: impl Iterator<Item = &'a Completed>) -> Option<Latency> {
+    let mut merged = Completed::empty(false);
     tallies.for_each(|tally| merged.merge(tally));
     let mean = merged.service_sum.0 as f64 / merged.ops.max(1) as f64;
     (merged.service.count() > 0).then(|| latency(&merged.service, Some(mean))).flatten()

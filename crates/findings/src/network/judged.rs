@@ -4,13 +4,13 @@
 use super::{NetPair, Way};
 use crate::balance::balance;
 use crate::pool::{latency_point, per_second};
-use crate::scope::Reading;
+use crate::scope::MetricReading;
 use crate::step::StepData;
-use record::Tally;
+use record::Completed;
 use scenario::Metric;
 
 /// A metric of a pair, of one of its machines or of its probe; `None` where the hop is none of them.
-pub(crate) fn reading(step: &StepData, hop: &str, metric: &Metric) -> Option<Reading> {
+pub(crate) fn reading(step: &StepData, hop: &str, metric: &Metric) -> Option<MetricReading> {
     if let Some(pair) = step.pairs.iter().find(|pair| pair.name == hop) {
         return Some(of_pair(step, pair, metric));
     }
@@ -25,8 +25,8 @@ pub(crate) fn reading(step: &StepData, hop: &str, metric: &Metric) -> Option<Rea
     Some(found)
 }
 
-fn unread(why: String) -> Reading {
-    Reading {
+fn unread(why: String) -> MetricReading {
+    MetricReading {
         member: None,
         value: None,
         missing: Some(why),
@@ -36,7 +36,7 @@ fn unread(why: String) -> Reading {
     }
 }
 
-fn of_pair(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
+fn of_pair(step: &StepData, pair: &NetPair, metric: &Metric) -> MetricReading {
     let going = |way: Way| -> Result<f64, String> {
         let mut all = pair.going(way).peekable();
         if all.peek().is_none() {
@@ -60,7 +60,7 @@ fn of_pair(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
     };
     match value {
         Ok(value) => {
-            Reading { value: Some(value), missing: shortfall(pair), ..unread(String::new()) }
+            MetricReading { value: Some(value), missing: shortfall(pair), ..unread(String::new()) }
         }
         Err(why) => unread(why),
     }
@@ -72,8 +72,8 @@ fn shortfall(pair: &NetPair) -> Option<String> {
 }
 
 /// The times of a pair's transactions.
-fn times(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
-    let mut merged = Tally::empty(false);
+fn times(step: &StepData, pair: &NetPair, metric: &Metric) -> MetricReading {
+    let mut merged = Completed::empty(false);
     let asking = step.streams.iter().filter(|end| end.load.end == record::StreamEnd::Sent);
     let mine = asking.filter(|end| end.hop == pair.name).filter_map(|end| end.tally.as_ref());
     mine.for_each(|tally| merged.merge(tally));
@@ -87,7 +87,7 @@ fn times(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
 }
 
 /// What the probe beside the streams of a pair did.
-fn probe(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
+fn probe(step: &StepData, pair: &NetPair, metric: &Metric) -> MetricReading {
     let Some(tally) = step.probe(&pair.name) else {
         return unread(format!("no probe ran beside the streams of {}", pair.name));
     };
@@ -95,34 +95,41 @@ fn probe(step: &StepData, pair: &NetPair, metric: &Metric) -> Reading {
     match metric {
         Metric::Iops => {
             let value = Some(per_second(tally.ops as f64, span));
-            Reading { value, missing: shortfall(pair), ..unread(String::new()) }
+            MetricReading { value, missing: shortfall(pair), ..unread(String::new()) }
         }
         _ => of_tally(tally.clone(), metric, shortfall(pair)),
     }
 }
 
-fn of_tally(tally: Tally, metric: &Metric, missing: Option<String>) -> Reading {
+fn of_tally(tally: Completed, metric: &Metric, missing: Option<String>) -> MetricReading {
     let attempts = Some(tally.ops.saturating_add(tally.errors));
     match metric {
         Metric::Latency { point, response } => {
             let value = latency_point(&tally, *point, *response);
-            Reading { member: None, value, missing, attempts, tally: Some(tally), interval: None }
+            MetricReading {
+                member: None,
+                value,
+                missing,
+                attempts,
+                tally: Some(tally),
+                interval: None,
+            }
         }
         Metric::Errors => {
             let value = Some(tally.errors as f64);
-            Reading { member: None, value, missing, attempts, tally: None, interval: None }
+            MetricReading { member: None, value, missing, attempts, tally: None, interval: None }
         }
         _ => unread("a probe has latency, operations and errors alone".to_owned()),
     }
 }
 
 /// How busy a machine's processors were, in percent of all of them.
-fn busy(pair: &NetPair, machine: &super::Machine, metric: &Metric) -> Reading {
+fn busy(pair: &NetPair, machine: &super::Machine, metric: &Metric) -> MetricReading {
     if *metric != Metric::Cpu {
         return unread(format!("{} is a machine, which has `cpu` alone", machine.hop));
     }
     match machine.host_share {
-        Some(share) => Reading {
+        Some(share) => MetricReading {
             value: Some(share * 100.0),
             missing: shortfall(pair),
             ..unread(String::new())
@@ -134,7 +141,7 @@ fn busy(pair: &NetPair, machine: &super::Machine, metric: &Metric) -> Reading {
     }
 }
 
-/// What the wire of a pair carries of payload each way that a metric speaks of, in bytes a second; `None` where the hop is no
+/// The payload capacity of a pair's wire in each direction of a metric, in bytes a second; `None` where the hop is no
 /// pair, `Err` where it is not known.
 pub(crate) fn wire(step: &StepData, hop: &str, metric: &Metric) -> Option<Result<f64, String>> {
     let pair = step.pairs.iter().find(|pair| pair.name == hop)?;

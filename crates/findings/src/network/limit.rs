@@ -1,9 +1,9 @@
 //! What limits a direction of a network load, with its evidence.
 //!
 //! Every limit that there may be is checked against its threshold, and each check is kept with its figure, so that a
-//! reader can disagree. A check whose counter is missing is unknown: it never counts as crossed, nor as not crossed. The
-//! first crossed check in the order of [`NetLimit`] names the limit, because what stands earlier explains what stands later: a full
-//! link makes queues, queues make losses, and a receiver without processor time closes its window.
+//! reader can disagree. A check whose counter is missing is unknown: it never counts as crossed, nor as not crossed.
+//! The first crossed check in the order of [`NetLimit`] names the limit, because earlier checks explain later ones: a
+//! full link makes queues, queues make losses, and a receiver without processor time closes its window.
 
 use super::direction::Direction;
 use super::machine::Machine;

@@ -77,16 +77,16 @@ pub struct Thread {
 
 /// Which end's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HostEnd {
+pub(super) enum MachineEnd {
     Sender,
     Receiver,
 }
 
-impl HostEnd {
+impl MachineEnd {
     pub fn word(self) -> &'static str {
         match self {
-            HostEnd::Sender => "sender",
-            HostEnd::Receiver => "receiver",
+            MachineEnd::Sender => "sender",
+            MachineEnd::Receiver => "receiver",
         }
     }
 }
@@ -94,7 +94,7 @@ impl HostEnd {
 impl Machine {
     /// What a machine hop counted; `bytes` is what the pair received, both directions together.
     pub(super) fn of(
-        (pair, side): (&str, HostEnd),
+        (pair, side): (&str, MachineEnd),
         source: Option<SourceId>,
         counts: &Integrals,
         facts: &[Fact],

@@ -34,10 +34,10 @@ use crate::counters::Integrals;
 use crate::pool::Latency;
 use crate::step::StepData;
 use limit::Hosts;
-use machine::HostEnd;
+use machine::MachineEnd;
 use record::{CounterId, Fact, Flow, Source, SourceId};
 use serde::Serialize;
-use wire::Speed;
+use wire::WireSpeed;
 
 /// A pair of machines in one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -137,7 +137,7 @@ fn pair(
     }
     let bytes =
         directions.iter().map(|d| d.received.bytes as f64 + d.back_bytes.unwrap_or(0.0)).sum();
-    let machine = |side: HostEnd| {
+    let machine = |side: MachineEnd| {
         let hop = format!("{name}/{}", side.word());
         let id = sources.iter().find(|source| source.name == hop).map(|source| source.id);
         Machine::of((name, side), id, counts, facts, bytes)
@@ -148,7 +148,7 @@ fn pair(
     };
     let missing: Vec<String> = missing(step, &ends);
     let probe = step.probe(name);
-    let (sender, receiver) = (machine(HostEnd::Sender), machine(HostEnd::Receiver));
+    let (sender, receiver) = (machine(MachineEnd::Sender), machine(MachineEnd::Receiver));
     let mut pair = NetPair {
         name: name.to_owned(),
         directions,
@@ -274,13 +274,13 @@ fn framing(pair: &NetPair, direction: &Direction) -> Result<wire::Framing, Strin
 }
 
 /// The speed of a pair's wire, or why it is not known.
-fn speed(pair: &NetPair, planned: &PlannedLoads) -> Result<Speed, String> {
+fn speed(pair: &NetPair, planned: &PlannedLoads) -> Result<WireSpeed, String> {
     if let Some(speed) = planned.wire(&pair.name) {
         return Ok(speed);
     }
     let speeds = [&pair.sender, &pair.receiver].map(|machine| machine.speed_bytes_per_s);
     if let Some(slower) = speeds.into_iter().flatten().min_by(f64::total_cmp) {
-        return Ok(Speed::Line(slower, SpeedFrom::Interface));
+        return Ok(WireSpeed::Line(slower, SpeedFrom::Interface));
     }
     let by = pair.sender.interface.as_deref();
     Err(match by {

@@ -1,6 +1,6 @@
 //! Network loads as the scenario plans them: what their streams carry, and the wires they use.
 
-use super::wire::{Speed, SpeedFrom};
+use super::wire::{SpeedFrom, WireSpeed};
 use scenario::{Scenario, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -89,11 +89,11 @@ impl PlannedLoads {
     }
 
     /// The speed of a pair's wire, where the scenario names it.
-    pub fn wire(&self, pair: &str) -> Option<Speed> {
+    pub fn wire(&self, pair: &str) -> Option<WireSpeed> {
         let rate = self.wires.get(pair)?;
         Some(match rate.line() {
-            Some(line) => Speed::Line(line.0, SpeedFrom::Scenario),
-            None => Speed::Payload(rate.payload().0),
+            Some(line) => WireSpeed::Line(line.0, SpeedFrom::Scenario),
+            None => WireSpeed::Payload(rate.payload().0),
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::pool::per_second;
 use crate::step::{COMPLETE_SHARE, StepData, unnamed};
 use clock::Ns;
 use record::{
-    CounterId, Interval, Phase, Source, SourceKind, StepTotal, StreamEnd, StreamLoad, Tally,
+    Completed, CounterId, Interval, Phase, Source, SourceKind, StepTotal, StreamEnd, StreamLoad,
 };
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub(crate) struct StreamData {
     /// The name of the pair that it is a part of.
     pub hop: String,
     /// What it did in the measured time.
-    pub tally: Option<Tally>,
+    pub tally: Option<Completed>,
     /// Measured time that its intervals cover.
     pub covered: Ns,
     /// End of its last measured interval.
@@ -34,7 +34,7 @@ impl StreamData {
     }
 
     /// What this end did: the writing one writes, and the reading one reads.
-    pub fn of(&self, total: StepTotal) -> Option<Tally> {
+    pub fn of(&self, total: StepTotal) -> Option<Completed> {
         match self.load.end {
             StreamEnd::Sent => total.write,
             StreamEnd::Received => total.read,
@@ -156,7 +156,7 @@ impl Datagrams {
 
 impl Amount {
     /// Adds a tally that was counted over `span`.
-    pub(super) fn of<'a>(tallies: impl Iterator<Item = &'a Tally>, span: Ns) -> Amount {
+    pub(super) fn of<'a>(tallies: impl Iterator<Item = &'a Completed>, span: Ns) -> Amount {
         let mut sum = Amount::default();
         for tally in tallies {
             sum.ops = sum.ops.saturating_add(tally.ops);

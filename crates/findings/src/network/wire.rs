@@ -2,13 +2,13 @@
 //! that were observed, because one byte of header more or less is what separates 99% from a full wire.
 //!
 //! Ethernet: IEEE 802.3, clauses 3 and 4: preamble and delimiter 8 bytes, header 14, check sequence 4, gap 12, and at least 46
-//! bytes of payload. IPv4: RFC 791, with its fragments; IPv6: RFC 8200. TCP: RFC 9293, timestamps RFC 7323 (10 bytes, sent in
-//! 12). UDP: RFC 768.
+//! bytes of payload. IPv4: RFC 791, with its fragments; IPv6: RFC 8200. TCP: RFC 9293, timestamps RFC 7323 (10
+//! bytes, sent in 12). UDP: RFC 768.
 
 use serde::Serialize;
 use units::count;
 
-/// What a frame of Ethernet takes on the wire beside its payload.
+/// The overhead of an Ethernet frame on the wire.
 pub const ETHERNET: f64 = 38.0;
 /// The least payload of a frame of Ethernet; what is shorter is filled up.
 pub const ETHERNET_LEAST: f64 = 46.0;
@@ -38,7 +38,7 @@ pub enum SpeedFrom {
 
 /// The speed of a wire in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Speed {
+pub(crate) enum WireSpeed {
     /// With everything that is on the wire, in bytes a second.
     Line(f64, SpeedFrom),
     /// What it carries of payload, in bytes a second, as the scenario says without naming a standard.
@@ -144,12 +144,12 @@ impl Wire {
     /// bytes a second with their headers.
     pub(super) fn of(
         framing: Result<Framing, String>,
-        speed: Result<Speed, String>,
+        speed: Result<WireSpeed, String>,
         carried: f64,
         beside: f64,
     ) -> Wire {
         let line = match &speed {
-            Ok(Speed::Line(line, from)) => Some((*line, *from)),
+            Ok(WireSpeed::Line(line, from)) => Some((*line, *from)),
             _ => None,
         };
         let (framing, no_framing) = match framing {
@@ -157,8 +157,8 @@ impl Wire {
             Err(why) => (None, Some(why)),
         };
         let payload = match (&speed, &framing) {
-            (Ok(Speed::Payload(rate)), _) => Some(*rate),
-            (Ok(Speed::Line(line, _)), Some(framing)) => Some(line * framing.share),
+            (Ok(WireSpeed::Payload(rate)), _) => Some(*rate),
+            (Ok(WireSpeed::Line(line, _)), Some(framing)) => Some(line * framing.share),
             _ => None,
         }
         .filter(|rate| *rate > 0.0);
@@ -171,8 +171,8 @@ impl Wire {
         };
         let unknown = match &speed {
             Err(why) => Some(why.clone()),
-            Ok(Speed::Line(..)) => no_framing,
-            Ok(Speed::Payload(_)) => None,
+            Ok(WireSpeed::Line(..)) => no_framing,
+            Ok(WireSpeed::Payload(_)) => None,
         };
         let mut wire = Wire {
             framing,
@@ -184,7 +184,7 @@ impl Wire {
             text: String::new(),
             unknown,
         };
-        if matches!(speed, Ok(Speed::Payload(_))) {
+        if matches!(speed, Ok(WireSpeed::Payload(_))) {
             wire.speed_from = Some(SpeedFrom::Scenario);
         }
         wire.text = wire.describe(carried);

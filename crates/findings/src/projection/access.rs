@@ -36,7 +36,7 @@ impl Access {
         }
     }
 
-    /// How what was measured differs from what is asked for.
+    /// How the measured access differs from the requested one.
     pub(super) fn beside(&self, asked: &Access) -> Extrapolation {
         Extrapolation {
             block_ratio: self.block_bytes / asked.block_bytes,

@@ -2,8 +2,8 @@
 //!
 //! Steps that differ in their load alone are a *series*, in the order of their load. Of the series whose operations are
 //! nearest to the application's, the one that carries most answers; within a series, the steps before the first that is
-//! beyond the latency limit count. Where the block size differs, the truth lies between equal operations a second and
-//! equal bytes a second, since an operation costs something by itself and something for each byte.
+//! beyond the latency limit count. Where the block size differs, the truth is between equal operations a second and
+//! equal bytes a second, since an operation has a fixed cost and a cost for each byte.
 
 use super::{Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection};
 use crate::figures::{Loops, StepFigures, label};
@@ -14,7 +14,7 @@ use crate::quantity::{Quantity, Unit};
 use crate::served::{Served, ServedBy};
 use crate::steady::Steadiness;
 use crate::step::StepData;
-use record::{Loop, Tally};
+use record::{Completed, Loop};
 use scenario::profile::{Each, LatencyLimit};
 use scenario::{FigureKind, Profile, Project};
 
@@ -23,16 +23,16 @@ const LOAD: [&str; 4] = ["depth", "workers", "members", "rate"];
 /// How far apart two distances may lie and be one: shares of reads are drawn, and scatter.
 const DISTANCE_SLACK: f64 = 0.1;
 
-/// What is kept of each step while the steps go by.
+/// What is kept of each step for the judgement.
 #[derive(Default)]
 pub(crate) struct Projector {
-    cells: Vec<Cell>,
+    cells: Vec<PointRepetitions>,
     /// Steps that could not be used, because no operation completed or workers were missing.
     unusable: usize,
 }
 
 /// Repetitions of one point of a plan.
-struct Cell {
+struct PointRepetitions {
     plan: String,
     settings: Vec<(String, String)>,
     index: u32,
@@ -40,8 +40,8 @@ struct Cell {
     load: f64,
     iops: Vec<f64>,
     bytes_per_s: Vec<f64>,
-    read: Tally,
-    write: Tally,
+    read: Completed,
+    write: Completed,
     open_loop: bool,
     random: Option<f64>,
     generator: Limit,
@@ -51,7 +51,7 @@ struct Cell {
 
 /// A cell beside an application.
 struct Near<'a> {
-    cell: &'a Cell,
+    cell: &'a PointRepetitions,
     measured: Measured,
     extrapolation: Extrapolation,
     within: bool,
@@ -67,11 +67,11 @@ impl Projector {
             return;
         }
         let head = &step.head;
-        let same = |c: &&mut Cell| c.plan == head.plan && c.settings == head.settings;
+        let same = |c: &&mut PointRepetitions| c.plan == head.plan && c.settings == head.settings;
         let cell = match self.cells.iter_mut().find(same) {
             Some(cell) => cell,
             None => {
-                self.cells.push(Cell::new(figures, random));
+                self.cells.push(PointRepetitions::new(figures, random));
                 self.cells.last_mut().expect("just pushed")
             }
         };
@@ -307,9 +307,9 @@ fn is_cached(served: &Served) -> bool {
     [served.read, served.write].into_iter().flatten().any(|t| t.by == ServedBy::Cache)
 }
 
-impl Cell {
-    fn new(figures: &StepFigures, random: Option<f64>) -> Cell {
-        Cell {
+impl PointRepetitions {
+    fn new(figures: &StepFigures, random: Option<f64>) -> PointRepetitions {
+        PointRepetitions {
             plan: figures.plan.clone(),
             settings: figures.settings.clone(),
             index: figures.index,
@@ -319,8 +319,8 @@ impl Cell {
             },
             iops: Vec::new(),
             bytes_per_s: Vec::new(),
-            read: Tally::empty(false),
-            write: Tally::empty(false),
+            read: Completed::empty(false),
+            write: Completed::empty(false),
             open_loop: false,
             random,
             generator: figures.generator.limit,
@@ -341,7 +341,7 @@ impl Cell {
         let bytes = self.read.bytes as f64 + self.write.bytes as f64;
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
         let latency = |limit: LatencyLimit| {
-            let at = |tally: &Tally| latency_point(tally, limit.point, self.open_loop);
+            let at = |tally: &Completed| latency_point(tally, limit.point, self.open_loop);
             [at(&self.read), at(&self.write)].into_iter().flatten().reduce(f64::max)
         };
         Some(Measured {

@@ -2,9 +2,8 @@
 //! within the latency that the application needs.
 //!
 //! The figure is taken from the measured step whose access specification is nearest to the application's, and says how
-//! far it is extrapolated; it is rounded down, and it is a range wherever more is not known. Nothing is fitted: between
-//! two steps the truth lies between them. A step that a cache, the generator or a missing worker made look better than
-//! the storage is either not used or marked.
+//! far it is extrapolated; it is rounded down, and it is a range where more is not known. Nothing is fitted: the truth
+//! is between two steps. A step that a cache, the generator or a missing worker flatters is not used, or marked.
 
 mod access;
 mod judge;
@@ -29,8 +28,7 @@ pub struct Projection {
     pub each: Quantity,
     /// The access specification of the application.
     pub access: Access,
-    /// The point of the latency distribution that is bounded, of reads and of writes each: `mean`, `p99`; `None` where
-    /// only the amount counts.
+    /// The bounded point of the latency distribution, of reads and of writes each: `mean`, `p99`; `None` for amounts.
     pub point: Option<String>,
     /// The bound, in nanoseconds.
     pub limit_ns: Option<u64>,

@@ -1,7 +1,7 @@
 //! The difference of two figures: its interval, and how probable one as large were if there was none.
 
 use super::error::{Spread, independent};
-use super::figure::Figure;
+use super::figure::FigureSample;
 use super::student::{quantile, two_sided};
 
 /// Standard errors at which a search ends.
@@ -18,33 +18,33 @@ pub struct Difference {
     pub error: f64,
     /// Degrees of freedom of that error.
     pub dof: f64,
-    limits: Limits,
+    limits: DifferenceLimits,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Limits {
+enum DifferenceLimits {
     /// Each side has limits of its own.
-    Apart(Box<[(Figure, Spread); 2]>),
+    Apart(Box<[(FigureSample, Spread); 2]>),
     /// One error of the difference itself.
     Paired,
 }
 
 impl Difference {
     /// Of two figures that were measured apart: baseline, other.
-    pub fn apart(sides: [(Figure, Spread); 2]) -> Difference {
+    pub fn apart(sides: [(FigureSample, Spread); 2]) -> Difference {
         let [(a, sa), (b, sb)] = &sides;
         let (ea, eb) = (sa.error * a.slope(sa), sb.error * b.slope(sb));
         Difference {
             value: b.centre - a.centre,
             error: ea.hypot(eb),
             dof: degrees(ea * ea, sa.dof, eb * eb, sb.dof),
-            limits: Limits::Apart(Box::new(sides)),
+            limits: DifferenceLimits::Apart(Box::new(sides)),
         }
     }
 
     /// Of two figures whose elements belong together, round by round: what both share cancels. `None` where there are
     /// fewer than two rounds, or not equally many.
-    pub fn paired(a: &Figure, b: &Figure) -> Option<Difference> {
+    pub fn paired(a: &FigureSample, b: &FigureSample) -> Option<Difference> {
         if a.residuals.len() != b.residuals.len() {
             return None;
         }
@@ -58,7 +58,12 @@ impl Difference {
             .collect();
         let spread = independent(&together)?;
         let value = b.centre - a.centre;
-        Some(Difference { value, error: spread.error, dof: spread.dof, limits: Limits::Paired })
+        Some(Difference {
+            value,
+            error: spread.error,
+            dof: spread.dof,
+            limits: DifferenceLimits::Paired,
+        })
     }
 
     /// The interval that covers the true difference with a confidence (0 to 1).
@@ -94,8 +99,8 @@ impl Difference {
     /// How far the limits lie below and above the difference.
     fn reach(&self, t: f64) -> (f64, f64) {
         match &self.limits {
-            Limits::Paired => (t * self.error, t * self.error),
-            Limits::Apart(sides) => {
+            DifferenceLimits::Paired => (t * self.error, t * self.error),
+            DifferenceLimits::Apart(sides) => {
                 let [(a, sa), (b, sb)] = &**sides;
                 let ((down_a, up_a), (down_b, up_b)) = (a.reach(sa, t), b.reach(sb, t));
                 (down_b.hypot(up_a), up_b.hypot(down_a))

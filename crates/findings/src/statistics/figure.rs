@@ -23,7 +23,7 @@ pub enum Scale {
 
 /// A figure and its residuals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct FigureSample {
     /// The figure in its unit.
     pub value: f64,
     /// The same on the scale of differences: for a ratio as [`Scale`] says, for a percentile its logarithm.
@@ -54,26 +54,26 @@ const GRAIN_COARSE: f64 = 0.02;
 /// With fewer operations beyond it, a percentile is not determined.
 pub(crate) const BEYOND_MIN: f64 = 10.0;
 
-impl Figure {
+impl FigureSample {
     /// The ratio of two sums; `None` where it cannot be put on the scale.
-    pub fn ratio(elements: &[Element], scale: Scale) -> Option<Figure> {
+    pub fn ratio(elements: &[Element], scale: Scale) -> Option<FigureSample> {
         let value = ratio(elements)?;
         let (centre, unit) = match scale {
             Scale::Ratio => (value.ln(), 1.0 / value),
             Scale::Plain => (value, 1.0),
         };
         let residuals = residuals(elements, value)?.iter().map(|r| r * unit).collect();
-        centre.is_finite().then_some(Figure { value, centre, residuals, percentile: None })
+        centre.is_finite().then_some(FigureSample { value, centre, residuals, percentile: None })
     }
 
     /// The percentile `p` (0 to 100) of a merged histogram. Of each element, `part` counts the operations up to the
-    /// percentile, as far as intervals can tell, and `whole` all of them. `None` where fewer than ten operations lie
+    /// percentile, as far as intervals can tell, and `whole` all of them. `None` if fewer than ten operations are
     /// beyond it.
-    pub fn percentile(merged: &Histogram, p: f64, elements: &[Element]) -> Option<Figure> {
+    pub fn percentile(merged: &Histogram, p: f64, elements: &[Element]) -> Option<FigureSample> {
         let value = merged.percentile(p)?.0 as f64;
         let percentile = Percentile::of(merged, p, elements)?;
         let residuals = residuals(elements, ratio(elements)?)?;
-        Some(Figure { value, centre: value.ln(), residuals, percentile: Some(percentile) })
+        Some(FigureSample { value, centre: value.ln(), residuals, percentile: Some(percentile) })
     }
 
     /// How far below and above the centre the limits lie that are `t` standard errors away.

@@ -33,7 +33,7 @@ mod student;
 pub use difference::Difference;
 pub use error::{BATCHES_MIN, Spread, autocorrelated, independent};
 pub(crate) use figure::BEYOND_MIN;
-pub use figure::{Element, Figure, Percentile, Scale};
+pub use figure::{Element, FigureSample, Percentile, Scale};
 pub use holm::holm;
 pub use power::{ALPHA, CONFIDENCE, POWER, detectable, needed};
 pub use student::{quantile, two_sided};

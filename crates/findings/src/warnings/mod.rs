@@ -63,7 +63,7 @@ pub(crate) fn warnings(
     events: &[Event],
     contents: &[Content],
 ) -> Vec<Warning> {
-    let mut list = List { steps, warnings: Vec::new() };
+    let mut list = WarningList { steps, warnings: Vec::new() };
     list.run(run);
     list.completeness();
     list.record_itself();
@@ -83,12 +83,12 @@ pub(crate) fn warnings(
 }
 
 /// Warnings as they come together.
-struct List<'a> {
+struct WarningList<'a> {
     steps: &'a [StepFigures],
     warnings: Vec<Warning>,
 }
 
-impl<'a> List<'a> {
+impl<'a> WarningList<'a> {
     /// The steps that something is true of.
     fn that(&self, is: impl Fn(&StepFigures) -> bool) -> Vec<&'a StepFigures> {
         self.steps.iter().filter(|s| is(s)).collect()

@@ -1,6 +1,6 @@
 //! Warnings about network loads: what is missing of them, what was lost, and what their figures cannot say.
 
-use super::{List, Severity, plural, share_text};
+use super::{Severity, WarningList, plural, share_text};
 use crate::figures::StepFigures;
 use crate::network::{Direction, LINK_TO, LOST_FROM, NetPair};
 use units::count;
@@ -9,7 +9,7 @@ use units::count;
 pub const CLOCK_FROM: f64 = 0.01;
 
 /// Adds what there is to be careful about.
-pub(super) fn warnings(list: &mut List<'_>) {
+pub(super) fn warnings(list: &mut WarningList<'_>) {
     incomplete(list);
     failed(list);
     nothing(list);
@@ -29,7 +29,7 @@ fn directions(step: &StepFigures) -> impl Iterator<Item = &Direction> {
     pairs(step).flat_map(|pair| &pair.directions)
 }
 
-fn incomplete(list: &mut List<'_>) {
+fn incomplete(list: &mut WarningList<'_>) {
     let of = list.that(|s| pairs(s).any(|pair| !pair.complete));
     let missing: Vec<&String> =
         of.iter().flat_map(|s| pairs(s)).flat_map(|pair| &pair.missing).collect();
@@ -42,7 +42,7 @@ fn incomplete(list: &mut List<'_>) {
     list.add("streams-incomplete", Severity::Error, &of, &text, next);
 }
 
-fn failed(list: &mut List<'_>) {
+fn failed(list: &mut WarningList<'_>) {
     let of = list.that(|s| directions(s).any(|d| d.sent.errors > 0));
     let sum = |amount: fn(&Direction) -> u64| -> u64 {
         of.iter().flat_map(|s| directions(s)).fold(0, |n, d| n.saturating_add(amount(d)))
@@ -59,7 +59,7 @@ fn failed(list: &mut List<'_>) {
     list.add("network-errors", Severity::Error, &of, &text, next);
 }
 
-fn nothing(list: &mut List<'_>) {
+fn nothing(list: &mut WarningList<'_>) {
     let of = list.that(|s| directions(s).any(|d| d.received.bytes == 0));
     let text = "streams received nothing in the measured time {in}";
     let next = "check the receiver, the route to it and what filters packets on the way";
@@ -67,7 +67,7 @@ fn nothing(list: &mut List<'_>) {
 }
 
 /// Zero-copy sends that the kernel copied after all cost more than plain ones.
-fn copied(list: &mut List<'_>) {
+fn copied(list: &mut WarningList<'_>) {
     let share = |d: &Direction| {
         let (done, copied) = (d.zero_copy_done?, d.zero_copy_copied?);
         (done > 0.0 && copied > 0.0).then(|| copied / done)
@@ -82,7 +82,7 @@ fn copied(list: &mut List<'_>) {
     list.add("zero-copy-copied", Severity::Warning, &of, &text, next);
 }
 
-fn lost(list: &mut List<'_>) {
+fn lost(list: &mut WarningList<'_>) {
     let share = |d: &Direction| d.datagrams?.lost_share().filter(|share| *share >= LOST_FROM);
     let of = list.that(|s| directions(s).any(|d| share(d).is_some()));
     let worst = of.iter().flat_map(|s| directions(s)).filter_map(share).reduce(f64::max);
@@ -94,7 +94,7 @@ fn lost(list: &mut List<'_>) {
     list.add("datagrams-lost", Severity::Warning, &of, &text, next);
 }
 
-fn drops(list: &mut List<'_>) {
+fn drops(list: &mut WarningList<'_>) {
     let machines = |pair: &NetPair| {
         [&pair.sender, &pair.receiver].into_iter().filter_map(|m| m.softnet_drops).sum::<f64>()
     };
@@ -110,7 +110,7 @@ fn drops(list: &mut List<'_>) {
 }
 
 /// A wire that carried more than it can.
-fn wires(list: &mut List<'_>) {
+fn wires(list: &mut WarningList<'_>) {
     let over = |d: &Direction| d.wire.fill.filter(|fill| *fill > LINK_TO);
     let of = list.that(|s| directions(s).any(|d| over(d).is_some()));
     let worst = of.iter().flat_map(|s| directions(s)).filter_map(over).reduce(f64::max);
@@ -122,7 +122,7 @@ fn wires(list: &mut List<'_>) {
     list.add("wire-exceeded", Severity::Warning, &of, &text, next);
 }
 
-fn clocks(list: &mut List<'_>) {
+fn clocks(list: &mut WarningList<'_>) {
     let apart = |s: &StepFigures| {
         let bound = pairs(s).filter_map(|pair| pair.clock_bound_ns).fold(0.0, f64::max);
         bound >= CLOCK_FROM * s.measured_ns as f64 && s.measured_ns > 0
@@ -133,7 +133,7 @@ fn clocks(list: &mut List<'_>) {
     list.add("clocks-apart", Severity::Warning, &of, text, next);
 }
 
-fn one_machine(list: &mut List<'_>) {
+fn one_machine(list: &mut WarningList<'_>) {
     let of = list.that(|s| pairs(s).any(|pair| pair.one_machine));
     let text = "both ends are on one machine {in}: its processors' figures are those of both ends";
     let next = "for the figures of a network, start the receiver on another machine";

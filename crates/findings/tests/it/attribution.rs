@@ -4,21 +4,11 @@ use crate::support::{Sketch, Work};
 use findings::attribution::{Attribution, HopLimit, Limiter, SURE};
 
 const LAB: &str = r#"
-[scenario]
-title = "An array in small"
-[[array]]
-name = "store"
-embedded = { ports = [{ name = "p1" }, { name = "p2" }] }
-[[volume]]
-name = "data"
-array = "store"
-size = "64MiB"
-[[vm]]
-name = "vm1"
-disks = [{ lun = "store/data" }]
-[workload.load]
-block = "8KiB"
-depth = 2
+scenario.title = "An array in small"
+array = [{ name = "store", embedded = { ports = [{ name = "p1" }, { name = "p2" }] } }]
+volume = [{ name = "data", array = "store", size = "64MiB" }]
+vm = [{ name = "vm1", disks = [{ lun = "store/data" }] }]
+workload.load = { block = "8KiB", depth = 2 }
 [plan]
 workload = "load"
 on = "vm1"

@@ -41,17 +41,10 @@ fn too_few_or_nothing_moved_is_not_applicable() {
 }
 
 const READERS_AND_WRITERS: &str = r#"
-[scenario]
-title = "Readers and writers"
-[[target]]
-name = "t{1..4}"
-url = "null:"
-size = "1GiB"
-[workload.read]
-block = "8KiB"
-[workload.write]
-block = "8KiB"
-read = 0
+scenario.title = "Readers and writers"
+target = [{ name = "t{1..4}", url = "null:", size = "1GiB" }]
+workload.read.block = "8KiB"
+workload.write = { block = "8KiB", read = 0 }
 [plan]
 measure = "2s"
 load = [{ workload = "read", on = ["t1", "t2"] }, { workload = "write", on = ["t3", "t4"] }]

@@ -8,20 +8,10 @@ use scenario::Step;
 fn scenario(claim: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "8KiB"
-[plan]
-workload = "load"
-on = "data"
-measure = "2s"
-repeat = 2
-sweep = {{ depth = [1, 2] }}
+scenario.title = "One target"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
+workload.load.block = "8KiB"
+plan = {{ workload = "load", on = "data", measure = "2s", repeat = 2, sweep = {{ depth = [1, 2] }} }}
 [[claim]]
 kind = "held-out"
 {claim}

@@ -15,12 +15,8 @@ pub fn scenario(claim: &str) -> String {
     };
     format!(
         r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "t{{1..2}}"
-file = "t{{1..2}}.bin"
-create = "1GiB"
+scenario.title = "Two targets"
+target = [{{ name = "t{{1..2}}", file = "t{{1..2}}.bin", create = "1GiB" }}]
 [workload.load]
 block = "8KiB"
 {}{}{}

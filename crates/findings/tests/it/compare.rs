@@ -1,7 +1,7 @@
 //! Runs compared, from records written by hand: what is paired, what is decided, and what is said before any figure.
 
 use crate::support::{Sketch, Work};
-use findings::comparison::{Against, Metric, MetricPair, Opinion, Options};
+use findings::comparison::{Against, CompareOptions, Compared, MetricPair, Opinion};
 use findings::{Comparison, compare};
 use record::{Record, Status};
 use scenario::Step;
@@ -28,7 +28,7 @@ fn load(ops: u64, service_ns: f64) -> Work {
 }
 
 #[track_caller]
-fn compared(runs: &[&Kept], options: &Options) -> Comparison {
+fn compared(runs: &[&Kept], options: &CompareOptions) -> Comparison {
     let analyses: Vec<_> =
         runs.iter().map(|(_, r)| findings::analyse(r).expect("it is analysed")).collect();
     let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
@@ -37,11 +37,11 @@ fn compared(runs: &[&Kept], options: &Options) -> Comparison {
 
 #[track_caller]
 fn against(a: &Kept, b: &Kept) -> Against {
-    compared(&[a, b], &Options::default()).against.remove(0)
+    compared(&[a, b], &CompareOptions::default()).against.remove(0)
 }
 
 #[track_caller]
-fn metric(against: &Against, metric: Metric) -> &MetricPair {
+fn metric(against: &Against, metric: Compared) -> &MetricPair {
     let found = against.steps[0].metrics.iter().find(|m| m.metric == metric);
     found.unwrap_or_else(|| panic!("no {metric:?}"))
 }
@@ -59,10 +59,10 @@ fn equal_runs_are_undecided_everywhere() {
     assert!(found.family > 5 && found.count.undecided >= found.family, "{:?}", found.count);
     for m in &found.steps[0].metrics {
         // Of 3,000 operations there is no p99.9 to speak of.
-        let told = m.reason.is_none() || m.metric == Metric::P999;
+        let told = m.reason.is_none() || m.metric == Compared::P999;
         assert!(told && m.opinion == Opinion::Undecided, "{m:?}");
     }
-    assert!(metric(&found, Metric::Iops).within);
+    assert!(metric(&found, Compared::Iops).within);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_tenth_more_is_better_and_a_tenth_longer_is_worse() {
     let a = run(&plan, |_, _| load(100, 1e6));
     let b = run(&plan, |_, _| load(110, 1.1e6));
     let found = against(&a, &b);
-    let check = |m: Metric, opinion: Opinion| {
+    let check = |m: Compared, opinion: Opinion| {
         let m = metric(&found, m);
         assert_eq!(m.opinion, opinion, "{m:?}");
         let difference = m.difference.expect("it was tested");
@@ -80,13 +80,13 @@ fn a_tenth_more_is_better_and_a_tenth_longer_is_worse() {
         assert!(low <= difference && difference <= high, "{m:?}");
         assert!(m.p_adjusted >= m.p, "{m:?}");
     };
-    check(Metric::Iops, Opinion::Better);
-    check(Metric::Total, Opinion::Better);
-    check(Metric::Read, Opinion::Better);
-    check(Metric::Mean, Opinion::Worse);
-    check(Metric::P50, Opinion::Worse);
+    check(Compared::Iops, Opinion::Better);
+    check(Compared::Total, Opinion::Better);
+    check(Compared::Read, Opinion::Better);
+    check(Compared::Mean, Opinion::Worse);
+    check(Compared::P50, Opinion::Worse);
     // Blocks are of one size, so that MB/s repeats what IOPS say.
-    assert_eq!(metric(&found, Metric::Total).same_as, Some(Metric::Iops));
+    assert_eq!(metric(&found, Compared::Total).same_as, Some(Compared::Iops));
     let counted = found.steps[0].metrics.iter().filter(|m| m.same_as.is_none() && m.p.is_some());
     assert_eq!(counted.count(), found.family);
 }
@@ -96,9 +96,9 @@ fn the_first_of_several_runs_is_the_baseline_of_each() {
     let plan = scenario("30s", "");
     let runs = [100, 110, 90].map(|ops| run(&plan, move |_, _| load(ops, 1e6)));
     let [a, b, c] = &runs;
-    let found = compared(&[a, b, c], &Options::default());
+    let found = compared(&[a, b, c], &CompareOptions::default());
     let opinions: Vec<_> =
-        found.against.iter().map(|x| (x.run, metric(x, Metric::Iops).opinion)).collect();
+        found.against.iter().map(|x| (x.run, metric(x, Compared::Iops).opinion)).collect();
     assert_eq!(opinions, [(1, Opinion::Better), (2, Opinion::Worse)]);
     assert_eq!(found.runs.len(), 3);
 }
@@ -162,14 +162,14 @@ fn no_operation_is_undecided_and_errors_are_judged() {
     let good = run(&plan, |_, _| load(100, 1e6));
     let idle = run(&plan, |_, _| Work { ops: 0, ..load(0, 1e6) });
     let found = against(&good, &idle);
-    let m = metric(&found, Metric::Iops);
+    let m = metric(&found, Compared::Iops);
     assert_eq!(m.opinion, Opinion::Undecided);
     assert_eq!(m.reason.as_deref(), Some("other run: no operation completed"));
     let failing = run(&plan, |_, _| Work { errors: 1_000_000, ..load(100, 1e6) });
-    let m = metric(&against(&good, &failing), Metric::Errors).clone();
+    let m = metric(&against(&good, &failing), Compared::Errors).clone();
     assert_eq!((m.opinion, m.baseline), (Opinion::Worse, Some(0.0)), "{m:?}");
     let dead = run(&plan, |_, _| Work { ops: 0, errors: 50, ..load(0, 1e6) });
-    assert_eq!(metric(&against(&good, &dead), Metric::Errors).opinion, Opinion::Worse);
+    assert_eq!(metric(&against(&good, &dead), Compared::Errors).opinion, Opinion::Worse);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn repetitions_carry_what_one_run_cannot_show() {
         |shift: u64| move |s: &Step, _: &str| load(100 + shift + 5 * u64::from(s.repetition), 1e6);
     let (a, b) = (run(&plan, noisy(0)), run(&plan, noisy(3)));
     let found = against(&a, &b);
-    let m = metric(&found, Metric::Iops);
+    let m = metric(&found, Compared::Iops);
     assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
     assert!(format!("{:?}", m.method).contains("Repetitions { count: [4, 4] }"), "{m:?}");
     assert!(!codes(&found).contains(&"single-run"));
@@ -213,7 +213,7 @@ fn a_side_without_repetitions_borrows_the_scatter_of_the_other() {
     let single = run(&scenario("20s", ""), |_, _| load(104, 1e6));
     for (a, b, count) in [(&several, &single, "[4, 1]"), (&single, &several, "[1, 4]")] {
         let found = against(a, b);
-        let m = metric(&found, Metric::Iops);
+        let m = metric(&found, Compared::Iops);
         assert!(format!("{:?}", m.method).contains(count), "{m:?}");
         assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
     }
@@ -233,13 +233,13 @@ fn interleaved_rounds_cancel_drift() {
     };
     let (a, b) = (side("A", 500), side("B", 510));
     let found = against(&a, &b);
-    let m = metric(&found, Metric::Iops);
+    let m = metric(&found, Compared::Iops);
     assert_eq!(found.interleaved.as_deref(), Some("c0ffee"));
     assert!(format!("{:?}", m.method).contains("Rounds { count: 6 }"), "{m:?}");
     assert_eq!(m.opinion, Opinion::Better, "{m:?}");
     // The same figures without the fact: the drift hides the difference.
     let apart = run(&plan, |s, _| load(510 + 510 * u64::from(s.repetition) / 10, 1e6));
-    let m = metric(&against(&a, &apart), Metric::Iops).clone();
+    let m = metric(&against(&a, &apart), Compared::Iops).clone();
     assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
 }
 
@@ -275,10 +275,13 @@ fn what_differs_between_the_systems_is_listed() {
 fn fewer_metrics_ask_for_less_correction() {
     let plan = scenario("30s", "");
     let (a, b) = (run(&plan, |_, _| load(100, 1e6)), run(&plan, |_, _| load(110, 1e6)));
-    let options = Options { metrics: vec![Metric::Iops, Metric::P99], ..Options::default() };
+    let options = CompareOptions {
+        metrics: vec![Compared::Iops, Compared::P99],
+        ..CompareOptions::default()
+    };
     let found = compared(&[&a, &b], &options).against.remove(0);
     assert_eq!((found.family, found.steps[0].metrics.len()), (2, 2));
-    let total = Options { metrics: vec![Metric::Total], ..Options::default() };
+    let total = CompareOptions { metrics: vec![Compared::Total], ..CompareOptions::default() };
     assert_eq!(compared(&[&a, &b], &total).against[0].family, 1);
 }
 
@@ -287,10 +290,10 @@ fn a_comparison_needs_two_runs_and_a_difference() {
     let a = run(&scenario("20s", ""), |_, _| load(9, 1e6));
     let analysis = findings::analyse(&a.1).unwrap();
     let one = [(&a.1, &analysis)];
-    assert!(compare(&one, &Options::default()).is_err());
-    assert!(compare(&[], &Options::default()).is_err());
+    assert!(compare(&one, &CompareOptions::default()).is_err());
+    assert!(compare(&[], &CompareOptions::default()).is_err());
     for difference in [0.0, -0.1, f64::NAN, 11.0] {
-        let options = Options { difference, ..Options::default() };
+        let options = CompareOptions { difference, ..CompareOptions::default() };
         assert!(compare(&[one[0], one[0]], &options).is_err(), "{difference}");
     }
 }

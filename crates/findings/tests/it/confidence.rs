@@ -1,25 +1,11 @@
 //! Intervals of confidence are taken over as the record has them; what is no interval is left out.
 
-use crate::support::{Sketch, Work};
-
-const ONE: &str = r#"
-[scenario]
-title = "One"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.reads]
-block = "8KiB"
-[plan]
-workload = "reads"
-on = "data"
-measure = "10s"
-"#;
+use crate::support::{Sketch, Work, one_target};
 
 #[track_caller]
 fn check(confidences: &[(&'static str, f64, f64)], uncertainty: Option<f64>, kept: usize) {
-    let sketch = confidences.iter().fold(Sketch::of(ONE), |sketch, (figure, low, high)| {
+    let one = one_target("10s", "");
+    let sketch = confidences.iter().fold(Sketch::of(&one), |sketch, (figure, low, high)| {
         sketch.confidence(figure, *low, *high)
     });
     let analysis = sketch.analyse(|_, _| Work::default());
@@ -47,8 +33,9 @@ fn a_run_knows_whether_it_was_simulated_and_what_was_assumed() {
         let run = sketch.analyse(|_, _| Work::default()).run;
         (run.simulated, run.assumed)
     };
-    assert_eq!(run(Sketch::of(ONE)), (false, 0));
-    assert_eq!(run(Sketch::of(ONE).fact("vm1", "simulated", "yes")), (false, 0));
-    let simulated = Sketch::of(ONE).fact("run", "simulated", "yes");
+    let one = one_target("10s", "");
+    assert_eq!(run(Sketch::of(&one)), (false, 0));
+    assert_eq!(run(Sketch::of(&one).fact("vm1", "simulated", "yes")), (false, 0));
+    let simulated = Sketch::of(&one).fact("run", "simulated", "yes");
     assert_eq!(run(simulated.fact("hba", "assumed/latency", "0 s (…)")), (true, 1));
 }

@@ -6,14 +6,9 @@ use findings::warnings::Severity;
 use record::Sampling;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-[workload.load]
-block = "8KiB"
-rate = "1000 IOPS"
+scenario.title = "One target"
+target = [{ name = "data", file = "data.bin" }]
+workload.load = { block = "8KiB", rate = "1000 IOPS" }
 [plan]
 workload = "load"
 on = "data"

@@ -4,14 +4,9 @@ use crate::support::{Sketch, Work};
 use clock::Ns;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "Three targets"
-[[target]]
-name = "t{1..3}"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
+scenario.title = "Three targets"
+target = [{ name = "t{1..3}", url = "null:", size = "1GiB" }]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "t*"
@@ -19,8 +14,7 @@ warmup = "2s"
 measure = "6s"
 "#;
 
-/// Measured seconds in which each of the three workers does something, and who is done first and last, in seconds since
-/// the load began.
+/// Measured seconds in which each of the three workers is busy, and the first and last to end, in seconds of load.
 #[track_caller]
 fn check(seconds: [u64; 3], first: (&str, u64), last: (&str, u64), apart: bool) {
     let analysis = Sketch::of(SCENARIO).analyse(|_, target| {

@@ -2,18 +2,13 @@
 
 use crate::support::{Sketch, Work};
 use findings::Evidence;
-use findings::evidence::{LatencyKind, Of, STEPS_MAX};
+use findings::evidence::{CurveSubject, LatencyKind, STEPS_MAX};
 use record::{Level, Record, Status};
 
 const CLOSED: &str = r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "a{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.w]
-block = "8KiB"
+scenario.title = "Two targets"
+target = [{ name = "a{1..2}", url = "null:", size = "1GiB" }]
+workload.w.block = "8KiB"
 [plan]
 workload = "w"
 on = "a*"
@@ -65,7 +60,11 @@ fn a_curve_is_read_off_the_merged_histogram() {
     let evidence = gathered(&record);
     for step in &evidence.steps {
         let kinds: Vec<_> = step.curves.iter().map(|c| (c.of, c.kind)).collect();
-        assert_eq!(kinds, [Of::Both, Of::Read, Of::Write].map(|of| (of, LatencyKind::Service)));
+        assert_eq!(
+            kinds,
+            [CurveSubject::Both, CurveSubject::Read, CurveSubject::Write]
+                .map(|of| (of, LatencyKind::Service))
+        );
         let mut merged = record::Histogram::new();
         for total in record.totals(step.index).expect("totals") {
             [total.read, total.write].iter().flatten().for_each(|t| merged.merge(&t.service));
@@ -87,7 +86,10 @@ fn open_loops_show_response_time_and_what_it_hides() {
     let heat = step.latency.as_ref().expect("operations completed");
     assert_eq!(heat.kind, LatencyKind::Response);
     let kinds: Vec<_> = step.curves.iter().map(|c| (c.of, c.kind)).collect();
-    assert_eq!(kinds, [(Of::Read, LatencyKind::Response), (Of::Read, LatencyKind::Service)]);
+    assert_eq!(
+        kinds,
+        [(CurveSubject::Read, LatencyKind::Response), (CurveSubject::Read, LatencyKind::Service)]
+    );
     assert!(step.curves[0].points[4].latency_ns > 2 * step.curves[1].points[4].latency_ns);
     let median = heat.p50_ns[0].expect("a median");
     assert!((2_500_000..3_500_000).contains(&median), "{median}");

@@ -7,14 +7,11 @@ use findings::generator::Limit;
 fn check(workload: &str, url: &str, work: Work, limit: Limit, reason: &str) {
     let scenario = format!(
         r#"
-[scenario]
-title = "One target"
+scenario.title = "One target"
+vm = [{{ name = "vm", disks = [{{ target = "data" }}] }}]
 [[target]]
 name = "data"
 {url}
-[[vm]]
-name = "vm"
-disks = [{{ target = "data" }}]
 [workload.load]
 block = "8KiB"
 {workload}

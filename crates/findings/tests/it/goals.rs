@@ -9,22 +9,11 @@ use scenario::Step;
 fn scenario(goal: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "t{{1..2}}"
-file = "t{{1..2}}.bin"
-create = "1GiB"
-[[switch]]
-name = "fabric"
-[workload.load]
-block = "10KB"
-read = 60
-[plan]
-workload = "load"
-on = "t*"
-measure = "2s"
-sweep = {{ depth = [1, 2] }}
+scenario.title = "Two targets"
+target = [{{ name = "t{{1..2}}", file = "t{{1..2}}.bin", create = "1GiB" }}]
+switch = [{{ name = "fabric" }}]
+workload.load = {{ block = "10KB", read = 60 }}
+plan = {{ workload = "load", on = "t*", measure = "2s", sweep = {{ depth = [1, 2] }} }}
 [[goal]]
 {goal}
 "#

@@ -1,31 +1,11 @@
 //! Little's law: contradictions that were planted, and where the check does not apply.
 
-use crate::support::{Sketch, Work};
+use crate::support::{Sketch, Work, one_target};
 use findings::Little;
-
-fn scenario(workload: &str) -> String {
-    format!(
-        r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "8KiB"
-{workload}
-[plan]
-workload = "load"
-on = "data"
-measure = "4s"
-"#
-    )
-}
 
 #[track_caller]
 fn check(workload: &str, work: Work, expected: &str) {
-    let analysis = Sketch::of(&scenario(workload)).analyse(|_, _| work.clone());
+    let analysis = Sketch::of(&one_target("4s", workload)).analyse(|_, _| work.clone());
     let told = match &analysis.steps[0].little {
         Little::Agrees { worst, .. } => format!("agrees within {:.0}%", worst * 100.0),
         Little::Contradicts { worst, .. } => format!("contradicts by {:.0}%", worst * 100.0),

@@ -9,19 +9,9 @@ use findings::{Analysis, ClaimOutcome, GoalOutcome, Score, Status, analyse};
 fn scenario(sweep: &str, rest: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "Streams between two hosts"
-[[receiver]]
-name = "far"
-address = "192.0.2.2"
-token_env = "TOKEN"
-adjust = "eth1"
-[workload.wire]
-kind = "net"
-message = "64KiB"
-direction = "both"
-streams = 2
-probe = true
+scenario.title = "Streams between two hosts"
+receiver = [{{ name = "far", address = "192.0.2.2", token_env = "TOKEN", adjust = "eth1" }}]
+workload.wire = {{ kind = "net", message = "64KiB", direction = "both", streams = 2, probe = true }}
 [plan]
 workload = "wire"
 on = "far"
@@ -214,7 +204,7 @@ fn claims_of_each_kind() {
 /// Two runs of network loads are compared by what was received, and by the times of what was asked.
 #[test]
 fn two_runs_side_by_side() {
-    use findings::comparison::{Metric, Opinion, Options, compare};
+    use findings::comparison::{CompareOptions, Compared, Opinion, compare};
     let text = scenario("", "");
     let run = |load: NetLoad| {
         let mut sketch = NetSketch::of(&text);
@@ -225,21 +215,21 @@ fn two_runs_side_by_side() {
         }
         sketch.record()
     };
-    let check = |before: NetLoad, after: NetLoad, metric: Metric, expected: Option<Opinion>| {
+    let check = |before: NetLoad, after: NetLoad, metric: Compared, expected: Option<Opinion>| {
         let [(_a, before), (_b, after)] = [run(before), run(after)];
         let records = [&before, &after];
         let analyses = records.map(|record| analyse(record).expect("analysed"));
         let both: Vec<_> = records.into_iter().zip(&analyses).collect();
-        let found = compare(&both, &Options::default()).expect("compared");
+        let found = compare(&both, &CompareOptions::default()).expect("compared");
         let metrics = &found.against[0].steps[0].metrics;
         let opinion = metrics.iter().find(|m| m.metric == metric).map(|m| m.opinion);
         assert_eq!(opinion, expected, "{metric:?}: {metrics:#?}");
     };
     let at = |mb: f64| NetLoad { up: 2, down: 0, rates: vec![mb * 1e6], ..NetLoad::tcp() };
-    check(at(500.0), at(600.0), Metric::Total, Some(Opinion::Better));
-    check(at(500.0), at(400.0), Metric::Total, Some(Opinion::Worse));
-    check(at(500.0), at(400.0), Metric::Read, None);
-    check(at(500.0), at(400.0), Metric::P99, None);
+    check(at(500.0), at(600.0), Compared::Total, Some(Opinion::Better));
+    check(at(500.0), at(400.0), Compared::Total, Some(Opinion::Worse));
+    check(at(500.0), at(400.0), Compared::Read, None);
+    check(at(500.0), at(400.0), Compared::P99, None);
     let asking = |ns: u64| NetLoad { message: 64, takes: Some(Ns(ns)), ..at(0.064) };
-    check(asking(200_000), asking(300_000), Metric::Mean, Some(Opinion::Worse));
+    check(asking(200_000), asking(300_000), Compared::Mean, Some(Opinion::Worse));
 }

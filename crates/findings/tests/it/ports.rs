@@ -1,28 +1,15 @@
-//! Ports of embedded arrays: their shares, the goals on them, what faster ones bring, and whether they and the workers
-//! agree.
+//! Ports of embedded arrays: their shares, their goals, the gain of faster ones, and agreement with the workers.
 
 use crate::support::{Sketch, Work};
 use findings::{Analysis, CounterCheck, Status};
 
 const LAB: &str = r#"
-[scenario]
-title = "An array in small"
-[[array]]
-name = "store"
-embedded = { ports = [{ name = "p1"RATE }], scale = "SCALE" }
-[[volume]]
-name = "data"
-array = "store"
-size = "64MiB"
-[[target]]
-name = "elsewhere"
-file = "elsewhere.bin"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ lun = "store/data" }MORE]
-[workload.load]
-block = "8KiB"
-depth = 2
+scenario.title = "An array in small"
+array = [{ name = "store", embedded = { ports = [{ name = "p1"RATE }], scale = "SCALE" } }]
+volume = [{ name = "data", array = "store", size = "64MiB" }]
+target = [{ name = "elsewhere", file = "elsewhere.bin" }]
+vm = [{ name = "vm{1..2}", disks = [{ lun = "store/data" }MORE] }]
+workload.load = { block = "8KiB", depth = 2 }
 [plan]
 workload = "load"
 on = "vm*"

@@ -5,13 +5,9 @@ use findings::{GoalOutcome, Status};
 use scenario::Step;
 
 const LAB: &str = r#"
-[scenario]
-title = "Two speeds"
-[[target]]
-name = "t{1..2}"
-file = "t{1..2}.bin"
-[workload.load]
-block = "8KiB"
+scenario.title = "Two speeds"
+target = [{ name = "t{1..2}", file = "t{1..2}.bin" }]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "t*"

@@ -6,20 +6,10 @@ use record::{Level, Status};
 use scenario::Step;
 
 const GOALS: &str = r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "t{1..2}"
-file = "t{1..2}.bin"
-create = "1GiB"
-[workload.load]
-block = "10KB"
-depth = 4
-[plan]
-workload = "load"
-on = "t*"
-measure = "10s"
-sweep = { depth = [1, 2] }
+scenario.title = "Two targets"
+target = [{ name = "t{1..2}", file = "t{1..2}.bin", create = "1GiB" }]
+workload.load = { block = "10KB", depth = 4 }
+plan = { workload = "load", on = "t*", measure = "10s", sweep = { depth = [1, 2] } }
 [[goal]]
 iops = { at_least = "150 IOPS" }
 [[goal]]
@@ -98,7 +88,7 @@ fn a_step_that_was_cut_short_divides_by_what_was_measured() {
 #[test]
 fn directions_groups_and_transactions_add_up() {
     let mixed = GOALS
-        .replace("block = \"10KB\"\ndepth = 4", "preset = \"oblload\"\nworkers = 2")
+        .replace("block = \"10KB\", depth = 4", "preset = \"oblload\", workers = 2")
         .replace("depth = [1, 2]", "depth = [1]");
     let analysis =
         Sketch::of(&mixed).analyse(|_, _| Work { ops: 100, read: 75, ..Work::default() });

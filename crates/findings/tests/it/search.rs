@@ -7,14 +7,9 @@ use scenario::Step;
 use workload::Arrivals;
 
 const MOST: &str = r#"
-[scenario]
-title = "A search"
-[[target]]
-name = "t"
-file = "t.bin"
-create = "1GiB"
-[workload.w]
-block = "8KiB"
+scenario.title = "A search"
+target = [{ name = "t", file = "t.bin", create = "1GiB" }]
+workload.w.block = "8KiB"
 [[plan]]
 name = "find"
 workload = "w"

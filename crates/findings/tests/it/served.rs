@@ -4,16 +4,10 @@ use crate::support::{Sketch, Work};
 use findings::{Analysis, Served, Traffic};
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "Three targets"
-[[target]]
-name = "t{1..3}"
-file = "t{1..3}"
-[[vm]]
-name = "vm"
-disks = [{ target = "t1" }, { target = "t2" }]
-[workload.load]
-block = "8KiB"
+scenario.title = "Three targets"
+target = [{ name = "t{1..3}", file = "t{1..3}" }]
+vm = [{ name = "vm", disks = [{ target = "t1" }, { target = "t2" }] }]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = ON

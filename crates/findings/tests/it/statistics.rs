@@ -3,7 +3,7 @@
 
 use clock::{Ns, Rng};
 use findings::statistics::{
-    ALPHA, CONFIDENCE, Difference, Element, Figure, POWER, Scale, Spread, autocorrelated,
+    ALPHA, CONFIDENCE, Difference, Element, FigureSample, POWER, Scale, Spread, autocorrelated,
     detectable, holm, independent, needed, quantile, two_sided,
 };
 use proptest::prelude::*;
@@ -33,8 +33,8 @@ fn seconds(rng: &mut Rng, n: usize, phi: f64, mean: f64, noise: f64) -> Vec<Elem
     off.iter().map(|x| Element { part: mean * (1.0 + noise * x), whole: 1.0 }).collect()
 }
 
-fn figure(elements: &[Element]) -> (Figure, Spread) {
-    let figure = Figure::ratio(elements, Scale::Ratio).expect("a positive ratio");
+fn figure(elements: &[Element]) -> (FigureSample, Spread) {
+    let figure = FigureSample::ratio(elements, Scale::Ratio).expect("a positive ratio");
     let spread = autocorrelated(&figure.residuals).expect("enough seconds");
     (figure, spread)
 }
@@ -126,7 +126,7 @@ const WITHIN: f64 = 0.5;
 const BETWEEN: f64 = 0.15;
 
 /// A side's percentile over seconds whose latencies rise and fall together.
-fn latencies(rng: &mut Rng, table: &[f64], n: usize, phi: f64, scale: f64, p: f64) -> Figure {
+fn latencies(rng: &mut Rng, table: &[f64], n: usize, phi: f64, scale: f64, p: f64) -> FigureSample {
     let mut merged = Histogram::new();
     let mut all: Vec<Vec<u64>> = Vec::with_capacity(n);
     for level in ar1(rng, n, phi) {
@@ -147,7 +147,7 @@ fn latencies(rng: &mut Rng, table: &[f64], n: usize, phi: f64, scale: f64, p: f6
             whole: s.len() as f64,
         })
         .collect();
-    Figure::percentile(&merged, p, &elements).expect("enough beyond the percentile")
+    FigureSample::percentile(&merged, p, &elements).expect("enough beyond the percentile")
 }
 
 #[track_caller]
@@ -195,7 +195,8 @@ fn the_scatter_of_few_repetitions_covers_the_truth() {
         let share = percent_of(|i| {
             let mut rng = Rng::keyed(5, &[n as u64, (noise * 100.0) as u64, i]);
             let sides = [(500.0, 0.02), (550.0, noise)].map(|(mean, noise)| {
-                let figure = Figure::ratio(&seconds(&mut rng, n, 0.0, mean, noise), Scale::Ratio);
+                let figure =
+                    FigureSample::ratio(&seconds(&mut rng, n, 0.0, mean, noise), Scale::Ratio);
                 let figure = figure.expect("a positive ratio");
                 let spread = independent(&figure.residuals).expect("two or more");
                 (figure, spread)
@@ -222,12 +223,12 @@ fn rounds_cancel_what_both_sides_share() {
                     .zip(&drift)
                     .map(|(e, d)| Element { part: e.part * d, ..*e })
                     .collect();
-                Figure::ratio(&drifted, Scale::Ratio).expect("a positive ratio")
+                FigureSample::ratio(&drifted, Scale::Ratio).expect("a positive ratio")
             });
             let [a, b] = &sides;
             let together = Difference::paired(a, b).expect("rounds enough");
             paired += together.error;
-            let spread = |f: &Figure| independent(&f.residuals).expect("two or more");
+            let spread = |f: &FigureSample| independent(&f.residuals).expect("two or more");
             apart += Difference::apart([(a.clone(), spread(a)), (b.clone(), spread(b))]).error;
             let (low, high) = together.interval(CONFIDENCE);
             (low..=high).contains(&1.1_f64.ln())
@@ -354,7 +355,7 @@ proptest! {
     ) {
         let figure = |e: &[(f64, f64)]| {
             let elements: Vec<Element> = e.iter().map(|(part, whole)| Element { part: *part, whole: *whole }).collect();
-            Figure::ratio(&elements, Scale::Ratio)
+            FigureSample::ratio(&elements, Scale::Ratio)
         };
         if let (Some(a), Some(b)) = (figure(&a), figure(&b)) {
             if let (Some(sa), Some(sb)) = (autocorrelated(&a.residuals), autocorrelated(&b.residuals)) {

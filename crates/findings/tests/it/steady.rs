@@ -8,14 +8,9 @@ use record::Level;
 fn scenario(measure: &str, steady: &str) -> String {
     format!(
         r#"
-[scenario]
-title = "Steady?"
-[[target]]
-name = "t{{1..2}}"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
+scenario.title = "Steady?"
+target = [{{ name = "t{{1..2}}", url = "null:", size = "1GiB" }}]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "t*"

@@ -8,14 +8,9 @@ use scenario::Step;
 fn scenario(sweep: &str, repeat: u32) -> String {
     format!(
         r#"
-[scenario]
-title = "A sweep"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "8KiB"
+scenario.title = "A sweep"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
+workload.load.block = "8KiB"
 [plan]
 workload = "load"
 on = "data"

@@ -5,21 +5,10 @@ use findings::{Analysis, Coverage, Verdict, Verification};
 use record::{Level, Status};
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "8KiB"
-read = 50
-verify = true
-[plan]
-workload = "load"
-on = "data"
-measure = "10s"
-repeat = 2
+scenario.title = "One target"
+target = [{ name = "data", file = "data.bin", create = "1GiB" }]
+workload.load = { block = "8KiB", read = 50, verify = true }
+plan = { workload = "load", on = "data", measure = "10s", repeat = 2 }
 [[goal]]
 iops = { at_least = "1 IOPS" }
 "#;

@@ -1,30 +1,10 @@
 //! Every warning: when it is given, and when not.
 
-use crate::support::{Sketch, Work};
+use crate::support::{Sketch, Work, one_target};
 use clock::Ns;
 use findings::Analysis;
 use findings::warnings::Severity;
 use record::{Level, Status};
-
-fn scenario(workload: &str) -> String {
-    format!(
-        r#"
-[scenario]
-title = "One target"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "8KiB"
-{workload}
-[plan]
-workload = "load"
-on = "data"
-measure = "5s"
-"#
-    )
-}
 
 fn codes(analysis: &Analysis) -> Vec<&str> {
     analysis.warnings.iter().map(|w| w.code.as_str()).collect()
@@ -33,7 +13,7 @@ fn codes(analysis: &Analysis) -> Vec<&str> {
 /// The codes that a worker's doing gives rise to, and a part of the first one's text.
 #[track_caller]
 fn check(workload: &str, work: Work, expected: &[&str], text: &str) {
-    let analysis = Sketch::of(&scenario(workload)).analyse(|_, _| work.clone());
+    let analysis = Sketch::of(&one_target("5s", workload)).analyse(|_, _| work.clone());
     assert_eq!(codes(&analysis), expected, "{:?}", analysis.warnings);
     let first = analysis.warnings.first().map_or("", |w| w.text.as_str());
     assert!(first.contains(text), "{first}");
@@ -88,7 +68,7 @@ fn time() {
 
 #[test]
 fn a_short_step() {
-    let short = scenario(OPEN).replace("5s", "2s");
+    let short = one_target("2s", OPEN);
     let analysis = Sketch::of(&short).analyse(|_, _| Work::default());
     assert_eq!(codes(&analysis), ["too-short"]);
     assert!(
@@ -130,7 +110,7 @@ fn the_record_itself() {
 
 #[test]
 fn events_are_told_once_a_code_and_the_gravest_first() {
-    let scenario = scenario(OPEN);
+    let scenario = one_target("5s", OPEN);
     let analysis = Sketch::of(&scenario)
         .event(Level::Info, "note", "nothing to see")
         .event(Level::Warning, "depth-clamped", "t1: depth 32 was clamped to 1; name a device")
@@ -149,7 +129,7 @@ fn events_are_told_once_a_code_and_the_gravest_first() {
 /// The text of the one warning about hangs, told of these events: worker, second, code and text.
 #[track_caller]
 fn check_hangs(events: &[(u32, u64, &str, &str)], expected: &str) {
-    let scenario = scenario(OPEN);
+    let scenario = one_target("5s", OPEN);
     let mut sketch = Sketch::of(&scenario);
     for (source, second, code, text) in events {
         sketch = sketch.event_of(*source, *second, code, text);
@@ -182,7 +162,7 @@ fn hangs_are_one_warning_in_the_words_of_the_longest() {
 
 #[test]
 fn runs_that_were_not_completed() {
-    let scenario = scenario(OPEN);
+    let scenario = one_target("5s", OPEN);
     let cut =
         Sketch::of(&scenario).status(Status::Stopped).steps(0).analyse(|_, _| Work::default());
     assert_eq!(codes(&cut), ["run-incomplete"]);
@@ -191,7 +171,7 @@ fn runs_that_were_not_completed() {
 
 #[test]
 fn many_steps_are_counted_and_a_few_named() {
-    let sweep = scenario("depth = 1") + "sweep = { depth = [1, 2, 3, 4, 5, 6] }\n";
+    let sweep = one_target("5s", "depth = 1") + "sweep = { depth = [1, 2, 3, 4, 5, 6] }\n";
     let analysis = Sketch::of(&sweep).analyse(|step, _| {
         let depth: f64 = step.settings[0].1.parse().unwrap();
         let errors = u64::from(step.index > 0);

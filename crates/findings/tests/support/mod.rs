@@ -9,9 +9,9 @@ pub mod valid;
 use clock::Ns;
 use findings::{Analysis, analyse};
 use record::{
-    Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop, Meaning, Phase,
-    Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId, SourceKind, Status,
-    StepHead, StepTimes, Tally, Testimony, WorkerLoad, Writer,
+    Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop,
+    Meaning, Phase, Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, Testimony, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::BTreeMap;
@@ -155,7 +155,7 @@ impl<'a> Sketch<'a> {
         self
     }
 
-    /// A VM or target goes by another name in the record than in the scenario.
+    /// A VM or target has another name in the record than in the scenario.
     pub fn rename(mut self, from: &'a str, to: &'a str) -> Sketch<'a> {
         self.renamed = Some((from, to));
         self
@@ -326,7 +326,7 @@ impl Sketch<'_> {
     }
 }
 
-/// Sources that have been announced, by name, and who goes by another name.
+/// Sources that have been announced, by name, and those with another name.
 struct Known<'a> {
     ids: BTreeMap<String, SourceId>,
     renamed: Option<(&'a str, &'a str)>,
@@ -414,7 +414,7 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &Work) 
     for second in 0..all.min(work.seconds) {
         let late_half = second * 2 >= all;
         let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
-        let (mut read, mut write) = (Tally::empty(open), Tally::empty(open));
+        let (mut read, mut write) = (Completed::empty(open), Completed::empty(open));
         for i in 0..ops {
             let service = work.service_ns * shape(i, ops);
             let tally = if i * 100 / ops.max(1) < work.read { &mut read } else { &mut write };
@@ -477,6 +477,23 @@ fn count(writer: &mut Writer, head: &StepHead, source: SourceId, counters: &[(&s
             })
             .expect("a counter is written");
     }
+}
+
+/// A scenario that measures one target for so long; `workload` are further keys of its workload `load` of 8 KiB.
+pub fn one_target(measure: &str, workload: &str) -> String {
+    format!(
+        r#"
+scenario.title = "One target"
+target = [{{ name = "data", file = "data.bin", create = "1GiB" }}]
+[workload.load]
+block = "8KiB"
+{workload}
+[plan]
+workload = "load"
+on = "data"
+measure = "{measure}"
+"#
+    )
 }
 
 /// A counter by its name, which a sketch writes.

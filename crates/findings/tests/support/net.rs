@@ -4,9 +4,9 @@
 use super::counter;
 use clock::Ns;
 use record::{
-    Counter, Fact, Flow, HopKind, Interval, Phase, Producer, ProducerKind, Record, RunHead,
-    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, StreamEnd, StreamLoad,
-    Tally, Writer,
+    Completed, Counter, Fact, Flow, HopKind, Interval, Phase, Producer, ProducerKind, Record,
+    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, StreamEnd,
+    StreamLoad, Writer,
 };
 use std::collections::BTreeMap;
 
@@ -347,7 +347,7 @@ impl Hand {
         if let Some((takes, a_second)) = load.probe {
             let probe = self.source(&format!("{}/probe", load.pair), load.pair, SourceKind::Stream);
             for second in 0..SECONDS {
-                let mut tally = Tally::empty(false);
+                let mut tally = Completed::empty(false);
                 (0..a_second).for_each(|_| tally.success(64, takes, takes));
                 let from = head.times.measure.plus(Ns::secs(second));
                 self.interval(
@@ -373,7 +373,7 @@ impl Hand {
             if phase == Phase::Measure && !sent && measured >= load.seconds {
                 continue;
             }
-            let mut tally = Tally::empty(false);
+            let mut tally = Completed::empty(false);
             let ops = (rate / load.message.max(1) as f64).round() as u64;
             match load.takes.filter(|_| sent) {
                 Some(takes) => (0..ops).for_each(|_| tally.success(load.message, takes, takes)),
@@ -391,7 +391,7 @@ impl Hand {
         source: SourceId,
         phase: Phase,
         (from, to): (Ns, Ns),
-        (read, write): (Option<Tally>, Option<Tally>),
+        (read, write): (Option<Completed>, Option<Completed>),
     ) {
         let interval =
             Interval { source, step: head.index, phase, from, to, read, write, testimony: None };

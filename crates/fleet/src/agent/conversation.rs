@@ -4,16 +4,18 @@
 //! in with the time on the agent's clock, effects come out in order. The driver ([`super`]) owns engines and threads. A
 //! message out of order is answered with `Failed` and ends the conversation.
 
-use super::Identity;
+use super::AgentIdentity;
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
-use crate::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
-use crate::sequence::{Incoming, Numbered, Outgoing};
+use crate::message::{
+    AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent, check_version,
+};
+use crate::sequence::{Numbered, Numberer, Reorderer};
 use clock::Ns;
 use engine::{EngineError, Output, StepSpec};
 use record::{Counter, Event, Fact, HopKind, Interval, Level, SourceId};
 use std::collections::VecDeque;
 
-/// How long an order to stop waits for engines that are preparing: they leave off between two writes of a file that they
+/// How long an order to stop waits for engines that are preparing: they stop between two writes of a file that they
 /// fill, but an open that hangs cannot be called back.
 pub(super) const PATIENCE: Ns = Ns::secs(2);
 
@@ -32,7 +34,7 @@ pub(crate) enum AgentInput {
     /// The arrays are served, or cannot be.
     Served(Result<Vec<Portals>, EngineError>),
     /// The step is prepared, or cannot be. What engines put out on the way comes before.
-    Prepared(Result<Readiness, EngineError>),
+    Prepared(Result<StepReadiness, EngineError>),
     /// The thread that prepared the step died.
     BrokeDown,
     /// Something an engine put out.
@@ -51,7 +53,7 @@ pub(crate) enum AgentInput {
 
 /// A step that is ready to start.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness {
+pub(crate) struct StepReadiness {
     pub facts: Vec<Fact>,
     pub depths: Vec<(SourceId, u32)>,
     pub hops: Vec<(String, HopKind)>,
@@ -68,7 +70,7 @@ pub(crate) enum AgentEffect {
     Arrange(Box<ArrayStep>),
     /// Have the engines prepare; answered by [`AgentInput::Prepared`].
     Prepare(Box<StepSpec>),
-    /// Ask the engines to leave off preparing; still answered by [`AgentInput::Prepared`].
+    /// Ask the engines to stop preparing; still answered by [`AgentInput::Prepared`].
     CallOff,
     /// Drop what was prepared.
     Discard,
@@ -85,10 +87,9 @@ pub(crate) enum AgentEffect {
     /// Drop what was prepared or runs, hear the rest of it, bring the arrays back; answered by [`AgentInput::Ended`].
     End,
     /// The conversation is over.
-    Leave(Result<(), Failure>),
+    Leave(Result<(), AgentFailure>),
 }
 
-/// The state of the conversation.
 enum State {
     /// Before `Hello`.
     New,
@@ -98,7 +99,7 @@ enum State {
     Serving,
     Preparing {
         step: u32,
-        /// Set when the coordinator no longer wants it: when it hears at the latest that the step is over.
+        /// Set when the coordinator no longer wants it, at the latest when the step is reported over.
         abandoned: Option<Ns>,
         /// It has heard that the step is over.
         told: bool,
@@ -122,30 +123,30 @@ enum State {
 
 /// The agent's end of the conversation.
 pub(crate) struct AgentConversation {
-    identity: Identity,
+    identity: AgentIdentity,
     state: State,
     /// It has been asked to serve arrays, and serves them.
     serves: bool,
     now: Ns,
     /// Zero of the record's time base, from the first order to start on.
     epoch: Ns,
-    outgoing: Outgoing,
-    incoming: Incoming<ToAgent>,
+    outgoing: Numberer,
+    incoming: Reorderer<ToAgent>,
     /// Intervals that go out together.
     batch: Vec<Interval>,
     effects: VecDeque<AgentEffect>,
 }
 
 impl AgentConversation {
-    pub fn new(identity: Identity) -> AgentConversation {
+    pub fn new(identity: AgentIdentity) -> AgentConversation {
         AgentConversation {
             identity,
             state: State::New,
             serves: false,
             now: Ns::ZERO,
             epoch: Ns::ZERO,
-            outgoing: Outgoing::default(),
-            incoming: Incoming::default(),
+            outgoing: Numberer::default(),
+            incoming: Reorderer::default(),
             batch: Vec::new(),
             effects: VecDeque::new(),
         }
@@ -243,7 +244,7 @@ impl AgentConversation {
     }
 
     fn greet(&mut self, version: u32) {
-        let Identity { name, facts } = self.identity.clone();
+        let AgentIdentity { name, facts } = self.identity.clone();
         // Even to a coordinator of another version, so that it can say which is the older.
         self.send(FromAgent::Hello(Greeting { version: PROTOCOL, name, facts, now: self.now }));
         self.state = State::Idle;
@@ -293,7 +294,7 @@ impl AgentConversation {
         });
     }
 
-    fn prepared(&mut self, prepared: Result<Readiness, EngineError>) {
+    fn prepared(&mut self, prepared: Result<StepReadiness, EngineError>) {
         let State::Preparing { step, abandoned, told } = self.state else { return };
         self.state = State::Idle;
         match prepared {
@@ -305,7 +306,7 @@ impl AgentConversation {
                     self.send(FromAgent::Finished { step });
                 }
             }
-            Ok(Readiness { facts, depths, hops, parts }) => {
+            Ok(StepReadiness { facts, depths, hops, parts }) => {
                 self.state = State::Ready { step, parts };
                 self.send(FromAgent::Ready { step, facts, depths, hops });
             }
@@ -406,15 +407,14 @@ impl AgentConversation {
         }
     }
 
-    /// Tells the coordinator that the conversation cannot go on. Where even this does not reach it, it sees the end of the
-    /// connection instead.
+    /// Tells the coordinator that the conversation cannot go on. If this does not arrive, the connection's end does.
     fn refuse(&mut self, problem: String) {
-        let error = Failure::Protocol(problem);
+        let error = AgentFailure::Protocol(problem);
         self.send(FromAgent::Failed { step: None, error: error.clone() });
         self.leave(Err(error));
     }
 
-    fn leave(&mut self, end: Result<(), Failure>) {
+    fn leave(&mut self, end: Result<(), AgentFailure>) {
         if !matches!(self.state, State::Over) {
             self.state = State::Over;
             self.effects.push_back(AgentEffect::Leave(end));

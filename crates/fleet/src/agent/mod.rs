@@ -10,13 +10,13 @@ mod serving;
 use crate::arrays::faults::FaultPlan;
 use crate::arrays::served::ServedArrays;
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
-use crate::message::{Failure, FromAgent, ToAgent};
+use crate::message::{AgentFailure, FromAgent, ToAgent};
 use crate::registry::EngineRegistry;
-use crate::sampling::{Hop, Sampling};
+use crate::sampling::{SampledHop, StepSampling};
 use crate::sequence::Numbered;
 use clock::Ns;
-use conversation::{AgentConversation, AgentEffect, AgentInput, PATIENCE, Readiness};
-use engine::{EngineError, Output, Phases, Prepared, StepHandle, StepSpec, Stop, Timeline};
+use conversation::{AgentConversation, AgentEffect, AgentInput, PATIENCE, StepReadiness};
+use engine::{EngineError, Output, Phases, Prepared, StepHandle, StepSpec, StepTimeline, Stop};
 use record::{Fact, SourceId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const POLL: Ns = Ns::millis(50);
 
 /// How an agent introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct AgentIdentity {
     /// Its name, unique in a run.
     pub name: String,
     /// Facts of its host.
@@ -44,29 +44,28 @@ pub enum ServeError {
     Lost(#[from] CarrierError),
     /// The conversation went wrong.
     #[error(transparent)]
-    Refused(#[from] Failure),
+    Refused(#[from] AgentFailure),
     /// A thread could not be started.
     #[error("the agent could not start a thread: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has been
-/// asked to leave off, but one that hangs in an open may go on until its process ends.
-///
+/// Serves one coordinator until `Bye`. The load has stopped when it returns; an engine that was still preparing has
+/// been asked to stop, but one that hangs in an open may go on until its process ends.
 /// # Errors
 /// Where the coordinator is lost or breaks the protocol, or a thread cannot be started.
 pub fn serve(
     carrier: AgentEnd,
     engines: EngineRegistry,
-    identity: Identity,
+    identity: AgentIdentity,
 ) -> Result<(), ServeError> {
     let (deliver, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
     carrier::pump(carrier.inbox, "agent-inbox", move |m| deliver.send(m).is_ok())?;
-    let mut agent = Agent {
+    let mut agent = AgentLoop {
         conversation: AgentConversation::new(identity),
         outbox: carrier.outbox,
         engines: Some(engines),
-        work: Work::Nothing,
+        work: AgentStep::Nothing,
         served: None,
         answers: VecDeque::new(),
     };
@@ -86,30 +85,29 @@ pub fn serve(
     }
 }
 
-struct Agent {
+struct AgentLoop {
     conversation: AgentConversation,
     outbox: Box<dyn Outbox<Numbered<FromAgent>>>,
     /// The engines, while they do not prepare.
     engines: Option<EngineRegistry>,
-    work: Work,
+    work: AgentStep,
     /// What it serves, once it has been asked to.
     served: Option<Arc<ServedArrays>>,
     /// Results of actions, handled before other inputs.
     answers: VecDeque<AgentInput>,
 }
 
-/// What there is of a step.
-enum Work {
+enum AgentStep {
     Nothing,
     /// The engines are at it, on a thread of their own, so that `Stop` and a lost coordinator are noticed.
     Preparing(Preparing),
     /// Threads stand at the barrier.
-    Ready(Ready),
+    Ready(ReadyStep),
     /// The load is on.
-    Running(Running),
+    Running(RunningStep),
 }
 
-struct Ready {
+struct ReadyStep {
     step: u32,
     phases: Phases,
     prepared: Vec<Box<dyn Prepared>>,
@@ -127,22 +125,21 @@ struct Preparing {
 }
 
 /// The engines come back with what they have prepared and the hops under it, or with why they could not.
-type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<Hop>), EngineError>);
+type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<SampledHop>), EngineError>);
 
-struct Running {
+struct RunningStep {
     handles: Vec<Box<dyn StepHandle>>,
-    sampling: Option<Sampling>,
+    sampling: Option<StepSampling>,
     output: Receiver<Output>,
 }
 
-/// Both ends of the channel that a step's engines write to. A step has its own, so that nothing late of one step
-/// appears in the next.
+/// Both ends of the channel of a step's engines. A step has its own, so that nothing late appears in the next.
 struct Wires {
     tx: Sender<Output>,
     rx: Receiver<Output>,
 }
 
-impl Ready {
+impl ReadyStep {
     /// Starts the load, and the look at the hops where they have numbers in the record.
     fn start(
         self,
@@ -150,25 +147,24 @@ impl Ready {
         epoch: Ns,
         at: Ns,
         hops: Vec<SourceId>,
-    ) -> Result<Running, ServeError> {
-        let Ready { step, phases, prepared, plan, wires } = self;
+    ) -> Result<RunningStep, ServeError> {
+        let ReadyStep { step, phases, prepared, plan, wires } = self;
         let Wires { tx, rx } = wires;
         let sampler = match hops.is_empty() {
             true => None,
             false => engines.and_then(|engines| engines.sampler.take()),
         };
-        let line = Timeline::new(epoch, at, phases);
-        let begin = |sampler| Sampling::start(sampler, hops.clone(), step, line);
+        let line = StepTimeline::new(epoch, at, phases);
+        let begin = |sampler| StepSampling::start(sampler, hops.clone(), step, line);
         let sampling = sampler.map(begin).transpose()?;
         let start = |one: Box<dyn Prepared>| one.start(epoch, at, tx.clone());
         let mut handles: Vec<Box<dyn StepHandle>> = prepared.into_iter().map(start).collect();
         handles.extend(plan.map(|one| one.start(epoch, at, hops.clone(), tx.clone())));
-        Ok(Running { handles, sampling, output: rx })
+        Ok(RunningStep { handles, sampling, output: rx })
     }
 }
 
-/// The facts of a hop.
-fn facts_of(hop: &Hop) -> Vec<Fact> {
+fn facts_of(hop: &SampledHop) -> Vec<Fact> {
     let fact = |(key, value): &(String, String)| Fact {
         subject: hop.name.clone(),
         key: key.clone(),
@@ -177,7 +173,7 @@ fn facts_of(hop: &Hop) -> Vec<Fact> {
     hop.facts.iter().map(fact).collect()
 }
 
-impl Agent {
+impl AgentLoop {
     /// The next news from the coordinator; time passes until it is time to look at the engines.
     fn wait_for(
         &self,
@@ -213,24 +209,26 @@ impl Agent {
             }
             AgentEffect::Prepare(step) => {
                 if let Some(engines) = self.engines.take() {
-                    self.work = Work::Preparing(prepare(*step, engines)?);
+                    self.work = AgentStep::Preparing(prepare(*step, engines)?);
                 }
             }
             AgentEffect::CallOff => {
-                if let Work::Preparing(preparing) = &self.work {
+                if let AgentStep::Preparing(preparing) = &self.work {
                     preparing.stop.ask();
                 }
             }
-            AgentEffect::Discard => self.work = Work::Nothing,
+            AgentEffect::Discard => self.work = AgentStep::Nothing,
             AgentEffect::Start { epoch, at, hops } => {
-                if let Work::Ready(ready) = std::mem::replace(&mut self.work, Work::Nothing) {
+                if let AgentStep::Ready(ready) =
+                    std::mem::replace(&mut self.work, AgentStep::Nothing)
+                {
                     let running = ready.start(self.engines.as_mut(), epoch, at, hops)?;
-                    self.work = Work::Running(running);
+                    self.work = AgentStep::Running(running);
                 }
             }
             AgentEffect::Measure(at) => self.measure(at),
             AgentEffect::Stop => {
-                if let Work::Running(running) = &self.work {
+                if let AgentStep::Running(running) = &self.work {
                     running.handles.iter().for_each(|h| h.stop());
                 }
             }
@@ -251,7 +249,7 @@ impl Agent {
 
     /// Tells the engines from when on to measure.
     fn measure(&mut self, at: Ns) {
-        let Work::Running(running) = &self.work else { return };
+        let AgentStep::Running(running) = &self.work else { return };
         running.sampling.iter().for_each(|sampling| sampling.measure(at));
         if !running.handles.iter().all(|handle| handle.measure(at)) {
             self.answers.push_back(AgentInput::MeasuredTooLate);
@@ -260,8 +258,8 @@ impl Agent {
 
     /// Waits for the threads of the step; what they still put out belongs to it. Then brings the arrays back.
     fn end_step(&mut self) {
-        if let Work::Running(running) = std::mem::replace(&mut self.work, Work::Nothing) {
-            let Running { handles, sampling, output } = running;
+        if let AgentStep::Running(running) = std::mem::replace(&mut self.work, AgentStep::Nothing) {
+            let RunningStep { handles, sampling, output } = running;
             drop(handles);
             self.hear(&output);
             if let Some(sampling) = sampling {
@@ -282,12 +280,12 @@ impl Agent {
         if !self.conversation.is_busy() {
             return false;
         }
-        match std::mem::replace(&mut self.work, Work::Nothing) {
-            Work::Preparing(preparing) => self.look_at_preparing(preparing),
-            Work::Running(running) => {
+        match std::mem::replace(&mut self.work, AgentStep::Nothing) {
+            AgentStep::Preparing(preparing) => self.look_at_preparing(preparing),
+            AgentStep::Running(running) => {
                 let closed = self.hear(&running.output);
-                let counters = running.sampling.as_ref().map(Sampling::counters);
-                self.work = Work::Running(running);
+                let counters = running.sampling.as_ref().map(StepSampling::counters);
+                self.work = AgentStep::Running(running);
                 let now = clock::now();
                 self.conversation.handle(now, AgentInput::Counters(counters.unwrap_or_default()));
                 self.conversation.handle(now, AgentInput::Looked { closed });
@@ -303,7 +301,7 @@ impl Agent {
         self.hear(&preparing.notes.rx);
         let news = match outcome {
             Err(TryRecvError::Empty) => {
-                self.work = Work::Preparing(preparing);
+                self.work = AgentStep::Preparing(preparing);
                 AgentInput::Looked { closed: false }
             }
             Err(TryRecvError::Disconnected) => AgentInput::BrokeDown,
@@ -322,19 +320,19 @@ impl Agent {
         &mut self,
         preparing: Preparing,
         prepared: Vec<Box<dyn Prepared>>,
-        hops: Vec<Hop>,
-    ) -> Readiness {
+        hops: Vec<SampledHop>,
+    ) -> StepReadiness {
         let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
         facts.extend(hops.iter().flat_map(facts_of));
         let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         let depths = prepared.iter().flat_map(|p| p.depths()).collect();
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;
-        self.work = Work::Ready(Ready { step, phases, prepared, plan: None, wires });
-        Readiness { facts, depths, hops, parts }
+        self.work = AgentStep::Ready(ReadyStep { step, phases, prepared, plan: None, wires });
+        StepReadiness { facts, depths, hops, parts }
     }
 
-    /// Passes on what lies in the channel, in its order; whether nothing can write to it any more.
+    /// Passes on what is in the channel, in order. Returns whether nothing can write to it any more.
     fn hear(&mut self, output: &Receiver<Output>) -> bool {
         let now = clock::now();
         loop {
@@ -346,10 +344,10 @@ impl Agent {
     }
 }
 
-impl Drop for Agent {
+impl Drop for AgentLoop {
     /// What is being prepared is called off, and has a moment to leave nothing half made.
     fn drop(&mut self) {
-        if let Work::Preparing(preparing) = &self.work {
+        if let AgentStep::Preparing(preparing) = &self.work {
             preparing.stop.ask();
             let _ = preparing.done.recv_timeout(PATIENCE.into());
         }

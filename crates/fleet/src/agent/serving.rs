@@ -1,14 +1,14 @@
 //! An agent that serves arrays: how it does what is never asked of an agent with workers.
 
-use super::conversation::Readiness;
-use super::{Agent, Ready, Wires, Work, facts_of};
+use super::conversation::StepReadiness;
+use super::{AgentLoop, AgentStep, ReadyStep, Wires, facts_of};
 use crate::arrays::faults::FaultPlan;
 use crate::arrays::served::{ArraySampler, ServedArrays};
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use engine::EngineError;
 use std::sync::{Arc, mpsc};
 
-impl Agent {
+impl AgentLoop {
     /// Makes arrays and serves them.
     pub(super) fn serve_arrays(
         &mut self,
@@ -23,7 +23,7 @@ impl Agent {
     }
 
     /// Makes its arrays ready for a step.
-    pub(super) fn arrange(&mut self, step: &ArrayStep) -> Result<Readiness, EngineError> {
+    pub(super) fn arrange(&mut self, step: &ArrayStep) -> Result<StepReadiness, EngineError> {
         let none = || EngineError::Unsupported("this agent serves no arrays".to_owned());
         let served = self.served.clone().ok_or_else(none)?;
         let plan = FaultPlan::new(served.clone(), step)?;
@@ -35,14 +35,14 @@ impl Agent {
             engines.sampler = Some(Box::new(ArraySampler(served)));
         }
         let (tx, rx) = mpsc::channel();
-        self.work = Work::Ready(Ready {
+        self.work = AgentStep::Ready(ReadyStep {
             step: step.index,
             phases: plan.phases(),
             prepared: Vec::new(),
             plan: Some(plan),
             wires: Wires { tx, rx },
         });
-        Ok(Readiness { facts, depths: Vec::new(), hops, parts: 1 })
+        Ok(StepReadiness { facts, depths: Vec::new(), hops, parts: 1 })
     }
 
     /// After a step every port of its arrays is as before it, so that steps do not depend on each other.

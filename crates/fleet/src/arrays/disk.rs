@@ -5,7 +5,7 @@ use scenario::{Patience, Policy, SwitchAfter};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The scheme of the URL that stands for a disk until its array is served.
+/// The scheme of the URL that represents a disk until its array is served.
 pub const SCHEME: &str = "array";
 
 /// A volume of an embedded array with the ways to it.
@@ -61,7 +61,7 @@ impl ArrayDisk<'_> {
         format!("{}{policy}{patience}", self.ports.join("+"))
     }
 
-    /// What stands for it until its array is served: equal for equal disks.
+    /// The URL that represents it until its array is served: equal for equal disks.
     pub fn url(&self) -> String {
         let options: String =
             self.options(true).iter().map(|option| format!("&{option}")).collect();

@@ -3,10 +3,10 @@
 //! Fault times count from the start of the measured time, which may move forward during the warm-up. Each fault is an event of
 //! the record. The agent acts alone, without messages to the coordinator at the time of a fault.
 
-use super::served::{Port, ServedArrays};
+use super::served::{ServedArrays, ServedPortId};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
-use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, Timeline};
+use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, StepTimeline};
 use record::{Event, Level, SourceId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ pub(crate) struct FaultPlan {
     served: Arc<ServedArrays>,
     index: u32,
     phases: Phases,
-    speeds: Vec<(Port, Option<u64>)>,
+    speeds: Vec<(ServedPortId, Option<u64>)>,
     faults: VecDeque<PendingFault>,
 }
 
 /// A fault to come.
 struct PendingFault {
     at: Ns,
-    port: Port,
+    port: ServedPortId,
     hop: String,
     action: PortFault,
 }
 
 /// An order to the thread.
-enum Order {
+enum FaultOrder {
     /// The edges have moved.
     Look,
     Stop,
@@ -77,7 +77,7 @@ impl FaultPlan {
             self.served.set_speed(*port, *speed);
         }
         let (orders, inbox) = mpsc::channel();
-        let line = Timeline::new(epoch, at, self.phases);
+        let line = StepTimeline::new(epoch, at, self.phases);
         let edge = MeasureStart::default();
         let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, inbox };
         let failed = worker.out.clone();
@@ -98,11 +98,11 @@ impl FaultPlan {
 /// The thread's part.
 struct FaultThread {
     plan: FaultPlan,
-    line: Timeline,
+    line: StepTimeline,
     edge: MeasureStart,
     hops: Vec<SourceId>,
     out: IntervalTx,
-    inbox: Receiver<Order>,
+    inbox: Receiver<FaultOrder>,
 }
 
 impl FaultThread {
@@ -115,8 +115,10 @@ impl FaultThread {
             let due = next.map(|fault| self.line.measure().plus(fault.at)).filter(|due| *due < end);
             let wait = due.unwrap_or(end).since(clock::now());
             match self.inbox.recv_timeout(wait.into()) {
-                Ok(Order::Look) => continue,
-                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return Output::Finished,
+                Ok(FaultOrder::Look) => continue,
+                Ok(FaultOrder::Stop) | Err(RecvTimeoutError::Disconnected) => {
+                    return Output::Finished;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             let fault = self.plan.faults.pop_front().filter(|_| due.is_some());
@@ -163,22 +165,22 @@ fn describe(action: PortFault) -> (&'static str, String) {
 
 /// A step whose faults are being injected.
 struct ActiveStep {
-    line: Timeline,
+    line: StepTimeline,
     edge: MeasureStart,
-    orders: Sender<Order>,
+    orders: Sender<FaultOrder>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StepHandle for ActiveStep {
     fn stop(&self) {
         // One that has ended needs no order.
-        let _ = self.orders.send(Order::Stop);
+        let _ = self.orders.send(FaultOrder::Stop);
     }
 
     fn measure(&self, at: Ns) -> bool {
         // Faults are counted from a moment that is still to come; nothing that was due is overlooked.
         let settled = self.line.may_measure_from(at) && self.edge.settle(at);
-        let _ = self.orders.send(Order::Look);
+        let _ = self.orders.send(FaultOrder::Look);
         settled && clock::now() < at
     }
 }

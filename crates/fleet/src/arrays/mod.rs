@@ -25,7 +25,7 @@ pub struct ArraySpec {
     /// Its ports; at least one.
     pub ports: Vec<PortSpec>,
     /// Its volumes by LUN, from 0; at least one.
-    pub volumes: Vec<VolumeSpec>,
+    pub volumes: Vec<ArrayVolume>,
 }
 
 /// A port of an array.
@@ -33,13 +33,13 @@ pub struct ArraySpec {
 pub struct PortSpec {
     /// Its name within the array.
     pub name: String,
-    /// How fast the scenario has it, for the record: each step says it anew. `None`: as fast as it goes.
-    pub speed: Option<Speed>,
+    /// The scenario's speed, for the record: each step repeats it. `None`: unlimited.
+    pub speed: Option<ArrayPortSpeed>,
 }
 
 /// How fast a port is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Speed {
+pub struct ArrayPortSpeed {
     /// Bytes of payload a second in each direction, scaled.
     pub bytes_per_s: u64,
     /// As the scenario says it, not scaled: `8gfc`.
@@ -48,7 +48,7 @@ pub struct Speed {
 
 /// A volume of an array, in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VolumeSpec {
+pub struct ArrayVolume {
     /// Its name within the array.
     pub name: String,
     /// Bytes.
@@ -129,9 +129,7 @@ pub enum PortFault {
 
 /// Makes arrays. Registered with an agent's engines ([`crate::EngineRegistry::arrays`]).
 pub trait ArrayServer: Send {
-    /// Makes an array and serves it on this machine's loopback until what is returned is dropped. Its ports are as fast as
-    /// they go.
-    ///
+    /// Makes an array and serves it on loopback, with unlimited ports, until the returned value is dropped.
     /// # Errors
     /// There is no memory for a volume, or nowhere to listen.
     fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError>;
@@ -147,10 +145,10 @@ pub trait ServedArray: Send + Sync {
     fn addresses(&self) -> Vec<SocketAddr>;
 
     /// What a port has carried so far.
-    fn port(&self, port: usize) -> Traffic;
+    fn port(&self, port: usize) -> ArrayTraffic;
 
     /// What a volume has carried so far; it has no connections.
-    fn volume(&self, volume: usize) -> Traffic;
+    fn volume(&self, volume: usize) -> ArrayTraffic;
 
     /// The speed of a port in bytes of payload a second, in each direction; `None`: as fast as it goes.
     fn speed(&self, port: usize) -> Option<u64>;
@@ -165,7 +163,6 @@ pub trait ServedArray: Send + Sync {
     fn kill(&self, port: usize);
 
     /// Brings a port back at the same address; nothing happens to one that is there.
-    ///
     /// # Errors
     /// Where its address is in use by now.
     fn revive(&self, port: usize) -> Result<(), String>;
@@ -176,7 +173,7 @@ pub trait ServedArray: Send + Sync {
 
 /// What a port or a volume has carried since the array was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
+pub struct ArrayTraffic {
     /// Commands that moved data to initiators.
     pub read_ops: u64,
     /// Their bytes.

@@ -1,6 +1,8 @@
 //! Derives the orders to array agents from a scenario's embedded arrays: before the first step, and for each.
 
-use super::{ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Speed, VolumeSpec};
+use super::{
+    ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec, PortStep,
+};
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
 use clock::Ns;
@@ -44,14 +46,15 @@ fn spec<E: From<AssignError>>(
 ) -> Result<ArraySpec, E> {
     let port = |port: &EmbeddedPort| PortSpec {
         name: port.name.clone(),
-        speed: port
-            .rate
-            .map(|rate| Speed { bytes_per_s: scaled(embedded, rate), name: rate.to_string() }),
+        speed: port.rate.map(|rate| ArrayPortSpeed {
+            bytes_per_s: scaled(embedded, rate),
+            name: rate.to_string(),
+        }),
     };
     let name = array.name.clone();
     let volumes = scenario.lab.volumes.iter().filter(|volume| volume.array == name);
     let volumes = volumes.map(|volume| {
-        Ok(VolumeSpec {
+        Ok(ArrayVolume {
             name: volume.name.clone(),
             size: volume.size.map_or(0, |size| size.0),
             block: volume.block.unwrap_or(BLOCK),

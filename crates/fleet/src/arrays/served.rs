@@ -1,9 +1,9 @@
 //! The arrays that an agent serves: their ports by name, set for a step, restored after it, and sampled as hops.
 
 use super::{
-    ArrayServer, ArraySpec, PortFault, Portals, ServedArray, Traffic, port_hop, volume_hop,
+    ArrayServer, ArraySpec, ArrayTraffic, PortFault, Portals, ServedArray, port_hop, volume_hop,
 };
-use crate::sampling::{Hop, Reading, Sample, Sampler};
+use crate::sampling::{HopReading, Sample, SampledHop, Sampler};
 use engine::{EngineError, StepSpec};
 use record::{CounterId, Fact, HopKind};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const LIFETIME: &str = "this run";
 pub(crate) struct ServedArrays {
     arrays: Vec<ServedEntry>,
     /// Ports by array and name, with their places among the hops.
-    ports: BTreeMap<(String, String), Port>,
+    ports: BTreeMap<(String, String), ServedPortId>,
 }
 
 struct ServedEntry {
@@ -26,7 +26,7 @@ struct ServedEntry {
 
 /// A port: which array, which of its ports, and which hop it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Port {
+pub(crate) struct ServedPortId {
     array: usize,
     port: usize,
     /// Its place in [`ServedArrays::hops`].
@@ -55,7 +55,7 @@ impl ServedArrays {
             hop += usize::from(array.cpu().is_some());
             for (number, port) in spec.ports.iter().enumerate() {
                 let key = (spec.name.clone(), port.name.clone());
-                let port = Port { array: served.arrays.len(), port: number, hop };
+                let port = ServedPortId { array: served.arrays.len(), port: number, hop };
                 served.ports.insert(key, port);
                 hop += 1;
             }
@@ -76,7 +76,7 @@ impl ServedArrays {
     }
 
     /// A port by its array's name and its own.
-    pub fn port(&self, array: &str, port: &str) -> Result<Port, EngineError> {
+    pub fn port(&self, array: &str, port: &str) -> Result<ServedPortId, EngineError> {
         let key = (array.to_owned(), port.to_owned());
         self.ports.get(&key).copied().ok_or_else(|| {
             EngineError::Unsupported(format!(
@@ -86,12 +86,12 @@ impl ServedArrays {
         })
     }
 
-    fn array(&self, port: Port) -> &dyn ServedArray {
+    fn array(&self, port: ServedPortId) -> &dyn ServedArray {
         &*self.arrays[port.array].array
     }
 
     /// Applies a fault to a port.
-    pub fn do_to(&self, port: Port, action: PortFault) -> Result<(), EngineError> {
+    pub fn do_to(&self, port: ServedPortId, action: PortFault) -> Result<(), EngineError> {
         let (array, number) = (self.array(port), port.port);
         match action {
             PortFault::Kill => array.kill(number),
@@ -103,7 +103,7 @@ impl ServedArrays {
         Ok(())
     }
 
-    fn revive(&self, port: Port) -> Result<(), EngineError> {
+    fn revive(&self, port: ServedPortId) -> Result<(), EngineError> {
         let entry = &self.arrays[port.array];
         entry.array.revive(port.port).map_err(|problem| EngineError::Target {
             target: port_hop(&entry.spec.name, &entry.spec.ports[port.port].name),
@@ -124,12 +124,12 @@ impl ServedArrays {
     }
 
     /// Gives a port its speed in a step; `None`: as fast as it goes.
-    pub fn set_speed(&self, port: Port, bytes_per_s: Option<u64>) {
+    pub fn set_speed(&self, port: ServedPortId, bytes_per_s: Option<u64>) {
         self.array(port).set_speed(port.port, bytes_per_s);
     }
 
     /// The hops, array by array: the process where it serves nothing else, then ports, then volumes.
-    pub fn hops(&self) -> Vec<Hop> {
+    pub fn hops(&self) -> Vec<SampledHop> {
         self.arrays.iter().flat_map(hops_of).collect()
     }
 
@@ -152,9 +152,9 @@ impl ServedArrays {
     }
 }
 
-fn hops_of(entry: &ServedEntry) -> Vec<Hop> {
+fn hops_of(entry: &ServedEntry) -> Vec<SampledHop> {
     let ServedEntry { spec, array } = entry;
-    let hop = |name, kind, facts: Vec<(&str, String)>| Hop {
+    let hop = |name, kind, facts: Vec<(&str, String)>| SampledHop {
         name,
         kind,
         facts: facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
@@ -189,7 +189,7 @@ fn hops_of(entry: &ServedEntry) -> Vec<Hop> {
 pub(crate) struct ArraySampler(pub Arc<ServedArrays>);
 
 impl Sampler for ArraySampler {
-    fn hops(&mut self, _: &StepSpec) -> Vec<Hop> {
+    fn hops(&mut self, _: &StepSpec) -> Vec<SampledHop> {
         self.0.hops()
     }
 
@@ -215,7 +215,7 @@ fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
     process.into_iter().chain(ports).chain(volumes).collect()
 }
 
-fn readings(traffic: Traffic) -> Vec<Reading> {
+fn readings(traffic: ArrayTraffic) -> Vec<HopReading> {
     vec![
         reading(CounterId::ReadOps, traffic.read_ops as f64),
         reading(CounterId::ReadBytes, traffic.read_bytes as f64),
@@ -225,6 +225,6 @@ fn readings(traffic: Traffic) -> Vec<Reading> {
     ]
 }
 
-fn reading(counter: CounterId, value: f64) -> Reading {
-    Reading { counter, value }
+fn reading(counter: CounterId, value: f64) -> HopReading {
+    HopReading { counter, value }
 }

@@ -1,8 +1,7 @@
-//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure here is a mistake of the
-//! set-up and ends the run.
+//! Before the first step: agents introduce themselves, and array agents serve their arrays. A failure ends the run.
 
-use super::roster::{Duty, Patience};
-use super::{Conversation, End, Stage, name_of};
+use super::roster::{Duty, DutyLimits};
+use super::{Conversation, StepStage, WorkEnd, name_of};
 use crate::arrays::ArraySpec;
 use crate::message::{FromAgent, Greeting, PROTOCOL, ToAgent, check_version};
 use clock::Ns;
@@ -11,7 +10,7 @@ impl Conversation {
     /// Greets all agents; each must answer with the same version and the expected clock.
     pub fn greet(&mut self, now: Ns) {
         self.now = now;
-        self.stage = Stage::Greeting { asked: now };
+        self.stage = StepStage::Greeting { asked: now };
         for agent in self.roster.with(Duty::Idle) {
             let run = self.title.clone();
             let hello = ToAgent::Hello { version: PROTOCOL, run };
@@ -23,11 +22,11 @@ impl Conversation {
     /// Has all arrays served, each by the agent that it was given to; ends with where.
     pub fn serve(&mut self, now: Ns, arrays: &[ArraySpec]) {
         self.now = now;
-        self.stage = Stage::Serving { standing: Vec::with_capacity(arrays.len()) };
+        self.stage = StepStage::Serving { standing: Vec::with_capacity(arrays.len()) };
         let given = |name: &String| self.roster.members.iter().any(|m| m.arrays.contains(name));
         if let Some(array) = arrays.iter().find(|array| !given(&array.name)) {
             let problem = "no agent was started to serve this embedded array".to_owned();
-            return self.end(End::Unusable { agent: array.name.clone(), problem });
+            return self.end(WorkEnd::Unusable { agent: array.name.clone(), problem });
         }
         for agent in self.roster.with(Duty::Idle) {
             let given = &self.roster.members[agent].arrays;
@@ -42,29 +41,29 @@ impl Conversation {
 
     /// Gives an agent a duty with a time limit.
     fn ask(&mut self, agent: usize, duty: Duty, quiet: Ns, message: ToAgent) {
-        self.roster.assign(self.now, agent, duty, Patience { quiet, until: Ns::MAX });
+        self.roster.assign(self.now, agent, duty, DutyLimits { quiet, until: Ns::MAX });
         self.tell(agent, message);
     }
 
     /// Whether agents are being asked to introduce themselves or to serve.
     pub(super) fn is_greeting(&self) -> bool {
-        matches!(self.stage, Stage::Greeting { .. } | Stage::Serving { .. })
+        matches!(self.stage, StepStage::Greeting { .. } | StepStage::Serving { .. })
     }
 
     /// Takes an answer to one of these questions.
     pub(super) fn hear_greeting(&mut self, agent: usize, message: FromAgent) {
         let problem = match (message, &mut self.stage) {
             (FromAgent::Failed { error, .. }, _) => Some(error.to_string()),
-            (FromAgent::Hello(greeting), Stage::Greeting { asked }) => {
+            (FromAgent::Hello(greeting), StepStage::Greeting { asked }) => {
                 let asked = *asked;
                 self.introduced(agent, greeting, asked)
             }
-            (FromAgent::Serving(portals), Stage::Serving { standing }) => {
+            (FromAgent::Serving(portals), StepStage::Serving { standing }) => {
                 standing.extend(portals);
-                self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+                self.roster.assign(self.now, agent, Duty::Idle, DutyLimits::ENDLESS);
                 None
             }
-            (other, Stage::Serving { .. }) => {
+            (other, StepStage::Serving { .. }) => {
                 Some(format!("it said {} before Serving", name_of(&other)))
             }
             (other, _) => Some(format!("it said {} before Hello", name_of(&other))),
@@ -90,7 +89,7 @@ impl Conversation {
             let problem = "its clock is not the coordinator's; agents must run on the same machine";
             return Some(problem.to_owned());
         }
-        self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+        self.roster.assign(self.now, agent, Duty::Idle, DutyLimits::ENDLESS);
         self.keep_facts(facts);
         None
     }

@@ -5,7 +5,7 @@
 //! Tests drive the machine on simulated time against agents whose messages are lost, late or repeated.
 //!
 //! A driver begins a piece of work ([`greet`](Conversation::greet), [`serve`](Conversation::serve),
-//! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Action::Ended`] says how it ended. **Invariant:** it
+//! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Effect::Ended`] says how it ended. **Invariant:** it
 //! does end: every agent that has something to answer has a deadline.
 
 mod greeting;
@@ -14,17 +14,17 @@ mod step;
 
 use crate::arrays::Portals;
 use crate::assign::AssignedStep;
-use crate::control::Limits;
+use crate::control::WaitLimits;
 use crate::coordinator::StepFailure;
-use crate::hops::Hops;
-use crate::message::{Failure, FromAgent, ToAgent};
+use crate::hops::AgentHops;
+use crate::message::{AgentFailure, FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
-use crate::sink::Entry;
+use crate::sink::RecordEntry;
 use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use record::{Event, Fact, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
-use roster::{Member, Roster};
+use roster::{Roster, RosterAgent};
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,7 +47,7 @@ pub(crate) enum Input {
     Lost { agent: usize, problem: String },
     /// A message could not be handed to the carrier.
     Undelivered { agent: usize, problem: String },
-    /// An agent that was given up has left, perhaps with a last output. Follows each [`Action::GiveUp`].
+    /// An agent that was given up has left, perhaps with a last output. Follows each [`Effect::GiveUp`].
     Left { agent: usize, last_words: Option<String> },
     /// The user wants the run to end.
     Stop,
@@ -57,24 +57,24 @@ pub(crate) enum Input {
 
 /// Something to be done, in its turn.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(crate) enum Effect {
     /// Hand this to an agent's carrier.
     Tell { agent: usize, message: Numbered<ToAgent> },
     /// Close an agent's carrier and end its process; then report [`Input::Left`].
     GiveUp { agent: usize },
-    /// Close the carriers of agents that were told `Bye` and wait for their processes.
+    /// Close the carriers of agents that were sent `Bye` and wait for their processes.
     Release { agents: Vec<usize> },
     /// Write to the record.
-    Record(Entry),
+    Record(RecordEntry),
     /// Show to the observer.
     Show(Progress),
     /// The work that was begun is over.
-    Ended(End),
+    Ended(WorkEnd),
 }
 
 /// How a piece of work ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum WorkEnd {
     /// All agents have introduced themselves, or the user has stopped the run.
     Greeted,
     /// The arrays are served here; not all, where the user has stopped the run.
@@ -86,7 +86,7 @@ pub(crate) enum End {
 }
 
 /// The state of the conversation.
-enum Stage {
+enum StepStage {
     /// No work has been begun.
     Between,
     Greeting {
@@ -101,12 +101,12 @@ enum Stage {
     Preparing,
     /// The load is on.
     Running,
-    /// Agents leave off; then the step has ended so.
+    /// Agents stop preparing; then the step has ended so.
     WindingDown(StepEnd),
 }
 
 /// The step under way.
-struct Work {
+struct CurrentStep {
     step: Step,
     assigned: AssignedStep,
     /// Its edges, from the order to start on.
@@ -122,24 +122,24 @@ struct Work {
 /// The coordinator's end of the conversation.
 pub(crate) struct Conversation {
     roster: Roster,
-    limits: Limits,
+    limits: WaitLimits,
     title: String,
     /// Zero of the record's time base, on the coordinator's clock.
     epoch: Ns,
     /// The moment of the last input.
     now: Ns,
-    stage: Stage,
-    effects: VecDeque<Action>,
+    stage: StepStage,
+    effects: VecDeque<Effect>,
     /// The user wants the run to end.
     stopped: bool,
     /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
     facts: BTreeSet<(String, String)>,
-    hops: Hops,
+    hops: AgentHops,
     /// All sources of network loads: hops and ends of streams, known from the start.
     nets: BTreeSet<SourceId>,
     meter: RateMeter,
     next_tick: Ns,
-    work: Option<Work>,
+    work: Option<CurrentStep>,
     /// What the step measures, where it is asked for.
     gauge: Option<Gauge>,
     failure: Option<StepFailure>,
@@ -151,13 +151,13 @@ impl Conversation {
     pub fn new(
         now: Ns,
         head: &RunHead,
-        limits: Limits,
+        limits: WaitLimits,
         agents: &[AgentSpec],
         sources: &[Source],
     ) -> Conversation {
         let nets = sources.iter().filter(|source| source.kind != SourceKind::Worker);
         let member = |agent: &AgentSpec| {
-            let mut member = Member::new(&agent.name, &agent.arrays, agent.clock);
+            let mut member = RosterAgent::new(&agent.name, &agent.arrays, agent.clock);
             let own = sources.iter().filter(|source| source.agent == agent.name);
             member.sources.extend(own.map(|source| source.id));
             member
@@ -168,11 +168,11 @@ impl Conversation {
             title: head.title.clone(),
             epoch: head.epoch,
             now,
-            stage: Stage::Between,
+            stage: StepStage::Between,
             effects: VecDeque::new(),
             stopped: false,
             facts: BTreeSet::new(),
-            hops: Hops::after(sources),
+            hops: AgentHops::after(sources),
             nets: nets.map(|source| source.id).collect(),
             meter: RateMeter::default(),
             next_tick: now,
@@ -216,7 +216,7 @@ impl Conversation {
     }
 
     /// The next thing to be done.
-    pub fn effect(&mut self) -> Option<Action> {
+    pub fn effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
@@ -228,17 +228,16 @@ impl Conversation {
         deadline.min(self.next_tick).min(look)
     }
 
-    /// Tells all agents that the conversation is over: workers leave before the arrays that they may still take their
-    /// leave of.
+    /// Tells all agents that the conversation is over: workers leave before the arrays, which they log out of.
     pub fn dismiss(&mut self) {
         for serves in [false, true] {
-            let of_kind = |m: &Member| m.arrays.is_empty() != serves;
+            let of_kind = |m: &RosterAgent| m.arrays.is_empty() != serves;
             let members = self.roster.members.iter().enumerate();
             let agents: Vec<usize> = members.filter(|(_, m)| of_kind(m)).map(|(n, _)| n).collect();
             for &agent in &agents {
                 self.tell(agent, ToAgent::Bye);
             }
-            self.effects.push_back(Action::Release { agents });
+            self.effects.push_back(Effect::Release { agents });
         }
     }
 
@@ -260,19 +259,19 @@ impl Conversation {
     fn tell(&mut self, agent: usize, message: ToAgent) {
         if !self.roster.is_gone(agent) {
             let message = self.roster.number(agent, message);
-            self.effects.push_back(Action::Tell { agent, message });
+            self.effects.push_back(Effect::Tell { agent, message });
         }
     }
 
-    fn end(&mut self, end: End) {
-        self.stage = Stage::Between;
-        self.effects.push_back(Action::Ended(end));
+    fn end(&mut self, end: WorkEnd) {
+        self.stage = StepStage::Between;
+        self.effects.push_back(Effect::Ended(end));
     }
 
     /// Gives an agent up. What that means follows once it has left.
     fn lose(&mut self, agent: usize, problem: String) {
         if self.roster.give_up(agent, problem) {
-            self.effects.push_back(Action::GiveUp { agent });
+            self.effects.push_back(Effect::GiveUp { agent });
         }
     }
 
@@ -282,7 +281,7 @@ impl Conversation {
         let member = &self.roster.members[agent];
         let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
         if self.is_greeting() {
-            return self.end(End::Unusable { agent: name, problem });
+            return self.end(WorkEnd::Unusable { agent: name, problem });
         }
         let end = match arrays.as_str() {
             "" => "Its workers are missing from here on; fix the cause and run again".to_owned(),
@@ -291,7 +290,7 @@ impl Conversation {
         };
         let text = format!("agent `{name}` was lost: {problem}. {end}");
         if let (false, Some(step)) = (arrays.is_empty(), self.index()) {
-            let error = Failure::Protocol(text.clone());
+            let error = AgentFailure::Protocol(text.clone());
             self.failure.get_or_insert(StepFailure { agent: name.clone(), step, error });
         }
         self.lost.push(name);
@@ -309,22 +308,22 @@ impl Conversation {
     }
 
     fn record_event(&mut self, event: Event) {
-        self.record(Entry::Event(event.clone()));
+        self.record(RecordEntry::Event(event.clone()));
         self.show(Progress::Event(event));
     }
 
-    fn record(&mut self, entry: Entry) {
-        self.effects.push_back(Action::Record(entry));
+    fn record(&mut self, entry: RecordEntry) {
+        self.effects.push_back(Effect::Record(entry));
     }
 
     fn show(&mut self, progress: Progress) {
-        self.effects.push_back(Action::Show(progress));
+        self.effects.push_back(Effect::Show(progress));
     }
 
     fn keep_facts(&mut self, facts: Vec<Fact>) {
         let is_new = |f: &Fact| self.facts.insert((f.subject.clone(), f.key.clone()));
         let new: Vec<Fact> = facts.into_iter().filter(is_new).collect();
-        self.record(Entry::Facts(new));
+        self.record(RecordEntry::Facts(new));
     }
 
     /// The moment of the last input, on the record's time base.

@@ -4,7 +4,7 @@
 
 use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
-use crate::sequence::{Incoming, Numbered, Outgoing};
+use crate::sequence::{Numbered, Numberer, Reorderer};
 use clock::Ns;
 use record::SourceId;
 use std::collections::BTreeSet;
@@ -49,19 +49,18 @@ impl Duty {
 
 /// The time limits of a duty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct DutyLimits {
     /// Without a word.
     pub quiet: Ns,
     /// At the latest, on the coordinator's clock.
     pub until: Ns,
 }
 
-impl Patience {
-    pub const ENDLESS: Patience = Patience { quiet: Ns::MAX, until: Ns::MAX };
+impl DutyLimits {
+    pub const ENDLESS: DutyLimits = DutyLimits { quiet: Ns::MAX, until: Ns::MAX };
 }
 
-/// An agent.
-pub(crate) struct Member {
+pub(crate) struct RosterAgent {
     pub name: String,
     /// The workers that it may speak for.
     pub sources: BTreeSet<SourceId>,
@@ -70,26 +69,26 @@ pub(crate) struct Member {
     /// Its clock beside the coordinator's.
     pub clock: ClockOffset,
     duty: Duty,
-    patience: Patience,
+    patience: DutyLimits,
     heard: Ns,
-    outgoing: Outgoing,
-    incoming: Incoming<FromAgent>,
+    outgoing: Numberer,
+    incoming: Reorderer<FromAgent>,
     /// Why it was given up.
     problem: String,
 }
 
-impl Member {
-    pub fn new(name: &str, arrays: &[String], clock: ClockOffset) -> Member {
-        Member {
+impl RosterAgent {
+    pub fn new(name: &str, arrays: &[String], clock: ClockOffset) -> RosterAgent {
+        RosterAgent {
             name: name.to_owned(),
             sources: BTreeSet::new(),
             arrays: arrays.to_vec(),
             clock,
             duty: Duty::Idle,
-            patience: Patience::ENDLESS,
+            patience: DutyLimits::ENDLESS,
             heard: Ns::ZERO,
-            outgoing: Outgoing::default(),
-            incoming: Incoming::default(),
+            outgoing: Numberer::default(),
+            incoming: Reorderer::default(),
             problem: String::new(),
         }
     }
@@ -100,7 +99,7 @@ impl Member {
             return (Ns::MAX, String::new());
         }
         let awaited = self.duty.awaited();
-        let Patience { quiet, until } = self.patience;
+        let DutyLimits { quiet, until } = self.patience;
         let silent = self.heard.plus(quiet).plus(Ns(1));
         let late = until.plus(Ns(1));
         let gap = self.incoming.lost_at(reorder).unwrap_or(Ns::MAX);
@@ -117,7 +116,7 @@ impl Member {
 
 /// All agents of a run, by their numbers.
 pub(crate) struct Roster {
-    pub members: Vec<Member>,
+    pub members: Vec<RosterAgent>,
 }
 
 impl Roster {
@@ -160,7 +159,7 @@ impl Roster {
     }
 
     /// Gives an agent a duty; one that was given up stays so.
-    pub fn assign(&mut self, now: Ns, agent: usize, duty: Duty, patience: Patience) {
+    pub fn assign(&mut self, now: Ns, agent: usize, duty: Duty, patience: DutyLimits) {
         if !self.is_gone(agent) {
             let member = &mut self.members[agent];
             (member.duty, member.patience, member.heard) = (duty, patience, now);
@@ -208,7 +207,7 @@ impl Roster {
 
     /// How many messages of each agent had arrived before and were ignored, since the last time.
     pub fn take_repeated(&mut self) -> Vec<(String, u64)> {
-        let repeated = |m: &mut Member| (m.name.clone(), m.incoming.take_repeated());
+        let repeated = |m: &mut RosterAgent| (m.name.clone(), m.incoming.take_repeated());
         self.members.iter_mut().map(repeated).filter(|(_, count)| *count > 0).collect()
     }
 }

@@ -1,21 +1,19 @@
-//! One step: arrays are made ready, agents prepare, all start at one moment, all report until all have finished. What each
-//! answer means on the way.
+//! One step: arrays and agents prepare, all start at one moment, and report until all have finished.
 
-use super::roster::{Duty, Patience};
-use super::{Action, Conversation, End, Stage, Work, name_of};
+use super::roster::{Duty, DutyLimits};
+use super::{Conversation, CurrentStep, Effect, StepStage, WorkEnd, name_of};
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
-use crate::message::{Failure, FromAgent, Reported, ToAgent};
-use crate::sink::Entry;
+use crate::message::{AgentFailure, FromAgent, Reported, ToAgent};
+use crate::sink::RecordEntry;
 use campaign::{Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use record::{Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes, WorkerLoad};
 use scenario::Step;
 use std::collections::BTreeMap;
 
-/// How long after a whole second of the run it is committed and shown: intervals are cut at whole seconds, and reach the
-/// coordinator within this.
+/// The delay after which a whole second of the run is committed and shown: its intervals arrive within this.
 const TICK_OFFSET: Ns = Ns::millis(250);
 
 /// Names of workers that an event lists before it counts the rest.
@@ -30,7 +28,7 @@ impl Conversation {
         self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
         let nets = nets().flat_map(|net| net.sources.all()).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
-        self.work = Some(Work { step, assigned, times, warming, nets, depths });
+        self.work = Some(CurrentStep { step, assigned, times, warming, nets, depths });
         self.report_missing();
         self.arrange();
         self.advance();
@@ -41,28 +39,30 @@ impl Conversation {
         // How an agent ended decides with what the step ends.
         while !self.roster.any(Duty::Leaving) {
             let end = match &mut self.stage {
-                Stage::Between => return,
-                Stage::Greeting { .. } if self.stopped || !self.roster.any(Duty::Greet) => {
-                    return self.end(End::Greeted);
+                StepStage::Between => return,
+                StepStage::Greeting { .. } if self.stopped || !self.roster.any(Duty::Greet) => {
+                    return self.end(WorkEnd::Greeted);
                 }
-                Stage::Serving { standing } if self.stopped || !self.roster.any(Duty::Serve) => {
+                StepStage::Serving { standing }
+                    if self.stopped || !self.roster.any(Duty::Serve) =>
+                {
                     let standing = std::mem::take(standing);
-                    return self.end(End::Serving(standing));
+                    return self.end(WorkEnd::Serving(standing));
                 }
-                Stage::Greeting { .. } | Stage::Serving { .. } => return,
-                Stage::Arranging => self.arranged(),
-                Stage::Preparing => self.reached(Duty::Prepare, Duty::Wait),
-                Stage::Running => self.reached(Duty::Run, Duty::Done),
-                Stage::WindingDown(_) if self.roster.any(Duty::Stop) => return,
-                Stage::WindingDown(end) => {
+                StepStage::Greeting { .. } | StepStage::Serving { .. } => return,
+                StepStage::Arranging => self.arranged(),
+                StepStage::Preparing => self.reached(Duty::Prepare, Duty::Wait),
+                StepStage::Running => self.reached(Duty::Run, Duty::Done),
+                StepStage::WindingDown(_) if self.roster.any(Duty::Stop) => return,
+                StepStage::WindingDown(end) => {
                     let end = *end;
                     return self.end_step(end);
                 }
             };
             match (end, &self.stage) {
                 (None, _) => return,
-                (Some(StepEnd::Done), Stage::Arranging) => self.prepare(),
-                (Some(StepEnd::Done), Stage::Preparing) => self.start(),
+                (Some(StepEnd::Done), StepStage::Arranging) => self.prepare(),
+                (Some(StepEnd::Done), StepStage::Preparing) => self.start(),
                 (Some(end), _) => self.wind_down(end),
             }
         }
@@ -70,7 +70,7 @@ impl Conversation {
 
     /// Has the arrays made ready for the step, before anything connects to them.
     fn arrange(&mut self) {
-        self.stage = Stage::Arranging;
+        self.stage = StepStage::Arranging;
         let Some(arrays) = self.work.as_ref().and_then(|work| work.assigned.arrays.clone()) else {
             return;
         };
@@ -81,7 +81,7 @@ impl Conversation {
             }
             let mine = arrays.ports.iter().filter(|port| member.arrays.contains(&port.array));
             let theirs = ArrayStep { ports: mine.cloned().collect(), ..arrays.clone() };
-            let patience = Patience { quiet: self.limits.serve, until: Ns::MAX };
+            let patience = DutyLimits { quiet: self.limits.serve, until: Ns::MAX };
             self.roster.assign(self.now, agent, Duty::Prepare, patience);
             self.tell(agent, ToAgent::Arrange(Box::new(theirs)));
         }
@@ -112,13 +112,13 @@ impl Conversation {
 
     /// Tells agents to prepare.
     fn prepare(&mut self) {
-        self.stage = Stage::Preparing;
+        self.stage = StepStage::Preparing;
         self.show(Progress::Preparing);
         for agent in self.roster.with(Duty::Idle) {
             let specs = self.work.as_mut().map(|work| &mut work.assigned.specs);
             let spec = specs.and_then(|specs| specs.get_mut(agent)?.take());
             let Some(spec) = spec.map(Box::new) else { continue };
-            let patience = Patience { quiet: self.limits.prepare, until: Ns::MAX };
+            let patience = DutyLimits { quiet: self.limits.prepare, until: Ns::MAX };
             self.roster.assign(self.now, agent, Duty::Prepare, patience);
             self.tell(agent, ToAgent::Prepare(spec));
         }
@@ -126,7 +126,7 @@ impl Conversation {
 
     /// Announces the step in the record and tells all that are ready to start at one moment.
     fn start(&mut self) {
-        self.stage = Stage::Running;
+        self.stage = StepStage::Running;
         let at = self.now.plus(self.limits.lead);
         let Some(work) = &mut self.work else { return };
         let times = campaign::planned(&work.step, at.since(self.epoch));
@@ -146,10 +146,10 @@ impl Conversation {
             workers: carried,
             streams: assigned.streams.clone(),
         };
-        self.record(Entry::Step(Box::new(head)));
+        self.record(RecordEntry::Step(Box::new(head)));
         let (quiet, until) = (self.limits.silence, self.until(times.end));
         for agent in self.roster.with(Duty::Wait) {
-            self.roster.assign(self.now, agent, Duty::Run, Patience { quiet, until });
+            self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
             let hops = self.hops.of_step(agent);
             let clock = self.roster.members[agent].clock;
             let (epoch, at) = (clock.to_theirs(self.epoch), clock.to_theirs(at));
@@ -164,12 +164,12 @@ impl Conversation {
 
     /// Returns all agents to idle: stops those that are still busy.
     fn wind_down(&mut self, end: StepEnd) {
-        self.stage = Stage::WindingDown(end);
+        self.stage = StepStage::WindingDown(end);
         self.work.iter_mut().for_each(|work| work.warming = None);
         let until = self.now.plus(self.limits.stop);
         for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
             for agent in self.roster.with(duty) {
-                let patience = Patience { quiet: Ns::MAX, until };
+                let patience = DutyLimits { quiet: Ns::MAX, until };
                 self.roster.assign(self.now, agent, Duty::Stop, patience);
                 self.tell(agent, ToAgent::Stop);
             }
@@ -178,18 +178,18 @@ impl Conversation {
 
     fn end_step(&mut self, end: StepEnd) {
         for agent in self.roster.with(Duty::Done) {
-            self.roster.assign(self.now, agent, Duty::Idle, Patience::ENDLESS);
+            self.roster.assign(self.now, agent, Duty::Idle, DutyLimits::ENDLESS);
         }
         for (name, count) in self.roster.take_repeated() {
             let text = format!("{count} messages of agent `{name}` arrived again and were ignored");
             self.event(Level::Info, "messages-repeated", text);
         }
         if let (StepEnd::Done, Some(index)) = (end, self.index()) {
-            self.record(Entry::StepDone(index));
+            self.record(RecordEntry::StepDone(index));
         }
-        self.record(Entry::Commit);
+        self.record(RecordEntry::Commit);
         self.work = None;
-        self.end(End::Step(end));
+        self.end(WorkEnd::Step(end));
     }
 
     /// Settles when the measurement begins, once that is known.
@@ -211,10 +211,10 @@ impl Conversation {
         let Some(work) = &mut self.work else { return };
         work.times = Some(times);
         let step = work.step.index;
-        self.record(Entry::StepTimes(step, times));
+        self.record(RecordEntry::StepTimes(step, times));
         let (quiet, until) = (self.limits.silence, self.until(times.end));
         for agent in self.roster.with(Duty::Run) {
-            self.roster.assign(self.now, agent, Duty::Run, Patience { quiet, until });
+            self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
             let at = self.roster.members[agent].clock.to_theirs(self.epoch.plus(at));
             self.tell(agent, ToAgent::Measure { step, at });
         }
@@ -227,7 +227,7 @@ impl Conversation {
         }
         let (now, offset) = (self.now, self.epoch.plus(TICK_OFFSET));
         self.next_tick = offset.plus(Ns::secs(now.since(offset).0 / Ns::secs(1).0 + 1));
-        self.record(Entry::Commit);
+        self.record(RecordEntry::Commit);
         let times = self.work.as_ref().and_then(|work| work.times);
         if let (Some(times), Some(rates)) = (times, self.meter.take()) {
             let elapsed = now.since(self.epoch.plus(times.start));
@@ -245,7 +245,7 @@ impl Conversation {
                 self.keep_facts(facts);
                 self.announce_hops(agent, hops);
                 self.work.iter_mut().for_each(|work| work.depths.extend(depths.iter().copied()));
-                self.roster.assign(self.now, agent, Wait, Patience::ENDLESS);
+                self.roster.assign(self.now, agent, Wait, DutyLimits::ENDLESS);
             }
             // It crossed with the order to stop.
             (FromAgent::Ready { .. }, Stop) => {}
@@ -253,11 +253,11 @@ impl Conversation {
                 self.take_intervals(agent, list);
             }
             (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
-                self.record(Entry::Counters(list));
+                self.record(RecordEntry::Counters(list));
             }
             (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
             (FromAgent::Finished { step }, Run | Stop) if Some(step) == index => {
-                self.roster.assign(self.now, agent, Duty::Done, Patience::ENDLESS);
+                self.roster.assign(self.now, agent, Duty::Done, DutyLimits::ENDLESS);
             }
             (FromAgent::Failed { step: Some(step), error }, Prepare | Wait | Run | Stop) => {
                 self.fail(agent, step, error);
@@ -270,12 +270,11 @@ impl Conversation {
         }
     }
 
-    /// Takes what sources did to the record. An agent that did not hear that the measurement was brought forward goes on
-    /// when its step is over.
+    /// Records what sources did. An agent that missed an early start of the measurement ends after its step is over.
     fn take_intervals(&mut self, agent: usize, list: Vec<Interval>) {
         if list.iter().all(|one| self.in_step(one)) {
             list.iter().for_each(|interval| self.watch(interval));
-            self.record(Entry::Intervals(list));
+            self.record(RecordEntry::Intervals(list));
         } else {
             let problem = "it reports a load outside its step; an order to it may have been lost";
             self.lose(agent, problem.to_owned());
@@ -305,7 +304,7 @@ impl Conversation {
         let member = &mut self.roster.members[agent];
         for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);
-            self.effects.push_back(Action::Record(Entry::Source(source)));
+            self.effects.push_back(Effect::Record(RecordEntry::Source(source)));
         }
     }
 
@@ -323,16 +322,16 @@ impl Conversation {
             })
     }
 
-    /// Records an agent's event. Before the start it knows no time base, so that its time is when it is heard of.
+    /// Records an agent's event. Before the start it knows no time base, so its time is that of its arrival.
     fn pass_on(&mut self, event: Event) {
         let started = self.work.as_ref().is_some_and(|work| work.times.is_some());
         let at = if started { event.at } else { self.on_record() };
         self.record_event(Event { at, step: event.step.or(self.index()), ..event });
     }
 
-    fn fail(&mut self, agent: usize, step: u32, error: Failure) {
+    fn fail(&mut self, agent: usize, step: u32, error: AgentFailure) {
         let name = self.roster.members[agent].name.clone();
-        self.roster.assign(self.now, agent, Duty::Done, Patience::ENDLESS);
+        self.roster.assign(self.now, agent, Duty::Done, DutyLimits::ENDLESS);
         let text = format!("agent `{name}` cannot go on: {error}");
         self.event(Level::Error, "step-failed", text);
         self.failure.get_or_insert(StepFailure { agent: name, step, error });
@@ -360,8 +359,7 @@ impl Conversation {
     }
 }
 
-/// The workers' loads with the depth that their queues can carry: compared with a larger depth, the mean in flight would
-/// blame the generator.
+/// Loads with the depth that their queues can carry: against a larger depth, the generator would be blamed.
 fn as_carried_out(loads: &[WorkerLoad], depths: &BTreeMap<SourceId, u32>) -> Vec<WorkerLoad> {
     let carried = |load: &WorkerLoad| {
         let mut load = load.clone();

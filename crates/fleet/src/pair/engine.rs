@@ -2,27 +2,27 @@
 //! every worker at every cut and do nothing else.
 
 use super::{Weather, broken, known, steps};
-use crate::agent::Identity;
-use crate::agent::conversation::{AgentConversation, AgentEffect, AgentInput, Readiness};
+use crate::agent::AgentIdentity;
+use crate::agent::conversation::{AgentConversation, AgentEffect, AgentInput, StepReadiness};
 use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use clock::{Ns, Rng};
-use engine::{MeasureStart, Output, Phases, StepSpec, Timeline};
-use record::{Interval, Tally};
+use engine::{MeasureStart, Output, Phases, StepSpec, StepTimeline};
+use record::{Completed, Interval};
 
 /// What an engine does at a moment; what belongs to a step that is over does nothing.
 pub enum Act {
     /// It has prepared a step, or cannot.
     Prepared { generation: u64, well: bool },
-    /// It has come to a cut.
+    /// It has reached a cut.
     Cut { generation: u64 },
     /// It stops as it was asked to.
     Stopped { generation: u64 },
 }
 
-/// What came of carrying out one effect.
-pub enum Done {
+/// The result of one effect.
+pub enum EffectResult {
     Say(Numbered<FromAgent>),
     Later(Ns, Act),
     Left,
@@ -45,13 +45,12 @@ pub struct SimAgent {
     generation: u64,
     spec: Option<StepSpec>,
     phases: Phases,
-    load: Option<Load>,
+    load: Option<RunningLoad>,
     will_fail: bool,
 }
 
-/// A load that is on.
-struct Load {
-    line: Timeline,
+struct RunningLoad {
+    line: StepTimeline,
     edge: MeasureStart,
     /// The last cut, on the agent's clock.
     cut: Ns,
@@ -62,7 +61,7 @@ impl SimAgent {
         let ahead_ns = rng.below(2 * weather.skew.0 + 1) as i64 - weather.skew.0 as i64;
         let drift = rng.below(2 * weather.drift + 1) as f64 - weather.drift as f64;
         SimAgent {
-            conversation: AgentConversation::new(Identity { name, facts: Vec::new() }),
+            conversation: AgentConversation::new(AgentIdentity { name, facts: Vec::new() }),
             ahead_ns,
             since: now,
             rate: 1.0 + drift / 1e6,
@@ -132,10 +131,10 @@ impl SimAgent {
     }
 
     /// Carries out effects until one of them concerns others.
-    pub fn carry_out(&mut self, now: Ns, rng: &mut Rng) -> Option<Done> {
+    pub fn carry_out(&mut self, now: Ns, rng: &mut Rng) -> Option<EffectResult> {
         while !self.over {
             match self.conversation.effect()? {
-                AgentEffect::Send(message) => return Some(Done::Say(message)),
+                AgentEffect::Send(message) => return Some(EffectResult::Say(message)),
                 AgentEffect::Serve(specs) => {
                     let portals = specs.iter().map(steps::portals).collect();
                     self.handle(now, AgentInput::Served(Ok(portals)));
@@ -148,7 +147,10 @@ impl SimAgent {
                     };
                     self.handle(
                         now,
-                        AgentInput::Prepared(Ok(Readiness { parts: 1, ..Readiness::default() })),
+                        AgentInput::Prepared(Ok(StepReadiness {
+                            parts: 1,
+                            ..StepReadiness::default()
+                        })),
                     );
                 }
                 AgentEffect::Prepare(spec) => {
@@ -170,8 +172,8 @@ impl SimAgent {
                 }
                 AgentEffect::Discard => self.generation += 1,
                 AgentEffect::Start { epoch, at, .. } => {
-                    let line = Timeline::new(epoch, at, self.phases);
-                    self.load = Some(Load { line, edge: MeasureStart::default(), cut: at });
+                    let line = StepTimeline::new(epoch, at, self.phases);
+                    self.load = Some(RunningLoad { line, edge: MeasureStart::default(), cut: at });
                     return Some(self.next_cut());
                 }
                 AgentEffect::Measure(at) => self.measure(now, at),
@@ -185,18 +187,18 @@ impl SimAgent {
                 }
                 AgentEffect::Leave(_) => {
                     self.over = true;
-                    return Some(Done::Left);
+                    return Some(EffectResult::Left);
                 }
             }
         }
         None
     }
 
-    fn later(&self, at: Ns, act: impl FnOnce(u64) -> Act) -> Done {
-        Done::Later(at, act(self.generation))
+    fn later(&self, at: Ns, act: impl FnOnce(u64) -> Act) -> EffectResult {
+        EffectResult::Later(at, act(self.generation))
     }
 
-    fn next_cut(&self) -> Done {
+    fn next_cut(&self) -> EffectResult {
         let next = self.load.as_ref().and_then(|load| load.line.cut_after(load.cut));
         let at = self.truth(next.unwrap_or(Ns::ZERO));
         self.later(at, |generation| Act::Cut { generation })
@@ -213,7 +215,7 @@ impl SimAgent {
     }
 
     /// Does what an engine does at this moment; returns the intervals that it put out, and what it does next.
-    pub fn act(&mut self, now: Ns, act: Act) -> (Vec<Interval>, Option<Done>) {
+    pub fn act(&mut self, now: Ns, act: Act) -> (Vec<Interval>, Option<EffectResult>) {
         let (Act::Prepared { generation, .. }
         | Act::Cut { generation }
         | Act::Stopped { generation }) = act;
@@ -224,7 +226,7 @@ impl SimAgent {
             Act::Prepared { well, .. } => {
                 // A second end of the same preparation, after it was called off, is none.
                 self.generation += u64::from(!well);
-                let ready = Readiness { parts: 1, ..Readiness::default() };
+                let ready = StepReadiness { parts: 1, ..StepReadiness::default() };
                 self.handle(
                     now,
                     AgentInput::Prepared(if well { Ok(ready) } else { Err(broken()) }),
@@ -254,7 +256,7 @@ impl SimAgent {
             from: line.on_record(from),
             to: line.on_record(to),
             read: self.counts.then(|| steps::work(to.since(from))),
-            write: None::<Tally>,
+            write: None::<Completed>,
             testimony: None,
         };
         let intervals: Vec<Interval> = workers.map(interval).collect();
@@ -270,7 +272,7 @@ impl SimAgent {
     }
 
     /// What follows a cut that did not end the load.
-    fn goes_on(&self) -> Option<Done> {
+    fn goes_on(&self) -> Option<EffectResult> {
         let load = self.load.as_ref()?;
         load.line.cut_after(load.cut).map(|_| self.next_cut())
     }

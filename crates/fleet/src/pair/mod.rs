@@ -10,12 +10,12 @@ mod steps;
 
 use crate::arrays::ArraySpec;
 use crate::carrier;
-use crate::control::Limits;
-use crate::conversation::{Action, AgentSpec, Conversation, End, Input};
+use crate::control::WaitLimits;
+use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
-use crate::sink::Entry;
+use crate::sink::RecordEntry;
 use ::engine::EngineError;
 use campaign::StepEnd;
 use clock::{Ns, Rng};
@@ -43,8 +43,7 @@ pub struct Weather {
     /// How probably a message is lost, and arrives twice.
     pub loss: f64,
     pub repeat: f64,
-    /// The most that an agent's clock is ahead or behind, that this is known wrong, and that it drifts in parts per
-    /// million.
+    /// The most that an agent's clock is ahead or behind, its uncertainty, and its drift in parts per million.
     pub skew: Ns,
     pub within: Ns,
     pub drift: u64,
@@ -79,14 +78,14 @@ impl Weather {
     };
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
     /// As the coordinator would write it; `None` where an agent could not be used.
     pub status: Option<Status>,
     pub unusable: Option<(String, String)>,
     pub lost: Vec<String>,
-    pub record: Vec<Entry>,
+    pub record: Vec<RecordEntry>,
     /// What engines put out, and what time it was in truth.
     pub put_out: Vec<(Interval, Ns)>,
     /// Agents that left, died or fell silent.
@@ -98,7 +97,7 @@ pub struct Report {
 }
 
 /// Something at a moment.
-enum Event {
+enum TimedEvent {
     ToAgent(usize, Numbered<ToAgent>),
     FromAgent(usize, Numbered<FromAgent>),
     /// The carrier notices that the other end is gone.
@@ -106,20 +105,20 @@ enum Event {
     AgentGone(usize),
     /// Something that a simulated engine does.
     Engine(usize, engine::Act),
-    /// News that came of an effect of the coordinator.
+    /// News from an effect of the coordinator.
     Feedback(Input),
     Die(usize),
     Stall(usize),
 }
 
 /// A run under way.
-pub struct Pair {
+pub struct SimulatedRun {
     weather: Weather,
     rng: Rng,
     now: Ns,
     conversation: Conversation,
     agents: Vec<SimAgent>,
-    events: BTreeMap<u64, Event>,
+    events: BTreeMap<u64, TimedEvent>,
     due: BinaryHeap<Reverse<(Ns, u64)>>,
     scheduled: u64,
     /// When the last message of each direction and agent arrives.
@@ -128,11 +127,11 @@ pub struct Pair {
     report: Report,
 }
 
-impl Pair {
+impl SimulatedRun {
     /// One run from beginning to end.
     #[track_caller]
     pub fn run(weather: Weather, seed: u64) -> Report {
-        Pair::run_misjudged(weather, seed, Ns::ZERO)
+        SimulatedRun::run_misjudged(weather, seed, Ns::ZERO)
     }
 
     /// The same, where agents' clocks are further ahead than the coordinator can know.
@@ -154,8 +153,8 @@ impl Pair {
         };
         let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
         let (head, sources) = (steps::head(now), steps::sources(weather.workers));
-        let conversation = Conversation::new(now, &head, Limits::of_tests(), &specs, &sources);
-        let mut pair = Pair {
+        let conversation = Conversation::new(now, &head, WaitLimits::of_tests(), &specs, &sources);
+        let mut pair = SimulatedRun {
             weather,
             rng,
             now,
@@ -178,18 +177,18 @@ impl Pair {
         for agent in 0..self.agents.len() {
             let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
             if self.rng.chance(self.weather.die) {
-                self.schedule(at, Event::Die(agent));
+                self.schedule(at, TimedEvent::Die(agent));
             } else if self.rng.chance(self.weather.stall) {
-                self.schedule(at, Event::Stall(agent));
+                self.schedule(at, TimedEvent::Stall(agent));
             }
         }
         let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
         if self.rng.chance(self.weather.stop) {
-            self.schedule(at, Event::Feedback(Input::Stop));
+            self.schedule(at, TimedEvent::Feedback(Input::Stop));
         }
     }
 
-    fn schedule(&mut self, at: Ns, event: Event) {
+    fn schedule(&mut self, at: Ns, event: TimedEvent) {
         self.events.insert(self.scheduled, event);
         self.due.push(Reverse((at.max(self.now), self.scheduled)));
         self.scheduled += 1;
@@ -241,34 +240,34 @@ impl Pair {
         self.report.status.is_some() || self.report.unusable.is_some()
     }
 
-    fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: TimedEvent) {
         let now = self.now;
         match event {
-            Event::ToAgent(agent, message) => self.agents[agent].hear(now, message),
-            Event::CoordinatorGone(agent) => self.agents[agent].lose_coordinator(),
-            Event::Engine(agent, act) => {
+            TimedEvent::ToAgent(agent, message) => self.agents[agent].hear(now, message),
+            TimedEvent::CoordinatorGone(agent) => self.agents[agent].lose_coordinator(),
+            TimedEvent::Engine(agent, act) => {
                 let (put_out, next) = self.agents[agent].act(now, act);
-                if let Some(engine::Done::Later(at, act)) = next {
-                    self.schedule(at, Event::Engine(agent, act));
+                if let Some(engine::EffectResult::Later(at, act)) = next {
+                    self.schedule(at, TimedEvent::Engine(agent, act));
                 }
                 self.report.put_out.extend(put_out.into_iter().map(|interval| (interval, now)));
             }
-            Event::Die(agent) | Event::Stall(agent) if self.agents[agent].is_over() => {}
-            Event::Die(agent) => {
+            TimedEvent::Die(agent) | TimedEvent::Stall(agent) if self.agents[agent].is_over() => {}
+            TimedEvent::Die(agent) => {
                 self.go_down(agent);
                 let at = now.plus(self.weather.delay);
-                self.schedule(at, Event::AgentGone(agent));
+                self.schedule(at, TimedEvent::AgentGone(agent));
             }
-            Event::Stall(agent) => self.go_down(agent),
+            TimedEvent::Stall(agent) => self.go_down(agent),
             _ if self.is_over() => {}
-            Event::FromAgent(agent, message) => {
+            TimedEvent::FromAgent(agent, message) => {
                 self.conversation.handle(now, Input::Message { agent, message });
             }
-            Event::AgentGone(agent) => {
+            TimedEvent::AgentGone(agent) => {
                 let problem = carrier::CarrierError::Closed.to_string();
                 self.conversation.handle(now, Input::Lost { agent, problem });
             }
-            Event::Feedback(news) => self.conversation.handle(now, news),
+            TimedEvent::Feedback(news) => self.conversation.handle(now, news),
         }
     }
 
@@ -280,7 +279,7 @@ impl Pair {
     }
 
     /// Sends a message on its way, or not.
-    fn send(&mut self, agent: usize, out: bool, event: impl Fn() -> Event) {
+    fn send(&mut self, agent: usize, out: bool, event: impl Fn() -> TimedEvent) {
         if self.rng.chance(self.weather.loss) {
             self.report.drops += 1;
             return;
@@ -301,20 +300,23 @@ impl Pair {
     fn carry_out(&mut self) {
         while let Some(effect) = self.conversation.effect() {
             match effect {
-                Action::Tell { agent, message } => {
-                    self.send(agent, true, || Event::ToAgent(agent, message.clone()));
+                Effect::Tell { agent, message } => {
+                    self.send(agent, true, || TimedEvent::ToAgent(agent, message.clone()));
                 }
-                Action::GiveUp { agent } => {
+                Effect::GiveUp { agent } => {
                     self.close(agent);
                     let last_words = Some("its process ended".to_owned());
-                    self.schedule(self.now, Event::Feedback(Input::Left { agent, last_words }));
+                    self.schedule(
+                        self.now,
+                        TimedEvent::Feedback(Input::Left { agent, last_words }),
+                    );
                 }
-                Action::Release { agents } => {
+                Effect::Release { agents } => {
                     agents.into_iter().for_each(|agent| self.close(agent))
                 }
-                Action::Record(entry) => self.report.record.push(entry),
-                Action::Show(_) => {}
-                Action::Ended(end) => self.go_on(end),
+                Effect::Record(entry) => self.report.record.push(entry),
+                Effect::Show(_) => {}
+                Effect::Ended(end) => self.go_on(end),
             }
         }
     }
@@ -323,30 +325,32 @@ impl Pair {
     fn close(&mut self, agent: usize) {
         let last = self.last.get(&(agent, true)).copied().unwrap_or(self.now);
         let at = last.max(self.now).plus(self.weather.delay);
-        self.schedule(at, Event::CoordinatorGone(agent));
+        self.schedule(at, TimedEvent::CoordinatorGone(agent));
     }
 
     /// What a coordinator does after a piece of work.
-    fn go_on(&mut self, end: End) {
+    fn go_on(&mut self, end: WorkEnd) {
         let arrays = self.weather.workers..self.weather.workers + self.weather.arrays;
         match end {
-            End::Greeted => {
+            WorkEnd::Greeted => {
                 let specs: Vec<ArraySpec> = arrays.map(steps::array_spec).collect();
                 self.conversation.serve(self.now, &specs);
             }
-            End::Unusable { agent, problem } => {
+            WorkEnd::Unusable { agent, problem } => {
                 self.report.unusable = Some((agent, problem));
                 self.conversation.dismiss();
             }
-            End::Serving(_) | End::Step(StepEnd::Done) if self.next_step < self.weather.steps => {
+            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done)
+                if self.next_step < self.weather.steps =>
+            {
                 let index = self.next_step;
                 self.next_step += 1;
                 let (step, assigned) = steps::step(&self.weather, index);
                 self.conversation.begin_step(self.now, step, assigned);
             }
-            End::Serving(_) | End::Step(StepEnd::Done) => self.finish(Status::Complete),
-            End::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
-            End::Step(StepEnd::Failed) => self.finish(Status::Failed),
+            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.finish(Status::Complete),
+            WorkEnd::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
+            WorkEnd::Step(StepEnd::Failed) => self.finish(Status::Failed),
         }
     }
 
@@ -360,29 +364,31 @@ impl Pair {
     fn carry_out_of(&mut self, agent: usize) {
         while let Some(done) = self.agents[agent].carry_out(self.now, &mut self.rng) {
             match done {
-                engine::Done::Say(message) => {
-                    self.send(agent, false, || Event::FromAgent(agent, message.clone()));
+                engine::EffectResult::Say(message) => {
+                    self.send(agent, false, || TimedEvent::FromAgent(agent, message.clone()));
                 }
-                engine::Done::Later(at, act) => self.schedule(at, Event::Engine(agent, act)),
-                engine::Done::Left => {
+                engine::EffectResult::Later(at, act) => {
+                    self.schedule(at, TimedEvent::Engine(agent, act))
+                }
+                engine::EffectResult::Left => {
                     let at = self.now.plus(self.weather.delay).plus(self.weather.delay);
-                    self.schedule(at, Event::AgentGone(agent));
+                    self.schedule(at, TimedEvent::AgentGone(agent));
                 }
             }
         }
     }
 }
 
-impl Limits {
+impl WaitLimits {
     /// Patience that suits steps of seconds.
-    fn of_tests() -> Limits {
-        Limits {
+    fn of_tests() -> WaitLimits {
+        WaitLimits {
             serve: Ns::secs(20),
             prepare: Ns::secs(20),
             silence: Ns::secs(8),
             stop: Ns::secs(8),
             lead: Ns::millis(400),
-            ..Limits::default()
+            ..WaitLimits::default()
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Properties of every conversation under all fault settings, over many seeds.
 
-use super::{Pair, Report, Weather, steps};
-use crate::control::Limits;
-use crate::sink::Entry;
+use super::{Report, SimulatedRun, Weather, steps};
+use crate::control::WaitLimits;
+use crate::sink::RecordEntry;
 use clock::Ns;
 use record::{Event, Interval, SourceId, Status, StepTimes};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +13,14 @@ const SEEDS: u64 = 400;
 impl Report {
     fn events(&self) -> impl Iterator<Item = &Event> {
         self.record.iter().filter_map(|entry| match entry {
-            Entry::Event(event) => Some(event),
+            RecordEntry::Event(event) => Some(event),
             _ => None,
         })
     }
 
     fn intervals(&self) -> impl Iterator<Item = &Interval> {
         let lists = self.record.iter().filter_map(|entry| match entry {
-            Entry::Intervals(list) => Some(list),
+            RecordEntry::Intervals(list) => Some(list),
             _ => None,
         });
         lists.flatten()
@@ -31,9 +31,11 @@ impl Report {
         let (mut times, mut done) = (BTreeMap::new(), BTreeSet::new());
         for entry in &self.record {
             match entry {
-                Entry::Step(head) => assert!(times.insert(head.index, head.times).is_none()),
-                Entry::StepTimes(step, moved) => assert!(times.insert(*step, *moved).is_some()),
-                Entry::StepDone(step) => assert!(done.insert(*step)),
+                RecordEntry::Step(head) => assert!(times.insert(head.index, head.times).is_none()),
+                RecordEntry::StepTimes(step, moved) => {
+                    assert!(times.insert(*step, *moved).is_some())
+                }
+                RecordEntry::StepDone(step) => assert!(done.insert(*step)),
                 _ => {}
             }
         }
@@ -51,7 +53,7 @@ fn key(interval: &Interval) -> Key {
 /// Checks one run.
 #[track_caller]
 fn check(weather: Weather, seed: u64) -> Report {
-    let report = Pair::run(weather, seed);
+    let report = SimulatedRun::run(weather, seed);
     let context = || format!("seed {seed} of {weather:?}: {report:#?}");
     // It ends, for the coordinator and for every agent.
     assert!(report.status.is_some() != report.unusable.is_some(), "{}", context());
@@ -69,7 +71,7 @@ fn check(weather: Weather, seed: u64) -> Report {
     }
     // A record's moment is the true one, as far as the clocks are known, where orders to start are in time.
     let may_err = weather.within.0 + weather.drift * 100_000 + 10;
-    let in_time = |_: &&_| weather.delay < Limits::of_tests().lead;
+    let in_time = |_: &&_| weather.delay < WaitLimits::of_tests().lead;
     for (interval, at) in report.put_out.iter().filter(in_time) {
         let said = Ns::secs(1_000_000).plus(interval.to);
         assert!(said.0.abs_diff(at.0) <= may_err, "{interval:?} at {at:?}\n{}", context());
@@ -206,7 +208,7 @@ fn a_clock_that_is_not_as_it_is_said_to_be_is_refused() {
     let weather = Weather { within: Ns::secs(1), ..Weather::FAIR };
     let honest = check(weather, 1);
     assert_eq!(honest.status, Some(Status::Complete));
-    let report = Pair::run_misjudged(Weather::FAIR, 1, Ns::millis(50));
+    let report = SimulatedRun::run_misjudged(Weather::FAIR, 1, Ns::millis(50));
     let (name, problem) = report.unusable.expect("an agent that cannot be used");
     assert!(problem.contains("its clock is not the coordinator's"), "{name}: {problem}");
 }

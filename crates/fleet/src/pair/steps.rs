@@ -5,10 +5,10 @@ use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use crate::assign::AssignedStep;
 use clock::Ns;
 use engine::{StepSpec, WorkerSpec};
-use record::{Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, Tally, WorkerLoad};
+use record::{Completed, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, WorkerLoad};
 use scenario::{Steady, Step};
 use std::time::Duration;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 /// Workers of each agent.
 const WORKERS: u32 = 2;
@@ -48,7 +48,6 @@ pub fn head(epoch: Ns) -> RunHead {
     }
 }
 
-/// The workers of an agent.
 fn workers(agent: usize) -> impl Iterator<Item = SourceId> {
     let first = agent as u32 * WORKERS;
     (first..first + WORKERS).map(SourceId)
@@ -67,8 +66,8 @@ pub fn sources(agents: usize) -> Vec<Source> {
 }
 
 /// What a worker does in so much time.
-pub fn work(time: Ns) -> Tally {
-    let mut tally = Tally::empty(false);
+pub fn work(time: Ns) -> Completed {
+    let mut tally = Completed::empty(false);
     for _ in 0..time.0 / 100_000_000 {
         tally.success(8192, Ns(1000), Ns(1000));
     }
@@ -76,23 +75,7 @@ pub fn work(time: Ns) -> Tally {
 }
 
 fn spec() -> Spec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    Spec {
-        kind: WorkloadKind::Access(access),
-        arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
-        working_set: None,
-        regions: Regions::Own,
-    }
+    Spec::access(vec![Row::new(8192, 100.0, 100.0)], Arrivals::closed(1), Regions::Own)
 }
 
 pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
@@ -109,21 +92,12 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         cooldown: COOLDOWN.into(),
         precondition: false,
         loads: Vec::new(),
-        frames: workload::Frames::default(),
+        frames: workload::NetFrames::default(),
         port: None,
         faults: Vec::new(),
         incidents: Vec::new(),
     };
-    let worker = |source: SourceId| WorkerSpec {
-        source,
-        name: format!("w{}", source.0),
-        key: source.0,
-        targets: Vec::new(),
-        sharer: 0,
-        sharers: 1,
-        workload: spec(),
-        verify: false,
-    };
+    let worker = |SourceId(id)| WorkerSpec::new(id, format!("w{id}"), Vec::new(), spec());
     let spec = |agent| StepSpec {
         index,
         seed: 7,

@@ -6,12 +6,12 @@ use crate::arrays::{ArraySpec, Portals};
 use crate::assign::AssignedStep;
 use crate::carrier::{self, CarrierError, Outbox};
 use crate::child::Child;
-use crate::conversation::{Action, AgentSpec, Conversation, End, Input};
-use crate::coordinator::{Coordinator, Outcome, RunError};
+use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
+use crate::coordinator::{Coordinator, RunError, RunOutcome};
 use crate::link::AgentLink;
 use crate::message::{FromAgent, ToAgent};
 use crate::sequence::Numbered;
-use crate::sink::{Entry, RecordSink};
+use crate::sink::{RecordEntry, RecordSink};
 use campaign::{Control, Gauge, Progress, StepEnd};
 use clock::Ns;
 use record::{Event, Level, Source, Status};
@@ -34,13 +34,13 @@ pub(crate) struct Run<'a, S> {
 /// The conversation, and what reaches the agents.
 struct Fleet {
     conversation: Conversation,
-    agents: Vec<Agent>,
+    agents: Vec<RunAgent>,
     inbox: Receiver<(usize, Result<Numbered<FromAgent>, CarrierError>)>,
     /// Results of actions, handled before other inputs.
     news: VecDeque<Input>,
 }
 
-struct Agent {
+struct RunAgent {
     outbox: Option<Box<dyn Outbox<Numbered<ToAgent>>>>,
     child: Option<Child>,
 }
@@ -70,7 +70,7 @@ impl<'a, S: RecordSink> Run<'a, S> {
     pub fn serve(&mut self, arrays: &[ArraySpec]) -> Result<Vec<Portals>, RunError> {
         self.fleet.conversation.serve(clock::now(), arrays);
         match self.converse()? {
-            End::Serving(standing) => Ok(standing),
+            WorkEnd::Serving(standing) => Ok(standing),
             _ => Ok(Vec::new()),
         }
     }
@@ -80,25 +80,25 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let (step, assigned) = (step.clone(), assigned.clone());
         self.fleet.conversation.begin_step(clock::now(), step, assigned);
         match self.converse()? {
-            End::Step(end) => Ok(end),
+            WorkEnd::Step(end) => Ok(end),
             _ => Ok(StepEnd::Failed),
         }
     }
 
     /// Dismisses the agents and closes the record.
-    pub fn finish(self, status: Status) -> Result<Outcome, RunError> {
+    pub fn finish(self, status: Status) -> Result<RunOutcome, RunError> {
         let Run { mut fleet, sink, .. } = self;
         let (failure, lost) = fleet.conversation.outcome();
         drop(fleet);
         sink.finish(status)?;
-        Ok(Outcome { status, failure, lost })
+        Ok(RunOutcome { status, failure, lost })
     }
 
     /// Records that something happened between two steps.
     pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<Event, RunError> {
         let (at, code, text) = (clock::now().since(self.epoch), code.to_owned(), text.to_owned());
         let event = Event { at, step: None, source: None, level, code, text };
-        Entry::Event(event.clone()).write(&mut self.sink)?;
+        RecordEntry::Event(event.clone()).write(&mut self.sink)?;
         Ok(event)
     }
 
@@ -123,17 +123,17 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     /// Feeds the conversation and does what it decides, until what was begun is over.
-    fn converse(&mut self) -> Result<End, RunError> {
+    fn converse(&mut self) -> Result<WorkEnd, RunError> {
         let mut stopped = false;
         loop {
             while let Some(effect) = self.fleet.conversation.effect() {
                 match effect {
-                    Action::Record(entry) => entry.write(&mut self.sink)?,
-                    Action::Show(progress) => (self.observer)(progress),
-                    Action::Ended(End::Unusable { agent, problem }) => {
+                    Effect::Record(entry) => entry.write(&mut self.sink)?,
+                    Effect::Show(progress) => (self.observer)(progress),
+                    Effect::Ended(WorkEnd::Unusable { agent, problem }) => {
                         return Err(RunError::Agent { agent, problem });
                     }
-                    Action::Ended(end) => return Ok(end),
+                    Effect::Ended(end) => return Ok(end),
                     other => self.fleet.carry_out(other),
                 }
             }
@@ -160,7 +160,7 @@ impl Fleet {
             let tx = tx.clone();
             let deliver = move |message| tx.send((number, message)).is_ok();
             carrier::pump(carrier.inbox, &format!("from-{name}"), deliver)?;
-            agents.push(Agent { outbox: Some(carrier.outbox), child });
+            agents.push(RunAgent { outbox: Some(carrier.outbox), child });
             specs.push(AgentSpec { name, arrays, clock });
         }
         Ok(Fleet { conversation: begin(&specs), agents, inbox, news: VecDeque::new() })
@@ -181,26 +181,26 @@ impl Fleet {
     }
 
     /// Does what concerns the agents.
-    fn carry_out(&mut self, effect: Action) {
+    fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Action::Tell { agent, message } => {
+            Effect::Tell { agent, message } => {
                 let outbox = self.agents[agent].outbox.as_mut();
                 if let Some(Err(error)) = outbox.map(|outbox| outbox.send(message)) {
                     self.news.push_back(Input::Undelivered { agent, problem: error.to_string() });
                 }
             }
-            Action::GiveUp { agent } => {
+            Effect::GiveUp { agent } => {
                 let one = &mut self.agents[agent];
                 one.outbox = None;
                 let last_words = one.child.take().map(|mut child| child.epitaph());
                 self.news.push_back(Input::Left { agent, last_words });
             }
-            Action::Release { agents } => {
+            Effect::Release { agents } => {
                 agents.iter().for_each(|&agent| self.agents[agent].outbox = None);
                 // Children are waited for as they are dropped, after the carriers of all have been closed.
                 agents.iter().for_each(|&agent| drop(self.agents[agent].child.take()));
             }
-            Action::Record(_) | Action::Show(_) | Action::Ended(_) => {}
+            Effect::Record(_) | Effect::Show(_) | Effect::Ended(_) => {}
         }
     }
 }

@@ -1,13 +1,10 @@
 //! An agent by itself: the test is its coordinator.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::{StepSpec, TargetSpec, WorkerSpec};
 use fleet::carrier::{self, CarrierError};
-use fleet::message::{Failure, FromAgent, PROTOCOL, ToAgent};
 use fleet::{EngineRegistry, ServeError, scheme};
-use record::SourceId;
-use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 
 /// An agent on a thread, and the coordinator's end of its carrier.
@@ -37,15 +34,8 @@ fn prepare() -> ToAgent {
 /// A step with workers on targets of these URLs: for each worker, its targets.
 fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
     let target = |url: &&str| TargetSpec::new(format!("<{url}>"), *url);
-    let worker = |(i, targets): (usize, &&[u16])| WorkerSpec {
-        source: SourceId(i as u32),
-        name: format!("w{i}"),
-        key: i as u32,
-        targets: targets.to_vec(),
-        sharer: 0,
-        sharers: 1,
-        workload: spec(1),
-        verify: false,
+    let worker = |(i, targets): (usize, &&[u16])| {
+        WorkerSpec::new(i as u32, format!("w{i}"), targets.to_vec(), spec(1))
     };
     ToAgent::Prepare(Box::new(StepSpec {
         index: 5,
@@ -107,7 +97,7 @@ fn check_disorder(script: &str, says: Vec<(ToAgent, &str)>, last: ToAgent, compl
     end.outbox.send(last).unwrap();
     listen(&mut end, complaint);
     let refused = thread.join().unwrap();
-    assert!(matches!(refused, Err(ServeError::Refused(Failure::Protocol(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(ServeError::Refused(AgentFailure::Protocol(_)))), "{refused:?}");
 }
 
 #[test]

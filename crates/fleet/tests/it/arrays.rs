@@ -4,19 +4,14 @@
 use crate::common;
 
 use crate::common::*;
-use clock::Ns;
-use engine::{EngineError, StepSpec};
+use crate::prelude::*;
 use fleet::arrays::{
-    ArrayServer, ArraySpec, ArrayStep, FaultSpec, PortFault, PortStep, ServedArray, Traffic,
+    ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep, ServedArray,
 };
-use fleet::carrier;
-use fleet::message::{FromAgent, PROTOCOL, ToAgent};
-use fleet::{AgentLink, Assignment, EngineRegistry, Outcome, RunError, ServeError};
+use fleet::{AgentLink, Assignment, EngineRegistry, RunError, RunOutcome, ServeError};
 use record::{Event, Level, SourceId, Status};
-use scenario::{Scenario, Source, Stage, Step};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 // ---------------------------------------------------------------------------------------------------- made up
@@ -73,9 +68,9 @@ impl FakeArray {
         }
     }
 
-    fn traffic(&self) -> Traffic {
+    fn traffic(&self) -> ArrayTraffic {
         let looks = self.looks.fetch_add(1, Ordering::Relaxed);
-        Traffic { read_bytes: looks, connections: 2, queue: 3, ..Traffic::default() }
+        ArrayTraffic { read_bytes: looks, connections: 2, queue: 3, ..ArrayTraffic::default() }
     }
 }
 
@@ -87,10 +82,10 @@ impl ServedArray for FakeArray {
         let address = |n: usize| SocketAddr::from(([127, 0, 0, 1], 7001 + n as u16));
         (0..self.spec.ports.len()).map(address).collect()
     }
-    fn port(&self, _: usize) -> Traffic {
+    fn port(&self, _: usize) -> ArrayTraffic {
         self.traffic()
     }
-    fn volume(&self, _: usize) -> Traffic {
+    fn volume(&self, _: usize) -> ArrayTraffic {
         self.traffic()
     }
     fn speed(&self, port: usize) -> Option<u64> {
@@ -122,27 +117,18 @@ impl ServedArray for FakeArray {
 // ---------------------------------------------------------------------------------------------------- scenarios
 
 const LAB: &str = r#"
-[scenario]
-title = "arrays"
+scenario.title = "arrays"
+workload.w = { block = "8KiB", depth = 1 }
+volume = [
+  { name = "data", array = "store", size = "1MiB" },
+  { name = "log", array = "store", size = "2MiB", block = 4096, thin = true },
+]
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "40 MB/s" }, { name = "p2" }], scale = "50%", threads = 2 }
-[[volume]]
-name = "data"
-array = "store"
-size = "1MiB"
-[[volume]]
-name = "log"
-array = "store"
-size = "2MiB"
-block = 4096
-thin = true
 [[vm]]
 name = "vm1"
 disks = [{ lun = "store/data" }]
-[workload.w]
-block = "8KiB"
-depth = 1
 "#;
 
 const PLAN: &str = "[plan]\nworkload = \"w\"\non = \"vm*\"\nwarmup = \"0s\"\nmeasure = \"1s\"\ncooldown = \"0s\"\n";
@@ -157,7 +143,7 @@ fn load(text: &str) -> Scenario {
 
 /// A run of the laboratory with this plan, and what was done to its ports.
 struct Played {
-    outcome: Result<Outcome, RunError>,
+    outcome: Result<RunOutcome, RunError>,
     log: Log,
     diary: Vec<String>,
 }
@@ -593,7 +579,7 @@ fn targets(disks: &str) -> Vec<String> {
         targets.into_iter().map(|t| format!("{} {} {:?}", t.name, t.url, t.made_as))
     };
     let mut all: Vec<String> = list(&assignment).collect();
-    let volume = |name: &str| fleet::arrays::VolumeSpec {
+    let volume = |name: &str| fleet::arrays::ArrayVolume {
         name: name.into(),
         size: 1 << 20,
         block: 512,

@@ -1,14 +1,12 @@
 //! Who does what: names, numbers, shares and places of workers.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::Fill;
-use fleet::Assignment;
 use record::Loop;
 use scenario::{Backing, Load, Scenario, Step, Workload};
-use std::time::Duration;
 use workload::{
-    Arrivals, Data, Demand, Process, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
+    Arrivals, IoDemand, Process, Reduction, Skew, Spec, Transaction, WorkingSet, WorkloadKind,
 };
 
 /// The assignment of steps to agents `a`, `b`, …: for each step and agent, every worker as
@@ -86,11 +84,11 @@ fn a_target_knows_what_all_steps_ask_of_it_and_what_is_done_to_it_first() {
     let targets = |n: usize| assignment.step(&steps[n]).unwrap().specs[0].clone().unwrap().targets;
     let (first, second) = (targets(0), targets(1));
     assert_eq!(first[0].demand, second[0].demand);
-    let Demand { reads, writes, reach, .. } = first[0].demand;
+    let IoDemand { reads, writes, reach, .. } = first[0].demand;
     assert_eq!((reads, writes, reach.within(1 << 30)), (true, true, 1 << 30));
     assert!(!first[1].demand.writes);
     assert_eq!((first[0].fill, first[1].fill), (Fill::Never, Fill::Auto));
-    assert_eq!((first[0].data, first[1].data.compress), (Data::default(), 2.0));
+    assert_eq!((first[0].data, first[1].data.compress), (Reduction::default(), 2.0));
     assert_eq!(second[0].fill, Fill::SniaPts);
 }
 
@@ -177,7 +175,7 @@ fn what_is_not_at_hand_is_refused_with_a_way_out() {
         scenario(1, &[("vm1", &["t0"]), ("vm2", &["t0"]), ("bare", &[]), ("vm3", &["t9"])]);
     lab.lab.vms[0].disks[0].backing = Backing::Lun { array: "ssd1".into(), volume: None };
     lab.lab.vms[1].disks[0].size = lab.lab.targets[0].create.or(Some(Default::default()));
-    check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not at hand");
+    check_refused(&lab, "vm1", "`vm1` has a disk on the array `ssd1`, which is not present");
     check_refused(&lab, "vm1", "`wirespeed simulate`");
     check_refused(&lab, "vm2", "a disk of `vm2` is smaller than its target");
     check_refused(&lab, "bare", "`bare` has no disks for `w` to use");

@@ -1,13 +1,8 @@
 //! The first words: who may not take part in a run, and what the user is told.
 
 use crate::common::*;
-use fleet::carrier;
-use fleet::message::{Failure, FromAgent, Greeting, PROTOCOL};
-use fleet::{AgentLink, RunError};
-use record::Status;
+use crate::prelude::*;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
-use std::process::Command;
 
 /// Runs an agent that cannot be used and checks what is said of it.
 #[track_caller]
@@ -70,7 +65,7 @@ fn another_clock_is_refused() {
 #[test]
 fn other_answers_are_refused() {
     check_unusable(answers(|| FromAgent::Finished { step: 0 }), &["Finished before Hello"]);
-    let failed = || FromAgent::Failed { step: None, error: Failure::Protocol("no".into()) };
+    let failed = || FromAgent::Failed { step: None, error: AgentFailure::Protocol("no".into()) };
     check_unusable(answers(failed), &["agent `local` cannot be used: no"]);
 }
 

@@ -1,9 +1,8 @@
 //! Hops that are sampled beside a step.
 
 use crate::common::*;
-use clock::Ns;
-use engine::StepSpec;
-use fleet::{AgentLink, Hop, Reading, Sample, Sampler};
+use crate::prelude::*;
+use fleet::{AgentLink, HopReading, Sample, SampledHop, Sampler};
 use record::{CounterId, HopKind, SourceKind, Status};
 
 /// Two hops, of which one has a number that grows by seven a look and a level, and the other says nothing but once.
@@ -12,9 +11,9 @@ struct Fake {
 }
 
 impl Sampler for Fake {
-    fn hops(&mut self, step: &StepSpec) -> Vec<Hop> {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         assert!(!step.targets.is_empty());
-        let hop = |name: &str, facts: &[(&str, &str)]| Hop {
+        let hop = |name: &str, facts: &[(&str, &str)]| SampledHop {
             name: name.to_owned(),
             kind: HopKind::BlockDevice,
             facts: facts.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
@@ -24,7 +23,7 @@ impl Sampler for Fake {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.looks += 1;
-        let reading = |counter, value: u64| Reading { counter, value: value as f64 };
+        let reading = |counter, value: u64| HopReading { counter, value: value as f64 };
         let disk = vec![
             reading(CounterId::ReadBytes, self.looks * 7),
             reading(CounterId::QueueDepthEnd, 3),

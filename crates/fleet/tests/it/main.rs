@@ -1,5 +1,21 @@
 //! What `fleet` promises, tested from outside.
 
+/// Names that most modules use.
+mod prelude {
+    pub use clock::Ns;
+    pub use engine::{
+        Engine, EngineError, IntervalTx, Output, Prepared, StepHandle, StepSpec, Stop,
+    };
+    pub use fleet::message::{AgentFailure, FromAgent, Greeting, PROTOCOL, ToAgent};
+    pub use fleet::{AgentLink, Assignment, RunError, carrier};
+    pub use record::Status;
+    pub use scenario::{Scenario, Source, Stage, Step};
+    pub use std::os::unix::net::UnixStream;
+    pub use std::process::Command;
+    pub use std::sync::{Arc, Mutex};
+    pub use std::time::Duration;
+}
+
 mod agent;
 mod arrays;
 mod assign;

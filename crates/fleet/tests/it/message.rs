@@ -7,20 +7,21 @@ use engine::{
     TargetSpec, TokenSource, WorkerSpec,
 };
 use fleet::arrays::{
-    ArraySpec, ArrayStep, FaultSpec, PortFault, PortSpec, PortStep, Portals, Speed, VolumeSpec,
+    ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec, PortStep,
+    Portals,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
-use fleet::message::{BATCH_MAX, Failure, FromAgent, Greeting, PROTOCOL, ToAgent};
+use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::sequence::Numbered;
 use proptest::prelude::*;
 use record::{
-    Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Meaning, Phase,
-    SourceId, Tally, Testimony,
+    Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Meaning,
+    Phase, SourceId, Testimony,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::net::{SocketAddr, SocketAddrV4};
-use workload::{Frames, Network};
+use workload::{NetFrames, Network};
 
 fn bytes_of<M: Serialize>(message: &M) -> Vec<u8> {
     let mut out = Vec::new();
@@ -40,10 +41,10 @@ fn fact() -> impl Strategy<Value = Fact> {
     (".*", "[a-z-]+", ".*").prop_map(|(subject, key, value)| Fact { subject, key, value })
 }
 
-fn tally() -> impl Strategy<Value = Option<Tally>> {
+fn tally() -> impl Strategy<Value = Option<Completed>> {
     let latencies = prop::collection::vec(1..3_600_000_000_000u64, 0..20);
     prop::option::of((latencies, any::<bool>()).prop_map(|(latencies, open_loop)| {
-        let mut tally = Tally::empty(open_loop);
+        let mut tally = Completed::empty(open_loop);
         latencies.iter().for_each(|&l| tally.success(8192, Ns(l), Ns(l)));
         tally
     }))
@@ -88,9 +89,9 @@ fn counter() -> impl Strategy<Value = Counter> {
     )
 }
 
-fn failure() -> impl Strategy<Value = Failure> {
+fn failure() -> impl Strategy<Value = AgentFailure> {
     prop_oneof![
-        ".*".prop_map(Failure::Protocol),
+        ".*".prop_map(AgentFailure::Protocol),
         ".*".prop_map(|t| EngineError::Refused(t).into()),
         ".*".prop_map(|t| EngineError::Unsupported(t).into()),
         (".*", ".*").prop_map(|(target, problem)| EngineError::Target { target, problem }.into()),
@@ -164,7 +165,7 @@ fn net() -> impl Strategy<Value = NetSpec> {
             name,
             receiver,
             network: Network { streams: n, rate: mtu.map(u64::from), ..Network::plain() },
-            frames: Frames { mtu, offload },
+            frames: NetFrames { mtu, offload },
             sources: NetSources {
                 hop: SourceId(n.into()),
                 sender: SourceId(1),
@@ -178,11 +179,11 @@ fn net() -> impl Strategy<Value = NetSpec> {
 
 fn array() -> impl Strategy<Value = ArraySpec> {
     let speed = prop::option::of(
-        (any::<u64>(), ".*").prop_map(|(bytes_per_s, name)| Speed { bytes_per_s, name }),
+        (any::<u64>(), ".*").prop_map(|(bytes_per_s, name)| ArrayPortSpeed { bytes_per_s, name }),
     );
     let port = (".*", speed).prop_map(|(name, speed)| PortSpec { name, speed });
     let volume = (".*", any::<u64>(), any::<u32>(), any::<bool>(), ".*").prop_map(
-        |(name, size, block, thin, serial)| VolumeSpec { name, size, block, thin, serial },
+        |(name, size, block, thin, serial)| ArrayVolume { name, size, block, thin, serial },
     );
     let ports = prop::collection::vec(port, 0..3);
     let volumes = prop::collection::vec(volume, 0..3);

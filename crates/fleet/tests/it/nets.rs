@@ -1,20 +1,18 @@
-//! Network loads: what their sources are called and numbered, who is told of them, and that nobody reports as a stream
-//! which was not announced.
+//! Network loads: names and numbers of their sources, their recipients, and refusal of streams that were not announced.
 
 use crate::common::*;
-use clock::Ns;
+use crate::prelude::*;
 use engine::{
     Engine, EngineError, IntervalTx, NetSpec, Output, Prepared, ReceiverAddress, StepHandle,
     StepSpec, Stop,
 };
-use fleet::message::{FromAgent, ToAgent};
 use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
 use record::{
-    Counter, CounterId, Fact, Flow, HopKind, Interval, Phase, SourceId, SourceKind, Status,
-    StreamEnd, Tally,
+    Completed, Counter, CounterId, Fact, Flow, HopKind, Interval, Phase, SourceId, SourceKind,
+    Status, StreamEnd,
 };
 use scenario::{Load, NetWorkload, Receiver, Scenario, Step, VmNic, Workload};
-use workload::{Frames, Heading, Network};
+use workload::{Heading, NetFrames, Network};
 
 /// Receivers `far` and `near`, a VM `vm1` with a nic to each, and a target `t0`.
 fn lab() -> Scenario {
@@ -183,8 +181,8 @@ fn one_agent_is_told_what_the_step_says() {
     scenario.lab.receivers[0].place =
         scenario::ReceiverPlace::At { host: "192.0.2.2".into(), port: 5301 };
     scenario.lab.receivers[0].token = Some(scenario::TokenFrom::Env("TOKEN".into()));
-    scenario.lab.receivers[0].family = Some(scenario::Family::Ipv6);
-    let frames = Frames { mtu: Some(9000), offload: Some(true) };
+    scenario.lab.receivers[0].family = Some(scenario::AddressFamily::Ipv6);
+    let frames = NetFrames { mtu: Some(9000), offload: Some(true) };
     let nets = vec![net("wire", &["far", "near"], streams(1, Heading::Send))];
     let mut steps = [step(0, nets)];
     steps[0].frames = frames;
@@ -199,7 +197,7 @@ fn one_agent_is_told_what_the_step_says() {
     assert_eq!(told[0].receiver.token, Some(engine::TokenSource::Env("TOKEN".into())));
     assert_eq!((told[0].receiver.ipv6, told[1].receiver.ipv6), (Some(true), None));
     // Only an interface that is named may be changed.
-    assert_eq!((told[0].frames, told[1].frames), (Frames::default(), frames));
+    assert_eq!((told[0].frames, told[1].frames), (NetFrames::default(), frames));
     assert_eq!(assigned.loads.len(), 2);
 }
 
@@ -276,7 +274,7 @@ impl StepHandle for Nothing {
 }
 
 fn second(source: SourceId, step: u32, from: Ns, writes: bool) -> Interval {
-    let tally = Some(Tally { ops: 4, bytes: 4000, ..Tally::empty(false) });
+    let tally = Some(Completed { ops: 4, bytes: 4000, ..Completed::empty(false) });
     let (write, read) = if writes { (tally, None) } else { (None, tally) };
     let (phase, to) = (Phase::Measure, from.plus(Ns::secs(1)));
     Interval { source, step, phase, from, to, read, write, testimony: None }

@@ -1,11 +1,9 @@
 //! Whole runs: agents on threads and in child processes, in order and in every kind of disorder.
 
 use crate::common::*;
-use fleet::carrier;
-use fleet::message::{Failure, FromAgent, ToAgent};
+use crate::prelude::*;
 use fleet::{AgentLink, Progress, RunError};
 use record::{Event, Loop, Record, Status, Writer};
-use std::process::Command;
 
 /// The environment variable that makes this test binary an agent, with the script to follow.
 const SCRIPT: &str = "FLEET_TEST_SCRIPT";
@@ -164,7 +162,7 @@ fn an_engine_that_fails_ends_the_run_and_keeps_what_there_is() {
 fn a_refusal_can_be_told_from_other_failures() {
     let (outcome, _) = Trial::new().run(vec![threaded("local", "refuse")]);
     let failure = outcome.unwrap().failure.unwrap();
-    assert!(matches!(failure.error, Failure::Engine(engine::EngineError::Refused(_))));
+    assert!(matches!(failure.error, AgentFailure::Engine(engine::EngineError::Refused(_))));
 }
 
 /// Runs an agent that is lost on the way, and checks that its event says why.
@@ -255,7 +253,7 @@ fn messages_out_of_order_lose_an_agent() {
     let ready = |step| {
         move || FromAgent::Ready { step, facts: Vec::new(), depths: Vec::new(), hops: Vec::new() }
     };
-    let protocol = || Failure::Protocol("a message it did not know".into());
+    let protocol = || AgentFailure::Protocol("a message it did not know".into());
     check_disorder(true, ready(1), "with Ready");
     check_disorder(true, || FromAgent::Finished { step: 0 }, "with Finished");
     check_disorder(true, || FromAgent::Intervals(Vec::new()), "with Intervals");

@@ -4,10 +4,8 @@
 mod conformance;
 
 use crate::common::*;
+use crate::prelude::*;
 use fleet::{Coordinator, Progress, StepEnd};
-use record::Status;
-use scenario::{Scenario, Source, Stage};
-use std::time::Duration;
 
 /// A run that looks for the depth up to which p99 is at most 5 ms, and does one more step afterwards.
 fn trial(search: &str) -> Trial {

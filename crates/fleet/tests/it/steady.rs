@@ -1,21 +1,19 @@
 //! A warm-up that lasts until the load is steady.
 
 use crate::common::*;
-use clock::Ns;
-use fleet::message::{Failure, FromAgent, ToAgent};
-use fleet::{AgentLink, Limits, Outcome, RunError};
+use crate::prelude::*;
+use fleet::{AgentLink, RunError, RunOutcome, WaitLimits};
 use record::{Level, Phase, Status};
 use scenario::Steady;
-use std::time::Duration;
 
 /// A run of one step on two workers that follow a script: until it is steady, within so long by the clock. The script's
 /// intervals keep to no clock.
-fn run(agent: AgentLink, within: Duration) -> (Result<Outcome, RunError>, Log) {
+fn run(agent: AgentLink, within: Duration) -> (Result<RunOutcome, RunError>, Log) {
     let mut trial = Trial::new();
     trial.steps.truncate(1);
     trial.steps[0].warmup = Duration::ZERO;
     trial.steps[0].steady = Some(Steady { within, ..Steady::SNIA });
-    trial.limits = Limits { lead_measure: Ns::millis(200), ..trial.limits };
+    trial.limits = WaitLimits { lead_measure: Ns::millis(200), ..trial.limits };
     trial.run(vec![agent])
 }
 
@@ -101,7 +99,8 @@ fn an_order_to_measure_before_the_start_is_out_of_order() {
     let thread = std::thread::spawn(move || fleet::serve(theirs, engines("run"), identity("a")));
     let mut end = plain(ours);
     end.outbox.send(ToAgent::Measure { step: 0, at: Ns::ZERO }).unwrap();
-    let Ok(FromAgent::Failed { step: None, error: Failure::Protocol(text) }) = end.inbox.recv()
+    let Ok(FromAgent::Failed { step: None, error: AgentFailure::Protocol(text) }) =
+        end.inbox.recv()
     else {
         panic!("a refusal")
     };

@@ -32,7 +32,6 @@ pub(crate) fn not_protected(fd: BorrowedFd<'_>) -> Result<(), String> {
 }
 
 /// Whether an opened file is one that Wirespeed made, whole and unshared.
-///
 /// # Errors
 ///
 /// Why it is not, in words.
@@ -57,8 +56,7 @@ pub fn own_file(fd: BorrowedFd<'_>, grants: &Grants) -> Result<(), String> {
     }
 }
 
-/// Marks a finished file as Wirespeed's own. Where the file system keeps no extended attributes the error is
-/// `EOPNOTSUPP`.
+/// Marks a finished file as Wirespeed's own; `EOPNOTSUPP` where the file system has no extended attributes.
 pub(crate) fn mark(fd: BorrowedFd<'_>) -> Result<(), Errno> {
     let text = mark_for(&fstat(fd)?);
     fsetxattr(fd.as_fd(), MARK, text.as_bytes(), XattrFlags::CREATE)

@@ -13,7 +13,7 @@ pub(crate) use scsi::Scsi;
 
 /// What PERSISTENT RESERVE IN is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum ReserveInAction {
     ReadKeys,
     ReadReservation,
 }
@@ -22,14 +22,14 @@ pub(crate) enum Action {
 const ALLOCATION: u16 = 4096;
 
 /// A device that can be asked.
-pub(crate) trait Reservations {
+pub(crate) trait ReservationQuerier {
     /// Whether a reservation with this key is not another's.
     fn is_ours(&self, _key: u64) -> bool {
         false
     }
 
     /// The answer's bytes; `None` from a device that knows no persistent reservations.
-    fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>>;
+    fn persistent_reserve_in(&self, action: ReserveInAction) -> io::Result<Option<Vec<u8>>>;
 }
 
 /// A reservation that is in force.
@@ -42,27 +42,26 @@ pub(crate) struct Reservation {
     registered: usize,
 }
 
-/// The reservation of another that a device carries. `None` where there is none, or where the device knows none. An
-/// answer that makes no sense is an error.
-pub(crate) fn foreign(device: &dyn Reservations) -> io::Result<Option<Reservation>> {
-    let Some(answer) = device.persistent_reserve_in(Action::ReadReservation)? else {
+/// The reservation of another on a device; `None` without one or without support. A senseless answer is an error.
+pub(crate) fn foreign(device: &dyn ReservationQuerier) -> io::Result<Option<Reservation>> {
+    let Some(answer) = device.persistent_reserve_in(ReserveInAction::ReadReservation)? else {
         return Ok(None);
     };
     let Some((kind, key)) = reservation(&answer)? else { return Ok(None) };
     if device.is_ours(key) {
         return Ok(None);
     }
-    let keys = device.persistent_reserve_in(Action::ReadKeys)?;
+    let keys = device.persistent_reserve_in(ReserveInAction::ReadKeys)?;
     let registered = keys.map_or(Ok(0), |answer| keys_in(&answer))?;
     Ok(Some(Reservation { kind, key, registered }))
 }
 
-impl Action {
+impl ReserveInAction {
     /// The command that asks.
     pub fn command(self) -> [u8; 10] {
         let action = match self {
-            Action::ReadKeys => 0,
-            Action::ReadReservation => 1,
+            ReserveInAction::ReadKeys => 0,
+            ReserveInAction::ReadReservation => 1,
         };
         let [high, low] = ALLOCATION.to_be_bytes();
         [0x5e, action, 0, 0, 0, 0, 0, high, low, 0]
@@ -131,11 +130,11 @@ mod tests {
         reservation: io::Result<Option<Vec<u8>>>,
     }
 
-    impl Reservations for Scripted {
-        fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
+    impl ReservationQuerier for Scripted {
+        fn persistent_reserve_in(&self, action: ReserveInAction) -> io::Result<Option<Vec<u8>>> {
             let says = match action {
-                Action::ReadKeys => &self.keys,
-                Action::ReadReservation => &self.reservation,
+                ReserveInAction::ReadKeys => &self.keys,
+                ReserveInAction::ReadReservation => &self.reservation,
             };
             match says {
                 Ok(answer) => Ok(answer.clone()),
@@ -233,8 +232,11 @@ mod tests {
 
     #[test]
     fn the_commands_are_those_of_the_standard() {
-        assert_eq!(Action::ReadKeys.command(), [0x5e, 0, 0, 0, 0, 0, 0, 0x10, 0, 0]);
-        assert_eq!(Action::ReadReservation.command(), [0x5e, 1, 0, 0, 0, 0, 0, 0x10, 0, 0]);
+        assert_eq!(ReserveInAction::ReadKeys.command(), [0x5e, 0, 0, 0, 0, 0, 0, 0x10, 0, 0]);
+        assert_eq!(
+            ReserveInAction::ReadReservation.command(),
+            [0x5e, 1, 0, 0, 0, 0, 0, 0x10, 0, 0]
+        );
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Asks an opened block device through the kernel's pass-through for SCSI commands (`SG_IO`). It sends PERSISTENT RESERVE
 //! IN and nothing else; that command changes nothing.
 
-use super::{ALLOCATION, Action, Reservations};
+use super::{ALLOCATION, ReservationQuerier, ReserveInAction};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::io;
 use std::ptr;
@@ -15,10 +15,14 @@ impl<'a> Scsi<'a> {
     }
 
     /// Sends the command once.
-    fn send(&self, action: Action, data: &mut [u8; ALLOCATION as usize]) -> io::Result<SgResult> {
+    fn send(
+        &self,
+        action: ReserveInAction,
+        data: &mut [u8; ALLOCATION as usize],
+    ) -> io::Result<SgResult> {
         let mut command = action.command();
         let mut sense = [0_u8; SENSE];
-        let mut header = Header {
+        let mut header = SgIoHeader {
             interface: i32::from(b'S'),
             direction: FROM_DEVICE,
             command_len: command.len() as u8,
@@ -42,8 +46,8 @@ impl<'a> Scsi<'a> {
             duration_ms: 0,
             info: 0,
         };
-        // SAFETY: the header is laid out as the kernel's `sg_io_hdr`; its pointers lead to a command, a sense buffer and a
-        // data buffer of the lengths that it tells, which outlive the call and are used by nobody else meanwhile.
+        // SAFETY: the header is laid out as the kernel's `sg_io_hdr`; its pointers lead to a command, a sense buffer
+        // and a data buffer of the given lengths, which outlive the call and are not used elsewhere meanwhile.
         let done = unsafe { libc::ioctl(self.0.as_raw_fd(), SG_IO as _, &raw mut header) };
         if done < 0 {
             return Err(io::Error::last_os_error());
@@ -58,8 +62,8 @@ impl<'a> Scsi<'a> {
     }
 }
 
-impl Reservations for Scsi<'_> {
-    fn persistent_reserve_in(&self, action: Action) -> io::Result<Option<Vec<u8>>> {
+impl ReservationQuerier for Scsi<'_> {
+    fn persistent_reserve_in(&self, action: ReserveInAction) -> io::Result<Option<Vec<u8>>> {
         let mut data = [0; ALLOCATION as usize];
         let mut tries = TRIES;
         loop {
@@ -90,7 +94,7 @@ const FROM_DEVICE: i32 = -3;
 
 /// The kernel's `sg_io_hdr`.
 #[repr(C)]
-struct Header {
+struct SgIoHeader {
     interface: i32,
     direction: i32,
     command_len: u8,
@@ -259,12 +263,12 @@ mod tests {
     fn the_header_has_the_layout_of_the_kernel() {
         // On machines with addresses of 64 bits, which the alignment of the pointers decides.
         if cfg!(target_pointer_width = "64") {
-            assert_eq!(size_of::<Header>(), 88);
+            assert_eq!(size_of::<SgIoHeader>(), 88);
             let offsets = [
-                std::mem::offset_of!(Header, data),
-                std::mem::offset_of!(Header, user),
-                std::mem::offset_of!(Header, status),
-                std::mem::offset_of!(Header, residual),
+                std::mem::offset_of!(SgIoHeader, data),
+                std::mem::offset_of!(SgIoHeader, user),
+                std::mem::offset_of!(SgIoHeader, status),
+                std::mem::offset_of!(SgIoHeader, residual),
             ];
             assert_eq!(offsets, [16, 56, 64, 72]);
         }

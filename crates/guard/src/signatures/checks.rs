@@ -1,5 +1,5 @@
-//! Checks that tell structures with the same magic apart, or a short magic from chance. Each check sees the first bytes of a
-//! structure and follows nothing in it.
+//! Checks that distinguish structures with the same magic, and a short magic from chance. Each check sees the first
+//! bytes of a structure and follows nothing in it.
 
 use super::HEAD;
 

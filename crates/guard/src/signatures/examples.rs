@@ -1,12 +1,12 @@
 //! What the tests look at: for each row the smallest structure that it finds, and media that are mostly made up.
 
-use super::{Offset, Row};
-use crate::Medium;
+use super::{Magic, Offset};
+use crate::ReadableMedium;
 use clock::Rng;
 use std::io;
 
 /// A medium of any size that is zero or noise except where something was put.
-pub struct Made {
+pub struct ExampleMedium {
     pub size: u64,
     /// Noise of this seed, or zeros.
     pub noise: Option<u64>,
@@ -15,12 +15,12 @@ pub struct Made {
     pub bad: Option<u64>,
 }
 
-impl Made {
-    pub fn zero(size: u64) -> Made {
-        Made { size, noise: None, pieces: Vec::new(), bad: None }
+impl ExampleMedium {
+    pub fn zero(size: u64) -> ExampleMedium {
+        ExampleMedium { size, noise: None, pieces: Vec::new(), bad: None }
     }
 
-    pub fn with(mut self, offset: u64, piece: Vec<u8>) -> Made {
+    pub fn with(mut self, offset: u64, piece: Vec<u8>) -> ExampleMedium {
         self.pieces.push((offset, piece));
         self
     }
@@ -42,7 +42,7 @@ impl Made {
     }
 }
 
-impl Medium for Made {
+impl ReadableMedium for ExampleMedium {
     fn size(&self) -> u64 {
         self.size
     }
@@ -68,7 +68,7 @@ impl Medium for Made {
 }
 
 /// A structure that a row finds, bearing one of its marks.
-pub fn structure(row: &Row, magic: &[u8]) -> Vec<u8> {
+pub fn structure(row: &Magic, magic: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, field) in std::iter::once((row.at, magic.to_vec())).chain(fields(row, magic)) {
         bytes.resize(bytes.len().max(at + field.len()), 0);
@@ -78,7 +78,7 @@ pub fn structure(row: &Row, magic: &[u8]) -> Vec<u8> {
 }
 
 /// What a row's check wants to see beside the mark.
-fn fields(row: &Row, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
+fn fields(row: &Magic, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let le32 = |at, value: u32| (at, value.to_le_bytes().to_vec());
     let le16 = |at, value: u16| (at, value.to_le_bytes().to_vec());
     let be32 = |at, value: u32| (at, value.to_be_bytes().to_vec());
@@ -122,7 +122,7 @@ fn fields(row: &Row, magic: &[u8]) -> Vec<(usize, Vec<u8>)> {
 
 /// Every place of every row where a structure may begin, the last step as well as the first, with a medium that is large
 /// enough and the offset on it.
-pub fn spots() -> Vec<(&'static Row, u64, u64)> {
+pub fn spots() -> Vec<(&'static Magic, u64, u64)> {
     let mut spots = Vec::new();
     for row in super::rows() {
         for place in row.places {

@@ -1,9 +1,9 @@
-//! Signatures on a medium: partition tables, file systems, and the labels of volume managers, arrays and encrypted
-//! containers.
+//! Signatures on a medium: partition tables, file systems, and labels of volume managers, arrays and encryption.
 //!
-//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed beyond what
-//! tells a signature from chance, and no structure is followed. Magics and offsets follow the published descriptions of the
-//! formats. Media without a signature (such as a VeraCrypt volume, which looks like noise) are left to the samples.
+//! One table (`table.rs`, `partitions.rs`) lists each known signature, its offset and its magic. Nothing is parsed
+//! beyond what distinguishes a signature from chance, and no structure is followed. Magics and offsets follow the
+//! published descriptions of the formats. Media without a signature (such as a VeraCrypt volume, which looks like
+//! noise) are left to the samples.
 
 mod checks;
 mod partitions;
@@ -17,9 +17,9 @@ mod real;
 mod tests;
 
 #[cfg(test)]
-pub(crate) use examples::Made;
+pub(crate) use examples::ExampleMedium;
 
-use crate::Medium;
+use crate::ReadableMedium;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -41,8 +41,8 @@ impl fmt::Display for Signature {
 
 /// Everything known that a medium carries, each thing once, with the first place where it was seen. A medium that ends
 /// before a place does not carry what would be there; a place that cannot be read is an error, which names it.
-pub(crate) fn signatures(medium: &dyn Medium) -> io::Result<Vec<Signature>> {
-    let mut pages = Pages::new(medium);
+pub(crate) fn signatures(medium: &dyn ReadableMedium) -> io::Result<Vec<Signature>> {
+    let mut pages = PageCache::new(medium);
     let mut found: Vec<Signature> = Vec::new();
     for row in rows() {
         if found.iter().any(|known| known.name == row.name) {
@@ -59,7 +59,7 @@ pub(crate) fn signatures(medium: &dyn Medium) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-fn rows() -> impl Iterator<Item = &'static Row> {
+fn rows() -> impl Iterator<Item = &'static Magic> {
     partitions::ROWS.iter().chain(table::ROWS)
 }
 
@@ -83,7 +83,7 @@ impl Offset {
 }
 
 /// One known thing.
-struct Row {
+struct Magic {
     name: &'static str,
     /// Where its structure may begin, copies included.
     places: &'static [Offset],
@@ -101,27 +101,27 @@ struct Row {
 /// What a check sees of a structure.
 const HEAD: usize = 4096;
 
-impl Row {
+impl Magic {
     const fn new(
         name: &'static str,
         places: &'static [Offset],
         at: usize,
         magics: &'static [&'static [u8]],
-    ) -> Row {
-        Row { name, places, steps: (0, 0), at, magics, is: |_| true }
+    ) -> Magic {
+        Magic { name, places, steps: (0, 0), at, magics, is: |_| true }
     }
 
-    const fn every(mut self, step: u64, further: u64) -> Row {
+    const fn every(mut self, step: u64, further: u64) -> Magic {
         self.steps = (step, further);
         self
     }
 
-    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> Row {
+    const fn only_if(mut self, is: fn(&[u8; HEAD]) -> bool) -> Magic {
         self.is = is;
         self
     }
 
-    fn find(&self, pages: &mut Pages) -> io::Result<Option<u64>> {
+    fn find(&self, pages: &mut PageCache) -> io::Result<Option<u64>> {
         for place in self.places {
             let Some(first) = place.on(pages.medium.size()) else { continue };
             for base in (0..=self.steps.1).map(|n| first.saturating_add(n * self.steps.0)) {
@@ -133,7 +133,7 @@ impl Row {
         Ok(None)
     }
 
-    fn is_at(&self, base: u64, pages: &mut Pages) -> io::Result<bool> {
+    fn is_at(&self, base: u64, pages: &mut PageCache) -> io::Result<bool> {
         let mut mark = [0; 32];
         let there = pages.read(base.saturating_add(self.at as u64), &mut mark)?;
         if !self.magics.iter().any(|magic| mark[..there].starts_with(magic)) {
@@ -146,17 +146,17 @@ impl Row {
 }
 
 /// A medium's pages, each read once.
-struct Pages<'a> {
-    medium: &'a dyn Medium,
+struct PageCache<'a> {
+    medium: &'a dyn ReadableMedium,
     read: BTreeMap<u64, Vec<u8>>,
 }
 
 /// Bytes that are read at once.
 const PAGE: u64 = 4096;
 
-impl<'a> Pages<'a> {
-    fn new(medium: &'a dyn Medium) -> Pages<'a> {
-        Pages { medium, read: BTreeMap::new() }
+impl<'a> PageCache<'a> {
+    fn new(medium: &'a dyn ReadableMedium) -> PageCache<'a> {
+        PageCache { medium, read: BTreeMap::new() }
     }
 
     /// Reads what there is at `offset` of as much as `out` takes, and says how much that is.

@@ -1,7 +1,7 @@
 //! What the tools themselves put on a medium is found. Where a tool is missing its case prints `skipped:`.
 
 use super::{Signature, signatures};
-use crate::media::Opened;
+use crate::media::OpenedMedium;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// Runs a shell command in a directory where `image` is the medium. What is not installed is told apart from what fails.
+/// Runs a shell command in a directory where `image` is the medium. A missing program is distinguished from a failure.
 #[track_caller]
 fn made(dir: &Path, command: &str) -> bool {
     let tool = command.split_whitespace().next().expect("a command");
@@ -28,7 +28,7 @@ fn made(dir: &Path, command: &str) -> bool {
 fn seen(dir: &Path) -> io::Result<Vec<Signature>> {
     let file = File::open(dir.join("image"))?;
     let size = file.metadata()?.len();
-    signatures(&Opened::new(&file, size))
+    signatures(&OpenedMedium::new(&file, size))
 }
 
 /// A medium of this size, after a command, carries exactly these.

@@ -1,7 +1,7 @@
 //! The rows of file systems, and of what holds them: volume managers, arrays, caches, encryption, cluster storage.
 
 use super::Offset::{At, Before};
-use super::{Offset, Row, checks};
+use super::{Magic, Offset, checks};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -29,50 +29,50 @@ const MD_MARK: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9"];
 const SLEEPS: &[&[u8]] = &[b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"];
 
 /// In the order in which they are named.
-pub const ROWS: &[Row] = &[
+pub const ROWS: &[Magic] = &[
     // File systems of Linux.
-    Row::new("an ext4 file system", EXT, 56, EXT_MARK).only_if(checks::ext4),
-    Row::new("an ext3 file system", EXT, 56, EXT_MARK).only_if(checks::ext3),
-    Row::new("an ext2 file system", EXT, 56, EXT_MARK).only_if(checks::ext2),
-    Row::new("a journal of an ext file system", EXT, 56, EXT_MARK).only_if(checks::ext_journal),
-    Row::new("an XFS file system", START, 0, &[b"XFSB"]),
-    Row::new("an XFS log", START, 0, &[b"\xfe\xed\xba\xbe"])
+    Magic::new("an ext4 file system", EXT, 56, EXT_MARK).only_if(checks::ext4),
+    Magic::new("an ext3 file system", EXT, 56, EXT_MARK).only_if(checks::ext3),
+    Magic::new("an ext2 file system", EXT, 56, EXT_MARK).only_if(checks::ext2),
+    Magic::new("a journal of an ext file system", EXT, 56, EXT_MARK).only_if(checks::ext_journal),
+    Magic::new("an XFS file system", START, 0, &[b"XFSB"]),
+    Magic::new("an XFS log", START, 0, &[b"\xfe\xed\xba\xbe"])
         .every(512, 511)
         .only_if(checks::xfs_log),
-    Row::new(
+    Magic::new(
         "a Btrfs file system",
         &[At(64 * KIB), At(64 * MIB), At(256 * GIB)],
         64,
         &[b"_BHRfS_M"],
     ),
-    Row::new("an F2FS file system", &[At(KIB), At(5 * KIB)], 0, &[b"\x10\x20\xf5\xf2"]),
-    Row::new(
+    Magic::new("an F2FS file system", &[At(KIB), At(5 * KIB)], 0, &[b"\x10\x20\xf5\xf2"]),
+    Magic::new(
         "a bcachefs file system",
         &[At(4 * KIB), At(2 * MIB), Before { unit: 512, back: MIB }],
         24,
         &[b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"],
     ),
-    Row::new("a ReiserFS file system", &[At(64 * KIB), At(8 * KIB)], 52, &[b"ReIsEr"]),
-    Row::new("a ReiserFS file system", &[At(8 * KIB)], 20, &[b"ReIsErFs"]),
-    Row::new("a Reiser4 file system", KIB_64, 0, &[b"ReIsEr4"]),
-    Row::new("a JFS file system", &[At(32 * KIB)], 0, &[b"JFS1"]),
-    Row::new(
+    Magic::new("a ReiserFS file system", &[At(64 * KIB), At(8 * KIB)], 52, &[b"ReIsEr"]),
+    Magic::new("a ReiserFS file system", &[At(8 * KIB)], 20, &[b"ReIsErFs"]),
+    Magic::new("a Reiser4 file system", KIB_64, 0, &[b"ReIsEr4"]),
+    Magic::new("a JFS file system", &[At(32 * KIB)], 0, &[b"JFS1"]),
+    Magic::new(
         "a NILFS2 file system",
         &[At(KIB), Before { unit: 4096, back: 4096 }],
         6,
         &[b"\x34\x34"],
     )
     .only_if(checks::nilfs),
-    Row::new("a squashfs file system", START, 0, &[b"hsqs", b"sqsh"]),
-    Row::new("an EROFS file system", KIB_1, 0, &[b"\xe2\xe1\xf5\xe0"]),
-    Row::new(
+    Magic::new("a squashfs file system", START, 0, &[b"hsqs", b"sqsh"]),
+    Magic::new("an EROFS file system", KIB_1, 0, &[b"\xe2\xe1\xf5\xe0"]),
+    Magic::new(
         "a cramfs file system",
         &[At(0), At(512)],
         0,
         &[b"\x45\x3d\xcd\x28", b"\x28\xcd\x3d\x45"],
     ),
-    Row::new("a romfs file system", START, 0, &[b"-rom1fs-"]),
-    Row::new(
+    Magic::new("a romfs file system", START, 0, &[b"-rom1fs-"]),
+    Magic::new(
         "a Minix file system",
         KIB_1,
         16,
@@ -88,39 +88,45 @@ pub const ROWS: &[Row] = &[
         ],
     )
     .only_if(checks::minix),
-    Row::new("a Minix file system", KIB_1, 24, &[b"\x5a\x4d", b"\x4d\x5a"]).only_if(checks::minix3),
-    Row::new("Linux swap", SWAP, 0, &[b"SWAP-SPACE", b"SWAPSPACE2"]),
-    Row::new("the image of a suspended machine", SWAP, 0, SLEEPS),
-    Row::new("the image of a suspended machine", START, 0, &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"]),
+    Magic::new("a Minix file system", KIB_1, 24, &[b"\x5a\x4d", b"\x4d\x5a"])
+        .only_if(checks::minix3),
+    Magic::new("Linux swap", SWAP, 0, &[b"SWAP-SPACE", b"SWAPSPACE2"]),
+    Magic::new("the image of a suspended machine", SWAP, 0, SLEEPS),
+    Magic::new(
+        "the image of a suspended machine",
+        START,
+        0,
+        &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"],
+    ),
     // File systems of others.
-    Row::new("an NTFS file system", &[At(0), Before { unit: 512, back: 512 }], 3, &[b"NTFS    "]),
-    Row::new("a ReFS file system", START, 0, &[b"\0\0\0ReFS\0"]),
-    Row::new("an exFAT file system", &[At(0), At(12 * 512), At(12 * 4096)], 3, &[b"EXFAT   "]),
-    Row::new("a FAT12 file system", START, 510, FAT_MARK).only_if(checks::fat12),
-    Row::new("a FAT16 file system", START, 510, FAT_MARK).only_if(checks::fat16),
-    Row::new("a FAT32 file system", FAT, 510, FAT_MARK).only_if(checks::fat32),
-    Row::new("an HPFS file system", &[At(8 * KIB)], 0, &[b"\x49\xe8\x95\xf9"]),
-    Row::new("an ISO 9660 file system", &[At(32 * KIB)], 1, &[b"CD001"]),
-    Row::new("a High Sierra file system", &[At(32 * KIB)], 9, &[b"CDROM"]),
-    Row::new("a UDF file system", &[At(32 * KIB)], 1, &[b"NSR02", b"NSR03"]).every(2 * KIB, 15),
+    Magic::new("an NTFS file system", &[At(0), Before { unit: 512, back: 512 }], 3, &[b"NTFS    "]),
+    Magic::new("a ReFS file system", START, 0, &[b"\0\0\0ReFS\0"]),
+    Magic::new("an exFAT file system", &[At(0), At(12 * 512), At(12 * 4096)], 3, &[b"EXFAT   "]),
+    Magic::new("a FAT12 file system", START, 510, FAT_MARK).only_if(checks::fat12),
+    Magic::new("a FAT16 file system", START, 510, FAT_MARK).only_if(checks::fat16),
+    Magic::new("a FAT32 file system", FAT, 510, FAT_MARK).only_if(checks::fat32),
+    Magic::new("an HPFS file system", &[At(8 * KIB)], 0, &[b"\x49\xe8\x95\xf9"]),
+    Magic::new("an ISO 9660 file system", &[At(32 * KIB)], 1, &[b"CD001"]),
+    Magic::new("a High Sierra file system", &[At(32 * KIB)], 9, &[b"CDROM"]),
+    Magic::new("a UDF file system", &[At(32 * KIB)], 1, &[b"NSR02", b"NSR03"]).every(2 * KIB, 15),
     // The copy is in the last sector but one.
-    Row::new("an HFS file system", &[At(KIB), Before { unit: 512, back: KIB }], 0, &[b"BD"])
+    Magic::new("an HFS file system", &[At(KIB), Before { unit: 512, back: KIB }], 0, &[b"BD"])
         .only_if(checks::hfs),
-    Row::new(
+    Magic::new(
         "an HFS+ file system",
         &[At(KIB), Before { unit: 512, back: KIB }],
         0,
         &[b"H+\0\x04", b"HX\0\x05"],
     ),
-    Row::new("an APFS container", START, 32, &[b"NXSB"]),
-    Row::new(
+    Magic::new("an APFS container", START, 32, &[b"NXSB"]),
+    Magic::new(
         "a UFS file system",
         &[At(0), At(8 * KIB), At(64 * KIB), At(256 * KIB)],
         1372,
         &[b"\x54\x19\x01\0", b"\0\x01\x19\x54", b"\x19\x01\x54\x19", b"\x19\x54\x01\x19"],
     ),
     // Uberblocks of the four labels. A spare or a cache device has none, but says what it is.
-    Row::new(
+    Magic::new(
         "a member of a ZFS pool",
         &[
             At(128 * KIB),
@@ -132,7 +138,7 @@ pub const ROWS: &[Row] = &[
         &[b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"],
     )
     .every(KIB, 127),
-    Row::new(
+    Magic::new(
         "a member of a ZFS pool",
         &[
             At(16 * KIB),
@@ -144,17 +150,17 @@ pub const ROWS: &[Row] = &[
         &[b"\0\0\0\x07version\0"],
     ),
     // File systems and volumes of clusters and hypervisors.
-    Row::new("a GFS2 file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs2),
-    Row::new("a GFS file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs),
-    Row::new(
+    Magic::new("a GFS2 file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs2),
+    Magic::new("a GFS file system", KIB_64, 0, &[b"\x01\x16\x19\x70"]).only_if(checks::gfs),
+    Magic::new(
         "an OCFS2 file system",
         &[At(KIB), At(2 * KIB), At(4 * KIB), At(8 * KIB)],
         0,
         &[b"OCFSV2"],
     ),
-    Row::new("an OCFS file system", START, 8, &[b"OracleCFS"]),
+    Magic::new("an OCFS file system", START, 8, &[b"OracleCFS"]),
     // The header, and its copy at the end of the second allocation unit, which is 1 to 64 MiB large.
-    Row::new(
+    Magic::new(
         "an Oracle ASM disk",
         &[
             At(0),
@@ -169,59 +175,59 @@ pub const ROWS: &[Row] = &[
         32,
         &[b"ORCLDISK"],
     ),
-    Row::new("a volume of VMFS", &[At(MIB)], 0, &[b"\x0d\xd0\x01\xc0"]),
-    Row::new(
+    Magic::new("a volume of VMFS", &[At(MIB)], 0, &[b"\x0d\xd0\x01\xc0"]),
+    Magic::new(
         "a VMFS file system",
         &[At(2 * MIB), At(18 * MIB), At(19 * MIB)],
         0,
         &[b"\x5e\xf1\xab\x2f", b"\x5f\xf1\xab\x2f"],
     ),
-    Row::new(
+    Magic::new(
         "a Ceph BlueStore device",
         &[At(0), At(GIB), At(10 * GIB), At(100 * GIB), At(1000 * GIB)],
         0,
         &[b"bluestore block device"],
     ),
-    Row::new(
+    Magic::new(
         "a VxFS file system",
         &[At(KIB), At(8 * KIB)],
         0,
         &[b"\xf5\xfc\x01\xa5", b"\xa5\x01\xfc\xf5"],
     ),
-    Row::new(
+    Magic::new(
         "DRBD metadata",
         &[Before { unit: 4096, back: 4096 }],
         60,
         &[b"\x83\x74\x02\x6b", b"\x83\x74\x02\x6c", b"\x83\x74\x02\x6d"],
     ),
-    Row::new("a disk of a Windows storage pool", START, 0, &[b"SPACEDB "]).every(4 * KIB, 1),
+    Magic::new("a disk of a Windows storage pool", START, 0, &[b"SPACEDB "]).every(4 * KIB, 1),
     // Volume managers, arrays and caches.
-    Row::new("an LVM physical volume", START, 0, &[b"LABELONE"])
+    Magic::new("an LVM physical volume", START, 0, &[b"LABELONE"])
         .every(512, 3)
         .only_if(checks::lvm2),
-    Row::new("an LVM1 physical volume", START, 0, &[b"HM\x01\0", b"HM\x02\0"]),
-    Row::new(
+    Magic::new("an LVM1 physical volume", START, 0, &[b"HM\x01\0", b"HM\x02\0"]),
+    Magic::new(
         "a member of an MD array",
         &[Before { unit: 64 * KIB, back: 64 * KIB }],
         0,
         &[b"\xfc\x4e\x2b\xa9", b"\xa9\x2b\x4e\xfc"],
     )
     .only_if(checks::md_0),
-    Row::new(
+    Magic::new(
         "a member of an MD array",
         &[At(0), At(4 * KIB), Before { unit: 4 * KIB, back: 8 * KIB }],
         0,
         MD_MARK,
     )
     .only_if(checks::md_1),
-    Row::new(
+    Magic::new(
         "a member of an Intel RAID",
         &[Before { unit: 512, back: 1024 }, Before { unit: 4096, back: 8192 }],
         0,
         &[b"Intel Raid ISM Cfg Sig. "],
     ),
     // In the last block; one maker keeps it 256 sectors earlier.
-    Row::new(
+    Magic::new(
         "a member of a DDF RAID",
         &[
             Before { unit: 512, back: 512 },
@@ -231,29 +237,29 @@ pub const ROWS: &[Row] = &[
         0,
         &[b"\xde\x11\xde\x11"],
     ),
-    Row::new(
+    Magic::new(
         "a bcache device",
         &[At(4 * KIB)],
         24,
         &[b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"],
     ),
-    Row::new("a VDO device", START, 0, &[b"dmvdo001"]),
-    Row::new(
+    Magic::new("a VDO device", START, 0, &[b"dmvdo001"]),
+    Magic::new(
         "a device of a Stratis pool",
         &[At(512), At(9 * 512)],
         4,
         &[b"!Stra0tis\x86\xff\x02^\x41rh"],
     ),
-    Row::new("a device mapper snapshot", START, 0, &[b"SnAp"]),
-    Row::new("metadata of a thin pool", START, 32, &[&27_022_010_u64.to_le_bytes()]),
-    Row::new("metadata of a device mapper cache", START, 32, &[&0x18_c403_u64.to_le_bytes()]),
-    Row::new("a dm-integrity device", START, 0, &[b"integrt\0"]),
-    Row::new("hashes of dm-verity", START, 0, &[b"verity\0\0"]),
+    Magic::new("a device mapper snapshot", START, 0, &[b"SnAp"]),
+    Magic::new("metadata of a thin pool", START, 32, &[&27_022_010_u64.to_le_bytes()]),
+    Magic::new("metadata of a device mapper cache", START, 32, &[&0x18_c403_u64.to_le_bytes()]),
+    Magic::new("a dm-integrity device", START, 0, &[b"integrt\0"]),
+    Magic::new("hashes of dm-verity", START, 0, &[b"verity\0\0"]),
     // Encryption.
-    Row::new("a LUKS1 container", START, 0, &[b"LUKS\xba\xbe\0\x01"]),
-    Row::new("a LUKS2 container", START, 0, &[b"LUKS\xba\xbe\0\x02"]),
+    Magic::new("a LUKS1 container", START, 0, &[b"LUKS\xba\xbe\0\x01"]),
+    Magic::new("a LUKS2 container", START, 0, &[b"LUKS\xba\xbe\0\x02"]),
     // The second header follows the first, whose size is settled when the container is made.
-    Row::new(
+    Magic::new(
         "a LUKS2 container",
         &[
             At(16 * KIB),
@@ -269,8 +275,8 @@ pub const ROWS: &[Row] = &[
         0,
         &[b"SKUL\xba\xbe\0\x02"],
     ),
-    Row::new("a BitLocker volume", START, 3, &[b"-FVE-FS-"]),
-    Row::new(
+    Magic::new("a BitLocker volume", START, 3, &[b"-FVE-FS-"]),
+    Magic::new(
         "a BitLocker volume",
         START,
         424,

@@ -1,6 +1,6 @@
 //! Files: what is ours may be written unasked, what the user names with its token on request, and all else only read.
 
-use guard::{Examined, Found, GrantError, Grants, NewFile, WriteGrant, WriteRequest};
+use guard::{Examined, GrantError, Grants, NewFile, PathTarget, WriteGrant, WriteRequest};
 use guard::{examine, may_write, reopen_to_read};
 use rustix::fd::AsFd;
 use rustix::io::{Errno, pwrite};
@@ -21,8 +21,8 @@ fn folder() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn found(path: &Path) -> Found {
-    Found::at(path, false).expect("a path").expect("something stands there")
+fn found(path: &Path) -> PathTarget {
+    PathTarget::at(path, false).expect("a path").expect("something stands there")
 }
 
 fn ask(request: &WriteRequest<'_>, path: &Path) -> Result<WriteGrant, GrantError> {

@@ -1,6 +1,8 @@
 //! Targets behind a protocol: the same rules, and a claim in the place of the exclusive open.
 
-use guard::{Claim, GrantError, Grants, Medium, Remote, RemoteGrant, Warrant, WriteRequest};
+use guard::{
+    GrantError, Grants, ReadableMedium, Remote, RemoteGrant, Warrant, WriteClaim, WriteRequest,
+};
 use guard::{examine_remote, may_write_remote};
 use std::io;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ struct Lun {
 #[derive(Debug)]
 struct Taken;
 
-impl Medium for Lun {
+impl ReadableMedium for Lun {
     fn size(&self) -> u64 {
         self.bytes.size()
     }
@@ -64,13 +66,13 @@ impl Remote for Lun {
         Ok(())
     }
 
-    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn Claim>> {
+    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>> {
         self.claims.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Taken))
     }
 }
 
-impl Claim for Taken {
+impl WriteClaim for Taken {
     fn write_at(&self, _offset: u64, _data: &[u8]) -> io::Result<()> {
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! One connection of a session: its numbers, what it is receiving, and its send queues.
 
 use super::control::QueuedPdu;
-use super::settings::{Settings, Start};
+use super::settings::{LoginNumbers, Settings};
 use super::task::{Burst, Task, Transfer};
 use super::{Error, ExpectedPdu, Out, Want};
 use crate::pdu::{
@@ -12,13 +12,12 @@ use std::collections::VecDeque;
 /// Queued answers to the target's pings. A target that pings without reading the answers gets no more.
 const REPLIES: usize = 8;
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub cid: u16,
     pub settings: Settings,
     pub exp_stat_sn: u32,
-    pub receiving: Receiving,
+    pub receiving: ReceiveStage,
     /// The PDU whose data segment is arriving.
     pub pdu: Option<Response>,
     /// The data segment, if it does not belong to a slot.
@@ -41,7 +40,7 @@ pub(super) struct Connection {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Receiving {
+pub(super) enum ReceiveStage {
     Header,
     Into { slot: u32, offset: u32, left: u32, pad: u8 },
     Bytes { len: u32 },
@@ -50,12 +49,12 @@ pub(super) enum Receiving {
 
 impl Connection {
     /// A connection after its login, for this many commands.
-    pub fn new(settings: Settings, start: Start, room: usize) -> Connection {
+    pub fn new(settings: Settings, start: LoginNumbers, room: usize) -> Connection {
         Connection {
             cid: start.cid,
             settings,
             exp_stat_sn: start.stat_sn,
-            receiving: Receiving::Header,
+            receiving: ReceiveStage::Header,
             pdu: None,
             segment: Vec::new(),
             notes: VecDeque::new(),
@@ -205,17 +204,19 @@ impl Connection {
     #[inline]
     pub fn want(&self) -> Want {
         match self.receiving {
-            Receiving::Header => Want::Header,
-            Receiving::Into { slot, offset, left, .. } => Want::Into { slot, offset, len: left },
-            Receiving::Bytes { len } => Want::Bytes { len },
-            Receiving::Trailer { pad } => Want::Trailer { pad, digest: self.settings.data_digest },
+            ReceiveStage::Header => Want::Header,
+            ReceiveStage::Into { slot, offset, left, .. } => Want::Into { slot, offset, len: left },
+            ReceiveStage::Bytes { len } => Want::Bytes { len },
+            ReceiveStage::Trailer { pad } => {
+                Want::Trailer { pad, digest: self.settings.data_digest }
+            }
         }
     }
 
     /// Bytes that follow the data that is arriving.
     pub fn tail(&self) -> usize {
         let pad = match self.receiving {
-            Receiving::Into { pad, .. } => usize::from(pad),
+            ReceiveStage::Into { pad, .. } => usize::from(pad),
             _ => 0,
         };
         pad + if self.settings.data_digest { 4 } else { 0 }
@@ -224,13 +225,13 @@ impl Connection {
     /// Counts stored bytes; returns whether they were the last, and nothing follows them.
     #[inline]
     pub fn received(&mut self, len: u32) -> Result<bool, Error> {
-        let Receiving::Into { slot, offset, left, pad } = self.receiving else {
+        let ReceiveStage::Into { slot, offset, left, pad } = self.receiving else {
             return Err(Error::Over);
         };
         let len = len.min(left);
         if len < left {
             let (offset, left) = (offset + len, left - len);
-            self.receiving = Receiving::Into { slot, offset, left, pad };
+            self.receiving = ReceiveStage::Into { slot, offset, left, pad };
             return Ok(false);
         }
         Ok(self.segment_ends(pad))
@@ -238,7 +239,7 @@ impl Connection {
 
     /// A data segment has arrived; returns whether nothing follows it.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<bool, Error> {
-        let Receiving::Bytes { len } = self.receiving else { return Err(Error::Over) };
+        let ReceiveStage::Bytes { len } = self.receiving else { return Err(Error::Over) };
         self.segment.clear();
         self.segment.extend_from_slice(bytes);
         Ok(self.segment_ends(pad(len)))
@@ -247,7 +248,7 @@ impl Connection {
     fn segment_ends(&mut self, pad: u8) -> bool {
         let follows = pad > 0 || self.settings.data_digest;
         if follows {
-            self.receiving = Receiving::Trailer { pad };
+            self.receiving = ReceiveStage::Trailer { pad };
         }
         !follows
     }

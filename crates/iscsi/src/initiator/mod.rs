@@ -27,8 +27,8 @@ pub use cdb::Cdb;
 pub use error::{Error, Refused};
 pub use sense::SenseData;
 pub use session::Session;
-pub use settings::{Settings, Start};
-pub use task::{Command, Ending, Transfer};
+pub use settings::{LoginNumbers, Settings};
+pub use task::{Command, CommandEnd, Transfer};
 
 use crate::pdu::{AsyncMessage, Bhs, LogoutOutcome, RejectReason, TaskOutcome};
 
@@ -59,8 +59,7 @@ pub struct ExpectedPdu {
 pub enum Want {
     /// A header: read 48 bytes, then as many as [`Session::header_len`] says. Then call [`Session::header`].
     Header,
-    /// The next `len` bytes belong at `offset` of the slot's buffer. Then call [`Session::received`], in any number
-    /// of parts.
+    /// The next `len` bytes belong at `offset` of the slot's buffer. Then call [`Session::received`], also in parts.
     Into {
         /// The slot.
         slot: u32,
@@ -74,8 +73,7 @@ pub enum Want {
         /// At most [`MAX_SEGMENT`].
         len: u32,
     },
-    /// The trailer of a data segment: padding, and a digest over the segment and its padding. Then call
-    /// [`Session::trailer`].
+    /// The trailer of a data segment: padding, and a digest over segment and padding. Then call [`Session::trailer`].
     Trailer {
         /// Bytes of padding, 0 to 3.
         pad: u8,
@@ -127,7 +125,7 @@ pub enum Event {
         /// The slot.
         slot: u32,
         /// How it ended.
-        ending: Ending,
+        ending: CommandEnd,
     },
     /// A task management function has ended. The tasks that it ended have already been reported.
     Managed {

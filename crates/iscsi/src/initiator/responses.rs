@@ -1,9 +1,9 @@
 //! Incoming PDUs of the target: each is checked against the outstanding commands and requests, and becomes events.
 
-use super::connection::Receiving;
+use super::connection::ReceiveStage;
 use super::control::ControlRequest;
 use super::session::Session;
-use super::task::{Ending, Task};
+use super::task::{CommandEnd, Task};
 use super::{Conn, Error, Event, MAX_SEGMENT, SenseData};
 use crate::digest;
 use crate::pdu::{
@@ -22,7 +22,7 @@ impl Session {
     pub(super) fn take_header(&mut self, conn: Conn, bytes: &[u8]) -> Result<(), Error> {
         let over = self.over;
         let connection = self.connections.get_mut(usize::from(conn.0)).ok_or(Error::Over)?;
-        if over || connection.receiving != Receiving::Header {
+        if over || connection.receiving != ReceiveStage::Header {
             return Err(Error::Over);
         }
         let settings = &connection.settings;
@@ -48,13 +48,13 @@ impl Session {
                 let (slot, task) = find(&mut self.tasks, conn, Opcode::DataIn, pdu.task_tag)?;
                 task.data_in(pdu)?;
                 connection.learn(pdu, task);
-                Receiving::Into { slot, offset: pdu.offset, left: len, pad: pad(len) }
+                ReceiveStage::Into { slot, offset: pdu.offset, left: len, pad: pad(len) }
             }
             _ if len > MAX_SEGMENT => {
                 return Err(Error::Segment { opcode: opcode(bhs)?, len, max: MAX_SEGMENT });
             }
             // Reported before it is parsed: the number of a task must exist before its text is taken.
-            _ => Receiving::Bytes { len },
+            _ => ReceiveStage::Bytes { len },
         };
         connection.pdu = Some(pdu);
         connection.segment.clear();
@@ -68,7 +68,7 @@ impl Session {
     /// The PDU and its data segment are complete.
     pub(super) fn complete(&mut self, conn: Conn) -> Result<(), Error> {
         let connection = self.connection_mut(conn)?;
-        connection.receiving = Receiving::Header;
+        connection.receiving = ReceiveStage::Header;
         let Some(pdu) = connection.pdu.take() else { return Ok(()) };
         match pdu {
             Response::DataIn(pdu) => self.data_in(conn, &pdu),
@@ -126,7 +126,7 @@ impl Session {
         self.status(conn, Opcode::ScsiResponse, pdu.sequence)?;
         if pdu.response == ServiceResponse::TargetFailure {
             let (slot, _) = find(&mut self.tasks, conn, Opcode::ScsiResponse, pdu.task_tag)?;
-            return self.free(slot, Ending::TargetFailure);
+            return self.free(slot, CommandEnd::TargetFailure);
         }
         let sense = self.sense(conn);
         self.ended(conn, Opcode::ScsiResponse, pdu.task_tag, pdu.status, pdu.residual, sense)
@@ -146,7 +146,7 @@ impl Session {
         self.free(slot, ending)
     }
 
-    fn free(&mut self, slot: u32, ending: Ending) -> Result<(), Error> {
+    fn free(&mut self, slot: u32, ending: CommandEnd) -> Result<(), Error> {
         let task = self.tasks.get_mut(slot as usize).and_then(Option::take);
         if let Some(task) = task
             && let Some(connection) = self.connections.get_mut(usize::from(task.conn.0))
@@ -239,7 +239,7 @@ impl Session {
                     _ => false,
                 };
                 if over {
-                    self.free(slot as u32, Ending::Aborted)?;
+                    self.free(slot as u32, CommandEnd::Aborted)?;
                 }
             }
         }
@@ -265,7 +265,7 @@ impl Session {
         if let Some((slot, _)) =
             tag.and_then(|tag| find(&mut self.tasks, conn, Opcode::Reject, tag).ok())
         {
-            return self.free(slot, Ending::Rejected(pdu.reason));
+            return self.free(slot, CommandEnd::Rejected(pdu.reason));
         }
         tag.and_then(|tag| self.requests.take(conn, tag));
         self.queue_event(Event::Rejected { reason: pdu.reason, header: header.map(Box::new) })

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::control::{ControlRequest, ControlRequests};
-use super::settings::{Settings, Start, UnsolicitedData};
+use super::settings::{LoginNumbers, Settings, UnsolicitedData};
 use super::task::{Burst, Command, Task, Transfer};
 use super::window::Window;
 use super::{Conn, Error, Event, ExpectedPdu, Out, Refused, Want};
@@ -36,7 +36,7 @@ pub struct Session {
 
 impl Session {
     /// A session with this many command slots, and with its leading connection.
-    pub fn new(settings: Settings, start: Start, slots: u32) -> Session {
+    pub fn new(settings: Settings, start: LoginNumbers, slots: u32) -> Session {
         let slots = slots.clamp(1, SLOTS_MAX);
         let room = slots as usize;
         Session {
@@ -54,10 +54,9 @@ impl Session {
 
     /// Adds a connection that has logged in to this session. It has its own digests and segment lengths; all other
     /// parameters are those of the leading login.
-    ///
     /// # Errors
     /// There are too many connections, or the session has ended.
-    pub fn join(&mut self, settings: Settings, start: Start) -> Result<Conn, Refused> {
+    pub fn join(&mut self, settings: Settings, start: LoginNumbers) -> Result<Conn, Refused> {
         if !self.is_open() {
             return Err(Refused::Over);
         }
@@ -137,7 +136,6 @@ impl Session {
 
     /// Issues a command in a free slot. Its data is read from, or stored into, the slot's buffer. All its PDUs use
     /// the connection with the fewest outstanding commands.
-    ///
     /// # Errors
     /// The window is full, the slot is in use, or the session has ended.
     pub fn command(&mut self, slot: u32, command: &Command) -> Result<(), Refused> {
@@ -186,7 +184,6 @@ impl Session {
     }
 
     /// Pings the target over every connection; each answer is an [`Event::Pong`].
-    ///
     /// # Errors
     /// Too many requests are outstanding, or the session has ended.
     pub fn ping(&mut self) -> Result<(), Refused> {
@@ -208,7 +205,6 @@ impl Session {
     }
 
     /// Sends a text request; the answer is [`Event::Text`].
-    ///
     /// # Errors
     /// The text is too long for one PDU, too many requests are outstanding, or the session has ended.
     pub fn text(&mut self, text: &[u8]) -> Result<(), Refused> {
@@ -245,7 +241,6 @@ impl Session {
 
     /// Requests a task management function; `slot` names the command if it concerns one. The answer is
     /// [`Event::Managed`] with the returned tag.
-    ///
     /// # Errors
     /// The slot has no command, too many requests are outstanding, or the session has ended.
     pub fn manage(
@@ -283,7 +278,6 @@ impl Session {
     }
 
     /// Ends the session with all its connections. The answer is [`Event::LoggedOut`].
-    ///
     /// # Errors
     /// Too many requests are outstanding, or the session has ended.
     pub fn logout(&mut self) -> Result<(), Refused> {
@@ -362,7 +356,6 @@ impl Session {
     }
 
     /// Processes a header of [`Session::header_len`] bytes.
-    ///
     /// # Errors
     /// The target violated the protocol: the session has ended.
     pub fn header(&mut self, conn: Conn, bytes: &[u8]) -> Result<(), Error> {
@@ -371,7 +364,6 @@ impl Session {
     }
 
     /// `len` bytes were stored where they belong.
-    ///
     /// # Errors
     /// The target violated the protocol: the session has ended.
     #[inline]
@@ -383,7 +375,6 @@ impl Session {
     }
 
     /// Processes a complete data segment.
-    ///
     /// # Errors
     /// The target violated the protocol: the session has ended.
     pub fn bytes(&mut self, conn: Conn, bytes: &[u8]) -> Result<(), Error> {
@@ -394,7 +385,6 @@ impl Session {
     }
 
     /// The trailer of a data segment has been read; `sound` is whether its digest, if any, matches.
-    ///
     /// # Errors
     /// The digest was wrong, or the target violated the protocol: the session has ended.
     pub fn trailer(&mut self, conn: Conn, sound: bool) -> Result<(), Error> {

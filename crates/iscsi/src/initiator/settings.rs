@@ -32,7 +32,7 @@ pub struct Settings {
 
 /// The sequence numbers after the login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct LoginNumbers {
     /// CmdSN of the next command.
     pub cmd_sn: u32,
     /// MaxCmdSN.
@@ -59,10 +59,10 @@ impl From<&Params> for Settings {
     }
 }
 
-impl From<&Login> for Start {
-    fn from(login: &Login) -> Start {
+impl From<&Login> for LoginNumbers {
+    fn from(login: &Login) -> LoginNumbers {
         let Login { cmd_sn, max_cmd_sn, stat_sn, cid, .. } = *login;
-        Start { cmd_sn, max_cmd_sn, stat_sn, cid }
+        LoginNumbers { cmd_sn, max_cmd_sn, stat_sn, cid }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Command {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnd {
     /// The device server answered.
     Status {
         /// The SCSI status.
@@ -169,7 +169,7 @@ impl Task {
         status: u8,
         residual: Residual,
         sense: Option<SenseData>,
-    ) -> Result<Ending, Error> {
+    ) -> Result<CommandEnd, Error> {
         let expected = match self.transfer {
             Transfer::None => 0,
             Transfer::In(len) | Transfer::Out(len) => len,
@@ -186,7 +186,7 @@ impl Task {
         if status == GOOD && moved != wanted {
             return Err(Error::Missing { tag: self.tag, wanted, got: moved });
         }
-        Ok(Ending::Status { status, moved, residual, sense })
+        Ok(CommandEnd::Status { status, moved, residual, sense })
     }
 }
 

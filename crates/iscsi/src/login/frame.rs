@@ -23,7 +23,6 @@ pub(super) fn header(bytes: &[u8]) -> Option<Bhs> {
 }
 
 /// The PDU at the beginning of `bytes`, once it is complete.
-///
 /// # Errors
 /// Its header announces more bytes than a login PDU may have.
 pub(super) fn frame(bytes: &[u8]) -> Result<Option<LoginPdu<'_>>, LoginError> {

@@ -16,7 +16,6 @@ pub(super) struct SecurityKeys<'a> {
 
 impl<'a> SecurityKeys<'a> {
     /// Stores a pair, if its key is one of these.
-    ///
     /// # Errors
     /// The key is repeated, or its value is too long.
     pub fn take(&mut self, key: &str, value: &'a str) -> Result<bool, LoginError> {
@@ -39,7 +38,6 @@ impl<'a> SecurityKeys<'a> {
     }
 
     /// Refuses keys other than the allowed ones.
-    ///
     /// # Errors
     /// The first key that is not allowed.
     pub fn only(&self, allowed: &[&str]) -> Result<(), LoginError> {

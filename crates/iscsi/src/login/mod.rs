@@ -1,6 +1,6 @@
 //! The login phase of one connection (RFC 7143, sections 6.3 and 11.12), for both ends and without sockets.
 //!
-//! [`Target`] answers requests and [`Initiator`] makes them. Each takes received bytes and returns bytes to send.
+//! [`TargetLogin`] answers requests and [`Initiator`] makes them. Each takes received bytes and returns bytes to send.
 //! They ask their owner for external facts: a target asks its [`LoginPolicy`] for access rules and secrets, and returns an
 //! [`Admission`] before it completes a login. Everything is bounded: the number of PDUs in a login, their length, the
 //! total text, and the pairs in it.
@@ -17,7 +17,7 @@ pub use frame::{MAX_LOGIN_DATA, MAX_LOGIN_PDU};
 pub use initiator::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep};
 pub use name::{IscsiName, MAX_NAME, NameError};
 pub use target::{
-    Admission, Admitted, Auth, LoginAccess, LoginPolicy, Target, TargetConfig, TargetStep,
+    Admission, Admitted, Auth, LoginAccess, LoginPolicy, TargetConfig, TargetLogin, TargetStep,
 };
 
 use crate::params::Params;

@@ -17,8 +17,7 @@ pub enum NameError {
     Character(String),
 }
 
-/// A name of an initiator or a target in the RFC's lower-case form: two names are the same if and only if their texts
-/// are.
+/// A name of an initiator or a target in the RFC's lower-case form: equal names have equal texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IscsiName(String);
 

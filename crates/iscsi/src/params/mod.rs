@@ -24,7 +24,7 @@ pub enum SessionType {
 
 /// The negotiating end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum Negotiator {
     /// The initiator, which makes the offers.
     Initiator,
     /// The target, which answers and offers only what it requires.

@@ -1,8 +1,7 @@
-//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end may offer it, the other one
-//! answers.
+//! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end offers, the other one answers.
 
 use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
-use super::{DesiredParams, Params, Role, SessionType};
+use super::{DesiredParams, Negotiator, Params, SessionType};
 use crate::text;
 
 const REJECT: &str = "Reject";
@@ -58,7 +57,7 @@ enum KeyState {
 /// The negotiation of one connection, at one end.
 #[derive(Clone, Debug)]
 pub struct Negotiation {
-    role: Role,
+    role: Negotiator,
     session: SessionType,
     /// The leading connection of its session.
     leading: bool,
@@ -85,7 +84,7 @@ pub(crate) fn is_operational(name: &str) -> bool {
 impl Negotiation {
     /// Starts with the defaults. `leading`: for the first connection of its session.
     pub fn new(
-        role: Role,
+        role: Negotiator,
         session: SessionType,
         leading: bool,
         wishes: DesiredParams,
@@ -132,7 +131,6 @@ impl Negotiation {
     }
 
     /// Processes one pair, and appends the answer if there is one.
-    ///
     /// # Errors
     /// The login must end.
     pub fn receive(
@@ -162,7 +160,6 @@ impl Negotiation {
     }
 
     /// The result.
-    ///
     /// # Errors
     /// An offer was not answered, or a required digest was not agreed.
     pub fn finish(&self) -> Result<Params, NegotiationError> {
@@ -188,15 +185,15 @@ impl Negotiation {
         let wish = self.wishes.value(rule.key);
         relevant
             && match (rule.key, self.role) {
-                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Initiator) => true,
-                (KeyId::HeaderDigest | KeyId::DataDigest, Role::Target) => {
+                (KeyId::HeaderDigest | KeyId::DataDigest, Negotiator::Initiator) => true,
+                (KeyId::HeaderDigest | KeyId::DataDigest, Negotiator::Target) => {
                     !self.wishes.digests(rule.key).contains(&rule.default)
                 }
-                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Role::Initiator) => true,
+                (KeyId::FirstBurstLength | KeyId::MaxBurstLength, Negotiator::Initiator) => true,
                 // Times are irrelevant without error recovery.
-                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Role::Target) => false,
-                (_, Role::Target) => rule.combine(rule.default, wish) != rule.default,
-                (_, Role::Initiator) => wish != rule.default,
+                (KeyId::DefaultTime2Wait | KeyId::DefaultTime2Retain, Negotiator::Target) => false,
+                (_, Negotiator::Target) => rule.combine(rule.default, wish) != rule.default,
+                (_, Negotiator::Initiator) => wish != rule.default,
             }
     }
 

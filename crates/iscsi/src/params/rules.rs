@@ -175,8 +175,7 @@ impl Rule {
         }
     }
 
-    /// Whether an offer decides alone, so that the answer may be omitted (RFC 7143, section 6.2.2): `No` if both must
-    /// agree, `Yes` if one suffices.
+    /// Whether an offer decides alone, so that the answer may be omitted (RFC 7143, 6.2.2): `No` if both must agree.
     pub fn decides(&self, offer: u32) -> bool {
         match (self.form, self.choice) {
             (ValueForm::Boolean, ResultRule::Least) => offer == 0,
@@ -194,7 +193,6 @@ impl Rule {
     }
 }
 
-/// A value for each key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Values([u32; KEYS.len()]);
 

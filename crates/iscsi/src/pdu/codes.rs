@@ -1,7 +1,6 @@
 //! The codes of PDU fields in RFC 7143: opcodes, functions, reasons, events, statuses.
 //!
-//! A reserved value has no variant, so that every reader must refuse it (RFC 7143, section 11: reserved code values
-//! are a protocol error).
+//! A reserved value has no variant, so every reader must refuse it (RFC 7143, section 11: a protocol error).
 
 /// An enum of one-byte codes, with conversions in both directions.
 macro_rules! codes {

@@ -51,7 +51,6 @@ pub const fn pad(len: u32) -> u8 {
 }
 
 /// The opcode of a header.
-///
 /// # Errors
 /// RFC 7143 does not define the opcode.
 pub fn opcode(bhs: &Bhs) -> Result<Opcode, Malformed> {
@@ -76,8 +75,7 @@ impl Lun {
         Lun(((method | number) as u64) << 48)
     }
 
-    /// The number of the unit; `None` for an addressing method, level or bus that a single-level target does not
-    /// have.
+    /// The number of the unit; `None` for an addressing method, level or bus other than a single-level target's.
     pub const fn number(self) -> Option<u16> {
         let (first, rest) = ((self.0 >> 48) as u16, self.0 << 16);
         match (first >> 14, rest) {

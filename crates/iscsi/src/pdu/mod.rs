@@ -86,7 +86,6 @@ macro_rules! direction {
 
         impl $name {
             /// Parses a header. `ahs` holds its additional segments, without digest.
-            ///
             /// # Errors
             /// [`Malformed`] names the invalid field.
             pub fn parse(bhs: &Bhs, ahs: &[u8]) -> Result<$name, Malformed> {

@@ -1,7 +1,7 @@
 //! Access rules: one description for each class of commands, which decides about reservations, port states, write
 //! protection and unit attentions (SPC-4, 5.13.1 and 5.16; SBC-3, 4.17).
 //!
-//! The view of a nexus ([`super::NexusView`]) is derived by the same rules as every single command.
+//! The view of a nexus ([`super::NexusView`]) is derived by the rules of each single command.
 
 /// The checks before a class of commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

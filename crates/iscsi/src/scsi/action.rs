@@ -14,7 +14,7 @@ pub struct BlockRange {
 /// A SCSI status (SAM-5, 5.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Status {
+pub enum ScsiStatus {
     /// GOOD.
     Good = 0x00,
     /// CHECK CONDITION: sense data has the reason.
@@ -35,22 +35,22 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
     /// The status byte.
-    pub status: Status,
+    pub status: ScsiStatus,
     /// Present if and only if the status is CHECK CONDITION.
     pub sense: Option<Sense>,
 }
 
 impl Ending {
     /// Success.
-    pub const GOOD: Ending = Ending { status: Status::Good, sense: None };
+    pub const GOOD: Ending = Ending { status: ScsiStatus::Good, sense: None };
 
     /// CHECK CONDITION with its sense data.
     pub const fn check(sense: Sense) -> Ending {
-        Ending { status: Status::CheckCondition, sense: Some(sense) }
+        Ending { status: ScsiStatus::CheckCondition, sense: Some(sense) }
     }
 
     /// A status without sense data.
-    pub const fn bare(status: Status) -> Ending {
+    pub const fn bare(status: ScsiStatus) -> Ending {
         Ending { status, sense: None }
     }
 }
@@ -115,8 +115,7 @@ pub enum Medium {
         /// BYTCHK 11b.
         one: bool,
     },
-    /// COMPARE AND WRITE: twice the extent's blocks come. The first half is compared and, if equal, the second half
-    /// is written, atomically.
+    /// COMPARE AND WRITE: twice the extent's blocks come; if the first half matches, the second is written, atomically.
     CompareAndWrite {
         /// The blocks.
         at: BlockRange,
@@ -145,8 +144,7 @@ pub enum Medium {
     },
     /// Deallocates blocks, which then read as zeros (LBPRZ).
     Unmap(Vec<BlockRange>),
-    /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An extent without blocks extends to
-    /// the end.
+    /// SYNCHRONIZE CACHE: makes earlier writes durable before the command ends. An empty extent extends to the end.
     Sync(BlockRange),
     /// PRE-FETCH: a hint that the blocks will be read soon. Ends at once.
     Prefetch(BlockRange),
@@ -160,8 +158,8 @@ pub enum Medium {
     /// Copies blocks within this target (EXTENDED COPY), durably. Units are named by their designators.
     Copy(Vec<CopySegment>),
     /// SANITIZE: overwrites everything with zeros, or deallocates it on a thin volume. No reset, abort or end of the
-    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Initiators poll its progress for seconds, so
-    /// overwriting is throttled.
+    /// session stops it; report its end to [`super::LogicalUnit::sanitized`]. Throttled, as initiators poll for
+    /// seconds.
     Sanitize {
         /// The initiator's pattern, one block or less, repeated (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,

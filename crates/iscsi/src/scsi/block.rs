@@ -157,8 +157,7 @@ fn or_rest(extent: BlockRange, geometry: &Geometry) -> BlockRange {
 
 /// WRITE SAME (10) and (16).
 ///
-/// The initiator must send exactly one block; none with NDOB, and optionally none with UNMAP, because initiators of
-/// SBC-2 send nothing then.
+/// The initiator must send exactly one block; none with NDOB, and optionally none with UNMAP, as in SBC-2.
 pub(super) fn write_same(call: &mut CommandCall<'_>) -> CommandResult {
     let geometry = &call.description().geometry;
     let to = or_rest(extent(call.cdb, geometry)?, geometry);

@@ -1,5 +1,4 @@
-//! Fields of command descriptor blocks and of parameter lists. Reads are bounds-checked: a field beyond the end of a
-//! list is `None`.
+//! Fields of command descriptor blocks and parameter lists. Reads are bounds-checked: `None` beyond the end.
 
 /// A command descriptor block, padded with zeros (RFC 7143, 11.3.5). Longer ones (an additional header segment)
 /// belong to unsupported commands; the first sixteen bytes suffice to refuse them.

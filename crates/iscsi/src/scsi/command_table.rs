@@ -54,8 +54,7 @@ impl CommandRow {
         u128::from_be_bytes(self.usage(thin)) | (0xff << 120) | action
     }
 
-    /// Refuses unsupported bits instead of ignoring them: protection information, NACA, and bits that future
-    /// standards may define.
+    /// Refuses unsupported bits instead of ignoring them: protection information, NACA, and bits of future standards.
     pub fn fits(&self, cdb: &CdbBytes, thin: bool) -> Result<(), Ending> {
         let surplus = u128::from_be_bytes(*cdb) & !self.allowed(thin);
         if surplus == 0 {

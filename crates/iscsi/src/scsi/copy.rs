@@ -33,7 +33,6 @@ const BYTES: u8 = 0x0a;
 
 const ILLEGAL: fn(u16) -> Ending = |code| Ending::check(Sense::new(SenseKey::IllegalRequest, code));
 
-/// COPY ABORTED.
 const fn aborted(code: u16) -> Ending {
     Ending::check(Sense::new(SenseKey::CopyAborted, code))
 }
@@ -41,7 +40,6 @@ const fn aborted(code: u16) -> Ending {
 /// COPY TARGET DEVICE NOT REACHABLE: the source or destination does not exist, or this nexus may not use it.
 const UNREACHABLE: Ending = aborted(0x0804);
 
-/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CopyResult {
     nexus: Nexus,
@@ -223,8 +221,7 @@ fn segment_of(
     Ok((length > 0).then_some(segment))
 }
 
-/// Whether the other units of a copy admit a nexus. Their locks are taken one after the other, without the lock of
-/// the addressed unit.
+/// Whether the other units of a copy admit a nexus. Their locks are taken one by one, without the addressed unit's.
 pub(super) fn admit_others(
     device: &Device,
     asked: &LogicalUnit,

@@ -6,7 +6,6 @@ pub const LARGEST_TRANSFER: u32 = 8 << 20;
 pub(super) const LONGEST_SAME: u32 = 16 << 20;
 /// Most blocks that one UNMAP deallocates.
 pub(super) const MOST_UNMAPPED: u32 = 1 << 20;
-/// Most descriptors of one UNMAP.
 pub(super) const MOST_UNMAP_DESCRIPTORS: u32 = 256;
 /// Most blocks that one COMPARE AND WRITE compares.
 pub(super) const MOST_COMPARED: u8 = 255;
@@ -34,8 +33,7 @@ impl Geometry {
 pub struct UnitDescription {
     /// Block size and number of blocks.
     pub geometry: Geometry,
-    /// Thin provisioning: blocks are allocated when written and deallocated by UNMAP; deallocated blocks read as
-    /// zeros.
+    /// Thin provisioning: blocks are allocated when written and deallocated by UNMAP; those read as zeros.
     pub thin: bool,
     /// Write-protected.
     pub read_only: bool,
@@ -43,8 +41,7 @@ pub struct UnitDescription {
     pub write_back: bool,
     /// The owner of the device stores [`super::LogicalUnit::stored_reservations`] on request, and restores it (PTPL_C).
     pub keeps_reservations: bool,
-    /// Unit serial number: names the logical unit on every path and across restarts. Up to 64 printable ASCII
-    /// characters are shown.
+    /// Unit serial number: names the unit on every path and across restarts. Shown up to 64 printable ASCII characters.
     pub serial: String,
     /// PRODUCT IDENTIFICATION: up to 16 characters are shown.
     pub product: String,

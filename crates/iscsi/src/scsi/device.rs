@@ -63,8 +63,7 @@ impl Device {
         self.units.get(self.index(lun)?)
     }
 
-    /// Starts a command. `expected`: the expected data transfer length in bytes. LUNs that do not exist are answered
-    /// too.
+    /// Starts a command. `expected`: the expected data transfer length in bytes. Missing LUNs are answered too.
     pub fn begin(&self, lun: u64, nexus: &Nexus, cdb: &CdbBytes, expected: u32) -> Action {
         self.act(lun, nexus, cdb, expected, None)
     }

@@ -191,8 +191,7 @@ fn limits(description: &UnitDescription) -> Vec<u8> {
     body
 }
 
-/// Page 0xB1: non-rotating medium. After a block erase, which only thin units support, all blocks are readable
-/// (WABEREQ).
+/// Page 0xB1: non-rotating medium. After a block erase, of thin units only, all blocks are readable (WABEREQ).
 fn characteristics(description: &UnitDescription) -> Vec<u8> {
     let mut body = vec![0; 60];
     body[1] = 0x01;

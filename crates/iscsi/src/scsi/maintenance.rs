@@ -1,5 +1,4 @@
-//! START STOP UNIT, PREVENT ALLOW MEDIUM REMOVAL, READ DEFECT DATA and LOG SENSE, for a medium that is fixed and has
-//! no defects.
+//! START STOP UNIT, PREVENT ALLOW MEDIUM REMOVAL, READ DEFECT DATA and LOG SENSE, for a fixed, flawless medium.
 
 use super::access::Checks;
 use super::cdb::{field16, field32};

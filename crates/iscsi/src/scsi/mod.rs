@@ -31,7 +31,7 @@ mod supported_commands;
 mod unit;
 mod unit_attention;
 
-pub use action::{Action, BlockRange, CopySegment, Ending, Medium, Status};
+pub use action::{Action, BlockRange, CopySegment, Ending, Medium, ScsiStatus};
 pub use cdb::CdbBytes;
 pub use description::{Geometry, LARGEST_TRANSFER, UnitDescription};
 pub use device::{Device, MOST_UNITS};

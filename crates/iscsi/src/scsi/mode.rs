@@ -1,5 +1,4 @@
-//! MODE SENSE and MODE SELECT: the mode pages, their changeable bits, and their effects (SPC-4, 6.9 to 6.12 and 7.5;
-//! SBC-3, 6.5).
+//! MODE SENSE and MODE SELECT: pages, changeable bits, and effects (SPC-4, 6.9 to 6.12 and 7.5; SBC-3, 6.5).
 //!
 //! A page has default bytes, changeable bits, and current values. Nothing is saved: a reset restores the defaults.
 
@@ -78,8 +77,7 @@ impl Modes {
         self.0[CONTROL][5] & 0x40 != 0
     }
 
-    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: the offset of the page in
-    /// the list.
+    /// Applies one page of a MODE SELECT; unchangeable bits must keep their values. `at`: its offset in the list.
     fn select(&mut self, bytes: &[u8], at: usize) -> Result<(), Ending> {
         let wrong =
             |offset: usize| invalid_parameter(u16::try_from(at + offset).unwrap_or(u16::MAX));
@@ -106,7 +104,6 @@ fn mask(page: &ModePage, offset: usize) -> u8 {
     page.changeable.iter().filter(|(at, _)| *at == offset).fold(0, |bits, (_, bit)| bits | bit)
 }
 
-/// MODE SENSE (6).
 pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let blocks =
@@ -118,7 +115,6 @@ pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     reply(bytes, u32::from(call.cdb[4]))
 }
 
-/// MODE SENSE (10).
 pub(super) fn sense_10(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let long = call.cdb[1] & 0x10 != 0;
@@ -184,13 +180,11 @@ fn pages(call: &CommandCall<'_>) -> Result<Vec<u8>, Ending> {
     Ok(bytes)
 }
 
-/// MODE SELECT (6).
 pub(super) fn select_6(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(call.cdb[4]);
     select(call, length, |list| Some((4, false, usize::from(*list.get(3)?))))
 }
 
-/// MODE SELECT (10).
 pub(super) fn select_10(call: &mut CommandCall<'_>) -> CommandResult {
     let length = u32::from(field16::<7>(call.cdb));
     select(call, length, |list| Some((8, list.get(4)? & 1 != 0, usize::from(be16(list, 6)?))))
@@ -239,8 +233,7 @@ fn selected(mut modes: Modes, list: &[u8], mut at: usize) -> Result<Modes, Endin
     Ok(modes)
 }
 
-/// A block descriptor may be repeated, but the unit keeps its size. Zero and all ones stand for the present number of
-/// blocks.
+/// A block descriptor may be repeated, but the unit keeps its size: zero and all ones mean its present blocks.
 fn check_block(descriptor: &[u8], long: bool, geometry: Geometry, at: usize) -> Result<(), Ending> {
     let wrong = Err(invalid_parameter(at as u16));
     let (blocks, most, block) = match (descriptor.len(), long) {

@@ -1,5 +1,4 @@
-//! PERSISTENT RESERVE IN and OUT: service actions and parameter lists (SPC-4, 6.15 and 6.16). Their effects are in
-//! `reservation`.
+//! PERSISTENT RESERVE IN and OUT: actions and parameters (SPC-4, 6.15 and 6.16). `reservation` has their effects.
 
 use super::cdb::{be16, be32, be64, field16, field32};
 use super::command_table::{SHORT_LIST, invalid_field, invalid_parameter};
@@ -13,7 +12,6 @@ const LONGEST_LIST: u32 = 8192;
 /// The length of a parameter list without additional transport IDs, except for REGISTER AND MOVE.
 const BASIC_LIST: u32 = 24;
 
-/// PERSISTENT RESERVE IN.
 pub(super) fn reserve_in(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);
@@ -107,7 +105,6 @@ fn parse_transport_id(bytes: &[u8]) -> Option<(String, usize)> {
     name.contains(",i,0x").then_some((name, len))
 }
 
-/// PERSISTENT RESERVE OUT.
 pub(super) fn reserve_out(call: &mut CommandCall<'_>) -> CommandResult {
     if call.state().classic.is_some() {
         return Err(CONFLICT);

@@ -38,7 +38,7 @@ impl PortState {
 /// Why a group is in its state (the STATUS CODE field).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Cause {
+pub(super) enum GroupStateCause {
     /// Unchanged since the start.
     Initial = 0x0,
     /// SET TARGET PORT GROUPS.
@@ -48,7 +48,7 @@ pub(super) enum Cause {
 }
 
 /// The state of each group, by its identifier.
-pub(super) type Groups = BTreeMap<u16, (PortState, Cause)>;
+pub(super) type Groups = BTreeMap<u16, (PortState, GroupStateCause)>;
 
 /// Supported states: T_SUP and O_SUP are off; U_SUP, S_SUP, AN_SUP and AO_SUP are on.
 const SUPPORTED: u8 = 0x0f;
@@ -94,7 +94,7 @@ pub(super) fn set(call: &mut CommandCall<'_>) -> CommandResult {
         let group = be16(descriptor, 2).ok_or(SHORT_LIST)?;
         let known = groups.get_mut(&group).ok_or(invalid_parameter(at + 2))?;
         if known.0 != state {
-            *known = (state, Cause::Command);
+            *known = (state, GroupStateCause::Command);
         }
     }
     if groups != call.state().ports {

@@ -5,13 +5,12 @@
 
 use super::access::ReservationCheck;
 use super::command_table::invalid_parameter;
-use super::{Ending, Nexus, Sense, SenseKey, Status, UnitAttention};
+use super::{Ending, Nexus, ScsiStatus, Sense, SenseKey, UnitAttention};
 
 /// Most registrations of a logical unit.
 pub(super) const MOST_REGISTRATIONS: usize = 1024;
 
-/// RESERVATION CONFLICT.
-pub(super) const CONFLICT: Ending = Ending::bare(Status::ReservationConflict);
+pub(super) const CONFLICT: Ending = Ending::bare(ScsiStatus::ReservationConflict);
 /// INSUFFICIENT REGISTRATION RESOURCES.
 const TOO_MANY: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x5504));
 /// INVALID RELEASE OF PERSISTENT RESERVATION.
@@ -66,7 +65,6 @@ impl ReservationType {
     }
 }
 
-/// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
     /// The registered nexus.

@@ -35,8 +35,7 @@ pub struct Sense {
     pub code: u16,
     /// The INFORMATION field: an offset or a block, depending on the code.
     pub information: Option<u64>,
-    /// The invalid byte of the CDB (`true`) or of the parameters (`false`), with a bit if applicable: the field
-    /// pointer of the sense-key-specific data.
+    /// The invalid byte of the CDB (`true`) or of the parameters (`false`), perhaps with a bit: the field pointer.
     pub field: Option<(bool, u16, Option<u8>)>,
 }
 

@@ -6,7 +6,7 @@ use super::access::{AllowedPortStates, Checks};
 use super::copy::CopyResults;
 use super::description::UnitDescription;
 use super::mode::Modes;
-use super::port_groups::{Cause, Groups, PortState};
+use super::port_groups::{GroupStateCause, Groups, PortState};
 use super::reservation::{CONFLICT, Reservations};
 use super::unit_attention::{Attentions, UnitAttention};
 use super::{Ending, Nexus, Sense, SenseKey};
@@ -23,7 +23,6 @@ pub(super) enum SanitizeState {
     Failed,
 }
 
-/// A logged-in nexus.
 #[derive(Clone, Debug)]
 struct LoggedInNexus {
     /// Number of its sessions: two while one replaces another, whose end is reported by another thread.
@@ -32,8 +31,7 @@ struct LoggedInNexus {
     attentions: Attentions,
 }
 
-/// The control state of a logical unit. It is bounded by the number of sessions (attentions) and by the limit on
-/// registrations.
+/// The control state of a logical unit, bounded by the sessions (attentions) and by the limit on registrations.
 #[derive(Clone, Debug)]
 pub(super) struct UnitState {
     /// Logged-in nexuses and their pending unit attentions.
@@ -67,7 +65,7 @@ impl UnitState {
             reservations: Reservations::default(),
             ports: ports
                 .iter()
-                .map(|port| (*port, (PortState::ActiveOptimized, Cause::Initial)))
+                .map(|port| (*port, (PortState::ActiveOptimized, GroupStateCause::Initial)))
                 .collect(),
             modes: Modes::new(description),
             copies: CopyResults::default(),
@@ -113,7 +111,7 @@ impl UnitState {
         }
     }
 
-    /// A session of a nexus logged in. One that replaces another starts anew.
+    /// A session of a nexus logged in. One that replaces another starts afresh.
     pub fn join(&mut self, nexus: &Nexus) {
         self.forget(nexus);
         let fresh = LoggedInNexus { sessions: 0, attentions: Attentions::default() };

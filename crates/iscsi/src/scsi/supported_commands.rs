@@ -1,5 +1,4 @@
-//! REPORT SUPPORTED OPERATION CODES and REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35 and 6.36), generated
-//! from the command table.
+//! REPORT SUPPORTED OPERATION CODES and TASK MANAGEMENT FUNCTIONS (SPC-4, 6.35, 6.36), from the command table.
 
 use super::UnitDescription;
 use super::cdb::{field16, field32};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::access::Checks;
 use super::cdb::CdbBytes;
 use super::mode::Modes;
-use super::port_groups::{Cause, PortState};
+use super::port_groups::{GroupStateCause, PortState};
 use super::reservation::Reservations;
 use super::state::{SanitizeState, UnitState};
 use super::{
@@ -14,7 +14,6 @@ use super::{
     UnitDescription, command_table,
 };
 
-/// The result of a command.
 pub(super) type CommandResult = Result<Action, Ending>;
 
 /// A logical unit, shared by all threads: control commands take its lock, the data path only reads its generation.
@@ -145,7 +144,6 @@ impl LogicalUnit {
     }
 
     /// Restores what [`LogicalUnit::stored_reservations`] returned before the restart.
-    ///
     /// # Errors
     /// The bytes are damaged, or of another version.
     pub fn restore(&self, bytes: &[u8]) -> Result<(), StoredReservationsError> {
@@ -160,7 +158,7 @@ impl LogicalUnit {
             None => false,
             Some((now, _)) if *now == to => true,
             Some(known) => {
-                *known = (to, Cause::Administrator);
+                *known = (to, GroupStateCause::Administrator);
                 state.raise(UnitAttention::AccessStateChanged, None);
                 true
             }
@@ -234,8 +232,7 @@ impl LogicalUnit {
     }
 
     fn lock(&self) -> MutexGuard<'_, UnitState> {
-        // After a panic with the lock held every part of the state is still consistent; refusing service would be
-        // worse.
+        // After a panic with the lock held every part of the state is still consistent; refusing service is worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -75,8 +75,7 @@ impl Session {
         }
     }
 
-    /// The task that the data belongs to, if the data is valid. Data of a task that has ended is late, not wrong: it
-    /// is dropped silently.
+    /// The task of the data, if that is valid. Data of a task that has ended is late, not wrong: dropped silently.
     fn place_data(&mut self, id: ConnId, pdu: &DataOut) -> Option<TaskId> {
         let params = self.params;
         let solicited = pdu.transfer_tag != RESERVED_TAG;

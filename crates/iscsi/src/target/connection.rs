@@ -8,8 +8,7 @@ use crate::pdu::{
     TextRequest, pad,
 };
 
-/// Answers that may be queued before reading stops: it bounds an initiator that sends requests without reading the
-/// answers.
+/// Answers that may be queued before reading stops: it bounds an initiator that does not read answers.
 pub(super) const MAX_CONTROL: usize = 64;
 
 /// A request that has arrived early.

@@ -1,5 +1,4 @@
-//! NOPs, text and asynchronous messages: PDUs of the connection rather than of a command (RFC 7143, sections 11.9 to
-//! 11.11, 11.18, 11.19).
+//! NOPs, text and asynchronous messages: PDUs of the connection (RFC 7143, sections 11.9 to 11.11, 11.18, 11.19).
 
 use super::connection::{ControlPdu, MAX_CONTROL, SegmentSink, TextExchange};
 use super::session::Session;
@@ -30,7 +29,6 @@ impl Session {
     }
 
     /// Pings the initiator; the answer is [`Event::Pong`].
-    ///
     /// # Errors
     /// The connection is closed, or the previous ping has not been answered.
     pub fn ping(&mut self, id: ConnId) -> Result<(), Refused> {
@@ -45,7 +43,6 @@ impl Session {
     }
 
     /// Sends an asynchronous message.
-    ///
     /// # Errors
     /// The connection is closed, or its send queue is full.
     pub fn notify(&mut self, id: ConnId, notice: Notice) -> Result<(), Refused> {
@@ -81,8 +78,7 @@ impl Session {
         }
     }
 
-    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text to
-    /// the owner.
+    /// A text PDU and its data have arrived: requests the next one, sends more of the answer, or passes the text on.
     pub(super) fn text_arrived(&mut self, id: ConnId, text: TextRequest) {
         let Some(conn) = self.conn_mut(id) else { return };
         if text.goes_on {

@@ -1,5 +1,4 @@
-//! The outgoing data of one read: split by the initiator's MaxRecvDataSegmentLength and by MaxBurstLength (RFC 7143,
-//! section 11.7).
+//! The data of one read: split by MaxRecvDataSegmentLength and MaxBurstLength (RFC 7143, section 11.7).
 
 /// The content of one Data-In PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

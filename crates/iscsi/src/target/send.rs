@@ -82,8 +82,7 @@ impl Session {
         task.queued = false;
         match task.phase {
             TaskPhase::Open => self.send_r2t(id, name, out),
-            // It was queued to request more data, and has ended since: its answer waits for the data requested
-            // before.
+            // It was queued to request more data, and has ended since: its answer waits for data requested before.
             TaskPhase::Answered | TaskPhase::Failed if task.incoming.is_open() => 0,
             TaskPhase::Answered if !task.outgoing.is_over() => self.send_data(id, name, out),
             TaskPhase::Answered | TaskPhase::Failed => self.send_response(id, name, out),

@@ -96,7 +96,6 @@ impl Session {
     }
 
     /// Adds a connection whose login is complete.
-    ///
     /// # Errors
     /// The session is ending, is full, or has a connection with this CID.
     pub fn attach(&mut self, params: ConnectionParams) -> Result<ConnId, Refused> {
@@ -187,8 +186,7 @@ impl Session {
     }
 
     /// Answers a task with `len` bytes from offset 0 of its data, where SCSI would transfer `wanted`, and then an
-    /// ending. Data beyond the initiator's expected length is not sent. `descriptor` selects descriptor-format sense
-    /// data.
+    /// ending. Data beyond the initiator's expected length is not sent. `descriptor` selects descriptor-format sense.
     pub fn reply(&mut self, id: TaskId, len: u32, wanted: u32, ending: Ending, descriptor: bool) {
         let Some(task) = self.slab.get_mut(id).filter(|task| task.phase == TaskPhase::Open) else {
             return;
@@ -296,8 +294,7 @@ impl Session {
         self.check_over();
     }
 
-    /// Frees a task's slot once both the owner and the initiator have released it, and notifies requests that wait
-    /// for the owner.
+    /// Frees a task's slot once both ends have released it, and notifies requests that wait for the owner.
     pub(super) fn free_slot(&mut self, id: TaskId) {
         let Some(task) = self.slab.get_mut(id).filter(|task| !task.owned) else { return };
         let waits = std::mem::take(&mut task.waits);
@@ -353,7 +350,7 @@ impl Session {
         self.check_over();
     }
 
-    /// Ends a connection from the target's side: drops its tasks, sends its other queued output, and then
+    /// Ends a connection from the target's side: drops its tasks, sends its other output, then
     /// [`Out::Close`](super::Out::Close).
     pub fn close(&mut self, conn: ConnId) {
         self.shut(conn, CloseReason::Target);

@@ -153,8 +153,7 @@ impl Session {
         }
     }
 
-    /// Answers a task management function. The response is sent once the owner has also finished all affected tasks
-    /// of this session.
+    /// Answers a task management function, after the owner has finished all affected tasks of this session.
     pub fn managed(&mut self, handle: RequestHandle, outcome: TaskOutcome) {
         let Some(wait) = self.pending.of(handle) else { return };
         if let PendingKind::Function(answer @ None) = &mut wait.what {
@@ -241,8 +240,7 @@ impl Session {
         }
     }
 
-    /// Drops tasks. Returns how many of them the owner still works on; those record `waits`, the requests that wait
-    /// for them.
+    /// Drops tasks. Returns how many the owner still works on; those record `waits`, the requests that wait for them.
     pub(super) fn drop_where(&mut self, within: impl Fn(TaskId, &Task) -> bool, waits: u16) -> u16 {
         let mut left = 0;
         for slot in 0..self.slab.slots() {

@@ -18,8 +18,7 @@ impl ConnId {
     }
 }
 
-/// A task. Its slot is reused only after [`Session::finished`](super::Session::finished), so an owner can keep a
-/// table by slot.
+/// A task. Its slot is reused only after [`Session::finished`](super::Session::finished): owners may index by slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId {
     pub(super) slot: u16,
@@ -99,8 +98,7 @@ pub enum Want {
     /// A header: pass what has arrived to [`Session::header`](super::Session::header).
     Header,
     /// The next `len` bytes belong at `offset` of the task's data. Report arrived bytes with
-    /// [`Session::received`](super::Session::received). A later call may name another place, because a task can end
-    /// while its data arrives.
+    /// [`Session::received`](super::Session::received). A later call may differ, as a task can end while data arrives.
     Into {
         /// The task.
         task: TaskId,
@@ -174,8 +172,7 @@ pub enum Out {
 pub enum Event {
     /// A SCSI command, in the initiator's order; immediate ones at once. Answer it with
     /// [`Session::take`](super::Session::take), [`Session::reply`](super::Session::reply) or
-    /// [`Session::end`](super::Session::end): while its data is pending and none of them has been called, its
-    /// connection is not read.
+    /// [`Session::end`](super::Session::end): before that its connection is not read while its data is pending.
     Command(TaskId),
     /// All accepted data is in place.
     Data(TaskId),

@@ -2,7 +2,7 @@
 
 use iscsi::digest;
 use iscsi::initiator::{
-    Cdb, Command, Conn, Error, Out, Refused, Session, Settings, Start, Transfer, Want,
+    Cdb, Command, Conn, Error, LoginNumbers, Out, Refused, Session, Settings, Transfer, Want,
 };
 use iscsi::pdu::*;
 
@@ -22,11 +22,11 @@ const LUN: Lun = Lun::new(3);
 
 /// A session of two connections; the second uses digests.
 fn two() -> (Session, Conn) {
-    let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
+    let start = LoginNumbers { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
     let mut session = Session::new(SETTINGS, start, 8);
     assert_eq!(session.next_cmd_sn(), 7);
     let settings = Settings { header_digest: true, first_burst: 1, ..SETTINGS };
-    let start = Start { cmd_sn: 99, max_cmd_sn: 99, stat_sn: 500, cid: 1 };
+    let start = LoginNumbers { cmd_sn: 99, max_cmd_sn: 99, stat_sn: 500, cid: 1 };
     let conn = session.join(settings, start).expect("there is room");
     (session, conn)
 }
@@ -124,7 +124,7 @@ fn pings_use_all_connections_and_a_logout_ends_all() {
         let sent = sent_on(&mut session, conn);
         assert!(matches!(sent.as_slice(), [Request::NopOut(_)]), "{sent:?}");
     }
-    let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 1, cid: 2 };
+    let start = LoginNumbers { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 1, cid: 2 };
     let more = (0..99).filter(|_| session.join(SETTINGS, start).is_ok()).count();
     assert_eq!(more + 2, Conn::MOST);
     assert_eq!(session.join(SETTINGS, start), Err(Refused::Connections));

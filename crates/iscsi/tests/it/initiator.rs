@@ -1,10 +1,9 @@
-//! The initiator's session against a scripted target: what it sends, what it reports, and every protocol violation
-//! that it detects.
+//! The initiator's session against a scripted target: output, events, and every detected protocol violation.
 
 use iscsi::digest;
 use iscsi::initiator::{
-    Cdb, Command, Conn, Ending, Error, Event, Out, Refused, SenseData, Session, Settings, Start,
-    Transfer, Want,
+    Cdb, Command, CommandEnd, Conn, Error, Event, LoginNumbers, Out, Refused, SenseData, Session,
+    Settings, Transfer, Want,
 };
 use iscsi::pdu::*;
 
@@ -33,7 +32,7 @@ type Sent = (Request, Option<(u32, u32, u32)>);
 
 impl Play {
     fn new(settings: Settings) -> Play {
-        let start = Start { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
+        let start = LoginNumbers { cmd_sn: 7, max_cmd_sn: 10, stat_sn: 100, cid: 0 };
         Play { session: Session::new(settings, start, 8), stat_sn: 100 }
     }
 
@@ -165,8 +164,8 @@ impl Play {
     }
 }
 
-fn good(moved: u32) -> Ending {
-    Ending::Status { status: 0, moved, residual: Residual::None, sense: None }
+fn good(moved: u32) -> CommandEnd {
+    CommandEnd::Status { status: 0, moved, residual: Residual::None, sense: None }
 }
 
 #[test]
@@ -203,7 +202,7 @@ fn sense_and_residuals_are_reported() {
     let residual = Residual::Underflow(60);
     let response = play.response(tag, 0, residual, 0);
     assert!(play.hear(response, &[]).is_ok());
-    let ending = Ending::Status { status: 0, moved: 36, residual, sense: None };
+    let ending = CommandEnd::Status { status: 0, moved: 36, residual, sense: None };
     play.heard(Event::Done { slot: 0, ending });
 
     play.command(0, Transfer::In(512));
@@ -213,7 +212,7 @@ fn sense_and_residuals_are_reported() {
     let response = play.response(tag, 2, residual, segment.len() as u32);
     assert!(play.hear(response, &segment).is_ok());
     let sense = Some(SenseData { key: 6, code: 0x2900, information: None, deferred: false });
-    let ending = Ending::Status { status: 2, moved: 0, residual, sense };
+    let ending = CommandEnd::Status { status: 2, moved: 0, residual, sense };
     play.heard(Event::Done { slot: 0, ending });
 }
 
@@ -379,7 +378,7 @@ fn task_management_ends_the_affected_tasks() {
     let sequence = play.status();
     let outcome = TaskOutcome::Complete;
     assert!(play.hear(TaskResponse { outcome, task_tag: tag, sequence }, &[]).is_ok());
-    assert_eq!(play.session.event(), Some(Event::Done { slot: 1, ending: Ending::Aborted }));
+    assert_eq!(play.session.event(), Some(Event::Done { slot: 1, ending: CommandEnd::Aborted }));
     play.heard(Event::Managed { tag, outcome });
     let tag = play.session.manage(TaskFunction::LogicalUnitReset, LUN, None).expect("room");
     let (sequence, outcome) = (play.status(), TaskOutcome::NotSupported);
@@ -389,7 +388,7 @@ fn task_management_ends_the_affected_tasks() {
     let (sequence, outcome) = (play.status(), TaskOutcome::Complete);
     assert!(play.hear(TaskResponse { outcome, task_tag: tag, sequence }, &[]).is_ok());
     let ended = [play.session.event(), play.session.event()];
-    let aborted = |slot| Some(Event::Done { slot, ending: Ending::Aborted });
+    let aborted = |slot| Some(Event::Done { slot, ending: CommandEnd::Aborted });
     assert_eq!(ended, [aborted(0), aborted(2)]);
     play.heard(Event::Managed { tag, outcome });
 }
@@ -424,7 +423,9 @@ fn a_rejected_command_ends_and_other_rejects_are_reported() {
         let reject = Reject { reason, sequence: play.status(), data_sn: 0, data_len: 48 };
         assert!(play.hear(reject, &header).is_ok());
         match play.session.event() {
-            Some(Event::Done { slot: 4, ending }) => assert_eq!(ending, Ending::Rejected(reason)),
+            Some(Event::Done { slot: 4, ending }) => {
+                assert_eq!(ending, CommandEnd::Rejected(reason))
+            }
             Some(Event::Rejected { reason: told, header: Some(_) }) => assert_eq!(told, reason),
             other => panic!("{other:?}"),
         }
@@ -649,7 +650,7 @@ fn a_command_that_was_aborted_before_it_was_sent_is_never_sent() {
     let sequence = play.status();
     let done = TaskResponse { outcome: TaskOutcome::NoTask, task_tag: tag, sequence };
     assert_eq!(play.hear(done, &[]), Ok(None));
-    assert_eq!(play.session.event(), Some(Event::Done { slot: 1, ending: Ending::Aborted }));
+    assert_eq!(play.session.event(), Some(Event::Done { slot: 1, ending: CommandEnd::Aborted }));
     play.heard(Event::Managed { tag, outcome: TaskOutcome::NoTask });
     // Its slot already has another command. A ping consumes the number of the first, and the rest is sent unchanged.
     play.command(1, Transfer::In(4096));

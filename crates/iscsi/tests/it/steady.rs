@@ -1,8 +1,7 @@
-//! In steady state a session allocates nothing, at either end: reads, writes with data of every kind, and at the target
-//! pings without data.
+//! In steady state a session allocates nothing, at either end: reads, writes of every kind, and the target's pings.
 
 use allocation_counter::{AllocationInfo, measure};
-use iscsi::initiator::{self, Command, Conn, Settings, Start, Transfer};
+use iscsi::initiator::{self, Command, Conn, LoginNumbers, Settings, Transfer};
 use iscsi::pdu::{
     BHS_LEN, Bhs, Cdb, DataIn, DataInStatus, DataOut, Lun, NopOut, R2t, RESERVED_TAG, Residual,
     Response, ScsiCommand, ScsiResponse, Sequence, ServiceResponse, TaskAttribute,
@@ -187,9 +186,9 @@ impl Asking {
             header_digest: false,
             data_digest: false,
         };
-        let start = Start { cmd_sn: 1, max_cmd_sn: DEPTH, stat_sn: 1, cid: 0 };
+        let start = LoginNumbers { cmd_sn: 1, max_cmd_sn: DEPTH, stat_sn: 1, cid: 0 };
         let mut session = initiator::Session::new(settings, start, DEPTH);
-        session.join(settings, Start { cid: 1, ..start }).expect("there is room");
+        session.join(settings, LoginNumbers { cid: 1, ..start }).expect("there is room");
         let (outs, told) = (Vec::with_capacity(1024), Vec::with_capacity(64));
         Asking { session, number: 1, stat_sn: [1, 1], outs, told }
     }

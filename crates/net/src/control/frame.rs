@@ -13,15 +13,15 @@ const LENGTH: usize = 4;
 
 /// What has arrived and was not heard yet.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub(crate) struct FrameBuffer {
     bytes: Vec<u8>,
     bound: usize,
 }
 
-impl Frames {
+impl FrameBuffer {
     /// An empty buffer of an unauthenticated peer.
-    pub(crate) fn new() -> Frames {
-        Frames { bytes: Vec::new(), bound: SMALL }
+    pub(crate) fn new() -> FrameBuffer {
+        FrameBuffer { bytes: Vec::new(), bound: SMALL }
     }
 
     /// The peer is authenticated: its messages may be longer.

@@ -1,6 +1,6 @@
 //! Messages over a connection. A message that is too long, invalid or stays incomplete ends the connection.
 
-use super::frame::{Frames, frame};
+use super::frame::{FrameBuffer, frame};
 use crate::NetError;
 use crate::sys::{socket, user_timeout};
 use clock::Ns;
@@ -13,25 +13,24 @@ use std::time::Duration;
 
 /// A peer that acknowledges nothing, or takes nothing, for so long is gone.
 const GONE: Duration = Duration::from_secs(10);
-/// While an interface on the way is set, its link may be down, and a switch may hold its port back for half a minute
-/// (IEEE 802.1D).
+/// While an interface is being set, its link may be down, and a switch may block its port for 30 s (IEEE 802.1D).
 pub(crate) const FLAP: Duration = Duration::from_secs(60);
 /// Bytes of one read.
 const READ: usize = 16 << 10;
 
 /// One end of a control connection.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ControlLink {
     stream: TcpStream,
     peer: String,
-    inbox: Frames,
+    inbox: FrameBuffer,
     /// When something last arrived, and for how long nothing may.
     heard: Ns,
     silence: Ns,
 }
 
-impl Link {
-    pub(crate) fn new(stream: TcpStream, peer: String) -> Result<Link, NetError> {
+impl ControlLink {
+    pub(crate) fn new(stream: TcpStream, peer: String) -> Result<ControlLink, NetError> {
         let set =
             |result: io::Result<()>| result.map_err(NetError::socket("the control connection"));
         set(stream.set_nonblocking(false))?;
@@ -44,7 +43,13 @@ impl Link {
             sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(2))
         };
         set(keep_alive().map_err(io::Error::from))?;
-        Ok(Link { stream, peer, inbox: Frames::new(), heard: clock::now(), silence: Ns::MAX })
+        Ok(ControlLink {
+            stream,
+            peer,
+            inbox: FrameBuffer::new(),
+            heard: clock::now(),
+            silence: Ns::MAX,
+        })
     }
 
     /// The peer is authenticated: its messages may be longer.
@@ -150,18 +155,18 @@ mod tests {
     use super::super::frame::LARGE;
     use super::super::{FromReceiver, FromSender};
     use super::*;
-    use crate::{Carriage, Spec};
+    use crate::{Carriage, TestSpec};
     use proptest::prelude::*;
     use std::net::{Shutdown, TcpListener};
 
-    fn pair() -> (TcpStream, Link) {
+    fn pair() -> (TcpStream, ControlLink) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let a = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (b, _) = listener.accept().unwrap();
-        (a, Link::new(b, "them".to_owned()).unwrap())
+        (a, ControlLink::new(b, "them".to_owned()).unwrap())
     }
 
-    /// What a link makes of these bytes, after which the peer closes.
+    /// What a link decodes from these bytes, after which the peer closes.
     fn heard(bytes: &[u8]) -> Result<Option<FromSender>, NetError> {
         let (mut peer, mut link) = pair();
         peer.write_all(bytes).unwrap();
@@ -182,8 +187,8 @@ mod tests {
     #[test]
     fn messages_arrive_whole_and_in_order() {
         let (stream, mut link) = pair();
-        let mut peer = Link::new(stream, "us".to_owned()).unwrap();
-        let long = FromSender::Prepare(Box::new(Spec::new(Carriage::Tcp)));
+        let mut peer = ControlLink::new(stream, "us".to_owned()).unwrap();
+        let long = FromSender::Prepare(Box::new(TestSpec::new(Carriage::Tcp)));
         for message in [FromSender::Clock { sent: Ns(7) }, long.clone(), FromSender::Done] {
             peer.say(&message, "now").unwrap();
         }

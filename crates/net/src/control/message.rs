@@ -1,13 +1,13 @@
 //! The messages between sender and receiver.
 
-use crate::Spec;
-use crate::figures::Figures;
-use crate::grid::Start;
+use crate::TestSpec;
+use crate::figures::EndFigures;
+use crate::grid::TestStart;
 use crate::interface::Adjusted;
 use crate::report::SideReport;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
-use workload::Frames;
+use workload::NetFrames;
 
 /// Chance that one end contributes to a proof.
 pub(crate) type Nonce = [u8; 16];
@@ -15,7 +15,6 @@ pub(crate) type Nonce = [u8; 16];
 /// Identifies a test on its data connections.
 pub(crate) type Cookie = [u8; 16];
 
-/// Messages of a sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromSender {
@@ -27,20 +26,19 @@ pub(crate) enum FromSender {
     Clock { sent: Ns },
     /// The receiver's interface is to be what was found with this over it, for as long as this connection lives; with nothing
     /// in it, everything is restored, or only described.
-    Adjust(Frames),
+    Adjust(NetFrames),
     /// The test to come.
-    Prepare(Box<Spec>),
+    Prepare(Box<TestSpec>),
     /// All of the sender's streams are through.
     Joined,
     /// Load begins at this moment of the receiver's clock, and cuts lie so.
-    Start(Start),
+    Start(TestStart),
     /// The test ends now, in order.
     Stop,
     /// The sender's workers send no more.
     Done,
 }
 
-/// Messages of a receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FromReceiver {
@@ -60,7 +58,7 @@ pub(crate) enum FromReceiver {
     /// All streams have arrived, all threads stand ready.
     Ready,
     /// What the receiver counted in an interval.
-    Interval(Box<Figures>),
+    Interval(Box<EndFigures>),
     /// What it counted in the test.
     Finished(Box<SideReport>),
     /// It could not go on.

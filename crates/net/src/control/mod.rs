@@ -7,8 +7,8 @@ mod message;
 mod proof;
 
 #[cfg(any(fuzzing, test))]
-pub(crate) use frame::{Frames, frame};
-pub(crate) use link::{FLAP, Link};
+pub(crate) use frame::{FrameBuffer, frame};
+pub(crate) use link::{ControlLink, FLAP};
 pub(crate) use message::{Cookie, FromReceiver, FromSender, Nonce};
-pub use proof::{Token, VERSIONS};
+pub use proof::{Secret, VERSIONS};
 pub(crate) use proof::{agree, fresh, is_proven, prove};

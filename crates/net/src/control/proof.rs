@@ -16,22 +16,21 @@ const LONGEST: usize = 256;
 
 /// A secret that both ends know. It is never printed.
 #[derive(Clone)]
-pub struct Token(Vec<u8>);
+pub struct Secret(Vec<u8>);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
 }
 
-impl Token {
+impl Secret {
     /// Takes a token of 16 to 256 bytes.
-    ///
     /// # Errors
     /// [`NetError::Spec`] where it is shorter or longer.
-    pub fn new(bytes: &[u8]) -> Result<Token, NetError> {
+    pub fn new(bytes: &[u8]) -> Result<Secret, NetError> {
         if (SHORTEST..=LONGEST).contains(&bytes.len()) {
-            return Ok(Token(bytes.to_vec()));
+            return Ok(Secret(bytes.to_vec()));
         }
         Err(NetError::Spec(format!(
             "a token has {SHORTEST} to {LONGEST} bytes, not {}; `openssl rand -hex 16` makes one",
@@ -40,7 +39,7 @@ impl Token {
     }
 }
 
-fn mac(token: &Token, receiver: &Nonce, sender: &Nonce) -> Option<Hmac<Sha256>> {
+fn mac(token: &Secret, receiver: &Nonce, sender: &Nonce) -> Option<Hmac<Sha256>> {
     let mut mac = Hmac::<Sha256>::new_from_slice(&token.0).ok()?;
     mac.update(b"wirespeed net 1 sender");
     mac.update(receiver);
@@ -49,12 +48,17 @@ fn mac(token: &Token, receiver: &Nonce, sender: &Nonce) -> Option<Hmac<Sha256>> 
 }
 
 /// That `token` is known, for these nonces alone.
-pub(crate) fn prove(token: &Token, receiver: &Nonce, sender: &Nonce) -> [u8; 32] {
+pub(crate) fn prove(token: &Secret, receiver: &Nonce, sender: &Nonce) -> [u8; 32] {
     mac(token, receiver, sender).map_or([0; 32], |mac| mac.finalize().into_bytes().into())
 }
 
 /// Whether `proof` shows that; takes the same time whatever is wrong with it.
-pub(crate) fn is_proven(proof: &[u8; 32], token: &Token, receiver: &Nonce, sender: &Nonce) -> bool {
+pub(crate) fn is_proven(
+    proof: &[u8; 32],
+    token: &Secret,
+    receiver: &Nonce,
+    sender: &Nonce,
+) -> bool {
     mac(token, receiver, sender).is_some_and(|mac| mac.verify_slice(proof).is_ok())
 }
 
@@ -77,8 +81,8 @@ mod tests {
 
     #[test]
     fn only_the_token_proves_and_only_once() {
-        let token = Token::new(b"sixteen bytes or").unwrap();
-        let other = Token::new(b"sixteen bytes of").unwrap();
+        let token = Secret::new(b"sixteen bytes or").unwrap();
+        let other = Secret::new(b"sixteen bytes of").unwrap();
         let (a, b, c) = ([1; 16], [2; 16], [3; 16]);
         let proof = prove(&token, &a, &b);
         assert!(is_proven(&proof, &token, &a, &b));
@@ -92,9 +96,9 @@ mod tests {
     #[test]
     fn tokens_that_can_be_guessed_are_refused() {
         for len in [0, 1, 15, 257] {
-            assert!(Token::new(&vec![b'x'; len]).is_err(), "{len}");
+            assert!(Secret::new(&vec![b'x'; len]).is_err(), "{len}");
         }
-        assert!(Token::new(&[b'x'; 16]).is_ok() && Token::new(&[b'x'; 256]).is_ok());
+        assert!(Secret::new(&[b'x'; 16]).is_ok() && Secret::new(&[b'x'; 256]).is_ok());
     }
 
     #[test]

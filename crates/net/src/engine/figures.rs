@@ -1,18 +1,18 @@
 //! Figures of both ends as record entries: intervals and counters of both ends of every stream, the hop between the hosts and
 //! the two machines, on the record's time base. Both ends cut at the same moments, so all entries carry this end's.
 
-use crate::Spec;
-use crate::figures::{Figures, StreamFigures};
-use crate::report::{Direction, HostReport, Phase};
+use crate::TestSpec;
+use crate::figures::{EndFigures, StreamFigures};
+use crate::report::{HostReport, StreamDirection, TestPhase};
 use crate::sender_test::FigureSink;
 use ::engine::{IntervalTx, NetSources, Output};
 use clock::Ns;
-use record::{Counter, CounterId, Histogram, Interval, SourceId, Tally};
+use record::{Completed, Counter, CounterId, Histogram, Interval, SourceId};
 
 /// Writes figures under their sources.
 pub(super) struct FigureWriter<'a> {
     pub step: u32,
-    pub spec: &'a Spec,
+    pub spec: &'a TestSpec,
     pub sources: &'a NetSources,
     /// The start of the load on the record's time base.
     pub start: Ns,
@@ -31,7 +31,7 @@ pub(super) enum PairEnd {
 }
 
 /// The two ends' moments of some figures, and whose.
-pub(super) struct Span<'a> {
+pub(super) struct EndTimes<'a> {
     writer: &'a FigureWriter<'a>,
     pub source: SourceId,
     pub from: Ns,
@@ -41,7 +41,7 @@ pub(super) struct Span<'a> {
 impl<'a> FigureWriter<'a> {
     pub(super) fn new(
         (step, start): (u32, Ns),
-        spec: &'a Spec,
+        spec: &'a TestSpec,
         sources: &'a NetSources,
         out: &'a IntervalTx,
         place: usize,
@@ -51,20 +51,20 @@ impl<'a> FigureWriter<'a> {
     }
 
     /// Counters of one source between two moments since the start.
-    pub(super) fn span(&self, source: SourceId, from: Ns, to: Ns) -> Span<'_> {
+    pub(super) fn span(&self, source: SourceId, from: Ns, to: Ns) -> EndTimes<'_> {
         let on_record = |at: Ns| self.start.plus(at);
-        Span { writer: self, source, from: on_record(from), to: on_record(to) }
+        EndTimes { writer: self, source, from: on_record(from), to: on_record(to) }
     }
 
     /// The source of a stream's end at a side, and whether that end writes or asks.
     pub(super) fn end(&self, index: usize, side: PairEnd) -> Option<(SourceId, bool)> {
         let (sent, received) = *self.sources.streams.get(index)?;
-        let up = self.spec.flow(index as u16) == Direction::Up;
+        let up = self.spec.flow(index as u16) == StreamDirection::Up;
         let writes = up == (side == PairEnd::Sender);
         Some((if writes { sent } else { received }, writes))
     }
 
-    fn tell(&mut self, side: PairEnd, figures: &Figures) {
+    fn tell(&mut self, side: PairEnd, figures: &EndFigures) {
         let (mut bytes, mut ops) = (0u64, 0u64);
         for (index, stream) in figures.streams.iter().enumerate() {
             let Some((source, writes)) = self.end(index, side) else { continue };
@@ -118,7 +118,7 @@ impl<'a> FigureWriter<'a> {
         source: SourceId,
         writes: bool,
         ops: u64,
-        figures: &Figures,
+        figures: &EndFigures,
         stream: &StreamFigures,
     ) {
         let (service_sum, service) = match &stream.times {
@@ -126,7 +126,7 @@ impl<'a> FigureWriter<'a> {
             None => (Ns::ZERO, Histogram::new()),
         };
         let (bytes, errors) = (stream.counts.bytes, stream.counts.failed);
-        let tally = Tally { ops, bytes, errors, service_sum, service, response: None };
+        let tally = Completed { ops, bytes, errors, service_sum, service, response: None };
         let (read, write) = if writes { (None, Some(tally)) } else { (Some(tally), None) };
         let interval = Interval {
             source,
@@ -141,7 +141,7 @@ impl<'a> FigureWriter<'a> {
         self.send(Output::Interval(Box::new(interval)));
     }
 
-    fn stream(&self, span: Span<'_>, writes: bool, stream: &StreamFigures) {
+    fn stream(&self, span: EndTimes<'_>, writes: bool, stream: &StreamFigures) {
         let counts = &stream.counts;
         span.count(CounterId::Calls, counts.calls);
         span.count(CounterId::Packets, stream.packets);
@@ -178,16 +178,16 @@ impl<'a> FigureWriter<'a> {
 }
 
 impl FigureSink for FigureWriter<'_> {
-    fn mine(&mut self, figures: &Figures) {
+    fn mine(&mut self, figures: &EndFigures) {
         self.tell(PairEnd::Sender, figures);
     }
 
-    fn theirs(&mut self, figures: &Figures) {
+    fn theirs(&mut self, figures: &EndFigures) {
         self.tell(PairEnd::Receiver, figures);
     }
 }
 
-impl Span<'_> {
+impl EndTimes<'_> {
     pub(super) fn say(&self, id: CounterId, value: f64) {
         self.part(id, None, value);
     }
@@ -244,10 +244,10 @@ impl Span<'_> {
     }
 }
 
-fn phase(phase: Phase) -> record::Phase {
+fn phase(phase: TestPhase) -> record::Phase {
     match phase {
-        Phase::Warmup => record::Phase::Warmup,
-        Phase::Measured => record::Phase::Measure,
-        Phase::Cooldown => record::Phase::Cooldown,
+        TestPhase::Warmup => record::Phase::Warmup,
+        TestPhase::Measured => record::Phase::Measure,
+        TestPhase::Cooldown => record::Phase::Cooldown,
     }
 }

@@ -1,8 +1,8 @@
 //! What a fuzzer drives, and tests with it: figures of a receiver on their way into a record. No part of the product.
 
 use super::figures::FigureWriter;
-use crate::Spec;
-use crate::figures::Figures;
+use crate::TestSpec;
+use crate::figures::EndFigures;
 use crate::report::{ClockComparison, SideReport};
 use crate::sender_test::{FigureSink, PeerInfo, TestOutcome};
 use ::engine::NetSources;
@@ -11,12 +11,12 @@ use record::SourceId;
 use std::sync::mpsc;
 
 /// Tells an interval of the receiver's.
-pub(crate) fn tell_interval(spec: &Spec, figures: &Figures) {
+pub(crate) fn tell_interval(spec: &TestSpec, figures: &EndFigures) {
     with_scribe(spec, |writer| writer.theirs(figures));
 }
 
 /// Tells what both ends came to.
-pub(crate) fn tell_end(spec: &Spec, sender: &SideReport, receiver: &SideReport) {
+pub(crate) fn tell_end(spec: &TestSpec, sender: &SideReport, receiver: &SideReport) {
     let about =
         PeerInfo { receiver: (String::new(), String::new()), clock: ClockComparison::default() };
     let (sender, receiver) = (sender.clone(), receiver.clone());
@@ -25,7 +25,7 @@ pub(crate) fn tell_end(spec: &Spec, sender: &SideReport, receiver: &SideReport) 
 }
 
 /// A record's place for every stream of a test, which is not read.
-fn with_scribe(spec: &Spec, tell: impl FnOnce(&mut FigureWriter<'_>)) {
+fn with_scribe(spec: &TestSpec, tell: impl FnOnce(&mut FigureWriter<'_>)) {
     let id = SourceId;
     let streams = (0..spec.up() + spec.down()).map(u32::from);
     let streams = streams.map(|n| (id(2 * n + 4), id(2 * n + 5))).collect();

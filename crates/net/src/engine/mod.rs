@@ -1,5 +1,5 @@
-//! The network engine: connects to receivers or starts them, agrees on tests, and passes their figures on under the step's
-//! source numbers.
+//! The network engine: connects to receivers or starts them, agrees on tests, and passes on their figures by source
+//! number.
 //!
 //! Each load has a thread of the control plane, which keeps its receiver waiting until the step starts and holds the control
 //! connection while it runs; several run at once. A load that fails stops the others, and the step with it.
@@ -13,7 +13,7 @@ mod totals;
 
 #[cfg(any(fuzzing, test))]
 pub(crate) use fuzzing::{tell_end, tell_interval};
-pub use surroundings::{Embedded, Surroundings};
+pub use surroundings::{EmbeddedReceiver, Surroundings};
 
 use crate::interface::Interfaces;
 use crate::{NetError, SendConfig};
@@ -22,7 +22,7 @@ use ::engine::{
     StepHandle, StepSpec, Stop,
 };
 use clock::Ns;
-use pair::{NetLoad, StepStart, failure};
+use pair::{NetStepStart, ReadyNetLoad, failure};
 use record::{Fact, SourceId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -32,7 +32,7 @@ use std::thread::{Builder, JoinHandle};
 pub struct NetEngine {
     around: Box<dyn Surroundings>,
     /// Embedded receivers, by their names in the scenario.
-    embedded: BTreeMap<String, Embedded>,
+    embedded: BTreeMap<String, EmbeddedReceiver>,
 }
 
 impl NetEngine {
@@ -80,7 +80,7 @@ impl Engine for NetEngine {
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let guardian = self.around.guardian();
-        let mut ready = Ready::new(step);
+        let mut ready = ReadyLoads::new(step);
         for net in &step.nets {
             if stop.asked() {
                 return Err(failure(&net.name, NetError::Stopped));
@@ -88,7 +88,7 @@ impl Engine for NetEngine {
             let config = self.config(&net.receiver).map_err(|e| failure(&net.name, e))?;
             let set = ready.interfaces.prepare(net, &config, guardian.as_ref(), notes);
             set.map_err(|e| failure(&net.name, e))?;
-            let pair = NetLoad::prepare(net, step, &config)?;
+            let pair = ReadyNetLoad::prepare(net, step, &config)?;
             ready.facts.extend(pair.facts());
             ready.facts.extend(ready.interfaces.facts(net));
             ready.threads.push(stand(&net.name, pair)?);
@@ -98,7 +98,7 @@ impl Engine for NetEngine {
 }
 
 /// Gives a load its thread.
-fn stand(name: &str, pair: NetLoad) -> Result<LoadThread, EngineError> {
+fn stand(name: &str, pair: ReadyNetLoad) -> Result<LoadThread, EngineError> {
     let (start, started) = mpsc::channel();
     let thread = Builder::new().name("net-pair".to_owned()).spawn(move || pair.stand_by(&started));
     let thread = thread.map_err(|e| {
@@ -108,7 +108,7 @@ fn stand(name: &str, pair: NetLoad) -> Result<LoadThread, EngineError> {
 }
 
 /// Loads that are ready at both ends.
-struct Ready {
+struct ReadyLoads {
     threads: Vec<LoadThread>,
     facts: Vec<Fact>,
     /// Put back once the loads above are gone.
@@ -119,9 +119,9 @@ struct Ready {
     measured: Ns,
 }
 
-impl Ready {
-    fn new(step: &StepSpec) -> Ready {
-        Ready {
+impl ReadyLoads {
+    fn new(step: &StepSpec) -> ReadyLoads {
+        ReadyLoads {
             threads: Vec::new(),
             facts: Vec::new(),
             interfaces: Interfaces::new(step.index),
@@ -132,13 +132,13 @@ impl Ready {
     }
 }
 
-/// One load's thread. It ends by itself without a start.
+/// One load's thread. It ends without a start if its channel closes.
 struct LoadThread {
-    start: Sender<StepStart>,
+    start: Sender<NetStepStart>,
     thread: JoinHandle<()>,
 }
 
-impl Prepared for Ready {
+impl Prepared for ReadyLoads {
     fn facts(&self) -> Vec<Fact> {
         self.facts.clone()
     }
@@ -151,7 +151,7 @@ impl Prepared for Ready {
         let stop = Stop::default();
         let (ended, ends) = mpsc::channel();
         let go =
-            StepStart { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
+            NetStepStart { epoch: epoch.min(at), at, out: out.clone(), stop: stop.clone(), ended };
         let mut threads = Vec::new();
         for LoadThread { start, thread } in self.threads {
             // A thread that has panicked is found missing at the end.
@@ -176,7 +176,7 @@ impl Prepared for Ready {
             // The listener may be gone.
             let _ = out.send(Output::Failed(EngineError::Worker { worker, problem }));
         }
-        Box::new(Running { stop, judge: judge.ok() })
+        Box::new(RunningNetStep { stop, judge: judge.ok() })
     }
 }
 
@@ -234,12 +234,12 @@ fn judge(
 }
 
 /// A step under way.
-struct Running {
+struct RunningNetStep {
     stop: Stop,
     judge: Option<JoinHandle<()>>,
 }
 
-impl StepHandle for Running {
+impl StepHandle for RunningNetStep {
     fn stop(&self) {
         self.stop.ask();
     }
@@ -250,7 +250,7 @@ impl StepHandle for Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningNetStep {
     fn drop(&mut self) {
         self.stop.ask();
         if let Some(judge) = self.judge.take() {

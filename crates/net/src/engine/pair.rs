@@ -2,7 +2,7 @@
 
 use super::figures::FigureWriter;
 use crate::sender_test::SenderTest;
-use crate::{NetError, SendConfig, Spec};
+use crate::{NetError, SendConfig, TestSpec};
 use ::engine::{EngineError, IntervalTx, NetSpec, StepSpec, Stop};
 use clock::Ns;
 use record::Fact;
@@ -13,17 +13,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 const AWAKE: Ns = Ns::secs(3);
 
 /// A load that is ready at both ends.
-pub(super) struct NetLoad {
+pub(super) struct ReadyNetLoad {
     test: SenderTest,
     net: NetSpec,
-    spec: Spec,
+    spec: TestSpec,
     step: u32,
     place: usize,
 }
 
-/// The start of a step.
 #[derive(Clone)]
-pub(super) struct StepStart {
+pub(super) struct NetStepStart {
     pub epoch: Ns,
     pub at: Ns,
     pub out: IntervalTx,
@@ -32,19 +31,19 @@ pub(super) struct StepStart {
     pub ended: Sender<Result<(), EngineError>>,
 }
 
-impl NetLoad {
+impl ReadyNetLoad {
     /// Prepares both ends of a load.
     pub(super) fn prepare(
         net: &NetSpec,
         step: &StepSpec,
         config: &SendConfig,
-    ) -> Result<NetLoad, EngineError> {
-        let spec = Spec {
+    ) -> Result<ReadyNetLoad, EngineError> {
+        let spec = TestSpec {
             warmup: step.warmup,
             measure: step.measure,
             cooldown: step.cooldown,
             interval: Ns::secs(1),
-            ..Spec::of(net.network.clone())
+            ..TestSpec::of(net.network.clone())
         };
         let streams = usize::from(spec.up()) + usize::from(spec.down());
         if net.sources.streams.len() != streams {
@@ -57,7 +56,7 @@ impl NetLoad {
         let test = SenderTest::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
         let before = step.nets.iter().take_while(|other| !std::ptr::eq(*other, net));
         let place = before.filter(|other| other.sources.hop == net.sources.hop).count();
-        Ok(NetLoad { test, net: net.clone(), spec, step: step.index, place })
+        Ok(ReadyNetLoad { test, net: net.clone(), spec, step: step.index, place })
     }
 
     /// What is known of both ends before the start.
@@ -82,7 +81,7 @@ impl NetLoad {
     }
 
     /// Waits until the step starts or is cancelled.
-    pub(super) fn stand_by(mut self, start: &Receiver<StepStart>) {
+    pub(super) fn stand_by(mut self, start: &Receiver<NetStepStart>) {
         let mut lost = None;
         loop {
             match start.recv_timeout(AWAKE.into()) {
@@ -104,8 +103,8 @@ impl NetLoad {
         }
     }
 
-    fn run(self, go: &StepStart) -> Result<(), EngineError> {
-        let NetLoad { test, net, spec, step, place } = self;
+    fn run(self, go: &NetStepStart) -> Result<(), EngineError> {
+        let ReadyNetLoad { test, net, spec, step, place } = self;
         let start = go.at.since(go.epoch);
         let mut writer = FigureWriter::new((step, start), &spec, &net.sources, &go.out, place);
         let outcome = test.run((go.epoch, go.at), &go.stop, &mut writer);

@@ -1,8 +1,8 @@
 //! Figures reported once a step: the kernel's statistics of each stream over the measured time, CPU time of the threads, clock
 //! offset and drift, and broken streams.
 
-use super::figures::{FigureWriter, PairEnd, Span};
-use crate::report::{Direction, SideReport, StreamReport, TcpReport};
+use super::figures::{EndTimes, FigureWriter, PairEnd};
+use crate::report::{SideReport, StreamDirection, StreamReport, TcpReport};
 use crate::sender_test::TestOutcome;
 use ::engine::Output;
 use clock::Ns;
@@ -104,7 +104,7 @@ impl FigureWriter<'_> {
 
     fn pair(&self, outcome: &TestOutcome, (from, to): (Ns, Ns)) {
         let span = self.span(self.sources.hop, from, to);
-        // The later comparison tells by how much the clocks drifted apart meanwhile.
+        // The later comparison shows how far the clocks drifted apart meanwhile.
         let (before, after) = (outcome.about.clock, outcome.clock_after);
         span.say(CounterId::ClockOffset, before.offset as f64);
         let drift = before.offset.abs_diff(after.offset);
@@ -114,15 +114,16 @@ impl FigureWriter<'_> {
             mine.map(|stream| stream.total.bytes).fold(0, u64::saturating_add)
         };
         let (sender, receiver) = (&outcome.sender, &outcome.receiver);
-        let up = written(sender, Direction::Up).saturating_sub(written(receiver, Direction::Up));
-        let down =
-            written(receiver, Direction::Down).saturating_sub(written(sender, Direction::Down));
+        let up = written(sender, StreamDirection::Up)
+            .saturating_sub(written(receiver, StreamDirection::Up));
+        let down = written(receiver, StreamDirection::Down)
+            .saturating_sub(written(sender, StreamDirection::Down));
         span.say(CounterId::WriteUndelivered, up as f64);
         span.say(CounterId::ReadUndelivered, down as f64);
     }
 }
 
-impl Span<'_> {
+impl EndTimes<'_> {
     fn total(&self, stream: &StreamReport, writes: bool) {
         self.say(CounterId::TotalBytes, stream.total.bytes as f64);
         self.say(CounterId::QueuedBefore, stream.queued_before as f64);

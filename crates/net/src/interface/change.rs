@@ -6,7 +6,7 @@ use super::{Interface, InterfaceError, OFFLOADS, RX_LRO};
 use crate::sys::Ethtool;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
-use workload::Frames;
+use workload::NetFrames;
 
 /// The longest time for a link to come up again: copper negotiates for some seconds.
 const UP_AGAIN: Ns = Ns::secs(20);
@@ -79,21 +79,21 @@ impl OriginalSettings {
 
 /// What has to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ChangePlan {
     /// The MTU to set.
     mtu: Option<u32>,
     /// Offloads to switch.
     features: Vec<(String, bool)>,
 }
 
-impl Plan {
+impl ChangePlan {
     pub(super) fn is_empty(&self) -> bool {
         self.mtu.is_none() && self.features.is_empty()
     }
 }
 
 /// How an offload should be under a wish.
-fn should(found: &OriginalSettings, name: &str, frames: Frames) -> Option<bool> {
+fn should(found: &OriginalSettings, name: &str, frames: NetFrames) -> Option<bool> {
     let before = found.wanted(name)?;
     Some(match frames.offload {
         Some(true) if name == RX_LRO => before,
@@ -103,14 +103,14 @@ fn should(found: &OriginalSettings, name: &str, frames: Frames) -> Option<bool> 
 }
 
 /// From the current settings to the original ones overlaid with the request.
-pub(super) fn plan(found: &OriginalSettings, now: &Interface, frames: Frames) -> Plan {
+pub(super) fn plan(found: &OriginalSettings, now: &Interface, frames: NetFrames) -> ChangePlan {
     let mtu = frames.mtu.unwrap_or(found.mtu);
     let switch = |name: &&str| {
         let on = should(found, name, frames)?;
         let feature = now.feature(name)?;
         (!feature.fixed && feature.wanted != on).then(|| ((*name).to_owned(), on))
     };
-    Plan {
+    ChangePlan {
         mtu: (mtu != now.mtu).then_some(mtu),
         features: OFFLOADS.iter().filter_map(switch).collect(),
     }
@@ -121,7 +121,7 @@ pub(super) fn plan(found: &OriginalSettings, now: &Interface, frames: Frames) ->
 fn held(
     found: &OriginalSettings,
     now: &Interface,
-    frames: Frames,
+    frames: NetFrames,
 ) -> Result<Vec<String>, InterfaceError> {
     let Some(wish) = frames.offload else { return Ok(Vec::new()) };
     let mut held = Vec::new();
@@ -172,8 +172,8 @@ pub(super) fn check_permission(now: &Interface) -> Result<(), InterfaceError> {
 pub(super) fn prepare(
     found: &OriginalSettings,
     now: &Interface,
-    frames: Frames,
-) -> Result<Plan, InterfaceError> {
+    frames: NetFrames,
+) -> Result<ChangePlan, InterfaceError> {
     let plan = plan(found, now, frames);
     if let Some(mtu) = plan.mtu {
         check_mtu(now, mtu)?;
@@ -183,10 +183,10 @@ pub(super) fn prepare(
 
 /// Applies a plan and verifies it.
 pub(super) fn carry_out(
-    plan: &Plan,
+    plan: &ChangePlan,
     found: &OriginalSettings,
     before: &Interface,
-    frames: Frames,
+    frames: NetFrames,
 ) -> Result<Adjusted, InterfaceError> {
     // First the MTU: a driver may drop offloads, or bring them back, when that changes.
     if let Some(mtu) = plan.mtu {
@@ -267,8 +267,8 @@ pub(super) fn put_back(found: &OriginalSettings) -> Result<Adjusted, InterfaceEr
         return Err(InterfaceError::Another { interface: found.name.clone() });
     }
     let now = Interface::read(link)?;
-    let plan = plan(found, &now, Frames::default());
-    carry_out(&plan, found, &now, Frames::default())
+    let plan = plan(found, &now, NetFrames::default());
+    carry_out(&plan, found, &now, NetFrames::default())
 }
 
 #[cfg(test)]
@@ -299,13 +299,13 @@ mod tests {
     const TSO: &str = "tx-tcp-segmentation";
     const GRO: &str = "rx-gro";
 
-    fn frames(mtu: impl Into<Option<u32>>, offload: impl Into<Option<bool>>) -> Frames {
-        Frames { mtu: mtu.into(), offload: offload.into() }
+    fn frames(mtu: impl Into<Option<u32>>, offload: impl Into<Option<bool>>) -> NetFrames {
+        NetFrames { mtu: mtu.into(), offload: offload.into() }
     }
 
     /// What a wish asks of an interface that was found with an MTU of 1500, TSO on, and GRO off.
     #[track_caller]
-    fn check(now: (u32, char, char), wish: Frames, expected: &str) {
+    fn check(now: (u32, char, char), wish: NetFrames, expected: &str) {
         let found =
             OriginalSettings::of(&interface(1500, &[(TSO, '+'), (GRO, '-'), (RX_LRO, '-')]));
         let now = interface(now.0, &[(TSO, now.1), (GRO, now.2), (RX_LRO, '-')]);
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn only_differences_are_changed() {
-        let none = Frames::default();
+        let none = NetFrames::default();
         check((1500, '+', '-'), none, "");
         check((1500, '+', '-'), frames(1500, None), "");
         check((1500, '+', '-'), frames(9000, None), "9000");
@@ -331,11 +331,11 @@ mod tests {
 
     #[test]
     fn unnamed_settings_return_to_their_original_value() {
-        check((9000, '-', '+'), Frames::default(), "1500 tx-tcp-segmentation=on rx-gro=off");
+        check((9000, '-', '+'), NetFrames::default(), "1500 tx-tcp-segmentation=on rx-gro=off");
         check((9000, '-', '+'), frames(9000, None), "tx-tcp-segmentation=on rx-gro=off");
         check((9000, '+', '+'), frames(None, true), "1500");
         // Wanted all along, and kept off by something else: nothing to ask for.
-        check((1500, 'w', '-'), Frames::default(), "");
+        check((1500, 'w', '-'), NetFrames::default(), "");
         check((1500, 'w', '-'), frames(None, false), "tx-tcp-segmentation=off");
     }
 

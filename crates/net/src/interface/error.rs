@@ -112,7 +112,6 @@ pub enum InterfaceError {
 }
 
 impl InterfaceError {
-    /// Of reading an interface.
     pub(super) fn reading(interface: &str, source: io::Error) -> InterfaceError {
         let interface = interface.to_owned();
         match source.raw_os_error() {

@@ -34,7 +34,7 @@ pub struct Guardian {
 /// What its parent says.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Order {
+enum GuardianOrder {
     /// What to put back.
     Keep(OriginalSettings),
     /// The end has come in order: the parent waits for an answer.
@@ -44,7 +44,7 @@ enum Order {
 /// What a guardian says.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Answer {
+enum GuardianAnswer {
     /// It has the original settings.
     Keeping,
     /// Restored.
@@ -76,37 +76,37 @@ impl GuardianHandle {
         let (orders, answers) = (child.stdin.take(), child.stdout.take());
         let answers = answers.ok_or_else(|| unguarded("it has no output".to_owned()))?;
         let mut guard = GuardianHandle { child, orders, answers: BufReader::new(answers) };
-        guard.say(&Order::Keep(found.clone())).map_err(|e| unguarded(e.to_string()))?;
+        guard.say(&GuardianOrder::Keep(found.clone())).map_err(|e| unguarded(e.to_string()))?;
         match guard.hear(START) {
-            Ok(Answer::Keeping) => Ok(guard),
-            Ok(Answer::Failed(why)) => Err(unguarded(why)),
-            Ok(Answer::Done(_)) => Err(unguarded("it spoke out of turn".to_owned())),
+            Ok(GuardianAnswer::Keeping) => Ok(guard),
+            Ok(GuardianAnswer::Failed(why)) => Err(unguarded(why)),
+            Ok(GuardianAnswer::Done(_)) => Err(unguarded("it spoke out of turn".to_owned())),
             Err(e) => Err(unguarded(format!("{program} did not answer: {e}"))),
         }
     }
 
     /// Has it restore the interface. An error: it did not, or the outcome is unknown.
     pub(super) fn finish(mut self) -> Result<Adjusted, String> {
-        let said = self.say(&Order::Finish);
+        let said = self.say(&GuardianOrder::Finish);
         // The end of its input, whatever was said: it acts now.
         self.orders = None;
         said.map_err(|e| format!("the process that should do it is gone: {e}"))?;
         match self.hear(RETURN) {
-            Ok(Answer::Done(adjusted)) => Ok(adjusted),
-            Ok(Answer::Failed(why)) => Err(why),
-            Ok(Answer::Keeping) => {
+            Ok(GuardianAnswer::Done(adjusted)) => Ok(adjusted),
+            Ok(GuardianAnswer::Failed(why)) => Err(why),
+            Ok(GuardianAnswer::Keeping) => {
                 Err("the process that should do it spoke out of turn".to_owned())
             }
             Err(e) => Err(format!("the process that should do it did not answer: {e}")),
         }
     }
 
-    fn say(&mut self, order: &Order) -> io::Result<()> {
+    fn say(&mut self, order: &GuardianOrder) -> io::Result<()> {
         let to = self.orders.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         say(to, order)
     }
 
-    fn hear(&mut self, limit: Ns) -> io::Result<Answer> {
+    fn hear(&mut self, limit: Ns) -> io::Result<GuardianAnswer> {
         // A line is written in one piece; its first byte is worth waiting for.
         if self.answers.buffer().is_empty() && !socket::can_read(self.answers.get_ref(), limit)? {
             return Err(io::ErrorKind::TimedOut.into());
@@ -141,7 +141,6 @@ fn hear<M: serde::de::DeserializeOwned>(from: &mut impl BufRead) -> io::Result<M
 
 /// Runs a guardian: reads the original settings from `orders` and restores them at its end. Answers go to `answers`, and to
 /// `notes` if the parent is gone. Returns whether everything is restored.
-///
 /// # Errors
 /// Where nothing was kept: the first order does not come or makes no sense, or the process cannot leave its session.
 pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -> io::Result<bool> {
@@ -150,18 +149,18 @@ pub fn keep(orders: impl Read, mut answers: impl Write, mut notes: impl Write) -
     let _ = rustix::process::setsid();
     let mut orders = BufReader::new(orders);
     let found = match hear(&mut orders)? {
-        Order::Keep(found) if is_sound(&found) => found,
+        GuardianOrder::Keep(found) if is_sound(&found) => found,
         _ => return Err(io::Error::other("the first order must say what to keep")),
     };
-    say(&mut answers, &Answer::Keeping)?;
+    say(&mut answers, &GuardianAnswer::Keeping)?;
     // Waits here. Anything but the orderly end is the end all the same.
-    let orderly = matches!(hear(&mut orders), Ok(Order::Finish));
+    let orderly = matches!(hear(&mut orders), Ok(GuardianOrder::Finish));
     let result = put_back(&found);
     let note = note(&found, &result);
     let back = result.is_ok();
     let answer = match result {
-        Ok(adjusted) => Answer::Done(adjusted),
-        Err(e) => Answer::Failed(e.to_string()),
+        Ok(adjusted) => GuardianAnswer::Done(adjusted),
+        Err(e) => GuardianAnswer::Failed(e.to_string()),
     };
     let heard = orderly && say(&mut answers, &answer).is_ok();
     if !heard {
@@ -246,8 +245,8 @@ mod tests {
 
     #[track_caller]
     fn refused(orders: &[u8]) {
-        let result = hear::<Order>(&mut BufReader::new(orders));
-        let sound = matches!(&result, Ok(Order::Keep(found)) if is_sound(found));
+        let result = hear::<GuardianOrder>(&mut BufReader::new(orders));
+        let sound = matches!(&result, Ok(GuardianOrder::Keep(found)) if is_sound(found));
         assert!(!sound, "{:?}", String::from_utf8_lossy(orders));
     }
 
@@ -258,13 +257,13 @@ mod tests {
         {
             refused(wrong);
         }
-        let wrong = serde_json::to_vec(&Order::Keep(found("../x", &[]))).unwrap();
+        let wrong = serde_json::to_vec(&GuardianOrder::Keep(found("../x", &[]))).unwrap();
         refused(&wrong);
     }
 
     #[test]
     fn lines_are_bounded() {
         let long = vec![b' '; LINE_MAX as usize * 2];
-        assert!(hear::<Order>(&mut BufReader::new(&long[..])).is_err());
+        assert!(hear::<GuardianOrder>(&mut BufReader::new(&long[..])).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use super::change::{self, OriginalSettings};
 use super::guardian::{Guardian, GuardianHandle};
 use super::{Adjusted, Interface, InterfaceError};
-use workload::Frames;
+use workload::NetFrames;
 
 /// A changeable interface. Dropping it restores the original settings.
 #[derive(Debug)]
@@ -16,9 +16,8 @@ pub struct InterfaceLease {
 
 impl InterfaceLease {
     /// Takes an interface. Changes nothing yet.
-    ///
     /// # Errors
-    /// [`InterfaceError::Missing`] where there is none of that name, [`InterfaceError::Forbidden`] where this process may not
+    /// [`InterfaceError::Missing`] without one of that name, [`InterfaceError::Forbidden`] without the permission to
     /// change it.
     pub fn new(interface: &str, guardian: Guardian) -> Result<InterfaceLease, InterfaceError> {
         change::check_permission(&Interface::named(interface)?)?;
@@ -26,12 +25,11 @@ impl InterfaceLease {
     }
 
     /// Sets the original settings overlaid with `frames`; empty `frames` restore everything.
-    ///
     /// # Errors
     /// Where the MTU is out of range, the kernel or the driver does not take it, or no guardian could be started. What was
     /// changed on the way to an error stays in the guardian's hands.
-    pub fn apply(&mut self, frames: Frames) -> Result<Adjusted, InterfaceError> {
-        if frames == Frames::default() {
+    pub fn apply(&mut self, frames: NetFrames) -> Result<Adjusted, InterfaceError> {
+        if frames == NetFrames::default() {
             return self.put_back();
         }
         let now = Interface::named(&self.interface)?;
@@ -51,7 +49,6 @@ impl InterfaceLease {
     }
 
     /// Puts back what was found, and waits for it. Where the guardian did not do it, it is done here.
-    ///
     /// # Errors
     /// Where the interface is gone, or does not take it.
     pub fn put_back(&mut self) -> Result<Adjusted, InterfaceError> {

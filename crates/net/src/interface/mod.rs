@@ -46,8 +46,7 @@ const OFFLOADS: [&str; 12] = [
     "rx-checksum",
 ];
 
-/// Joins packets in a way that cannot be undone, so it must stay off where a host forwards them: "offload on" leaves it as
-/// it is found.
+/// Joins packets irreversibly, so it must stay off on forwarding hosts: "offload on" leaves it as it is.
 const RX_LRO: &str = "rx-lro";
 
 /// Bytes of an interface's name, at most.
@@ -58,7 +57,7 @@ const NAME_MAX: usize = libc::IFNAMSIZ - 1;
 pub struct Interface {
     /// Its name, as in `eth0`.
     pub name: String,
-    /// Its number. An interface that is made anew has another one.
+    /// Its number. An interface that is recreated has another one.
     pub index: u32,
     /// The greatest packet in bytes, without the frame around it.
     pub mtu: u32,
@@ -89,7 +88,6 @@ pub struct Feature {
 
 impl Interface {
     /// Reads what an interface of this network namespace is.
-    ///
     /// # Errors
     /// [`InterfaceError::Missing`] where there is none of that name.
     pub fn named(name: &str) -> Result<Interface, InterfaceError> {
@@ -102,7 +100,6 @@ impl Interface {
 
     /// The interface of this network namespace that has an address; `scope` is the number of the interface where the address
     /// is one of a link (RFC 4007). Where several have it, `preferred` goes before.
-    ///
     /// # Errors
     /// [`InterfaceError::NoAddress`] where none has it.
     pub fn at(
@@ -129,8 +126,7 @@ impl Interface {
         }
     }
 
-    /// The interface that a connection with this local address goes by.
-    ///
+    /// The interface of a connection with this local address.
     /// # Errors
     /// [`InterfaceError::NoAddress`] where none has it.
     pub(crate) fn of(

@@ -1,6 +1,6 @@
 //! Interfaces as the kernel's routing socket tells of them (rtnetlink(7)): their names, MTUs and addresses, and the setting
-//! of an MTU. `neli` writes and reads the messages; each request has a socket of its own, in the network namespace of the
-//! thread that asks.
+//! of an MTU. `neli` writes and reads the messages; each request has a socket of its own, in the caller's network
+//! namespace.
 
 use neli::consts::nl::NlmF;
 use neli::consts::rtnl::{Ifa, Ifla, IflaInfo, RtAddrFamily, RtScope, Rtm};

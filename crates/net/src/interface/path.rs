@@ -5,9 +5,9 @@
 //! dropped: a larger MTU is set here first, a smaller one there first; messages to the receiver meanwhile fit any packet.
 
 use super::{Adjusted, Guardian, Interface, InterfaceLease};
-use crate::control::Link;
+use crate::control::ControlLink;
 use crate::{NetError, SendConfig, sender};
-use workload::Frames;
+use workload::NetFrames;
 
 /// The interfaces at both ends, and their changes. Dropping it restores the original settings.
 #[derive(Debug)]
@@ -19,16 +19,16 @@ pub struct PathInterfaces {
     /// This host's MTU is smaller than it was found.
     near_shrank: bool,
     /// While they are set.
-    held: Option<Held>,
+    held: Option<HeldInterface>,
 }
 
 /// The changes that restored an end, or why it was not restored.
 pub type Back = Result<Adjusted, NetError>;
 
 #[derive(Debug)]
-struct Held {
+struct HeldInterface {
     near: InterfaceLease,
-    far: Link,
+    far: ControlLink,
 }
 
 /// This host's interface to a receiver, where it may be changed.
@@ -42,20 +42,19 @@ pub struct AdjustPermission<'a> {
 
 impl PathInterfaces {
     /// Reads the interfaces on the path to a receiver and applies `frames` to both.
-    ///
     /// # Errors
-    /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is another one than the
-    /// way there goes by, and where either end cannot be set. What was changed before is put back.
+    /// Where the receiver cannot be reached or refuses, where this host's interface was not named or is not on the
+    /// route to it, and where either end cannot be set. What was changed before is put back.
     pub fn prepare(
         config: &SendConfig,
         permission: AdjustPermission<'_>,
-        frames: Frames,
+        frames: NetFrames,
     ) -> Result<PathInterfaces, NetError> {
         let mut far = sender::knock(config)?;
         let local =
             far.stream().local_addr().map_err(NetError::socket("the control connection"))?;
         let interface = Interface::of(&local, permission.adjust)?;
-        if frames == Frames::default() {
+        if frames == NetFrames::default() {
             let near = Adjusted::untouched(interface);
             let far = sender::adjust(&mut far, frames)?;
             return Ok(PathInterfaces { near, far, near_shrank: false, held: None });
@@ -75,15 +74,14 @@ impl PathInterfaces {
             near,
             far: far_end,
             near_shrank,
-            held: Some(Held { near: keeper, far }),
+            held: Some(HeldInterface { near: keeper, far }),
         })
     }
 
-    /// Restores the original settings of both ends; returns the changes here and there, or the failure. `None` where nothing was
-    /// set.
+    /// Restores the settings of both ends; returns the changes here and there, or the failure. `None` without changes.
     pub fn put_back(mut self) -> Option<(Back, Back)> {
-        let Held { mut near, mut far } = self.held.take()?;
-        let mut there = || sender::adjust(&mut far, Frames::default());
+        let HeldInterface { mut near, mut far } = self.held.take()?;
+        let mut there = || sender::adjust(&mut far, NetFrames::default());
         let mut here = || near.put_back().map_err(NetError::from);
         // The greater MTU here first, the smaller one there first, as before.
         Some(if self.near_shrank {
@@ -109,7 +107,7 @@ fn permitted(
              receiver"
         )),
         (Some(named), _) if named != name => missing(format!(
-            "the way to the receiver goes by {name}, and only {named} may be changed; say `adjust = \"{name}\"` at the \
+            "the route to the receiver uses {name}, and only {named} may be changed; say `adjust = \"{name}\"` at the \
              receiver, or give it a `source` address of {named}"
         )),
         (Some(_), None) => {

@@ -32,9 +32,7 @@ impl Interfaces {
     }
 
     /// Looks at the interfaces by which a load goes, and sets both where the step asks for it; to be called before its streams
-    /// are connected, since they agree on the size of their segments then. `notes` takes an event for each end that was
-    /// changed.
-    ///
+    /// are connected, since they agree on segment sizes then. `notes` takes an event for each changed end.
     /// # Errors
     /// As [`PathInterfaces::prepare`]. What was set for loads before stays set until this is dropped.
     pub fn prepare(
@@ -69,7 +67,7 @@ impl Interfaces {
         self.each.iter().find(|pair| pair.receiver == net.receiver.name)
     }
 
-    /// Which interfaces a load goes by, for the record.
+    /// Which interfaces a load uses, for the record.
     pub fn facts(&self, net: &NetSpec) -> Vec<Fact> {
         let Some(ReceiverPath { ends, .. }) = self.of(net) else { return Vec::new() };
         let fact = |key: &str, interface: &Interface| Fact {
@@ -91,7 +89,7 @@ impl Interfaces {
             (net.sources.sender, &ends.near.interface),
             (net.sources.receiver, &ends.far.interface),
         ];
-        let counter = |source, (id, part, value): Figure| Counter {
+        let counter = |source, (id, part, value): InterfaceCounter| Counter {
             source,
             step: Some(self.step),
             from,
@@ -169,9 +167,9 @@ fn notes_of(whose: &str, adjusted: &Adjusted, code: &'static str) -> Vec<EventNo
 
 /// What there is to count of an interface: name, value and unit.
 /// A counter, the part of the machine that it is of, and its value.
-type Figure = (CounterId, Option<String>, f64);
+type InterfaceCounter = (CounterId, Option<String>, f64);
 
-fn figures(interface: &Interface) -> Vec<Figure> {
+fn figures(interface: &Interface) -> Vec<InterfaceCounter> {
     let mtu = Some((CounterId::InterfaceMtu, None, f64::from(interface.mtu)));
     let speed = interface.speed.map(|speed| (CounterId::InterfaceSpeed, None, speed as f64));
     let offload = |feature: &Feature| {

@@ -2,7 +2,7 @@
 //! the wait for late segments (TIME-WAIT, RFC 9293) takes none of the asking end's ports.
 
 use super::exchange::{self, Sizes, read, write};
-use super::{Count, Meter, WorkerContext};
+use super::{Count, StreamMeter, WorkerContext};
 use crate::NetError;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
@@ -27,7 +27,7 @@ const PAUSE: Ns = Ns::millis(1);
 /// one follows; only what no further one can cure is an error.
 pub(crate) fn ask(
     route: &ConnectRoute<'_>,
-    meter: &Meter,
+    meter: &StreamMeter,
     sizes: Sizes,
     buffer: &mut [u8],
     context: &mut WorkerContext<'_>,
@@ -53,7 +53,7 @@ pub(crate) fn ask(
 
 fn transaction(
     route: &ConnectRoute<'_>,
-    meter: &Meter,
+    meter: &StreamMeter,
     request: &[u8],
     response: &mut [u8],
 ) -> io::Result<()> {
@@ -78,7 +78,7 @@ fn transaction(
 /// Answers from `begin` on until stopped. Who does not begin with the test's preamble is shut out.
 pub(crate) fn answer(
     listener: &TcpListener,
-    meter: &Meter,
+    meter: &StreamMeter,
     preamble: &[u8; PREAMBLE],
     sizes: Sizes,
     buffer: &mut [u8],
@@ -102,7 +102,7 @@ pub(crate) fn answer(
 
 fn one(
     listener: &TcpListener,
-    meter: &Meter,
+    meter: &StreamMeter,
     preamble: &[u8; PREAMBLE],
     sizes: Sizes,
     buffer: &mut [u8],

@@ -6,10 +6,10 @@
 //! read from outside. One with times is waited for, so that no time is ever in another interval than its transaction; where
 //! no cleared times are left the worker keeps accumulating, and they are in the interval that follows.
 
-use super::{COUNTS, Count, Meter};
-use crate::figures::Times;
+use super::{COUNTS, Count, StreamMeter};
+use crate::figures::TransactionTimes;
 use crate::grid::Grid;
-use crate::report::Phase;
+use crate::report::TestPhase;
 use clock::Ns;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
@@ -24,35 +24,35 @@ const STRIDE_MAX: u32 = 64;
 const GLANCE: Ns = Ns(25_000);
 
 /// A stream's counters at a cut.
-pub(crate) struct Page {
+pub(crate) struct CutCounters {
     pub cut: u32,
     pub counts: [u64; COUNTS],
-    pub times: Option<Box<Times>>,
+    pub times: Option<Box<TransactionTimes>>,
 }
 
 /// The worker's end of a stream's pages.
 pub(crate) struct PageWriter {
-    meter: Arc<Meter>,
-    out: Producer<Page>,
-    times: Option<(Box<Times>, Consumer<Box<Times>>)>,
+    meter: Arc<StreamMeter>,
+    out: Producer<CutCounters>,
+    times: Option<(Box<TransactionTimes>, Consumer<Box<TransactionTimes>>)>,
 }
 
 /// The collector's end.
 pub(crate) struct PageReader {
-    pub pages: Consumer<Page>,
-    pub cleared: Option<Producer<Box<Times>>>,
+    pub pages: Consumer<CutCounters>,
+    pub cleared: Option<Producer<Box<TransactionTimes>>>,
 }
 
 impl PageWriter {
     /// Both ends of a stream's pages; with `timed` its transactions are timed.
-    pub(crate) fn open(meter: Arc<Meter>, timed: bool) -> (PageWriter, PageReader) {
+    pub(crate) fn open(meter: Arc<StreamMeter>, timed: bool) -> (PageWriter, PageReader) {
         let (out, pages) = RingBuffer::new(PAGES);
         let (mut times, mut cleared) = (None, None);
         if timed {
             let (mut give, back) = RingBuffer::new(SPARE + 1);
             // Cannot fail: the ring holds all there are.
-            (0..SPARE).for_each(|_| drop(give.push(Box::new(Times::reserved()))));
-            (times, cleared) = (Some((Box::new(Times::reserved()), back)), Some(give));
+            (0..SPARE).for_each(|_| drop(give.push(Box::new(TransactionTimes::reserved()))));
+            (times, cleared) = (Some((Box::new(TransactionTimes::reserved()), back)), Some(give));
         }
         (PageWriter { meter, out, times }, PageReader { pages, cleared })
     }
@@ -69,7 +69,7 @@ impl PageWriter {
             },
         };
         // Cannot fail: it was not full.
-        let _ = self.out.push(Page { cut, counts: self.meter.all(), times });
+        let _ = self.out.push(CutCounters { cut, counts: self.meter.all(), times });
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Cutter {
     /// The next cut's number and moment.
     cut: u32,
     next: Ns,
-    phase: Phase,
+    phase: TestPhase,
     stride: u32,
     left: u32,
     last: Ns,
@@ -93,7 +93,7 @@ impl Cutter {
             grid: Grid::default(),
             cut: 0,
             next: Ns::MAX,
-            phase: Phase::Warmup,
+            phase: TestPhase::Warmup,
             stride: 1,
             left: 1,
             last: Ns::ZERO,
@@ -137,7 +137,6 @@ impl Cutter {
         self.at(now);
     }
 
-    /// It is `now`.
     #[inline]
     pub(crate) fn at(&mut self, now: Ns) {
         if now >= self.next {
@@ -169,19 +168,18 @@ impl Cutter {
 
     /// The times that its only stream has, which belong to no cut yet.
     #[cfg(test)]
-    pub(crate) fn rest(&mut self) -> Option<Box<Times>> {
+    pub(crate) fn rest(&mut self) -> Option<Box<TransactionTimes>> {
         self.writers.pop()?.times.map(|(times, _)| times)
     }
 
-    /// The thread has come to its end: cuts that have passed are handed over, and the times that belong to none of them
-    /// are given back, one for each stream that has any.
-    pub(crate) fn close(mut self) -> Vec<Option<Box<Times>>> {
+    /// The thread ends: cuts that have passed are handed over; times that belong to none are given back, one a stream.
+    pub(crate) fn close(mut self) -> Vec<Option<Box<TransactionTimes>>> {
         self.at(clock::now());
         self.writers.into_iter().map(|writer| writer.times.map(|(times, _)| times)).collect()
     }
 }
 
-impl Meter {
+impl StreamMeter {
     /// All counters as they stand.
     pub(crate) fn all(&self) -> [u64; COUNTS] {
         std::array::from_fn(|index| self.at(index))

@@ -6,7 +6,7 @@
 //! transaction that failed: it has no time, and it is not sent again.
 
 use super::exchange::{Sizes, done};
-use super::{Count, Header, Meter, WorkerContext, again, nothing};
+use super::{Count, DatagramHeader, StreamMeter, WorkerContext, again, nothing};
 use crate::sys::socket;
 use clock::Ns;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -32,12 +32,12 @@ pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(socket::LOOK))
 }
 
-/// Asks from `begin` on until stopped. What the kernel refuses is a failed transaction, and the first reason is kept;
-/// what merely got lost needs none.
+/// Asks from `begin` until stopped. A refusal by the kernel is a failed transaction, with its first reason; a loss has
+/// none.
 pub(crate) fn ask(
     route: &DatagramRoute<'_>,
-    mut patience: Patience,
-    meter: &Meter,
+    mut patience: RetransmitTimer,
+    meter: &StreamMeter,
     buffer: &mut [u8],
     context: &mut WorkerContext<'_>,
 ) -> Option<io::Error> {
@@ -47,7 +47,7 @@ pub(crate) fn ask(
         let from = clock::now();
         context.cutter.at(from);
         let phase = context.cutter.phase() as u8;
-        let header = Header { tag: route.tag, phase, number, left: from };
+        let header = DatagramHeader { tag: route.tag, phase, number, left: from };
         let until = from.plus(patience.limit);
         match transaction(route, meter, &header, until, buffer, context) {
             Ok(true) => {
@@ -72,8 +72,8 @@ pub(crate) fn ask(
 /// One request and its answer; `false` where none came by `until`.
 fn transaction(
     route: &DatagramRoute<'_>,
-    meter: &Meter,
-    header: &Header,
+    meter: &StreamMeter,
+    header: &DatagramHeader,
     until: Ns,
     buffer: &mut [u8],
     context: &mut WorkerContext<'_>,
@@ -83,7 +83,7 @@ fn transaction(
     meter.add(Count::Bytes, route.sizes.request as u64);
     loop {
         match recv(route.socket, &mut buffer[..route.sizes.response], RecvFlags::TRUNC) {
-            Ok((_, len)) => match Header::read(&buffer[..len.min(route.sizes.response)]) {
+            Ok((_, len)) => match DatagramHeader::read(&buffer[..len.min(route.sizes.response)]) {
                 Some(theirs) if theirs.tag != route.tag || len != route.sizes.response => {}
                 Some(theirs) if theirs.number == header.number => return Ok(true),
                 Some(theirs) if theirs.number < header.number => meter.add(Count::Late, 1),
@@ -103,7 +103,7 @@ fn transaction(
 /// Answers from `begin` on until the peer asks no more. What is no request of this stream is dropped.
 pub(crate) fn answer(
     route: &DatagramRoute<'_>,
-    meter: &Meter,
+    meter: &StreamMeter,
     buffer: &mut [u8],
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
@@ -116,7 +116,7 @@ pub(crate) fn answer(
             Err(e) => return Err(e.into()),
         };
         context.cutter.glance();
-        let header = Header::read(&buffer[..len.min(request)]);
+        let header = DatagramHeader::read(&buffer[..len.min(request)]);
         if len != request || header.is_none_or(|header| header.tag != route.tag) {
             continue;
         }
@@ -144,20 +144,24 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// How long an answer is waited for (RFC 6298, section 2).
-pub(crate) struct Patience {
+pub(crate) struct RetransmitTimer {
     /// The smoothed round trip and its variation, in nanoseconds, once there was one.
     smoothed: Option<(u64, u64)>,
     limit: Ns,
     bounds: (Ns, Ns),
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { smoothed: None, limit: Ns::secs(1), bounds: (Ns::millis(200), Ns::secs(2)) }
+impl Default for RetransmitTimer {
+    fn default() -> RetransmitTimer {
+        RetransmitTimer {
+            smoothed: None,
+            limit: Ns::secs(1),
+            bounds: (Ns::millis(200), Ns::secs(2)),
+        }
     }
 }
 
-impl Patience {
+impl RetransmitTimer {
     fn answered(&mut self, Ns(trip): Ns) {
         let (mean, variation) = match self.smoothed {
             None => (trip, trip / 2),
@@ -201,7 +205,7 @@ mod tests {
 
     #[test]
     fn patience_is_that_of_rfc_6298_within_bounds() {
-        let mut patience = Patience::default();
+        let mut patience = RetransmitTimer::default();
         assert_eq!(patience.limit, Ns::secs(1));
         // SRTT 80 ms, RTTVAR 40 ms.
         patience.answered(Ns::millis(80));
@@ -222,8 +226,8 @@ mod tests {
     /// What asking ends in, and how many transactions were timed.
     fn asked(
         route: &DatagramRoute<'_>,
-        patience: Patience,
-        meter: &Arc<Meter>,
+        patience: RetransmitTimer,
+        meter: &Arc<StreamMeter>,
         signals: &Signals,
     ) -> (Option<io::Error>, u64) {
         let (writer, _desk) = PageWriter::open(Arc::clone(meter), true);
@@ -234,31 +238,32 @@ mod tests {
         (error, timed)
     }
 
-    /// What an asking end counts whose peer answers each request with the datagrams that `answers` makes of its number.
+    /// What an asking end counts whose peer answers each request with the datagrams of `answers`.
     #[track_caller]
     fn check(requests: u64, answers: fn(u64) -> Vec<(u32, u64, usize)>, expected: [u64; 3]) {
         let (test, answering) = pair();
-        let (signals, meter) = (Arc::<Signals>::default(), Arc::<Meter>::default());
+        let (signals, meter) = (Arc::<Signals>::default(), Arc::<StreamMeter>::default());
         let told = Arc::clone(&signals);
         let peer = std::thread::spawn(move || {
             let mut bytes = [0; 64];
             while !told.stopped() {
                 let Ok(got) = answering.recv(&mut bytes) else { continue };
-                let header = Header::read(&bytes).expect("it has a header");
+                let header = DatagramHeader::read(&bytes).expect("it has a header");
                 assert_eq!((got, header.tag), (SIZES.request, TAG));
                 // Before the last answer, so that no further request follows it.
                 if header.number + 1 == requests {
                     told.stop();
                 }
                 for (tag, number, len) in answers(header.number) {
-                    Header { tag, number, ..header }.write(&mut bytes);
+                    DatagramHeader { tag, number, ..header }.write(&mut bytes);
                     answering.send(&bytes[..len]).unwrap();
                 }
             }
         });
         let route = DatagramRoute { socket: &test, tag: TAG, sizes: SIZES };
         // The first request may be given up soon; those after it only where the test is wrong.
-        let patient = Patience { bounds: (Ns::secs(60), Ns::secs(60)), ..Patience::default() };
+        let patient =
+            RetransmitTimer { bounds: (Ns::secs(60), Ns::secs(60)), ..RetransmitTimer::default() };
         let (error, timed) = asked(&route, patient, &meter, &signals);
         assert!(error.is_none(), "{error:?}");
         peer.join().unwrap();
@@ -274,7 +279,7 @@ mod tests {
         check(3, |number| vec![(TAG, number, LEN)], [3, 0, 0]);
         // Repeated: the second one comes before the answer of the next request.
         check(3, |number| vec![(TAG, number, LEN), (TAG, number, LEN)], [3, 0, 2]);
-        // Of nobody, of a request to come, too short, too long, no header: none of them is an answer, nor late.
+        // Unknown sender, a later request, too short, too long, no header: none of them is an answer, nor late.
         let noise = |number| {
             let others = [(9, number, LEN), (TAG, number + 1, LEN), (TAG, number, LEN - 1)];
             let more = [(TAG, number, LEN + 1), (TAG, number, 3), (TAG, number, LEN)];
@@ -293,7 +298,7 @@ mod tests {
     fn who_is_not_there_is_a_failure_and_a_reason() {
         let (test, gone) = pair();
         drop(gone);
-        let (signals, meter) = (Arc::<Signals>::default(), Arc::<Meter>::default());
+        let (signals, meter) = (Arc::<Signals>::default(), Arc::<StreamMeter>::default());
         let (told, counted) = (Arc::clone(&signals), Arc::clone(&meter));
         let watch = std::thread::spawn(move || {
             while counted.get(Count::Failed) < 3 {
@@ -302,7 +307,7 @@ mod tests {
             told.stop();
         });
         let route = DatagramRoute { socket: &test, tag: TAG, sizes: SIZES };
-        let (error, timed) = asked(&route, Patience::default(), &meter, &signals);
+        let (error, timed) = asked(&route, RetransmitTimer::default(), &meter, &signals);
         watch.join().unwrap();
         assert_eq!(error.map(|e| e.kind()), Some(io::ErrorKind::ConnectionRefused));
         assert_eq!((meter.get(Count::Items), timed), (0, 0));

@@ -1,7 +1,7 @@
 //! Requests and responses on a standing connection, one at a time. The time of a transaction is from the moment before its
 //! request is handed to the kernel to the moment after its last byte of response was read: a closed loop.
 
-use super::{Count, Meter, WorkerContext, again, nothing};
+use super::{Count, StreamMeter, WorkerContext, again, nothing};
 use clock::Ns;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) struct Sizes {
 /// Asks from the start on until stopped, with a pause between a response and the next request.
 pub(crate) fn ask(
     socket: &TcpStream,
-    meter: &Meter,
+    meter: &StreamMeter,
     sizes: Sizes,
     pause: Ns,
     buffer: &mut [u8],
@@ -43,7 +43,7 @@ pub(crate) fn ask(
 }
 
 /// Counts one transaction that began at `from`.
-pub(super) fn done(meter: &Meter, sizes: Sizes, context: &mut WorkerContext<'_>, from: Ns) {
+pub(super) fn done(meter: &StreamMeter, sizes: Sizes, context: &mut WorkerContext<'_>, from: Ns) {
     let now = clock::now();
     context.cutter.at(now);
     context.cutter.timed(now.since(from));
@@ -55,7 +55,7 @@ pub(super) fn done(meter: &Meter, sizes: Sizes, context: &mut WorkerContext<'_>,
 /// Answers from `begin` on until the peer asks no more.
 pub(crate) fn answer(
     socket: &TcpStream,
-    meter: &Meter,
+    meter: &StreamMeter,
     sizes: Sizes,
     buffer: &mut [u8],
     context: &mut WorkerContext<'_>,
@@ -74,7 +74,6 @@ pub(crate) fn answer(
     Ok(())
 }
 
-/// Writes all of it.
 pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -87,8 +86,7 @@ pub(super) fn write(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills the buffer; `false` where the peer ended before its first byte. Where the socket's limit of time is over, `on`
-/// tells whether to go on.
+/// Fills the buffer; `false` where the peer ended before its first byte. On a timeout `on` decides whether to continue.
 pub(super) fn read(
     socket: impl AsFd,
     buffer: &mut [u8],

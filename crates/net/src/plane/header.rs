@@ -1,4 +1,4 @@
-//! What stands at the beginning of each datagram: where it belongs, its number, when it left and in which phase.
+//! The header of each datagram: its stream, its number, when it left and in which phase.
 
 use super::PHASES;
 use clock::Ns;
@@ -8,7 +8,7 @@ pub(crate) const HEADER: usize = 24;
 
 /// A datagram's header. Numbers are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct DatagramHeader {
     /// Its stream's own mark: who does not know it is no sender of this test.
     pub tag: u32,
     /// The phase that the sender was in.
@@ -19,7 +19,7 @@ pub(crate) struct Header {
     pub left: Ns,
 }
 
-impl Header {
+impl DatagramHeader {
     /// Writes it to the datagram's beginning, which must have room.
     #[inline]
     pub(crate) fn write(self, datagram: &mut [u8]) {
@@ -31,11 +31,16 @@ impl Header {
 
     /// Reads one; `None` where the datagram is too short or names no phase.
     #[inline]
-    pub(crate) fn read(datagram: &[u8]) -> Option<Header> {
+    pub(crate) fn read(datagram: &[u8]) -> Option<DatagramHeader> {
         let head: &[u8; HEADER] = datagram.first_chunk()?;
         let four = u32::from_le_bytes(std::array::from_fn(|i| head[i]));
         let eight = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
         let valid = usize::from(head[4]) < PHASES && head[5..8] == [0; 3];
-        valid.then(|| Header { tag: four, phase: head[4], number: eight(8), left: Ns(eight(16)) })
+        valid.then(|| DatagramHeader {
+            tag: four,
+            phase: head[4],
+            number: eight(8),
+            left: Ns(eight(16)),
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! The data plane: the worker threads between start and end. They allocate nothing, take no locks and log nothing; they move
-//! bytes and count them in their own [`Meter`], which others only read.
+//! bytes and count them in their own [`StreamMeter`], which others only read.
 
 pub(crate) mod connects;
 pub(crate) mod cutter;
@@ -14,10 +14,10 @@ pub(crate) mod tcp;
 pub(crate) mod udp_receive;
 pub(crate) mod udp_send;
 
-pub(crate) use cutter::{Cutter, Page, PageReader, PageWriter, count_of};
-pub(crate) use header::{HEADER, Header};
+pub(crate) use cutter::{CutCounters, Cutter, PageReader, PageWriter, count_of};
+pub(crate) use header::{DatagramHeader, HEADER};
 
-use crate::figures::Times;
+use crate::figures::TransactionTimes;
 use crate::grid::Grid;
 use sequence::DatagramTally;
 use std::io;
@@ -52,15 +52,14 @@ pub(crate) enum Count {
     Jitter,
 }
 
-/// How many there are.
 pub(crate) const COUNTS: usize = 12;
 
 /// The counters of one stream at one end, on cache lines of their own. One thread writes, others read.
 #[repr(align(128))]
 #[derive(Debug, Default)]
-pub(crate) struct Meter([AtomicU64; COUNTS]);
+pub(crate) struct StreamMeter([AtomicU64; COUNTS]);
 
-impl Meter {
+impl StreamMeter {
     /// Adds to a counter: a plain load and store, since it has one writer.
     #[inline]
     pub(crate) fn add(&self, count: Count, by: u64) {
@@ -129,13 +128,13 @@ impl Signals {
 
 /// A worker's final result for a stream.
 #[derive(Debug, Default)]
-pub(crate) struct End {
+pub(crate) struct StreamResult {
     /// Datagrams received, lost and reordered, at the reading end.
     pub tally: Option<DatagramTally>,
     /// Datagrams sent in each phase, of a stream of them.
     pub sent: Option<[u64; PHASES]>,
     /// Times of transactions since the last cut that was handed over.
-    pub times: Option<Box<Times>>,
+    pub times: Option<Box<TransactionTimes>>,
     /// Why it ended early.
     pub error: Option<io::Error>,
 }
@@ -147,14 +146,14 @@ pub(crate) type StartBarrier<'a> = &'a mut dyn FnMut() -> Grid;
 pub(crate) struct WorkerContext<'a> {
     /// Watches the clock for it.
     pub cutter: Cutter,
-    /// Tells it when to end.
+    /// Sets its end.
     pub signals: &'a Signals,
-    /// Tells it when to begin.
+    /// Sets its beginning.
     pub barrier: StartBarrier<'a>,
 }
 
 impl WorkerContext<'_> {
-    /// A call has waited in vain: whether to wait on. Cuts are not missed meanwhile.
+    /// A call has timed out: whether to wait on. Cuts are not missed meanwhile.
     fn waits(&mut self) -> bool {
         self.cutter.at(clock::now());
         !self.signals.aborted()

@@ -2,7 +2,7 @@
 //! latency under load and hardly add any: at most a thousand transactions a second of 64 B each way, 0.1 MB/s with headers.
 
 use super::exchange::{self, Sizes};
-use super::{Meter, WorkerContext};
+use super::{StreamMeter, WorkerContext};
 use clock::Ns;
 use std::io;
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ const SIZES: Sizes = Sizes { request: BYTES, response: BYTES };
 /// Asks until stopped.
 pub(crate) fn ask(
     socket: &TcpStream,
-    meter: &Meter,
+    meter: &StreamMeter,
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     exchange::ask(socket, meter, SIZES, PAUSE, &mut [0x5a; BYTES], context)
@@ -25,7 +25,7 @@ pub(crate) fn ask(
 /// Answers until the peer asks no more.
 pub(crate) fn answer(
     socket: &TcpStream,
-    meter: &Meter,
+    meter: &StreamMeter,
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     exchange::answer(socket, meter, SIZES, &mut [0; BYTES], context)

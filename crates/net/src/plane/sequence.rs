@@ -4,12 +4,12 @@
 //! whenever it arrived. Reordering is that of RFC 4737 (a number below the next expected one); jitter is the
 //! interarrival jitter of RFC 3550, 6.4.1 and A.8, in the receiver's nanoseconds.
 
-use super::header::Header;
-use super::{Count, Meter, PHASES};
-use crate::report::Phase;
+use super::header::DatagramHeader;
+use super::{Count, PHASES, StreamMeter};
+use crate::report::TestPhase;
 use serde::{Deserialize, Serialize};
 
-/// How far back a number is remembered: what is older cannot be told from a duplicate, and is not counted as received.
+/// How far back a number is remembered: an older one could be a duplicate, and is not counted as received.
 pub(crate) const WINDOW: u64 = 1 << 18;
 
 /// The highest number that is believed: a test that sent more would have run for centuries.
@@ -24,7 +24,7 @@ pub struct DatagramTally {
     pub reordered: [u64; PHASES],
     /// Datagrams that had arrived before.
     pub duplicates: [u64; PHASES],
-    /// Datagrams too late to be told from duplicates; they count as lost.
+    /// Datagrams too late to be distinguished from duplicates; they count as lost.
     pub too_late: [u64; PHASES],
     /// Datagrams that are none of this stream.
     pub foreign: u64,
@@ -33,7 +33,7 @@ pub struct DatagramTally {
 }
 
 /// Watches the numbers of one stream.
-pub(crate) struct Sequence {
+pub(crate) struct SequenceWindow {
     tally: DatagramTally,
     /// One bit for each of the last [`WINDOW`] numbers.
     seen: Vec<u64>,
@@ -43,9 +43,9 @@ pub(crate) struct Sequence {
     transit: Option<i64>,
 }
 
-impl Sequence {
-    pub(crate) fn new() -> Sequence {
-        Sequence {
+impl SequenceWindow {
+    pub(crate) fn new() -> SequenceWindow {
+        SequenceWindow {
             tally: DatagramTally::default(),
             seen: vec![0; (WINDOW / 64) as usize],
             next: 0,
@@ -60,7 +60,7 @@ impl Sequence {
 
     /// Counts a datagram; answers whether it is new.
     #[inline]
-    pub(crate) fn take(&mut self, header: &Header) -> bool {
+    pub(crate) fn take(&mut self, header: &DatagramHeader) -> bool {
         let (number, phase) = (header.number, usize::from(header.phase).min(PHASES - 1));
         if number >= NUMBER_MAX {
             self.foreign();
@@ -85,10 +85,10 @@ impl Sequence {
 
     /// Takes a sample of jitter from a datagram that arrived at `at`, while the test is measured or before.
     #[inline]
-    pub(crate) fn arrived(&mut self, header: &Header, at: u64) {
+    pub(crate) fn arrived(&mut self, header: &DatagramHeader, at: u64) {
         let transit = (at as i64).wrapping_sub(header.left.0 as i64);
         if let Some(before) = self.transit.replace(transit)
-            && header.phase < Phase::Cooldown as u8
+            && header.phase < TestPhase::Cooldown as u8
         {
             let difference = transit.wrapping_sub(before).unsigned_abs() as f64;
             self.tally.jitter += (difference - self.tally.jitter) / 16.0;
@@ -97,7 +97,7 @@ impl Sequence {
 
     /// Shows what was counted until now. What an interval lost are the numbers passed over by its end, less those passed
     /// over before it: where a late one fills a gap of an earlier interval, the next gaps are so much smaller.
-    pub(crate) fn tell(&self, meter: &Meter) {
+    pub(crate) fn tell(&self, meter: &StreamMeter) {
         let sum = |counts: &[u64; PHASES]| counts.iter().sum::<u64>();
         let missing = self.next.saturating_sub(sum(&self.tally.unique));
         meter.set(Count::Lost, meter.get(Count::Lost).max(missing));
@@ -142,14 +142,14 @@ mod tests {
     use clock::{Ns, Rng};
     use std::collections::BTreeSet;
 
-    fn header(number: u64, phase: u8) -> Header {
-        Header { tag: 0, phase, number, left: Ns::ZERO }
+    fn header(number: u64, phase: u8) -> DatagramHeader {
+        DatagramHeader { tag: 0, phase, number, left: Ns::ZERO }
     }
 
     /// Arrivals of phase 1, and what is to be counted: unique, reordered, duplicates, too late.
     #[track_caller]
     fn check(numbers: &[u64], expected: [u64; 4]) {
-        let mut sequence = Sequence::new();
+        let mut sequence = SequenceWindow::new();
         numbers.iter().for_each(|number| {
             sequence.take(&header(*number, 1));
         });
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_datagram_counts_for_the_phase_that_it_was_sent_in() {
-        let mut sequence = Sequence::new();
+        let mut sequence = SequenceWindow::new();
         for (number, phase) in [(0, 0), (2, 1), (1, 0), (2, 1), (3, 2)] {
             sequence.take(&header(number, phase));
         }
@@ -190,7 +190,7 @@ mod tests {
     fn chance_agrees_with_a_slow_reference() {
         for seed in 0..20 {
             let mut rng = Rng::keyed(seed, &[]);
-            let mut sequence = Sequence::new();
+            let mut sequence = SequenceWindow::new();
             let (mut all, mut highest, mut sent) = (BTreeSet::new(), None, 0u64);
             let (mut reordered, mut duplicates) = (0, 0);
             for _ in 0..5_000 {
@@ -214,10 +214,10 @@ mod tests {
         }
     }
 
-    /// Numbers in intervals, and what each is told to have lost.
+    /// Numbers in intervals, and the losses reported for each.
     #[track_caller]
     fn lost(intervals: &[&[u64]], expected: &[u64]) {
-        let (mut sequence, meter) = (Sequence::new(), Meter::default());
+        let (mut sequence, meter) = (SequenceWindow::new(), StreamMeter::default());
         let mut before = 0;
         let mut found = Vec::new();
         for numbers in intervals {
@@ -244,11 +244,11 @@ mod tests {
 
     #[test]
     fn jitter_is_that_of_rfc_3550() {
-        let mut sequence = Sequence::new();
+        let mut sequence = SequenceWindow::new();
         // Sent every 1,000 ns; transits of 500, 660, 500 and 500 ns differ by 160, 160 and 0.
         for (number, arrived) in [(0u64, 500), (1, 1_660), (2, 2_500), (3, 3_500)] {
             let left = Ns(number * 1_000);
-            sequence.arrived(&Header { left, ..header(number, 1) }, arrived);
+            sequence.arrived(&DatagramHeader { left, ..header(number, 1) }, arrived);
         }
         let first = 160.0 / 16.0;
         let second = first + (160.0 - first) / 16.0;

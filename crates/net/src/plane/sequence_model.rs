@@ -1,19 +1,19 @@
 //! The datagram counters against a model that keeps all numbers: both agree for any arrivals in any order.
 
-use super::sequence::{DatagramTally, Sequence, WINDOW};
-use super::{Header, PHASES};
+use super::sequence::{DatagramTally, SequenceWindow, WINDOW};
+use super::{DatagramHeader, PHASES};
 use clock::Ns;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// Forgets nothing, and says what the window's rules say.
 #[derive(Default)]
-struct Model {
+struct SequenceModel {
     arrived: BTreeSet<u64>,
     tally: DatagramTally,
 }
 
-impl Model {
+impl SequenceModel {
     fn take(&mut self, number: u64, phase: usize) -> bool {
         let top = self.arrived.last().copied();
         let behind = top.map_or(0, |top| top.saturating_sub(number));
@@ -34,23 +34,23 @@ impl Model {
 
 /// How the next number lies to the highest so far.
 #[derive(Clone, Debug)]
-enum Step {
+enum SequenceStep {
     Ahead(u64),
     Behind(u64),
     At(u64),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = SequenceStep> {
     let edge = WINDOW - 3..WINDOW + 3;
     prop_oneof![
-        8 => (1..4u64).prop_map(Step::Ahead),
-        6 => (0..20u64).prop_map(Step::Behind),
-        2 => (1..200u64).prop_map(Step::Ahead),
-        2 => edge.clone().prop_map(Step::Behind),
-        1 => edge.prop_map(Step::Ahead),
-        1 => (0..4 * WINDOW).prop_map(Step::Ahead),
-        1 => (0..4 * WINDOW).prop_map(Step::Behind),
-        1 => prop_oneof![Just(0), Just(u64::MAX), Just(1 << 56), Just((1 << 56) - 1)].prop_map(Step::At),
+        8 => (1..4u64).prop_map(SequenceStep::Ahead),
+        6 => (0..20u64).prop_map(SequenceStep::Behind),
+        2 => (1..200u64).prop_map(SequenceStep::Ahead),
+        2 => edge.clone().prop_map(SequenceStep::Behind),
+        1 => edge.prop_map(SequenceStep::Ahead),
+        1 => (0..4 * WINDOW).prop_map(SequenceStep::Ahead),
+        1 => (0..4 * WINDOW).prop_map(SequenceStep::Behind),
+        1 => prop_oneof![Just(0), Just(u64::MAX), Just(1 << 56), Just((1 << 56) - 1)].prop_map(SequenceStep::At),
     ]
 }
 
@@ -60,14 +60,14 @@ proptest! {
     fn numbers_are_counted_as_a_model_counts_them(
         steps in proptest::collection::vec((step(), 0..PHASES), 0..300)
     ) {
-        let (mut sequence, mut model, mut top) = (Sequence::new(), Model::default(), 0u64);
+        let (mut sequence, mut model, mut top) = (SequenceWindow::new(), SequenceModel::default(), 0u64);
         for (step, phase) in steps {
             let number = match step {
-                Step::Ahead(by) => top.saturating_add(by),
-                Step::Behind(by) => top.saturating_sub(by),
-                Step::At(number) => number,
+                SequenceStep::Ahead(by) => top.saturating_add(by),
+                SequenceStep::Behind(by) => top.saturating_sub(by),
+                SequenceStep::At(number) => number,
             };
-            let header = Header { tag: 0, phase: phase as u8, number, left: Ns::ZERO };
+            let header = DatagramHeader { tag: 0, phase: phase as u8, number, left: Ns::ZERO };
             prop_assert_eq!(sequence.take(&header), model.take(number, phase), "{}", number);
             top = model.arrived.last().copied().unwrap_or(0);
         }
@@ -82,13 +82,13 @@ proptest! {
         tag in any::<u32>(), phase in 0..PHASES as u8, number in any::<u64>(), left in any::<u64>(),
         noise in proptest::collection::vec(any::<u8>(), 0..40)
     ) {
-        let header = Header { tag, phase, number, left: Ns(left) };
+        let header = DatagramHeader { tag, phase, number, left: Ns(left) };
         let mut bytes = noise.clone();
         bytes.resize(bytes.len().max(super::HEADER), 0);
         header.write(&mut bytes);
-        prop_assert_eq!(Header::read(&bytes), Some(header));
-        prop_assert_eq!(Header::read(&bytes[..super::HEADER - 1]), None);
-        if let Some(header) = Header::read(&noise) {
+        prop_assert_eq!(DatagramHeader::read(&bytes), Some(header));
+        prop_assert_eq!(DatagramHeader::read(&bytes[..super::HEADER - 1]), None);
+        if let Some(header) = DatagramHeader::read(&noise) {
             let mut again = noise.clone();
             header.write(&mut again);
             prop_assert_eq!(again, noise, "all of it was meant");

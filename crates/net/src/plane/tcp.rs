@@ -1,8 +1,8 @@
 //! TCP streams: one end hands messages to the kernel, the other takes what arrives. A thread with one stream blocks in its
 //! calls; a thread with several asks the kernel which are ready, and gives each one call a turn.
 
-use super::{Count, Cutter, Meter, WorkerContext, again, nothing};
-use crate::sys::{Completions, completions, maximum_pace};
+use super::{Count, Cutter, StreamMeter, WorkerContext, again, nothing};
+use crate::sys::{ErrorQueueRead, completions, maximum_pace};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::sendfile;
@@ -13,14 +13,14 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 /// One end of a stream in the hands of its thread.
-pub(crate) struct Stream {
+pub(crate) struct TcpStreamEnd {
     pub socket: Arc<TcpStream>,
-    pub meter: Arc<Meter>,
+    pub meter: Arc<StreamMeter>,
     pub error: Option<io::Error>,
 }
 
 /// How messages leave.
-pub(crate) struct Sending<'a> {
+pub(crate) struct TcpSendMode<'a> {
     /// One submission: a message, or a batch of them.
     pub submission: &'a [u8],
     /// Send from these very pages.
@@ -32,7 +32,7 @@ pub(crate) struct Sending<'a> {
 }
 
 /// How what arrives is taken.
-pub(crate) struct Receiving<'a> {
+pub(crate) struct ReceiveMode<'a> {
     pub buffer: &'a mut [u8],
     /// The kernel drops it uncopied.
     pub discard: bool,
@@ -42,18 +42,18 @@ pub(crate) struct Receiving<'a> {
 const OUTSTANDING_MAX: u64 = 64;
 /// How long the last completions are waited for.
 const COMPLETIONS: Ns = Ns::secs(4);
-/// How often a waiting thread looks whether it shall end.
+/// How often a waiting thread checks for its end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 /// Sends from `begin` on until stopped, then says so to the peer. Streams end one by one where the peer goes.
 pub(crate) fn send_all(
-    streams: &mut [Stream],
-    how: &Sending<'_>,
+    streams: &mut [TcpStreamEnd],
+    how: &TcpSendMode<'_>,
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
-    let mut wait = Waiting::new(&sockets, PollFlags::OUT)?;
-    let mut states: Vec<State> = streams.iter().map(|_| State::default()).collect();
+    let mut wait = PollSet::new(&sockets, PollFlags::OUT)?;
+    let mut states: Vec<SendState> = streams.iter().map(|_| SendState::default()).collect();
     context.begin();
     while !context.signals.stopped() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
@@ -76,13 +76,13 @@ pub(crate) fn send_all(
     Ok(())
 }
 
-fn sockets(streams: &[Stream]) -> Vec<Arc<TcpStream>> {
+fn sockets(streams: &[TcpStreamEnd]) -> Vec<Arc<TcpStream>> {
     streams.iter().map(|stream| Arc::clone(&stream.socket)).collect()
 }
 
 /// Where a stream stands within a submission, and its zero-copy sends.
 #[derive(Default)]
-struct State {
+struct SendState {
     offset: usize,
     outstanding: u64,
 }
@@ -90,9 +90,9 @@ struct State {
 /// One call of the kernel.
 #[inline]
 fn submit(
-    stream: &mut Stream,
-    state: &mut State,
-    how: &Sending<'_>,
+    stream: &mut TcpStreamEnd,
+    state: &mut SendState,
+    how: &TcpSendMode<'_>,
     cutter: &mut Cutter,
 ) -> io::Result<()> {
     let flags = if how.zero_copy { ZERO_COPY | SendFlags::NOSIGNAL } else { SendFlags::NOSIGNAL };
@@ -129,8 +129,8 @@ fn submit(
 /// `MSG_ZEROCOPY`, for which the library has no name.
 const ZERO_COPY: SendFlags = SendFlags::from_bits_retain(libc::MSG_ZEROCOPY as _);
 
-fn reap(stream: &Stream, state: &mut State) -> io::Result<()> {
-    let Completions { done, copied } = completions(&*stream.socket)?;
+fn reap(stream: &TcpStreamEnd, state: &mut SendState) -> io::Result<()> {
+    let ErrorQueueRead { done, copied } = completions(&*stream.socket)?;
     stream.meter.add(Count::Completed, done);
     stream.meter.add(Count::Copied, copied);
     state.outstanding = state.outstanding.saturating_sub(done);
@@ -138,7 +138,7 @@ fn reap(stream: &Stream, state: &mut State) -> io::Result<()> {
 }
 
 /// The error queue makes a socket ready with an error condition, whatever is polled for.
-fn wait_for_completions(stream: &Stream) -> io::Result<()> {
+fn wait_for_completions(stream: &TcpStreamEnd) -> io::Result<()> {
     let brief = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
     match poll(&mut [PollFd::new(&*stream.socket, PollFlags::empty())], Some(&brief)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -147,7 +147,7 @@ fn wait_for_completions(stream: &Stream) -> io::Result<()> {
 }
 
 /// Says that no more follows, and takes the last completions.
-fn finish(stream: &mut Stream, state: &mut State, how: &Sending<'_>) {
+fn finish(stream: &mut TcpStreamEnd, state: &mut SendState, how: &TcpSendMode<'_>) {
     if how.paced {
         // A refusal only lets what is queued leave as slowly as before.
         let _ = maximum_pace(&*stream.socket, None);
@@ -164,12 +164,12 @@ fn finish(stream: &mut Stream, state: &mut State, how: &Sending<'_>) {
 
 /// Takes what arrives, from `begin` on, until each peer says that no more follows, or the test is aborted.
 pub(crate) fn receive_all(
-    streams: &mut [Stream],
-    how: &mut Receiving<'_>,
+    streams: &mut [TcpStreamEnd],
+    how: &mut ReceiveMode<'_>,
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
     let sockets = sockets(streams);
-    let mut wait = Waiting::new(&sockets, PollFlags::IN)?;
+    let mut wait = PollSet::new(&sockets, PollFlags::IN)?;
     context.begin();
     while !context.signals.aborted() && wait.turn() {
         for (index, stream) in streams.iter_mut().enumerate() {
@@ -192,7 +192,11 @@ pub(crate) fn receive_all(
 
 /// One call of the kernel; `false` where no more follows.
 #[inline]
-fn take(stream: &mut Stream, how: &mut Receiving<'_>, cutter: &mut Cutter) -> io::Result<bool> {
+fn take(
+    stream: &mut TcpStreamEnd,
+    how: &mut ReceiveMode<'_>,
+    cutter: &mut Cutter,
+) -> io::Result<bool> {
     let flags = if how.discard { RecvFlags::TRUNC } else { RecvFlags::empty() };
     let taken = recv(&*stream.socket, &mut *how.buffer, flags).map_err(io::Error::from);
     cutter.glance();
@@ -211,65 +215,74 @@ fn take(stream: &mut Stream, how: &mut Receiving<'_>, cutter: &mut Cutter) -> io
 
 /// Which streams of a thread may be called. A single one blocks in its calls; of several, those that had nothing to do are
 /// parked until the kernel calls them ready.
-struct Waiting<'a> {
+struct PollSet<'a> {
     sockets: &'a [Arc<TcpStream>],
     fds: Vec<PollFd<'a>>,
-    readiness: Vec<Readiness>,
+    readiness: Vec<StreamReadiness>,
     interest: PollFlags,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Readiness {
+enum StreamReadiness {
     Ready,
     Parked,
     Over,
 }
 
-impl<'a> Waiting<'a> {
-    fn new(sockets: &'a [Arc<TcpStream>], interest: PollFlags) -> io::Result<Waiting<'a>> {
+impl<'a> PollSet<'a> {
+    fn new(sockets: &'a [Arc<TcpStream>], interest: PollFlags) -> io::Result<PollSet<'a>> {
         if sockets.len() > 1 {
             sockets.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
         }
         let fds = Vec::with_capacity(sockets.len());
-        Ok(Waiting { sockets, fds, readiness: vec![Readiness::Ready; sockets.len()], interest })
+        Ok(PollSet {
+            sockets,
+            fds,
+            readiness: vec![StreamReadiness::Ready; sockets.len()],
+            interest,
+        })
     }
 
     fn is_ready(&self, index: usize) -> bool {
-        self.readiness[index] == Readiness::Ready
+        self.readiness[index] == StreamReadiness::Ready
     }
 
     fn park(&mut self, index: usize) {
         // A single stream has waited in its call already.
         if self.sockets.len() > 1 {
-            self.readiness[index] = Readiness::Parked;
+            self.readiness[index] = StreamReadiness::Parked;
         }
     }
 
     fn end(&mut self, index: usize) {
-        self.readiness[index] = Readiness::Over;
+        self.readiness[index] = StreamReadiness::Over;
     }
 
     /// Looks which of the parked ones are ready, and waits for one, a while, where none else is. `false` once all are over.
     fn turn(&mut self) -> bool {
-        let any = |this: &Waiting<'_>, readiness| this.readiness.contains(&readiness);
-        if !any(self, Readiness::Parked) {
-            return any(self, Readiness::Ready);
+        let any = |this: &PollSet<'_>, readiness| this.readiness.contains(&readiness);
+        if !any(self, StreamReadiness::Parked) {
+            return any(self, StreamReadiness::Ready);
         }
-        let patience =
-            if any(self, Readiness::Ready) { Timespec { tv_sec: 0, tv_nsec: 0 } } else { LOOK };
+        let patience = if any(self, StreamReadiness::Ready) {
+            Timespec { tv_sec: 0, tv_nsec: 0 }
+        } else {
+            LOOK
+        };
         // Only the parked ones: one that is over would be called ready for ever.
         self.fds.clear();
         for (socket, readiness) in self.sockets.iter().zip(&self.readiness) {
-            if *readiness == Readiness::Parked {
+            if *readiness == StreamReadiness::Parked {
                 self.fds.push(PollFd::new(socket, self.interest));
             }
         }
         // An interrupted look finds nothing; the next one follows.
         let _ = poll(&mut self.fds, Some(&patience));
-        let parked = self.readiness.iter_mut().filter(|readiness| **readiness == Readiness::Parked);
+        let parked =
+            self.readiness.iter_mut().filter(|readiness| **readiness == StreamReadiness::Parked);
         for (fd, readiness) in self.fds.iter().zip(parked) {
             if !fd.revents().is_empty() {
-                *readiness = Readiness::Ready;
+                *readiness = StreamReadiness::Ready;
             }
         }
         true

@@ -1,7 +1,7 @@
 //! UDP datagrams in: taken by the batch, distinguished by their numbers. Only new datagrams count as received.
 
-use super::sequence::Sequence;
-use super::{Count, Cutter, Header, Meter, WorkerContext, again, nothing};
+use super::sequence::SequenceWindow;
+use super::{Count, Cutter, DatagramHeader, StreamMeter, WorkerContext, again, nothing};
 use crate::sys::{ReceiveBatch, socket};
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,12 +10,12 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 
 /// One stream in the hands of its thread.
-pub(crate) struct Stream {
+pub(crate) struct UdpReceiveStream {
     pub socket: Arc<UdpSocket>,
-    pub meter: Arc<Meter>,
+    pub meter: Arc<StreamMeter>,
     /// The stream's mark in each datagram.
     pub tag: u32,
-    pub sequence: Sequence,
+    pub sequence: SequenceWindow,
     pub error: Option<io::Error>,
 }
 
@@ -26,7 +26,7 @@ const DRAIN_MAX: Ns = Ns::secs(2);
 
 /// Takes datagrams from `begin` on until the peer has stopped and the path is empty, or the test is aborted.
 pub(crate) fn receive_all(
-    streams: &mut [Stream],
+    streams: &mut [UdpReceiveStream],
     batch: &mut ReceiveBatch,
     context: &mut WorkerContext<'_>,
 ) -> io::Result<()> {
@@ -80,7 +80,7 @@ impl Drain {
 }
 
 /// One call of the kernel; answers whether something arrived.
-fn receive(stream: &mut Stream, batch: &mut ReceiveBatch, cutter: &mut Cutter) -> bool {
+fn receive(stream: &mut UdpReceiveStream, batch: &mut ReceiveBatch, cutter: &mut Cutter) -> bool {
     if stream.error.is_some() {
         return false;
     }
@@ -105,10 +105,11 @@ fn receive(stream: &mut Stream, batch: &mut ReceiveBatch, cutter: &mut Cutter) -
 }
 
 /// The datagrams of one buffer, which arrived together: one sample of jitter.
-fn take(stream: &mut Stream, bytes: &[u8], segment: usize, at: Option<u64>) {
+fn take(stream: &mut UdpReceiveStream, bytes: &[u8], segment: usize, at: Option<u64>) {
     let (mut new, mut first) = ((0, 0), true);
     for datagram in bytes.chunks(segment) {
-        let Some(header) = Header::read(datagram).filter(|header| header.tag == stream.tag) else {
+        let Some(header) = DatagramHeader::read(datagram).filter(|header| header.tag == stream.tag)
+        else {
             stream.sequence.foreign();
             continue;
         };

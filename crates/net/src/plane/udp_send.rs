@@ -1,7 +1,7 @@
 //! UDP datagrams out: numbered, stamped, and paced here, since the kernel paces TCP alone. Where a thread falls behind its
 //! pace it makes up for a few milliseconds at most, so that a stall of its own does not end in a burst.
 
-use super::{Count, Cutter, Header, Meter, PHASES, WorkerContext, again, nothing};
+use super::{Count, Cutter, DatagramHeader, PHASES, StreamMeter, WorkerContext, again, nothing};
 use crate::sys::SendBatch;
 use clock::Ns;
 use std::io;
@@ -9,9 +9,9 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 
 /// One stream in the hands of its thread.
-pub(crate) struct Stream {
+pub(crate) struct UdpSendStream {
     pub socket: Arc<UdpSocket>,
-    pub meter: Arc<Meter>,
+    pub meter: Arc<StreamMeter>,
     /// The stream's mark in each datagram.
     pub tag: u32,
     /// Datagrams sent in each phase.
@@ -24,7 +24,7 @@ pub(crate) struct Stream {
 }
 
 /// How datagrams leave.
-pub(crate) struct Sending {
+pub(crate) struct UdpSendMode {
     /// The datagrams of one submission.
     pub batch: SendBatch,
     /// The kernel cuts it.
@@ -41,7 +41,11 @@ const PAUSE: Ns = Ns(100_000);
 const LOOK: Ns = Ns::millis(100);
 
 /// Sends from `begin` on until stopped. Streams of a thread take turns, the one that is due first going first.
-pub(crate) fn send_all(streams: &mut [Stream], how: &mut Sending, context: &mut WorkerContext<'_>) {
+pub(crate) fn send_all(
+    streams: &mut [UdpSendStream],
+    how: &mut UdpSendMode,
+    context: &mut WorkerContext<'_>,
+) {
     context.begin();
     let start = clock::now();
     streams.iter_mut().for_each(|stream| stream.due = start);
@@ -83,11 +87,16 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// One call of the kernel.
-fn submit(stream: &mut Stream, how: &mut Sending, cutter: &Cutter, now: Ns) -> io::Result<()> {
+fn submit(
+    stream: &mut UdpSendStream,
+    how: &mut UdpSendMode,
+    cutter: &Cutter,
+    now: Ns,
+) -> io::Result<()> {
     let phase = cutter.phase();
     for index in 0..how.batch.count() {
         let number = stream.number + index as u64;
-        let header = Header { tag: stream.tag, phase: phase as u8, number, left: now };
+        let header = DatagramHeader { tag: stream.tag, phase: phase as u8, number, left: now };
         header.write(how.batch.datagram(index));
     }
     let size = how.batch.datagram(0).len() as u64;

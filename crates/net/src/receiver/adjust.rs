@@ -1,15 +1,14 @@
 //! The interface of a receiver that senders may change: at most one, named at the receiver's start. A sender can change it only
 //! if its control connection uses it, and only while that connection is open. Senders of one host share it, since a load can
-//! use several connections: the last request applies, and the original settings return with the last connection. Senders of
-//! other hosts have to wait.
+//! use several connections: the last request applies until the last connection ends. Other hosts have to wait.
 
-use super::{Event, Shared};
+use super::{ReceiverEvent, Shared};
 use crate::NetError;
-use crate::control::Link;
+use crate::control::ControlLink;
 use crate::interface::{Adjusted, Guardian, Interface, InterfaceError, InterfaceLease};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use workload::Frames;
+use workload::NetFrames;
 
 /// Which interface may be changed, and how it is restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +23,11 @@ pub struct Adjust {
 #[derive(Debug)]
 pub(super) struct AdjustableInterface {
     interface: String,
-    state: Mutex<State>,
+    state: Mutex<Adjustments>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Adjustments {
     keeper: InterfaceLease,
     /// The hosts of the senders that hold it, one for each connection.
     holders: Vec<IpAddr>,
@@ -37,17 +36,17 @@ struct State {
 impl AdjustableInterface {
     pub(super) fn new(adjust: &Adjust) -> Result<AdjustableInterface, InterfaceError> {
         let keeper = InterfaceLease::new(&adjust.interface, adjust.guardian.clone())?;
-        let state = Mutex::new(State { keeper, holders: Vec::new() });
+        let state = Mutex::new(Adjustments { keeper, holders: Vec::new() });
         Ok(AdjustableInterface { interface: adjust.interface.clone(), state })
     }
 
     /// Held while the kernel works: seconds, where a link comes up slowly. The data plane never asks for it.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Adjustments> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the interface for one more sender of a host, or anew for one that has it set.
-    fn set(&self, host: IpAddr, again: bool, frames: Frames) -> Result<Adjusted, NetError> {
+    /// Sets the interface for one more sender of a host, or again for one that has it set.
+    fn set(&self, host: IpAddr, again: bool, frames: NetFrames) -> Result<Adjusted, NetError> {
         let mut state = self.state();
         if let Some(other) = state.holders.iter().find(|holder| **holder != host) {
             return Err(NetError::Spec(format!(
@@ -85,7 +84,7 @@ pub(super) struct SenderLease<'a> {
 }
 
 impl<'a> SenderLease<'a> {
-    pub(super) fn new(shared: &'a Shared, link: &Link) -> SenderLease<'a> {
+    pub(super) fn new(shared: &'a Shared, link: &ControlLink) -> SenderLease<'a> {
         SenderLease { shared, peer: link.peer().to_owned(), holder: None }
     }
 
@@ -95,10 +94,14 @@ impl<'a> SenderLease<'a> {
     }
 
     /// Sets the interface that the sender comes in by; without a wish it is put back, or only looked at.
-    pub(super) fn adjust(&mut self, link: &Link, frames: Frames) -> Result<Adjusted, NetError> {
+    pub(super) fn adjust(
+        &mut self,
+        link: &ControlLink,
+        frames: NetFrames,
+    ) -> Result<Adjusted, NetError> {
         let post = self.shared.post.as_ref();
         let mine = by(link.stream().local_addr(), post.map(|post| post.interface.as_str()))?;
-        if frames == Frames::default() {
+        if frames == NetFrames::default() {
             let left = self.leave()?;
             return Ok(left.unwrap_or_else(|| Adjusted::untouched(mine)));
         }
@@ -132,7 +135,7 @@ impl<'a> SenderLease<'a> {
         match &left {
             Ok(adjusted) => adjusted.iter().for_each(|adjusted| self.tell(adjusted)),
             Err(e) => {
-                let event = Event::Failed { peer: self.peer.clone(), why: e.to_string() };
+                let event = ReceiverEvent::Failed { peer: self.peer.clone(), why: e.to_string() };
                 self.shared.config.listener.tell(event);
             }
         }
@@ -143,8 +146,10 @@ impl<'a> SenderLease<'a> {
         if adjusted.changed.is_empty() && adjusted.held.is_empty() {
             return;
         }
-        let event =
-            Event::Adjusted { peer: self.peer.clone(), adjusted: Box::new(adjusted.clone()) };
+        let event = ReceiverEvent::Adjusted {
+            peer: self.peer.clone(),
+            adjusted: Box::new(adjusted.clone()),
+        };
         self.shared.config.listener.tell(event);
     }
 }
@@ -156,7 +161,7 @@ impl Drop for SenderLease<'_> {
     }
 }
 
-/// The interface of this host that a connection goes by.
+/// The interface of this host that a connection uses.
 fn by(
     address: std::io::Result<SocketAddr>,
     preferred: Option<&str>,

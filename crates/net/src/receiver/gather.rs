@@ -2,13 +2,13 @@
 //! and drop others; unidentified connections are bounded in number and time.
 
 use super::Shared;
-use crate::control::{Cookie, FromReceiver, FromSender, Link, fresh};
+use crate::control::{ControlLink, Cookie, FromReceiver, FromSender, fresh};
 use crate::host;
-use crate::report::Direction;
+use crate::report::StreamDirection;
 use crate::spec::PREAMBLE;
 use crate::sys::socket;
 use crate::test_stream::{Socket, TestStream, preamble, stream_of};
-use crate::{Carriage, NetError, Spec};
+use crate::{Carriage, NetError, TestSpec};
 use clock::Ns;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 /// How long the streams may take to arrive.
 const ARRIVE: Ns = Ns::secs(15);
-/// The same once the sender has announced all of them: the announcement may overtake a connection whose first packets were
-/// lost.
+/// The same once the sender has announced all of them: a connection may be delayed by lost first packets.
 const OVERTAKEN: Ns = Ns::secs(5);
 /// Connections whose preamble has not come yet, at most.
 const STRANGERS_MAX: usize = 64;
@@ -47,7 +46,7 @@ struct PendingConnection {
 
 impl Gathering {
     /// Opens ports on the address at which the sender found the receiver.
-    pub(super) fn open(link: &Link, spec: &Spec) -> Result<Gathering, NetError> {
+    pub(super) fn open(link: &ControlLink, spec: &TestSpec) -> Result<Gathering, NetError> {
         // With its scope, which addresses of one link need.
         let mut at =
             link.stream().local_addr().map_err(NetError::socket("the control connection"))?;
@@ -101,8 +100,8 @@ impl Gathering {
     /// Waits until the sender has announced all its streams and they have arrived.
     pub(super) fn gather(
         mut self,
-        link: &mut Link,
-        spec: &Spec,
+        link: &mut ControlLink,
+        spec: &TestSpec,
         shared: &Shared,
     ) -> Result<Vec<TestStream>, NetError> {
         const WHEN: &str = "while its streams were awaited";
@@ -136,9 +135,9 @@ impl Gathering {
         self.accept();
         for mut stranger in std::mem::take(&mut self.strangers) {
             match stranger.listen() {
-                Heard::Nothing => self.strangers.push(stranger),
-                Heard::All => self.seat(stranger),
-                Heard::Wrong => {}
+                GatheredMessage::Nothing => self.strangers.push(stranger),
+                GatheredMessage::All => self.seat(stranger),
+                GatheredMessage::Wrong => {}
             }
         }
         let greeted: Vec<(usize, SocketAddr)> = (0..self.datagrams.len())
@@ -204,14 +203,20 @@ impl Gathering {
     }
 
     /// The streams at this end.
-    fn lines(self, spec: &Spec) -> Result<Vec<TestStream>, NetError> {
+    fn lines(self, spec: &TestSpec) -> Result<Vec<TestStream>, NetError> {
         let mut lines = Vec::with_capacity(self.arrived.len());
         for (index, socket) in (0u16..).zip(self.arrived) {
             let socket =
                 socket.ok_or_else(|| NetError::Spec(format!("stream {index} did not arrive")))?;
             let flow = spec.flow(index);
             let line = match index < spec.streams() {
-                true => TestStream::new(index, flow, flow == Direction::Down, socket, &self.cookie),
+                true => TestStream::new(
+                    index,
+                    flow,
+                    flow == StreamDirection::Down,
+                    socket,
+                    &self.cookie,
+                ),
                 false => TestStream::probe(index, false, socket, &self.cookie),
             };
             line.prepare(spec)?;
@@ -221,7 +226,7 @@ impl Gathering {
     }
 }
 
-enum Heard {
+enum GatheredMessage {
     Nothing,
     All,
     Wrong,
@@ -229,17 +234,17 @@ enum Heard {
 
 impl PendingConnection {
     /// Reads what has come of the preamble.
-    fn listen(&mut self) -> Heard {
+    fn listen(&mut self) -> GatheredMessage {
         match self.stream.read(&mut self.bytes[self.got..]) {
-            Ok(0) => return Heard::Wrong,
+            Ok(0) => return GatheredMessage::Wrong,
             Ok(got) => self.got += got,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return Heard::Wrong,
+            Err(_) => return GatheredMessage::Wrong,
         }
         match self.got {
-            PREAMBLE => Heard::All,
-            _ if clock::now().since(self.since) > STRANGER => Heard::Wrong,
-            _ => Heard::Nothing,
+            PREAMBLE => GatheredMessage::All,
+            _ if clock::now().since(self.since) > STRANGER => GatheredMessage::Wrong,
+            _ => GatheredMessage::Nothing,
         }
     }
 }

@@ -1,15 +1,14 @@
-//! The receiver: listens, admits senders, and serves each on its own thread, so that tests run concurrently. A sender's failure
-//! ends its own test only.
+//! The receiver: listens, admits senders, and serves each on its own thread. A sender's failure ends only its own test.
 
 mod adjust;
 mod gather;
 mod session;
 
-use crate::control::{Link, Token};
+use crate::control::{ControlLink, Secret};
 use crate::interface::Adjusted;
 use crate::report::SideReport;
 use crate::sys::socket;
-use crate::{NetError, Sockets, Spec};
+use crate::{NetError, Sockets, TestSpec};
 use adjust::AdjustableInterface;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags};
@@ -32,52 +31,52 @@ pub struct ReceiverConfig {
     /// Where it listens. Port 0 takes a free one.
     pub listen: Vec<SocketAddr>,
     /// The secret of the senders; required off loopback.
-    pub token: Option<Token>,
+    pub token: Option<Secret>,
     /// Processors that the threads of a test are pinned to, in turn; none: left to the scheduler.
     pub cpus: Vec<usize>,
     /// The interface that senders may have set while they are connected.
     pub adjust: Option<Adjust>,
     /// Takes events.
-    pub listener: Listener,
+    pub listener: ReceiverListener,
 }
 
 /// Takes events, on the receiver's threads.
 #[derive(Clone)]
-pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
+pub struct ReceiverListener(Arc<dyn Fn(ReceiverEvent) + Send + Sync>);
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for ReceiverListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Listener(…)")
     }
 }
 
-impl Listener {
+impl ReceiverListener {
     /// Calls `hear` for every event; it should not block.
-    pub fn new(hear: impl Fn(Event) + Send + Sync + 'static) -> Listener {
-        Listener(Arc::new(hear))
+    pub fn new(hear: impl Fn(ReceiverEvent) + Send + Sync + 'static) -> ReceiverListener {
+        ReceiverListener(Arc::new(hear))
     }
 
-    fn tell(&self, event: Event) {
+    fn tell(&self, event: ReceiverEvent) {
         (self.0)(event);
     }
 }
 
 /// What happens at a receiver.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum ReceiverEvent {
     /// A sender's test begins.
     Began {
         /// The sender's address.
         peer: String,
         /// What it asked for.
-        spec: Box<Spec>,
+        spec: Box<TestSpec>,
     },
-    /// A test has come to its end.
+    /// A test has ended.
     Ended {
         /// The sender's address.
         peer: String,
         /// The name.
-        spec: Box<Spec>,
+        spec: Box<TestSpec>,
         /// What this end counted.
         side: Box<SideReport>,
     },
@@ -117,7 +116,6 @@ struct Shared {
 
 impl Receiver {
     /// Listens.
-    ///
     /// # Errors
     /// [`NetError::Listen`] where an address is taken or not this host's; [`NetError::Spec`] where other hosts could reach it
     /// and there is no token; [`NetError::Interface`] where the interface to adjust is not there or must not be changed.
@@ -207,9 +205,10 @@ fn door(listeners: &[TcpListener], shared: &Arc<Shared>) {
 /// Gives a sender a thread, or turns it away where there are too many.
 fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let name = peer.to_string();
-    let failed =
-        |why: String| shared.config.listener.tell(Event::Failed { peer: name.clone(), why });
-    let mut link = match Link::new(stream, name.clone()) {
+    let failed = |why: String| {
+        shared.config.listener.tell(ReceiverEvent::Failed { peer: name.clone(), why })
+    };
+    let mut link = match ControlLink::new(stream, name.clone()) {
         Ok(link) => link,
         Err(e) => {
             failed(e.to_string());
@@ -228,7 +227,7 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
     }
     let body = move || {
         if let Err(e) = session::serve(link, &guest.0) {
-            guest.0.config.listener.tell(Event::Failed { peer: name, why: e.to_string() });
+            guest.0.config.listener.tell(ReceiverEvent::Failed { peer: name, why: e.to_string() });
         }
     };
     match Builder::new().name("net-control".to_owned()).spawn(body) {
@@ -237,7 +236,7 @@ fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<Jo
             shared
                 .config
                 .listener
-                .tell(Event::Failed { peer: peer.to_string(), why: e.to_string() });
+                .tell(ReceiverEvent::Failed { peer: peer.to_string(), why: e.to_string() });
             None
         }
     }

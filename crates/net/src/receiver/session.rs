@@ -2,16 +2,16 @@
 
 use super::adjust::SenderLease;
 use super::gather::Gathering;
-use super::{Event, Shared};
-use crate::control::{FLAP, FromReceiver, FromSender, Link, agree, fresh, is_proven};
-use crate::figures::Figures;
-use crate::grid::{Grid, Start};
+use super::{ReceiverEvent, Shared};
+use crate::control::{ControlLink, FLAP, FromReceiver, FromSender, agree, fresh, is_proven};
+use crate::figures::EndFigures;
+use crate::grid::{Grid, TestStart};
 use crate::report::SideReport;
-use crate::team::Team;
-use crate::test_run::{Decision, TestRun, Watch};
-use crate::{NetError, Spec, VERSIONS};
+use crate::team::StreamTeam;
+use crate::test_run::{Decision, IntervalSink, TestRun};
+use crate::{NetError, TestSpec, VERSIONS};
 use clock::Ns;
-use workload::Frames;
+use workload::NetFrames;
 
 /// How long a sender may take over each message of the greeting, and between the steps of a test.
 const PATIENCE: Ns = Ns::secs(10);
@@ -21,11 +21,11 @@ const IDLE: Ns = Ns::secs(60);
 const LEAD_MAX: Ns = Ns::secs(10);
 /// The sender's threads end within their grace, and its message needs its time.
 const DONE: Ns = Ns::secs(20);
-/// How often a waiting thread looks whether the receiver shall stop.
+/// How often a waiting thread checks whether the receiver is stopping.
 const LOOK: Ns = Ns::millis(100);
 
 /// Serves a sender until it leaves.
-pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
+pub(super) fn serve(mut link: ControlLink, shared: &Shared) -> Result<(), NetError> {
     let version = greet(&mut link, shared);
     if let Err(e) = version {
         if !matches!(e, NetError::Lost { .. }) {
@@ -36,7 +36,7 @@ pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
     link.trust();
     let mut lease = SenderLease::new(shared, &link);
     loop {
-        // Who has the interface set may be silent for as long as a test takes; a connection that is dead ends by itself.
+        // A sender that has the interface set may be silent for as long as a test takes; a dead connection ends on its own.
         let limit = if lease.holds() { Ns::MAX } else { IDLE };
         let Some(message) = next(&mut link, shared, limit)? else { return Ok(()) };
         match message {
@@ -49,18 +49,18 @@ pub(super) fn serve(mut link: Link, shared: &Shared) -> Result<(), NetError> {
 }
 
 /// Takes a sender's greeting before it is turned away: what is left unread would cut off the reason too.
-pub(super) fn hear_out(link: &mut Link) {
+pub(super) fn hear_out(link: &mut ControlLink) {
     // Whatever it says, it is turned away.
     let _ = link.hear::<FromSender>(clock::now().plus(LOOK), "while it was turned away");
 }
 
 /// Says why not, and lets the sender read it.
-pub(super) fn turn_away(link: &mut Link, why: String) {
+pub(super) fn turn_away(link: &mut ControlLink, why: String) {
     // Who has gone needs no reason.
     let _ = link.say(&FromReceiver::Refused(why), "while turning it away");
 }
 
-fn greet(link: &mut Link, shared: &Shared) -> Result<u16, NetError> {
+fn greet(link: &mut ControlLink, shared: &Shared) -> Result<u16, NetError> {
     const WHEN: &str = "while it was greeted";
     let (versions, theirs) = match link.expect(PATIENCE, WHEN)? {
         FromSender::Hello { versions, nonce } => (versions, nonce),
@@ -90,7 +90,11 @@ fn greet(link: &mut Link, shared: &Shared) -> Result<u16, NetError> {
 }
 
 /// The next message, or `None` where the sender leaves; both between tests only.
-fn next(link: &mut Link, shared: &Shared, limit: Ns) -> Result<Option<FromSender>, NetError> {
+fn next(
+    link: &mut ControlLink,
+    shared: &Shared,
+    limit: Ns,
+) -> Result<Option<FromSender>, NetError> {
     let until = clock::now().plus(limit);
     while !shared.stopped() && clock::now() < until {
         match link.hear(clock::now().plus(LOOK), "between tests") {
@@ -103,7 +107,11 @@ fn next(link: &mut Link, shared: &Shared, limit: Ns) -> Result<Option<FromSender
 }
 
 /// Sets the interface, or says why not; the sender may go on without.
-fn adjust(link: &mut Link, lease: &mut SenderLease<'_>, frames: Frames) -> Result<(), NetError> {
+fn adjust(
+    link: &mut ControlLink,
+    lease: &mut SenderLease<'_>,
+    frames: NetFrames,
+) -> Result<(), NetError> {
     link.outlast(FLAP)?;
     let answer = match lease.adjust(link, frames) {
         Ok(adjusted) => FromReceiver::Adjusted(Box::new(adjusted)),
@@ -112,26 +120,25 @@ fn adjust(link: &mut Link, lease: &mut SenderLease<'_>, frames: Frames) -> Resul
     link.say(&answer, "while its interface was set")
 }
 
-fn tell_time(link: &mut Link, sent: Ns) -> Result<(), NetError> {
-    // The answer is made after the message was read; what passed in between is told as the receiver's own.
+fn tell_time(link: &mut ControlLink, sent: Ns) -> Result<(), NetError> {
+    // The answer is made after the message was read; the time in between is reported as the receiver's own.
     let came = clock::now();
     link.say(&FromReceiver::Clock { sent, came, left: clock::now() }, "while clocks were compared")
 }
 
-fn out_of_turn(link: &Link, message: &FromSender) -> NetError {
+fn out_of_turn(link: &ControlLink, message: &FromSender) -> NetError {
     let text = format!("{message:?}");
     let name: String = text.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
     link.garbled(format!("`{name}` out of turn"))
 }
 
-/// One test. What is wrong with the test itself is told to the sender, who may ask for another; what is wrong with the
-/// connection ends it.
-fn test(link: &mut Link, shared: &Shared, spec: Spec) -> Result<(), NetError> {
+/// One test. A problem of the test is reported to the sender, which may ask for another; one of the connection ends it.
+fn test(link: &mut ControlLink, shared: &Shared, spec: TestSpec) -> Result<(), NetError> {
     match run(link, shared, &spec) {
         Ok(side) => {
             link.say(&FromReceiver::Finished(Box::new(side.clone())), "at the end of a test")?;
             let peer = link.peer().to_owned();
-            let event = Event::Ended { peer, spec: Box::new(spec), side: Box::new(side) };
+            let event = ReceiverEvent::Ended { peer, spec: Box::new(spec), side: Box::new(side) };
             shared.config.listener.tell(event);
             Ok(())
         }
@@ -141,21 +148,21 @@ fn test(link: &mut Link, shared: &Shared, spec: Spec) -> Result<(), NetError> {
             shared
                 .config
                 .listener
-                .tell(Event::Failed { peer: link.peer().to_owned(), why: e.to_string() });
+                .tell(ReceiverEvent::Failed { peer: link.peer().to_owned(), why: e.to_string() });
             Ok(())
         }
     }
 }
 
-fn run(link: &mut Link, shared: &Shared, spec: &Spec) -> Result<SideReport, NetError> {
+fn run(link: &mut ControlLink, shared: &Shared, spec: &TestSpec) -> Result<SideReport, NetError> {
     spec.check()?;
     let gathering = Gathering::open(link, spec)?;
     link.say(&gathering.invitation(), "while a test was prepared")?;
     let lines = gathering.gather(link, spec, shared)?;
-    let mut team = Team::assemble(spec, lines, &shared.config.cpus)?;
+    let mut team = StreamTeam::assemble(spec, lines, &shared.config.cpus)?;
     link.say(&FromReceiver::Ready, "while a test was prepared")?;
     let peer = link.peer().to_owned();
-    shared.config.listener.tell(Event::Began { peer, spec: Box::new(spec.clone()) });
+    shared.config.listener.tell(ReceiverEvent::Began { peer, spec: Box::new(spec.clone()) });
     let start = await_start(link, shared)?;
     let mut control = ReceiverControl { link, shared, done: false, stopped: false };
     let run = TestRun::conduct(&mut team, Grid::new(start, spec), &mut control)?;
@@ -167,7 +174,7 @@ fn run(link: &mut Link, shared: &Shared, spec: &Spec) -> Result<SideReport, NetE
 }
 
 /// A sender that has others to wait for asks for the time meanwhile.
-fn await_start(link: &mut Link, shared: &Shared) -> Result<Start, NetError> {
+fn await_start(link: &mut ControlLink, shared: &Shared) -> Result<TestStart, NetError> {
     while !shared.stopped() {
         match link.expect(PATIENCE, "before the start")? {
             FromSender::Clock { sent } => tell_time(link, sent)?,
@@ -185,7 +192,7 @@ fn await_start(link: &mut Link, shared: &Shared) -> Result<Start, NetError> {
 
 /// Holds the control connection while a test runs.
 struct ReceiverControl<'a> {
-    link: &'a mut Link,
+    link: &'a mut ControlLink,
     shared: &'a Shared,
     /// The sender's workers have ended, on a clock that may be a little ahead.
     done: bool,
@@ -227,7 +234,7 @@ impl ReceiverControl<'_> {
     }
 }
 
-impl Watch for ReceiverControl<'_> {
+impl IntervalSink for ReceiverControl<'_> {
     fn until(&mut self, at: Ns) -> Result<Decision, NetError> {
         while clock::now() < at && !self.stopped {
             self.attend(at.min(clock::now().plus(LOOK)))?;
@@ -235,7 +242,7 @@ impl Watch for ReceiverControl<'_> {
         Ok(if self.stopped { Decision::Stop } else { Decision::On })
     }
 
-    fn cut(&mut self, figures: Figures) -> Result<(), NetError> {
+    fn cut(&mut self, figures: EndFigures) -> Result<(), NetError> {
         self.link.say(&FromReceiver::Interval(Box::new(figures)), "during a test")
     }
 }

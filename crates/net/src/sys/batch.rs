@@ -34,7 +34,6 @@ impl SendBatch {
         SendBatch { bytes, size, parts, headers }
     }
 
-    /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.parts.len()
     }
@@ -74,7 +73,7 @@ pub(crate) struct ReceiveBatch {
 unsafe impl Send for ReceiveBatch {}
 
 /// One buffer that has arrived: a datagram, or several of equal size that the kernel joined.
-pub(crate) struct Arrival<'a> {
+pub(crate) struct DatagramArrival<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
     /// Bytes of each datagram; only the last may have fewer. All of them where they were not joined.
@@ -115,13 +114,13 @@ impl ReceiveBatch {
     }
 
     /// What the last call took.
-    pub(crate) fn arrivals(&self) -> impl Iterator<Item = Arrival<'_>> {
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = DatagramArrival<'_>> {
         self.headers[..self.filled].iter().zip(self.bytes.chunks_exact(self.size)).map(
             |(header, buffer)| {
                 let bytes = &buffer[..(header.msg_len as usize).min(buffer.len())];
                 let (segment, at) = marks(&header.msg_hdr);
                 let segment = segment.filter(|size| *size > 0).unwrap_or(bytes.len().max(1));
-                Arrival { bytes, segment, at }
+                DatagramArrival { bytes, segment, at }
             },
         )
     }

@@ -9,7 +9,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 /// `struct perf_event_attr` as far as its first version goes (`PERF_ATTR_SIZE_VER0`); zero says nothing.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+struct PerfEventAttr {
     kind: u32,
     size: u32,
     config: u64,
@@ -57,13 +57,13 @@ fn scaled(bytes: &[u8; 24]) -> u64 {
 }
 
 fn open(thread: i32) -> io::Result<OwnedFd> {
-    let attributes = Attributes {
+    let attributes = PerfEventAttr {
         kind: HARDWARE,
-        size: size_of::<Attributes>() as u32,
+        size: size_of::<PerfEventAttr>() as u32,
         config: CPU_CYCLES,
         read_format: TIME_ENABLED_AND_RUNNING,
         flags: EXCLUDE_HYPERVISOR,
-        ..Attributes::default()
+        ..PerfEventAttr::default()
     };
     let (any_processor, no_group): (libc::c_int, libc::c_int) = (-1, -1);
     // SAFETY: the attributes are readable for the size that they tell, and outlive the call.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 /// The result of one read of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Completions {
+pub(crate) struct ErrorQueueRead {
     /// Sends that the kernel is done with.
     pub done: u64,
     /// Of them, those that it copied.
@@ -16,14 +16,14 @@ pub(crate) struct Completions {
 
 /// Aligned as control messages must be.
 #[repr(align(8))]
-struct ControlBuffer([u8; 128]);
+struct ErrorControlBuffer([u8; 128]);
 
 /// Notifications taken in one look, at most; neighbouring sends share one.
 const LOOKS_MAX: usize = 64;
 
 /// Takes what the queue holds, without waiting.
-pub(crate) fn completions(socket: impl AsFd) -> io::Result<Completions> {
-    let mut all = Completions::default();
+pub(crate) fn completions(socket: impl AsFd) -> io::Result<ErrorQueueRead> {
+    let mut all = ErrorQueueRead::default();
     for _ in 0..LOOKS_MAX {
         match notification(&socket)? {
             Some(more) => {
@@ -36,8 +36,8 @@ pub(crate) fn completions(socket: impl AsFd) -> io::Result<Completions> {
     Ok(all)
 }
 
-fn notification(socket: &impl AsFd) -> io::Result<Option<Completions>> {
-    let mut control = ControlBuffer([0; 128]);
+fn notification(socket: &impl AsFd) -> io::Result<Option<ErrorQueueRead>> {
+    let mut control = ErrorControlBuffer([0; 128]);
     // SAFETY: an all-zero msghdr is valid: no name, no buffers, no control.
     let mut header: libc::msghdr = unsafe { zeroed() };
     header.msg_control = control.0.as_mut_ptr().cast();
@@ -56,8 +56,8 @@ fn notification(socket: &impl AsFd) -> io::Result<Option<Completions>> {
 }
 
 /// Sums the zero-copy notifications of one message.
-fn read(header: &libc::msghdr) -> Completions {
-    let mut found = Completions::default();
+fn read(header: &libc::msghdr) -> ErrorQueueRead {
+    let mut found = ErrorQueueRead::default();
     // SAFETY: the kernel filled the control buffer that `header` describes.
     let mut at = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !at.is_null() {

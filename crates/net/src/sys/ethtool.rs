@@ -31,7 +31,6 @@ pub(crate) struct Features {
     pub(crate) changeable: u128,
     /// Were asked for; what another feature or the driver forbids is off all the same.
     pub(crate) wanted: u128,
-    /// Are on.
     pub(crate) active: u128,
 }
 
@@ -59,7 +58,6 @@ impl Ethtool {
     }
 
     /// Has the kernel read a command from `words`, and write its answer over it.
-    ///
     /// # Safety
     /// `words` must be as long as the command's structure with everything behind it that the kernel fills.
     unsafe fn command(&self, words: &mut [u32]) -> io::Result<()> {

@@ -13,7 +13,7 @@ pub(crate) mod socket;
 
 pub(crate) use batch::{ReceiveBatch, SendBatch};
 pub(crate) use cycles::Cycles;
-pub(crate) use errqueue::{Completions, completions};
+pub(crate) use errqueue::{ErrorQueueRead, completions};
 pub(crate) use ethtool::Ethtool;
 pub(crate) use info::{TcpInfo, tcp_info};
 pub(crate) use multipath::subflows;

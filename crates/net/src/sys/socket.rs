@@ -14,7 +14,7 @@ use workload::Sockets;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1024;
-/// How long a call in the data plane may block before it looks whether it shall end.
+/// How long a call in the data plane may block before it checks for its end.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 fn family(of: &SocketAddr) -> AddressFamily {
@@ -89,7 +89,7 @@ pub(crate) fn connect(
     sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, timeout)
         .map_err(|e| failed(e.into()))?;
     match rustix::net::connect(&fd, &to) {
-        // What the limit cut off is told as "in progress".
+        // The kernel reports what the limit cut off as "in progress".
         Err(rustix::io::Errno::INPROGRESS) => Err(failed(io::ErrorKind::TimedOut.into())),
         Err(e) => Err(failed(e.into())),
         Ok(()) => {
@@ -108,7 +108,7 @@ fn bind(fd: &OwnedFd, source: SocketAddr) -> io::Result<()> {
     Ok(rustix::net::bind(fd, &source)?)
 }
 
-/// Listens with the sockets set as those that it will accept shall be.
+/// Listens with the sockets configured as the accepted ones must be.
 pub(crate) fn listen(at: SocketAddr, sockets: &Sockets) -> Result<TcpListener, NetError> {
     let failed = |source: io::Error| NetError::Listen { at: at.to_string(), source };
     let fd = tcp_socket(&at, sockets.multipath)?;

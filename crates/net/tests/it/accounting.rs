@@ -5,14 +5,8 @@
 //! ports a test has, and passes datagrams on with losses, repetitions and delays of a seeded stream.
 
 use crate::between::{Between, Hand, idle};
+use crate::prelude::*;
 use crate::support::{Bench, short, step_of, try_run, ways, with};
-use clock::{Ns, Rng};
-use net::{Carriage, Sockets, Spec};
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 #[test]
 fn bytes_accepted_are_bytes_read_and_bytes_on_the_way() {
@@ -155,7 +149,7 @@ fn happened(odds: Odds, up: u16, seed: u64) -> bool {
     let load = Carriage::Udp { segmented: false };
     // So few and small that the sockets' buffers hold all of them, however late the relay and the receiver wake.
     let (warmup, cooldown) = (Ns::ZERO, Ns::ZERO);
-    let spec = with(Spec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
+    let spec = with(TestSpec { warmup, cooldown, measure: Ns::millis(400), ..short(load) }, |n| {
         ways(n, up, 0);
         n.rate = Some(120_000 / u64::from(up));
         n.message = MESSAGE;

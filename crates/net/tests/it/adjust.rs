@@ -1,15 +1,14 @@
 //! Interfaces at both ends, as far as loopback shows them: looked at, and left alone where nobody has permitted a change.
 //! That changes are made and undone is shown between network namespaces, by tests of the program.
 
+use crate::prelude::*;
 use crate::support::{
     Bench, Told, listener, missing_guardian, receiver_config, refused, short, step_of, try_run,
 };
-use engine::NetSources;
 use net::interface::Interface;
 use net::{Adjust, Carriage, Receiver, ReceiverConfig};
-use workload::Frames;
 
-fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Told, String> {
+fn prepare(bench: &Bench, adjust: Option<&str>, frames: NetFrames) -> Result<Told, String> {
     let mut step = step_of(bench.place(), &short(Carriage::Tcp));
     step.nets[0].receiver.adjust = adjust.map(str::to_owned);
     step.nets[0].frames = frames;
@@ -18,7 +17,7 @@ fn prepare(bench: &Bench, adjust: Option<&str>, frames: Frames) -> Result<Told, 
 
 #[test]
 fn both_ends_tell_of_their_interface() {
-    let told = prepare(&Bench::new(), None, Frames::default()).expect("nothing is changed");
+    let told = prepare(&Bench::new(), None, NetFrames::default()).expect("nothing is changed");
     told.finished();
     let lo = Interface::named("lo").expect("it is there");
     let both = ["sender-interface", "receiver-interface"].map(|key| told.fact(key));
@@ -32,9 +31,9 @@ fn both_ends_tell_of_their_interface() {
 fn nothing_is_changed_without_permission_at_both_ends() {
     let bench = Bench::new();
     let before = Interface::named("lo").expect("it is there");
-    let frames = Frames { mtu: Some(1400), offload: None };
+    let frames = NetFrames { mtu: Some(1400), offload: None };
     refused(prepare(&bench, None, frames), "say `adjust = \"lo\"` at the receiver");
-    refused(prepare(&bench, Some("eth77"), frames), "goes by lo, and only eth77 may be changed");
+    refused(prepare(&bench, Some("eth77"), frames), "uses lo, and only eth77 may be changed");
     if rustix::process::geteuid().is_root() {
         let hint = "this receiver changes no interface; start it with `--adjust lo`";
         refused(prepare(&bench, Some("lo"), frames), hint);
@@ -62,7 +61,7 @@ fn nothing_is_changed_without_a_guardian() {
     let before = Interface::named("lo").expect("it is there");
     let mut lease =
         net::interface::InterfaceLease::new("lo", missing_guardian()).expect("root may");
-    let frames = Frames { mtu: Some(before.mtu - 1), offload: None };
+    let frames = NetFrames { mtu: Some(before.mtu - 1), offload: None };
     let error = lease.apply(frames).expect_err("nobody stands by").to_string();
     assert!(error.contains("not changed, since") && error.contains("/no/such/program"), "{error}");
     assert_eq!(Interface::named("lo").expect("it is there"), before);

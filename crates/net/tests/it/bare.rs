@@ -1,13 +1,10 @@
 //! The data plane is bare: while a test is measured, its workers' threads ask the allocator for nothing.
 
+use crate::prelude::*;
 use crate::support::{at, begin, engine, start, step_of, ways, with};
-use clock::Ns;
-use engine::Output;
-use net::{Carriage, Network, Receiver, Spec};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::CStr;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counts what workers ask of the allocator while it is watched. The engine starts its threads itself: no closure of a test
 /// runs on them that a kept crate could measure, so they are known by their names.
@@ -59,10 +56,10 @@ static COUNTING: Counting = Counting;
 /// Watches both ends from the first interval to the end of the measured time.
 #[track_caller]
 fn check(receiver: &Receiver, carriage: Carriage, change: fn(&mut Network)) {
-    let spec = with(Spec::new(carriage), change);
+    let spec = with(TestSpec::new(carriage), change);
     // The cool-down is long enough for both ends to be in the midst of it when the watch ends.
     let [warmup, measure, cooldown] = [100, 300, 400].map(Ns::millis);
-    let spec = Spec { warmup, measure, cooldown, ..spec };
+    let spec = TestSpec { warmup, measure, cooldown, ..spec };
     let step = step_of(at(receiver), &spec);
     OF_WORKERS.store(0, Ordering::Relaxed);
     OF_OTHERS.store(0, Ordering::Relaxed);

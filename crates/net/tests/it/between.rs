@@ -1,12 +1,9 @@
 //! What stands between a sender and a receiver: it passes the frames of the control connection on, each through a hand that
 //! may look at it, change it, or say something after it.
 
+use crate::prelude::*;
 use crate::support::place;
-use engine::ReceiverAddress;
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread::JoinHandle;
 
 /// Is given each message of one direction; answers bytes that follow it.
 pub type Hand = Box<dyn FnMut(&mut Value) -> Vec<u8> + Send>;

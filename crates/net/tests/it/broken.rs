@@ -2,17 +2,14 @@
 //! reset, a host without a route. The other end says what it saw, soon, and the receiver is ready for the next.
 
 use crate::between::{Between, idle};
+use crate::prelude::*;
 use crate::support::{
     Bench, Told, begin, counted, engine, place, port, short, step_of, try_run, ways, with,
 };
-use clock::Ns;
-use net::{Carriage, Spec};
 use rustix::net::sockopt;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 const LOADS: [Carriage; 5] = [
     Carriage::Tcp,
@@ -22,8 +19,8 @@ const LOADS: [Carriage; 5] = [
     Carriage::Connects { response: 64 },
 ];
 
-fn long(load: Carriage) -> Spec {
-    with(Spec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
+fn long(load: Carriage) -> TestSpec {
+    with(TestSpec { measure: Ns::secs(600), ..short(load) }, |n| ways(n, 2, 0))
 }
 
 #[track_caller]
@@ -222,7 +219,7 @@ fn a_stream_that_is_reset_is_told_and_the_others_go_on() {
         Vec::new()
     });
     let between = Between::new(receiver, idle(), hand);
-    let spec = with(Spec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
+    let spec = with(TestSpec { measure: Ns::secs(2), ..short(Carriage::Tcp) }, |n| ways(n, 2, 0));
     let told = try_run(&step_of(between.place(), &spec)).unwrap_or_else(|e| panic!("{e}"));
     between.end();
     let [broken, whole] = [told.streams()[0], told.streams()[1]];

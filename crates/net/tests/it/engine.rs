@@ -1,18 +1,13 @@
 //! The engine driven as a step is, against a receiver in this process: what it tells of both ends is on one grid, adds up, and
 //! ends in order whatever happens.
 
+use crate::prelude::*;
 use crate::support::{
     Carried, STEP, Told, at, begin, engine, net, port, prepare, short, start, step, step_of,
     try_run, ways, with,
 };
-use clock::Ns;
 use engine::{Engine, NetSources, NetSpec, Output, ReceiverAddress, Stop, TokenSource};
-use net::{Carriage, Network, Spec};
 use record::{Fact, Phase, SourceId};
-use std::io::Write;
-use std::net::TcpStream;
-use std::sync::mpsc;
-use std::time::Duration;
 
 /// What must hold of a load that came to its end: every end's intervals are the grid's, and the books agree.
 #[track_caller]
@@ -99,7 +94,7 @@ fn check(network: Network) -> Told {
 }
 
 fn network(carriage: Carriage, up: u16, down: u16) -> Network {
-    with(Spec::new(carriage), |n| ways(n, up, down)).network
+    with(TestSpec::new(carriage), |n| ways(n, up, down)).network
 }
 
 #[test]

@@ -2,13 +2,8 @@
 //! hangs, and the books of both ends agree with what the relay did.
 
 use crate::between::{Between, idle};
+use crate::prelude::*;
 use crate::support::{Bench, short, step_of, try_run, ways, with};
-use clock::{Ns, Rng};
-use net::{Carriage, Spec};
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 /// What the relay did, to requests and to responses together.
 #[derive(Default)]
@@ -126,7 +121,7 @@ fn happened(odds: Odds, up: u16, seed: u64, measure: Ns) -> bool {
         ways(n, up, 0);
         n.message = size;
     });
-    let spec = Spec { measure, ..spec };
+    let spec = TestSpec { measure, ..spec };
     let told = try_run(&step_of(relay.place(), &spec)).unwrap_or_else(|e| panic!("{e}"));
     // What merely got lost is no error.
     told.finished();

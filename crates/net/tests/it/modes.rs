@@ -3,14 +3,14 @@
 use crate::engine::on_the_grid;
 use crate::support::{Bench, Told, short, step_of, try_run, ways, with};
 use clock::Ns;
-use net::{Carriage, Direction, SideReport, Sockets, Spec, StreamReport};
+use net::{Carriage, SideReport, Sockets, StreamDirection, StreamReport, TestSpec};
 use record::Counter;
 
 const UDP: Carriage = Carriage::Udp { segmented: false };
 
 /// What must hold of any test that went well.
 #[track_caller]
-fn sound(told: &Told, side: &SideReport, spec: &Spec) {
+fn sound(told: &Told, side: &SideReport, spec: &TestSpec) {
     let streams = told.streams();
     assert_eq!(side.streams.len(), streams.len());
     assert!((0..).zip(&side.streams).all(|(i, s)| s.index == i), "{side:?}");
@@ -31,7 +31,7 @@ fn sound(told: &Told, side: &SideReport, spec: &Spec) {
 
 /// Runs a test that must go well.
 #[track_caller]
-fn run(spec: &Spec) -> (Told, SideReport) {
+fn run(spec: &TestSpec) -> (Told, SideReport) {
     let (told, side) = Bench::new().run(spec);
     sound(&told, &side, spec);
     (told, side)
@@ -49,7 +49,7 @@ fn tcp_goes_either_way_and_both() {
     for (up, down) in [(1, 0), (0, 1), (2, 2), (3, 0)] {
         let (told, side) = run(&with(short(Carriage::Tcp), |n| ways(n, up, down)));
         let of = |flow| side.streams.iter().filter(|stream| stream.flow == flow).count();
-        assert_eq!((of(Direction::Up), of(Direction::Down)), (up.into(), down.into()));
+        assert_eq!((of(StreamDirection::Up), of(StreamDirection::Down)), (up.into(), down.into()));
         let hop = told.net().sources.hop;
         let moved = ["write-bytes", "read-bytes"].map(|way| told.sum(hop, way) > 0);
         assert_eq!(moved, [up > 0, down > 0]);
@@ -191,7 +191,7 @@ fn a_file_in_memory_is_sent() {
 #[test]
 fn a_rate_is_kept() {
     for load in [Carriage::Tcp, UDP] {
-        let spec = with(Spec { measure: Ns::millis(500), ..short(load) }, |n| {
+        let spec = with(TestSpec { measure: Ns::millis(500), ..short(load) }, |n| {
             n.rate = Some(4_000_000);
             n.message = 1_000;
         });

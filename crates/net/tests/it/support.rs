@@ -1,20 +1,16 @@
 //! Ceremony: a receiver on a free port, and a short step against it, driven as an agent drives it.
 
-use clock::Ns;
+use crate::prelude::*;
 use engine::{
     Engine, EngineError, NetSources, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
     StepHandle, StepSpec, Stop, TokenSource,
 };
 use net::interface::Guardian;
 use net::{
-    Carriage, Embedded, Event, Heading, Listener, NetEngine, NetError, Network, Receiver,
-    ReceiverConfig, SideReport, Spec, Surroundings, Token,
+    Carriage, EmbeddedReceiver, Heading, NetEngine, NetError, Network, Receiver, ReceiverConfig,
+    ReceiverEvent, ReceiverListener, Secret, SideReport, Surroundings, TestSpec,
 };
 use record::{Counter, Fact, Histogram, Interval, Phase, SourceId};
-use std::net::SocketAddr;
-use std::sync::mpsc;
-use std::time::Duration;
-use workload::Frames;
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,18 +21,18 @@ pub const STEP: u32 = 7;
 pub struct Around;
 
 impl Surroundings for Around {
-    fn token(&mut self, from: &TokenSource) -> Result<Token, NetError> {
+    fn token(&mut self, from: &TokenSource) -> Result<Secret, NetError> {
         match from {
-            TokenSource::Env(token) => Token::new(token.as_bytes()),
+            TokenSource::Env(token) => Secret::new(token.as_bytes()),
             TokenSource::File(path) => Err(NetError::Spec(format!("{path}: no such token"))),
         }
     }
 
-    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<Embedded, NetError> {
-        let token = Some(Token::new(receiver.name.repeat(16).as_bytes())?);
+    fn embed(&mut self, receiver: &ReceiverSpec) -> Result<EmbeddedReceiver, NetError> {
+        let token = Some(Secret::new(receiver.name.repeat(16).as_bytes())?);
         let stands = start("127.0.0.1:0", token.clone());
         let port = stands.addresses()[0].port();
-        Ok(Embedded { host: "127.0.0.1".to_owned(), port, token, stands: Box::new(stands) })
+        Ok(EmbeddedReceiver { host: "127.0.0.1".to_owned(), port, token, stands: Box::new(stands) })
     }
 
     fn guardian(&self) -> Option<Guardian> {
@@ -55,25 +51,25 @@ pub fn engine() -> NetEngine {
 }
 
 /// A receiver that tells nobody.
-pub fn start(address: &str, token: Option<Token>) -> Receiver {
+pub fn start(address: &str, token: Option<Secret>) -> Receiver {
     let config = ReceiverConfig { token, ..receiver_config(address, listener().0) };
     Receiver::start(config).expect("loopback is there")
 }
 
 /// A receiver without a token at one address.
-pub fn receiver_config(address: &str, listener: Listener) -> ReceiverConfig {
+pub fn receiver_config(address: &str, listener: ReceiverListener) -> ReceiverConfig {
     let listen = vec![address.parse().expect("an address")];
     ReceiverConfig { listen, token: None, cpus: Vec::new(), adjust: None, listener }
 }
 
 /// A listener that forwards what it hears.
-pub fn listener() -> (Listener, mpsc::Receiver<Event>) {
+pub fn listener() -> (ReceiverListener, mpsc::Receiver<ReceiverEvent>) {
     let (tell, events) = mpsc::channel();
     let hear = move |event| {
         // A test that has ended hears no more.
         let _ = tell.send(event);
     };
-    (Listener::new(hear), events)
+    (ReceiverListener::new(hear), events)
 }
 
 /// Where a receiver of this process is.
@@ -110,7 +106,7 @@ pub fn net(name: &str, place: ReceiverAddress, network: Network, first: u32) -> 
             adjust: None,
         },
         network,
-        frames: Frames::default(),
+        frames: NetFrames::default(),
         sources: NetSources { hop: id(0), sender: id(1), receiver: id(2), streams, probe },
     }
 }
@@ -130,8 +126,8 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
 }
 
 /// A step of one load to a place, under the numbers from 10 on.
-pub fn step_of(place: ReceiverAddress, spec: &Spec) -> StepSpec {
-    let Spec { warmup, measure, cooldown, .. } = *spec;
+pub fn step_of(place: ReceiverAddress, spec: &TestSpec) -> StepSpec {
+    let TestSpec { warmup, measure, cooldown, .. } = *spec;
     let nets = vec![net("far", place, spec.network.clone(), 10)];
     StepSpec { warmup, measure, cooldown, ..step(nets, [0; 3]) }
 }
@@ -334,7 +330,7 @@ pub fn refused(result: Result<Told, String>, hint: &str) {
 /// A receiver on loopback, and what it told.
 pub struct Bench {
     pub receiver: Receiver,
-    pub events: mpsc::Receiver<Event>,
+    pub events: mpsc::Receiver<ReceiverEvent>,
 }
 
 impl Bench {
@@ -356,14 +352,14 @@ impl Bench {
         at(&self.receiver)
     }
 
-    pub fn try_run(&self, spec: &Spec) -> Result<Told, String> {
+    pub fn try_run(&self, spec: &TestSpec) -> Result<Told, String> {
         try_run(&step_of(self.place(), spec))
     }
 
     /// Runs a test that must go well: what the engine told of both ends, and what the receiver told of its own. Where the
     /// machine had no time for a thread in the whole of it, once more and longer.
     #[track_caller]
-    pub fn run(&self, spec: &Spec) -> (Told, SideReport) {
+    pub fn run(&self, spec: &TestSpec) -> (Told, SideReport) {
         let mut spec = spec.clone();
         loop {
             let told = self.try_run(&spec).unwrap_or_else(|e| panic!("{e}"));
@@ -383,7 +379,7 @@ impl Bench {
     #[track_caller]
     pub fn ended(&self) -> SideReport {
         self.event(|event| match event {
-            Event::Ended { side, .. } => Some((**side).clone()),
+            ReceiverEvent::Ended { side, .. } => Some((**side).clone()),
             _ => None,
         })
     }
@@ -392,14 +388,14 @@ impl Bench {
     #[track_caller]
     pub fn failure(&self) -> String {
         self.event(|event| match event {
-            Event::Failed { why, .. } => Some(why.clone()),
+            ReceiverEvent::Failed { why, .. } => Some(why.clone()),
             _ => None,
         })
     }
 
     /// Waits for the next event of which `wanted` makes something.
     #[track_caller]
-    pub fn event<T>(&self, wanted: impl Fn(&Event) -> Option<T>) -> T {
+    pub fn event<T>(&self, wanted: impl Fn(&ReceiverEvent) -> Option<T>) -> T {
         loop {
             let event = self.events.recv_timeout(PATIENCE).expect("the receiver tells");
             if let Some(found) = wanted(&event) {
@@ -410,17 +406,17 @@ impl Bench {
 }
 
 /// A test that is over soon.
-pub fn short(load: Carriage) -> Spec {
-    Spec {
+pub fn short(load: Carriage) -> TestSpec {
+    TestSpec {
         warmup: Ns::millis(60),
         measure: Ns::millis(250),
         cooldown: Ns::millis(40),
-        ..Spec::new(load)
+        ..TestSpec::new(load)
     }
 }
 
 /// The same test with another load.
-pub fn with(mut spec: Spec, change: impl FnOnce(&mut Network)) -> Spec {
+pub fn with(mut spec: TestSpec, change: impl FnOnce(&mut Network)) -> TestSpec {
     change(&mut spec.network);
     spec
 }

@@ -1,14 +1,12 @@
 //! What goes wrong between two hosts: everybody is told, nothing hangs, and the receiver is ready for the next.
 
+use crate::prelude::*;
 use crate::support::{
     Bench, at, begin, counted, engine, listener, place, port, receiver_config, refused, short,
     start, step_of, try_run, ways, with,
 };
-use clock::Ns;
 use engine::{ReceiverAddress, ReceiverSpec, StepSpec, TokenSource};
-use net::{Carriage, Event, Receiver, Sockets, Spec, Token};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use net::{Carriage, Receiver, ReceiverEvent, Secret, Sockets, TestSpec};
 
 const LOADS: [Carriage; 5] = [
     Carriage::Tcp,
@@ -18,8 +16,8 @@ const LOADS: [Carriage; 5] = [
     Carriage::DatagramExchange { response: 64 },
 ];
 
-fn long(load: Carriage) -> Spec {
-    with(Spec { measure: Ns::secs(60), ..short(load) }, |n| ways(n, 2, 0))
+fn long(load: Carriage) -> TestSpec {
+    with(TestSpec { measure: Ns::secs(60), ..short(load) }, |n| ways(n, 2, 0))
 }
 
 /// A short step whose receiver is reached in another way.
@@ -58,7 +56,7 @@ fn many_senders_are_served_at_once() {
         let told = run.join().expect("no panic").expect("each comes to its end");
         assert!(told.carried(told.streams()[0].1, false).bytes > 0);
     }
-    let ended = |event: &Event| matches!(event, Event::Ended { .. }).then_some(());
+    let ended = |event: &ReceiverEvent| matches!(event, ReceiverEvent::Ended { .. }).then_some(());
     (0..8).for_each(|_| bench.event(ended));
     assert!(bench.receiver.senders() <= 8);
 }
@@ -130,8 +128,8 @@ fn a_test_out_of_bounds_is_refused() {
             }),
             "memory",
         ),
-        (Spec { measure: Ns::ZERO, ..base.clone() }, "measured time"),
-        (Spec { measure: Ns::MAX, ..base.clone() }, "measured time"),
+        (TestSpec { measure: Ns::ZERO, ..base.clone() }, "measured time"),
+        (TestSpec { measure: Ns::MAX, ..base.clone() }, "measured time"),
         (with(base.clone(), |n| n.rate = Some(0)), "rate"),
         (with(short(LOADS[1]), |n| n.message = 23), "24 to 65,507"),
         (
@@ -167,7 +165,7 @@ fn who_listens_openly_needs_a_token_and_senders_too() {
     let open = Receiver::start(receiver_config("0.0.0.0:0", listener().0));
     let error = open.expect_err("others could come").to_string();
     assert!(error.contains("must know a token"), "{error}");
-    let token = Token::new(b"correct horse battery").expect("long enough");
+    let token = Secret::new(b"correct horse battery").expect("long enough");
     let receiver = start("127.0.0.1:0", Some(token));
     let send = |token: Option<&str>| {
         let token = token.map(|token| TokenSource::Env(token.to_owned()));

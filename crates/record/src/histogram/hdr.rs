@@ -1,6 +1,6 @@
 //! The three-digit form: the deflated V2 encoding of HdrHistogram, which its libraries in other languages read.
 
-use super::layout::{HIGHEST, Layout};
+use super::layout::{BinLayout, HIGHEST};
 use super::{Histogram, HistogramError, packed};
 use flate2::read::ZlibDecoder;
 use flate2::{Compress, Compression, FlushCompress};
@@ -13,8 +13,7 @@ const COOKIE: u32 = 0x1c84_9313;
 const DEFLATED_HEADER: usize = 8;
 /// Bytes of the inner form before the counts.
 const HEADER: usize = 40;
-/// The most that a histogram can inflate to: its header, and five bytes for each of its counts. Anything larger is
-/// rejected and not inflated further.
+/// The most that a histogram can inflate to: its header, and five bytes a count. Anything larger is rejected.
 const LARGEST: usize = HEADER + 5 * 33_792;
 
 /// Encodes histograms, reusing its buffers.
@@ -31,8 +30,8 @@ impl Encoder {
     /// A histogram in the form for its digits.
     pub(crate) fn encode(&mut self, histogram: &Histogram) -> Vec<u8> {
         match histogram.layout {
-            Layout::Fine => self.deflated(histogram),
-            Layout::Coarse => packed::encode(histogram),
+            BinLayout::Fine => self.deflated(histogram),
+            BinLayout::Coarse => packed::encode(histogram),
         }
     }
 
@@ -101,7 +100,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Histogram, HistogramError> {
         }
         let signed = (number >> 1) as i64 ^ -((number & 1) as i64);
         match u32::try_from(signed) {
-            Ok(count) if index < Layout::Fine.bins() => {
+            Ok(count) if index < BinLayout::Fine.bins() => {
                 if count > 0 {
                     histogram.add(index, count);
                 }
@@ -152,7 +151,7 @@ fn check_header(plain: &[u8]) -> Result<&[u8], HistogramError> {
     if word(header, 8) != Some(0) {
         return refuse("it is shifted by an offset");
     }
-    if word(header, 12) != Some(Layout::Fine.digits().into()) {
+    if word(header, 12) != Some(BinLayout::Fine.digits().into()) {
         return refuse("it has not three significant digits");
     }
     if header[16..24] != 1u64.to_be_bytes() || header[24..32] != HIGHEST.to_be_bytes() {

@@ -18,18 +18,18 @@ const COARSE_STEP: usize = NARROW + (64 - NARROW) / 2;
 
 /// A resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum BinLayout {
     /// Three significant digits; a bin is read as its largest value.
     Fine,
     /// Two; a bin is read as its middle.
     Coarse,
 }
 
-impl Layout {
+impl BinLayout {
     pub const fn digits(self) -> u8 {
         match self {
-            Layout::Fine => 3,
-            Layout::Coarse => 2,
+            BinLayout::Fine => 3,
+            BinLayout::Coarse => 2,
         }
     }
 
@@ -42,12 +42,12 @@ impl Layout {
     #[inline]
     pub const fn index(self, value: u64) -> usize {
         match self {
-            Layout::Fine => {
+            BinLayout::Fine => {
                 let exponent = doubling(value, FINE_BITS);
                 (value >> exponent) as usize + ((exponent as usize) << FINE_BITS)
             }
-            Layout::Coarse if value < 1 << COARSE_BITS => value as usize,
-            Layout::Coarse => {
+            BinLayout::Coarse if value < 1 << COARSE_BITS => value as usize,
+            BinLayout::Coarse => {
                 let exponent = doubling(value, COARSE_BITS);
                 let part = (value >> exponent) as usize - (1 << COARSE_BITS);
                 let step = if part < NARROW { part } else { (part + NARROW) / 2 };
@@ -59,18 +59,18 @@ impl Layout {
     /// The smallest value of a bin, and how many values it holds.
     const fn span(self, index: usize) -> (u64, u64) {
         let lone = match self {
-            Layout::Fine => 1 << FINE_BITS,
-            Layout::Coarse => 1 << COARSE_BITS,
+            BinLayout::Fine => 1 << FINE_BITS,
+            BinLayout::Coarse => 1 << COARSE_BITS,
         };
         if index < lone {
             return (index as u64, 1);
         }
         match self {
-            Layout::Fine => {
+            BinLayout::Fine => {
                 let exponent = (index >> FINE_BITS) - 1;
                 (((index - (exponent << FINE_BITS)) as u64) << exponent, 1 << exponent)
             }
-            Layout::Coarse => {
+            BinLayout::Coarse => {
                 let (exponent, step) = ((index - lone) / COARSE_STEP, (index - lone) % COARSE_STEP);
                 let (part, parts) = if step < NARROW { (step, 1) } else { (2 * step - NARROW, 2) };
                 (((lone + part) as u64) << exponent, parts << exponent)
@@ -87,8 +87,8 @@ impl Layout {
     pub const fn value(self, index: usize) -> u64 {
         let (lowest, width) = self.span(index);
         let value = match self {
-            Layout::Fine => lowest + width - 1,
-            Layout::Coarse => lowest + (width - 1) / 2,
+            BinLayout::Fine => lowest + width - 1,
+            BinLayout::Coarse => lowest + (width - 1) / 2,
         };
         if value < HIGHEST { value } else { HIGHEST }
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn tiles(layout: Layout, worst: f64) {
+    fn tiles(layout: BinLayout, worst: f64) {
         let mut next = 0;
         for index in 0..layout.bins() {
             let (lowest, width) = layout.span(index);
@@ -128,16 +128,16 @@ mod tests {
 
     #[test]
     fn bins_tile_the_range_and_keep_their_digits() {
-        tiles(Layout::Fine, 0.001);
-        tiles(Layout::Coarse, 0.01);
+        tiles(BinLayout::Fine, 0.001);
+        tiles(BinLayout::Coarse, 0.01);
     }
 
     #[test]
     fn fine_bins_lie_in_one_coarse_bin() {
-        for index in 0..Layout::Fine.bins() {
-            let (lowest, width) = Layout::Fine.span(index);
-            let coarse = Layout::Coarse.index(lowest);
-            assert_eq!(Layout::Coarse.index(lowest + width - 1), coarse, "fine bin {index}");
+        for index in 0..BinLayout::Fine.bins() {
+            let (lowest, width) = BinLayout::Fine.span(index);
+            let coarse = BinLayout::Coarse.index(lowest);
+            assert_eq!(BinLayout::Coarse.index(lowest + width - 1), coarse, "fine bin {index}");
         }
     }
 }

@@ -10,7 +10,7 @@ mod layout;
 mod packed;
 
 use clock::Ns;
-use layout::{HIGHEST, Layout};
+use layout::{BinLayout, HIGHEST};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,7 +19,7 @@ pub(crate) use hdr::Encoder;
 /// Bins per page: in a fine histogram, a doubling of latency (4 KiB).
 const PAGE: usize = 1024;
 /// Pages of the finest histogram.
-const PAGES: usize = Layout::Fine.bins().div_ceil(PAGE);
+const PAGES: usize = BinLayout::Fine.bins().div_ceil(PAGE);
 /// Pages of a reserved histogram that are written beforehand, so that they cause no page faults while measuring. A
 /// second's latencies rarely spread over more doublings; then the rare slow ones pay for the fault.
 const TOUCHED: usize = 8;
@@ -31,7 +31,7 @@ const TOUCHED: usize = 8;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Vec<u8>", try_from = "Vec<u8>")]
 pub struct Histogram {
-    layout: Layout,
+    layout: BinLayout,
     /// Latencies counted, including those that a full bin dropped.
     total: u64,
     /// For each page, 1 + its index in `counts`, or 0 if unused.
@@ -67,7 +67,7 @@ impl PartialEq for Histogram {
 impl Histogram {
     /// An empty histogram with three digits, which allocates as it is used.
     pub fn new() -> Histogram {
-        Histogram::with(Layout::Fine)
+        Histogram::with(BinLayout::Fine)
     }
 
     /// An empty histogram with three digits that never allocates: all memory is reserved here.
@@ -81,10 +81,10 @@ impl Histogram {
 
     /// An empty histogram of two digits, as intervals store it.
     pub(crate) fn coarse() -> Histogram {
-        Histogram::with(Layout::Coarse)
+        Histogram::with(BinLayout::Coarse)
     }
 
-    fn with(layout: Layout) -> Histogram {
+    fn with(layout: BinLayout) -> Histogram {
         Histogram { layout, total: 0, places: [0; PAGES], counts: Vec::new() }
     }
 
@@ -93,8 +93,7 @@ impl Histogram {
         self.layout.digits()
     }
 
-    /// Counts one latency; 0 counts as 1 ns, more than an hour as an hour. Never allocates if the histogram is
-    /// [reserved](Histogram::reserved).
+    /// Counts one latency; 0 as 1 ns, over an hour as an hour. Never allocates if [reserved](Histogram::reserved).
     #[inline]
     pub fn record(&mut self, latency: Ns) {
         self.add(self.layout.index(latency.0.clamp(1, HIGHEST)), 1);
@@ -223,7 +222,6 @@ impl Histogram {
     }
 
     /// From either form of bytes. Uses at most half a megabyte of memory for any input.
-    ///
     /// # Errors
     /// If the bytes are not such a histogram, or have other digits or another range.
     pub fn from_bytes(bytes: &[u8]) -> Result<Histogram, HistogramError> {

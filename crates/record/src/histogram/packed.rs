@@ -5,7 +5,7 @@
 //! pixels and samples). Where few bins are in use, the gaps are coded instead. The size is about 15% above the entropy
 //! of the counts, and a third of deflate's. `docs/record.md` contains a reader.
 
-use super::layout::Layout;
+use super::layout::BinLayout;
 use super::{Histogram, HistogramError};
 
 /// The first byte, which no deflated histogram begins with.
@@ -13,21 +13,20 @@ pub(super) const MARK: u8 = 2;
 
 /// A quotient this large is not coded in ones.
 const ONES_MAX: u32 = 20;
-/// Bits that state the length of a number that is coded plainly, and the greatest length: that of a distance between
-/// counts of 32 bits, folded.
+/// Bits that state the length of a plainly coded number, and the greatest length: of a folded 32-bit distance.
 const LENGTH_BITS: u32 = 6;
 const LENGTH_MAX: u64 = 34;
 
 /// State that coder and decoder share, from the bins so far. Means are in 256ths.
-struct Model {
+struct CoderModel {
     count: i64,
     distance: i64,
     gap: i64,
 }
 
-impl Model {
-    fn new() -> Model {
-        Model { count: 0, distance: 0, gap: 256 }
+impl CoderModel {
+    fn new() -> CoderModel {
+        CoderModel { count: 0, distance: 0, gap: 256 }
     }
 
     /// Fewer than half a latency is expected in the next bin.
@@ -84,7 +83,7 @@ pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
     let first = histogram.bins().next().map_or(0, |(index, _)| index);
     write_number(first as u64, &mut out);
     let mut bits = BitWriter { out, pending: 0, length: 0 };
-    let mut model = Model::new();
+    let mut model = CoderModel::new();
     let mut next = first;
     for (index, count) in histogram.bins() {
         let count = i64::from(count);
@@ -116,7 +115,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Histogram, HistogramError> {
     let total = read_number(&mut rest).ok_or_else(cut_off)?;
     let mut index = read_number(&mut rest).ok_or_else(cut_off)?;
     let mut bits = BitReader { bytes: rest, at: 0 };
-    let mut model = Model::new();
+    let mut model = CoderModel::new();
     let mut histogram = Histogram::coarse();
     while histogram.count() < total {
         let count = if model.sparse() {
@@ -131,7 +130,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Histogram, HistogramError> {
             model.after_count(folded, count);
             count
         };
-        if index >= Layout::Coarse.bins() as u64 {
+        if index >= BinLayout::Coarse.bins() as u64 {
             return Err(HistogramError::new("its counts go beyond its range"));
         }
         match u32::try_from(count) {

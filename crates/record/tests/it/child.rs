@@ -95,7 +95,7 @@ fn write_until_full(path: &Path) {
 
 fn write_second(writer: &mut Writer, step: &StepHead, second: u64) -> Result<(), RecordError> {
     for source in 0..2 {
-        let mut reads = Tally::empty(false);
+        let mut reads = Completed::empty(false);
         for n in 0..100 {
             reads.success(8192, Ns(100_000 + n * 777), Ns(0));
         }

@@ -69,8 +69,8 @@ pub fn step(index: u32, seconds: u64, workers: u32) -> StepHead {
 }
 
 /// `ops` operations of 8 KiB around 200 µs, with a long tail.
-pub fn tally(rng: &mut Rng, ops: u64, open_loop: bool) -> Tally {
-    let mut tally = Tally::empty(open_loop);
+pub fn tally(rng: &mut Rng, ops: u64, open_loop: bool) -> Completed {
+    let mut tally = Completed::empty(open_loop);
     for _ in 0..ops {
         let service = 80_000.0 + rng.exp(120_000.0);
         let waited = rng.exp(30_000.0);
@@ -110,7 +110,7 @@ pub fn interval(step: &StepHead, source: u32, second: u64) -> Interval {
 
 /// What comes back of an interval: the same with two digits.
 pub fn as_stored(interval: &Interval) -> Interval {
-    let coarse = |tally: &Tally| Tally {
+    let coarse = |tally: &Completed| Completed {
         service: tally.service.to_two_digits(),
         response: tally.response.as_ref().map(Histogram::to_two_digits),
         ..tally.clone()

@@ -2,7 +2,7 @@
 
 use clock::{Ns, Rng};
 use proptest::prelude::*;
-use record::{Histogram, Interval, Phase, SourceId, Tally};
+use record::{Completed, Histogram, Interval, Phase, SourceId};
 
 fn of(values: &[u64]) -> Histogram {
     let mut histogram = Histogram::new();
@@ -334,7 +334,7 @@ fn full_bins_stay_full_and_percentiles_stay_among_them() {
 
 #[test]
 fn tallies_merge_response_times_where_only_one_side_keeps_them() {
-    let (mut open, mut closed) = (Tally::empty(true), Tally::empty(false));
+    let (mut open, mut closed) = (Completed::empty(true), Completed::empty(false));
     open.success(1, Ns(10), Ns(100));
     closed.success(1, Ns(20), Ns(20));
     let expected = of(&[100, 20]);
@@ -354,5 +354,5 @@ fn tallies_merge_response_times_where_only_one_side_keeps_them() {
         write: None,
         testimony,
     };
-    assert_eq!(interval.read.as_ref().map(Tally::response), Some(&of(&[20])));
+    assert_eq!(interval.read.as_ref().map(Completed::response), Some(&of(&[20])));
 }

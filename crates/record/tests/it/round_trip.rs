@@ -70,11 +70,11 @@ fn through_the_file(interval: &Interval) -> Interval {
 #[test]
 fn idle_absent_and_failing_directions_are_told_apart() {
     let mut rng = Rng::keyed(1, &[]);
-    let failing = Tally { errors: 3, ..Tally::empty(false) };
+    let failing = Completed { errors: 3, ..Completed::empty(false) };
     let cases = [
         None,
-        Some(Tally::empty(false)),
-        Some(Tally::empty(true)),
+        Some(Completed::empty(false)),
+        Some(Completed::empty(true)),
         Some(failing),
         Some(tally(&mut rng, 1, false)),
         Some(tally(&mut rng, 1000, true)),
@@ -91,7 +91,7 @@ fn idle_absent_and_failing_directions_are_told_apart() {
 
 #[test]
 fn quantities_beyond_a_signed_integer_are_stored_as_the_largest() {
-    let huge = Tally { ops: u64::MAX, bytes: u64::MAX, ..Tally::empty(false) };
+    let huge = Completed { ops: u64::MAX, bytes: u64::MAX, ..Completed::empty(false) };
     let interval = Interval { read: Some(huge), to: Ns::MAX, ..interval(&step(0, 3, 2), 0, 1) };
     let back = through_the_file(&interval);
     let largest = i64::MAX as u64;
@@ -104,7 +104,7 @@ fn sums_of_huge_quantities_do_not_overflow() {
     let (_dir, path) = place();
     let mut writer = begun(&path);
     for second in 1..4 {
-        let huge = Tally { ops: u64::MAX, errors: u64::MAX, ..Tally::empty(false) };
+        let huge = Completed { ops: u64::MAX, errors: u64::MAX, ..Completed::empty(false) };
         let interval = Interval { read: Some(huge), ..interval(&step(0, 3, 2), 0, second) };
         writer.interval(&interval).expect("an interval");
     }

@@ -7,7 +7,7 @@ const MS: u64 = 1_000_000;
 
 /// An interval in milliseconds of one source, with so many reads of 1,000 bytes and 2 µs each.
 fn interval(source: u32, from: u64, to: u64, reads: u64) -> Interval {
-    let mut read = Tally::empty(false);
+    let mut read = Completed::empty(false);
     (0..reads).for_each(|_| read.success(1000, Ns(2000), Ns(2000)));
     Interval {
         source: SourceId(source),

@@ -15,7 +15,7 @@ const BUDGET: f64 = 200.0 * 1024.0 * 1024.0 / HOUR;
 const MADE: usize = 10;
 
 /// Reads and writes of one interval.
-type Second = (Option<Tally>, Option<Tally>);
+type Second = (Option<Completed>, Option<Completed>);
 
 /// Bytes of the file for each interval.
 fn bytes_per_interval(make: impl Fn(&mut Rng) -> Second) -> f64 {
@@ -48,8 +48,8 @@ fn bytes_per_interval(make: impl Fn(&mut Rng) -> Second) -> f64 {
 
 /// A busy second: log-normal latencies about `median_us`, the spread of a device that is doing something, and one in a
 /// hundred from a tail that begins at ten times that.
-fn busy(rng: &mut Rng, ops: u32, median_us: f64, open_loop: bool) -> Option<Tally> {
-    let mut tally = Tally::empty(open_loop);
+fn busy(rng: &mut Rng, ops: u32, median_us: f64, open_loop: bool) -> Option<Completed> {
+    let mut tally = Completed::empty(open_loop);
     for _ in 0..ops {
         let normal: f64 = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let service_us = match rng.below(100) {
@@ -78,7 +78,7 @@ fn check(name: &str, make: impl Fn(&mut Rng) -> Second) {
 
 #[test]
 fn idle() {
-    let empty = || Some(Tally::empty(false));
+    let empty = || Some(Completed::empty(false));
     check("no operation at all", |_| (empty(), empty()));
 }
 

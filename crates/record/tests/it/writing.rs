@@ -91,7 +91,7 @@ fn what_is_there_already_is_refused() {
 fn a_refused_interval_is_not_in_the_totals() {
     let (_dir, path) = place();
     let mut writer = begun(&path);
-    let once = Interval { read: Some(Tally::empty(false)), ..interval(&step(0, 3, 2), 0, 1) };
+    let once = Interval { read: Some(Completed::empty(false)), ..interval(&step(0, 3, 2), 0, 1) };
     writer.interval(&once).expect("an interval");
     writer.interval(&once).expect_err("the same again");
     writer.finish(Status::Complete).expect("one plain file");

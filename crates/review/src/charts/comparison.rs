@@ -19,7 +19,6 @@ const PERCENT_MAX: f64 = 200.0;
 /// An interval without an end is drawn this far.
 const ENDLESS: f64 = 1e6;
 
-/// The charts of a comparison.
 pub(crate) fn comparison(comparison: &Comparison) -> Vec<Chart> {
     let mut charts = Vec::new();
     for against in &comparison.against {

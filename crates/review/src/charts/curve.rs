@@ -7,7 +7,7 @@ use super::palette::{INK, READ, WRITE, ordered};
 use super::trace::{DashType, Line, Mode, Trace};
 use super::{Chart, left_out, step_name, word};
 use findings::Evidence;
-use findings::evidence::{Curve, LatencyKind, Of, Part, StepEvidence};
+use findings::evidence::{CurveSubject, LatencyKind, Part, PercentileCurve, StepEvidence};
 use serde_json::{Value, json};
 
 /// Ticks: the percentile, and 1 / (1 − p).
@@ -73,11 +73,11 @@ fn view(label: &str, traces: Vec<Value>) -> View {
 }
 
 /// A curve of a step that is shown alone: directions by colour, and dotted the service time of open loops.
-fn single(step: &StepEvidence, curve: &Curve) -> Value {
+fn single(step: &StepEvidence, curve: &PercentileCurve) -> Value {
     let (name, color) = match curve.of {
-        Of::Read => ("reads", READ),
-        Of::Write => ("writes", WRITE),
-        Of::Both => ("reads and writes", INK),
+        CurveSubject::Read => ("reads", READ),
+        CurveSubject::Write => ("writes", WRITE),
+        CurveSubject::Both => ("reads and writes", INK),
     };
     let beside = step.curves.first().is_some_and(|c| c.kind != LatencyKind::Service);
     let (name, dash) = match curve.kind {
@@ -90,7 +90,7 @@ fn single(step: &StepEvidence, curve: &Curve) -> Value {
     line(curve, &name, color, dash)
 }
 
-fn line(curve: &Curve, name: &str, color: &str, dash: DashType) -> Value {
+fn line(curve: &PercentileCurve, name: &str, color: &str, dash: DashType) -> Value {
     let x = curve.points.iter().map(|p| p.one_in).collect();
     let y = curve.points.iter().map(|p| seconds(p.latency_ns)).collect();
     let mode = if curve.points.len() < 3 { Mode::LinesMarkers } else { Mode::Lines };

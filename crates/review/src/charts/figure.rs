@@ -29,7 +29,7 @@ pub(super) fn scaled(values: &[Option<f64>], unit: f64) -> Vec<Option<f64>> {
 
 /// The middles of equal bins.
 pub(super) fn middles(from_s: f64, bin_s: f64, count: usize) -> Vec<f64> {
-    // Milliseconds are told apart by no bin.
+    // No bin distinguishes milliseconds.
     (0..count).map(|n| ((from_s + (n as f64 + 0.5) * bin_s) * 1e3).round() / 1e3).collect()
 }
 

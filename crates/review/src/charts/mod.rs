@@ -1,5 +1,4 @@
-//! Charts for the page: figures as plotly reads them, each with its words. They render what [`findings`] holds and
-//! compute nothing.
+//! Charts for the page: figures as plotly reads them, with their texts. They render [`findings`] and compute nothing.
 //!
 //! A figure names its colours by the theme's custom properties (`"var(--source-1)"`, as in `assets/charts.css`); the page's
 //! script puts in what they stand for in the theme that is shown, so that one figure serves light, dark and paper.

@@ -1,9 +1,8 @@
-//! Network loads drawn: each stream beside the mean of its direction, the throughput over the size of messages, and the
-//! rows of the time line.
+//! Network loads drawn: each stream and the mean of its direction, throughput by message size, and the time line.
 
 use super::figure::{View, figure, legend_below, scaled, short, with};
 use super::palette::{self, MUTED, RULE, SHADE};
-use super::timeline::{Row, line};
+use super::timeline::{TimelineRow, line};
 use super::trace::{DashType, Line, Marker, MarkerSymbol, Mode, Trace};
 use super::{Chart, word};
 use crate::network::direction_label;
@@ -106,14 +105,14 @@ fn band(direction: &Direction, from: f64, to: f64) -> Vec<Value> {
 }
 
 /// One line over the sizes of messages: a plan, the other settings, a pair, a workload and a way.
-struct Curve {
+struct SizeCurve {
     name: String,
     points: Vec<(String, f64)>,
 }
 
 /// Throughput over the size of messages; `None` where no plan goes through sizes.
 fn sizes(analysis: &Analysis) -> Option<Chart> {
-    let mut curves: Vec<Curve> = Vec::new();
+    let mut curves: Vec<SizeCurve> = Vec::new();
     let mut steps = Vec::new();
     for step in &analysis.steps {
         let is =
@@ -130,13 +129,14 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
             let point = (word(size), direction.received.bytes_per_s / 1e6);
             match curves.iter_mut().find(|curve| curve.name == name) {
                 Some(curve) => curve.points.push(point),
-                None => curves.push(Curve { name, points: vec![point] }),
+                None => curves.push(SizeCurve { name, points: vec![point] }),
             }
         }
     }
-    let several = |curve: &Curve| curve.points.iter().any(|(size, _)| *size != curve.points[0].0);
+    let several =
+        |curve: &SizeCurve| curve.points.iter().any(|(size, _)| *size != curve.points[0].0);
     curves.retain(several);
-    let draw = |(place, curve): (usize, &Curve)| {
+    let draw = |(place, curve): (usize, &SizeCurve)| {
         let style = palette::source(place);
         let (x, y) = curve.points.iter().map(|(size, rate)| (size.clone(), short(*rate))).unzip();
         let line = Trace::scatter(x, y)
@@ -168,7 +168,7 @@ fn sizes(analysis: &Analysis) -> Option<Chart> {
 }
 
 /// The rows of the time line: what was sent and received each way, and how busy both ends were.
-pub(super) fn rows(evidence: &Evidence) -> Vec<Row> {
+pub(super) fn rows(evidence: &Evidence) -> Vec<TimelineRow> {
     let network = &evidence.timeline.network;
     let carried: Vec<Value> = network
         .ways
@@ -186,7 +186,7 @@ pub(super) fn rows(evidence: &Evidence) -> Vec<Row> {
     [("Network (MB/s)", carried), ("Both ends (processors)", busy)]
         .into_iter()
         .filter(|(_, traces)| !traces.is_empty())
-        .map(|(title, traces)| Row { title: title.to_owned(), traces })
+        .map(|(title, traces)| TimelineRow { title: title.to_owned(), traces })
         .collect()
 }
 

@@ -40,8 +40,7 @@ pub(super) fn source(place: usize) -> TraceStyle {
     TraceStyle { color: format!("var(--source-{})", place % SOURCES + 1), dash, pattern, symbol }
 }
 
-/// The tone of the `n`-th of some that have an order, from faint to strong; the faintest is never used, because a thin
-/// line of it would be lost.
+/// The tone of the `n`-th of an order, from faint to strong; the faintest is not used: thin lines of it would be lost.
 pub(super) fn ordered(n: usize, of: usize) -> String {
     let tones = RAMP - 2;
     let tone = if of < 2 { tones - 1 } else { n.min(of - 1) * (tones - 1) / (of - 1) };

@@ -1,7 +1,7 @@
 //! The ports of embedded arrays on the time line: what passed in each direction, under the speed that the port had.
 
 use super::palette::{self, MUTED, READ, WRITE};
-use super::timeline::{Row, line};
+use super::timeline::{TimelineRow, line};
 use super::trace::{DashType, Line, Mode, Trace};
 use super::{figure, word};
 use findings::Evidence;
@@ -18,7 +18,7 @@ pub(super) fn shows(evidence: &Evidence, series: &Series) -> bool {
 }
 
 /// The row; `None` where no port with a speed counted.
-pub(super) fn row(evidence: &Evidence) -> Option<Row> {
+pub(super) fn row(evidence: &Evidence) -> Option<TimelineRow> {
     let hops = &evidence.timeline.hops;
     let ports = &evidence.timeline.limits;
     let mut traces = Vec::new();
@@ -37,11 +37,10 @@ pub(super) fn row(evidence: &Evidence) -> Option<Row> {
         return None;
     }
     traces.extend(speeds(ports));
-    Some(Row { title: "Ports (MB/s)".to_owned(), traces })
+    Some(TimelineRow { title: "Ports (MB/s)".to_owned(), traces })
 }
 
-/// Of a single port reads and writes have the colours that they have elsewhere; of several each port has its own, and
-/// its writes are dotted.
+/// A single port's reads and writes have their usual colours; of several each has its own, with dotted writes.
 fn pen(evidence: &Evidence, place: usize, ports: usize, series: &Series) -> (String, Line) {
     let writes = series.counter.starts_with("write");
     let name = format!("{} {}", word(&series.hop), if writes { "writes" } else { "reads" });

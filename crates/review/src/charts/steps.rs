@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 const NAMED_MAX: usize = 40;
 
 /// A point of a latency distribution.
-type Point = fn(&Latency) -> u64;
+type PercentileOf = fn(&Latency) -> u64;
 
-const POINTS: [(&str, Point); 5] = [
+const POINTS: [(&str, PercentileOf); 5] = [
     ("median", |l| l.p50_ns),
     ("95%", |l| l.p95_ns),
     ("99%", |l| l.p99_ns),
@@ -29,7 +29,7 @@ pub(super) fn latency(analysis: &Analysis) -> Option<Chart> {
         return None;
     }
     let kind = kind_of(shown.clone().map(|s| s.loops));
-    let line = |(n, (name, point)): (usize, &(&str, Point))| {
+    let line = |(n, (name, point)): (usize, &(&str, PercentileOf))| {
         let (x, y) = with_gaps(steps, |s| of(s).map(|l| seconds(point(&l))));
         let color = ordered(n, POINTS.len());
         let line = Trace::scatter(x, y)

@@ -18,17 +18,18 @@ const TICKS_MAX: f64 = 14.0;
 const VIEWS_MAX: usize = 12;
 
 /// A curve with the repetitions behind it.
-type Curve<'a> = (&'a Sweep, &'a SweepSeries);
+type SweepCurve<'a> = (&'a Sweep, &'a SweepSeries);
 
 /// A chart for every axis of every plan; what the other axes stood at is chosen by a menu.
 pub(super) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
-    let mut axes: Vec<Vec<Curve<'_>>> = Vec::new();
+    let mut axes: Vec<Vec<SweepCurve<'_>>> = Vec::new();
     for series in &evidence.sweeps {
         let Some(sweep) = analysis.sweeps.get(series.sweep) else { continue };
         if sweep.points.is_empty() {
             continue;
         }
-        let same = |c: &&mut Vec<Curve<'_>>| c[0].0.plan == sweep.plan && c[0].0.axis == sweep.axis;
+        let same =
+            |c: &&mut Vec<SweepCurve<'_>>| c[0].0.plan == sweep.plan && c[0].0.axis == sweep.axis;
         match axes.iter_mut().find(same) {
             Some(curves) => curves.push((sweep, series)),
             None => axes.push(vec![(sweep, series)]),
@@ -44,7 +45,7 @@ pub(super) fn id(analysis: &Analysis, index: usize) -> Option<String> {
     Some(format!("sweep-{}", analysis.sweeps.iter().position(beside)?))
 }
 
-fn chart(analysis: &Analysis, curves: &[Curve<'_>]) -> Chart {
+fn chart(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> Chart {
     let (first, series) = curves[0];
     let (plan, axis) = (word(&first.plan), word(&first.axis));
     let mut views = Vec::new();
@@ -81,7 +82,7 @@ fn chart(analysis: &Analysis, curves: &[Curve<'_>]) -> Chart {
 }
 
 /// One curve: throughput on the left, operations on the right.
-fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
+fn one(analysis: &Analysis, (sweep, series): &SweepCurve<'_>) -> View {
     let points = &series.points;
     // Over anything but block sizes both curves are one and the same: dots let the other be seen beneath.
     let dotted = json!({ "color": OPERATIONS, "width": 2, "dash": "dot" });
@@ -109,7 +110,7 @@ fn one(analysis: &Analysis, (sweep, series): &Curve<'_>) -> View {
 }
 
 /// Every curve in what it counts, with its knee.
-fn all(analysis: &Analysis, curves: &[Curve<'_>]) -> View {
+fn all(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> View {
     let mut traces = Vec::new();
     let (mut shapes, mut annotations) = (Vec::new(), Vec::new());
     let bytes = curves[0].0.unit == Unit::BytesPerS;
@@ -149,8 +150,7 @@ struct PortsLimit {
     name: String,
 }
 
-/// The limit of a curve whose steps all went through ports of the same speed: those of every port, in each direction in
-/// which there was work.
+/// The limit of a curve whose steps used ports of equal speed: the sum of all ports in each loaded direction.
 fn ports_limit(analysis: &Analysis, series: &SweepSeries) -> Option<PortsLimit> {
     let runs = series.points.iter().flat_map(|p| &p.runs);
     let mut limits = runs.map(|run| {
@@ -275,7 +275,7 @@ fn name(x: f64, value: &str, points: &[SweepPoint]) -> Value {
             "yanchor": "top", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
 }
 
-fn layout(curves: &[Curve<'_>], axis: &str) -> Value {
+fn layout(curves: &[SweepCurve<'_>], axis: &str) -> Value {
     let mut ticks: Vec<(f64, String)> = curves
         .iter()
         .flat_map(|(_, s)| s.points.iter().map(|p| (p.load, word(&p.value))))

@@ -6,23 +6,17 @@ mod support;
 
 use super::*;
 use findings::evidence::{
-    Curve, CurvePoint, HeatMap, HopUnit, LatencyKind, Mark, Of, PhaseSpan, Series, Severity,
-    WorkerRate, WorkerSet,
+    CurvePoint, CurveSubject, EventSeverity, HeatMap, HopUnit, LatencyKind, Mark, PercentileCurve,
+    PhaseSpan, Series, WorkerRate, WorkerSet,
 };
 use record::{Level, Record, Status};
 use serde_json::Value;
 use support::{Sketch, Work};
 
 const CLOSED: &str = r#"
-[scenario]
-title = "Two targets"
-[[target]]
-name = "a{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.w]
-block = "8KiB"
-read = 70
+scenario.title = "Two targets"
+target = [{ name = "a{1..2}", url = "null:", size = "1GiB" }]
+workload.w = { block = "8KiB", read = 70 }
 [plan]
 workload = "w"
 on = "a*"
@@ -216,7 +210,7 @@ fn heaviest(evidence: &mut Evidence) {
         at_s: n as f64,
         step: None,
         source: None,
-        severity: Severity::Warning,
+        severity: EventSeverity::Warning,
         code: "code".into(),
         text: "x".repeat(300),
     };
@@ -239,7 +233,8 @@ fn heaviest(evidence: &mut Evidence) {
         latency_ns: 123_456_789,
     };
     let kind = LatencyKind::Response;
-    let curve = Curve { of: Of::Both, kind, count: 1 << 40, points: (0..41).map(point).collect() };
+    let (of, points) = (CurveSubject::Both, (0..41).map(point).collect());
+    let curve = PercentileCurve { of, kind, count: 1 << 40, points };
     step.curves = vec![curve; 6];
     let worker = |n: usize| WorkerRate {
         worker: format!("virtual-machine-{n}/workload/{n}"),

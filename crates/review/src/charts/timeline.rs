@@ -1,12 +1,11 @@
-//! The time line: rates, counters, phases and events of the whole run below each other, on one axis of time with one
-//! cursor.
+//! The time line: rates, counters, phases and events of the whole run, on one axis of time with one cursor.
 
 use super::figure::{middles, scaled, time_axis, with};
 use super::palette::{self, ERRORS, MUTED, READ, SHADE, WRITE};
 use super::trace::{DashType, Line, Marker, MarkerSymbol, Mode, Trace};
 use super::{Chart, left_out, network, ports, word};
 use findings::Evidence;
-use findings::evidence::{HopUnit, Mark, Part, PhaseSpan, Rates, Series, Severity};
+use findings::evidence::{EventSeverity, HopUnit, Mark, Part, PhaseSpan, Rates, Series};
 use serde_json::{Value, json};
 
 /// CSS pixels of a row, and of the lane of phases and events.
@@ -31,7 +30,7 @@ const PHASES: [(&str, &str); 3] = [
 ];
 
 /// A row of the chart.
-pub(super) struct Row {
+pub(super) struct TimelineRow {
     pub title: String,
     pub traces: Vec<Value>,
 }
@@ -76,7 +75,7 @@ pub(super) fn chart(evidence: &Evidence) -> Option<Chart> {
     })
 }
 
-fn totals(total: &Rates) -> Vec<Row> {
+fn totals(total: &Rates) -> Vec<TimelineRow> {
     let line = |name: &str, unit: &str, color: &str, values: &[Option<f64>], scale: f64| {
         let y = scaled(values, scale);
         line(total.from_s, total.bin_s, y, name, unit, Line::new().color(color.to_owned()))
@@ -93,11 +92,11 @@ fn totals(total: &Rates) -> Vec<Row> {
         traces
     };
     let mut rows = vec![
-        Row {
+        TimelineRow {
             title: "Throughput (MB/s)".into(),
             traces: directions("MB/s", &total.read_bytes_per_s, &total.write_bytes_per_s, 1e6),
         },
-        Row {
+        TimelineRow {
             title: "Operations (IOPS)".into(),
             traces: directions("IOPS", &total.read_iops, &total.write_iops, 1.0)
                 .into_iter()
@@ -107,13 +106,13 @@ fn totals(total: &Rates) -> Vec<Row> {
     ];
     if any(&total.errors_per_s) {
         let errors = line("errors", "errors/s", ERRORS, &total.errors_per_s, 1.0);
-        rows.push(Row { title: "Errors (1/s)".into(), traces: vec![errors] });
+        rows.push(TimelineRow { title: "Errors (1/s)".into(), traces: vec![errors] });
     }
     rows
 }
 
 /// VMs and targets, where there are two or more.
-fn groups(evidence: &Evidence) -> Option<Row> {
+fn groups(evidence: &Evidence) -> Option<TimelineRow> {
     let series = &evidence.timeline.groups;
     let many = series.shown.len();
     let traces = series.shown.iter().zip(&series.bytes_per_s).map(|(place, rates)| {
@@ -123,11 +122,11 @@ fn groups(evidence: &Evidence) -> Option<Row> {
         let line = line(series.from_s, series.bin_s, scaled(rates, 1e6), &name, "MB/s", pen);
         crowded(line, many)
     });
-    (many > 1).then(|| Row { title: "By source (MB/s)".into(), traces: traces.collect() })
+    (many > 1).then(|| TimelineRow { title: "By source (MB/s)".into(), traces: traces.collect() })
 }
 
 /// A row for each kind of counter.
-fn hops(evidence: &Evidence) -> Vec<Row> {
+fn hops(evidence: &Evidence) -> Vec<TimelineRow> {
     let hops = &evidence.timeline.hops;
     let elsewhere = |s: &&Series| !ports::shows(evidence, s);
     let mut names: Vec<&str> =
@@ -156,7 +155,7 @@ fn hops(evidence: &Evidence) -> Vec<Row> {
                 named.push(role);
             }
         }
-        (!of.is_empty()).then(|| Row { title: (*title).to_owned(), traces })
+        (!of.is_empty()).then(|| TimelineRow { title: (*title).to_owned(), traces })
     };
     [
         (HopUnit::Percent, "Utilization (%)", "%", 1.0),
@@ -210,7 +209,7 @@ pub(super) fn line(
 }
 
 /// The figure: rows from top to bottom, the lane of phases and events at the bottom.
-fn drawn(rows: Vec<Row>, phases: &[PhaseSpan], events: &[Mark], height: u32) -> Value {
+fn drawn(rows: Vec<TimelineRow>, phases: &[PhaseSpan], events: &[Mark], height: u32) -> Value {
     let inner = f64::from(height - MARGINS);
     let lane_top = f64::from(LANE - 12) / inner;
     let row_height = (1.0 - f64::from(LANE) / inner) / rows.len().max(1) as f64;
@@ -276,9 +275,9 @@ fn lane(phases: &[PhaseSpan], events: &[Mark]) -> Vec<Value> {
         traces.push(with(key.json(), "hoverinfo", json!("skip")));
     }
     for (severity, name, color, symbol) in [
-        (Severity::Info, "info", "var(--event-info)", MarkerSymbol::Circle),
-        (Severity::Warning, "warning", "var(--event-warning)", MarkerSymbol::TriangleUp),
-        (Severity::Error, "error", "var(--event-error)", MarkerSymbol::X),
+        (EventSeverity::Info, "info", "var(--event-info)", MarkerSymbol::Circle),
+        (EventSeverity::Warning, "warning", "var(--event-warning)", MarkerSymbol::TriangleUp),
+        (EventSeverity::Error, "error", "var(--event-error)", MarkerSymbol::X),
     ] {
         let of: Vec<&Mark> = events.iter().filter(|e| e.severity == severity).collect();
         if of.is_empty() {
@@ -380,7 +379,7 @@ mod tests {
         check(&[], &[], &[]);
         check(&[[0.0, 1.0, 3.0, 4.0]], &[0.0, 1.0, 3.0, 4.0], &[w, m, c]);
         check(&[[0.0, 0.0, 2.0, 2.0], [3.0, 3.0, 5.0, 5.0]], &[0.0, 2.0, 3.0, 5.0], &[m, None, m]);
-        // Nothing was heard of the second; the third overlaps the first.
+        // The second did not report; the third overlaps the first.
         check(&[[0.0, 1.0, 2.0, 2.0], [3.0; 4], [1.0, 1.5, 2.5, 2.5]], &[0.0, 1.0, 2.0], &[w, m]);
         check(&[[f64::NAN, 1.0, 2.0, 3.0]], &[1.0, 2.0, 3.0], &[m, c]);
     }
@@ -391,7 +390,7 @@ mod tests {
             at_s: 0.0,
             step: None,
             source: Some("<b>vm</b>".into()),
-            severity: Severity::Info,
+            severity: EventSeverity::Info,
             code: "c".into(),
             text: "word ".repeat(40),
         };

@@ -1,8 +1,8 @@
 //! A comparison for a terminal.
 
 use super::words::{self, MetricRow};
-use crate::paint::{Ink, Page, Style};
-use crate::table::{self, Column};
+use crate::paint::{Ink, ReviewPage, Style};
+use crate::table::{self, TableColumn};
 use crate::text::fit;
 use findings::Comparison;
 use findings::comparison::{Against, StepPair};
@@ -14,7 +14,7 @@ const UNPAIRED_MAX: usize = 12;
 
 /// A comparison for a terminal. No line is longer than the style's width (at least 60, at most 100).
 pub fn text(comparison: &Comparison, style: Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = ReviewPage::new(style);
     for against in &comparison.against {
         page.gap();
         let verdict = words::verdict(comparison, against);
@@ -41,7 +41,7 @@ pub fn text(comparison: &Comparison, style: Style) -> String {
     page.finish()
 }
 
-fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step: &StepPair) {
+fn write_step(page: &mut ReviewPage, comparison: &Comparison, against: &Against, step: &StepPair) {
     page.heading(&words::step_name(step));
     for reason in words::reasons(step) {
         page.hanging("  ", Ink::Plain, &reason, Ink::Caution);
@@ -53,16 +53,16 @@ fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step:
     let [metric, a, b, change, interval, verdict, seen, needs] =
         words::headings(comparison, against.run);
     let numbers = |name: &str, of: fn(&MetricRow) -> &String| {
-        Column::numbers(name, "").fill(lines.iter().map(|l| of(l).clone()))
+        TableColumn::numbers(name, "").fill(lines.iter().map(|l| of(l).clone()))
     };
     let opinions = lines.iter().map(|l| (Ink::of(l.tone), l.opinion.clone()));
     let columns = vec![
-        Column::names(&metric).fill(lines.iter().map(|l| l.metric.clone())),
+        TableColumn::names(&metric).fill(lines.iter().map(|l| l.metric.clone())),
         numbers(&a, |l| &l.baseline),
         numbers(&b, |l| &l.other),
         numbers(&change, |l| &l.difference),
         numbers(&interval, |l| &l.interval),
-        Column::names(&verdict).fill_inked(opinions),
+        TableColumn::names(&verdict).fill_inked(opinions),
         numbers(&seen, |l| &l.detectable).rank(2),
         numbers(&needs, |l| &l.needed).rank(1),
     ];
@@ -70,7 +70,7 @@ fn write_step(page: &mut Page, comparison: &Comparison, against: &Against, step:
 }
 
 /// Steps without a partner, and differences in the setup.
-fn write_rest(page: &mut Page, against: &Against) {
+fn write_rest(page: &mut ReviewPage, against: &Against) {
     if !against.unpaired.is_empty() {
         page.heading("Steps without partner");
         for unpaired in against.unpaired.iter().take(UNPAIRED_MAX) {
@@ -90,7 +90,7 @@ fn write_rest(page: &mut Page, against: &Against) {
     }
 }
 
-fn more(page: &mut Page, all: usize, shown: usize) {
+fn more(page: &mut ReviewPage, all: usize, shown: usize) {
     if all > shown {
         let text = format!("and {} more; --format json has all", all - shown);
         page.hanging("    ", Ink::Dim, &text, Ink::Dim);

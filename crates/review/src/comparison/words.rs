@@ -4,7 +4,8 @@ use crate::number::moment;
 use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
 use findings::comparison::{
-    Against, Differing, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair, Unpaired,
+    Against, Differing, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair,
+    UnpairedPoint,
 };
 use findings::warnings::Severity;
 use findings::{Comparison, Quantity, Unit};
@@ -226,7 +227,7 @@ pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String 
 }
 
 /// Something that only one run has.
-pub(crate) fn unpaired(u: &Unpaired) -> String {
+pub(crate) fn unpaired(u: &UnpairedPoint) -> String {
     let steps: Vec<String> = u.steps.iter().map(|n| (u64::from(*n) + 1).to_string()).collect();
     let steps = if steps.len() > 8 {
         format!("{} steps", steps.len())

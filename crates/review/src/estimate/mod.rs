@@ -175,7 +175,7 @@ pub struct Matters {
 
 impl Document {
     /// The document of steps in the order of the record that they were written to, and of what findings say of that record.
-    /// `whole` is false where steps were chosen: goals speak of the whole plan.
+    /// `whole` is false where steps were chosen: goals apply to the whole plan.
     pub fn of(
         title: &str,
         mut steps: Vec<Estimated>,

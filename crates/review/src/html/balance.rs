@@ -6,7 +6,7 @@ use crate::text::clean;
 use findings::{Analysis, Balance, Share, StepFigures};
 use maud::{Markup, html};
 
-struct Row<'a> {
+struct BalanceRow<'a> {
     step: &'a StepFigures,
     balance: &'a Balance,
     /// Whether it is the step's first, which carries the address.
@@ -14,7 +14,7 @@ struct Row<'a> {
 }
 
 pub(super) fn section(analysis: &Analysis) -> Markup {
-    let rows: Vec<Row<'_>> = analysis.steps.iter().flat_map(of_step).collect();
+    let rows: Vec<BalanceRow<'_>> = analysis.steps.iter().flat_map(of_step).collect();
     if rows.is_empty() {
         return html! {};
     }
@@ -32,34 +32,45 @@ pub(super) fn section(analysis: &Analysis) -> Markup {
     }
 }
 
-fn of_step(step: &StepFigures) -> impl Iterator<Item = Row<'_>> {
-    step.balance.iter().enumerate().map(move |(i, balance)| Row { step, balance, first: i == 0 })
+fn of_step(step: &StepFigures) -> impl Iterator<Item = BalanceRow<'_>> {
+    step.balance.iter().enumerate().map(move |(i, balance)| BalanceRow {
+        step,
+        balance,
+        first: i == 0,
+    })
 }
 
-fn who<'a>() -> [Column<'a, Row<'a>>; 2] {
-    let step = |r: &Row<'_>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) };
-    let workload = |r: &Row<'_>| html! { (clean(&r.balance.workloads.join(" + "))) };
+fn who<'a>() -> [Column<'a, BalanceRow<'a>>; 2] {
+    let step =
+        |r: &BalanceRow<'_>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) };
+    let workload = |r: &BalanceRow<'_>| html! { (clean(&r.balance.workloads.join(" + "))) };
     [Column::words("step", step), Column::words("workload", workload)]
 }
 
-fn summary<'a>() -> Vec<Column<'a, Row<'a>>> {
-    let least = |r: &Row<'_>| r.balance.shares.iter().min_by(by_rate).cloned();
-    let most = |r: &Row<'_>| r.balance.shares.iter().max_by(by_rate).cloned();
+fn summary<'a>() -> Vec<Column<'a, BalanceRow<'a>>> {
+    let least = |r: &BalanceRow<'_>| r.balance.shares.iter().min_by(by_rate).cloned();
+    let most = |r: &BalanceRow<'_>| r.balance.shares.iter().max_by(by_rate).cloned();
     let rate =
         |share: Option<Share>| share.map_or("–".to_owned(), |s| digits(s.bytes_per_s / 1e6));
     let name =
         |share: Option<Share>| html! { (share.map(|s| clean(&s.group)).unwrap_or_default()) };
-    let mut columns: Vec<Column<'a, Row<'a>>> = who().into();
+    let mut columns: Vec<Column<'a, BalanceRow<'a>>> = who().into();
     columns.extend([
-        Column::numbers("members", "", |r: &Row<'_>| r.balance.shares.len().to_string()),
-        Column::numbers("mean", "MB/s", |r: &Row<'_>| digits(r.balance.mean_bytes_per_s / 1e6)),
-        Column::numbers("least", "MB/s", move |r: &Row<'_>| rate(least(r))),
-        Column::words("of", move |r: &Row<'_>| name(least(r))),
-        Column::numbers("most", "MB/s", move |r: &Row<'_>| rate(most(r))),
-        Column::words("of", move |r: &Row<'_>| name(most(r))),
-        Column::numbers("spread", "%", |r: &Row<'_>| percent(r.balance.spread)),
-        Column::numbers("furthest from the mean", "%", |r: &Row<'_>| percent(r.balance.deviation)),
-        Column::numbers("Jain's index", "1/n to 1", |r: &Row<'_>| format!("{:.4}", r.balance.jain)),
+        Column::numbers("members", "", |r: &BalanceRow<'_>| r.balance.shares.len().to_string()),
+        Column::numbers("mean", "MB/s", |r: &BalanceRow<'_>| {
+            digits(r.balance.mean_bytes_per_s / 1e6)
+        }),
+        Column::numbers("least", "MB/s", move |r: &BalanceRow<'_>| rate(least(r))),
+        Column::words("of", move |r: &BalanceRow<'_>| name(least(r))),
+        Column::numbers("most", "MB/s", move |r: &BalanceRow<'_>| rate(most(r))),
+        Column::words("of", move |r: &BalanceRow<'_>| name(most(r))),
+        Column::numbers("spread", "%", |r: &BalanceRow<'_>| percent(r.balance.spread)),
+        Column::numbers("furthest from the mean", "%", |r: &BalanceRow<'_>| {
+            percent(r.balance.deviation)
+        }),
+        Column::numbers("Jain's index", "1/n to 1", |r: &BalanceRow<'_>| {
+            format!("{:.4}", r.balance.jain)
+        }),
     ]);
     columns
 }
@@ -69,8 +80,8 @@ fn by_rate(a: &&Share, b: &&Share) -> std::cmp::Ordering {
 }
 
 /// All members in one cell each step, which wraps where the page is narrow.
-fn everybody<'a>() -> Vec<Column<'a, Row<'a>>> {
-    let each = |r: &Row<'_>| {
+fn everybody<'a>() -> Vec<Column<'a, BalanceRow<'a>>> {
+    let each = |r: &BalanceRow<'_>| {
         html! {
             @for share in &r.balance.shares {
                 span.pair { (clean(&share.group)) " " b { (digits(share.bytes_per_s / 1e6)) } } " "

@@ -4,7 +4,7 @@ use super::grid::{Column, table};
 use super::summary::class;
 use crate::charts::shape_id;
 use crate::published::{
-    Row, between, deviation, form, kind, ours, place, remarks, rows, score, summary,
+    ClaimRow, between, deviation, form, kind, ours, place, remarks, rows, score, summary,
 };
 use crate::sentence::Tone;
 use crate::text::clean;
@@ -34,27 +34,27 @@ pub(super) fn section(analysis: &Analysis) -> Markup {
     }
 }
 
-fn columns<'a>(analysis: &Analysis) -> Vec<Column<'a, Row<'a>>> {
+fn columns<'a>(analysis: &Analysis) -> Vec<Column<'a, ClaimRow<'a>>> {
     let words = |name: &str, of: fn(&ClaimOutcome) -> String| {
-        Column::words(name, move |row: &Row<'_>| html! { (row.once(of)) })
+        Column::words(name, move |row: &ClaimRow<'_>| html! { (row.once(of)) })
     };
     let dash = |text: String| if text == "-" { "–".to_owned() } else { text };
-    let error = |row: &Row<'_>| row.error().map_or("–".to_owned(), |e| format!("{e:+.1}"));
-    let allowed = |row: &Row<'_>| {
+    let error = |row: &ClaimRow<'_>| row.error().map_or("–".to_owned(), |e| format!("{e:+.1}"));
+    let allowed = |row: &ClaimRow<'_>| {
         row.reading.map_or("–".to_owned(), |reading| format!("{:.1}", reading.allowance_percent))
     };
     let any = |of: fn(&ClaimOutcome) -> bool| analysis.claims.iter().any(of);
     let mut columns = vec![
         Column::words("claim", claim),
-        Column::words("verdict", |row: &Row<'_>| {
+        Column::words("verdict", |row: &ClaimRow<'_>| {
             let word = score(row.claim.score).1;
             html! { @if row.first { span class=(class(tone(row.claim.score))) { (word) } } }
         }),
-        Column::numbers("published", "", move |row: &Row<'_>| dash(row.published())),
-        Column::numbers("ours", "", move |row: &Row<'_>| dash(row.once(ours))),
+        Column::numbers("published", "", move |row: &ClaimRow<'_>| dash(row.published())),
+        Column::numbers("ours", "", move |row: &ClaimRow<'_>| dash(row.once(ours))),
     ];
     if any(|claim| claim.interval.is_some()) {
-        let interval = move |row: &Row<'_>| dash(row.once(|claim| between(claim.interval)));
+        let interval = move |row: &ClaimRow<'_>| dash(row.once(|claim| between(claim.interval)));
         columns.push(Column::numbers("interval", "95%", interval));
     }
     columns.push(Column::numbers("error", "%", error));
@@ -65,13 +65,13 @@ fn columns<'a>(analysis: &Analysis) -> Vec<Column<'a, Row<'a>>> {
     columns.extend([
         words("kind", |claim| kind(claim.kind).to_owned()),
         words("in", place),
-        Column::words("remarks", |row: &Row<'_>| html! { (row.once(said)) }),
+        Column::words("remarks", |row: &ClaimRow<'_>| html! { (row.once(said)) }),
     ]);
     columns
 }
 
 /// The name of a claim; that of a shape leads to its chart.
-fn claim(row: &Row<'_>) -> Markup {
+fn claim(row: &ClaimRow<'_>) -> Markup {
     let name = row.once(|claim| clean(&claim.name));
     html! {
         @if row.first && row.claim.shape.is_some() {
@@ -81,7 +81,7 @@ fn claim(row: &Row<'_>) -> Markup {
 }
 
 /// How far ours is from the reading that frames support, at that reading's row.
-fn frames(row: &Row<'_>) -> Markup {
+fn frames(row: &ClaimRow<'_>) -> Markup {
     let frames = row
         .claim
         .frames
@@ -114,11 +114,11 @@ fn tone(score: Score) -> Tone {
 }
 
 /// A point of a shape with its claim; the first speaks for the claim.
-type Point<'a> = (&'a ClaimOutcome, &'a PointOutcome, bool);
+type ClaimPoint<'a> = (&'a ClaimOutcome, &'a PointOutcome, bool);
 
 /// The points of all shapes.
 fn shapes(analysis: &Analysis) -> Markup {
-    let points: Vec<Point<'_>> = analysis
+    let points: Vec<ClaimPoint<'_>> = analysis
         .claims
         .iter()
         .filter_map(|claim| Some((claim, claim.shape.as_ref()?)))
@@ -132,26 +132,26 @@ fn shapes(analysis: &Analysis) -> Markup {
     let quantity =
         |quantity: Option<findings::Quantity>| quantity.map_or("–".to_owned(), |q| q.to_string());
     let columns = [
-        Column::words("shape", |(claim, _, first): &Point<'_>| {
+        Column::words("shape", |(claim, _, first): &ClaimPoint<'_>| {
             html! { @if *first { (clean(&claim.name)) } }
         }),
-        Column::words("published", |(claim, _, first): &Point<'_>| {
+        Column::words("published", |(claim, _, first): &ClaimPoint<'_>| {
             let form = claim.shape.as_ref().map(form).unwrap_or_default();
             html! { @if *first { (form) } }
         }),
         Column::words(
             "of",
-            |(claim, _, first): &Point<'_>| html! { @if *first { (claim.metric) } },
+            |(claim, _, first): &ClaimPoint<'_>| html! { @if *first { (claim.metric) } },
         ),
-        Column::words("at", |(_, point, _): &Point<'_>| html! { (clean(&point.label)) }),
-        Column::numbers("ours", "", move |(_, point, _): &Point<'_>| quantity(point.value)),
-        Column::numbers("interval", "95%", |(_, point, _): &Point<'_>| {
+        Column::words("at", |(_, point, _): &ClaimPoint<'_>| html! { (clean(&point.label)) }),
+        Column::numbers("ours", "", move |(_, point, _): &ClaimPoint<'_>| quantity(point.value)),
+        Column::numbers("interval", "95%", |(_, point, _): &ClaimPoint<'_>| {
             point.interval.map_or("–".to_owned(), |interval| between(Some(interval)))
         }),
-        Column::numbers("by the shape", "", move |(_, point, _): &Point<'_>| {
+        Column::numbers("by the shape", "", move |(_, point, _): &ClaimPoint<'_>| {
             quantity(point.expected)
         }),
-        Column::marked("deviation", "%", |(_, point, _): &Point<'_>| {
+        Column::marked("deviation", "%", |(_, point, _): &ClaimPoint<'_>| {
             let tone = match point.agrees {
                 Some(true) => Tone::Good,
                 Some(false) => Tone::Bad,

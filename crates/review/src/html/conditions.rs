@@ -130,16 +130,16 @@ fn limit(step: &StepFigures) -> String {
 
 /// What the devices moved, beside what workers requested.
 pub(super) fn served(steps: &[StepFigures], plan: Option<&str>) -> Markup {
-    struct Row<'a> {
+    struct ConditionRow<'a> {
         step: &'a StepFigures,
         served: &'a findings::Served,
         /// Whether it is the step's first row, which has the step's anchor.
         first: bool,
     }
-    let rows: Vec<Row<'_>> = steps
+    let rows: Vec<ConditionRow<'_>> = steps
         .iter()
         .flat_map(|step| {
-            step.served.iter().enumerate().map(move |(i, served)| Row {
+            step.served.iter().enumerate().map(move |(i, served)| ConditionRow {
                 step,
                 served,
                 first: i == 0,
@@ -161,25 +161,34 @@ pub(super) fn served(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     let columns = [
         Column::words(
             "step",
-            |r: &Row<'_>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) },
+            |r: &ConditionRow<'_>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) },
         ),
-        Column::words("devices", |r: &Row<'_>| html! { (clean(&r.served.devices.join(", "))) }),
-        Column::words("under", |r: &Row<'_>| html! { (clean(&r.served.targets.join(", "))) }),
+        Column::words(
+            "devices",
+            |r: &ConditionRow<'_>| html! { (clean(&r.served.devices.join(", "))) },
+        ),
+        Column::words(
+            "under",
+            |r: &ConditionRow<'_>| html! { (clean(&r.served.targets.join(", "))) },
+        ),
         Column::words(
             "page cache",
-            |r: &Row<'_>| html! { (if r.served.direct { "bypassed" } else { "in use" }) },
+            |r: &ConditionRow<'_>| html! { (if r.served.direct { "bypassed" } else { "in use" }) },
         ),
-        Column::words("read by the devices", move |r: &Row<'_>| html! { (traffic(r.served.read)) }),
+        Column::words(
+            "read by the devices",
+            move |r: &ConditionRow<'_>| html! { (traffic(r.served.read)) },
+        ),
         Column::words(
             "written by the devices",
-            move |r: &Row<'_>| html! { (traffic(r.served.write)) },
+            move |r: &ConditionRow<'_>| html! { (traffic(r.served.write)) },
         ),
         Column::words(
             "unknown because",
-            |r: &Row<'_>| html! { (r.served.unknown.as_deref().map(clean).unwrap_or_default()) },
+            |r: &ConditionRow<'_>| html! { (r.served.unknown.as_deref().map(clean).unwrap_or_default()) },
         ),
     ];
-    let row = |r: &Row<'_>| (r.first.then(|| format!("served-{}", r.step.index)), "");
+    let row = |r: &ConditionRow<'_>| (r.first.then(|| format!("served-{}", r.step.index)), "");
     html! {
         details {
             summary { "Whether a cache or the devices served" }

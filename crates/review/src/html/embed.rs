@@ -1,5 +1,4 @@
-//! What is put into the page so that it needs nothing else: style, scripts and data, and the policy that lets these
-//! scripts run and no others.
+//! Embedded parts of the self-contained page: style, scripts, data, and the policy that permits only these scripts.
 //!
 //! The policy names each script by its digest (W3C, *Content Security Policy Level 3*, §6.7.2). Should a word of a record
 //! ever get through as markup, the browser would refuse to run it, and to fetch anything for it.

@@ -9,35 +9,34 @@ use crate::text::clean;
 use findings::{Analysis, GoalOutcome, Status};
 use maud::{Markup, html};
 
-/// A goal with its number.
-type Row<'a> = (usize, &'a GoalOutcome);
+type NumberedGoal<'a> = (usize, &'a GoalOutcome);
 
 pub(super) fn section(analysis: &Analysis, links: &Links<'_>) -> Markup {
     if analysis.goals.is_empty() {
         return html! {};
     }
-    let rows: Vec<Row<'_>> = analysis.goals.iter().enumerate().collect();
+    let rows: Vec<NumberedGoal<'_>> = analysis.goals.iter().enumerate().collect();
     let columns = [
-        Column::words("goal", |(_, g): &Row<'_>| html! { (clean(&g.name)) }),
-        Column::words("outcome", |(_, g): &Row<'_>| {
+        Column::words("goal", |(_, g): &NumberedGoal<'_>| html! { (clean(&g.name)) }),
+        Column::words("outcome", |(_, g): &NumberedGoal<'_>| {
             let (mark, word, tone) = status(g.status);
             html! { span class=(class(tone)) { (mark) " " (word) } }
         }),
-        Column::numbers("required", "", |(_, g): &Row<'_>| quantity(g.required)),
-        Column::numbers("observed", "", |(_, g): &Row<'_>| quantity(g.observed)),
-        Column::words("in", |(_, g): &Row<'_>| {
+        Column::numbers("required", "", |(_, g): &NumberedGoal<'_>| quantity(g.required)),
+        Column::numbers("observed", "", |(_, g): &NumberedGoal<'_>| quantity(g.observed)),
+        Column::words("in", |(_, g): &NumberedGoal<'_>| {
             // A step of the plan that was not run decides, and is nowhere.
             let step = g.step_index.and_then(|step| links.id(Section::Step(step)));
             html! {
                 @if let Some(id) = step { a href={ "#" (id) } { (place(g)) } } @else { (place(g)) }
             }
         }),
-        Column::numbers("checks", "not met of all", |(_, g): &Row<'_>| {
+        Column::numbers("checks", "not met of all", |(_, g): &NumberedGoal<'_>| {
             format!("{} of {}", g.cells_not_met, g.cells)
         }),
         Column::words(
             "why",
-            |(_, g): &Row<'_>| html! { @if g.status != Status::Met { (clean(&why(g))) } },
+            |(_, g): &NumberedGoal<'_>| html! { @if g.status != Status::Met { (clean(&why(g))) } },
         ),
     ];
     html! {

@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The map of an analysis, if it has one.
 pub(super) fn of(analysis: &Analysis) -> Option<Map<'_>> {
     map(analysis)
 }

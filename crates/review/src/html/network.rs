@@ -1,10 +1,9 @@
-//! Network loads: what was carried each way, the wire with its arithmetic, what limited it, what it cost both ends, and each
-//! stream.
+//! Network loads: throughput each way, the wire with its arithmetic, the limit, the cost at both ends, and streams.
 
 use super::grid::{Column, table};
 use super::network_across;
 use super::steps::{plan_name, titled};
-use crate::network::{self, Row, direction_label};
+use crate::network::{self, WayRow, direction_label};
 use crate::number::{TimeUnit, digits, latency, percent};
 use crate::text::clean;
 use findings::network::{Machine, NetLimit, Stream, Tcp};
@@ -13,9 +12,9 @@ use maud::{Markup, html};
 use units::count;
 
 /// A point of a latency distribution.
-type Point = fn(&Latency) -> u64;
+type LatencyPercentile = fn(&Latency) -> u64;
 /// One of the latencies of a row.
-type Times = fn(&Row<'_>) -> Option<Latency>;
+type RowLatency = fn(&WayRow<'_>) -> Option<Latency>;
 
 /// Threads of a machine that are named.
 const THREADS_MAX: usize = 4;
@@ -45,8 +44,8 @@ fn plan(steps: &[StepFigures]) -> Markup {
     }
     let name = plan_name(&steps[0].plan);
     let name = name.as_deref();
-    let id = |r: &Row<'_>| (r.first.then(|| format!("network-{}", r.step.index)), "");
-    let one_each: Vec<Row<'_>> = rows.iter().filter(|r| is_first_of_pair(r)).copied().collect();
+    let id = |r: &WayRow<'_>| (r.first.then(|| format!("network-{}", r.step.index)), "");
+    let one_each: Vec<WayRow<'_>> = rows.iter().filter(|r| is_first_of_pair(r)).copied().collect();
     html! {
         @if let Some(name) = name { h3 { (name) } }
         (table(&titled("What was carried", name), &carried(steps, &rows), &rows, id))
@@ -73,7 +72,7 @@ fn plan(steps: &[StepFigures]) -> Markup {
 }
 
 /// Whether a row is the first of its pair in its step; figures of a pair are shown once.
-fn is_first_of_pair(row: &Row<'_>) -> bool {
+fn is_first_of_pair(row: &WayRow<'_>) -> bool {
     let first = row.pair.directions.first();
     first.is_some_and(|first| std::ptr::eq(first, row.direction))
 }
@@ -107,8 +106,8 @@ fn step_of<'a, R: 'a>(
     columns
 }
 
-fn way<'a>() -> Column<'a, Row<'a>> {
-    Column::words("way", |r: &Row<'_>| {
+fn way<'a>() -> Column<'a, WayRow<'a>> {
+    Column::words("way", |r: &WayRow<'_>| {
         html! {
             span.keep { (direction_label(r.pair, r.direction.way)) ", " (r.direction.carries.title()) }
             @if !r.pair.complete { " " span.tag { "incomplete" } }
@@ -120,13 +119,14 @@ pub(super) fn or_dash(figure: Option<String>) -> String {
     figure.unwrap_or_else(|| "–".to_owned())
 }
 
-fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
-    let numbers = |name: &str, unit: &str, of: fn(&Row<'_>) -> Option<String>| {
-        Column::numbers(name, unit, move |r: &Row<'_>| or_dash(of(r)))
+fn carried<'a>(steps: &'a [StepFigures], rows: &[WayRow<'a>]) -> Vec<Column<'a, WayRow<'a>>> {
+    let numbers = |name: &str, unit: &str, of: fn(&WayRow<'_>) -> Option<String>| {
+        Column::numbers(name, unit, move |r: &WayRow<'_>| or_dash(of(r)))
     };
-    let some =
-        |of: fn(&Row<'_>) -> Option<f64>| rows.iter().any(|row| of(row).is_some_and(|v| v > 0.0));
-    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    let some = |of: fn(&WayRow<'_>) -> Option<f64>| {
+        rows.iter().any(|row| of(row).is_some_and(|v| v > 0.0))
+    };
+    let mut columns = step_of(steps, |r: &WayRow<'a>| r.step);
     columns.push(way());
     columns.extend([
         numbers("streams", "", |r| Some(r.direction.streams.len().to_string())),
@@ -178,13 +178,13 @@ fn carried<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row
     }
     columns.push(Column::words(
         "limited by",
-        |r: &Row<'_>| html! { span.keep { (r.direction.limit.by.word()) } },
+        |r: &WayRow<'_>| html! { span.keep { (r.direction.limit.by.word()) } },
     ));
     columns
 }
 
 /// The wire's arithmetic, each sentence once.
-fn arithmetic(rows: &[Row<'_>]) -> Markup {
+fn arithmetic(rows: &[WayRow<'_>]) -> Markup {
     let mut shown: Vec<(String, String)> = Vec::new();
     for row in rows.iter().filter(|r| !r.direction.carries.is_transactions()) {
         let who = format!(
@@ -205,7 +205,7 @@ fn arithmetic(rows: &[Row<'_>]) -> Markup {
 }
 
 /// A column a check that any direction has: its figure, bold where it is the limit.
-fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
+fn limits<'a>(steps: &'a [StepFigures], rows: &[WayRow<'a>]) -> Vec<Column<'a, WayRow<'a>>> {
     let mut checks: Vec<(NetLimit, f64)> = Vec::new();
     for check in rows.iter().flat_map(|r| &r.direction.limit.checks) {
         if !checks.iter().any(|(by, _)| *by == check.by) {
@@ -213,14 +213,14 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
         }
     }
     checks.sort_by_key(|(by, _)| *by);
-    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    let mut columns = step_of(steps, |r: &WayRow<'a>| r.step);
     columns.push(way());
     columns.push(Column::words(
         "limited by",
-        |r: &Row<'_>| html! { b.keep { (r.direction.limit.by.word()) } },
+        |r: &WayRow<'_>| html! { b.keep { (r.direction.limit.by.word()) } },
     ));
     columns.extend(checks.into_iter().map(|(by, from)| {
-        let cell = move |r: &Row<'_>| {
+        let cell = move |r: &WayRow<'_>| {
             let check = r.direction.limit.checks.iter().find(|check| check.by == by);
             let (share, crossed) = check.map_or((None, Some(false)), |c| (c.share, c.crossed));
             let share = share.map(|share| format!("{:.1}", share * 100.0));
@@ -238,7 +238,7 @@ fn limits<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<
 }
 
 /// Why a limit is not known: the first reason of each, since those of other steps differ in a figure at most.
-fn unknown(rows: &[Row<'_>]) -> Markup {
+fn unknown(rows: &[WayRow<'_>]) -> Markup {
     let mut shown: Vec<(NetLimit, String, usize)> = Vec::new();
     let checks = rows.iter().flat_map(|row| &row.direction.limit.checks);
     for check in checks.filter(|check| check.crossed.is_none()) {
@@ -268,8 +268,8 @@ struct MachineRow<'a> {
     machine: &'a Machine,
 }
 
-fn machines<'a>(rows: &[Row<'a>]) -> Vec<MachineRow<'a>> {
-    let both = |r: &Row<'a>| {
+fn machines<'a>(rows: &[WayRow<'a>]) -> Vec<MachineRow<'a>> {
+    let both = |r: &WayRow<'a>| {
         [&r.pair.sender, &r.pair.receiver].map(|machine| MachineRow { step: r.step, machine })
     };
     rows.iter().flat_map(both).collect()
@@ -352,25 +352,25 @@ fn interface(machine: &Machine) -> String {
     or_dash((!parts.is_empty()).then(|| parts.join("; ")))
 }
 
-fn times<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'a>>> {
+fn times<'a>(steps: &'a [StepFigures], rows: &[WayRow<'a>]) -> Vec<Column<'a, WayRow<'a>>> {
     let all = rows.iter().flat_map(|r| [r.direction.transactions, r.pair.probe]).flatten();
     let unit = TimeUnit::of(all.map(|l| l.p50_ns).collect());
-    let points: [(&str, Point); 5] = [
+    let points: [(&str, LatencyPercentile); 5] = [
         ("p50", |l| l.p50_ns),
         ("p90", |l| l.p90_ns),
         ("p99", |l| l.p99_ns),
         ("p99.9", |l| l.p999_ns),
         ("max", |l| l.max_ns),
     ];
-    let kinds: [(&str, Times); 2] =
+    let kinds: [(&str, RowLatency); 2] =
         [("transactions", |r| r.direction.transactions), ("probe", |r| r.pair.probe)];
-    let mut columns = step_of(steps, |r: &Row<'a>| r.step);
+    let mut columns = step_of(steps, |r: &WayRow<'a>| r.step);
     columns.push(way());
     for (group, of) in kinds {
-        let number = move |r: &Row<'_>| or_dash(of(r).map(|l| count(l.count as f64)));
+        let number = move |r: &WayRow<'_>| or_dash(of(r).map(|l| count(l.count as f64)));
         columns.push(Column::numbers("number", "", number).under(group));
         for (name, point) in points {
-            let cell = move |r: &Row<'_>| or_dash(of(r).map(|l| unit.show(point(&l))));
+            let cell = move |r: &WayRow<'_>| or_dash(of(r).map(|l| unit.show(point(&l))));
             columns.push(Column::numbers(name, unit.sign(), cell).under(group));
         }
     }
@@ -378,33 +378,35 @@ fn times<'a>(steps: &'a [StepFigures], rows: &[Row<'a>]) -> Vec<Column<'a, Row<'
 }
 
 /// One stream of a direction.
-struct One<'a> {
-    row: Row<'a>,
+struct SingleStream<'a> {
+    row: WayRow<'a>,
     stream: &'a Stream,
 }
 
-fn each_stream<'a>(rows: &[Row<'a>]) -> Vec<One<'a>> {
-    let of = |row: &Row<'a>| {
+fn each_stream<'a>(rows: &[WayRow<'a>]) -> Vec<SingleStream<'a>> {
+    let of = |row: &WayRow<'a>| {
         let row = *row;
-        row.direction.streams.iter().map(move |stream| One { row, stream })
+        row.direction.streams.iter().map(move |stream| SingleStream { row, stream })
     };
     rows.iter().flat_map(of).collect()
 }
 
-fn streams<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, One<'a>>> {
+fn streams<'a>(steps: &'a [StepFigures]) -> Vec<Column<'a, SingleStream<'a>>> {
     let numbers = |name: &str, unit: &str, of: fn(&Stream) -> Option<String>| {
-        Column::numbers(name, unit, move |o: &One<'_>| or_dash(of(o.stream)))
+        Column::numbers(name, unit, move |o: &SingleStream<'_>| or_dash(of(o.stream)))
     };
     let tcp = |name: &str, unit: &str, of: fn(&Tcp) -> Option<String>| {
-        Column::numbers(name, unit, move |o: &One<'_>| or_dash(o.stream.tcp.as_ref().and_then(of)))
-            .under("TCP")
+        Column::numbers(name, unit, move |o: &SingleStream<'_>| {
+            or_dash(o.stream.tcp.as_ref().and_then(of))
+        })
+        .under("TCP")
     };
-    let mut columns = step_of(steps, |o: &One<'a>| o.row.step);
-    columns.push(Column::words("stream", |o: &One<'_>| html! { (clean(&o.stream.name)) }));
+    let mut columns = step_of(steps, |o: &SingleStream<'a>| o.row.step);
+    columns.push(Column::words("stream", |o: &SingleStream<'_>| html! { (clean(&o.stream.name)) }));
     columns.extend([
         numbers("sent", "MB/s", |s| Some(digits(s.sent.bytes_per_s / 1e6))),
         numbers("received", "MB/s", |s| Some(digits(s.received.bytes_per_s / 1e6))),
-        Column::numbers("calls", "1/s", |o: &One<'_>| {
+        Column::numbers("calls", "1/s", |o: &SingleStream<'_>| {
             let seconds = o.row.step.measured_ns as f64 / 1e9;
             or_dash(o.stream.calls.map(|calls| count((calls / seconds).round())))
         }),

@@ -10,16 +10,16 @@ use findings::{ByteCounts, CounterCheck, PortFlow, PortLoad, StepFigures};
 use maud::{Markup, html};
 use units::count;
 
-struct Row<'a, T> {
+struct PortRow<'a, T> {
     step: &'a StepFigures,
     of: &'a T,
     /// Whether it is the step's first, which carries the address.
     first: bool,
 }
 
-fn rows<'a, T>(steps: &'a [StepFigures], of: fn(&StepFigures) -> &[T]) -> Vec<Row<'a, T>> {
+fn rows<'a, T>(steps: &'a [StepFigures], of: fn(&StepFigures) -> &[T]) -> Vec<PortRow<'a, T>> {
     let each = |step: &'a StepFigures| {
-        of(step).iter().enumerate().map(move |(i, of)| Row { step, of, first: i == 0 })
+        of(step).iter().enumerate().map(move |(i, of)| PortRow { step, of, first: i == 0 })
     };
     steps.iter().flat_map(each).collect()
 }
@@ -31,7 +31,7 @@ pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     if ports.is_empty() {
         return html! {};
     }
-    let row = |r: &Row<'_, PortLoad>| {
+    let row = |r: &PortRow<'_, PortLoad>| {
         let class = if r.of.saturated { "knee" } else { "" };
         (r.first.then(|| format!("ports-{}", r.step.index)), class)
     };
@@ -45,47 +45,48 @@ pub(super) fn tables(steps: &[StepFigures], plan: Option<&str>) -> Markup {
     }
 }
 
-fn step_of<'a, T>() -> Column<'a, Row<'a, T>> {
+fn step_of<'a, T>() -> Column<'a, PortRow<'a, T>> {
     Column::words(
         "step",
-        |r: &Row<'_, T>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) },
+        |r: &PortRow<'_, T>| html! { (u64::from(r.step.index) + 1) " · " (clean(&r.step.label())) },
     )
 }
 
-fn loads<'a>() -> Vec<Column<'a, Row<'a, PortLoad>>> {
+fn loads<'a>() -> Vec<Column<'a, PortRow<'a, PortLoad>>> {
     let rate =
         |flow: Option<PortFlow>| flow.map_or("–".to_owned(), |f| digits(f.bytes_per_s / 1e6));
     let share = |flow: Option<PortFlow>| flow.and_then(|f| f.share).map_or("–".to_owned(), percent);
     vec![
         step_of(),
-        Column::words("port", |r: &Row<'_, PortLoad>| {
+        Column::words("port", |r: &PortRow<'_, PortLoad>| {
             html! {
                 (clean(&r.of.port))
                 @if r.of.saturated { " " span.tag { "full" } }
             }
         }),
-        Column::words("speed each way", |r: &Row<'_, PortLoad>| html! { (speed(r.of)) }),
-        Column::numbers("read", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.read)).under("read"),
-        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.read))
+        Column::words("speed each way", |r: &PortRow<'_, PortLoad>| html! { (speed(r.of)) }),
+        Column::numbers("read", "MB/s", move |r: &PortRow<'_, PortLoad>| rate(r.of.read))
             .under("read"),
-        Column::numbers("written", "MB/s", move |r: &Row<'_, PortLoad>| rate(r.of.write))
+        Column::numbers("of speed", "%", move |r: &PortRow<'_, PortLoad>| share(r.of.read))
+            .under("read"),
+        Column::numbers("written", "MB/s", move |r: &PortRow<'_, PortLoad>| rate(r.of.write))
             .under("write"),
-        Column::numbers("of speed", "%", move |r: &Row<'_, PortLoad>| share(r.of.write))
+        Column::numbers("of speed", "%", move |r: &PortRow<'_, PortLoad>| share(r.of.write))
             .under("write"),
-        Column::numbers("queue", "mean", |r: &Row<'_, PortLoad>| {
+        Column::numbers("queue", "mean", |r: &PortRow<'_, PortLoad>| {
             r.of.queue.map_or("–".to_owned(), digits)
         }),
     ]
 }
 
-fn counters<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
+fn counters<'a>() -> Vec<Column<'a, PortRow<'a, CounterCheck>>> {
     let bytes = |part: fn(&ByteCounts) -> f64| {
         move |tale: Option<ByteCounts>| tale.map_or("–".to_owned(), |t| count(part(&t).round()))
     };
     let direction = |name: &'static str, of: fn(&CounterCheck) -> Option<ByteCounts>| {
         let column = |title: &str, part: fn(&ByteCounts) -> f64| {
             let show = bytes(part);
-            Column::numbers(title, "bytes", move |r: &Row<'_, CounterCheck>| show(of(r.of)))
+            Column::numbers(title, "bytes", move |r: &PortRow<'_, CounterCheck>| show(of(r.of)))
                 .under(name)
         };
         [
@@ -95,7 +96,7 @@ fn counters<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
             column("at the edges", |t| t.edge_bytes),
         ]
     };
-    let verdict = |r: &Row<'_, CounterCheck>| {
+    let verdict = |r: &PortRow<'_, CounterCheck>| {
         let tales = [r.of.read, r.of.write].into_iter().flatten();
         let text = match &r.of.unknown {
             Some(why) => format!("not determined: {}", clean(why)),
@@ -107,7 +108,7 @@ fn counters<'a>() -> Vec<Column<'a, Row<'a, CounterCheck>>> {
     };
     let mut columns = vec![
         step_of(),
-        Column::words("array", |r: &Row<'_, CounterCheck>| html! { (clean(&r.of.array)) }),
+        Column::words("array", |r: &PortRow<'_, CounterCheck>| html! { (clean(&r.of.array)) }),
     ];
     columns.extend(direction("read", |s| s.read));
     columns.extend(direction("written", |s| s.write));

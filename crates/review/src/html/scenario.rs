@@ -98,7 +98,7 @@ fn line(name: impl Into<String>, text: impl Into<String>) -> (String, String) {
     (name.into(), text.into())
 }
 
-/// What stands there: the lab's parts, and the machines that issued the load.
+/// The lab's parts, and the machines that issued the load.
 fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for target in &lab.targets {

@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use scenario::Plan;
 
 pub(super) type Steps<'a> = Column<'a, &'a StepFigures>;
-type Part = fn(&StepFigures) -> &IoFigures;
-type Point = fn(&Latency) -> u64;
+type FiguresOf = fn(&StepFigures) -> &IoFigures;
+type PercentileField = fn(&Latency) -> u64;
 
 pub(super) fn section(analysis: &Analysis) -> Markup {
     html! {
@@ -131,7 +131,7 @@ fn work(steps: &[StepFigures]) -> Vec<Steps<'_>> {
 }
 
 /// Percentiles of service time, and of response time where there is one. `of` chooses the operations.
-fn latencies<'a>(steps: &'a [StepFigures], of: Part, which: &str) -> Vec<Steps<'a>> {
+fn latencies<'a>(steps: &'a [StepFigures], of: FiguresOf, which: &str) -> Vec<Steps<'a>> {
     let response = steps.iter().any(|s| of(s).response.is_some());
     let unit = time_unit(steps.iter().map(of));
     let closed = format!("{which}service time");
@@ -154,14 +154,14 @@ fn points<'a>(
     unit: TimeUnit,
     of: impl Fn(&StepFigures) -> Option<Latency> + Copy + 'a,
 ) -> Vec<Steps<'a>> {
-    let all: [(&str, Point); 5] = [
+    let all: [(&str, PercentileField); 5] = [
         ("p50", |l| l.p50_ns),
         ("p95", |l| l.p95_ns),
         ("p99", |l| l.p99_ns),
         ("p99.9", |l| l.p999_ns),
         ("max", |l| l.max_ns),
     ];
-    let column = |(name, point): (&str, Point)| {
+    let column = |(name, point): (&str, PercentileField)| {
         let cell = move |s: &&StepFigures| of(s).map_or("–".to_owned(), |l| unit.show(point(&l)));
         Column::numbers(name, unit.sign(), cell).under(group)
     };
@@ -184,7 +184,8 @@ fn apart(
     plan: Option<&str>,
 ) -> Markup {
     let mut columns = named(steps, sweeps);
-    let parts: [(&str, Part); 2] = [("read ", |s| &s.total.read), ("write ", |s| &s.total.write)];
+    let parts: [(&str, FiguresOf); 2] =
+        [("read ", |s| &s.total.read), ("write ", |s| &s.total.write)];
     for (which, of) in parts {
         let iops = move |s: &&StepFigures| digits(of(s).iops);
         columns.push(Column::numbers("IOPS", "1/s", iops).under(&format!("{which}work")));

@@ -138,7 +138,7 @@ fn named(text: &str) -> Markup {
     }
 }
 
-/// A text in which what stands between backquotes is what one types.
+/// A text in which backquotes mark what one types.
 fn coded(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // An odd one has no partner.

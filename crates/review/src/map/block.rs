@@ -9,7 +9,7 @@ const ROW: f64 = 27.0;
 /// Width of a row, and of a port of a switch, whose name is short.
 const ROW_WIDTH: f64 = 158.0;
 const PORT_WIDTH: f64 = 104.0;
-/// Space around what lies in a box, and between columns in it.
+/// Space around the content of a box, and between columns in it.
 const PAD: f64 = 9.0;
 /// Height of a title, and of the line below it with the model.
 const TITLE: f64 = 26.0;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Space between a column and the next.
 const GUTTER: f64 = 32.0;
-/// Space between what lies above each other.
+/// Vertical space between items.
 const GAP: f64 = 14.0;
 /// Height of a line's way through a column of boxes.
 const LANE: f64 = 4.0;
@@ -21,7 +21,7 @@ const RANKS_MAX: usize = 7;
 
 /// Where everything lies.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Layout {
+pub(crate) struct MapLayout {
     pub width: f64,
     pub height: f64,
     /// By box of the scene.
@@ -42,8 +42,8 @@ pub(crate) struct Line {
 }
 
 /// Places for a scene.
-pub(crate) fn layout(scene: &Scene) -> Layout {
-    let mut plan = Plan::of(scene);
+pub(crate) fn layout(scene: &Scene) -> MapLayout {
+    let mut plan = ColumnPlan::of(scene);
     let mut columns = Columns::new(plan.items(), GAP);
     columns.sort(|columns| plan.arrange(columns));
     let joins = plan.joins();
@@ -61,7 +61,7 @@ enum What {
 }
 
 /// A scene with columns assigned.
-struct Plan<'a> {
+struct ColumnPlan<'a> {
     scene: &'a Scene,
     whats: Vec<(What, usize)>,
     /// The item of each outer box and each link.
@@ -73,10 +73,10 @@ struct Plan<'a> {
     sides: Vec<SwitchSide>,
 }
 
-impl<'a> Plan<'a> {
-    fn of(scene: &'a Scene) -> Plan<'a> {
+impl<'a> ColumnPlan<'a> {
+    fn of(scene: &'a Scene) -> ColumnPlan<'a> {
         let ranks = ranks(scene);
-        let mut plan = Plan {
+        let mut plan = ColumnPlan {
             scene,
             whats: Vec::new(),
             of_box: BTreeMap::new(),
@@ -196,13 +196,13 @@ impl<'a> Plan<'a> {
         self.joins()
     }
 
-    fn draw(&self, columns: &Columns) -> Layout {
+    fn draw(&self, columns: &Columns) -> MapLayout {
         let (lefts, widths) = self.across(columns.order.len());
         let scene = self.scene;
-        let mut layout = Layout {
+        let mut layout = MapLayout {
             boxes: vec![Rect::default(); scene.boxes.len()],
             rows: vec![Rect::default(); scene.rows.len()],
-            ..Layout::default()
+            ..MapLayout::default()
         };
         for (item, (what, column)) in self.whats.iter().enumerate() {
             let y = columns.items[item].y + MARGIN;
@@ -258,7 +258,7 @@ impl<'a> Plan<'a> {
         (from, to): (usize, usize),
         way: &[usize],
         columns: &Columns,
-        layout: &Layout,
+        layout: &MapLayout,
         lefts: &[f64],
         widths: &[f64],
     ) -> Line {

@@ -23,7 +23,7 @@ pub(crate) use values::{COLUMNS, class_words};
 
 use findings::map::{LabMap, loads};
 use findings::{Analysis, HopLoad, StepFigures};
-use layout::{Layout, layout};
+use layout::{MapLayout, layout};
 use scene::scene;
 use values::{StepValues, values};
 
@@ -35,7 +35,7 @@ const STEPS_MAX: usize = 128;
 /// A map with what is to be shown of it.
 pub(crate) struct Map<'a> {
     pub scene: Scene,
-    pub layout: Layout,
+    pub layout: MapLayout,
     /// The steps that can be shown, at least one, in the order of the run.
     pub steps: Vec<&'a StepFigures>,
     /// What each of them shows, in the same order.
@@ -64,7 +64,7 @@ pub(crate) fn map(analysis: &Analysis) -> Option<Map<'_>> {
     Some(Map { scene, layout, steps, values, names, wired, left_out })
 }
 
-/// Loads by step and hop, of the steps by which it is judged what is alike.
+/// Loads by step and hop, of the steps that decide what is alike.
 fn all_loads(lab: &LabMap, steps: &[&StepFigures]) -> Vec<Vec<Option<HopLoad>>> {
     chosen(steps, STEPS_MAX).iter().map(|step| loads(lab, step)).collect()
 }

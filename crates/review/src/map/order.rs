@@ -1,5 +1,5 @@
-//! The order of things within columns, and how high each lies: barycentres, swept there and back, and the best order that
-//! was seen is kept. No order of more than a few things can be proved best in useful time; few things are drawn.
+//! The order of items within columns, and their heights: barycentres, swept there and back; the best order seen is
+//! kept. No order of more than a few items can be proved best in useful time; few items are drawn.
 
 /// Sweeps there and back.
 const SWEEPS: usize = 8;
@@ -17,14 +17,14 @@ pub(super) struct Item {
 pub(super) type Join = [(usize, f64); 2];
 
 /// Neighbours that stand in each other's way, and so keep together.
-struct Pool {
+struct Neighbours {
     /// Where each would like the first of the column to be, added up.
     sum: f64,
-    /// The items, and how far each lies below the first of the column.
+    /// The items, and their distances below the first of the column.
     members: Vec<(usize, f64)>,
 }
 
-impl Pool {
+impl Neighbours {
     fn mean(&self) -> f64 {
         self.sum / self.members.len() as f64
     }
@@ -64,7 +64,7 @@ impl Columns {
         }
     }
 
-    /// Finds an order with few crossings. `joins` gives the anchors anew after each sweep, because ports move within boxes.
+    /// Finds an order with few crossings. `joins` gives the anchors after each sweep, because ports move in boxes.
     pub fn sort(&mut self, mut joins: impl FnMut(&Columns) -> Vec<Join>) {
         let mut known = joins(self);
         let mut best = (self.crossings(&known), self.order.clone());
@@ -121,10 +121,10 @@ impl Columns {
     /// that are in each other's way.
     fn settle(&mut self, column: usize, wanted: &[Option<f64>]) {
         let mut before = 0.0;
-        let mut pools: Vec<Pool> = Vec::new();
+        let mut pools: Vec<Neighbours> = Vec::new();
         for at in &self.order[column] {
             let wish = wanted[*at].unwrap_or(self.items[*at].y) - before;
-            pools.push(Pool { sum: wish, members: vec![(*at, before)] });
+            pools.push(Neighbours { sum: wish, members: vec![(*at, before)] });
             before += self.items[*at].h + self.gap;
             while let [.., a, b] = pools.as_slice()
                 && a.mean() > b.mean()

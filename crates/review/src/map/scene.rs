@@ -16,7 +16,7 @@ const LINKS_MAX: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scene {
     pub boxes: Vec<Box>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<MapRow>,
     /// Rows that are joined, from the guest to the device, each pair once; none within a box or from a guest to its host.
     pub edges: Vec<(usize, usize)>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Box {
     /// Its model, if it has one.
     pub part: Option<String>,
     pub kind: DeviceKind,
-    /// How many devices it stands for.
+    /// How many devices it represents.
     pub count: usize,
     /// The box of the host that these guests run on.
     pub host: Option<usize>,
@@ -36,7 +36,7 @@ pub(crate) struct Box {
 
 /// A hop, or several that are alike.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct MapRow {
     pub label: String,
     pub role: Role,
     /// The box that it lies in; a link lies in none.
@@ -50,7 +50,7 @@ pub(crate) struct Row {
 impl Scene {
     /// Rows of the table: those of the picture, and the members of stacks.
     pub fn rows_and_members(&self) -> usize {
-        let members = |row: &Row| if row.hops.len() > 1 { row.hops.len() } else { 0 };
+        let members = |row: &MapRow| if row.hops.len() > 1 { row.hops.len() } else { 0 };
         self.rows.iter().map(|row| 1 + members(row)).sum()
     }
 
@@ -65,7 +65,7 @@ impl Scene {
     }
 }
 
-/// What is drawn of a map, given the loads by which it is judged what is alike.
+/// The drawing of a map, given the loads that decide what is alike.
 pub(crate) fn scene(map: &LabMap, loads: &Loads) -> Scene {
     let stacks = stacks(map, loads);
     let boxes = stacks.iter().map(|stack| boxed(map, stack)).collect();
@@ -118,7 +118,7 @@ fn several(names: &[&str]) -> String {
 }
 
 /// The hops of a stack of devices: those of the same name together, and where there are many of a role, all of it.
-fn rows_of(map: &LabMap, stack: &Stack, place: usize) -> Vec<Row> {
+fn rows_of(map: &LabMap, stack: &Stack, place: usize) -> Vec<MapRow> {
     let mut by_role: BTreeMap<Role, BTreeMap<String, Vec<usize>>> = BTreeMap::new();
     for (at, hop) in map.hops.iter().enumerate() {
         let Some(device) = hop.device.map(|d| d as usize).filter(|d| stack.members.contains(d))
@@ -145,7 +145,7 @@ fn rows_of(map: &LabMap, stack: &Stack, place: usize) -> Vec<Row> {
     rows
 }
 
-fn row(map: &LabMap, role: Role, short: &str, hops: Vec<usize>, in_box: Option<usize>) -> Row {
+fn row(map: &LabMap, role: Role, short: &str, hops: Vec<usize>, in_box: Option<usize>) -> MapRow {
     let stands: u64 = hops.iter().map(|hop| u64::from(map.hops[*hop].count)).sum();
     let many = hops.len() > 1;
     let mut label = match (role, short) {
@@ -170,11 +170,11 @@ fn row(map: &LabMap, role: Role, short: &str, hops: Vec<usize>, in_box: Option<u
         true => format!("{} {}: {}", hops.len(), plural(role), several(&names)),
         false => several(&names),
     };
-    Row { label, role, in_box, hops, name }
+    MapRow { label, role, in_box, hops, name }
 }
 
 /// Links: each by itself, or those that join the same two boxes together where there are many.
-fn links(map: &LabMap, scene: &Scene, rows: &[Option<usize>]) -> Vec<Row> {
+fn links(map: &LabMap, scene: &Scene, rows: &[Option<usize>]) -> Vec<MapRow> {
     let mut ends: BTreeMap<usize, (BTreeSet<usize>, BTreeSet<usize>)> = BTreeMap::new();
     let alone = |hop: usize| map.hops[hop].device.is_none();
     for hop in (0..map.hops.len()).filter(|hop| alone(*hop)) {

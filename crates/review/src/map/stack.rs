@@ -27,7 +27,7 @@ pub(super) type Loads = [Vec<Option<HopLoad>>];
 
 /// All devices of a map in stacks, hosts before guests.
 pub(super) fn stacks(map: &LabMap, loads: &Loads) -> Vec<Stack> {
-    let view = View::of(map, loads);
+    let view = DeviceView::of(map, loads);
     let of_kind = |kind: DeviceKind| -> Vec<usize> {
         let all = map.devices.iter().enumerate().filter(|(_, d)| d.kind == kind);
         let mut all: Vec<usize> = all.map(|(place, _)| place).collect();
@@ -72,7 +72,7 @@ pub(super) fn short<'a>(hop: &'a MapHop, device: &str) -> &'a str {
 }
 
 /// What devices are like.
-struct View<'a> {
+struct DeviceView<'a> {
     map: &'a LabMap,
     loads: &'a Loads,
     /// The hops of each device by what they are and how they are called.
@@ -81,8 +81,8 @@ struct View<'a> {
     beside: Vec<BTreeSet<usize>>,
 }
 
-impl<'a> View<'a> {
-    fn of(map: &'a LabMap, loads: &'a Loads) -> View<'a> {
+impl<'a> DeviceView<'a> {
+    fn of(map: &'a LabMap, loads: &'a Loads) -> DeviceView<'a> {
         let mut hops = vec![BTreeMap::new(); map.devices.len()];
         for (place, hop) in map.hops.iter().enumerate() {
             if let Some(device) = hop.device {
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
                 beside[to].insert(from);
             }
         }
-        View { map, loads, hops, beside }
+        DeviceView { map, loads, hops, beside }
     }
 
     /// Guests: those that do the same are one; where too many are left, those of the same make; at last the others.

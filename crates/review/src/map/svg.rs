@@ -1,10 +1,9 @@
-//! The picture of the first step. Its words, widths and classes are those that the page's script changes; colours are the
-//! style sheet's, by class.
+//! The picture of the first step. The page's script changes its words, widths and classes; classes give the colours.
 
 use super::Map;
 use super::layout::{Line, Rect};
-use super::scene::{Row, Scene, word};
-use super::values::{COLUMNS, StepValues, Value};
+use super::scene::{MapRow, Scene, word};
+use super::values::{COLUMNS, HopValue, StepValues};
 use crate::text::fit;
 use findings::map::Role;
 use maud::{Markup, PreEscaped, html};
@@ -101,11 +100,11 @@ fn boxed(it: &super::scene::Box, at: &Rect) -> Markup {
 
 /// A row as it is drawn.
 struct Drawn<'a> {
-    row: &'a Row,
+    row: &'a MapRow,
     /// Its place in the table.
     n: usize,
     at: Rect,
-    value: &'a Value,
+    value: &'a HopValue,
     mark: &'static str,
 }
 
@@ -158,14 +157,14 @@ fn link(drawn: &Drawn<'_>) -> Markup {
 }
 
 /// What goes one way over a link.
-fn rate(value: &Value, way: usize) -> String {
+fn rate(value: &HopValue, way: usize) -> String {
     match value.cells[1 + 2 * way].as_str() {
         "" => "not counted".to_owned(),
         rate => format!("{rate} MB/s"),
     }
 }
 
-fn share(value: &Value, way: usize) -> String {
+fn share(value: &HopValue, way: usize) -> String {
     match value.cells[2 + 2 * way].as_str() {
         "" => String::new(),
         share => format!("{share}%"),
@@ -173,7 +172,7 @@ fn share(value: &Value, way: usize) -> String {
 }
 
 /// A line between two things: one stroke, or one for each direction of a link.
-fn joined(line: &Line, value: Option<&Value>) -> Markup {
+fn joined(line: &Line, value: Option<&HopValue>) -> Markup {
     match (line.link, value) {
         (Some(link), Some(value)) => html! {
             @for (direction, dy) in [(1, -APART), (2, APART)] {
@@ -224,7 +223,7 @@ fn text(class: &str, x: f64, y: f64, text: &str) -> Markup {
 }
 
 /// A hop in words: what it is, and every figure that is known, with what it is of.
-pub(crate) fn words(row: &Row, value: &Value) -> String {
+pub(crate) fn words(row: &MapRow, value: &HopValue) -> String {
     let known = COLUMNS.iter().zip(&value.cells).filter(|(_, cell)| !cell.is_empty());
     let figures: Vec<String> = known.map(|(column, cell)| figure(column, cell)).collect();
     let kind = if row.role == Role::Guest { "issues" } else { word(row.role) };

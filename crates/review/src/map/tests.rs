@@ -1,6 +1,6 @@
 //! What holds for every picture, whatever the lab.
 
-use super::layout::{Layout, Rect, layout};
+use super::layout::{MapLayout, Rect, layout};
 use super::scene::{Scene, scene};
 use findings::HopLoad;
 use findings::map::{DeviceKind, LabMap, MapDevice, MapEdge, MapHop, Role};
@@ -133,7 +133,7 @@ fn inside(inner: &Rect, outer: &Rect) -> bool {
 }
 
 /// Everything that is wrong with a picture.
-fn faults(scene: &Scene, layout: &Layout) -> Vec<String> {
+fn faults(scene: &Scene, layout: &MapLayout) -> Vec<String> {
     let mut faults = Vec::new();
     let view = Rect { x: 0.0, y: 0.0, w: layout.width, h: layout.height };
     // What may not lie upon anything else: outer boxes and links.
@@ -205,14 +205,14 @@ fn what_is_wrong_with_a_picture_is_seen() {
     let map = fabric(2, 2, 2, 2);
     let drawn = scene(&map, &[]);
     let right = layout(&drawn);
-    let wrong = |change: &dyn Fn(&mut Layout)| {
+    let wrong = |change: &dyn Fn(&mut MapLayout)| {
         let mut layout = right.clone();
         change(&mut layout);
         faults(&drawn, &layout)
     };
     assert_eq!(wrong(&|_| ()), [""; 0]);
     for change in [
-        &(|l: &mut Layout| l.boxes[0].x += 500.0) as &dyn Fn(&mut Layout),
+        &(|l: &mut MapLayout| l.boxes[0].x += 500.0) as &dyn Fn(&mut MapLayout),
         &|l| l.width -= 9.0,
         &|l| l.rows[0].y += 500.0,
         &|l| l.rows[1] = l.rows[0],

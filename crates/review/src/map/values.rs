@@ -34,7 +34,7 @@ pub(crate) struct StepValues {
     /// What limits it, in words.
     pub limit: String,
     /// By row of the table ([`Scene::table`]).
-    pub rows: Vec<Value>,
+    pub rows: Vec<HopValue>,
     /// Rows of the scene that limit.
     pub first: Vec<usize>,
     /// Rows of the scene that would be next.
@@ -43,9 +43,8 @@ pub(crate) struct StepValues {
 
 /// What is shown of a hop, or of several.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Value {
-    /// How full it is, and each of its directions, read and written: 0 = not counted, 1 to 4 = the fuller the more, 5 = counted,
-    /// without a known limit.
+pub(crate) struct HopValue {
+    /// Utilization, in total and of reads and writes: 0 = not counted, 1 to 4 = by level, 5 = counted, limit unknown.
     pub classes: [u8; 3],
     /// The same as widths, in percent.
     pub widths: [u8; 3],
@@ -55,7 +54,6 @@ pub(crate) struct Value {
     pub cells: [String; COLUMNS.len()],
 }
 
-/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TableRow {
     /// The row of the scene.
@@ -77,7 +75,6 @@ impl Scene {
     }
 }
 
-/// The words of a value, with what each is of.
 pub(crate) fn class_words(class: u8) -> &'static str {
     match class {
         0 => "not counted",
@@ -94,7 +91,7 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
     let loads = loads(map, step);
     let value = |hops: &[usize]| {
         let all: Vec<&HopLoad> = hops.iter().filter_map(|hop| loads[*hop].as_ref()).collect();
-        Value::of(&together(&all), !all.is_empty())
+        HopValue::of(&together(&all), !all.is_empty())
     };
     let rows = scene.table().into_iter().map(|at| match at.member {
         Some(hop) => value(&[hop]),
@@ -211,8 +208,8 @@ fn together(all: &[&HopLoad]) -> HopLoad {
     }
 }
 
-impl Value {
-    fn of(load: &HopLoad, counted: bool) -> Value {
+impl HopValue {
+    fn of(load: &HopLoad, counted: bool) -> HopValue {
         let finite = |value: Option<f64>| value.filter(|v| v.is_finite() && *v >= 0.0);
         let [read, write] = [load.read_bytes_per_s, load.write_bytes_per_s].map(finite);
         let shares = [
@@ -244,7 +241,7 @@ impl Value {
         };
         // Where both directions share a limit, both are as full as it is.
         let shared = shares[0].filter(|_| load.of == Some(Gauge::Both));
-        Value {
+        HopValue {
             classes: [
                 class(shares[0], counted),
                 class(shares[1].or(shared), read.is_some()),

@@ -7,15 +7,9 @@ use review::{Style, terminal};
 
 /// A record of random reads of 8 KiB from one file, to which facts, events and counters are added.
 const SCENARIO: &str = r#"
-[scenario]
-title = "Random reads from one file"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.reads]
-block = "8KiB"
-random = 100
+scenario.title = "Random reads from one file"
+target = [{ name = "data", file = "data.bin", create = "1GiB" }]
+workload.reads = { block = "8KiB", random = 100 }
 [plan]
 workload = "reads"
 on = "data"

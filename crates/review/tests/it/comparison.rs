@@ -1,7 +1,7 @@
 //! Comparisons rendered: what is said, in which order, and that no word of a record becomes markup or steers a terminal.
 
 use crate::support::{Sketch, Work};
-use findings::comparison::{Metric, Options};
+use findings::comparison::{CompareOptions, Compared};
 use findings::{Comparison, compare};
 use review::{Style, comparison_html, comparison_json, comparison_markdown, comparison_text};
 
@@ -16,8 +16,9 @@ fn compared(ops: [u64; 2], title: &str, names: [&str; 2]) -> Comparison {
     let analyses = runs.each_ref().map(|(_, r)| findings::analyse(r).expect("it is analysed"));
     let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
     let names = names.map(str::to_owned).to_vec();
-    let metrics = vec![Metric::Iops];
-    compare(&both, &Options { names, metrics, ..Options::default() }).expect("it is compared")
+    let metrics = vec![Compared::Iops];
+    compare(&both, &CompareOptions { names, metrics, ..CompareOptions::default() })
+        .expect("it is compared")
 }
 
 const PLAIN: Style = Style { color: false, width: 100 };

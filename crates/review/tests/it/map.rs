@@ -11,14 +11,9 @@ use scenario::topology::{Hop, HopId, HopKind, Route, Topology, Way};
 const SAN: &str = include_str!("../../../../scenarios/san.toml");
 
 const LAB: &str = r#"
-[scenario]
-title = "One VM behind one adapter"
-[[target]]
-name = "disk"
-url = "null:"
-size = "1GiB"
-[[host]]
-name = "esx"
+scenario.title = "One VM behind one adapter"
+target = [{ name = "disk", url = "null:", size = "1GiB" }]
+host = [{ name = "esx" }]
 [[vm]]
 name = "vm1"
 host = "esx"
@@ -32,13 +27,11 @@ measure = "2s"
 sweep = { depth = [1, 2] }
 "#;
 
-/// The page of an analysis of a record.
 fn page(record: &Record, analysis: &Analysis) -> String {
     let evidence = evidence(record, analysis).expect("the record is read");
     review::html(analysis, &evidence, &record.head().scenario)
 }
 
-/// The picture of a page.
 #[track_caller]
 fn picture(page: &str) -> String {
     let start = page.find("<svg class=\"lab\"").expect("there is a map");

@@ -6,33 +6,15 @@ use review::markdown;
 use scenario::Step;
 
 const SWEEP: &str = r#"
-[scenario]
-title = "Will it carry the mail?"
-source = "A lab, 2010"
-[[target]]
-name = "data"
-file = "data.bin"
-create = "1GiB"
-[workload.load]
-block = "4KiB"
-read = 67
-random = 100
-[plan]
-workload = "load"
-on = "data"
-measure = "5s"
-sweep = { depth = [1, 2, 4, 8] }
-[[goal]]
-name = "fast enough"
-latency = { point = "p99", at_most = "2ms" }
-[[goal]]
-step = { depth = 8 }
-iops = { at_least = "2k IOPS" }
-[[claim]]
-step = { depth = 8 }
-iops = ["2000 IOPS", "3000 IOPS"]
-relation = "about"
-kind = "held-out"
+scenario = { title = "Will it carry the mail?", source = "A lab, 2010" }
+target = [{ name = "data", file = "data.bin", create = "1GiB" }]
+workload.load = { block = "4KiB", read = 67, random = 100 }
+plan = { workload = "load", on = "data", measure = "5s", sweep = { depth = [1, 2, 4, 8] } }
+goal = [
+  { name = "fast enough", latency = { point = "p99", at_most = "2ms" } },
+  { step = { depth = 8 }, iops = { at_least = "2k IOPS" } },
+]
+claim = [{ step = { depth = 8 }, iops = ["2000 IOPS", "3000 IOPS"], relation = "about", kind = "held-out" }]
 [[project]]
 profile = "exchange-2003-heavy"
 limit = "2ms"
@@ -63,10 +45,11 @@ fn a_review_for_a_ticket() {
 
 #[test]
 fn many_steps_are_counted() {
-    let text = SWEEP
-        .replace("sweep = { depth = [1, 2, 4, 8] }", "repeat = 20\nmeasure = \"1s\"")
-        .replace("measure = \"5s\"", "");
-    let text = text.replace("step = { depth = 8 }\n", "");
+    let text = SWEEP.replace(
+        "measure = \"5s\", sweep = { depth = [1, 2, 4, 8] }",
+        "repeat = 20, measure = \"1s\"",
+    );
+    let text = text.replace("step = { depth = 8 }, ", "");
     let analysis = Sketch::of(&text).analyse(|_, _| Work { ops: 100, ..Work::default() });
     let text = markdown(&analysis);
     assert!(text.contains("… and 8 more steps in the review."), "{text}");

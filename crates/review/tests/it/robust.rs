@@ -6,34 +6,23 @@ use crate::support::valid;
 use clock::Ns;
 use proptest::prelude::*;
 use record::{
-    Counter, CounterId, Event, Fact, Interval, Level, Loop, Phase, Producer, ProducerKind, Record,
-    RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally,
-    Testimony, WorkerLoad, Writer,
+    Completed, Counter, CounterId, Event, Fact, Interval, Level, Loop, Phase, Producer,
+    ProducerKind, Record, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
+    StepTimes, Testimony, WorkerLoad, Writer,
 };
 use review::{Style, html, json, terminal};
 use unicode_width::UnicodeWidthStr;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "Goals of every kind"
-[[target]]
-name = "t{1..2}"
-url = "null:"
-size = "1GiB"
-[workload.load]
-block = "8KiB"
-[plan]
-workload = "load"
-on = "t*"
-measure = "2s"
-sweep = { depth = [1, 2, 4] }
-[[goal]]
-each = "t*"
-iops = { at_least = "1 IOPS" }
-[[goal]]
-latency = { point = "p99", at_most = "1ms" }
-[[goal]]
-balance = { over = "t*", within = "5%" }
+scenario.title = "Goals of every kind"
+target = [{ name = "t{1..2}", url = "null:", size = "1GiB" }]
+workload.load.block = "8KiB"
+plan = { workload = "load", on = "t*", measure = "2s", sweep = { depth = [1, 2, 4] } }
+goal = [
+  { each = "t*", iops = { at_least = "1 IOPS" } },
+  { latency = { point = "p99", at_most = "1ms" } },
+  { balance = { over = "t*", within = "5%" } },
+]
 [[claim]]
 read = ["1 MB/s", "1 MiB/s"]
 relation = "about"
@@ -49,13 +38,13 @@ fn real() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(-1.0), Just(f64::MAX), Just(f64::INFINITY), 0.0..1e9]
 }
 
-fn tally() -> impl Strategy<Value = Option<Tally>> {
+fn tally() -> impl Strategy<Value = Option<Completed>> {
     let latencies = prop::collection::vec(number(), 0..4);
     let full = (number(), number(), number(), number(), latencies, any::<bool>()).prop_map(
         |(ops, bytes, errors, sum, latencies, open)| {
-            let mut tally = Tally::empty(open);
+            let mut tally = Completed::empty(open);
             latencies.iter().for_each(|l| tally.success(0, Ns(*l), Ns(*l)));
-            Tally { ops, bytes, errors, service_sum: Ns(sum), ..tally }
+            Completed { ops, bytes, errors, service_sum: Ns(sum), ..tally }
         },
     );
     prop::option::of(full)

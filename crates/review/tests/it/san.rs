@@ -1,5 +1,4 @@
-//! The review of an embedded array: its ports and their scale, the gain of a faster port, and whether the counters of
-//! workers and ports agree.
+//! The review of an embedded array: ports and their scale, the gain of a faster port, and agreement of counters.
 
 use crate::support::{Sketch, Work};
 use findings::Analysis;

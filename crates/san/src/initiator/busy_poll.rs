@@ -24,7 +24,6 @@ pub(super) struct BusyPoll {
     cores: usize,
     /// Recent waits for answers; a mean in which the last ones count most.
     gap: u64,
-    /// Not before this.
     not_before: Ns,
 }
 

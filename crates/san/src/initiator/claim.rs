@@ -5,9 +5,9 @@
 //! A reservation outlives its process. The key names the process, so that a reservation left by a dead process of this machine
 //! is distinguished from another initiator's and taken over.
 
-use super::client::{Client, CommandError, Data};
-use super::lun::{Lun, Retry};
-use guard::Claim;
+use super::client::{Client, CommandData, CommandError};
+use super::lun::{OpenLun, Retry};
+use guard::WriteClaim;
 use iscsi::initiator::Cdb;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -64,8 +64,7 @@ fn key_of(process: u32, path: u16) -> u64 {
         | u64::from(path)
 }
 
-/// What tells the processes that this one can see from all others: the machine since it was started, and the namespace in
-/// which its processes are numbered.
+/// Distinguishes the processes that this one can see from all others: the machine's boot, and the PID namespace.
 fn place() -> u64 {
     let mut hasher = DefaultHasher::new();
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
@@ -103,11 +102,11 @@ fn list(key: u64, service_key: u64) -> [u8; LIST] {
 
 /// A LUN that is this process's to write.
 #[derive(Debug)]
-pub(super) struct LunClaim(Arc<Lun>);
+pub(super) struct LunClaim(Arc<OpenLun>);
 
 impl LunClaim {
     /// Reserves the LUN, if its target knows how.
-    pub fn take(lun: Arc<Lun>) -> io::Result<LunClaim> {
+    pub fn take(lun: Arc<OpenLun>) -> io::Result<LunClaim> {
         let claim = LunClaim(lun);
         match claim.out(REGISTER_AND_IGNORE, 0, own_key()) {
             Ok(()) => {}
@@ -141,7 +140,8 @@ impl LunClaim {
 
     fn out(&self, action: u8, key: u64, service_key: u64) -> Result<(), CommandError> {
         let (cdb, list) = (Cdb::persistent_reserve_out(action, KIND), list(key, service_key));
-        let out = |client: &mut Client| client.execute(self.0.address(), cdb, Data::Out(&list));
+        let out =
+            |client: &mut Client| client.execute(self.0.address(), cdb, CommandData::Out(&list));
         self.0.with(Retry::Never, out).map(drop)
     }
 
@@ -154,7 +154,7 @@ impl LunClaim {
     }
 }
 
-impl Claim for LunClaim {
+impl WriteClaim for LunClaim {
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let lba = self.0.whole(offset, data.len())?;
         Ok(self.0.write_blocks(lba, data)?)

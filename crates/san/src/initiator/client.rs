@@ -4,7 +4,7 @@
 use super::dial::{Call, DialError};
 use super::link::{Buffers, Link, Lost};
 use clock::Ns;
-use iscsi::initiator::{Cdb, Command, Ending, Event, Refused, SenseData, Transfer};
+use iscsi::initiator::{Cdb, Command, CommandEnd, Event, Refused, SenseData, Transfer};
 use iscsi::pdu::{Lun, TaskAttribute};
 use std::cell::Cell;
 use std::io;
@@ -80,7 +80,7 @@ impl From<CommandError> for io::Error {
 }
 
 /// Data of the one command that is under way.
-pub(super) enum Data<'a> {
+pub(super) enum CommandData<'a> {
     None,
     In(&'a mut [u8]),
     Out(&'a [u8]),
@@ -93,9 +93,9 @@ pub(super) struct Client {
 }
 
 /// The buffer of slot 0.
-struct One(Cell<(*mut u8, usize)>);
+struct ClientBuffer(Cell<(*mut u8, usize)>);
 
-impl Buffers for One {
+impl Buffers for ClientBuffer {
     fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
         (slot == 0).then(|| self.0.get())
     }
@@ -122,29 +122,34 @@ impl Client {
     }
 
     /// Sends a command and waits for its end. Returns how many bytes were moved.
-    pub fn execute(&mut self, lun: Lun, cdb: Cdb, mut data: Data) -> Result<u32, CommandError> {
+    pub fn execute(
+        &mut self,
+        lun: Lun,
+        cdb: Cdb,
+        mut data: CommandData,
+    ) -> Result<u32, CommandError> {
         let (mut attentions, mut busy) = (0, 0);
         loop {
             match self.once(lun, cdb, &mut data)? {
-                Ending::Status { status: GOOD, moved, .. } => return Ok(moved),
-                Ending::Status { status: CHECK_CONDITION, sense, .. } => {
+                CommandEnd::Status { status: GOOD, moved, .. } => return Ok(moved),
+                CommandEnd::Status { status: CHECK_CONDITION, sense, .. } => {
                     let sense = sense.unwrap_or_default();
                     attentions += 1;
                     if sense.key != SenseData::UNIT_ATTENTION || attentions > ATTENTIONS {
                         return Err(CommandError::Sense(sense));
                     }
                 }
-                Ending::Status { status: RESERVATION_CONFLICT, .. } => {
+                CommandEnd::Status { status: RESERVATION_CONFLICT, .. } => {
                     return Err(CommandError::Reserved);
                 }
-                Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
+                CommandEnd::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
                     busy += 1;
                     if busy > BUSY_TRIES {
                         return Err(CommandError::Status(status));
                     }
                     clock::sleep_until(clock::now().plus(BUSY_PAUSE));
                 }
-                Ending::Status { status, .. } => return Err(CommandError::Status(status)),
+                CommandEnd::Status { status, .. } => return Err(CommandError::Status(status)),
                 other => return Err(CommandError::Failed(format!("{other:?}"))),
             }
         }
@@ -153,23 +158,28 @@ impl Client {
     /// The answer to a command, as long as it is.
     pub fn ask(&mut self, lun: Lun, cdb: Cdb, len: usize) -> Result<Vec<u8>, CommandError> {
         let mut answer = vec![0; len];
-        let moved = self.execute(lun, cdb, Data::In(&mut answer))?;
+        let moved = self.execute(lun, cdb, CommandData::In(&mut answer))?;
         answer.truncate(moved as usize);
         Ok(answer)
     }
 
-    fn once(&mut self, lun: Lun, cdb: Cdb, data: &mut Data) -> Result<Ending, CommandError> {
+    fn once(
+        &mut self,
+        lun: Lun,
+        cdb: Cdb,
+        data: &mut CommandData,
+    ) -> Result<CommandEnd, CommandError> {
         let (transfer, place) = match data {
-            Data::None => (Transfer::None, (std::ptr::null_mut(), 0)),
-            Data::In(buffer) => {
+            CommandData::None => (Transfer::None, (std::ptr::null_mut(), 0)),
+            CommandData::In(buffer) => {
                 (Transfer::In(buffer.len() as u32), (buffer.as_mut_ptr(), buffer.len()))
             }
             // Only sent from: a session puts data nowhere but where a command reads.
-            Data::Out(bytes) => {
+            CommandData::Out(bytes) => {
                 (Transfer::Out(bytes.len() as u32), (bytes.as_ptr().cast_mut(), bytes.len()))
             }
         };
-        let buffers = One(Cell::new(place));
+        let buffers = ClientBuffer(Cell::new(place));
         let command = Command { lun, cdb, transfer, attribute: TaskAttribute::Simple };
         let deadline = clock::now().plus(LIMIT);
         // What came since the last command, such as pings, is heard first.
@@ -202,7 +212,7 @@ impl Client {
     /// Sends text and waits for the answer.
     pub fn text(&mut self, text: &[u8]) -> Result<Vec<u8>, CommandError> {
         let deadline = clock::now().plus(LIMIT);
-        let buffers = One(Cell::new((std::ptr::null_mut(), 0)));
+        let buffers = ClientBuffer(Cell::new((std::ptr::null_mut(), 0)));
         self.link()?.session().text(text)?;
         let mut answer = None;
         while answer.is_none() {
@@ -226,7 +236,7 @@ impl Drop for Client {
     /// Says goodbye, and waits a moment for the answer.
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
-            super::path_session::leave(link, &One(Cell::new((std::ptr::null_mut(), 0))));
+            super::path_session::leave(link, &ClientBuffer(Cell::new((std::ptr::null_mut(), 0))));
         }
     }
 }

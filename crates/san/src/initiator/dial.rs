@@ -1,12 +1,11 @@
-//! Session setup: a TCP connection and the login over it. It blocks, for a bounded time, on the control plane or on a worker's
-//! thread before its start.
+//! Session setup: a TCP connection and the login. It blocks, for a bounded time, before a worker's start.
 
 use super::link::{Link, Lost};
-use super::url::{Options, Portal, Secrets};
+use super::url::{PortalUrl, Secrets, SessionOptions};
 use clock::Ns;
 use iscsi::chap::{Challenge, ChapError, Credentials, Secret};
 use iscsi::discovery;
-use iscsi::initiator::{Session, Settings, Start};
+use iscsi::initiator::{LoginNumbers, Session, Settings};
 use iscsi::login::{
     Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName, Login, LoginError,
     MAX_LOGIN_PDU, NameError,
@@ -63,7 +62,7 @@ pub enum DialError {
         /// What the system says.
         error: io::Error,
     },
-    /// A secret cannot be had, or is none.
+    /// A secret is unavailable or invalid.
     #[error("{0}")]
     Secret(String),
     /// The target sends from one place to the next.
@@ -77,10 +76,10 @@ pub enum DialError {
 /// Which session.
 #[derive(Clone, Debug)]
 pub(super) struct Call<'a> {
-    pub portal: &'a Portal,
+    pub portal: &'a PortalUrl,
     /// The target; nothing for a discovery session.
     pub target: Option<&'a str>,
-    pub options: Options,
+    pub options: SessionOptions,
     pub initiator: &'a str,
     /// What makes this session another one than the rest of this initiator.
     pub isid: Isid,
@@ -98,7 +97,7 @@ struct Entered {
 
 /// Which session a connection belongs to.
 #[derive(Clone, Copy)]
-struct Place {
+struct SessionSlot {
     /// 0 for a new one.
     tsih: u16,
     cid: u16,
@@ -106,16 +105,16 @@ struct Place {
 }
 
 impl Call<'_> {
-    /// Connects and logs in, over as many connections as were asked for; follows redirections. Yields the session and, if the
-    /// target tells it, the tag of the portal group by which it came in.
+    /// Connects and logs in, over as many connections as were asked for; follows redirections. Yields the session and,
+    /// if the target reports it, the tag of the portal group of the connection.
     pub fn enter(&self) -> Result<(Link, Option<u16>), DialError> {
         let auth = auth(self.portal)?;
         let (mut host, mut port) = (self.portal.host.clone(), self.portal.port);
-        let leading = Place { tsih: 0, cid: 0, cmd_sn: 1 };
+        let leading = SessionSlot { tsih: 0, cid: 0, cmd_sn: 1 };
         for _ in 0..=REDIRECTIONS {
             match self.once(&host, port, leading, auth.clone())? {
-                Outcome::In(entered) => return self.complete(*entered, (&host, port), &auth),
-                Outcome::Elsewhere(to) => (host, port) = (to.host, to.port),
+                DialOutcome::In(entered) => return self.complete(*entered, (&host, port), &auth),
+                DialOutcome::Elsewhere(to) => (host, port) = (to.host, to.port),
             }
         }
         Err(DialError::Redirected(self.portal.to_string()))
@@ -130,7 +129,7 @@ impl Call<'_> {
     ) -> Result<(Link, Option<u16>), DialError> {
         let Entered { socket, login, early } = entered;
         let settings = Settings::from(&login.params);
-        let session = Session::new(settings, Start::from(&login), self.slots);
+        let session = Session::new(settings, LoginNumbers::from(&login), self.slots);
         let mut link = Link::new(socket, session, &early)?;
         let wished = self.options.connections.get();
         let most = u16::from(wished).min(login.params.max_connections.max(1));
@@ -138,15 +137,15 @@ impl Call<'_> {
             link.falls_short(wished, format!("the target allows {most}"));
         }
         for cid in 1..most {
-            let place = Place { tsih: login.tsih, cid, cmd_sn: link.session().next_cmd_sn() };
+            let place = SessionSlot { tsih: login.tsih, cid, cmd_sn: link.session().next_cmd_sn() };
             match self.once(portal.0, portal.1, place, auth.clone()) {
-                Ok(Outcome::In(entered)) => link.join(
+                Ok(DialOutcome::In(entered)) => link.join(
                     entered.socket,
                     Settings::from(&entered.login.params),
-                    Start::from(&entered.login),
+                    LoginNumbers::from(&entered.login),
                     &entered.early,
                 )?,
-                Ok(Outcome::Elsewhere(_)) => {
+                Ok(DialOutcome::Elsewhere(_)) => {
                     link.falls_short(wished, "the target redirects the next connection".to_owned());
                     break;
                 }
@@ -163,13 +162,13 @@ impl Call<'_> {
         &self,
         host: &str,
         port: u16,
-        place: Place,
+        place: SessionSlot,
         auth: InitiatorAuth,
-    ) -> Result<Outcome, DialError> {
-        let portal = Portal { host: host.to_owned(), port, user: None }.to_string();
+    ) -> Result<DialOutcome, DialError> {
+        let portal = PortalUrl { host: host.to_owned(), port, user: None }.to_string();
         let mut socket = connect(host, port)
             .map_err(|error| DialError::Unreachable { portal: portal.clone(), error })?;
-        let Place { tsih, cid, cmd_sn } = place;
+        let SessionSlot { tsih, cid, cmd_sn } = place;
         let config = InitiatorConfig {
             name: self.initiator.parse()?,
             alias: None,
@@ -190,22 +189,22 @@ impl Call<'_> {
         })?;
         Ok(match ended {
             Talk::In(login, early) => {
-                Outcome::In(Box::new(Entered { socket, login: *login, early }))
+                DialOutcome::In(Box::new(Entered { socket, login: *login, early }))
             }
-            Talk::Elsewhere(to) => Outcome::Elsewhere(to),
+            Talk::Elsewhere(to) => DialOutcome::Elsewhere(to),
         })
     }
 }
 
-enum Outcome {
+enum DialOutcome {
     In(Box<Entered>),
-    Elsewhere(discovery::Portal),
+    Elsewhere(discovery::DiscoveredPortal),
 }
 
 enum Talk {
     /// The login is over; what was read behind it.
     In(Box<Login>, Vec<u8>),
-    Elsewhere(discovery::Portal),
+    Elsewhere(discovery::DiscoveredPortal),
 }
 
 enum Trouble {
@@ -281,10 +280,10 @@ fn fill(socket: &mut TcpStream, read: &mut Vec<u8>, deadline: Ns) -> io::Result<
     }
 }
 
-fn wishes(options: Options) -> DesiredParams {
+fn wishes(options: SessionOptions) -> DesiredParams {
     DesiredParams {
-        header_digest: Options::digest(options.header_digest),
-        data_digest: Options::digest(options.data_digest),
+        header_digest: SessionOptions::digest(options.header_digest),
+        data_digest: SessionOptions::digest(options.data_digest),
         initial_r2t: options.initial_r2t,
         immediate_data: options.immediate_data,
         max_connections: options.connections.get().into(),
@@ -295,7 +294,7 @@ fn wishes(options: Options) -> DesiredParams {
     }
 }
 
-fn auth(portal: &Portal) -> Result<InitiatorAuth, DialError> {
+fn auth(portal: &PortalUrl) -> Result<InitiatorAuth, DialError> {
     let Some(user) = &portal.user else { return Ok(InitiatorAuth::None) };
     let Secrets { own, mutual } = Secrets::from_environment().map_err(DialError::Secret)?;
     let secret =

@@ -4,7 +4,7 @@ use super::client::{Client, CommandError};
 use super::dial::{Call, DialError};
 use super::inquiry::LunFacts;
 use super::link::Lost;
-use super::url::{Portal, Url, UrlError};
+use super::url::{PortalUrl, Url, UrlError};
 use super::{fresh_call, initiator_name};
 use iscsi::discovery::{self, DiscoveryError};
 use iscsi::initiator::Cdb;
@@ -40,7 +40,7 @@ pub struct FoundTarget {
     /// Its name.
     pub name: String,
     /// Where it can be reached, each with its portal group.
-    pub portals: Vec<discovery::Portal>,
+    pub portals: Vec<discovery::DiscoveredPortal>,
     /// Its LUNs, or why they cannot be listed.
     pub luns: Result<Vec<FoundLun>, DiscoverError>,
 }
@@ -57,7 +57,6 @@ pub struct FoundLun {
 }
 
 /// Lists the targets of a portal with their LUNs; one target where the URL names it.
-///
 /// # Errors
 /// The URL is wrong, or the portal cannot be asked for its targets.
 pub fn discover(url: &str) -> Result<Vec<FoundTarget>, DiscoverError> {
@@ -106,7 +105,7 @@ fn luns(url: &Url, target: &str, initiator: &str) -> Result<Vec<FoundLun>, Disco
     Ok(all)
 }
 
-fn url_of(portal: &Portal, target: &str, lun: u16) -> String {
+fn url_of(portal: &PortalUrl, target: &str, lun: u16) -> String {
     let user = portal.user.as_ref().map_or(String::new(), |user| format!("{user}@"));
     format!("iscsi://{user}{portal}/{target}/{lun}")
 }
@@ -143,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_lun_is_listed_as_it_is_to_be_written() {
-        let portal = Portal { host: "::1".to_owned(), port: 3261, user: Some("me".to_owned()) };
+        let portal = PortalUrl { host: "::1".to_owned(), port: 3261, user: Some("me".to_owned()) };
         let url = url_of(&portal, "iqn.2026-11.example:disk", 3);
         assert_eq!(url, "iscsi://me@[::1]:3261/iqn.2026-11.example:disk/3");
         assert!(Url::lun(&url).is_ok());

@@ -2,7 +2,7 @@
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
 use super::multipath::AccessState;
-use iscsi::initiator::{Ending, SenseData};
+use iscsi::initiator::{CommandEnd, SenseData};
 
 /// ABORTED COMMAND: the target could not go on, and did nothing.
 const ABORTED_COMMAND: u8 = 0xb;
@@ -25,22 +25,24 @@ pub(super) enum Disposition {
 }
 
 /// What the end of a command means for an I/O of `len` bytes.
-pub(super) fn verdict(ending: Ending, len: u32) -> Disposition {
+pub(super) fn verdict(ending: CommandEnd, len: u32) -> Disposition {
     let over = |errno| Disposition::Over(Err(errno));
     match ending {
-        Ending::Status { status: GOOD, moved, .. } if moved == len => Disposition::Over(Ok(len)),
+        CommandEnd::Status { status: GOOD, moved, .. } if moved == len => {
+            Disposition::Over(Ok(len))
+        }
         // Less than was asked for.
-        Ending::Status { status: GOOD, .. } => over(libc::EIO),
-        Ending::Status { status: CHECK_CONDITION, sense, .. } => {
+        CommandEnd::Status { status: GOOD, .. } => over(libc::EIO),
+        CommandEnd::Status { status: CHECK_CONDITION, sense, .. } => {
             sense.map_or(over(libc::EIO), |sense| told(&sense))
         }
-        Ending::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
+        CommandEnd::Status { status: status @ (BUSY | TASK_SET_FULL), .. } => {
             Disposition::Later(status)
         }
-        Ending::Status { status: RESERVATION_CONFLICT, .. } => over(libc::EBUSY),
-        Ending::Status { .. } | Ending::TargetFailure => over(libc::EIO),
-        Ending::Rejected(_) => over(libc::EPROTO),
-        Ending::Aborted => Disposition::Aborted,
+        CommandEnd::Status { status: RESERVATION_CONFLICT, .. } => over(libc::EBUSY),
+        CommandEnd::Status { .. } | CommandEnd::TargetFailure => over(libc::EIO),
+        CommandEnd::Rejected(_) => over(libc::EPROTO),
+        CommandEnd::Aborted => Disposition::Aborted,
     }
 }
 
@@ -74,7 +76,7 @@ mod tests {
     #[track_caller]
     fn check(status: u8, moved: u32, sense: Option<(u8, u16)>, wanted: Disposition) {
         let sense = sense.map(|(key, code)| SenseData { key, code, ..SenseData::default() });
-        let ending = Ending::Status { status, moved, residual: Residual::None, sense };
+        let ending = CommandEnd::Status { status, moved, residual: Residual::None, sense };
         assert_eq!(verdict(ending, 512), wanted, "{ending:?}");
     }
 
@@ -94,6 +96,6 @@ mod tests {
         check(CHECK_CONDITION, 0, Some((2, 0x3a00)), over(libc::ENOMEDIUM));
         check(CHECK_CONDITION, 0, Some((7, 0x2707)), over(libc::ENOSPC));
         check(CHECK_CONDITION, 0, Some((3, 0x1100)), over(libc::EIO));
-        assert_eq!(verdict(Ending::Aborted, 512), Disposition::Aborted);
+        assert_eq!(verdict(CommandEnd::Aborted, 512), Disposition::Aborted);
     }
 }

@@ -70,12 +70,11 @@ impl LunFacts {
         Ok((facts.block, facts.blocks, facts.thin))
     }
 
-    /// Asks a LUN.
     pub(super) fn ask(client: &mut Client, lun: Lun) -> Result<LunFacts, CommandError> {
         let standard = client.ask(lun, Cdb::inquiry(96), 96)?;
         let mut facts = standard_facts(&standard)?;
         // Unit attentions from before this session do not matter; reservations are the guard's.
-        match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::Data::None) {
+        match client.execute(lun, Cdb::TEST_UNIT_READY, super::client::CommandData::None) {
             Ok(_) | Err(CommandError::Reserved) => {}
             Err(e) => return Err(e),
         }

@@ -2,7 +2,7 @@
 //! writing by a persistent reservation.
 
 use super::claim::{self, LunClaim};
-use super::client::{Client, CommandError, Data};
+use super::client::{Client, CommandData, CommandError};
 use super::dial::Call;
 use super::inquiry::LunFacts;
 use super::link::Lost;
@@ -10,7 +10,7 @@ use super::portals::{self, PortalState, PortalsError};
 use super::url::Url;
 use clock::Ns;
 use disk::Unreachable;
-use guard::{Claim, Medium, Remote, Warrant};
+use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
 use iscsi::initiator::Cdb;
 use iscsi::pdu::{self, Isid};
 use std::fmt;
@@ -25,7 +25,7 @@ const CHUNK: usize = 256 << 10;
 const COMMAND: Ns = Ns::secs(30);
 
 /// A LUN that was found.
-pub struct Lun {
+pub struct OpenLun {
     url: Url,
     target: String,
     number: u16,
@@ -36,14 +36,14 @@ pub struct Lun {
     portal_states: Vec<PortalState>,
     /// What names the control plane's session: the same after a reconnection, since a reservation belongs to it.
     isid: Isid,
-    control: Mutex<Control>,
+    control: Mutex<ControlSession>,
     /// A reservation of this process keeps others away.
     reserved: AtomicBool,
 }
 
 /// The control plane's session.
 #[derive(Default)]
-struct Control {
+struct ControlSession {
     client: Option<Client>,
     /// The portal of the last session.
     portal: usize,
@@ -56,28 +56,27 @@ struct Control {
 pub(super) enum Retry {
     /// The command is sent again over another session: it may be carried out twice.
     Freely,
-    /// It is sent again only over a session whose making has ended the old one, so that the old command is never carried
-    /// out after the new one.
+    /// It is sent again only over a session that has ended the old one, so that the old command never runs after it.
     Reinstated,
     /// It is never sent again. A session that stood idle is tried with a harmless command before.
     Never,
 }
 
-impl fmt::Debug for Lun {
+impl fmt::Debug for OpenLun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Lun({}/{}/{})", self.url.portals(), self.target, self.number)
     }
 }
 
-impl Lun {
+impl OpenLun {
     /// Logs in by every portal, asks the LUN what it is, and sees to it that it is one and the same.
-    pub(super) fn find(url: &str, initiator: &str, silence: Ns) -> Result<Lun, Unreachable> {
+    pub(super) fn find(url: &str, initiator: &str, silence: Ns) -> Result<OpenLun, Unreachable> {
         let url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
         };
         let silence = url.paths.path_timeout.unwrap_or(silence);
-        let mut lun = Lun {
+        let mut lun = OpenLun {
             url,
             target,
             number,
@@ -158,7 +157,7 @@ impl Lun {
     }
 
     /// Whether a session to one is a session to the other.
-    pub(super) fn shares_session(&self, other: &Lun) -> bool {
+    pub(super) fn shares_session(&self, other: &OpenLun) -> bool {
         (&self.url.portals, &self.target, self.url.options, self.url.paths)
             == (&other.url.portals, &other.target, other.url.options, other.url.paths)
     }
@@ -172,7 +171,7 @@ impl Lun {
     }
 
     /// Makes the control plane's session: by the portal that worked last, or by the next one that does.
-    fn reach(&self, control: &mut Control) -> Result<Client, CommandError> {
+    fn reach(&self, control: &mut ControlSession) -> Result<Client, CommandError> {
         let portals = self.url.portals.len();
         let mut first = None;
         for n in 0..portals {
@@ -231,7 +230,7 @@ impl Lun {
         if again == Retry::Never
             && let Some(client) = &mut kept
         {
-            match client.execute(self.address(), Cdb::TEST_UNIT_READY, Data::None) {
+            match client.execute(self.address(), Cdb::TEST_UNIT_READY, CommandData::None) {
                 Err(CommandError::Lost(_) | CommandError::Slow) => kept = None,
                 _answered => {}
             }
@@ -263,7 +262,7 @@ impl Lun {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Control> {
+    fn lock(&self) -> MutexGuard<'_, ControlSession> {
         // A session that a panic left behind is dropped like one that was lost.
         self.control.lock().unwrap_or_else(|poisoned| {
             let mut held = poisoned.into_inner();
@@ -280,7 +279,7 @@ impl Lun {
             let blocks = (part.len() / block) as u32;
             let wanted = part.len();
             let moved = self.with(Retry::Freely, |client| {
-                client.execute(self.address(), Cdb::read(lba, blocks), Data::In(part))
+                client.execute(self.address(), Cdb::read(lba, blocks), CommandData::In(part))
             })?;
             if moved as usize != wanted {
                 return Err(CommandError::Nonsense("READ"));
@@ -297,7 +296,8 @@ impl Lun {
         for part in data.chunks(CHUNK) {
             let blocks = (part.len() / block) as u32;
             let cdb = Cdb::write(lba, blocks);
-            let write = |client: &mut Client| client.execute(self.address(), cdb, Data::Out(part));
+            let write =
+                |client: &mut Client| client.execute(self.address(), cdb, CommandData::Out(part));
             self.with(Retry::Reinstated, write)?;
             lba += u64::from(blocks);
         }
@@ -325,7 +325,7 @@ pub(super) fn fresh_isid() -> Isid {
     Isid([0x80, a, b, c, high, low])
 }
 
-impl Medium for Lun {
+impl ReadableMedium for OpenLun {
     fn size(&self) -> u64 {
         self.facts.size()
     }
@@ -346,7 +346,7 @@ impl Medium for Lun {
     }
 }
 
-impl Remote for Lun {
+impl Remote for OpenLun {
     fn what(&self) -> String {
         let LunFacts { vendor, product, .. } = &self.facts;
         let size = self.facts.size();
@@ -416,8 +416,9 @@ impl Remote for Lun {
     }
 
     fn flush(&self) -> io::Result<()> {
-        let flush =
-            |client: &mut Client| client.execute(self.address(), Cdb::SYNCHRONIZE, Data::None);
+        let flush = |client: &mut Client| {
+            client.execute(self.address(), Cdb::SYNCHRONIZE, CommandData::None)
+        };
         match self.with(Retry::Freely, flush) {
             Ok(_) => Ok(()),
             // What has no cache has nothing to write back.
@@ -426,7 +427,7 @@ impl Remote for Lun {
         }
     }
 
-    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn Claim>> {
+    fn claim(self: Arc<Self>, _warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>> {
         Ok(Arc::new(LunClaim::take(self)?))
     }
 }

@@ -27,9 +27,9 @@ pub use dial::DialError;
 pub use discover::{DiscoverError, FoundLun, FoundTarget, discover};
 pub use inquiry::LunFacts;
 pub use link::Lost;
-pub use lun::Lun;
-pub use multipath::{PathOptions, Policy, SwitchAfter};
-pub use url::{CONNECTIONS_MAX, Options, PORT, Portal, Secrets, Url, UrlError};
+pub use lun::OpenLun;
+pub use multipath::{PathOptions, PathPolicy, PathSwitchAfter};
+pub use url::{CONNECTIONS_MAX, PORT, PortalUrl, Secrets, SessionOptions, Url, UrlError};
 
 use clock::Ns;
 use dial::Call;
@@ -78,7 +78,7 @@ impl Initiator {
 
 impl Resolver for Initiator {
     fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
-        Ok(Arc::new(Lun::find(url, &self.name, self.silence)?))
+        Ok(Arc::new(OpenLun::find(url, &self.name, self.silence)?))
     }
 
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {

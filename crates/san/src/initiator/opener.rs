@@ -2,18 +2,20 @@
 
 use super::claim;
 use super::link::Link;
-use super::lun::{Lun, fresh_isid};
-use super::multipath::{EventSender, LunUse, PathNames, PathSpec, PathTable, Refusal, RescueInbox};
+use super::lun::{OpenLun, fresh_isid};
+use super::multipath::{
+    EventSender, LunUse, PathNames, PathRefusal, PathSpec, PathTable, RescueInbox,
+};
 use super::path_session::PathSession;
-use super::queue::{LunQueue, Parts};
-use super::unit::{Bundle, Target};
+use super::queue::{LunQueue, QueueParts};
+use super::unit::{Bundle, TargetUnit};
 use disk::{Arena, OpenError, Opener, Queue, RemoteAccess, Unreachable};
 use guard::Remote;
 use std::any::Any;
 use std::sync::Arc;
 
 /// Opens queues to LUNs.
-pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<Lun>)>);
+pub(super) struct LunOpener(Vec<(RemoteAccess, Arc<OpenLun>)>);
 
 impl LunOpener {
     /// A queue over these targets.
@@ -21,7 +23,7 @@ impl LunOpener {
         let lun = |access: RemoteAccess| {
             let remote: Arc<dyn Remote> = access.remote().clone();
             let any: Arc<dyn Any + Send + Sync> = remote;
-            match any.downcast::<Lun>() {
+            match any.downcast::<OpenLun>() {
                 Ok(lun) => Ok((access, lun)),
                 Err(_) => Err(Unreachable::Url("it is no LUN".to_owned())),
             }
@@ -31,7 +33,7 @@ impl LunOpener {
 }
 
 /// Bundles the targets at one place.
-fn bundles(all: &[(RemoteAccess, Arc<Lun>)]) -> (Vec<Bundle>, Vec<Target>) {
+fn bundles(all: &[(RemoteAccess, Arc<OpenLun>)]) -> (Vec<Bundle>, Vec<TargetUnit>) {
     let mut bundles: Vec<Bundle> = Vec::new();
     let mut targets = Vec::with_capacity(all.len());
     for (n, (access, lun)) in all.iter().enumerate() {
@@ -50,7 +52,7 @@ fn bundles(all: &[(RemoteAccess, Arc<Lun>)]) -> (Vec<Bundle>, Vec<Target>) {
             bundles.len() - 1
         });
         let used = LunUse { lun: lun.clone(), writes: matches!(access, RemoteAccess::Write(_)) };
-        targets.push(Target::new(at, bundles[at].first, &used, options));
+        targets.push(TargetUnit::new(at, bundles[at].first, &used, options));
         bundles[at].luns.push(used);
         bundles[at].targets.push(n);
     }
@@ -71,7 +73,8 @@ impl Opener for LunOpener {
         let (events, reports) = EventSender::new(names(&bundles, &self.0));
         let how = how(&mut sessions, &bundles);
         let accesses = self.0.into_iter().map(|(access, _)| access).collect();
-        let parts = Parts { sessions, bundles, targets, accesses, inbox, events, reports, how };
+        let parts =
+            QueueParts { sessions, bundles, targets, accesses, inbox, events, reports, how };
         Ok(Box::new(LunQueue::new(arena, parts)))
     }
 }
@@ -81,12 +84,12 @@ fn open_sessions(
     bundle: &Bundle,
     arena: &Arena,
     sessions: &mut Vec<PathSession>,
-    targets: &mut [Target],
+    targets: &mut [TargetUnit],
 ) -> Result<(), OpenError> {
     let mut trouble = None;
     let mut open = 0;
     for portal in 0..bundle.paths {
-        // One more than the worker has, for what is asked about the unit itself.
+        // One more than the worker has, for inquiries about the unit itself.
         let slots = arena.slots() + 1;
         let spec = PathSpec { portal, isid: fresh_isid(), key: claim::path_key(), slots };
         let lun = &bundle.luns[0].lun;
@@ -100,7 +103,7 @@ fn open_sessions(
                 bundle.table.open(portal, attached.group);
                 session.install(attached, clock::now());
             }
-            Err(e @ Refusal::Other { .. }) => return Err(problem(lun, portal, &e)),
+            Err(e @ PathRefusal::Other { .. }) => return Err(problem(lun, portal, &e)),
             Err(e) => trouble = trouble.or(Some(problem(lun, portal, &e))),
         }
         sessions.push(session);
@@ -108,12 +111,12 @@ fn open_sessions(
     trouble.filter(|_| open == 0).map_or(Ok(()), Err)
 }
 
-fn problem(lun: &Lun, portal: usize, e: &Refusal) -> OpenError {
+fn problem(lun: &OpenLun, portal: usize, e: &PathRefusal) -> OpenError {
     let portal = &lun.url().portals[portal];
     OpenError { target: format!("{} by {portal}", lun.what()), problem: e.to_string() }
 }
 
-fn names(bundles: &[Bundle], all: &[(RemoteAccess, Arc<Lun>)]) -> PathNames {
+fn names(bundles: &[Bundle], all: &[(RemoteAccess, Arc<OpenLun>)]) -> PathNames {
     let path = |bundle: &Bundle| {
         let url = bundle.luns[0].lun.url().clone();
         let target = url.target.unwrap_or_default();

@@ -1,5 +1,5 @@
 //! One session of a worker: commands in flight, and those that wait for room in the target's command window. It pings a
-//! silent target and reports when the session is lost. It knows nothing of I/O and of other sessions: the queue does.
+//! silent target and reports when the session is lost. The queue knows I/O and other sessions; this does not.
 
 use super::link::{Buffers, Link, Lost};
 use super::multipath::{Attached, GROUPS_LEN, PathSpec, Rescue};
@@ -252,8 +252,7 @@ impl PathSession {
         self.is_open() && (self.in_flight > 0 || self.idles)
     }
 
-    /// Pings a session that has been silent for long, and gives one up that stays silent. It is called when all that came
-    /// has been read.
+    /// Pings a session that has been silent for long, and gives up one that stays silent. Called after all input.
     pub fn watch(&mut self, now: Ns) -> Option<Lost> {
         if !self.expects() || self.heard == Ns::ZERO {
             // Heard since the last look, or nothing to be heard: the clock starts now.

@@ -2,7 +2,7 @@
 
 use super::client::{Client, CommandError};
 use super::inquiry::LunFacts;
-use super::lun::{Lun, fresh_isid};
+use super::lun::{OpenLun, fresh_isid};
 use super::multipath::{AccessState, GROUPS_LEN, PortFacts, tells_states};
 use iscsi::initiator::{Cdb, SenseData};
 use std::fmt;
@@ -69,7 +69,7 @@ struct PortalAnswer {
 }
 
 /// Looks at the LUN through every portal.
-pub(super) fn inspect(lun: &Lun) -> Result<(LunFacts, Vec<PortalState>), PortalsError> {
+pub(super) fn inspect(lun: &OpenLun) -> Result<(LunFacts, Vec<PortalState>), PortalsError> {
     let portals = &lun.url().portals;
     let (mut known, mut trouble): (Option<(usize, LunFacts)>, _) = (None, None);
     let mut first: Option<(usize, String)> = None;
@@ -127,7 +127,7 @@ fn size(facts: &LunFacts) -> String {
     format!("{name} of {} bytes in blocks of {}", facts.size(), facts.block)
 }
 
-fn through(lun: &Lun, portal: usize) -> Result<PortalAnswer, CommandError> {
+fn through(lun: &OpenLun, portal: usize) -> Result<PortalAnswer, CommandError> {
     // A name of its own: a session with the control plane's would end that one.
     let (link, group) = lun.control(portal, fresh_isid()).enter()?;
     let mut client = Client::of(link);
@@ -155,7 +155,7 @@ pub(super) fn is_passive(sense: &SenseData) -> bool {
 }
 
 /// The access state of the client's port.
-fn state(client: &mut Client, lun: &Lun) -> Result<AccessState, CommandError> {
+fn state(client: &mut Client, lun: &OpenLun) -> Result<AccessState, CommandError> {
     let address = lun.address();
     if !tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {
         return Ok(AccessState::default());

@@ -10,11 +10,11 @@ use super::disposition::{Disposition, verdict};
 use super::link::{Link, Lost};
 use super::multipath::{AccessState, EventSender, Mask, PathEvent, RescueInbox};
 use super::path_session::PathSession;
-use super::unit::{Bundle, Target};
+use super::unit::{Bundle, TargetUnit};
 use clock::Ns;
 use disk::{Arena, Completion, Completions, Io, Queue, RemoteAccess};
 use engine::Reports;
-use iscsi::initiator::{Conn, Ending, Event};
+use iscsi::initiator::{CommandEnd, Conn, Event};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -24,8 +24,8 @@ const AGAIN_MAX: u16 = 32;
 /// How long a busy target is asked again.
 const BUSY: Ns = Ns::secs(30);
 
-/// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O takes to fail
-/// for which no path is waited for, so that nobody spins.
+/// How long it is left alone at first, doubled with every answer up to sixteen times as long; also how long I/O without
+/// a path to wait for takes to fail, so that no caller spins.
 pub(super) const BACK_OFF: Ns = Ns::millis(10);
 const BACK_OFF_DOUBLED_MAX: u8 = 4;
 
@@ -75,10 +75,10 @@ pub(super) struct PendingIo {
 }
 
 /// What a queue is made of.
-pub(super) struct Parts {
+pub(super) struct QueueParts {
     pub sessions: Vec<PathSession>,
     pub bundles: Vec<Bundle>,
-    pub targets: Vec<Target>,
+    pub targets: Vec<TargetUnit>,
     /// Keeps the claims for as long as the queue lives.
     pub accesses: Vec<RemoteAccess>,
     pub inbox: RescueInbox,
@@ -92,7 +92,7 @@ pub(super) struct LunQueue {
     pub arena: Arena,
     pub sessions: Vec<PathSession>,
     pub bundles: Vec<Bundle>,
-    pub targets: Vec<Target>,
+    pub targets: Vec<TargetUnit>,
     pub ios: Vec<Option<PendingIo>>,
     /// Completed, and not reaped yet.
     ready: VecDeque<Completion>,
@@ -100,7 +100,7 @@ pub(super) struct LunQueue {
     polls: Vec<libc::pollfd>,
     busy_poll: BusyPoll,
     /// Commands that have ended, and have not been dealt with.
-    endings: Vec<(u32, Ending)>,
+    endings: Vec<(u32, CommandEnd)>,
     /// The last look at the clock.
     pub now: Ns,
     /// When limits are checked next.
@@ -116,8 +116,9 @@ pub(super) struct LunQueue {
 
 impl LunQueue {
     /// A queue whose sessions stand ready.
-    pub fn new(arena: &Arena, parts: Parts) -> LunQueue {
-        let Parts { sessions, bundles, targets, accesses, inbox, events, reports, how } = parts;
+    pub fn new(arena: &Arena, parts: QueueParts) -> LunQueue {
+        let QueueParts { sessions, bundles, targets, accesses, inbox, events, reports, how } =
+            parts;
         let slots = arena.slots() as usize;
         let mut queue = LunQueue {
             arena: arena.clone(),
@@ -219,7 +220,7 @@ impl LunQueue {
     }
 
     /// A command has ended: so has its I/O, or it is sent again.
-    fn ended(&mut self, session: usize, slot: u32, ending: Ending) {
+    fn ended(&mut self, session: usize, slot: u32, ending: CommandEnd) {
         if slot == self.arena.slots() {
             return self.probed(session, ending);
         }

@@ -6,11 +6,11 @@
 //! old session is fenced blocks other writes to its range until then.
 
 use super::link::Lost;
-use super::multipath::{Cause, GROUPS_LEN, Message, PathEvent, Rescue, Rescuer};
+use super::multipath::{GROUPS_LEN, Message, PathEvent, PathLossCause, Rescue, Rescuer};
 use super::queue::{BACK_OFF, IoState, LunQueue, NONE};
 use clock::Ns;
 use disk::Io;
-use iscsi::initiator::{Cdb, Command, Ending, Transfer};
+use iscsi::initiator::{Cdb, Command, CommandEnd, Transfer};
 use iscsi::pdu::TaskAttribute;
 use workload::Dir;
 
@@ -53,7 +53,7 @@ impl LunQueue {
         self.events.tell(
             now,
             session,
-            PathEvent::Lost { why: Cause::from(why), moved, held, tried },
+            PathEvent::Lost { why: PathLossCause::from(why), moved, held, tried },
         );
         if tried {
             self.rescue(session);
@@ -310,7 +310,7 @@ impl LunQueue {
         if tried && this.loss.rescue.is_none() {
             if this.loss.at == Ns::ZERO {
                 this.loss.at = self.now;
-                let (why, moved, held) = (Cause::Unreached, 0, 0);
+                let (why, moved, held) = (PathLossCause::Unreached, 0, 0);
                 self.events.tell(self.now, session, PathEvent::Lost { why, moved, held, tried });
             }
             self.rescue(session);
@@ -361,13 +361,13 @@ impl LunQueue {
     }
 
     /// A question for access states is over.
-    pub fn probed(&mut self, session: usize, ending: Ending) {
+    pub fn probed(&mut self, session: usize, ending: CommandEnd) {
         let Some(at) = self.sessions[session].probing.take() else { return };
         let (now, at) = (self.now, usize::from(at));
         let target = &mut self.targets[at];
         let (bundle, first) = (target.bundle, target.first);
         match ending {
-            Ending::Status { status: 0, moved, .. } => {
+            CommandEnd::Status { status: 0, moved, .. } => {
                 let events = &mut self.events;
                 target.report(self.sessions[session].answer(moved), |path, state| {
                     events.tell(now, first + path, PathEvent::Access { target: at as u16, state });

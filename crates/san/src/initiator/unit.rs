@@ -1,6 +1,6 @@
 //! A target of a queue: one unit and its state on each path; and the bundle of paths that the units of a target share.
 
-use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathState, PathTable};
+use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathTable, UnitPathState};
 use clock::Ns;
 use disk::Io;
 use iscsi::initiator::{Cdb, Command, Transfer};
@@ -33,14 +33,13 @@ impl Bundle {
     }
 }
 
-/// One unit.
-pub(super) struct Target {
+pub(super) struct TargetUnit {
     /// Its bundle.
     pub bundle: usize,
     /// The session of its first path.
     pub first: usize,
     /// What it said by each path.
-    pub path_states: Vec<PathState>,
+    pub path_states: Vec<UnitPathState>,
     /// The paths that can be used, all in the best state.
     pub usable: Mask,
     pub chooser: Chooser,
@@ -54,14 +53,14 @@ pub(super) struct Target {
     writes: bool,
 }
 
-impl Target {
+impl TargetUnit {
     /// A unit of a bundle, no path of which has been probed.
-    pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> Target {
+    pub fn new(bundle: usize, first: usize, used: &LunUse, options: &PathOptions) -> TargetUnit {
         let facts = used.lun.facts();
-        Target {
+        TargetUnit {
             bundle,
             first,
-            path_states: vec![PathState::default(); used.lun.url().portals.len()],
+            path_states: vec![UnitPathState::default(); used.lun.url().portals.len()],
             usable: 0,
             chooser: Chooser::new(options),
             stale: false,
@@ -98,8 +97,7 @@ impl Target {
         Ok(Command { lun: self.lun, cdb, transfer, attribute: TaskAttribute::Simple })
     }
 
-    /// Works out which paths can be used: those that are open and in the best state. A busy one is left out where the
-    /// policy takes others in its place.
+    /// Determines the usable paths: open ones in the best state; busy ones are left out if the policy allows others.
     pub fn refresh(&mut self, open: Mask, busy: Mask) {
         let carrying = self
             .path_states
@@ -116,7 +114,7 @@ impl Target {
         }
     }
 
-    /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` hears of each path with its new state.
+    /// Takes in an answer to REPORT TARGET PORT GROUPS; `changed` is called for each path with its new state.
     pub fn report(&mut self, report: &[u8], mut changed: impl FnMut(usize, AccessState)) {
         for (path, look) in self.path_states.iter_mut().enumerate() {
             let found = look.port.and_then(|port| port.state(report));
@@ -143,8 +141,8 @@ mod tests {
         let mut options = PathOptions::default();
         assert_eq!(options.set("policy", policy), Some(Ok(())));
         let path_states =
-            states.iter().map(|state| PathState { state: *state, ..PathState::default() });
-        let mut target = Target {
+            states.iter().map(|state| UnitPathState { state: *state, ..UnitPathState::default() });
+        let mut target = TargetUnit {
             bundle: 0,
             first: 0,
             path_states: path_states.collect(),

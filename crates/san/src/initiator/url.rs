@@ -12,7 +12,6 @@ use std::num::NonZeroU8;
 use std::path::Path;
 use thiserror::Error;
 
-/// The scheme.
 const SCHEME: &str = "iscsi://";
 /// The port that IANA has registered for iSCSI.
 pub const PORT: u16 = 3260;
@@ -48,7 +47,7 @@ pub struct UrlError {
 
 /// A target's portal, and who asks there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Portal {
+pub struct PortalUrl {
     /// Name or address of the host; an IPv6 address without its brackets.
     pub host: String,
     /// TCP port.
@@ -61,20 +60,20 @@ pub struct Portal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Where: at least one, and none twice. Each is a path.
-    pub portals: Vec<Portal>,
+    pub portals: Vec<PortalUrl>,
     /// The target's iSCSI name.
     pub target: Option<String>,
     /// The LUN.
     pub lun: Option<u16>,
     /// How.
-    pub options: Options,
+    pub options: SessionOptions,
     /// Which path is used when.
     pub paths: PathOptions,
 }
 
 /// What a session asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Options {
+pub struct SessionOptions {
     /// Headers carry digests.
     pub header_digest: bool,
     /// Data carries digests.
@@ -87,10 +86,10 @@ pub struct Options {
     pub connections: NonZeroU8,
 }
 
-impl Default for Options {
+impl Default for SessionOptions {
     /// No digests, and as few round trips as the target allows.
-    fn default() -> Options {
-        Options {
+    fn default() -> SessionOptions {
+        SessionOptions {
             header_digest: false,
             data_digest: false,
             immediate_data: true,
@@ -100,7 +99,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SessionOptions {
     /// What a login wishes for a digest.
     pub(super) fn digest(wanted: bool) -> Digest {
         if wanted { Digest::Required } else { Digest::Never }
@@ -109,7 +108,6 @@ impl Options {
 
 impl Url {
     /// Parses a URL of a LUN.
-    ///
     /// # Errors
     /// What is wrong, and what to write.
     pub fn lun(url: &str) -> Result<Url, UrlError> {
@@ -129,7 +127,6 @@ impl Url {
     }
 
     /// Parses a URL of a LUN, of a target or of a whole portal.
-    ///
     /// # Errors
     /// What is wrong, and what to write.
     pub fn parse(url: &str) -> Result<Url, UrlError> {
@@ -154,7 +151,7 @@ impl Url {
     }
 
     /// The first of its portals.
-    pub fn portal(&self) -> &Portal {
+    pub fn portal(&self) -> &PortalUrl {
         &self.portals[0]
     }
 
@@ -165,7 +162,7 @@ impl Url {
     }
 }
 
-impl fmt::Display for Portal {
+impl fmt::Display for PortalUrl {
     /// `host:port`, as an address is written; the user is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
@@ -190,8 +187,8 @@ fn redacted(url: &str) -> String {
 }
 
 /// One portal or more. A user who is named once, before the first, is meant for all.
-fn portals(authority: &str) -> Result<Vec<Portal>, String> {
-    let mut all: Vec<Portal> = Vec::new();
+fn portals(authority: &str) -> Result<Vec<PortalUrl>, String> {
+    let mut all: Vec<PortalUrl> = Vec::new();
     for part in authority.split(',') {
         if all.len() == PATHS_MAX {
             return Err(format!("it names more than {PATHS_MAX} portals"));
@@ -213,7 +210,7 @@ fn portals(authority: &str) -> Result<Vec<Portal>, String> {
     Ok(all)
 }
 
-fn portal(authority: &str) -> Result<Portal, String> {
+fn portal(authority: &str) -> Result<PortalUrl, String> {
     let (user, host) = match authority.rsplit_once('@') {
         None => (None, authority),
         Some((user, _)) if user.contains('%') => {
@@ -252,7 +249,7 @@ fn portal(authority: &str) -> Result<Portal, String> {
             _ => return Err(format!("`{text}` is not a port number from 1 to 65535")),
         },
     };
-    Ok(Portal { host: host.to_owned(), port, user })
+    Ok(PortalUrl { host: host.to_owned(), port, user })
 }
 
 fn place(path: &str) -> Result<(Option<String>, Option<u16>), String> {
@@ -288,8 +285,8 @@ fn target_name(name: &str) -> Result<String, String> {
     Ok(lower)
 }
 
-fn options(query: &str) -> Result<(Options, PathOptions), String> {
-    let (mut options, mut paths) = (Options::default(), PathOptions::default());
+fn options(query: &str) -> Result<(SessionOptions, PathOptions), String> {
+    let (mut options, mut paths) = (SessionOptions::default(), PathOptions::default());
     for part in query.split('&').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         let flag = |yes: &str, no: &str| match value {
@@ -325,10 +322,10 @@ fn connections(value: &str) -> Result<NonZeroU8, String> {
     })
 }
 
-impl Options {
+impl SessionOptions {
     /// The same with one connection: what the control plane needs.
-    pub(super) fn alone(self) -> Options {
-        Options { connections: NonZeroU8::MIN, ..self }
+    pub(super) fn alone(self) -> SessionOptions {
+        SessionOptions { connections: NonZeroU8::MIN, ..self }
     }
 }
 
@@ -349,7 +346,6 @@ impl fmt::Debug for Secrets {
 
 impl Secrets {
     /// Reads them from the environment, or from the files that it names.
-    ///
     /// # Errors
     /// Which variable is missing, or which file cannot be read.
     pub fn from_environment() -> Result<Secrets, String> {
@@ -388,7 +384,7 @@ fn from_file(path: &Path) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::multipath::Policy;
+    use super::super::multipath::PathPolicy;
     use super::*;
 
     #[track_caller]
@@ -416,7 +412,8 @@ mod tests {
         let url = Url::parse("iscsi://a@b@host/eui.1/1?header_digest=CRC32C&initial_r2t=yes");
         let url = url.expect("a URL");
         assert_eq!(url.portal().user.as_deref(), Some("a@b"));
-        let wanted = Options { header_digest: true, initial_r2t: true, ..Options::default() };
+        let wanted =
+            SessionOptions { header_digest: true, initial_r2t: true, ..SessionOptions::default() };
         assert_eq!(url.options, wanted);
         let url = Url::parse("iscsi://a/eui.1/1?connections=8").expect("a URL");
         assert_eq!(url.options.connections.get(), CONNECTIONS_MAX);
@@ -424,7 +421,7 @@ mod tests {
         let users: Vec<_> =
             url.portals.iter().filter_map(|portal| portal.user.as_deref()).collect();
         assert_eq!(users, ["me", "you", "me"]);
-        assert_eq!(url.paths.policy, Policy::LeastQueue);
+        assert_eq!(url.paths.policy, PathPolicy::LeastQueue);
         let all = (0..17).map(|n| format!("h{n}")).collect::<Vec<_>>().join(",");
         let told = Url::parse(&format!("iscsi://{all}")).expect_err("too many").to_string();
         assert!(told.contains("more than 16"), "{told}");

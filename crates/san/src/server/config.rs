@@ -1,7 +1,7 @@
 //! The configuration of a target.
 
-use super::event::Listener;
-use super::limits::Limits;
+use super::event::ServerListener;
+use super::limits::TargetLimits;
 use super::port::PortalConfig;
 use crate::volume::Volume;
 use iscsi::login::Auth;
@@ -9,9 +9,9 @@ use iscsi::params::DesiredParams;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a target is told when it starts.
+/// The configuration of a target at its start.
 #[derive(Debug)]
-pub struct TargetConfig {
+pub struct TargetSettings {
     /// Its iSCSI name (RFC 7143, 4.2.7.1), such as `iqn.2024-01.org.example:disk`.
     pub name: String,
     /// Where it listens; at least one.
@@ -30,17 +30,21 @@ pub struct TargetConfig {
     /// sides and takes a core that nothing else may have; a thread that finds its core wanted stops by itself.
     pub spin: bool,
     /// What bounds peers.
-    pub limits: Limits,
+    pub limits: TargetLimits,
     /// A directory for persistent reservations that ask to survive a restart; `None`: they do not.
     pub state: Option<PathBuf>,
-    /// Who hears of logins and the like.
-    pub listener: Listener,
+    /// Receives logins and other events.
+    pub listener: ServerListener,
 }
 
-impl TargetConfig {
+impl TargetSettings {
     /// A target on these portals with these volumes, and otherwise as little as possible.
-    pub fn new(name: &str, portals: Vec<PortalConfig>, volumes: Vec<Arc<Volume>>) -> TargetConfig {
-        TargetConfig {
+    pub fn new(
+        name: &str,
+        portals: Vec<PortalConfig>,
+        volumes: Vec<Arc<Volume>>,
+    ) -> TargetSettings {
+        TargetSettings {
             name: name.to_owned(),
             portals,
             volumes,
@@ -49,9 +53,9 @@ impl TargetConfig {
             initiators: Vec::new(),
             threads: 0,
             spin: false,
-            limits: Limits::default(),
+            limits: TargetLimits::default(),
             state: None,
-            listener: Listener::default(),
+            listener: ServerListener::default(),
         }
     }
 }

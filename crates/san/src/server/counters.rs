@@ -1,11 +1,10 @@
-//! Counters of ports and volumes. Each thread counts in cells of its own, so that counting costs a plain store; readers sum
-//! them up.
+//! Counters of ports and volumes. Each thread has cells of its own, so that counting is a plain store; readers sum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What went through one port, or to one volume, since the target's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct TrafficCounts {
     /// Bytes of SCSI data to initiators.
     pub bytes_out: u64,
     /// Bytes of SCSI data from initiators.
@@ -25,23 +24,23 @@ pub struct Counts {
 /// The cell of one thread for one port or volume; written by that thread alone.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Cell {
-    pub bytes_out: Count,
-    pub bytes_in: Count,
-    pub reads: Count,
-    pub writes: Count,
-    pub others: Count,
-    pub begun: Count,
-    pub ended: Count,
-    pub opened: Count,
-    pub closed: Count,
+pub(super) struct CounterCell {
+    pub bytes_out: AtomicCount,
+    pub bytes_in: AtomicCount,
+    pub reads: AtomicCount,
+    pub writes: AtomicCount,
+    pub others: AtomicCount,
+    pub begun: AtomicCount,
+    pub ended: AtomicCount,
+    pub opened: AtomicCount,
+    pub closed: AtomicCount,
 }
 
 /// A count with one writer.
 #[derive(Debug, Default)]
-pub(super) struct Count(AtomicU64);
+pub(super) struct AtomicCount(AtomicU64);
 
-impl Count {
+impl AtomicCount {
     /// Adds; to be called by the cell's own thread alone.
     pub fn add(&self, n: u64) {
         // No read-modify-write: there is one writer.
@@ -54,8 +53,8 @@ impl Count {
 }
 
 /// Adds up the cells of all threads.
-pub(super) fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> Counts {
-    let mut sum = Counts::default();
+pub(super) fn total<'a>(cells: impl Iterator<Item = &'a CounterCell>) -> TrafficCounts {
+    let mut sum = TrafficCounts::default();
     let (mut queue, mut connections) = (0u64, 0u64);
     for cell in cells {
         sum.bytes_out += cell.bytes_out.get();
@@ -68,5 +67,5 @@ pub(super) fn total<'a>(cells: impl Iterator<Item = &'a Cell>) -> Counts {
         queue += cell.begun.get().saturating_sub(ended);
         connections += cell.opened.get().saturating_sub(closed);
     }
-    Counts { queue, connections, ..sum }
+    TrafficCounts { queue, connections, ..sum }
 }

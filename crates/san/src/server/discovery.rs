@@ -4,8 +4,7 @@ use super::port::Port;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The answer to `SendTargets=value` on a connection that came by `local`: the keys and values, or nothing where the value
-/// names another target.
+/// The answer to `SendTargets=value` on a connection by `local`: keys and values; empty if it names another target.
 pub(super) fn targets(
     name: &str,
     ports: &[Arc<Port>],
@@ -24,8 +23,7 @@ pub(super) fn targets(
     keys
 }
 
-/// Where a portal is reached by somebody who reached `local`. A portal on all addresses is there where that is, if it is
-/// of the same family.
+/// The address of a portal for an initiator that reached `local`: that one, if the portal is on all addresses.
 fn reachable(portal: SocketAddr, local: SocketAddr) -> Option<SocketAddr> {
     if !portal.ip().is_unspecified() {
         return Some(portal);

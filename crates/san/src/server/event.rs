@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Something that happened to a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum ServerEvent {
     /// A connection logged in.
     Login(Peer),
     /// An initiator took its leave.
@@ -17,7 +17,7 @@ pub enum Event {
     Refused {
         /// From where.
         address: SocketAddr,
-        /// The initiator's name, where it got so far as to tell it.
+        /// The initiator's name, if it got so far as to give it.
         initiator: Option<String>,
         /// Why.
         why: String,
@@ -26,7 +26,7 @@ pub enum Event {
     NotKept(String),
 }
 
-/// Who is at the other end of a connection that has logged in.
+/// The peer of a connection that has logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// The initiator's name.
@@ -61,7 +61,7 @@ pub enum DropReason {
     /// No answer to a ping.
     #[error("the initiator stopped responding")]
     Silent,
-    /// The same initiator logged in anew.
+    /// The same initiator logged in again.
     #[error("reinstated by a new login")]
     Reinstated,
     /// A cold reset, or an abort that closes connections.
@@ -75,20 +75,20 @@ pub enum DropReason {
     Stopping,
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for ServerEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Login(peer) if peer.discovery => write!(f, "discovery by {peer}"),
-            Event::Login(peer) => write!(f, "login by {peer}"),
-            Event::Logout(peer) => write!(f, "logout of {peer}"),
-            Event::Dropped(peer, why) => write!(f, "dropped {peer}: {why}"),
-            Event::Refused { address, initiator: Some(name), why } => {
+            ServerEvent::Login(peer) if peer.discovery => write!(f, "discovery by {peer}"),
+            ServerEvent::Login(peer) => write!(f, "login by {peer}"),
+            ServerEvent::Logout(peer) => write!(f, "logout of {peer}"),
+            ServerEvent::Dropped(peer, why) => write!(f, "dropped {peer}: {why}"),
+            ServerEvent::Refused { address, initiator: Some(name), why } => {
                 write!(f, "refused {name} from {address}: {why}")
             }
-            Event::Refused { address, initiator: None, why } => {
+            ServerEvent::Refused { address, initiator: None, why } => {
                 write!(f, "refused {address}: {why}")
             }
-            Event::NotKept(why) => write!(f, "not kept: {why}"),
+            ServerEvent::NotKept(why) => write!(f, "not kept: {why}"),
         }
     }
 }
@@ -105,27 +105,27 @@ impl fmt::Display for Peer {
 
 /// Takes events. It is called on the target's threads and must not wait.
 #[derive(Clone)]
-pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
+pub struct ServerListener(Arc<dyn Fn(ServerEvent) + Send + Sync>);
 
-impl Listener {
+impl ServerListener {
     /// Calls `f` with each event.
-    pub fn new(f: impl Fn(Event) + Send + Sync + 'static) -> Listener {
-        Listener(Arc::new(f))
+    pub fn new(f: impl Fn(ServerEvent) + Send + Sync + 'static) -> ServerListener {
+        ServerListener(Arc::new(f))
     }
 
     /// Tells of an event.
-    pub(super) fn notify(&self, event: Event) {
+    pub(super) fn notify(&self, event: ServerEvent) {
         (self.0)(event);
     }
 }
 
-impl Default for Listener {
-    fn default() -> Listener {
-        Listener::new(|_| {})
+impl Default for ServerListener {
+    fn default() -> ServerListener {
+        ServerListener::new(|_| {})
     }
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for ServerListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Listener")
     }

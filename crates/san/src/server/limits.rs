@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-/// The bounds of a target. What peers can make it allocate follows from them:
-/// `logins × 40 KiB + connections × (64 KiB + output_bytes) + threads × data_bytes`, and a few hundred bytes a command
-/// of `sessions × commands`.
+/// The bounds of a target. What peers can make it allocate follows from them: `logins × 40 KiB + connections × (64 KiB
+/// + output_bytes) + threads × data_bytes`, and a few hundred bytes a command of `sessions × commands`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TargetLimits {
     /// Connections that have not logged in yet. When there are more, the oldest gives way once it has had
-    /// [`login_grace`](Limits::login_grace); until then newcomers wait in the kernel's queue.
+    /// [`login_grace`](TargetLimits::login_grace); until then newcomers wait in the kernel's queue.
     pub logins: usize,
     /// How long a login may hold its place while others wait for one.
     pub login_grace: Duration,
@@ -31,15 +30,15 @@ pub struct Limits {
     /// A peer that neither takes what it is sent nor sends what it announced for so long is dropped.
     pub stall_time: Duration,
     /// A peer that has been silent for so long is asked for a sign of life (NOP-In); it has
-    /// [`stall_time`](Limits::stall_time) to answer.
+    /// [`stall_time`](TargetLimits::stall_time) to answer.
     pub idle_time: Duration,
     /// How long a clean stop waits for initiators to log out and for commands to end.
     pub stop_time: Duration,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for TargetLimits {
+    fn default() -> TargetLimits {
+        TargetLimits {
             logins: 128,
             login_grace: Duration::from_millis(500),
             login_time: Duration::from_secs(15),

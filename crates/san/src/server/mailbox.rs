@@ -2,8 +2,7 @@
 //!
 //! A message is queued under a lock that is held for a push, and the owner is woken if it may be asleep. No thread waits for an
 //! answer while it holds anything: an answer is a message too. The number of messages in flight is bounded by their
-//! senders: one per moving connection, one per task that waits for aborts, one per call of the library's user, times the
-//! number of threads.
+//! senders: one per moving connection, per task that waits for aborts, and per library call, times the threads.
 
 use super::poll::Bell;
 use std::collections::VecDeque;
@@ -13,15 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where a thread gets its messages.
 pub(super) struct Mailbox<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<MailboxInner<T>>,
 }
 
 /// How others write to it.
 pub(super) struct Address<T> {
-    inner: Arc<Inner<T>>,
+    inner: Arc<MailboxInner<T>>,
 }
 
-struct Inner<T> {
+struct MailboxInner<T> {
     messages: Mutex<VecDeque<T>>,
     /// There are messages that the owner has not taken: lets it look without the lock.
     waiting: AtomicBool,
@@ -37,7 +36,7 @@ impl<T> Clone for Address<T> {
 impl<T> Mailbox<T> {
     /// An empty one.
     pub fn new() -> io::Result<Mailbox<T>> {
-        let inner = Inner {
+        let inner = MailboxInner {
             messages: Mutex::new(VecDeque::new()),
             waiting: AtomicBool::new(false),
             bell: Bell::new()?,

@@ -10,7 +10,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// To a worker.
 pub(super) enum ToWorker {
     /// A session begins, with its first connection.
     Session(Box<NewSession>),
@@ -21,7 +20,7 @@ pub(super) enum ToWorker {
     /// End one connection of a session; the acceptor is notified.
     EndConnection { tsih: u16, cid: u16, why: DropReason },
     /// Abort tasks, and notify the sender when none of them is in use any more.
-    Sweep(Arc<Sweep>),
+    Sweep(Arc<AbortScope>),
     /// A worker has done what a sweep asked for.
     Swept(SweepId),
     /// What a task wanted to be kept over a restart is, or is not.
@@ -34,7 +33,6 @@ pub(super) enum ToWorker {
     Stop,
 }
 
-/// To the acceptor.
 pub(super) enum ToAcceptor {
     /// A connection is gone.
     ConnectionEnded { tsih: u16, cid: u16 },
@@ -84,7 +82,7 @@ pub(super) struct SweepId {
 
 /// Which tasks are to be aborted.
 #[derive(Debug)]
-pub(super) struct Sweep {
+pub(super) struct AbortScope {
     pub id: SweepId,
     /// The logical unit; `None`: all of them.
     pub lun: Option<Lun>,

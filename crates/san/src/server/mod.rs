@@ -1,6 +1,6 @@
 //! The iSCSI target: sockets, threads and time around the state machines of `iscsi`.
 //!
-//! One thread, the *acceptor*, listens, and carries connections through login under [`Limits`]. Then the socket moves to the
+//! One thread, the *acceptor*, listens, and carries connections through login under [`TargetLimits`]. Then the socket moves to the
 //! *worker* that owns its session and stays there: all connections of a session live on one thread, so the data path shares
 //! only read-only words with other threads. Threads communicate by messages (`mailbox`), and none blocks on another.
 
@@ -23,14 +23,14 @@ mod table;
 mod target;
 mod worker;
 
-pub use config::TargetConfig;
-pub use counters::Counts;
+pub use config::TargetSettings;
+pub use counters::TrafficCounts;
 pub use error::StartError;
-pub use event::{DropReason, Event, Listener, Peer};
+pub use event::{DropReason, Peer, ServerEvent, ServerListener};
 pub use iscsi::login::Auth;
 pub use iscsi::scsi::PortState;
-pub use limits::Limits;
+pub use limits::TargetLimits;
 pub use pacing::{Allowance, BURST, Pacer, PortRate, RateError};
 pub use port::PortalConfig;
-pub use portal::Portal;
-pub use target::{StopError, Target};
+pub use portal::ServedPortal;
+pub use target::{StopError, TargetServer};

@@ -5,7 +5,7 @@
 //! because a sync may take long and workers do not wait.
 
 use super::error::StartError;
-use super::event::{Event, Listener};
+use super::event::{ServerEvent, ServerListener};
 use super::mailbox::Address;
 use super::messages::ToWorker;
 use iscsi::scsi::{Device, LogicalUnit};
@@ -22,11 +22,11 @@ const LARGEST: u64 = 1 << 20;
 /// Where reservations are kept.
 pub(super) struct ReservationStore {
     /// `None`: it takes no more orders.
-    orders: Mutex<Option<Sender<Order>>>,
+    orders: Mutex<Option<Sender<SaveOrder>>>,
 }
 
 /// A unit whose state is to be kept, and who waits for it.
-pub(super) struct Order {
+pub(super) struct SaveOrder {
     unit: usize,
     worker: usize,
     session: u32,
@@ -35,7 +35,7 @@ pub(super) struct Order {
 
 impl ReservationStore {
     /// A store, and the orders for its thread.
-    pub fn new() -> (ReservationStore, Receiver<Order>) {
+    pub fn new() -> (ReservationStore, Receiver<SaveOrder>) {
         let (orders, taken) = channel();
         (ReservationStore { orders: Mutex::new(Some(orders)) }, taken)
     }
@@ -45,7 +45,7 @@ impl ReservationStore {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         // The thread outlives all workers, so the order is received.
         if let Some(orders) = &*orders {
-            let _ = orders.send(Order { unit, worker, session, task });
+            let _ = orders.send(SaveOrder { unit, worker, session, task });
         }
     }
 
@@ -59,16 +59,16 @@ impl ReservationStore {
 pub(super) fn run(
     directory: &Path,
     device: &Device,
-    orders: &Receiver<Order>,
+    orders: &Receiver<SaveOrder>,
     workers: &[Address<ToWorker>],
-    listener: &Listener,
+    listener: &ServerListener,
 ) {
     while let Ok(order) = orders.recv() {
         let Some(unit) = device.units().get(order.unit) else { continue };
         let path = place(directory, unit);
         let kept = write(&path, &unit.stored_reservations());
         if let Err(error) = &kept {
-            listener.notify(Event::NotKept(format!("{}: {error}", path.display())));
+            listener.notify(ServerEvent::NotKept(format!("{}: {error}", path.display())));
         }
         if let Some(worker) = workers.get(order.worker) {
             let (session, task) = (order.session, order.task);
@@ -78,7 +78,6 @@ pub(super) fn run(
 }
 
 /// Reads what was kept of all units.
-///
 /// # Errors
 /// There is a file that cannot be read, or is none of ours.
 pub(super) fn restore(directory: &Path, device: &Device) -> Result<(), StartError> {
@@ -121,14 +120,14 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// What the keeper's thread needs.
 pub(super) struct ReservationWriter {
     pub directory: PathBuf,
-    pub orders: Receiver<Order>,
+    pub orders: Receiver<SaveOrder>,
 }
 
 impl ReservationWriter {
     /// Carries out orders on a thread of its own.
     pub fn spawn(
         self,
-        shared: &Arc<super::shared::Shared>,
+        shared: &Arc<super::shared::ServerShared>,
     ) -> io::Result<std::thread::JoinHandle<()>> {
         let shared = Arc::clone(shared);
         let thread = std::thread::Builder::new().name("target-keeper".to_owned());

@@ -12,15 +12,14 @@ use std::io;
 
 /// What a descriptor can do now.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ready {
+pub(super) struct Readable {
     /// What it was watched as.
     pub key: u64,
     /// There is something to read, or the end of it, or an error.
     pub readable: bool,
     /// There is room to write, or an error.
     pub writable: bool,
-    /// Nothing more will come: the peer has closed its end, or there is an error. It is told once, perhaps together with the
-    /// last bytes.
+    /// Nothing more will come: the peer has closed its end, or an error. Reported once, perhaps with the last bytes.
     pub ended: bool,
 }
 
@@ -57,7 +56,7 @@ impl Poll {
     }
 
     /// Waits for any of them, but not past `until`, as seen at `now`.
-    pub fn wait(&mut self, now: Ns, until: Option<Ns>, out: &mut Vec<Ready>) -> io::Result<()> {
+    pub fn wait(&mut self, now: Ns, until: Option<Ns>, out: &mut Vec<Readable>) -> io::Result<()> {
         let timeout = until.map(|until| {
             let span = until.since(now).0;
             Timespec { tv_sec: (span / 1_000_000_000) as i64, tv_nsec: (span % 1_000_000_000) as _ }
@@ -71,7 +70,7 @@ impl Poll {
         let broken = EventFlags::ERR | EventFlags::HUP;
         for event in &self.events {
             let flags = event.flags;
-            out.push(Ready {
+            out.push(Readable {
                 key: event.data.u64(),
                 readable: flags.intersects(EventFlags::IN | EventFlags::RDHUP | broken),
                 writable: flags.intersects(EventFlags::OUT | broken),

@@ -1,6 +1,6 @@
 //! A portal as all threads see it: its address, speed, counters and injected faults.
 
-use super::counters::{Cell, Counts, total};
+use super::counters::{CounterCell, TrafficCounts, total};
 use super::pacing::{Pacer, PortRate};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ pub(super) struct Port {
     pub busy: AtomicBool,
     /// Takes no connections, and has none.
     pub down: AtomicBool,
-    cells: Box<[Cell]>,
+    cells: Box<[CounterCell]>,
 }
 
 impl Port {
@@ -56,17 +56,17 @@ impl Port {
             pace_out: Pacer::new(rate),
             busy: AtomicBool::new(false),
             down: AtomicBool::new(false),
-            cells: (0..threads).map(|_| Cell::default()).collect(),
+            cells: (0..threads).map(|_| CounterCell::default()).collect(),
         }
     }
 
     /// Where a thread counts.
-    pub fn cell(&self, thread: usize) -> &Cell {
+    pub fn cell(&self, thread: usize) -> &CounterCell {
         &self.cells[thread]
     }
 
     /// What went through it.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> TrafficCounts {
         total(self.cells.iter())
     }
 

@@ -1,12 +1,12 @@
 //! Control of a portal of a running target: its counters, and faults to inject.
 
 use super::acceptor::listening;
-use super::counters::Counts;
+use super::counters::TrafficCounts;
 use super::error::StartError;
 use super::messages::{ToAcceptor, ToWorker};
 use super::pacing::PortRate;
 use super::port::Port;
-use super::shared::Shared;
+use super::shared::ServerShared;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,12 +14,12 @@ use std::sync::mpsc::channel;
 
 /// A portal of a running target.
 #[derive(Clone, Copy)]
-pub struct Portal<'a> {
-    pub(super) shared: &'a Shared,
+pub struct ServedPortal<'a> {
+    pub(super) shared: &'a ServerShared,
     pub(super) port: &'a Arc<Port>,
 }
 
-impl Portal<'_> {
+impl ServedPortal<'_> {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.port.address
@@ -31,7 +31,7 @@ impl Portal<'_> {
     }
 
     /// What went through it so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> TrafficCounts {
         self.port.counts()
     }
 
@@ -50,9 +50,8 @@ impl Portal<'_> {
     }
 
     /// Brings it back at the same address.
-    ///
     /// # Errors
-    /// Somebody else listens there by now.
+    /// Another process listens there by now.
     pub fn revive(&self) -> Result<(), StartError> {
         if !self.port.is_down() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! State shared by all threads of a target. Nothing in here is locked on the data path.
 
-use super::event::Listener;
-use super::limits::Limits;
+use super::event::ServerListener;
+use super::limits::TargetLimits;
 use super::mailbox::Address;
 use super::messages::{ToAcceptor, ToWorker};
 use super::persistence::ReservationStore;
@@ -11,14 +11,14 @@ use iscsi::scsi::Device;
 use std::sync::Arc;
 
 /// What all threads have in common.
-pub(super) struct Shared {
+pub(super) struct ServerShared {
     /// Decides what commands mean.
     pub device: Device,
     /// What carries them out, in the order of the device's units.
     pub volumes: Vec<Arc<Volume>>,
     pub ports: Vec<Arc<Port>>,
-    pub limits: Limits,
-    pub listener: Listener,
+    pub limits: TargetLimits,
+    pub listener: ServerListener,
     /// Threads may look again for a moment before they sleep.
     pub spin: bool,
     pub workers: Vec<Address<ToWorker>>,

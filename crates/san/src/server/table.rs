@@ -1,15 +1,14 @@
 //! A slab: a table of reusable slots, addressed by small numbers.
 
-/// The table.
-pub(super) struct Table<T> {
+pub(super) struct SlotTable<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Table<T> {
+impl<T> SlotTable<T> {
     /// An empty one.
-    pub fn new() -> Table<T> {
-        Table { places: Vec::new(), free: Vec::new() }
+    pub fn new() -> SlotTable<T> {
+        SlotTable { places: Vec::new(), free: Vec::new() }
     }
 
     /// Puts something in a free place.

@@ -2,21 +2,21 @@
 
 use super::acceptor::policy::Rules;
 use super::acceptor::{Acceptor, listening};
-use super::config::TargetConfig;
-use super::counters::Counts;
+use super::config::TargetSettings;
+use super::counters::TrafficCounts;
 use super::error::StartError;
 use super::mailbox::Mailbox;
 use super::messages::{ToAcceptor, ToWorker};
 use super::persistence::{self, ReservationStore, ReservationWriter};
 use super::port::{Port, PortalConfig};
-use super::portal::Portal;
-use super::shared::Shared;
+use super::portal::ServedPortal;
+use super::shared::ServerShared;
 use super::worker::Worker;
-use crate::volume::{Data, Done, Handle, Io, IoConfig, Job, Volume};
+use crate::volume::{Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob};
 use iscsi::login::Auth;
 use iscsi::params::DesiredParams;
 use iscsi::scsi::{
-    BlockRange, Device, Geometry, MOST_UNITS, Medium, PortState, Status, UnitDescription,
+    BlockRange, Device, Geometry, MOST_UNITS, Medium, PortState, ScsiStatus, UnitDescription,
 };
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle, available_parallelism};
 
-/// A target that runs. It stops, as cleanly as by [`Target::stop`], when it is dropped.
-pub struct Target {
-    shared: Arc<Shared>,
+/// A target that runs. It stops, as cleanly as by [`TargetServer::stop`], when it is dropped.
+pub struct TargetServer {
+    shared: Arc<ServerShared>,
     acceptor: Option<JoinHandle<()>>,
     workers: Vec<JoinHandle<()>>,
     reservations: Option<JoinHandle<()>>,
@@ -49,12 +49,11 @@ pub enum StopError {
     Panicked,
 }
 
-impl Target {
+impl TargetServer {
     /// Starts to listen and to serve.
-    ///
     /// # Errors
     /// The configuration is not sound, an address cannot be listened on, or the system refuses what threads need.
-    pub fn start(config: TargetConfig) -> Result<Target, StartError> {
+    pub fn start(config: TargetSettings) -> Result<TargetServer, StartError> {
         check(&config)?;
         let rules = Rules::new(&config)?;
         let threads = match config.threads {
@@ -75,7 +74,7 @@ impl Target {
             (0..threads).map(|_| Mailbox::new()).collect();
         let mailboxes = mailboxes.map_err(StartError::Thread)?;
         let acceptor = Mailbox::new().map_err(StartError::Thread)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerShared {
             device,
             volumes: config.volumes.clone(),
             ports,
@@ -86,7 +85,8 @@ impl Target {
             acceptor: acceptor.address(),
             reservations,
         });
-        let mut target = Target { shared, acceptor: None, workers: Vec::new(), reservations: None };
+        let mut target =
+            TargetServer { shared, acceptor: None, workers: Vec::new(), reservations: None };
         target
             .launch(rules, config.wishes, mailboxes, acceptor, listeners, writer)
             .map_err(StartError::Thread)?;
@@ -136,8 +136,7 @@ impl Target {
         self.shared.ports.iter().map(|port| port.address).collect()
     }
 
-    /// The URLs of all logical units by the first portal, then by the second, and so on. A portal on all addresses is named
-    /// by the loopback address.
+    /// The URLs of all logical units, portal by portal. A portal on all addresses is named by the loopback address.
     pub fn urls(&self) -> Vec<String> {
         let name = self.name();
         let units = self.shared.volumes.len();
@@ -153,18 +152,18 @@ impl Target {
     }
 
     /// One of its portals, to inspect or to inject faults.
-    pub fn portal(&self, index: usize) -> Option<Portal<'_>> {
-        self.shared.ports.get(index).map(|port| Portal { shared: &self.shared, port })
+    pub fn portal(&self, index: usize) -> Option<ServedPortal<'_>> {
+        self.shared.ports.get(index).map(|port| ServedPortal { shared: &self.shared, port })
     }
 
-    /// Changes the access state (ALUA) of a portal group for all logical units, as whoever runs the target; initiators hear of
-    /// it by a unit attention. `false` if there is no such group.
+    /// Changes the access state (ALUA) of a portal group for all logical units, as the target's operator; initiators
+    /// get a unit attention. `false` if there is no such group.
     pub fn set_access(&self, group: u16, state: PortState) -> bool {
         self.shared.device.units().iter().all(|unit| unit.set_port(group, state))
     }
 
     /// What went through a portal so far.
-    pub fn counts(&self, portal: usize) -> Option<Counts> {
+    pub fn counts(&self, portal: usize) -> Option<TrafficCounts> {
         self.shared.ports.get(portal).map(|port| port.counts())
     }
 
@@ -173,9 +172,8 @@ impl Target {
         &self.shared.volumes
     }
 
-    /// Stops: listens no more, asks initiators to log out and gives them [`super::Limits::stop_time`], lets commands end,
-    /// and syncs the volumes.
-    ///
+    /// Stops: closes portals, asks initiators to log out within [`super::TargetLimits::stop_time`], lets commands
+    /// end, and syncs the volumes.
     /// # Errors
     /// What was written is perhaps not on its backing store, or a thread has died.
     pub fn stop(mut self) -> Result<(), StopError> {
@@ -208,28 +206,28 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for TargetServer {
     fn drop(&mut self) {
-        // Who wants to know how it went calls `stop`.
+        // A caller that needs the result calls `stop`.
         let _ = self.end();
     }
 }
 
 /// Has everything that was written on its backing store.
 fn sync(volumes: &[Arc<Volume>]) -> Result<(), StopError> {
-    let mut io = Io::new(IoConfig::default())?;
+    let mut io = VolumeExecutor::new(IoConfig::default())?;
     let mut left = 0;
-    let mut done: Vec<Done> = Vec::new();
+    let mut done: Vec<FinishedCommand> = Vec::new();
     for (token, volume) in (0u64..).zip(volumes) {
         let (volume, medium) =
             (Handle::new(Arc::clone(volume)), Medium::Sync(BlockRange::default()));
         left += 1;
-        done.extend(io.start(Job { token, volume, medium, data: Data::None }));
+        done.extend(io.start(VolumeJob { token, volume, medium, data: Data::None }));
     }
     io.submit();
     loop {
         left -= done.len();
-        let failed = done.drain(..).find(|done| done.ending.status != Status::Good);
+        let failed = done.drain(..).find(|done| done.ending.status != ScsiStatus::Good);
         if let Some(failed) = failed {
             return Err(StopError::Unsynced(failed.token as usize));
         }
@@ -246,7 +244,7 @@ fn sync(volumes: &[Arc<Volume>]) -> Result<(), StopError> {
 }
 
 /// Whether a configuration is sound.
-fn check(config: &TargetConfig) -> Result<(), StartError> {
+fn check(config: &TargetSettings) -> Result<(), StartError> {
     if config.portals.is_empty() {
         return Err(StartError::NoPortal);
     }
@@ -268,7 +266,6 @@ fn check(config: &TargetConfig) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Listens on all portals.
 fn listen(
     portals: &[PortalConfig],
     threads: usize,
@@ -286,7 +283,7 @@ fn listen(
 }
 
 /// The device server for the volumes.
-fn device(config: &TargetConfig, name: &str) -> Device {
+fn device(config: &TargetSettings, name: &str) -> Device {
     let groups: BTreeSet<u16> = config.portals.iter().map(|portal| portal.group).collect();
     let groups: Vec<u16> = groups.into_iter().collect();
     let units = config.volumes.iter().map(|volume| {

@@ -25,10 +25,10 @@ const NONE: u32 = u32::MAX;
 
 /// The buffers of one thread. A clone is the same memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Pool(Rc<Inner>);
+pub(crate) struct BufferPool(Rc<BufferInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct BufferInner {
     base: *mut c_void,
     len: usize,
     blocks: RefCell<Blocks>,
@@ -36,9 +36,9 @@ struct Inner {
     returned: Cell<u64>,
 }
 
-impl Pool {
+impl BufferPool {
     /// At most `bytes` of buffers, rounded up to one of the largest size. Memory is taken when it is first touched.
-    pub fn new(bytes: usize) -> io::Result<Pool> {
+    pub fn new(bytes: usize) -> io::Result<BufferPool> {
         let chunks = bytes.div_ceil(LARGEST).clamp(1, u32::MAX as usize >> ORDERS);
         let len = chunks * LARGEST;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -46,11 +46,10 @@ impl Pool {
         let base =
             unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE)? };
         let blocks = RefCell::new(Blocks::new(chunks));
-        Ok(Pool(Rc::new(Inner { base, len, blocks, returned: Cell::new(0) })))
+        Ok(BufferPool(Rc::new(BufferInner { base, len, blocks, returned: Cell::new(0) })))
     }
 
-    /// A buffer of `len` bytes with whatever was in it before; `None` while there is none, and always for more than
-    /// [`LARGEST`].
+    /// A buffer of `len` bytes of old data; `None` while there is none, and always for more than [`LARGEST`].
     pub fn take(&self, len: usize) -> Option<Buffer> {
         let order = order_of(len)?;
         let page = self.0.blocks.borrow_mut().take(order)?;
@@ -63,9 +62,9 @@ impl Pool {
     }
 }
 
-impl Drop for Inner {
+impl Drop for BufferInner {
     fn drop(&mut self) {
-        // SAFETY: mapped by `Pool::new` with this length; buffers hold the pool, so none is left.
+        // SAFETY: mapped by `BufferPool::new` with this length; buffers hold the pool, so none is left.
         let _ = unsafe { munmap(self.base, self.len) };
     }
 }
@@ -73,19 +72,19 @@ impl Drop for Inner {
 /// A part of a thread's memory, returned on drop. It is aligned to 4096 bytes.
 #[derive(Debug)]
 pub struct Buffer {
-    pool: Rc<Inner>,
+    pool: Rc<BufferInner>,
     page: u32,
     order: u8,
     len: usize,
 }
 
 impl Buffer {
-    /// Leaves off what lies beyond `len` bytes; does nothing where there are no more.
+    /// Cuts what is beyond `len` bytes; does nothing where there are no more.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
 
-    /// Where its first byte is. What is behind it may be moved by the kernel while nobody holds a reference to it.
+    /// The address of its first byte. The kernel may move what is behind it while there is no reference to it.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.base()
     }
@@ -130,11 +129,11 @@ fn order_of(len: usize) -> Option<usize> {
 #[derive(Debug)]
 struct Blocks {
     heads: [u32; ORDERS],
-    pages: Vec<Page>,
+    pages: Vec<BufferPage>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Page {
+struct BufferPage {
     before: u32,
     after: u32,
     /// The order of the free block that begins here.
@@ -143,7 +142,7 @@ struct Page {
 
 impl Blocks {
     fn new(chunks: usize) -> Blocks {
-        let page = Page { before: NONE, after: NONE, free: None };
+        let page = BufferPage { before: NONE, after: NONE, free: None };
         let mut blocks =
             Blocks { heads: [NONE; ORDERS], pages: vec![page; chunks << (ORDERS - 1)] };
         for chunk in (0..chunks).rev() {
@@ -177,7 +176,7 @@ impl Blocks {
 
     fn push(&mut self, page: u32, order: usize) {
         let after = self.heads[order];
-        self.pages[page as usize] = Page { before: NONE, after, free: Some(order as u8) };
+        self.pages[page as usize] = BufferPage { before: NONE, after, free: Some(order as u8) };
         if after != NONE {
             self.pages[after as usize].before = page;
         }
@@ -185,7 +184,7 @@ impl Blocks {
     }
 
     fn unlink(&mut self, page: u32, order: usize) {
-        let Page { before, after, .. } = self.pages[page as usize];
+        let BufferPage { before, after, .. } = self.pages[page as usize];
         match before {
             NONE => self.heads[order] = after,
             before => self.pages[before as usize].after = after,
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_bound_holds_and_what_is_given_back_grows_together() {
-        let pool = Pool::new(LARGEST + 1).expect("memory");
+        let pool = BufferPool::new(LARGEST + 1).expect("memory");
         assert!(pool.take(LARGEST + 1).is_none());
         for len in [1, PAGE, PAGE + 1, 65536, LARGEST] {
             let each = len.div_ceil(PAGE).next_power_of_two() * PAGE;
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn any_order_of_taking_and_giving_keeps_buffers_apart() {
-        let pool = Pool::new(2 * LARGEST).expect("memory");
+        let pool = BufferPool::new(2 * LARGEST).expect("memory");
         let mut rng = clock::Rng::keyed(7, &[]);
         let mut held: Vec<(Buffer, u8)> = Vec::new();
         for round in 0..4000u32 {

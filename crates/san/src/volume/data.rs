@@ -20,13 +20,13 @@ pub enum Data {
     /// In a buffer of the thread's pool.
     Buffer(Buffer),
     /// In the memory of a RAM volume itself.
-    Ram(Span),
+    Ram(MemorySpan),
 }
 
 /// Part of a RAM volume's memory. It is not frozen: who writes there while it is being sent changes what is sent, as on a
 /// disk whose blocks are read and written at the same time. With data digests on, copy it first ([`Data::copy_to`]).
 #[derive(Debug)]
-pub struct Span {
+pub struct MemorySpan {
     pub(super) volume: Handle,
     pub(super) offset: u64,
     pub(super) len: usize,
@@ -106,7 +106,7 @@ impl Data {
     }
 }
 
-impl Span {
+impl MemorySpan {
     /// The runs of memory from `offset` on; `None` for a hole, which must be read from elsewhere: touching it would fill it.
     fn each(&self, offset: usize, len: usize, tell: impl FnMut(Option<*const u8>, usize)) {
         if let Some(ram) = self.volume.ram() {

@@ -12,27 +12,27 @@
 //! access. So no entry starves, and writers elsewhere go on.
 
 use super::inbox::Wake;
-use super::slots::{Place, Slots};
+use super::slots::{Slots, ThreadSlot};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub(crate) struct CommandGate {
     /// How long the list is.
     listed: AtomicUsize,
-    list: Mutex<List>,
+    list: Mutex<GateList>,
 }
 
 #[derive(Debug, Default)]
-struct List {
+struct GateList {
     next: u64,
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LockedRange>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct LockedRange {
     key: u64,
     bytes: Range<u64>,
     alone: bool,
@@ -42,16 +42,16 @@ struct Entry {
 
 /// How a command entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum EntryMode {
     /// Past the empty list.
     Open,
-    /// By the list; not yet in while [`Gate::is_inside`] denies it.
+    /// By the list; not yet in while [`CommandGate::is_inside`] denies it.
     Listed(u64),
 }
 
-impl Gate {
+impl CommandGate {
     /// Enters if the list is empty.
-    pub fn try_enter(&self, slots: &Slots, place: &Place) -> bool {
+    pub fn try_enter(&self, slots: &Slots, place: &ThreadSlot) -> bool {
         let writers = &slots[place].writers;
         writers.fetch_add(1, Ordering::SeqCst);
         if self.listed.load(Ordering::SeqCst) == 0 {
@@ -64,14 +64,14 @@ impl Gate {
     }
 
     /// Enters the list for these bytes of the volume.
-    pub fn enlist(&self, slots: &Slots, bytes: Range<u64>, alone: bool, wake: Wake) -> Way {
+    pub fn enlist(&self, slots: &Slots, bytes: Range<u64>, alone: bool, wake: Wake) -> EntryMode {
         let mut list = self.list();
         let key = list.next;
         list.next += 1;
-        list.entries.push_back(Entry { key, bytes, alone, inside: false, wake });
+        list.entries.push_back(LockedRange { key, bytes, alone, inside: false, wake });
         self.listed.store(list.entries.len(), Ordering::SeqCst);
         list.admit(slots, Some(key));
-        Way::Listed(key)
+        EntryMode::Listed(key)
     }
 
     /// Whether one that is on the list may go in, or is in.
@@ -80,15 +80,15 @@ impl Gate {
     }
 
     /// Goes out, or leaves the list without having been in.
-    pub fn leave(&self, slots: &Slots, place: &Place, way: Way) {
+    pub fn leave(&self, slots: &Slots, place: &ThreadSlot, way: EntryMode) {
         match way {
-            Way::Open => {
+            EntryMode::Open => {
                 slots[place].writers.fetch_sub(1, Ordering::SeqCst);
                 if self.listed.load(Ordering::SeqCst) != 0 {
                     self.call(slots);
                 }
             }
-            Way::Listed(key) => {
+            EntryMode::Listed(key) => {
                 let mut list = self.list();
                 list.entries.retain(|entry| entry.key != key);
                 self.listed.store(list.entries.len(), Ordering::SeqCst);
@@ -101,13 +101,13 @@ impl Gate {
         self.list().admit(slots, None);
     }
 
-    fn list(&self) -> MutexGuard<'_, List> {
+    fn list(&self) -> MutexGuard<'_, GateList> {
         // Nothing under this lock panics; if it did, the list would still be a list.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl List {
+impl GateList {
     /// Lets in who may go in, and calls on them but for the one that is looking by itself.
     fn admit(&mut self, slots: &Slots, looking: Option<u64>) {
         let mut empty = None;
@@ -129,8 +129,8 @@ impl List {
     }
 }
 
-impl Entry {
-    fn bars(&self, later: &Entry) -> bool {
+impl LockedRange {
+    fn bars(&self, later: &LockedRange) -> bool {
         (self.alone || later.alone)
             && self.bytes.start < later.bytes.end
             && later.bytes.start < self.bytes.end
@@ -140,19 +140,22 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volume::inbox::{Inbox, Messages};
+    use crate::volume::inbox::{Messages, VolumeInbox};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
 
     /// A waiter with an inbox.
     struct Caller {
-        place: Place,
-        mail: Arc<Inbox>,
+        place: ThreadSlot,
+        mail: Arc<VolumeInbox>,
     }
 
     impl Caller {
         fn new() -> Caller {
-            Caller { place: Place::take(), mail: Arc::new(Inbox::new().expect("an inbox")) }
+            Caller {
+                place: ThreadSlot::take(),
+                mail: Arc::new(VolumeInbox::new().expect("an inbox")),
+            }
         }
 
         fn wake(&self) -> Wake {
@@ -166,12 +169,18 @@ mod tests {
         }
 
         /// Goes in, however long it takes.
-        fn enter(&self, gate: &Gate, slots: &Slots, bytes: Range<u64>, alone: bool) -> Way {
+        fn enter(
+            &self,
+            gate: &CommandGate,
+            slots: &Slots,
+            bytes: Range<u64>,
+            alone: bool,
+        ) -> EntryMode {
             if !alone && gate.try_enter(slots, &self.place) {
-                return Way::Open;
+                return EntryMode::Open;
             }
             let way = gate.enlist(slots, bytes, alone, self.wake());
-            while let Way::Listed(key) = way
+            while let EntryMode::Listed(key) = way
                 && !gate.is_inside(key)
             {
                 std::thread::yield_now();
@@ -181,20 +190,20 @@ mod tests {
     }
 
     #[track_caller]
-    fn inside(gate: &Gate, way: Way) -> bool {
-        matches!(way, Way::Listed(key) if gate.is_inside(key))
+    fn inside(gate: &CommandGate, way: EntryMode) -> bool {
+        matches!(way, EntryMode::Listed(key) if gate.is_inside(key))
     }
 
     #[test]
     fn who_wants_to_be_alone_waits_for_who_is_in_and_keeps_out_who_comes() {
-        let (gate, slots) = (Gate::default(), Slots::new());
+        let (gate, slots) = (CommandGate::default(), Slots::new());
         let (writer, alone) = (Caller::new(), Caller::new());
         assert!(gate.try_enter(&slots, &writer.place));
         let way = gate.enlist(&slots, 0..512, true, alone.wake());
         assert!(!inside(&gate, way) && !alone.called());
-        assert!(!gate.try_enter(&slots, &writer.place), "past somebody who waits");
+        assert!(!gate.try_enter(&slots, &writer.place), "past one that waits");
         assert!(!inside(&gate, way));
-        gate.leave(&slots, &writer.place, Way::Open);
+        gate.leave(&slots, &writer.place, EntryMode::Open);
         assert!(inside(&gate, way) && alone.called());
         // Elsewhere writers go on; here they wait.
         let there = gate.enlist(&slots, 512..1024, false, writer.wake());
@@ -209,7 +218,7 @@ mod tests {
 
     #[test]
     fn no_waiter_starves() {
-        let (gate, slots, caller) = (Gate::default(), Slots::new(), Caller::new());
+        let (gate, slots, caller) = (CommandGate::default(), Slots::new(), Caller::new());
         let enlist = |alone| gate.enlist(&slots, 0..8, alone, caller.wake());
         let (first, second, third) = (enlist(false), enlist(true), enlist(false));
         assert!(inside(&gate, first) && !inside(&gate, second) && !inside(&gate, third));
@@ -221,7 +230,7 @@ mod tests {
     /// Adds by a load and a later store, several threads of them alone and one among the writers; returns what is missing.
     fn missing(gated: bool) -> u64 {
         const EACH: u64 = 3000;
-        let gate = Arc::new((Gate::default(), Slots::new(), AtomicU64::new(0)));
+        let gate = Arc::new((CommandGate::default(), Slots::new(), AtomicU64::new(0)));
         let run = |alone: bool| {
             let gate = Arc::clone(&gate);
             std::thread::spawn(move || {

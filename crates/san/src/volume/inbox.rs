@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug)]
-pub(crate) struct Inbox {
+pub(crate) struct VolumeInbox {
     event: OwnedFd,
     /// Something is in it, and the descriptor says so.
     full: AtomicBool,
@@ -26,7 +26,7 @@ pub(crate) struct Messages {
 /// Whom to call on.
 #[derive(Clone, Debug)]
 pub(crate) struct Wake {
-    pub mail: Arc<Inbox>,
+    pub mail: Arc<VolumeInbox>,
     pub task: u32,
 }
 
@@ -36,10 +36,10 @@ impl Wake {
     }
 }
 
-impl Inbox {
-    pub fn new() -> io::Result<Inbox> {
+impl VolumeInbox {
+    pub fn new() -> io::Result<VolumeInbox> {
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Inbox { event, full: AtomicBool::new(false), messages: Mutex::default() })
+        Ok(VolumeInbox { event, full: AtomicBool::new(false), messages: Mutex::default() })
     }
 
     /// Puts something in. What is in it is bounded by the tasks and operations of its owner.
@@ -75,7 +75,7 @@ impl Inbox {
     }
 }
 
-impl AsFd for Inbox {
+impl AsFd for VolumeInbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

@@ -1,7 +1,7 @@
 //! What is served: memory, files and devices behind one face.
 //!
-//! A [`Volume`] is shared by all threads. Each thread has one [`Io`], the executor that carries out what the device server
-//! decided ([`iscsi::scsi::Medium`]): a [`Job`] goes in, a [`Done`] comes out, at once or later and in any order. Commands are
+//! A [`Volume`] is shared by all threads. Each thread has one [`VolumeExecutor`], the executor that carries out what the device server
+//! decided ([`iscsi::scsi::Medium`]): a [`VolumeJob`] goes in, a [`FinishedCommand`] comes out, at once or later and in any order. Commands are
 //! `async fn`s without a runtime: the compiler makes their state machines, and the executor goes on with one whenever the
 //! kernel, a helper thread or another thread's command has finished what it waited for.
 //!
@@ -20,14 +20,14 @@ mod store;
 mod syncing;
 
 pub use buffer::Buffer;
-pub use data::{Data, Span};
-pub use io::{Done, Io, IoConfig, Job};
+pub use data::{Data, MemorySpan};
+pub use io::{FinishedCommand, IoConfig, VolumeExecutor, VolumeJob};
 pub use slots::Counters;
 pub use spec::{SpecError, VolumeKind, VolumeSpec};
 pub use store::Store;
 
-use disk::{Backing, BackingError, BackingSpec};
-use gate::Gate;
+use disk::{BackingError, BackingSpec, OpenedBacking};
+use gate::CommandGate;
 use ram::Ram;
 use slots::Slots;
 use std::ops::Deref;
@@ -42,7 +42,7 @@ const _: () = assert!(MAX_TRANSFER == iscsi::scsi::LARGEST_TRANSFER);
 
 /// The attributes of a volume, for the device server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attributes {
+pub struct VolumeAttributes {
     /// Bytes a logical block: 512 or 4096.
     pub block: u32,
     /// Logical blocks.
@@ -81,10 +81,10 @@ pub enum VolumeError {
 /// Something that is served block by block, by as many threads as there are.
 #[derive(Debug)]
 pub struct Volume {
-    attributes: Attributes,
-    kind: Kind,
+    attributes: VolumeAttributes,
+    kind: VolumeStore,
     read_only: Option<String>,
-    gate: Gate,
+    gate: CommandGate,
     syncing: Syncing,
     slots: Slots,
     /// The error of the first failed sync; what was not on the backing store then may be lost, and no later sync can know.
@@ -94,7 +94,7 @@ pub struct Volume {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum VolumeStore {
     Ram(Ram),
     Stored(Arc<dyn Store>),
 }
@@ -102,11 +102,10 @@ enum Kind {
 impl Volume {
     /// Opens or makes what the user named. `serial` is the unit serial number where the user gave none: it must be the same
     /// at every start, and no other volume's.
-    ///
     /// # Errors
     /// The guard refuses it, it cannot be opened, or memory is short.
     pub fn open(spec: &VolumeSpec, serial: &str) -> Result<Arc<Volume>, VolumeError> {
-        let mut attributes = Attributes {
+        let mut attributes = VolumeAttributes {
             block: spec.block,
             blocks: 0,
             thin: spec.thin,
@@ -118,13 +117,13 @@ impl Volume {
         let (path, size, name) = match &spec.kind {
             VolumeKind::Ram { size } => {
                 attributes.blocks = size / u64::from(spec.block);
-                let kind = Kind::Ram(Ram::new(*size, spec.thin)?);
+                let kind = VolumeStore::Ram(Ram::new(*size, spec.thin)?);
                 return Ok(Arc::new(Volume::of(attributes, kind, None)));
             }
             VolumeKind::File { path, size } => (path, *size, "file"),
             VolumeKind::Block { path } => (path, None, "block"),
         };
-        let backing = Backing::open(&BackingSpec {
+        let backing = OpenedBacking::open(&BackingSpec {
             name: format!("{name} volume"),
             path: path.clone(),
             size,
@@ -151,20 +150,20 @@ impl Volume {
         }
         let read_only = backing.read_only().map(str::to_owned);
         attributes.read_only = read_only.is_some();
-        Ok(Arc::new(Volume::of(attributes, Kind::Stored(Arc::new(backing)), read_only)))
+        Ok(Arc::new(Volume::of(attributes, VolumeStore::Stored(Arc::new(backing)), read_only)))
     }
 
     /// A volume kept in something else than a file or a device.
-    pub fn over(store: Arc<dyn Store>, attributes: Attributes) -> Arc<Volume> {
-        Arc::new(Volume::of(attributes, Kind::Stored(store), None))
+    pub fn over(store: Arc<dyn Store>, attributes: VolumeAttributes) -> Arc<Volume> {
+        Arc::new(Volume::of(attributes, VolumeStore::Stored(store), None))
     }
 
-    fn of(attributes: Attributes, kind: Kind, read_only: Option<String>) -> Volume {
+    fn of(attributes: VolumeAttributes, kind: VolumeStore, read_only: Option<String>) -> Volume {
         Volume {
             attributes,
             kind,
             read_only,
-            gate: Gate::default(),
+            gate: CommandGate::default(),
             syncing: Syncing::default(),
             slots: Slots::new(),
             failed: AtomicI32::new(0),
@@ -173,7 +172,7 @@ impl Volume {
     }
 
     /// What it is.
-    pub fn attributes(&self) -> &Attributes {
+    pub fn attributes(&self) -> &VolumeAttributes {
         &self.attributes
     }
 
@@ -190,8 +189,8 @@ impl Volume {
     /// Bytes of memory or file system space in use; `None` if unknown.
     pub fn taken(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Ram(ram) => Some(ram.taken()),
-            Kind::Stored(store) => store.taken(),
+            VolumeStore::Ram(ram) => Some(ram.taken()),
+            VolumeStore::Stored(store) => store.taken(),
         }
     }
 
@@ -205,8 +204,8 @@ impl Volume {
 
     fn ram(&self) -> Option<&Ram> {
         match &self.kind {
-            Kind::Ram(ram) => Some(ram),
-            Kind::Stored(_) => None,
+            VolumeStore::Ram(ram) => Some(ram),
+            VolumeStore::Stored(_) => None,
         }
     }
 }
@@ -222,17 +221,17 @@ impl From<BackingError> for VolumeError {
 
 /// A volume as one thread holds it: clones are counted where no other thread counts.
 #[derive(Clone, Debug)]
-pub struct Handle(Rc<Held>);
+pub struct Handle(Rc<VolumeHandle>);
 
 #[derive(Debug)]
-struct Held {
+struct VolumeHandle {
     volume: Arc<Volume>,
 }
 
 impl Handle {
     /// The thread's own.
     pub fn new(volume: Arc<Volume>) -> Handle {
-        Handle(Rc::new(Held { volume }))
+        Handle(Rc::new(VolumeHandle { volume }))
     }
 }
 

@@ -22,26 +22,26 @@ const LOOK: u64 = 1 << 18;
 
 pub(crate) struct Ram {
     fd: OwnedFd,
-    map: Mapping,
+    map: RamMapping,
     size: u64,
     /// Which pages a thin volume has.
-    pages: Option<Pages>,
+    pages: Option<PageBits>,
 }
 
 /// Shared memory at a fixed place.
-struct Mapping {
+struct RamMapping {
     base: *mut c_void,
     len: usize,
 }
 
 // SAFETY: memory without an owner among threads. Every access goes through raw pointers or atomics, within `len`.
-unsafe impl Send for Mapping {}
+unsafe impl Send for RamMapping {}
 // SAFETY: as above.
-unsafe impl Sync for Mapping {}
+unsafe impl Sync for RamMapping {}
 
 /// One bit a page, in memory that is itself taken as bits are set.
-struct Pages {
-    bits: Mapping,
+struct PageBits {
+    bits: RamMapping,
     words: u64,
 }
 
@@ -61,8 +61,9 @@ impl Ram {
         }
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)
             .map_err(none)?;
-        let map = Mapping::new(len.next_multiple_of(PAGE as usize), Some(&fd)).map_err(none)?;
-        let pages = if thin { Some(Pages::new(size.div_ceil(PAGE)).map_err(none)?) } else { None };
+        let map = RamMapping::new(len.next_multiple_of(PAGE as usize), Some(&fd)).map_err(none)?;
+        let pages =
+            if thin { Some(PageBits::new(size.div_ceil(PAGE)).map_err(none)?) } else { None };
         Ok(Ram { fd, map, size, pages })
     }
 
@@ -98,8 +99,7 @@ impl Ram {
         Ok(())
     }
 
-    /// Gives whole pages back and writes zeros into the rest of those that are there. The caller has the range alone: a
-    /// writer in between would see its page go.
+    /// Frees whole pages and zeros the rest of existing ones. The caller owns the range: a writer would lose its page.
     pub fn release(&self, at: u64, len: u64) -> Result<(), Errno> {
         let Some(pages) = &self.pages else {
             return self.zero(at, len as usize);
@@ -119,7 +119,7 @@ impl Ram {
     }
 
     /// Zeros in parts of pages, where there are pages.
-    fn blank(&self, pages: &Pages, from: u64, to: u64) -> Result<(), Errno> {
+    fn blank(&self, pages: &PageBits, from: u64, to: u64) -> Result<(), Errno> {
         let mut at = from;
         while at < to {
             let end = to.min((at / PAGE + 1) * PAGE);
@@ -204,8 +204,7 @@ impl Ram {
     }
 
     fn at(&self, at: u64, len: usize) -> *mut u8 {
-        // Extents lie within the volume, which whoever decides on commands sees to. Where this fails, memory of others
-        // would be touched.
+        // Extents are within the volume, which the command decoder ensures. A violation would touch other memory.
         assert!(at as usize <= self.map.len && len <= self.map.len - at as usize);
         self.map.base.cast::<u8>().wrapping_add(at as usize)
     }
@@ -217,9 +216,9 @@ impl std::fmt::Debug for Ram {
     }
 }
 
-impl Mapping {
+impl RamMapping {
     /// Maps a file or anonymous memory.
-    fn new(len: usize, fd: Option<&OwnedFd>) -> Result<Mapping, Errno> {
+    fn new(len: usize, fd: Option<&OwnedFd>) -> Result<RamMapping, Errno> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let null = std::ptr::null_mut();
         // SAFETY: a new mapping at an address of the kernel's choice aliases nothing in this process; the file cannot
@@ -235,21 +234,21 @@ impl Mapping {
                 )?,
             }
         };
-        Ok(Mapping { base, len })
+        Ok(RamMapping { base, len })
     }
 }
 
-impl Drop for Mapping {
+impl Drop for RamMapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `Mapping::new` with this length; spans hold the volume, so nothing refers to it.
+        // SAFETY: mapped by `RamMapping::new` with this length; spans hold the volume, so nothing refers to it.
         let _ = unsafe { munmap(self.base, self.len) };
     }
 }
 
-impl Pages {
-    fn new(pages: u64) -> Result<Pages, Errno> {
+impl PageBits {
+    fn new(pages: u64) -> Result<PageBits, Errno> {
         let words = pages.div_ceil(64);
-        Ok(Pages { bits: Mapping::new(words as usize * 8, None)?, words })
+        Ok(PageBits { bits: RamMapping::new(words as usize * 8, None)?, words })
     }
 
     fn atomic(&self, word: u64) -> Option<&AtomicU64> {

@@ -1,11 +1,9 @@
-//! Per-thread state of a volume: counters, and the number of writers inside, each on a cache line of its own to avoid
-//! contention.
+//! Per-thread state of a volume: counters, and the number of writers inside, each on its own cache line.
 
 use std::ops::Index;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Threads with a place of their own. More threads than this share one, which costs speed and nothing else: all counting
-/// is atomic.
+/// Threads with a slot of their own. Further threads share one, which only costs speed: all counting is atomic.
 const PLACES: usize = 64;
 
 /// The places that are taken, one bit each, over the whole process: a thread has the same place in every volume.
@@ -13,20 +11,20 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 
 /// A thread's place, free again when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place(usize);
+pub(crate) struct ThreadSlot(usize);
 
-impl Place {
+impl ThreadSlot {
     /// The first free place, or the last one where none is free.
-    pub fn take() -> Place {
+    pub fn take() -> ThreadSlot {
         let free = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
         match TAKEN.fetch_update(Ordering::AcqRel, Ordering::Acquire, free) {
-            Ok(before) => Place(before.trailing_ones() as usize),
-            Err(_) => Place(PLACES),
+            Ok(before) => ThreadSlot(before.trailing_ones() as usize),
+            Err(_) => ThreadSlot(PLACES),
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for ThreadSlot {
     fn drop(&mut self) {
         if self.0 < PLACES {
             TAKEN.fetch_and(!(1 << self.0), Ordering::AcqRel);
@@ -37,7 +35,7 @@ impl Drop for Place {
 /// One thread's share of a volume's state.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Slot {
+pub(crate) struct VolumeSlot {
     /// Writers that went through the open gate and are not out yet.
     pub writers: AtomicU64,
     pub reads: AtomicU64,
@@ -52,21 +50,20 @@ pub(crate) struct Slot {
 
 /// The slots of all places.
 #[derive(Debug)]
-pub(crate) struct Slots(Box<[Slot]>);
+pub(crate) struct Slots(Box<[VolumeSlot]>);
 
 impl Slots {
     pub fn new() -> Slots {
-        Slots((0..=PLACES).map(|_| Slot::default()).collect())
+        Slots((0..=PLACES).map(|_| VolumeSlot::default()).collect())
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Slot> {
+    pub fn iter(&self) -> impl Iterator<Item = &VolumeSlot> {
         self.0.iter()
     }
 
-    /// What was counted so far, over all threads. Readable at any time by anybody: each figure by itself is exact for some
-    /// moment during the call.
+    /// The counts so far, over all threads. Any thread may read them: each figure is exact for a moment in the call.
     pub fn counters(&self) -> Counters {
-        let sum = |of: fn(&Slot) -> &AtomicU64| {
+        let sum = |of: fn(&VolumeSlot) -> &AtomicU64| {
             self.iter().map(|slot| of(slot).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
         };
         // What ended is read first, so that nothing seems to have ended before it began.
@@ -83,10 +80,10 @@ impl Slots {
     }
 }
 
-impl Index<&Place> for Slots {
-    type Output = Slot;
+impl Index<&ThreadSlot> for Slots {
+    type Output = VolumeSlot;
 
-    fn index(&self, place: &Place) -> &Slot {
+    fn index(&self, place: &ThreadSlot) -> &VolumeSlot {
         &self.0[place.0]
     }
 }

@@ -110,7 +110,7 @@ impl FromStr for VolumeSpec {
 
 impl VolumeSpec {
     /// Takes one option; returns its name.
-    fn option(&mut self, text: &str, field: &Field) -> Result<&'static str, SpecError> {
+    fn option(&mut self, text: &str, field: &SpecField) -> Result<&'static str, SpecError> {
         let (name, value) = match field.value.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (field.value.as_str(), None),
@@ -149,7 +149,7 @@ impl VolumeSpec {
     fn valued(
         &mut self,
         text: &str,
-        field: &Field,
+        field: &SpecField,
         name: &str,
         value: &str,
     ) -> Result<(), SpecError> {
@@ -191,7 +191,7 @@ impl VolumeSpec {
     }
 
     /// What only shows when all is read.
-    fn whole(&self, text: &str, first: &Field) -> Result<(), SpecError> {
+    fn whole(&self, text: &str, first: &SpecField) -> Result<(), SpecError> {
         let error = |problem: String| Err(first.error(text, problem));
         let size = match &self.kind {
             VolumeKind::Ram { size } => Some(*size),
@@ -234,29 +234,29 @@ impl VolumeSpec {
 }
 
 /// One part between commas, with its place.
-struct Field {
+struct SpecField {
     /// The text with doubled commas made single.
     value: String,
     span: Range<usize>,
 }
 
-impl Field {
+impl SpecField {
     fn error(&self, text: &str, problem: String) -> SpecError {
         SpecError { text: text.to_owned(), span: self.span.clone(), problem }
     }
 }
 
 /// The parts between commas. A doubled comma is a comma of the text, as in qemu's options.
-fn fields(text: &str) -> Vec<Field> {
+fn fields(text: &str) -> Vec<SpecField> {
     let mut all = Vec::new();
-    let mut field = Field { value: String::new(), span: 0..0 };
+    let mut field = SpecField { value: String::new(), span: 0..0 };
     let mut rest = text.char_indices().peekable();
     while let Some((at, c)) = rest.next() {
         if c == ',' && rest.next_if(|(_, next)| *next == ',').is_none() {
             field.span.end = at;
             all.push(std::mem::replace(
                 &mut field,
-                Field { value: String::new(), span: at + 1..at + 1 },
+                SpecField { value: String::new(), span: at + 1..at + 1 },
             ));
             continue;
         }
@@ -267,7 +267,7 @@ fn fields(text: &str) -> Vec<Field> {
     all
 }
 
-fn kind(text: &str, first: &Field) -> Result<VolumeKind, SpecError> {
+fn kind(text: &str, first: &SpecField) -> Result<VolumeKind, SpecError> {
     let Some((kind, rest)) = first.value.split_once(':') else {
         return Err(empty(text));
     };
@@ -306,7 +306,7 @@ fn example(option: &str) -> &'static str {
     }
 }
 
-fn bytes(text: &str, field: &Field, value: &str) -> Result<u64, SpecError> {
+fn bytes(text: &str, field: &SpecField, value: &str) -> Result<u64, SpecError> {
     match Bytes::parse(value) {
         Ok(Bytes(size)) if size <= 1 << 46 => Ok(size),
         Ok(_) => Err(field.error(text, "no volume is larger than 64 TiB".to_owned())),

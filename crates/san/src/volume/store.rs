@@ -1,7 +1,7 @@
 //! The backing store of a volume that is not memory: a narrow trait with positional I/O, so that a test can run the same executor
 //! over a store that loses everything unsynced. Files and devices are one implementation.
 
-use disk::Backing;
+use disk::OpenedBacking;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fdatasync, fstat, seek};
 use rustix::io::{Errno, IoSlice, ReadWriteFlags};
@@ -25,43 +25,38 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     }
 
     /// Reads at a byte; returns how many bytes there were, which may be fewer than asked for.
-    ///
     /// # Errors
     /// The read failed.
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<usize>;
 
     /// Writes at a byte; returns how many bytes were taken. `durable`: they are on the backing store when it returns.
-    ///
     /// # Errors
     /// The write failed.
     fn write(&self, at: u64, data: &[u8], durable: bool) -> io::Result<usize>;
 
     /// Whatever was written before is on the backing store when it returns.
-    ///
     /// # Errors
     /// The sync failed; earlier writes may be lost.
     fn sync(&self) -> io::Result<()>;
 
     /// Makes a range read as zeros, and gives its space back if `release`.
-    ///
     /// # Errors
     /// `Unsupported` if the store cannot, or the operation failed.
     fn zero(&self, at: u64, len: u64, release: bool) -> io::Result<()>;
 
     /// Whether a byte is mapped, and up to which byte (at most `end`) that holds.
-    ///
     /// # Errors
     /// `Unsupported` if unknown, or the query failed.
     fn mapped(&self, at: u64, end: u64) -> io::Result<(bool, u64)>;
 }
 
-impl Store for Backing {
+impl Store for OpenedBacking {
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.as_fd())
     }
 
     fn is_direct(&self) -> bool {
-        Backing::is_direct(self)
+        OpenedBacking::is_direct(self)
     }
 
     fn taken(&self) -> Option<u64> {

@@ -1,17 +1,16 @@
 //! Syncs of one volume are serialized, and one serves all that wait for it.
 //!
 //! The kernel reports a write-back error once, to the first sync that comes (errseq, Linux 4.13). Of two concurrent syncs, one
-//! could get the error and the other report success and end first. Serialized, every answer accounts for all errors reported
-//! before.
+//! could get the error and the other end first with success. Serialized, every answer covers all earlier errors.
 
 use super::inbox::Wake;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
-pub(crate) struct Syncing(Mutex<State>);
+pub(crate) struct Syncing(Mutex<SyncState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct SyncState {
     /// Numbers of the last sync that was begun, and of the last that is over.
     begun: u64,
     over: u64,
@@ -20,7 +19,7 @@ struct State {
 }
 
 /// What one who wants a sync is to do.
-pub(crate) enum Turn<'a> {
+pub(crate) enum SyncTurn<'a> {
     /// One that was begun since is over.
     Over,
     /// Do it, and drop this when it is over.
@@ -29,7 +28,7 @@ pub(crate) enum Turn<'a> {
     Wait,
 }
 
-/// A sync at work. Dropped without an end, another begins anew.
+/// A sync in progress. If it is dropped without an end, another begins.
 pub(crate) struct Lead<'a> {
     syncing: &'a Syncing,
     number: u64,
@@ -43,21 +42,21 @@ impl Syncing {
     }
 
     /// Looks whose turn it is; `wake` is called on where it is to wait.
-    pub fn turn(&self, ticket: u64, wake: impl FnOnce() -> Wake) -> Turn<'_> {
+    pub fn turn(&self, ticket: u64, wake: impl FnOnce() -> Wake) -> SyncTurn<'_> {
         let mut state = self.state();
         if state.over >= ticket {
-            return Turn::Over;
+            return SyncTurn::Over;
         }
         if state.running {
             state.waiting.push(wake());
-            return Turn::Wait;
+            return SyncTurn::Wait;
         }
         state.running = true;
         state.begun += 1;
-        Turn::Lead(Lead { syncing: self, number: state.begun, over: false })
+        SyncTurn::Lead(Lead { syncing: self, number: state.begun, over: false })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SyncState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

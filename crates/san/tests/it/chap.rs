@@ -3,18 +3,12 @@
 //!
 //! The initiator reads secrets from the environment, so each login is a process of its own: this program, called again.
 
-use iscsi::chap::{Credentials, Secret};
-use iscsi::login::Auth;
+use crate::prelude::*;
 use iscsi::pdu::{
     BHS_LEN, Bhs, Lengths, LoginRequest, LoginResponse, LoginStatus, Request, Response, Sequence,
     Stage,
 };
-use san::initiator::discover;
-use san::server::{PortalConfig, Target, TargetConfig};
-use san::volume::Volume;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 
 const NAME: &str = "iqn.2026-11.example.wirespeed:chap";
 /// Where the program that is called again logs in.
@@ -58,17 +52,17 @@ fn credentials(name: &str, secret: &str) -> Credentials {
 }
 
 /// A target for which `me` has a secret; with `mutual` it proves itself in return.
-fn target(mutual: bool) -> Target {
+fn target(mutual: bool) -> TargetServer {
     let volume = Volume::open(&"ram:1MiB".parse().expect("a volume"), "serial").expect("room");
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
     let target = mutual.then(|| credentials("array", THEIRS));
     let auth = Auth::Chap { users: vec![credentials("me", OWN)], target };
-    let config = TargetConfig::new(NAME, vec![portal], vec![volume]);
-    Target::start(TargetConfig { auth, ..config }).expect("it starts")
+    let config = TargetSettings::new(NAME, vec![portal], vec![volume]);
+    TargetServer::start(TargetSettings { auth, ..config }).expect("it starts")
 }
 
 #[track_caller]
-fn check(target: &Target, user: &str, own: &str, mutual: Option<&str>, wanted: &str) {
+fn check(target: &TargetServer, user: &str, own: &str, mutual: Option<&str>, wanted: &str) {
     let url = format!("iscsi://{user}{}", target.addresses()[0]);
     let told = outcome(login(&url, own, mutual));
     assert!(told.contains(wanted), "{user} {mutual:?}: {told}");
@@ -152,7 +146,6 @@ fn receive(peer: &mut TcpStream) -> (LoginRequest, String) {
     (request, String::from_utf8(rest).expect("text"))
 }
 
-/// A value of a text.
 #[track_caller]
 fn value(text: &str, key: &str) -> String {
     let pair = text.split('\0').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('='));

@@ -5,8 +5,7 @@ use san::server::{Allowance, BURST, Pacer, PortRate, RateError};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A client that wants to move `block` bytes again and again, looked after by a thread that wakes up `late` after each
-/// moment that it slept for.
+/// A client that moves `block` bytes again and again, on a thread that wakes up `late` after each moment.
 struct Client {
     allowance: Allowance,
     block: u64,
@@ -41,7 +40,6 @@ impl Client {
     }
 }
 
-/// Runs clients from `from` to `to`.
 fn run(pacer: &Pacer, clients: &mut [Client], from: u64, to: u64, late: u64) {
     for client in clients.iter_mut() {
         client.wakes = client.wakes.max(Ns(from));

@@ -1,13 +1,9 @@
 //! A queue over a session's sockets allocates nothing in steady state, whatever its blocks, its depth and its connections.
 //! What the target's threads do is not counted: only the thread of the queue.
 
+use crate::prelude::*;
 use allocation_counter::{AllocationInfo, measure};
-use clock::Ns;
 use disk::{Arena, Completions, Io, RemoteAccess, Resolver};
-use san::initiator::Initiator;
-use san::server::{PortalConfig, Target, TargetConfig};
-use san::volume::Volume;
-use workload::Dir;
 
 const NAME: &str = "iqn.2026-11.example.wirespeed:steady";
 const SIZE: u64 = 4 << 20;
@@ -18,7 +14,7 @@ const COUNTED: u32 = 4000;
 
 /// Reads at a depth, in blocks of `len`.
 #[track_caller]
-fn check(target: &Target, len: u32, depth: u32, options: &str) {
+fn check(target: &TargetServer, len: u32, depth: u32, options: &str) {
     let url = format!("iscsi://{}/{NAME}/0{options}", target.addresses()[0]);
     let initiator = Initiator::named("iqn.2026-11.example.wirespeed:tests");
     let lun = initiator.find(&url).expect("it is there");
@@ -57,7 +53,7 @@ fn read(slot: u32, nth: u32, len: u32) -> Io {
 fn nothing_is_allocated_in_steady_state() {
     let volume = Volume::open(&"ram:4MiB".parse().expect("a volume"), "serial").expect("room");
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
-    let target = Target::start(TargetConfig::new(NAME, vec![portal], vec![volume]));
+    let target = TargetServer::start(TargetSettings::new(NAME, vec![portal], vec![volume]));
     let target = target.expect("it starts");
     check(&target, 8192, 32, "");
     check(&target, 512, 256, "");

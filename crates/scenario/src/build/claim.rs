@@ -1,9 +1,11 @@
-//! Claims: what they speak of must exist, what they select must be run, and what they say must be sound in itself.
+//! Claims: their subjects must exist, the steps that they select must be run, and their content must be consistent.
 
-use super::verdict::{Judge, held_against, means, metric, of_word, selected, value, whose};
+use super::verdict::{
+    VerdictBuilder, held_against, means, metric, of_word, selected, value, whose,
+};
 use super::{complain, place, text_of};
 use crate::claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake};
 use crate::model::*;
 use crate::nearest::{join, suggestion};
@@ -17,22 +19,21 @@ const METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "cpu"];
 /// How far a point may be from a line, in percent, where a shape does not say: as far as "about" goes at most.
 const NEAR_A_LINE: f64 = 5.0;
 
-/// Texts of a claim that name hops.
-pub(super) fn hops_of(record: &Record) -> Vec<At<String>> {
+pub(super) fn hops_of(record: &Decoded) -> Vec<At<String>> {
     let points = record.record("shape").map(|shape| shape.records("points")).unwrap_or_default();
     let points = points.into_iter().filter_map(|point| point.text("hop"));
     let other = record.record("ratio").and_then(|ratio| ratio.text("to_hop"));
     record.text("hop").into_iter().chain(other).chain(points).collect()
 }
 
-/// What a claim says, and where its figures stand; a shape has none.
+/// What a claim says, and where its figures are in the text; a shape has none.
 struct Claimed<'r> {
     key: &'static str,
     metric: Metric,
     to: Vec<(String, String)>,
     to_hop: Option<String>,
     shape: Option<Shape>,
-    holder: &'r Record,
+    holder: &'r Decoded,
     figures: &'static str,
 }
 
@@ -40,23 +41,23 @@ impl<'r> Claimed<'r> {
     fn plain(
         key: &'static str,
         metric: Metric,
-        holder: &'r Record,
+        holder: &'r Decoded,
         figures: &'static str,
     ) -> Claimed<'r> {
         Claimed { key, metric, to: Vec::new(), to_hop: None, shape: None, holder, figures }
     }
 }
 
-impl Judge<'_> {
+impl VerdictBuilder<'_> {
     /// All claims of the file, in their order.
-    pub(super) fn claims(&mut self, records: &[&Record]) -> Vec<Claim> {
-        let all: Vec<(&Record, Option<Claim>)> =
+    pub(super) fn claims(&mut self, records: &[&Decoded]) -> Vec<Claim> {
+        let all: Vec<(&Decoded, Option<Claim>)> =
             records.iter().map(|record| (*record, self.claim(record))).collect();
         self.check_names(&all);
         all.into_iter().filter_map(|(_, claim)| claim).collect()
     }
 
-    fn claim(&mut self, record: &Record) -> Option<Claim> {
+    fn claim(&mut self, record: &Decoded) -> Option<Claim> {
         let step = self.selection(record, "step");
         let scope = match record.record("balance") {
             Some(balance) => self.balanced(balance)?,
@@ -100,11 +101,11 @@ impl Judge<'_> {
         })
     }
 
-    /// The metric of a claim, with the key that states it; what it is held against, where it is a ratio; its shape, where it
-    /// is one; and where its figures stand.
+    /// The metric of a claim, with the key that states it; the other side, where it is a ratio; its shape, where it is
+    /// one; and where its figures are in the text.
     fn claimed<'r>(
         &mut self,
-        record: &'r Record,
+        record: &'r Decoded,
         step: &[(String, String)],
     ) -> Option<Claimed<'r>> {
         if let Some(ratio) = record.record("ratio") {
@@ -125,7 +126,7 @@ impl Judge<'_> {
         })
     }
 
-    fn claimed_ratio<'r>(&mut self, record: &Record, ratio: &'r Record) -> Option<Claimed<'r>> {
+    fn claimed_ratio<'r>(&mut self, record: &Decoded, ratio: &'r Decoded) -> Option<Claimed<'r>> {
         let (metric, to) = self.against(ratio);
         let to_hop = self.hop(ratio, "to_hop");
         if ratio.has("to_hop") && to_hop.is_none() {
@@ -151,7 +152,7 @@ impl Judge<'_> {
     }
 
     /// The reading that the physics of frames supports, which must be one of the readings.
-    fn frames(&mut self, record: &Record, readings: &[Value]) -> Option<Value> {
+    fn frames(&mut self, record: &Decoded, readings: &[Value]) -> Option<Value> {
         let frames = value(&record.get("frames")?.value)?;
         if !readings.is_empty() && !readings.contains(&frames) {
             let readings: Vec<String> = readings.iter().map(|r| format!("`{r}`")).collect();
@@ -165,8 +166,8 @@ impl Judge<'_> {
         Some(frames)
     }
 
-    /// What a curve is said to look like.
-    fn shape(&mut self, table: &Record, step: &[(String, String)]) -> Option<Shape> {
+    /// The stated form of a curve.
+    fn shape(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Shape> {
         let along = table.text("along");
         let mut points = match &along {
             Some(axis) => self.along(axis, step)?,
@@ -208,7 +209,7 @@ impl Judge<'_> {
         let plans: Vec<&Plan> =
             self.plans.iter().filter(|p| plan.is_none_or(|name| p.name == *name)).collect();
         let axes = || plans.iter().flat_map(|plan| &plan.sweep);
-        let mut points: Vec<(ShapePoint, Dimension)> = Vec::new();
+        let mut points: Vec<(ShapePoint, AxisDimension)> = Vec::new();
         for Axis { key, values } in axes().filter(|a| means(&axis.value, &a.key)) {
             for value in values {
                 let Some((at, dimension)) = amount(value) else {
@@ -244,15 +245,14 @@ impl Judge<'_> {
         });
     }
 
-    /// Steps that are named one by one.
-    fn points(&mut self, table: &Record, step: &[(String, String)]) -> Option<Vec<ShapePoint>> {
+    fn points(&mut self, table: &Decoded, step: &[(String, String)]) -> Option<Vec<ShapePoint>> {
         let records = table.records("points");
         let points: Vec<Option<ShapePoint>> =
             records.iter().map(|record| self.point(record, step)).collect();
         points.into_iter().collect()
     }
 
-    fn point(&mut self, record: &Record, of: &[(String, String)]) -> Option<ShapePoint> {
+    fn point(&mut self, record: &Decoded, of: &[(String, String)]) -> Option<ShapePoint> {
         let hop = self.hop(record, "hop");
         if record.has("hop") && hop.is_none() {
             return None;
@@ -285,13 +285,13 @@ impl Judge<'_> {
         Some(ShapePoint { at, label: at.to_string(), step, hop })
     }
 
-    /// Names are unique, and twins exist and lead to a claim that is nobody's twin.
-    fn check_names(&mut self, all: &[(&Record, Option<Claim>)]) {
-        let name = |record: &Record, claim: &Option<Claim>| match claim {
+    /// Names are unique, and twins exist and lead to a claim that is no twin itself.
+    fn check_names(&mut self, all: &[(&Decoded, Option<Claim>)]) {
+        let name = |record: &Decoded, claim: &Option<Claim>| match claim {
             Some(claim) => Some(claim.name.clone()),
             None => record.text("name").map(|at| at.value),
         };
-        let mut first: BTreeMap<String, &Record> = BTreeMap::new();
+        let mut first: BTreeMap<String, &Decoded> = BTreeMap::new();
         for (record, claim) in all {
             let Some(name) = name(record, claim) else { continue };
             let Some(other) = first.get(&name) else {
@@ -333,7 +333,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the twins that a claim leads to come back to it.
+/// Whether the twins of a claim form a circle.
 fn is_in_circle(name: &str, twins: &BTreeMap<&str, String>) -> bool {
     let mut next = twins.get(name);
     for _ in 0..twins.len() {
@@ -346,9 +346,9 @@ fn is_in_circle(name: &str, twins: &BTreeMap<&str, String>) -> bool {
     false
 }
 
-/// What a value of an axis counts: values of one axis are compared with each other.
+/// The unit of a value of an axis: values of one axis are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dimension {
+enum AxisDimension {
     Number,
     Bytes,
     Percent,
@@ -356,21 +356,21 @@ enum Dimension {
 }
 
 /// A setting as a number, where it is one.
-fn amount(setting: &Setting) -> Option<(f64, Dimension)> {
+fn amount(setting: &Setting) -> Option<(f64, AxisDimension)> {
     Some(match setting {
-        Setting::Block(size) | Setting::Message(size) => (size.0 as f64, Dimension::Bytes),
+        Setting::Block(size) | Setting::Message(size) => (size.0 as f64, AxisDimension::Bytes),
         Setting::Depth(n)
         | Setting::Workers(n)
         | Setting::Members(n)
         | Setting::Batch(n)
-        | Setting::Mtu(n) => (f64::from(*n), Dimension::Number),
-        Setting::Streams(n) => (f64::from(*n), Dimension::Number),
-        Setting::Read(share) | Setting::Random(share) => (share.0, Dimension::Percent),
-        Setting::Rate(rate) => (rate.0, Dimension::Number),
-        Setting::StreamRate(rate) => (rate.0, Dimension::Rate),
-        Setting::WorkingSet(WorkingSet::Bytes(bytes)) => (*bytes as f64, Dimension::Bytes),
-        Setting::WorkingSet(WorkingSet::Percent(share)) => (*share, Dimension::Percent),
-        Setting::Port(rate) => (rate.payload().0, Dimension::Rate),
+        | Setting::Mtu(n) => (f64::from(*n), AxisDimension::Number),
+        Setting::Streams(n) => (f64::from(*n), AxisDimension::Number),
+        Setting::Read(share) | Setting::Random(share) => (share.0, AxisDimension::Percent),
+        Setting::Rate(rate) => (rate.0, AxisDimension::Number),
+        Setting::StreamRate(rate) => (rate.0, AxisDimension::Rate),
+        Setting::WorkingSet(WorkingSet::Bytes(bytes)) => (*bytes as f64, AxisDimension::Bytes),
+        Setting::WorkingSet(WorkingSet::Percent(share)) => (*share, AxisDimension::Percent),
+        Setting::Port(rate) => (rate.payload().0, AxisDimension::Rate),
         Setting::Direction(_) | Setting::Offload(_) => return None,
     })
 }
@@ -394,9 +394,9 @@ fn claim_kind(word: &str) -> ClaimKind {
     }
 }
 
-/// `read of hba 800 MB/s, block=32KiB`: what a claim is called that has no name.
+/// `read of hba 800 MB/s, block=32KiB`: the default name of a claim.
 fn claim_name(
-    record: &Record,
+    record: &Decoded,
     said: &Claimed<'_>,
     relation: Relation,
     readings: &[Value],

@@ -1,23 +1,21 @@
-//! What targets hold: what their data is like, whether they are filled, and which plans precondition them.
+//! Content of targets: their data, whether they are filled, and which plans precondition them.
 
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Mistake, Sink};
 use crate::model::{Backing, Fill, Lab, Plan};
-use workload::Data;
+use workload::Reduction;
 
-/// What data on a target is like.
-pub(super) fn data(target: &Record) -> Data {
+pub(super) fn data(target: &Decoded) -> Reduction {
     let ratio = |key| target.record("data").and_then(|data| data.number(key)).map(|at| at.value);
-    let Data { compress, dedupe } = Data::default();
-    Data {
+    let Reduction { compress, dedupe } = Reduction::default();
+    Reduction {
         compress: ratio("compress").unwrap_or(compress),
         dedupe: ratio("dedupe").unwrap_or(dedupe),
     }
 }
 
-/// Whether a target is filled.
-pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
+pub(super) fn fill(target: &Decoded, null: bool, sink: &mut Sink) -> Fill {
     if null && target.has("fill") {
         complain(target, "fill", "`null:` holds nothing", sink);
     }
@@ -28,8 +26,8 @@ pub(super) fn fill(target: &Record, null: bool, sink: &mut Sink) -> Fill {
     }
 }
 
-/// Reports plans that would precondition what holds nothing.
-pub(super) fn check(root: &Record, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
+/// Reports plans that would precondition a target without content.
+pub(super) fn check(root: &Decoded, lab: &Lab, plans: &[Plan], sink: &mut Sink) {
     let null =
         |name: &str| lab.targets.iter().any(|target| target.name == name && target.is_null());
     let on_null = |name: &str| match lab.vms.iter().find(|vm| vm.name == name) {

@@ -1,9 +1,9 @@
-//! Copies from disk to disk: their descriptions, and whether who runs them has the disks.
+//! Copies from disk to disk: their descriptions, and whether their owner has the disks.
 
 use super::{complain, count_u32, size_u32};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Sink};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::load::CopyWorkload;
 use crate::model::{Backing, Lab, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +14,12 @@ const BLOCK_DEFAULT: u32 = 256 << 10;
 /// A copy from disk to disk.
 pub(crate) fn copy(
     name: &At<String>,
-    record: &Record,
+    record: &Decoded,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> CopyWorkload {
     let mut disks =
-        |key| directory.find_all(&record.texts(key), &[Kind::Volume, Kind::Target], sink);
+        |key| directory.find_all(&record.texts(key), &[NameKind::Volume, NameKind::Target], sink);
     let (from, to) = (disks("from"), disks("to"));
     if let Some(same) = from.iter().find(|disk| to.contains(disk)) {
         let problem = format!("`{same}` is also the source: a copy needs another disk");
@@ -36,11 +36,11 @@ pub(crate) fn copy(
     }
 }
 
-/// What the disks of every VM and host are on, by the owner's name.
-pub(crate) type Disks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
+/// The backing of the disks of every VM and host, by the owner's name.
+pub(crate) type CopyDisks<'a> = BTreeMap<&'a str, BTreeSet<String>>;
 
-/// What the disks of a lab are on.
-pub(super) fn disks(lab: &Lab) -> Disks<'_> {
+/// The backing of a lab's disks.
+pub(super) fn disks(lab: &Lab) -> CopyDisks<'_> {
     let on = |disks: &[VmDisk]| -> BTreeSet<String> {
         disks.iter().filter_map(|disk| backed_by(&disk.backing)).collect()
     };

@@ -1,16 +1,16 @@
 //! The disks of VMs and of hosts.
 
 use super::embedded::patience;
-use super::lab::Builder;
+use super::lab::LabBuilder;
 use super::{complain, count_u32, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake};
-use crate::directory::{Kind, deal};
+use crate::directory::{NameKind, deal};
 use crate::model::{Backing, DiskMap, VmDisk};
 use crate::spots::Spot;
 use crate::tree::clip;
 
-/// Who has the disks of one definition.
+/// The owners of the disks of one definition.
 pub(super) struct Owners<'a> {
     pub names: &'a [String],
     /// The host of each, as long as `names`.
@@ -23,11 +23,11 @@ pub(super) struct Owners<'a> {
     pub bare: bool,
 }
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// The disks of each owner of one definition.
-    pub(super) fn disks(&mut self, record: &Record, owners: &Owners<'_>) -> Vec<Vec<VmDisk>> {
+    pub(super) fn disks(&mut self, record: &Decoded, owners: &Owners<'_>) -> Vec<Vec<VmDisk>> {
         let mut all: Vec<Vec<VmDisk>> = vec![Vec::new(); owners.names.len()];
-        // Disks that were given wrongly have been reported.
+        // Wrong disks have been reported.
         let given = record.slot("disks").is_some_and(|slot| slot.value.is_none());
         if !given && record.records("disks").is_empty() {
             self.directory.without_disks.extend(owners.names.iter().cloned());
@@ -40,7 +40,7 @@ impl Builder<'_> {
             for (owner, disks) in owners.names.iter().zip(&all) {
                 for n in 0..disks.len() {
                     let name = format!("{owner}.disk{n}");
-                    self.directory.declare(name, Kind::Disk, at, self.sink);
+                    self.directory.declare(name, NameKind::Disk, at, self.sink);
                 }
             }
         }
@@ -48,7 +48,7 @@ impl Builder<'_> {
     }
 
     /// Adds a disk to every owner of one definition.
-    fn disk(&mut self, disk: &Record, owners: &Owners<'_>, all: &mut [Vec<VmDisk>]) {
+    fn disk(&mut self, disk: &Decoded, owners: &Owners<'_>, all: &mut [Vec<VmDisk>]) {
         let n = owners.names.len();
         if !self.directory.afford(n, disk.at, self.sink) {
             return;
@@ -89,10 +89,10 @@ impl Builder<'_> {
         }
     }
 
-    /// What backs a disk in each of `n` VMs.
-    fn backings(&mut self, disk: &Record, n: usize) -> Vec<Option<Backing>> {
+    /// The backing of a disk in each of `n` VMs.
+    fn backings(&mut self, disk: &Decoded, n: usize) -> Vec<Option<Backing>> {
         if disk.has("target") {
-            let targets = self.dealt(disk, "target", &[Kind::Target], n);
+            let targets = self.dealt(disk, "target", &[NameKind::Target], n);
             return targets.into_iter().map(|t| t.map(Backing::Target)).collect();
         }
         let Some(text) = disk.text("lun") else { return vec![None; n] };
@@ -106,7 +106,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is whatever the array provides.
+    /// `ARRAY/VOLUME`, both with ranges and patterns; `auto` is the volume that the array provides.
     fn luns(&mut self, text: &At<String>) -> Option<Vec<Backing>> {
         let Some((array, volume)) = text.value.split_once('/') else {
             self.sink.push(|| {
@@ -119,7 +119,7 @@ impl Builder<'_> {
             return None;
         };
         if volume != "auto" {
-            let volumes = self.directory.find(text, &[Kind::Volume], self.sink)?.names;
+            let volumes = self.directory.find(text, &[NameKind::Volume], self.sink)?.names;
             let split = |full: String| {
                 let (array, volume) = full.split_once('/')?;
                 Some(Backing::Lun { array: array.to_owned(), volume: Some(volume.to_owned()) })
@@ -127,12 +127,12 @@ impl Builder<'_> {
             return Some(volumes.into_iter().filter_map(split).collect());
         }
         let arrays = At::new(text.at, array.to_owned());
-        let arrays = self.directory.find(&arrays, &[Kind::Array], self.sink)?.names;
+        let arrays = self.directory.find(&arrays, &[NameKind::Array], self.sink)?.names;
         Some(arrays.into_iter().map(|array| Backing::Lun { array, volume: None }).collect())
     }
 
     /// The adapter of its host that each VM's disk uses.
-    fn leaving(&mut self, disk: &Record, owners: &Owners<'_>) -> Vec<Option<String>> {
+    fn leaving(&mut self, disk: &Decoded, owners: &Owners<'_>) -> Vec<Option<String>> {
         let none = vec![None; owners.names.len()];
         let Some(text) = disk.text("adapter") else { return none };
         if !owners.hosted {
@@ -147,9 +147,9 @@ impl Builder<'_> {
                 true => text.value.clone(),
                 false => format!("{prefix}{}", text.value),
             };
-            let kinds: &[Kind] = match self.directory.is(&full, Kind::Team) {
-                true => &[Kind::Team],
-                false => &[Kind::Adapter],
+            let kinds: &[NameKind] = match self.directory.is(&full, NameKind::Team) {
+                true => &[NameKind::Team],
+                false => &[NameKind::Adapter],
             };
             let found = self.directory.find(&At::new(text.at, full), kinds, self.sink);
             let Some(found) = found else { return none };

@@ -1,10 +1,10 @@
-//! Embedded arrays: their ports, what a volume on one needs, and the ways of a disk to it.
+//! Embedded arrays: their ports, the requirements of a volume on one, and the ways of a disk to it.
 
-use super::lab::{Builder, expanded};
+use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::directory::Kind;
+use crate::directory::NameKind;
 use crate::embedded::{Embedded, EmbeddedPort, Patience, Policy, SwitchAfter};
 use crate::fields::WAYS;
 use crate::model::Backing;
@@ -17,11 +17,11 @@ use units::{LinkRate, Percent};
 const PORTS_MAX: usize = 64;
 
 /// The ways of a disk to its array: the ports by name, and how they are used.
-pub(super) type Ways = (Vec<String>, Option<Policy>);
+pub(super) type DiskWays = (Vec<String>, Option<Policy>);
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// Enters the embedded array of a definition and the names of its ports, for each of the arrays that it defines.
-    pub(super) fn embedded(&mut self, record: &Record, names: &[String]) {
+    pub(super) fn embedded(&mut self, record: &Decoded, names: &[String]) {
         if !record.has("embedded") {
             return;
         }
@@ -29,19 +29,19 @@ impl Builder<'_> {
         let built = record.record("embedded").and_then(|table| embedded(table, self.sink));
         let ports = built.as_ref().map_or(0, |embedded| embedded.ports.len());
         let room = self.directory.afford(ports.saturating_mul(names.len()), at, self.sink);
-        // One that is wrong is known to be there, so that what refers to it is not wrong as well.
+        // A wrong one is entered all the same, so that references to it are not wrong as well.
         let built = built.filter(|_| room);
         for name in names {
             for port in built.iter().flat_map(|embedded| &embedded.ports) {
                 let full = format!("{name}.{}", port.name);
-                self.directory.declare(full, Kind::Port, at, self.sink);
+                self.directory.declare(full, NameKind::Port, at, self.sink);
             }
             self.directory.embedded.insert(name.clone(), built.clone());
         }
     }
 
-    /// Reports what a volume lacks, or has too much of, on the array that it lies on.
-    pub(super) fn volume_fits(&mut self, record: &Record, array: &str) {
+    /// Reports what a volume lacks, or has too much of, on its array.
+    pub(super) fn volume_fits(&mut self, record: &Decoded, array: &str) {
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
                 let problem =
@@ -69,9 +69,9 @@ impl Builder<'_> {
         }
     }
 
-    /// The ways of a disk in each VM of its definition. Arrays are looked at once, however many VMs use them.
-    pub(super) fn ways(&mut self, disk: &Record, backings: &[Option<Backing>]) -> Vec<Ways> {
-        let mut known: BTreeMap<String, Ways> = BTreeMap::new();
+    /// The ways of a disk in each VM of its definition. Each array is checked once, however many VMs use it.
+    pub(super) fn ways(&mut self, disk: &Decoded, backings: &[Option<Backing>]) -> Vec<DiskWays> {
+        let mut known: BTreeMap<String, DiskWays> = BTreeMap::new();
         let mut all = Vec::with_capacity(backings.len());
         for backing in backings {
             let Some(Backing::Lun { array, volume }) = backing else {
@@ -84,19 +84,19 @@ impl Builder<'_> {
             }
             let ways = known.get(array).cloned().unwrap_or_default();
             let room = self.directory.afford(ways.0.len(), disk.at, self.sink);
-            all.push(if room { ways } else { Ways::default() });
+            all.push(if room { ways } else { DiskWays::default() });
         }
         all
     }
 
-    fn ways_to(&mut self, array: &str, auto: bool, disk: &Record) -> Ways {
+    fn ways_to(&mut self, array: &str, auto: bool, disk: &Decoded) -> DiskWays {
         let Some(embedded) = self.directory.embedded.get(array) else {
             for key in WAYS.iter().filter(|key| disk.has(key)) {
                 self.sink.push(|| not_embedded(place(disk, key), key, array));
             }
-            return Ways::default();
+            return DiskWays::default();
         };
-        let Some(embedded) = embedded.clone() else { return Ways::default() };
+        let Some(embedded) = embedded.clone() else { return DiskWays::default() };
         if auto {
             self.sink.push(|| {
                 let message =
@@ -114,13 +114,13 @@ impl Builder<'_> {
             true => self.ports_of(array, &embedded, disk),
             false => embedded.ports.iter().map(|port| port.name.clone()).collect(),
         };
-        // Ports that are wrong have been reported, and say nothing of the policy.
+        // Wrong ports have been reported, and are independent of the policy.
         let several = ports.len() > 1 || ports.is_empty();
         (ports, Some(policy(disk, several, self.sink)))
     }
 
     /// The ports that a disk names, each once, in its order.
-    fn ports_of(&mut self, array: &str, embedded: &Embedded, disk: &Record) -> Vec<String> {
+    fn ports_of(&mut self, array: &str, embedded: &Embedded, disk: &Decoded) -> Vec<String> {
         let prefix = format!("{array}.");
         let mut ports: Vec<String> = Vec::new();
         for text in disk.texts("ports") {
@@ -128,7 +128,7 @@ impl Builder<'_> {
                 true => text.value.clone(),
                 false => format!("{prefix}{}", text.value),
             };
-            let found = self.directory.find(&At::new(text.at, full), &[Kind::Port], self.sink);
+            let found = self.directory.find(&At::new(text.at, full), &[NameKind::Port], self.sink);
             for name in found.map(|found| found.names).unwrap_or_default() {
                 let Some(port) = name.strip_prefix(&prefix).and_then(|name| embedded.port(name))
                 else {
@@ -153,8 +153,8 @@ fn not_embedded(at: Span, key: &str, array: &str) -> Mistake {
         .help("give the array `embedded = { ports = [{ name = \"p1\" }] }`; paths through a lab are [[path]]")
 }
 
-/// What stands for an array; `None` where its ports are wrong, which has been reported.
-fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
+/// The embedded form of an array; `None` where its ports are wrong, which has been reported.
+fn embedded(table: &Decoded, sink: &mut Sink) -> Option<Embedded> {
     let scale = table.percent("scale").map_or(Percent(100.0), |at| at.value);
     if scale.0 <= 0.0 {
         complain(table, "scale", "ports without speed carry nothing; write more than 0%", sink);
@@ -194,7 +194,7 @@ fn embedded(table: &Record, sink: &mut Sink) -> Option<Embedded> {
     (!ports.is_empty()).then_some(Embedded { ports, scale, threads })
 }
 
-/// Whether a speed is still one when it is scaled. A scale of nothing has been reported.
+/// Whether a speed is positive after scaling. A scale of zero has been reported.
 pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> {
     let scaled = rate.scaled(scale).0;
     if scale.0 <= 0.0 || scaled >= LinkRate::MIN as f64 {
@@ -203,8 +203,8 @@ pub(super) fn scaled_fits(rate: LinkRate, scale: Percent) -> Result<(), String> 
     Err(format!("scaled to {}% it is below 1 KB/s, the minimum for a port", scale.0))
 }
 
-/// How long the initiator of a disk has patience with its ports.
-pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
+/// The path timeouts of a disk's initiator.
+pub(super) fn patience(disk: &Decoded, sink: &mut Sink) -> Patience {
     let mut time = |key, least: Duration| {
         let time = disk.time(key)?.value;
         if time < least || time > Patience::LONGEST {
@@ -223,8 +223,8 @@ pub(super) fn patience(disk: &Record, sink: &mut Sink) -> Patience {
     }
 }
 
-/// What `switch_after` says, where it is given.
-pub(super) fn turn(record: &Record) -> Option<SwitchAfter> {
+/// The value of `switch_after`, if given.
+pub(super) fn turn(record: &Decoded) -> Option<SwitchAfter> {
     match &record.get("switch_after")?.value {
         Datum::Count(n) => Some(SwitchAfter::Ios(u32::try_from(*n).unwrap_or(u32::MAX))),
         Datum::Size(size) => Some(SwitchAfter::Bytes(*size)),
@@ -232,8 +232,8 @@ pub(super) fn turn(record: &Record) -> Option<SwitchAfter> {
     }
 }
 
-/// How the ports of a disk are used.
-fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
+/// The multipath policy of a disk.
+fn policy(disk: &Decoded, several: bool, sink: &mut Sink) -> Policy {
     let after = turn(disk).unwrap_or(SwitchAfter::USUAL);
     let word = disk.word("policy").map(|at| at.value);
     let policy = match word {
@@ -259,7 +259,7 @@ fn policy(disk: &Record, several: bool, sink: &mut Sink) -> Policy {
     policy
 }
 
-/// The embedded arrays at which a speed of the sweep would be none, in words; `None` where there is none such.
+/// The embedded arrays at which a speed of the sweep would be zero, in words; `None` where there is none such.
 pub(super) fn too_slow(
     rate: LinkRate,
     arrays: &BTreeMap<String, Option<Embedded>>,

@@ -1,11 +1,11 @@
-//! What joins the parts of a lab: cables, teams, zones and paths.
+//! The connections of a lab: cables, teams, zones and paths.
 
 use super::embedded::turn;
-use super::lab::{Builder, expanded};
+use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake, Span};
-use crate::directory::{Kind, deal};
+use crate::directory::{NameKind, deal};
 use crate::embedded::SwitchAfter;
 use crate::model::{Endpoint, Link, Path, Zone};
 use crate::simulated::{Team, TeamMode};
@@ -13,21 +13,21 @@ use crate::spots::Spot;
 use std::collections::BTreeSet;
 use units::LinkRate;
 
-const PORTED: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Array];
+const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 /// Hops that one path may name, at most.
 const VIA_MAX: usize = 256;
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// Declares the teams, and resolves their members, which have been declared with their hosts.
-    pub(super) fn teams(&mut self, root: &Record) -> Vec<Team> {
+    pub(super) fn teams(&mut self, root: &Decoded) -> Vec<Team> {
         let mut teams = Vec::new();
         for record in root.records("team") {
             let names = if self.directory.is_full() { Vec::new() } else { expanded(record) };
-            let hosts = self.dealt(record, "host", &[Kind::Host], names.len());
+            let hosts = self.dealt(record, "host", &[NameKind::Host], names.len());
             for (name, host) in names.into_iter().zip(hosts) {
                 let Some(host) = host else { continue };
                 let full = format!("{host}.{name}");
-                self.directory.declare(full, Kind::Team, place(record, "name"), self.sink);
+                self.directory.declare(full, NameKind::Team, place(record, "name"), self.sink);
                 let members = self.team_members(record, &host);
                 let mode = match record.word("mode").map(|at| at.value) {
                     Some("dynamic") => TeamMode::Dynamic,
@@ -40,7 +40,7 @@ impl Builder<'_> {
         teams
     }
 
-    fn team_members(&mut self, record: &Record, host: &str) -> Vec<String> {
+    fn team_members(&mut self, record: &Decoded, host: &str) -> Vec<String> {
         let prefix = format!("{host}.");
         let mut members: Vec<String> = Vec::new();
         for text in record.texts("members") {
@@ -49,7 +49,7 @@ impl Builder<'_> {
                 false => format!("{prefix}{}", text.value),
             };
             let text = At::new(text.at, full);
-            let found = self.directory.find_ports(&text, &[Kind::Adapter], self.sink);
+            let found = self.directory.find_ports(&text, &[NameKind::Adapter], self.sink);
             for (device, port) in found.unwrap_or_default() {
                 let member = Endpoint { device, port }.to_string();
                 if members.contains(&member) {
@@ -63,8 +63,8 @@ impl Builder<'_> {
         members
     }
 
-    /// When a path with a policy that takes turns gives way to the next.
-    fn path_turn(&mut self, record: &Record, policy: Option<&str>) -> Option<SwitchAfter> {
+    /// When a path with a policy that takes turns hands over to the next.
+    fn path_turn(&mut self, record: &Decoded, policy: Option<&str>) -> Option<SwitchAfter> {
         if record.has("switch_after") && policy != Some("round-robin") {
             let problem = "only `policy = \"round-robin\"` switches in turn";
             complain(record, "switch_after", problem, self.sink);
@@ -72,7 +72,7 @@ impl Builder<'_> {
         turn(record)
     }
 
-    pub(super) fn links(&mut self, root: &Record) -> Vec<Link> {
+    pub(super) fn links(&mut self, root: &Decoded) -> Vec<Link> {
         let mut links: Vec<Link> = Vec::new();
         for record in root.records("link") {
             for link in self.link(record) {
@@ -87,8 +87,8 @@ impl Builder<'_> {
         links
     }
 
-    /// The cables of one definition: as many as it has names, or else ends.
-    fn link(&mut self, record: &Record) -> Vec<Link> {
+    /// The cables of one definition: as many as its names, or else its ends.
+    fn link(&mut self, record: &Decoded) -> Vec<Link> {
         let mut end = |key| {
             let found = self.directory.find_ports(&record.text(key)?, PORTED, self.sink)?;
             let endpoint = |(device, port)| Endpoint { device, port };
@@ -113,14 +113,14 @@ impl Builder<'_> {
         let mut links = Vec::with_capacity(n);
         for (i, (from, to)) in from.into_iter().zip(to).enumerate() {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("{from}-{to}"));
-            self.directory.declare(name.clone(), Kind::Link, place(record, "name"), self.sink);
+            self.directory.declare(name.clone(), NameKind::Link, place(record, "name"), self.sink);
             links.push(Link { name, from, to, rate, length_m, mtu, credits });
         }
         links
     }
 
-    /// The speed of a cable, or of the way to a receiver, whose MTU is said elsewhere.
-    pub(super) fn link_rate(&mut self, record: &Record) -> Option<LinkRate> {
+    /// The speed of a cable, or of the way to a receiver, whose MTU is defined elsewhere.
+    pub(super) fn link_rate(&mut self, record: &Decoded) -> Option<LinkRate> {
         let rate = record.link("rate")?.value;
         if let LinkRate::Standard(standard) = rate
             && let Some(mtu) = standard.jumbo()
@@ -133,13 +133,13 @@ impl Builder<'_> {
         Some(rate)
     }
 
-    pub(super) fn zones(&mut self, record: &Record, names: &[String]) -> Vec<Zone> {
+    pub(super) fn zones(&mut self, record: &Decoded, names: &[String]) -> Vec<Zone> {
         let mut members: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
         for text in record.texts("members") {
-            let kinds: &[Kind] = match text.value.contains(':') {
-                true => &[Kind::Adapter, Kind::Array],
-                false => &[Kind::Adapter, Kind::Array, Kind::Vm],
+            let kinds: &[NameKind] = match text.value.contains(':') {
+                true => &[NameKind::Adapter, NameKind::Array],
+                false => &[NameKind::Adapter, NameKind::Array, NameKind::Vm],
             };
             let found = self.directory.find_ports(&text, kinds, self.sink).unwrap_or_default();
             let names =
@@ -152,11 +152,11 @@ impl Builder<'_> {
         names.iter().map(|name| Zone { name: name.clone(), members: members.clone() }).collect()
     }
 
-    pub(super) fn paths(&mut self, record: &Record, names: &[String]) -> Vec<Path> {
+    pub(super) fn paths(&mut self, record: &Decoded, names: &[String]) -> Vec<Path> {
         let n = names.len();
-        let from = self.dealt(record, "from", &[Kind::Vm, Kind::Host], n);
-        let to = self.dealt(record, "to", &[Kind::Array, Kind::Volume], n);
-        let hops = [Kind::Adapter, Kind::Switch, Kind::Link, Kind::Array];
+        let from = self.dealt(record, "from", &[NameKind::Vm, NameKind::Host], n);
+        let to = self.dealt(record, "to", &[NameKind::Array, NameKind::Volume], n);
+        let hops = [NameKind::Adapter, NameKind::Switch, NameKind::Link, NameKind::Array];
         let mut via: Vec<(String, Span)> = Vec::new();
         for text in record.texts("via") {
             let found = self.directory.find_ports(&text, &hops, self.sink).unwrap_or_default();

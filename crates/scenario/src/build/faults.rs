@@ -1,11 +1,11 @@
-//! The faults of a plan: at ports that exist, within the measured time, and each a change of what was before.
+//! The faults of a plan: at ports that exist, within the measured time, and each a change of state.
 
 use super::embedded::scaled_fits;
 use super::incidents::check_moment;
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::embedded::{Fault, FaultAction};
 use crate::scalar::link_rate;
 use crate::tree::clip;
@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use units::LinkRate;
 
-/// The keys that say what happens, each naming ports.
+/// The keys of faults, each naming ports.
 const ACTIONS: [&str; 5] = ["kill", "revive", "slow", "busy", "ready"];
 
 /// The faults of a plan in the order of their moments; those of one moment in the order of the file.
 pub(super) fn faults(
-    plan: &Record,
+    plan: &Decoded,
     measure: Duration,
     directory: &mut Directory,
     sink: &mut Sink,
@@ -43,7 +43,7 @@ pub(super) fn faults(
     all.into_iter().map(|(fault, _)| fault).collect()
 }
 
-fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
+fn action(key: &str, record: &Decoded, sink: &mut Sink) -> Option<FaultAction> {
     Some(match key {
         "kill" => FaultAction::Kill,
         "revive" => FaultAction::Revive,
@@ -68,7 +68,7 @@ fn action(key: &str, record: &Record, sink: &mut Sink) -> Option<FaultAction> {
 
 /// The array and the name of each port that a fault names.
 fn ports(
-    record: &Record,
+    record: &Decoded,
     key: &str,
     directory: &mut Directory,
     sink: &mut Sink,
@@ -80,7 +80,7 @@ fn ports(
             continue;
         };
         match built {
-            // Its ports are not known because they are wrong, which has been reported.
+            // Its ports are unknown because they are wrong, which has been reported.
             Some(false) => {}
             Some(true) => all.extend(found(&text, directory, sink)),
             None => sink.push(|| {
@@ -98,15 +98,15 @@ fn ports(
     all
 }
 
-/// The array that `ARRAY.PORT` names, where it is an array; and whether it is embedded, and rightly.
+/// The array of `ARRAY.PORT`, where it is an array; and whether it is embedded without mistakes.
 fn array_of(text: &str, directory: &Directory) -> Option<(String, Option<bool>)> {
     let (array, _) = text.rsplit_once('.')?;
     let built = directory.embedded.get(array).map(Option::is_some);
-    (built.is_some() || directory.is(array, Kind::Array)).then(|| (array.to_owned(), built))
+    (built.is_some() || directory.is(array, NameKind::Array)).then(|| (array.to_owned(), built))
 }
 
 fn found(text: &At<String>, directory: &mut Directory, sink: &mut Sink) -> Vec<(String, String)> {
-    let found = directory.find(text, &[Kind::Port], sink);
+    let found = directory.find(text, &[NameKind::Port], sink);
     let names = found.map(|found| found.names).unwrap_or_default();
     let arrays = &directory.embedded;
     // A port's name may hold a dot, and so may an array's.
@@ -123,7 +123,7 @@ fn found(text: &At<String>, directory: &mut Directory, sink: &mut Sink) -> Vec<(
 fn check_speed(
     rate: LinkRate,
     array: &str,
-    record: &Record,
+    record: &Decoded,
     directory: &Directory,
     sink: &mut Sink,
 ) {
@@ -133,7 +133,7 @@ fn check_speed(
     }
 }
 
-/// What a port is like after the faults so far.
+/// The state of a port after the faults so far.
 #[derive(Clone, Copy)]
 struct Condition {
     dead: bool,
@@ -142,7 +142,7 @@ struct Condition {
     place: Span,
 }
 
-/// Reports faults that change nothing, and those of one port at one moment, whose order nobody could know.
+/// Reports faults that change nothing, and those of one port at one moment, whose order is undefined.
 fn check_order(all: &[(Fault, Span)], sink: &mut Sink) {
     let mut ports: BTreeMap<(&str, &str), Condition> = BTreeMap::new();
     for (fault, place) in all {

@@ -1,24 +1,30 @@
-//! What goes wrong in a lab that is simulated: each names something that is there, within the measured time, and changes
-//! something.
+//! Failures in a simulated lab: each names an existing part, is within the measured time, and has an effect.
 
 use super::place;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Class, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::model::{Endpoint, Lab};
 use crate::simulated::{Change, Incident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What can fail.
-const FALLIBLE: &[Kind] =
-    &[Kind::Vm, Kind::Host, Kind::Adapter, Kind::Switch, Kind::Array, Kind::Link, Kind::Port];
-/// What has ports.
-const PORTED: &[Kind] = &[Kind::Adapter, Kind::Switch, Kind::Array];
+const FALLIBLE: &[NameKind] = &[
+    NameKind::Vm,
+    NameKind::Host,
+    NameKind::Adapter,
+    NameKind::Switch,
+    NameKind::Array,
+    NameKind::Link,
+    NameKind::Port,
+];
+/// Devices with ports.
+const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 
-/// The incidents of a plan with their places, in the order of their moments; those of one moment in the order of the file.
+/// The incidents of a plan with their positions in the text, by moment, then in the order of the file.
 pub(super) fn incidents(
-    plan: &Record,
+    plan: &Decoded,
     lab: &Lab,
     directory: &mut Directory,
     sink: &mut Sink,
@@ -38,9 +44,9 @@ pub(super) fn incidents(
     all
 }
 
-fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sink) -> Vec<Change> {
+fn changes(record: &Decoded, key: &str, directory: &mut Directory, sink: &mut Sink) -> Vec<Change> {
     if key == "move" {
-        let vms = directory.find_all(&record.texts("move"), &[Kind::Vm], sink);
+        let vms = directory.find_all(&record.texts("move"), &[NameKind::Vm], sink);
         let Some(to) = record.text("to") else {
             if !record.has("to") {
                 sink.push(|| {
@@ -51,7 +57,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
             }
             return Vec::new();
         };
-        let Some(found) = directory.find(&to, &[Kind::Host], sink) else { return Vec::new() };
+        let Some(found) = directory.find(&to, &[NameKind::Host], sink) else { return Vec::new() };
         let [host] = &found.names[..] else {
             let message = format!("to: it matches {} hosts; name one", found.names.len());
             sink.push(|| Mistake::new(to.at, message));
@@ -73,7 +79,7 @@ fn changes(record: &Record, key: &str, directory: &mut Directory, sink: &mut Sin
     all
 }
 
-/// Reports what changes nothing: failing twice, restoring what works, and moving to where a VM is.
+/// Reports incidents without effect: failing twice, restoring what works, and moving to where a VM is.
 fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
@@ -121,8 +127,8 @@ fn moved<'a>(
     }
 }
 
-/// Reports an incident that comes when the measured time is over.
-pub(super) fn check_moment(measure: Duration, record: &Record, sink: &mut Sink) {
+/// Reports an incident after the measured time.
+pub(super) fn check_moment(measure: Duration, record: &Decoded, sink: &mut Sink) {
     let at = record.time("at").map(|at| at.value);
     if at.is_some_and(|at| at >= measure) && !measure.is_zero() {
         let problem = format!("that is after the measured time of {}", units::duration(measure));

@@ -1,15 +1,15 @@
 //! The phases of jobs: loads of a plan that wait for others and end.
 
 use super::place;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::load::Phase;
 use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// Phases of the loads of a plan, in the order of the loads; `None` for a load that says nothing of the kind.
-pub(super) fn phases(loads: &[&Record], sink: &mut Sink) -> Vec<Option<Phase>> {
+/// Phases of the loads of a plan, in the order of the loads; `None` for a load without one.
+pub(super) fn phases(loads: &[&Decoded], sink: &mut Sink) -> Vec<Option<Phase>> {
     let names = names(loads, sink);
     let phases: Vec<Option<Phase>> = loads.iter().map(|record| phase(record)).collect();
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); loads.len()];
@@ -54,7 +54,7 @@ pub(super) fn phases(loads: &[&Record], sink: &mut Sink) -> Vec<Option<Phase>> {
     phases
 }
 
-fn phase(record: &Record) -> Option<Phase> {
+fn phase(record: &Decoded) -> Option<Phase> {
     let given = ["name", "after", "amount"].into_iter().any(|key| record.has(key));
     given.then(|| Phase {
         name: record.text("name").map(|at| at.value),
@@ -63,8 +63,7 @@ fn phase(record: &Record) -> Option<Phase> {
     })
 }
 
-/// The named loads.
-fn names(loads: &[&Record], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> {
+fn names(loads: &[&Decoded], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> {
     let mut names: BTreeMap<String, (usize, Span)> = BTreeMap::new();
     for (n, record) in loads.iter().enumerate() {
         let Some(name) = record.text("name") else { continue };
@@ -79,7 +78,7 @@ fn names(loads: &[&Record], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> 
     names
 }
 
-/// Somebody who waits in a circle, by taking away again and again whoever waits for nobody that is left.
+/// A member of a circle of waits, found by repeatedly removing every load that waits for none of the rest.
 fn circle(after: &[Vec<usize>]) -> Option<usize> {
     let mut waits: Vec<usize> = after.iter().map(Vec::len).collect();
     let mut followers: Vec<Vec<usize>> = vec![Vec::new(); after.len()];

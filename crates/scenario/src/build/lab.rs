@@ -3,9 +3,9 @@
 use super::disk::Owners;
 use super::{complain, content, count_u32, parts, place};
 use crate::catalog;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink};
-use crate::directory::{Directory, Kind, deal};
+use crate::directory::{Directory, NameKind, deal};
 use crate::model::*;
 use crate::names;
 use crate::nearest::{join, suggestion};
@@ -15,28 +15,28 @@ use crate::tree::clip;
 
 /// Declares every name of the lab, then builds it.
 pub(super) fn lab(
-    root: &Record,
+    root: &Decoded,
     users: &[Part],
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Lab {
     let parts = parts::parts(root, users, sink);
-    let mut b = Builder { directory, parts: &parts, sink };
-    let targets = b.named(root, "target", Kind::Target);
-    let receivers = b.named(root, "receiver", Kind::Receiver);
-    let hosts = b.named(root, "host", Kind::Host);
+    let mut b = LabBuilder { directory, parts: &parts, sink };
+    let targets = b.named(root, "target", NameKind::Target);
+    let receivers = b.named(root, "receiver", NameKind::Receiver);
+    let hosts = b.named(root, "host", NameKind::Host);
     for (record, names) in &hosts {
         names.iter().for_each(|host| b.adapter_names(record, host));
     }
     let teams = b.teams(root);
-    let vms = b.named(root, "vm", Kind::Vm);
-    let switches = b.named(root, "switch", Kind::Switch);
-    let arrays = b.named(root, "array", Kind::Array);
+    let vms = b.named(root, "vm", NameKind::Vm);
+    let switches = b.named(root, "switch", NameKind::Switch);
+    let arrays = b.named(root, "array", NameKind::Array);
     arrays.iter().for_each(|(record, names)| b.embedded(record, names));
     let volumes = b.volumes(root);
     let links = b.links(root);
-    let zones = b.named(root, "zone", Kind::Zone);
-    let paths = b.named(root, "path", Kind::Path);
+    let zones = b.named(root, "zone", NameKind::Zone);
+    let paths = b.named(root, "path", NameKind::Path);
     Lab {
         targets: targets.iter().flat_map(|(r, n)| b.targets(r, n)).collect(),
         receivers: receivers.iter().flat_map(|(r, n)| b.receivers(r, n)).collect(),
@@ -53,18 +53,23 @@ pub(super) fn lab(
     }
 }
 
-pub(super) struct Builder<'a> {
+pub(super) struct LabBuilder<'a> {
     pub directory: &'a mut Directory,
     parts: &'a [Part],
     pub sink: &'a mut Sink,
 }
 
 /// A table and the names that it defines.
-type Named<'r> = (&'r Record, Vec<String>);
+type NamedTable<'r> = (&'r Decoded, Vec<String>);
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// Declares the names of every table of a section.
-    fn named<'r>(&mut self, root: &'r Record, section: &str, kind: Kind) -> Vec<Named<'r>> {
+    fn named<'r>(
+        &mut self,
+        root: &'r Decoded,
+        section: &str,
+        kind: NameKind,
+    ) -> Vec<NamedTable<'r>> {
         let mut all = Vec::new();
         for record in root.records(section) {
             let names = if self.directory.is_full() { Vec::new() } else { expanded(record) };
@@ -76,24 +81,24 @@ impl Builder<'_> {
         all
     }
 
-    fn adapter_names(&mut self, host: &Record, name: &str) {
+    fn adapter_names(&mut self, host: &Decoded, name: &str) {
         for adapter in host.records("adapters") {
             if self.directory.is_full() {
                 return;
             }
             for short in expanded(adapter) {
                 let at = place(adapter, "name");
-                self.directory.declare(format!("{name}.{short}"), Kind::Adapter, at, self.sink);
+                self.directory.declare(format!("{name}.{short}"), NameKind::Adapter, at, self.sink);
             }
         }
     }
 
-    /// What the reference at `key` means for each of `n` things; `None` for each when not given or wrong.
+    /// The referent of `key` for each of `n` things; `None` for each when not given or wrong.
     pub(super) fn dealt(
         &mut self,
-        record: &Record,
+        record: &Decoded,
         key: &str,
-        kinds: &[Kind],
+        kinds: &[NameKind],
         n: usize,
     ) -> Vec<Option<String>> {
         let found = record.text(key).and_then(|text| self.directory.find(&text, kinds, self.sink));
@@ -134,8 +139,8 @@ impl Builder<'_> {
         None
     }
 
-    /// What data lies on: a word of its own, or a model of disks.
-    pub(super) fn medium(&mut self, record: &Record) -> Option<Medium> {
+    /// The medium of data: a word of its own, or a model of disks.
+    pub(super) fn medium(&mut self, record: &Decoded) -> Option<Medium> {
         let text = record.text("media")?;
         Some(match text.value.as_str() {
             "ram" => Medium::Ram,
@@ -146,7 +151,7 @@ impl Builder<'_> {
         })
     }
 
-    fn targets(&mut self, record: &Record, names: &[String]) -> Vec<Target> {
+    fn targets(&mut self, record: &Decoded, names: &[String]) -> Vec<Target> {
         let urls = self.urls(record, names.len());
         let null = scheme_of(record).is_some_and(|scheme| !scheme.holds_data);
         if record.has("create") && !record.has("file") {
@@ -186,7 +191,7 @@ impl Builder<'_> {
         self.writing(record, names.len());
         let queue = queue(record);
         let polled = record.flag("polled").is_some_and(|at| at.value);
-        if polled && matches!(queue, Queue::Pread | Queue::Aio) {
+        if polled && matches!(queue, QueueEngine::Pread | QueueEngine::Aio) {
             complain(record, "polled", "only io_uring can poll; `queue` names another", self.sink);
         }
         names
@@ -212,8 +217,8 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Where verification keeps its state of each of `n` targets; empty where it keeps none.
-    fn states(&mut self, record: &Record, null: bool, n: usize) -> Vec<String> {
+    /// Where verification keeps its state of each of `n` targets; empty where there is none.
+    fn states(&mut self, record: &Decoded, null: bool, n: usize) -> Vec<String> {
         if record.has("verify_state") && null {
             let problem = "`null:` holds nothing to verify";
             complain(record, "verify_state", problem, self.sink);
@@ -225,8 +230,8 @@ impl Builder<'_> {
         self.files(record, "verify_state", n)
     }
 
-    /// What a table says about being written though Wirespeed did not make it.
-    fn writing(&mut self, record: &Record, n: usize) {
+    /// A table's permission to write a target that Wirespeed did not make.
+    fn writing(&mut self, record: &Decoded, n: usize) {
         let lun = scheme_of(record).is_some_and(|scheme| scheme.holds_data);
         let real = record.has("file") || record.has("device") || lun;
         let wrong = [
@@ -244,7 +249,7 @@ impl Builder<'_> {
     }
 
     /// The path or URL of each of `n` targets.
-    fn urls(&mut self, record: &Record, n: usize) -> Vec<String> {
+    fn urls(&mut self, record: &Decoded, n: usize) -> Vec<String> {
         let given = ["file", "device", "url"].into_iter().find(|key| record.has(key));
         let Some((key, text)) = given.and_then(|key| Some((key, record.text(key)?))) else {
             return vec![String::new(); n];
@@ -256,14 +261,14 @@ impl Builder<'_> {
     }
 
     /// The path under a key for each of `n` targets; empty where there is none.
-    fn files(&mut self, record: &Record, key: &str, n: usize) -> Vec<String> {
+    fn files(&mut self, record: &Decoded, key: &str, n: usize) -> Vec<String> {
         match record.text(key) {
             Some(text) => self.dealt_paths(record, key, &text.value, n),
             None => vec![String::new(); n],
         }
     }
 
-    fn dealt_paths(&mut self, record: &Record, key: &str, path: &str, n: usize) -> Vec<String> {
+    fn dealt_paths(&mut self, record: &Decoded, key: &str, path: &str, n: usize) -> Vec<String> {
         let paths = names::expand_path(path).unwrap_or_else(|problem| {
             complain(record, key, problem, self.sink);
             Vec::new()
@@ -281,7 +286,7 @@ impl Builder<'_> {
         vec![String::new(); n]
     }
 
-    fn hosts(&mut self, record: &Record, names: &[String]) -> Vec<Host> {
+    fn hosts(&mut self, record: &Decoded, names: &[String]) -> Vec<Host> {
         let part = self.part(record.text("part"), &[PartKind::Host]);
         let hypervisor = self.part(record.text("hypervisor"), &[PartKind::Hypervisor]);
         let mut adapters: Vec<Adapter> = Vec::new();
@@ -315,8 +320,8 @@ impl Builder<'_> {
             .collect()
     }
 
-    fn vms(&mut self, record: &Record, names: &[String]) -> Vec<Vm> {
-        let hosts = self.dealt(record, "host", &[Kind::Host], names.len());
+    fn vms(&mut self, record: &Decoded, names: &[String]) -> Vec<Vm> {
+        let hosts = self.dealt(record, "host", &[NameKind::Host], names.len());
         let scsi: Vec<String> = record
             .texts("scsi")
             .into_iter()
@@ -349,12 +354,12 @@ impl Builder<'_> {
         vms
     }
 
-    fn switches(&mut self, record: &Record, names: &[String]) -> Vec<Switch> {
+    fn switches(&mut self, record: &Decoded, names: &[String]) -> Vec<Switch> {
         let part = self.part(record.text("part"), &[PartKind::Switch]);
         names.iter().map(|name| Switch { name: name.clone(), part: part.clone() }).collect()
     }
 
-    fn arrays(&mut self, record: &Record, names: &[String]) -> Vec<Array> {
+    fn arrays(&mut self, record: &Decoded, names: &[String]) -> Vec<Array> {
         let part = self.part(record.text("part"), &[PartKind::Array, PartKind::Tape]);
         let controllers = count_u32(record, "controllers");
         let ports = count_u32(record, "ports");
@@ -376,7 +381,7 @@ impl Builder<'_> {
 }
 
 /// The scheme of a target's URL, where it has one that is known.
-fn scheme_of(record: &Record) -> Option<&'static Scheme> {
+fn scheme_of(record: &Decoded) -> Option<&'static Scheme> {
     Scheme::of(&record.text("url")?.value)
 }
 
@@ -396,15 +401,15 @@ fn wrong_address(key: &str, text: &At<String>) -> Mistake {
 }
 
 /// The names that a table defines; none when its name is missing or wrong, which has been reported.
-pub(super) fn expanded(record: &Record) -> Vec<String> {
+pub(super) fn expanded(record: &Decoded) -> Vec<String> {
     record.text("name").and_then(|at| names::expand(&at.value).ok()).unwrap_or_default()
 }
 
-fn queue(record: &Record) -> Queue {
+fn queue(record: &Decoded) -> QueueEngine {
     match record.word("queue").map(|at| at.value) {
-        Some("io_uring") => Queue::Uring,
-        Some("aio") => Queue::Aio,
-        Some("pread") => Queue::Pread,
-        _ => Queue::Auto,
+        Some("io_uring") => QueueEngine::Uring,
+        Some("aio") => QueueEngine::Aio,
+        Some("pread") => QueueEngine::Pread,
+        _ => QueueEngine::Auto,
     }
 }

@@ -1,13 +1,13 @@
-//! The axis `members` of sweeps and searches: whether every load that it speaks of has so many.
+//! The axis `members` of sweeps and searches: whether every load that it concerns has so many.
 
 use super::place;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Mistake, Sink};
 use crate::model::{Axis, Plan, Setting};
 use crate::search::Over;
 use crate::settle::concerns;
 
-/// The load with the fewest members among those that an axis speaks of, and how many it has.
+/// The load with the fewest members among those of an axis, and how many it has.
 pub(super) fn most_members<'p>(key: &str, plan: &'p Plan) -> Option<(usize, &'p str)> {
     let concerned = plan.loads.iter().filter(|load| concerns(key, load.workload.name()));
     concerned.map(|load| (load.on.len(), load.workload.name())).min()
@@ -15,15 +15,15 @@ pub(super) fn most_members<'p>(key: &str, plan: &'p Plan) -> Option<(usize, &'p 
 
 /// Why so many cannot run; `None` where they can.
 pub(super) fn too_many(key: &str, wanted: f64, plan: &Plan) -> Option<String> {
-    // What a load is on may have been refused already.
+    // The load's targets may have been refused already.
     let (most, workload) = most_members(key, plan).filter(|(most, _)| *most > 0)?;
     let runs = if most == 1 { "runs on 1".to_owned() } else { format!("runs on {most}") };
     (wanted > most as f64)
         .then(|| format!("the load `{workload}` {runs}, so {wanted} are too many"))
 }
 
-/// Reports numbers of members that a load has not, and what the first step would not prepare for those after it.
-pub(super) fn check(plan: &Plan, record: &Record, sink: &mut Sink) {
+/// Reports numbers of members that a load does not have, and what the first step would not prepare for later ones.
+pub(super) fn check(plan: &Plan, record: &Decoded, sink: &mut Sink) {
     let sweep = record.record("sweep");
     for axis in plan.sweep.iter().filter(|axis| is_members(&axis.key)) {
         let at = sweep.map_or(record.at, |sweep| place(sweep, &axis.key));

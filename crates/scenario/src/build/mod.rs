@@ -1,7 +1,6 @@
 //! Data to scenario: names are declared, references resolved, workloads settled, plans expanded and goals checked.
 //!
-//! Building goes on after a mistake with whatever value keeps the rest meaningful; the result is only handed out when
-//! there was none.
+//! Building continues after a mistake with a harmless value; the result is only handed out when there was none.
 
 mod claim;
 mod content;
@@ -29,21 +28,21 @@ mod verify;
 mod volume;
 mod work;
 
-pub(crate) use copy::{Disks, copy};
+pub(crate) use copy::{CopyDisks, copy};
 pub(crate) use net_work::network;
 pub(crate) use work::disk_workload;
 
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::Directory;
-use crate::model::{Head, Part, Scenario};
+use crate::model::{Part, Scenario, ScenarioHead};
 use crate::source::Source;
 use crate::spots::Spots;
 use crate::topology;
 
 /// Builds the scenario from its root table and the parts of users' catalogs, which come last in its lab.
 pub(crate) fn scenario(
-    root: &Record,
+    root: &Decoded,
     source: &Source,
     users: &[Part],
     sink: &mut Sink,
@@ -79,9 +78,9 @@ pub(crate) fn scenario(
     Scenario { goals, claims, ..scenario }
 }
 
-fn head(record: Option<&Record>) -> Head {
+fn head(record: Option<&Decoded>) -> ScenarioHead {
     let text = |key| record.and_then(|record| record.text(key)).map(|at| at.value);
-    Head {
+    ScenarioHead {
         title: text("title").unwrap_or_default(),
         source: text("source"),
         description: text("description"),
@@ -89,23 +88,23 @@ fn head(record: Option<&Record>) -> Head {
     }
 }
 
-/// A count that its description bounds to 32 bits.
-fn count_u32(record: &Record, key: &str) -> Option<u32> {
+/// A count, bounded to 32 bits by its description.
+fn count_u32(record: &Decoded, key: &str) -> Option<u32> {
     record.count(key).and_then(|at| u32::try_from(at.value).ok())
 }
 
-/// A size that its description bounds to 32 bits.
-fn size_u32(record: &Record, key: &str) -> Option<u32> {
+/// A size, bounded to 32 bits by its description.
+fn size_u32(record: &Decoded, key: &str) -> Option<u32> {
     record.size(key).and_then(|at| u32::try_from(at.value.0).ok())
 }
 
-/// Where a key stands, or else its table.
-pub(crate) fn place(record: &Record, key: &str) -> Span {
+/// The position of a key, or else of its table.
+pub(crate) fn place(record: &Decoded, key: &str) -> Span {
     record.slot(key).map_or(record.at, |slot| slot.value.as_ref().map_or(slot.key.at, |v| v.at))
 }
 
 /// Reports a problem with the value of a key.
-fn complain(record: &Record, key: &str, problem: impl Into<String>, sink: &mut Sink) {
+fn complain(record: &Decoded, key: &str, problem: impl Into<String>, sink: &mut Sink) {
     let message = format!("{key}: {}", problem.into());
     sink.push(|| Mistake::new(place(record, key), message));
 }

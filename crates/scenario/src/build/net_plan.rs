@@ -1,14 +1,13 @@
-//! Network loads of plans: what they run on, what a plan with them can ask for, and the check that each of its steps is
-//! sound.
+//! Network loads of plans: their members, what a plan with them may set, and the check that each of its steps is sound.
 
 use super::plan::{Planner, is_searchable};
 use super::receiver::ports_fit;
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::decode::needed;
 use crate::diagnostics::{At, Class, Mistake, Span};
-use crate::directory::Kind;
-use crate::load::{Family, Load, NetWorkload, Uses};
+use crate::directory::NameKind;
+use crate::load::{Load, LoadFamily, NetWorkload, Uses};
 use crate::model::{Axis, Lab, Plan, Setting};
 use crate::names;
 use crate::nearest::join;
@@ -19,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 use units::duration;
-use workload::{Carriage, Frames};
+use workload::{Carriage, NetFrames};
 
 /// Streams of all network loads of a step, at most.
 const STREAMS_MAX: u64 = 16_384;
@@ -31,10 +30,10 @@ const PHASE_MAX: Duration = Duration::from_secs(3600);
 const MTU_IPV6: u32 = 1280;
 
 /// The receivers that a member of a network load reaches, by the member's name.
-pub(super) type Reach<'a> = BTreeMap<&'a str, Vec<&'a Receiver>>;
+pub(super) type ReceiverReach<'a> = BTreeMap<&'a str, Vec<&'a Receiver>>;
 
 /// The reach of every receiver, which is itself, and of every VM with nics.
-pub(super) fn reach(lab: &Lab) -> Reach<'_> {
+pub(super) fn reach(lab: &Lab) -> ReceiverReach<'_> {
     let receivers: BTreeMap<&str, &Receiver> =
         lab.receivers.iter().map(|receiver| (receiver.name.as_str(), receiver)).collect();
     let itself = receivers.iter().map(|(name, receiver)| (*name, vec![*receiver]));
@@ -47,12 +46,12 @@ pub(super) fn reach(lab: &Lab) -> Reach<'_> {
 
 impl<'a> Planner<'a> {
     /// The members of a load: VMs with targets, or VMs with receivers. Members of the other kind are reported as such.
-    pub(super) fn members(&mut self, record: &Record, workload: &dyn Family) -> Vec<String> {
+    pub(super) fn members(&mut self, record: &Decoded, workload: &dyn LoadFamily) -> Vec<String> {
         let uses = workload.uses();
-        // Patterns mean disks only where they say so: `esx*` is a host.
+        // A pattern means disks only if its text says so: `esx*` is a host.
         let disks = record.texts("on").iter().any(|text| text.value.contains(".disk"));
         let kinds = workload.members().iter().copied();
-        let kinds: Vec<Kind> = kinds.filter(|kind| disks || *kind != Kind::Disk).collect();
+        let kinds: Vec<NameKind> = kinds.filter(|kind| disks || *kind != NameKind::Disk).collect();
         let mut texts = record.texts("on");
         texts.retain(|text| !self.of_other_side(text, workload.name(), uses));
         let mut on = self.directory.find_all(&texts, &kinds, self.sink);
@@ -64,7 +63,7 @@ impl<'a> Planner<'a> {
             .collect();
         on.retain(|name| {
             let bare = self.directory.without_disks.contains(name);
-            !bare || named.contains(name) || !self.directory.is(name, Kind::Host)
+            !bare || named.contains(name) || !self.directory.is(name, NameKind::Host)
         });
         let (without, what) = match uses {
             Uses::Disks => (&self.directory.without_disks, "disks"),
@@ -72,7 +71,7 @@ impl<'a> Planner<'a> {
         };
         if let Some(vm) = on.iter().find(|name| without.contains(*name)) {
             let at = place(record, "on");
-            let kind = if self.directory.is(vm, Kind::Host) { "host" } else { "VM" };
+            let kind = if self.directory.is(vm, NameKind::Host) { "host" } else { "VM" };
             let message = format!("on: the {kind} `{vm}` has no {what}");
             let help = (uses == Uses::Nics).then(|| match self.reach.keys().next() {
                 Some(receiver) => format!("give it `nics = [{{ receiver = \"{receiver}\" }}]`"),
@@ -86,8 +85,8 @@ impl<'a> Planner<'a> {
     /// Reports a member that only a workload of the other kind could run on.
     fn of_other_side(&mut self, text: &At<String>, workload: &str, uses: Uses) -> bool {
         let other = match uses {
-            Uses::Disks => Kind::Receiver,
-            Uses::Nics => Kind::Target,
+            Uses::Disks => NameKind::Receiver,
+            Uses::Nics => NameKind::Target,
         };
         let items = names::expand(&text.value).unwrap_or_default();
         let Some(item) = items.into_iter().find(|item| self.directory.is(item, other)) else {
@@ -109,8 +108,8 @@ impl<'a> Planner<'a> {
         true
     }
 
-    /// How long a plan's phases are: what it says, or else what a workload has.
-    pub(super) fn phases(&mut self, record: &Record, loads: &[Load]) -> [Duration; 3] {
+    /// The phases of a plan: its own, or else a workload's.
+    pub(super) fn phases(&mut self, record: &Decoded, loads: &[Load]) -> [Duration; 3] {
         let preset = loads.iter().find_map(|load| load.workload.family().phases());
         if preset.is_none()
             && !record.means("measure")
@@ -123,16 +122,16 @@ impl<'a> Planner<'a> {
         [time("warmup", warmup), time("measure", measure), time("cooldown", cooldown)]
     }
 
-    /// What a plan sets at interfaces beside its axes.
-    pub(super) fn frames(&mut self, record: &Record) -> Frames {
-        Frames {
+    /// Interface settings of a plan besides its axes.
+    pub(super) fn frames(&mut self, record: &Decoded) -> NetFrames {
+        NetFrames {
             mtu: super::count_u32(record, "mtu"),
             offload: record.word("offload").map(|at| at.value == "on"),
         }
     }
 
-    /// Reports what a plan cannot ask for, given its network loads.
-    pub(super) fn check_nets(&mut self, record: &Record, plan: &Plan) {
+    /// Reports what a plan with these network loads may not set.
+    pub(super) fn check_nets(&mut self, record: &Decoded, plan: &Plan) {
         self.check_keys(record, plan);
         self.check_adjust(record, plan);
         if plan.net_loads().next().is_none() {
@@ -143,8 +142,8 @@ impl<'a> Planner<'a> {
         self.check_streams(record, plan);
     }
 
-    /// Steadiness and searches are of disk loads.
-    fn check_keys(&mut self, record: &Record, plan: &Plan) {
+    /// Steadiness and searches apply to disk loads.
+    fn check_keys(&mut self, record: &Decoded, plan: &Plan) {
         if record.has("steady") && plan.net_loads().next().is_some() {
             let problem = "the phases of a network load are agreed with its receiver before the step; give `warmup` instead";
             complain(record, "steady", problem, self.sink);
@@ -166,8 +165,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The phases are those that both ends of a test take.
-    fn check_phases(&mut self, record: &Record, plan: &Plan) {
+    /// The phases must suit both ends of a test.
+    fn check_phases(&mut self, record: &Decoded, plan: &Plan) {
         let (least, most) = MEASURE;
         if record.time("measure").is_some() && !(least..=most).contains(&plan.measure) {
             let (least, most) = (duration(least), duration(most));
@@ -183,7 +182,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A workload runs on a hop once, since its streams are named after both.
-    fn check_twice(&mut self, record: &Record, plan: &Plan) {
+    fn check_twice(&mut self, record: &Decoded, plan: &Plan) {
         let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
         for net in plan.net_loads() {
             let name = &net.workload.name;
@@ -201,8 +200,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// MTU and offloads: there must be an interface that may be changed, and it must carry what goes over it.
-    fn check_adjust(&mut self, record: &Record, plan: &Plan) {
+    /// MTU and offloads: there must be an interface that may be changed, and it must carry the load.
+    fn check_adjust(&mut self, record: &Decoded, plan: &Plan) {
         let axis = |key: &str| plan.sweep.iter().find(|axis| axis.key == key);
         for key in ["mtu", "offload"] {
             let swept = axis(key).and_then(|_| record.record("sweep")?.slot(key)).map(|s| s.key.at);
@@ -244,7 +243,7 @@ impl<'a> Planner<'a> {
         self.receivers(plan).find(|receiver| receiver.adjust.is_some() && is_ipv6(receiver))
     }
 
-    /// Whether frames are those of a lab that is not at hand, whose disks are reached over them.
+    /// Whether frames are those of a lab that is not present, whose disks are reached over them.
     fn is_modelled(&self, plan: &Plan) -> bool {
         let has_adapters = self.lab.hosts.iter().any(|host| !host.adapters.is_empty());
         let at_hand = self.lab.arrays.iter().any(|array| array.embedded.is_some());
@@ -263,7 +262,7 @@ impl<'a> Planner<'a> {
     }
 
     /// How many streams the largest step has, and whether they have ports to leave from.
-    fn check_streams(&mut self, record: &Record, plan: &Plan) {
+    fn check_streams(&mut self, record: &Decoded, plan: &Plan) {
         let at = place(record, if record.has("load") { "load" } else { "on" });
         let mut total: u64 = 0;
         let mut by_source: BTreeMap<&str, (&Receiver, u32, u32)> = BTreeMap::new();
@@ -334,10 +333,11 @@ fn is_ipv6(receiver: &Receiver) -> bool {
         ReceiverPlace::At { host, .. } => host.parse::<IpAddr>().ok(),
         ReceiverPlace::Embedded | ReceiverPlace::Modelled => None,
     };
-    literal.map_or(receiver.family == Some(network::Family::Ipv6), |address| address.is_ipv6())
+    literal
+        .map_or(receiver.family == Some(network::AddressFamily::Ipv6), |address| address.is_ipv6())
 }
 
-/// Nothing that MTU or offloads could be set at.
+/// There is no interface to set MTU or offloads at.
 fn no_interface(key: &str, plan: &Plan, at: Span) -> Mistake {
     let on: Vec<String> =
         plan.net_loads().flat_map(|net| net.on).take(4).map(|name| format!("`{name}`")).collect();

@@ -1,11 +1,11 @@
-//! Goals and claims on network loads: which hops there are, and what can be said of each.
+//! Goals and claims on network loads: which hops there are, and which metrics each has.
 
 use super::complain;
-use super::net_plan::Reach;
-use super::verdict::Judge;
-use crate::datum::Record;
+use super::net_plan::ReceiverReach;
+use super::verdict::VerdictBuilder;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake};
-use crate::directory::Kind;
+use crate::directory::NameKind;
 use crate::load::NetWorkload;
 use crate::model::{GoalTest, Metric, Plan, Scope};
 use crate::nearest::suggestion;
@@ -13,12 +13,12 @@ use crate::network::{PROBE, RECEIVER, SENDER};
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// What runs on each hop, by the hop's name, in any plan.
-pub(super) type Hops<'a> = BTreeMap<String, Vec<&'a NetWorkload>>;
+/// The loads of each hop, by the hop's name, in any plan.
+pub(super) type HopLoads<'a> = BTreeMap<String, Vec<&'a NetWorkload>>;
 
-/// A part of a hop, as its name says.
+/// The part of a hop in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum HopPart {
     /// The way between the two machines.
     Pair,
     /// One of the machines.
@@ -28,8 +28,8 @@ enum Part {
 }
 
 /// Every hop that a network load of a plan runs on.
-pub(super) fn hops<'a>(plans: &'a [Plan], reach: &Reach<'_>) -> Hops<'a> {
-    let mut hops = Hops::new();
+pub(super) fn hops<'a>(plans: &'a [Plan], reach: &ReceiverReach<'_>) -> HopLoads<'a> {
+    let mut hops = HopLoads::new();
     for net in plans.iter().flat_map(Plan::net_loads) {
         for member in net.on {
             for receiver in reach.get(member.as_str()).into_iter().flatten() {
@@ -47,9 +47,8 @@ pub(super) fn hops<'a>(plans: &'a [Plan], reach: &Reach<'_>) -> Hops<'a> {
     hops
 }
 
-impl Judge<'_> {
-    /// The hop that `far/sender`, `far/receiver` or `far/probe` names; none where the text names something else. What is
-    /// wrong with the end of the name is reported.
+impl VerdictBuilder<'_> {
+    /// The hop that `far/sender`, `far/receiver` or `far/probe` names, if any. A wrong ending of the name is reported.
     pub(super) fn part_of_hop(&mut self, text: &At<String>) -> Option<Option<String>> {
         let (base, end) = text.value.rsplit_once('/')?;
         if !self.is_net_hop(base) {
@@ -67,13 +66,13 @@ impl Judge<'_> {
     }
 
     fn is_net_hop(&self, name: &str) -> bool {
-        self.directory.is(name, Kind::Receiver) || self.directory.is(name, Kind::NetHop)
+        self.directory.is(name, NameKind::Receiver) || self.directory.is(name, NameKind::NetHop)
     }
 
-    /// The streams that a balance speaks of; none where they do not exist, which is reported.
-    pub(super) fn streams(&mut self, balance: &Record) -> Option<Scope> {
+    /// The streams of a balance; none where they do not exist, which is reported.
+    pub(super) fn streams(&mut self, balance: &Decoded) -> Option<Scope> {
         let text = balance.text("streams")?;
-        let kinds = [Kind::Receiver, Kind::NetHop];
+        let kinds = [NameKind::Receiver, NameKind::NetHop];
         let found = self.directory.find(&text, &kinds, self.sink)?.names;
         let [hop] = &found[..] else {
             let problem = format!("it matches {} hops; name one", found.len());
@@ -83,8 +82,8 @@ impl Judge<'_> {
         self.runs(balance, "streams", hop).then(|| Scope::Streams(hop.clone()))
     }
 
-    /// Whether a network load runs on a hop; that none does is reported.
-    fn runs(&mut self, record: &Record, key: &str, hop: &str) -> bool {
+    /// Whether a network load runs on a hop; otherwise that is reported.
+    fn runs(&mut self, record: &Decoded, key: &str, hop: &str) -> bool {
         if self.hops.contains_key(hop) {
             return true;
         }
@@ -105,10 +104,10 @@ impl Judge<'_> {
         false
     }
 
-    /// Reports a metric that its hop has not: what machines, probes and streams can be asked for.
+    /// Reports a metric that its hop does not have: those of machines, probes and streams differ.
     pub(super) fn check_metric(
         &mut self,
-        record: &Record,
+        record: &Decoded,
         key: &str,
         scope: &Scope,
         metric: Metric,
@@ -123,7 +122,7 @@ impl Judge<'_> {
         };
         let part = self.part(hop);
         let pair = match part {
-            Some(Part::Pair) => hop.as_str(),
+            Some(HopPart::Pair) => hop.as_str(),
             Some(_) => hop.rsplit_once('/').map_or(hop.as_str(), |(pair, _)| pair),
             // The processors of a host or a VM of a simulated lab are a hop of their own.
             None if metric == Metric::Cpu && hop.ends_with(".cpu") => return,
@@ -137,25 +136,25 @@ impl Judge<'_> {
         let asks = loads.iter().any(|net| net.network.is_transactions());
         let probed = loads.iter().any(|net| net.network.probe);
         let problem = match (part, metric) {
-            (Some(Part::Machine), Metric::Cpu) => return,
-            (Some(Part::Machine), _) => {
+            (Some(HopPart::Machine), Metric::Cpu) => return,
+            (Some(HopPart::Machine), _) => {
                 format!("`{hop}` is a machine, which has `cpu`; its traffic is at the hop `{pair}`")
             }
             (_, Metric::Cpu) => format!(
                 "`{hop}` is not a machine; its ends are `{pair}/{SENDER}` and `{pair}/{RECEIVER}`"
             ),
-            (Some(Part::Probe), _) if !probed => {
+            (Some(HopPart::Probe), _) if !probed => {
                 format!("no load on `{pair}` has a probe; add `probe = true` to its workload")
             }
-            (Some(Part::Probe), Metric::ReadRate | Metric::WriteRate | Metric::TotalRate) => {
+            (Some(HopPart::Probe), Metric::ReadRate | Metric::WriteRate | Metric::TotalRate) => {
                 format!(
                     "a probe has `latency`, `iops` and `errors`; data rates are at the hop `{pair}`"
                 )
             }
-            (Some(Part::Pair), Metric::Latency { .. }) if !asks && probed => {
+            (Some(HopPart::Pair), Metric::Latency { .. }) if !asks && probed => {
                 format!("streams have no latency; use their probe: `hop = \"{pair}/{PROBE}\"`")
             }
-            (Some(Part::Pair), Metric::Latency { .. }) if !asks => format!(
+            (Some(HopPart::Pair), Metric::Latency { .. }) if !asks => format!(
                 "streams have no latency; add `probe = true` to the workload, and write `hop = \"{pair}/{PROBE}\"`"
             ),
             _ => return,
@@ -164,7 +163,7 @@ impl Judge<'_> {
     }
 
     /// A share of the processors needs a machine that has some.
-    fn no_machine(&mut self, record: &Record, key: &str) {
+    fn no_machine(&mut self, record: &Decoded, key: &str) {
         let at = super::place(record, key);
         let hop = self.hops.keys().next().map_or("far", String::as_str);
         let help = format!("name the machine, as in `hop = \"{hop}/{SENDER}\"`");
@@ -175,7 +174,7 @@ impl Judge<'_> {
     }
 
     /// The sum over all workers, where there are none.
-    fn no_workers(&mut self, record: &Record, key: &str) {
+    fn no_workers(&mut self, record: &Decoded, key: &str) {
         let at = super::place(record, key);
         let hop = self.hops.keys().next().cloned().unwrap_or_default();
         self.sink.push(|| {
@@ -188,7 +187,7 @@ impl Judge<'_> {
     }
 
     /// Reports members that are hops of network loads.
-    pub(super) fn check_members(&mut self, record: &Record, key: &str) -> bool {
+    pub(super) fn check_members(&mut self, record: &Decoded, key: &str) -> bool {
         let hop = record.texts(key).into_iter().find(|text| self.is_net_hop(&text.value));
         let Some(hop) = hop else { return true };
         let name = clip(&hop.value);
@@ -204,7 +203,7 @@ impl Judge<'_> {
         false
     }
 
-    /// Why nothing of a member's workers can be said.
+    /// Why a member has no figures of workers.
     pub(super) fn idle(&self, member: &str) -> String {
         let prefix = format!("{member}.");
         match self.hops.keys().find(|hop| hop.starts_with(&prefix)) {
@@ -215,13 +214,13 @@ impl Judge<'_> {
         }
     }
 
-    fn part(&self, hop: &str) -> Option<Part> {
+    fn part(&self, hop: &str) -> Option<HopPart> {
         if self.is_net_hop(hop) {
-            return Some(Part::Pair);
+            return Some(HopPart::Pair);
         }
         let (base, end) = hop.rsplit_once('/').filter(|(base, _)| self.is_net_hop(base))?;
         debug_assert!([SENDER, RECEIVER, PROBE].contains(&end), "{base} has been looked up");
-        Some(if end == PROBE { Part::Probe } else { Part::Machine })
+        Some(if end == PROBE { HopPart::Probe } else { HopPart::Machine })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Network workloads: preset and keys to a settled load.
 
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Mistake, Sink};
 use crate::load::NetWorkload;
 use std::time::Duration;
@@ -18,8 +18,7 @@ const REQUEST_DEFAULT: u32 = 64;
 const NTTTCP_PHASES: [Duration; 3] =
     [Duration::from_secs(30), Duration::from_secs(60), Duration::from_secs(30)];
 
-/// A network workload.
-pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> NetWorkload {
+pub(crate) fn network(name: &At<String>, record: &Decoded, sink: &mut Sink) -> NetWorkload {
     let carriage = carriage(record);
     let number = |key| count_u32(record, key);
     let narrow = |n: u32| u16::try_from(n).unwrap_or(u16::MAX);
@@ -41,7 +40,7 @@ pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> Ne
     let stray = strays(record, &network, sink);
     for problem in network.problems() {
         let SpecError::Invalid { field, problem } = &problem else { continue };
-        // What has been said of a key is not said again in other words.
+        // A key that has been reported is not reported again in other words.
         if !stray.contains(field) {
             sink.push(|| Mistake::new(place(record, field), format!("{field}: {problem}")));
         }
@@ -50,7 +49,7 @@ pub(crate) fn network(name: &At<String>, record: &Record, sink: &mut Sink) -> Ne
     NetWorkload { name: name.value.clone(), network, phases: ntttcp.then_some(NTTTCP_PHASES) }
 }
 
-fn carriage(record: &Record) -> Carriage {
+fn carriage(record: &Decoded) -> Carriage {
     let response = size_u32(record, "response").unwrap_or(REQUEST_DEFAULT);
     match record.word("load").map(|at| at.value) {
         Some("udp") => {
@@ -63,8 +62,8 @@ fn carriage(record: &Record) -> Carriage {
     }
 }
 
-/// Bytes of a message where the workload does not say it.
-fn message(record: &Record, carriage: Carriage) -> u32 {
+/// Bytes of a message by default.
+fn message(record: &Decoded, carriage: Carriage) -> u32 {
     match carriage {
         Carriage::Tcp if record.has("preset") => NTTTCP_MESSAGE,
         Carriage::Tcp => Network::plain().message,
@@ -75,7 +74,7 @@ fn message(record: &Record, carriage: Carriage) -> u32 {
     }
 }
 
-/// The direction that a word stands for.
+/// The direction that a word means.
 pub(super) fn heading(word: &str) -> Heading {
     match word {
         "receive" => Heading::Receive,
@@ -84,7 +83,7 @@ pub(super) fn heading(word: &str) -> Heading {
     }
 }
 
-fn rate(record: &Record) -> Option<u64> {
+fn rate(record: &Decoded) -> Option<u64> {
     match &record.get("rate")?.value {
         // A float beyond 64 bits saturates, and is then out of bounds.
         Datum::Rate(rate) => Some(rate.0.round() as u64),
@@ -92,7 +91,7 @@ fn rate(record: &Record) -> Option<u64> {
     }
 }
 
-fn cpus(record: &Record) -> Vec<usize> {
+fn cpus(record: &Decoded) -> Vec<usize> {
     let number = |item: &At<Datum>| match &item.value {
         Datum::Count(n) => usize::try_from(*n).ok(),
         _ => None,
@@ -100,7 +99,7 @@ fn cpus(record: &Record) -> Vec<usize> {
     record.items("cpus").into_iter().filter_map(number).collect()
 }
 
-fn sockets(record: &Record, carriage: Carriage) -> Sockets {
+fn sockets(record: &Decoded, carriage: Carriage) -> Sockets {
     let flag = |key| record.flag(key).is_some_and(|at| at.value);
     let requests = matches!(carriage, Carriage::Exchange { .. } | Carriage::Connects { .. });
     Sockets {
@@ -115,8 +114,8 @@ fn sockets(record: &Record, carriage: Carriage) -> Sockets {
     }
 }
 
-/// Reports keys that the kind of load has no use for, and says which they are.
-fn strays(record: &Record, network: &Network, sink: &mut Sink) -> Vec<&'static str> {
+/// Reports keys that do not apply to the kind of load.
+fn strays(record: &Decoded, network: &Network, sink: &mut Sink) -> Vec<&'static str> {
     let asks = network.is_transactions();
     let segments = matches!(network.carriage, Carriage::Udp { .. });
     let datagrams = segments || matches!(network.carriage, Carriage::DatagramExchange { .. });

@@ -1,19 +1,19 @@
 //! Plans: loads, sweeps, and the check that every step is sound. What is particular to network loads is in `net_plan`.
 
-use super::copy::{Disks, disks};
+use super::copy::{CopyDisks, disks};
 use super::embedded::too_slow;
 use super::faults::faults;
 use super::incidents::incidents;
 use super::job::phases;
 use super::members;
-use super::net_plan::{Reach, reach};
+use super::net_plan::{ReceiverReach, reach};
 use super::search::search;
 use super::steady::steady;
 use super::work::{find, setting_of};
 use super::{complain, count_u32, place};
-use crate::datum::{Datum, Record, Slot};
+use crate::datum::{Datum, DatumKey, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::load::{Load, Phase, Uses, Workload};
 use crate::model::*;
 use crate::nearest::suggestion;
@@ -31,12 +31,12 @@ const STEPS_MAX: u64 = 10_000;
 const STEP_MEMBERS_MAX: u64 = 1_000_000;
 /// Steps times the faults of each, at most.
 const STEP_FAULTS_MAX: u64 = 1_000_000;
-/// Warm-up, measured time and cool-down, unless the plan says otherwise; it must say how long is measured.
+/// Warm-up, measured time and cool-down by default; a plan must give its measured time.
 pub(super) const PHASES: [Duration; 3] = [Duration::from_secs(2), Duration::ZERO, Duration::ZERO];
 
 /// Every plan of the file, in its order.
 pub(super) fn plans(
-    root: &Record,
+    root: &Decoded,
     lab: &Lab,
     workloads: &[Workload],
     directory: &mut Directory,
@@ -59,7 +59,7 @@ pub(super) fn plans(
 }
 
 /// Several plans need names, and no two the same.
-fn check_names(records: &[&Record], sink: &mut Sink) {
+fn check_names(records: &[&Decoded], sink: &mut Sink) {
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     for record in records {
         let Some(name) = record.text("name") else {
@@ -85,8 +85,8 @@ fn check_names(records: &[&Record], sink: &mut Sink) {
 pub(super) struct Planner<'a> {
     pub lab: &'a Lab,
     workloads: BTreeMap<&'a str, &'a Workload>,
-    disks: Disks<'a>,
-    pub reach: Reach<'a>,
+    disks: CopyDisks<'a>,
+    pub reach: ReceiverReach<'a>,
     pub directory: &'a mut Directory,
     pub sink: &'a mut Sink,
     steps: u64,
@@ -95,7 +95,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn plan(&mut self, number: u32, record: &Record) -> Plan {
+    fn plan(&mut self, number: u32, record: &Decoded) -> Plan {
         let loads = self.loads(number, record);
         let [warmup, measure, cooldown] = self.phases(record, &loads);
         let precondition = record.word("precondition").is_some_and(|at| at.value == "snia-pts");
@@ -132,7 +132,7 @@ impl Planner<'_> {
     }
 
     /// The loads of a plan, family by family.
-    fn loads(&mut self, number: u32, record: &Record) -> Vec<Load> {
+    fn loads(&mut self, number: u32, record: &Decoded) -> Vec<Load> {
         let mut all: Vec<(Load, Span)> = Vec::new();
         if record.has("load") {
             let records = record.records("load");
@@ -163,8 +163,8 @@ impl Planner<'_> {
         all.into_iter().map(|(load, _)| load).collect()
     }
 
-    /// What goes wrong in a lab that is simulated.
-    fn incidents(&mut self, number: u32, record: &Record) -> Vec<Incident> {
+    /// Failures in a lab that is simulated.
+    fn incidents(&mut self, number: u32, record: &Decoded) -> Vec<Incident> {
         let all = incidents(record, self.lab, self.directory, self.sink);
         for (n, (_, at)) in (0..).zip(&all) {
             self.directory.spots.insert(Spot::Incident(number, n), *at);
@@ -172,11 +172,11 @@ impl Planner<'_> {
         all.into_iter().map(|(incident, _)| incident).collect()
     }
 
-    fn load(&mut self, record: &Record, phase: Option<Phase>) -> Option<Load> {
+    fn load(&mut self, record: &Decoded, phase: Option<Phase>) -> Option<Load> {
         let text = record.text("workload");
         let Some(workload) = text.and_then(|text| find(&text, &self.workloads, self.sink)) else {
-            // Its kind is not known; what it runs on is to exist all the same.
-            let kinds = [Kind::Vm, Kind::Host, Kind::Target, Kind::Receiver];
+            // Its kind is unknown; its members must exist all the same.
+            let kinds = [NameKind::Vm, NameKind::Host, NameKind::Target, NameKind::Receiver];
             self.directory.find_all(&record.texts("on"), &kinds, self.sink);
             return None;
         };
@@ -193,7 +193,7 @@ impl Planner<'_> {
         Some(Load { workload: workload.clone(), on, phase })
     }
 
-    fn axes(&mut self, sweep: &Record, loads: &[Load]) -> Vec<Axis> {
+    fn axes(&mut self, sweep: &Decoded, loads: &[Load]) -> Vec<Axis> {
         let mut axes: Vec<Axis> = Vec::new();
         for slot in &sweep.fields {
             let key = &slot.key.value;
@@ -237,7 +237,7 @@ impl Planner<'_> {
     }
 
     /// Reports an axis that no load of the plan has.
-    fn check_present(&mut self, slot: &Slot, values: &[Setting], loads: &[Load]) {
+    fn check_present(&mut self, slot: &DatumKey, values: &[Setting], loads: &[Load]) {
         let has = |value: &Setting| loads.iter().any(|load| load.workload.family().has(value));
         let idle =
             values.iter().find_map(|value| Some((value, Uses::of(value)?)).filter(|_| !has(value)));
@@ -253,7 +253,7 @@ impl Planner<'_> {
         self.sink.push(|| Mistake::new(slot.key.at, message));
     }
 
-    fn values(&mut self, slot: &Slot, setting: &str) -> Vec<Setting> {
+    fn values(&mut self, slot: &DatumKey, setting: &str) -> Vec<Setting> {
         let items = match &slot.value {
             Some(At { value: Datum::List(items), .. }) => items.as_slice(),
             _ => &[],
@@ -279,7 +279,7 @@ impl Planner<'_> {
         values
     }
 
-    fn within_bounds(&mut self, plan: &Plan, record: &Record) -> bool {
+    fn within_bounds(&mut self, plan: &Plan, record: &Decoded) -> bool {
         let each = plan.search.as_ref().map_or(plan.repeat, |search| search.steps);
         let steps = plan.combinations().saturating_mul(u64::from(each));
         let members: u64 = plan.loads.iter().map(|load| load.on.len() as u64).sum();
@@ -314,7 +314,7 @@ impl Planner<'_> {
     }
 
     /// Settles every step and reports each problem once, at the axis that brought it.
-    fn check_steps(&mut self, plan: &Plan, sweep: &Record) {
+    fn check_steps(&mut self, plan: &Plan, sweep: &Decoded) {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let loaded: BTreeMap<&str, &Workload> =
             plan.loads.iter().map(|load| (load.workload.name(), &load.workload)).collect();

@@ -1,17 +1,17 @@
 //! Projects: profiles of the catalog with the figures that the scenario changes.
 
 use super::complain;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Class, Mistake, Sink};
 use crate::profile::{Each, Profile, Project, profile};
 use std::time::Duration;
 
 /// Every project of the file, in its order.
-pub(super) fn projects(root: &Record, sink: &mut Sink) -> Vec<Project> {
+pub(super) fn projects(root: &Decoded, sink: &mut Sink) -> Vec<Project> {
     root.records("project").into_iter().filter_map(|record| project(record, sink)).collect()
 }
 
-fn project(record: &Record, sink: &mut Sink) -> Option<Project> {
+fn project(record: &Decoded, sink: &mut Sink) -> Option<Project> {
     let name = record.text("profile")?;
     let plain = match profile(&name.value) {
         Ok(profile) => profile.clone(),
@@ -33,8 +33,8 @@ fn project(record: &Record, sink: &mut Sink) -> Option<Project> {
     Some(Project { profile, wanted })
 }
 
-/// Keys that mean nothing to this profile, and amounts that nothing could be divided by.
-fn check(record: &Record, profile: &Profile, sink: &mut Sink) {
+/// Keys that do not apply to this profile, and amounts that cannot be divisors.
+fn check(record: &Decoded, profile: &Profile, sink: &mut Sink) {
     let (foreign, why): (&[&str], _) = match profile.has_window() {
         true => (&["iops_each", "limit", "point", "count"], "is a backup; use `window` and `size`"),
         false => (&["window", "size"], "has no backup window; use `count`"),
@@ -48,7 +48,7 @@ fn check(record: &Record, profile: &Profile, sink: &mut Sink) {
 }
 
 /// The figures that the scenario gives, as texts like the catalog's.
-fn changes(record: &Record) -> Vec<(&'static str, String)> {
+fn changes(record: &Decoded) -> Vec<(&'static str, String)> {
     // In nanoseconds, which keep every duration exactly.
     let time = |time: Duration| format!("{}ns", time.as_nanos());
     let given = [

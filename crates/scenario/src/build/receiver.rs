@@ -1,13 +1,13 @@
 //! Receivers and nics: where the far ends of network loads are, and which VMs reach them.
 
-use super::lab::Builder;
+use super::lab::LabBuilder;
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink};
-use crate::directory::{Kind, deal};
+use crate::directory::{NameKind, deal};
 use crate::model::Vm;
 use crate::names;
-use crate::network::{Family, Receiver, ReceiverPlace, TokenFrom, VmNic};
+use crate::network::{AddressFamily, Receiver, ReceiverPlace, TokenFrom, VmNic};
 use crate::tree::clip;
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -18,9 +18,9 @@ const INTERFACE_MAX: usize = 15;
 /// Bytes of a host's name, at most (RFC 1035, section 2.3.4).
 const HOST_MAX: usize = 253;
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// The receivers of one definition.
-    pub(super) fn receivers(&mut self, record: &Record, names: &[String]) -> Vec<Receiver> {
+    pub(super) fn receivers(&mut self, record: &Decoded, names: &[String]) -> Vec<Receiver> {
         let n = names.len();
         let family = record.word("family").map(|at| family(at.value));
         let token = token(record);
@@ -39,7 +39,7 @@ impl Builder<'_> {
         self.nowhere(record);
         let sites = self.sites(record, n);
         let modelled = record.has("host") && !record.has("address") && !record.has("embedded");
-        // What is wrong has been reported.
+        // Mistakes have been reported.
         let usual = if modelled { ReceiverPlace::Modelled } else { ReceiverPlace::Embedded };
         let each = names.iter().zip(places).zip(sources).zip(adjust).zip(sites);
         each.map(|((((name, place), source), adjust), site)| Receiver {
@@ -56,11 +56,11 @@ impl Builder<'_> {
         .collect()
     }
 
-    /// Where each of `n` receivers is; none where that is wrong, which has been reported.
+    /// The address of each of `n` receivers; none where that is wrong, which has been reported.
     fn places(
         &mut self,
-        record: &Record,
-        family: Option<Family>,
+        record: &Decoded,
+        family: Option<AddressFamily>,
         n: usize,
     ) -> Vec<Option<ReceiverPlace>> {
         if record.flag("embedded").is_some_and(|at| !at.value) && !record.has("address") {
@@ -96,11 +96,11 @@ impl Builder<'_> {
         places
     }
 
-    /// The address that everything leaves from, for each of `n` receivers.
+    /// The local address of all streams, for each of `n` receivers.
     fn sources(
         &mut self,
-        record: &Record,
-        family: Option<Family>,
+        record: &Decoded,
+        family: Option<AddressFamily>,
         places: &[Option<ReceiverPlace>],
         n: usize,
     ) -> Vec<Option<IpAddr>> {
@@ -113,7 +113,7 @@ impl Builder<'_> {
                 })?;
                 match far_family(place.as_ref(), family) {
                     Some(far) if far != family_of(source) => {
-                        let far = if far == Family::Ipv4 { "IPv4" } else { "IPv6" };
+                        let far = if far == AddressFamily::Ipv4 { "IPv4" } else { "IPv6" };
                         Err(format!("the receiver is reached over {far}, and `{source}` is not"))
                     }
                     _ => Ok(source),
@@ -134,8 +134,8 @@ impl Builder<'_> {
         sources
     }
 
-    /// The interface by which each of `n` receivers is reached, where it may be changed.
-    fn interfaces(&mut self, record: &Record, n: usize) -> Vec<Option<String>> {
+    /// The interface on the route to each of `n` receivers, where it may be changed.
+    fn interfaces(&mut self, record: &Decoded, n: usize) -> Vec<Option<String>> {
         let names = self.texts_each(record, "adjust", n);
         let wrong = |name: &&String| {
             name.len() > INTERFACE_MAX
@@ -154,7 +154,7 @@ impl Builder<'_> {
     }
 
     /// The text under a key for each of `n` receivers: one for all, or as many as there are.
-    fn texts_each(&mut self, record: &Record, key: &str, n: usize) -> Vec<Option<String>> {
+    fn texts_each(&mut self, record: &Decoded, key: &str, n: usize) -> Vec<Option<String>> {
         let Some(text) = record.text(key) else { return vec![None; n] };
         let dealt = names::expand_path(&text.value).and_then(|all| deal(&all, false, n));
         match dealt {
@@ -166,9 +166,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Gives every VM of one definition its nics, and enters the hops that they make.
-    pub(super) fn nics(&mut self, vm: &Record, vms: &mut [Vm]) {
-        // Nics that were given wrongly have been reported.
+    /// Gives every VM of one definition its nics, and enters their hops.
+    pub(super) fn nics(&mut self, vm: &Decoded, vms: &mut [Vm]) {
+        // Wrong nics have been reported.
         let wrong = vm.slot("nics").is_some_and(|slot| slot.value.is_none());
         if !wrong && vm.records("nics").is_empty() {
             self.directory.without_nics.extend(vms.iter().map(|vm| vm.name.clone()));
@@ -181,7 +181,7 @@ impl Builder<'_> {
             if !self.directory.afford(vms.len(), nic.at, self.sink) {
                 return;
             }
-            let receivers = self.dealt(nic, "receiver", &[Kind::Receiver], vms.len());
+            let receivers = self.dealt(nic, "receiver", &[NameKind::Receiver], vms.len());
             let hosts: Vec<Option<String>> = vms.iter().map(|vm| vm.host.clone()).collect();
             if nic.has("adapter") && hosts.iter().any(Option::is_none) {
                 complain(nic, "adapter", "the VM has no `host`, so there is no adapter", self.sink);
@@ -195,7 +195,7 @@ impl Builder<'_> {
                     continue;
                 }
                 let hop = format!("{}.{receiver}", vm.name);
-                self.directory.declare(hop, Kind::NetHop, place(nic, "receiver"), self.sink);
+                self.directory.declare(hop, NameKind::NetHop, place(nic, "receiver"), self.sink);
                 vm.nics.push(VmNic { receiver, adapter });
             }
             if let Some((vm, receiver)) = twice {
@@ -206,16 +206,19 @@ impl Builder<'_> {
     }
 }
 
-fn family(word: &str) -> Family {
-    if word == "ipv6" { Family::Ipv6 } else { Family::Ipv4 }
+fn family(word: &str) -> AddressFamily {
+    if word == "ipv6" { AddressFamily::Ipv6 } else { AddressFamily::Ipv4 }
 }
 
-fn family_of(address: IpAddr) -> Family {
-    if address.is_ipv4() { Family::Ipv4 } else { Family::Ipv6 }
+fn family_of(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Ipv4 } else { AddressFamily::Ipv6 }
 }
 
-/// The family by which a receiver is reached, where that is known.
-fn far_family(place: Option<&ReceiverPlace>, family: Option<Family>) -> Option<Family> {
+/// The address family of a receiver, where it is known.
+fn far_family(
+    place: Option<&ReceiverPlace>,
+    family: Option<AddressFamily>,
+) -> Option<AddressFamily> {
     let literal = match place? {
         ReceiverPlace::At { host, .. } => host.parse().ok().map(family_of),
         ReceiverPlace::Embedded | ReceiverPlace::Modelled => None,
@@ -223,12 +226,12 @@ fn far_family(place: Option<&ReceiverPlace>, family: Option<Family>) -> Option<F
     literal.or(family)
 }
 
-fn token(record: &Record) -> Option<TokenFrom> {
+fn token(record: &Decoded) -> Option<TokenFrom> {
     let file = record.text("token_file").map(|at| TokenFrom::File(at.value));
     file.or_else(|| record.text("token_env").map(|at| TokenFrom::Env(at.value)))
 }
 
-fn needs_token(record: &Record, far: &ReceiverPlace) -> Mistake {
+fn needs_token(record: &Decoded, far: &ReceiverPlace) -> Mistake {
     let message = format!("{far} is not a loopback address, so the receiver requires a token");
     Mistake::new(place(record, "address"), message)
         .class(Class::Absence)
@@ -236,10 +239,10 @@ fn needs_token(record: &Record, far: &ReceiverPlace) -> Mistake {
 }
 
 /// A problem, and help.
-type Wrong = (String, Option<String>);
+type ReceiverProblem = (String, Option<String>);
 
 /// A name or an address with an optional port; an IPv6 address that has one is in brackets.
-fn place_of(text: &str, family: Option<Family>) -> Result<ReceiverPlace, Wrong> {
+fn place_of(text: &str, family: Option<AddressFamily>) -> Result<ReceiverPlace, ReceiverProblem> {
     let text = text.trim();
     let example =
         || Some("write a name or an address, as in `192.0.2.2` or `far.example:6000`".to_owned());

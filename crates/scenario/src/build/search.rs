@@ -2,12 +2,12 @@
 
 use super::members::{most_members, too_many};
 use super::{complain, count_u32, text_of};
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink};
 use crate::load::{DiskLoad, Load};
 use crate::model::{Metric, Plan};
 use crate::nearest::suggestion;
-use crate::search::{Aim, Limit, Over, Range, Search};
+use crate::search::{Aim, Limit, Over, Search, SearchRange};
 use crate::tree::clip;
 use workload::Arrivals;
 
@@ -16,7 +16,7 @@ const COUNT_MAX: u64 = 4096;
 const BLOCK_MAX: u64 = 64 << 20;
 
 /// The search of a plan that is otherwise built; `None` where it has none, or it is wrong.
-pub(super) fn search(record: &Record, plan: &Plan, sink: &mut Sink) -> Option<Search> {
+pub(super) fn search(record: &Decoded, plan: &Plan, sink: &mut Sink) -> Option<Search> {
     let given = record.get("search")?;
     let table = match &given.value {
         Datum::Record(table) => Some(table),
@@ -30,7 +30,7 @@ pub(super) fn search(record: &Record, plan: &Plan, sink: &mut Sink) -> Option<Se
     };
     let range = match table {
         Some(table) => range(table, usual_range(&key, over, plan), sink)?,
-        None => Range::usual(over),
+        None => SearchRange::usual(over),
     };
     let aim = aim?;
     let within = match aim {
@@ -49,7 +49,7 @@ pub(super) fn search(record: &Record, plan: &Plan, sink: &mut Sink) -> Option<Se
     check(&search, given, plan, sink).then_some(search)
 }
 
-fn aim(table: &Record, sink: &mut Sink) -> Option<Aim> {
+fn aim(table: &Decoded, sink: &mut Sink) -> Option<Aim> {
     let metric = match table.word("most").map(|at| at.value) {
         Some("read") => Metric::ReadRate,
         Some("write") => Metric::WriteRate,
@@ -141,19 +141,19 @@ fn usual(given: &At<Datum>, plan: &Plan, sink: &mut Sink) -> Option<(String, Ove
 }
 
 /// Between which loads, unless the plan says otherwise. Members end with those that there are.
-fn usual_range(key: &str, over: Over, plan: &Plan) -> Range {
-    let usual = Range::usual(over);
+fn usual_range(key: &str, over: Over, plan: &Plan) -> SearchRange {
+    let usual = SearchRange::usual(over);
     match most_members(key, plan) {
-        Some((most, _)) if over == Over::Members => Range { to: most as f64, ..usual },
+        Some((most, _)) if over == Over::Members => SearchRange { to: most as f64, ..usual },
         _ => usual,
     }
 }
 
-fn range(table: &Record, usual: Range, sink: &mut Sink) -> Option<Range> {
+fn range(table: &Decoded, usual: SearchRange, sink: &mut Sink) -> Option<SearchRange> {
     let over = usual.over;
     let from = bound(table, "from", over, usual.from, sink)?;
     let to = bound(table, "to", over, usual.to, sink)?;
-    let range = Range { over, from, to };
+    let range = SearchRange { over, from, to };
     let key = if table.has("to") { "to" } else { "from" };
     if from >= to {
         let problem = format!(
@@ -174,7 +174,7 @@ fn range(table: &Record, usual: Range, sink: &mut Sink) -> Option<Range> {
 }
 
 /// An end of the range, in the unit of what is searched.
-fn bound(table: &Record, key: &str, over: Over, usual: f64, sink: &mut Sink) -> Option<f64> {
+fn bound(table: &Decoded, key: &str, over: Over, usual: f64, sink: &mut Sink) -> Option<f64> {
     if !table.has(key) {
         return Some(usual);
     }

@@ -1,15 +1,15 @@
 //! Where receivers stand in a lab that is simulated: their hosts, the hosts that send to them, and the adapters between.
 
-use super::lab::Builder;
+use super::lab::LabBuilder;
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake};
-use crate::directory::Kind;
-use crate::network::Site;
+use crate::directory::NameKind;
+use crate::network::ReceiverSite;
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// The places of `n` receivers of one definition; none of those that are no part of the lab.
-    pub(super) fn sites(&mut self, record: &Record, n: usize) -> Vec<Option<Site>> {
+    pub(super) fn sites(&mut self, record: &Decoded, n: usize) -> Vec<Option<ReceiverSite>> {
         for key in ["adapter", "from", "from_adapter"] {
             let needs = if key == "from_adapter" { "from" } else { "host" };
             if record.has(key) && !record.has(needs) {
@@ -17,17 +17,17 @@ impl Builder<'_> {
                 complain(record, key, problem, self.sink);
             }
         }
-        let hosts = self.dealt(record, "host", &[Kind::Host], n);
-        let from = self.dealt(record, "from", &[Kind::Host], n);
+        let hosts = self.dealt(record, "host", &[NameKind::Host], n);
+        let from = self.dealt(record, "from", &[NameKind::Host], n);
         let adapters = self.adapters_of(record, "adapter", &hosts);
         let from_adapters = self.adapters_of(record, "from_adapter", &from);
         let ends = hosts.into_iter().zip(adapters).zip(from.into_iter().zip(from_adapters));
-        let sites: Vec<Option<Site>> = ends
+        let sites: Vec<Option<ReceiverSite>> = ends
             .map(|((host, adapter), (from, from_adapter))| {
-                Some(Site { host: host?, adapter, from, from_adapter })
+                Some(ReceiverSite { host: host?, adapter, from, from_adapter })
             })
             .collect();
-        let alone = |site: &&Site| site.from.as_deref() == Some(site.host.as_str());
+        let alone = |site: &&ReceiverSite| site.from.as_deref() == Some(site.host.as_str());
         if let Some(site) = sites.iter().flatten().find(alone) {
             let problem = format!("the receiver itself runs on `{}`; name another host", site.host);
             complain(record, "from", problem, self.sink);
@@ -38,7 +38,7 @@ impl Builder<'_> {
     /// The adapter or team at `key` of each of these hosts, by its short name or its full one.
     pub(super) fn adapters_of(
         &mut self,
-        record: &Record,
+        record: &Decoded,
         key: &str,
         hosts: &[Option<String>],
     ) -> Vec<Option<String>> {
@@ -54,9 +54,9 @@ impl Builder<'_> {
                 true => text.value.clone(),
                 false => format!("{prefix}{}", text.value),
             };
-            let kinds: &[Kind] = match self.directory.is(&full, Kind::Team) {
-                true => &[Kind::Team],
-                false => &[Kind::Adapter],
+            let kinds: &[NameKind] = match self.directory.is(&full, NameKind::Team) {
+                true => &[NameKind::Team],
+                false => &[NameKind::Adapter],
             };
             let names = self.directory.find(&At::new(text.at, full), kinds, self.sink);
             found.push(names.and_then(|found| found.names.into_iter().next()));
@@ -65,7 +65,7 @@ impl Builder<'_> {
     }
 
     /// Reports a receiver that is nowhere.
-    pub(super) fn nowhere(&mut self, record: &Record) {
+    pub(super) fn nowhere(&mut self, record: &Decoded) {
         let given = ["address", "embedded", "host"].iter().any(|key| record.slot(key).is_some());
         if !given {
             self.sink.push(|| {

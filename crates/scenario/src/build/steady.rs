@@ -1,17 +1,17 @@
 //! The key `steady` of a plan: a word, or a table over SNIA's values.
 
 use super::{complain, count_u32};
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::Sink;
-use crate::steady::{Metric, Steady};
+use crate::steady::{Steady, SteadyMetric};
 use std::time::Duration;
 use units::duration;
 
-/// Intervals of a record are a second long: shorter rounds could not be told apart.
+/// Intervals of a record are a second long: shorter rounds could not be distinguished.
 const ROUND_MIN: Duration = Duration::from_secs(1);
 
 /// The rule of a plan whose warm-up takes at least `warmup`; `None` where it has none.
-pub(super) fn steady(plan: &Record, warmup: Duration, sink: &mut Sink) -> Option<Steady> {
+pub(super) fn steady(plan: &Decoded, warmup: Duration, sink: &mut Sink) -> Option<Steady> {
     let rule = match &plan.get("steady")?.value {
         Datum::Record(table) => rule(table, sink),
         _ => Steady::SNIA,
@@ -30,7 +30,7 @@ pub(super) fn steady(plan: &Record, warmup: Duration, sink: &mut Sink) -> Option
     Some(rule)
 }
 
-fn rule(table: &Record, sink: &mut Sink) -> Steady {
+fn rule(table: &Decoded, sink: &mut Sink) -> Steady {
     let snia = Steady::SNIA;
     let time = |key| table.time(key).map(|at| at.value);
     let percent = |key| table.percent(key).map(|at| at.value);
@@ -45,8 +45,8 @@ fn rule(table: &Record, sink: &mut Sink) -> Steady {
         spread: percent("spread").unwrap_or(snia.spread),
         slope: percent("slope").unwrap_or(snia.slope),
         metric: match table.word("metric").map(|at| at.value) {
-            Some("throughput") => Metric::Throughput,
-            Some("latency") => Metric::Latency,
+            Some("throughput") => SteadyMetric::Throughput,
+            Some("latency") => SteadyMetric::Latency,
             _ => snia.metric,
         },
     }

@@ -1,12 +1,12 @@
-//! Goals and claims: what they speak of must exist, and what they select must be run.
+//! Goals and claims: their subjects must exist, and the steps that they select must be run.
 
-use super::net_verdict::{Hops, metric_of};
+use super::net_verdict::{HopLoads, metric_of};
 use super::work::setting_of;
 use super::{complain, text_of};
 use crate::claim::Claim;
-use crate::datum::{Datum, Record, Slot};
+use crate::datum::{Datum, DatumKey, Decoded};
 use crate::diagnostics::{Class, Mistake, Sink};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::load::Uses;
 use crate::model::*;
 use crate::nearest::{join, suggestion};
@@ -14,48 +14,49 @@ use crate::settle::concerns;
 use crate::tree::clip;
 use std::collections::BTreeSet;
 
-const MEMBERS: &[Kind] = &[Kind::Vm, Kind::Host, Kind::Target];
-const HOPS: &[Kind] = &[
-    Kind::Adapter,
-    Kind::Switch,
-    Kind::Link,
-    Kind::Array,
-    Kind::Port,
-    Kind::Volume,
-    Kind::Target,
-    Kind::Host,
-    Kind::Vm,
-    Kind::Receiver,
-    Kind::NetHop,
+const MEMBERS: &[NameKind] = &[NameKind::Vm, NameKind::Host, NameKind::Target];
+const HOPS: &[NameKind] = &[
+    NameKind::Adapter,
+    NameKind::Switch,
+    NameKind::Link,
+    NameKind::Array,
+    NameKind::Port,
+    NameKind::Volume,
+    NameKind::Target,
+    NameKind::Host,
+    NameKind::Vm,
+    NameKind::Receiver,
+    NameKind::NetHop,
 ];
 /// Keys of goals that state a metric against a bound.
 const GOAL_METRICS: &[&str] = &["read", "write", "total", "iops", "latency", "errors", "cpu"];
 
 /// Every goal and every claim of the file, in their order.
 pub(super) fn verdicts(
-    root: &Record,
+    root: &Decoded,
     judged: Judged<'_>,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> (Vec<Goal>, Vec<Claim>) {
     let Judged { plans, hops, of_lab } = judged;
-    let mut judge = Judge { plans, running: running(plans), hops, of_lab, directory, sink };
+    let mut judge =
+        VerdictBuilder { plans, running: running(plans), hops, of_lab, directory, sink };
     let goals = root.records("goal").into_iter().filter_map(|record| judge.goal(record)).collect();
     (goals, judge.claims(&root.records("claim")))
 }
 
-/// What goals and claims may speak of.
+/// The possible subjects of goals and claims.
 pub(super) struct Judged<'a> {
     pub plans: &'a [Plan],
     /// Hops that some plan runs a network load on.
-    pub hops: &'a Hops<'a>,
+    pub hops: &'a HopLoads<'a>,
     /// Hops of the lab as a graph, which have no definition of their own (`esx.cpu`, `ssd1.controller0`).
     pub of_lab: BTreeSet<String>,
 }
 
-/// The hops of the lab as a graph, where some goal or claim speaks of something that is defined nowhere.
+/// The hops of the lab as a graph, where some goal or claim names something that is defined nowhere.
 pub(super) fn hops_of_lab(
-    root: &Record,
+    root: &Decoded,
     scenario: &Scenario,
     directory: &Directory,
 ) -> BTreeSet<String> {
@@ -84,12 +85,12 @@ impl std::fmt::Display for Wanted {
     }
 }
 
-pub(super) struct Judge<'a> {
+pub(super) struct VerdictBuilder<'a> {
     pub plans: &'a [Plan],
     /// VMs and targets that some plan runs a disk workload on.
     pub running: BTreeSet<&'a str>,
     /// Hops that some plan runs a network load on.
-    pub hops: &'a Hops<'a>,
+    pub hops: &'a HopLoads<'a>,
     /// Hops of the lab as a graph.
     of_lab: BTreeSet<String>,
     pub directory: &'a mut Directory,
@@ -104,8 +105,8 @@ fn running(plans: &[Plan]) -> BTreeSet<&str> {
     members.map(String::as_str).collect()
 }
 
-impl Judge<'_> {
-    fn goal(&mut self, record: &Record) -> Option<Goal> {
+impl VerdictBuilder<'_> {
+    fn goal(&mut self, record: &Decoded) -> Option<Goal> {
         let step = self.selection(record, "step");
         let (scope, test) = match (record.record("balance"), record.record("ratio")) {
             (Some(balance), _) => {
@@ -124,7 +125,7 @@ impl Judge<'_> {
         Some(Goal { name, step, scope, test })
     }
 
-    fn metric_test(&mut self, record: &Record) -> Option<GoalTest> {
+    fn metric_test(&mut self, record: &Decoded) -> Option<GoalTest> {
         let (key, metric) = metric(record, GOAL_METRICS)?;
         let table = record.record(key)?;
         let (bound_key, bound) = match table.may_say("at_least") {
@@ -136,7 +137,7 @@ impl Judge<'_> {
         Some(GoalTest::Metric { metric, bound, value: value(&datum.value)? })
     }
 
-    fn ratio_test(&mut self, ratio: &Record) -> Option<GoalTest> {
+    fn ratio_test(&mut self, ratio: &Decoded) -> Option<GoalTest> {
         let (metric, to) = self.against(ratio);
         let is = ratio.number("is")?.value;
         let within = ratio.percent("within")?.value.0;
@@ -144,7 +145,7 @@ impl Judge<'_> {
     }
 
     /// What a ratio is of, and what differs in the step that it is held against.
-    pub(super) fn against(&mut self, ratio: &Record) -> (Metric, Vec<(String, String)>) {
+    pub(super) fn against(&mut self, ratio: &Decoded) -> (Metric, Vec<(String, String)>) {
         let to = self.selection(ratio, "to");
         let metric = of_word(ratio);
         if ratio.record("to").is_some_and(|to| to.fields.is_empty()) {
@@ -154,8 +155,8 @@ impl Judge<'_> {
         (metric, to)
     }
 
-    /// The members that a balance speaks of.
-    pub(super) fn balanced(&mut self, balance: &Record) -> Option<Scope> {
+    /// The members of a balance.
+    pub(super) fn balanced(&mut self, balance: &Decoded) -> Option<Scope> {
         if balance.has("streams") {
             return self.streams(balance);
         }
@@ -171,8 +172,8 @@ impl Judge<'_> {
     /// A share of the wire needs a hop that has one.
     pub(super) fn check_wire(
         &mut self,
-        record: &Record,
-        holder: &Record,
+        record: &Decoded,
+        holder: &Decoded,
         key: &str,
         datum: &Datum,
     ) {
@@ -182,8 +183,8 @@ impl Judge<'_> {
         }
     }
 
-    /// What a goal, a claim or a balance speaks of; `None` when a reference in it is wrong.
-    pub(super) fn scope(&mut self, record: &Record) -> Option<Scope> {
+    /// The subject of a goal, a claim or a balance; `None` when a reference in it is wrong.
+    pub(super) fn scope(&mut self, record: &Decoded) -> Option<Scope> {
         for (key, scope) in
             [("over", Scope::Over as fn(Vec<String>) -> Scope), ("each", Scope::Each)]
         {
@@ -208,7 +209,7 @@ impl Judge<'_> {
     }
 
     /// The hop that a key names; `None` when there is none such, which is reported.
-    pub(super) fn hop(&mut self, record: &Record, key: &str) -> Option<String> {
+    pub(super) fn hop(&mut self, record: &Decoded, key: &str) -> Option<String> {
         let text = record.text(key)?;
         if let Some(part) = self.part_of_hop(&text) {
             return part;
@@ -227,7 +228,7 @@ impl Judge<'_> {
     }
 
     /// The settings that `step`, or another key, asks for, by the keys of the axes; each must select something.
-    pub(super) fn selection(&mut self, record: &Record, key: &str) -> Vec<(String, String)> {
+    pub(super) fn selection(&mut self, record: &Decoded, key: &str) -> Vec<(String, String)> {
         let Some(table) = record.record(key) else { return Vec::new() };
         let pairs: Vec<Option<(String, Wanted)>> =
             table.fields.iter().map(|slot| self.pair(slot)).collect();
@@ -248,7 +249,7 @@ impl Judge<'_> {
         pairs.into_iter().map(|(key, wanted)| (key, wanted.to_string())).collect()
     }
 
-    fn pair(&mut self, slot: &Slot) -> Option<(String, Wanted)> {
+    fn pair(&mut self, slot: &DatumKey) -> Option<(String, Wanted)> {
         let key = &slot.key.value;
         let datum = slot.value.as_ref()?;
         if key == "plan" {
@@ -272,7 +273,7 @@ impl Judge<'_> {
             .flat_map(|plan| plan.sweep.iter())
             .filter(|a| means(key, &a.key))
             .collect();
-        // A search may come to this load; whether it did is seen when it is over.
+        // A search may reach this load; whether it did is known when it is over.
         let searches = self.plans.iter().filter_map(|plan| plan.search.as_ref());
         if let Some(search) = searches.filter(|s| means(key, &s.key)).find(|s| s.can_try(&value)) {
             return Some((search.key.clone(), Wanted::Setting(value)));
@@ -299,7 +300,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a key of `step` speaks of an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
+/// Whether a key of `step` means an axis: `block` of `stream.block` too, and `stream.block` of a common `block`.
 pub(super) fn means(key: &str, axis: &str) -> bool {
     let bare = |key: &str| key.rsplit_once('.').map_or(key.to_owned(), |(_, s)| s.to_owned());
     let same_workload = match key.rsplit_once('.') {
@@ -310,7 +311,7 @@ pub(super) fn means(key: &str, axis: &str) -> bool {
 }
 
 /// The metric that a goal or claim names, with its key.
-pub(super) fn metric(record: &Record, keys: &[&'static str]) -> Option<(&'static str, Metric)> {
+pub(super) fn metric(record: &Decoded, keys: &[&'static str]) -> Option<(&'static str, Metric)> {
     let key = keys.iter().copied().find(|key| record.has(key))?;
     let metric = match key {
         "read" => Metric::ReadRate,
@@ -342,8 +343,8 @@ pub(super) fn value(datum: &Datum) -> Option<Value> {
     }
 }
 
-/// What a ratio or a shape is of.
-pub(super) fn of_word(table: &Record) -> Metric {
+/// The subject of a ratio or a shape.
+pub(super) fn of_word(table: &Decoded) -> Metric {
     match table.word("of").map_or("total", |at| at.value) {
         "read" => Metric::ReadRate,
         "write" => Metric::WriteRate,
@@ -355,7 +356,7 @@ pub(super) fn of_word(table: &Record) -> Metric {
 }
 
 /// `read of hba at least 90% of wire, block=32KiB`.
-fn goal_name(record: &Record, test: &GoalTest, step: &[(String, String)]) -> String {
+fn goal_name(record: &Decoded, test: &GoalTest, step: &[(String, String)]) -> String {
     let words = match test {
         GoalTest::Metric { metric, bound, value } => {
             let side = match bound {
@@ -386,7 +387,7 @@ pub(super) fn held_against(to: &[(String, String)]) -> String {
 }
 
 /// ` of hba`, ` over vm*`, ` of each of vm*`: the scope in the user's own words.
-pub(super) fn whose(record: &Record) -> String {
+pub(super) fn whose(record: &Decoded) -> String {
     let words = [
         ("over", " over "),
         ("each", " of each of "),

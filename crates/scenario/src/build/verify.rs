@@ -1,7 +1,7 @@
-//! Verification is sound only where it knows of every write: what verifies a target, and what else may touch it.
+//! Verification is sound only where it knows every write: what verifies a target, and what else may touch it.
 
 use super::{complain, place};
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{Mistake, Sink};
 use crate::load::{DiskLoad, DiskWorkload, Workload};
 use crate::model::{Backing, Lab, Plan, Setting, VmDisk};
@@ -9,7 +9,7 @@ use crate::names;
 use crate::settle::concerns;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use workload::Demand;
+use workload::IoDemand;
 
 /// What loads do to each target, by its name, and to each volume, by `ARRAY/VOLUME`.
 type All<'a> = BTreeMap<Cow<'a, str>, Touched<'a>>;
@@ -22,9 +22,9 @@ struct Touched<'a> {
     write: BTreeSet<&'a str>,
 }
 
-/// Reports every load that would make verification find what is not there, or overlook what is.
+/// Reports every load that would make verification find false faults, or overlook real ones.
 pub(super) fn check(
-    root: &Record,
+    root: &Decoded,
     lab: &Lab,
     workloads: &[Workload],
     plans: &[Plan],
@@ -74,7 +74,7 @@ pub(super) fn check(
 }
 
 /// A workload that writes unmarked blocks where another expects marked ones.
-fn unverified_writes(root: &Record, all: &All<'_>, sink: &mut Sink) {
+fn unverified_writes(root: &Decoded, all: &All<'_>, sink: &mut Sink) {
     let mut told = BTreeSet::new();
     for (target, touched) in all {
         let Some(verifier) = touched.verify.first() else { continue };
@@ -91,7 +91,7 @@ fn unverified_writes(root: &Record, all: &All<'_>, sink: &mut Sink) {
     }
 }
 
-fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
+fn on_null(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let null = |name: &str| lab.targets.iter().any(|t| t.name == name && t.is_null());
     let verified = all.iter().find(|(target, touched)| null(target) && !touched.verify.is_empty());
     let Some((target, touched)) = verified else { return };
@@ -105,8 +105,8 @@ fn on_null(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     }
 }
 
-/// A state that nothing keeps is a verification that its author believes in.
-fn stray_states(root: &Record, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
+/// Verification with a state that is not kept would give false confidence.
+fn stray_states(root: &Decoded, lab: &Lab, all: &All<'_>, sink: &mut Sink) {
     let verified = |name: &str| all.get(name).is_some_and(|t| !t.verify.is_empty());
     for record in root.records("target").into_iter().filter(|r| r.has("verify_state")) {
         let names = record.text("name").and_then(|at| names::expand(&at.value).ok());
@@ -125,7 +125,7 @@ fn writes(plan: &Plan, workload: &DiskWorkload) -> bool {
     let swept_writes = swept
         .flat_map(|axis| &axis.values)
         .any(|value| matches!(value, Setting::Read(share) if share.0 < 100.0));
-    swept_writes || Demand::of(&workload.spec).writes
+    swept_writes || IoDemand::of(&workload.spec).writes
 }
 
 /// The targets and the volumes of arrays behind each VM.
@@ -136,7 +136,7 @@ fn disks(lab: &Lab) -> BTreeMap<&str, Vec<Cow<'_, str>>> {
         .collect()
 }
 
-/// What holds the blocks of a disk. A volume that an array provides for the disk is nobody else's.
+/// What holds the blocks of a disk. A volume that an array provides for the disk belongs to it alone.
 fn target(disk: &VmDisk) -> Option<Cow<'_, str>> {
     match &disk.backing {
         Backing::Target(name) => Some(Cow::Borrowed(name)),

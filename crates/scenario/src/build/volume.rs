@@ -1,18 +1,18 @@
-//! The volumes of arrays, and how they are made of disks.
+//! The volumes of arrays, and the disks that they are made of.
 
-use super::lab::{Builder, expanded};
+use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::Record;
-use crate::directory::{Kind, deal};
+use crate::datum::Decoded;
+use crate::directory::{NameKind, deal};
 use crate::model::{Endpoint, Volume};
 use crate::names::NAMES_MAX;
 use crate::simulated::{CacheMode, Raid};
 
-const INITIATORS: &[Kind] = &[Kind::Adapter, Kind::Vm, Kind::Host];
+const INITIATORS: &[NameKind] = &[NameKind::Adapter, NameKind::Vm, NameKind::Host];
 
-impl Builder<'_> {
+impl LabBuilder<'_> {
     /// The RAID level of a volume, its disks and its LUNs; each LUN must be a group that there can be.
-    fn groups(&mut self, record: &Record) -> (Option<Raid>, Option<u32>, Option<u32>) {
+    fn groups(&mut self, record: &Decoded) -> (Option<Raid>, Option<u32>, Option<u32>) {
         let raid = record.word("raid").map(|at| raid(at.value));
         let (disks, luns) = (count_u32(record, "disks"), count_u32(record, "luns"));
         if let Some(disks) = disks {
@@ -40,7 +40,7 @@ impl Builder<'_> {
         (raid, disks, luns)
     }
 
-    pub(super) fn volumes(&mut self, root: &Record) -> Vec<Volume> {
+    pub(super) fn volumes(&mut self, root: &Decoded) -> Vec<Volume> {
         let mut all = Vec::new();
         let mut defined = 0;
         for record in root.records("volume") {
@@ -50,7 +50,7 @@ impl Builder<'_> {
             }
             let names = expanded(record);
             defined += names.len();
-            let arrays = self.dealt(record, "array", &[Kind::Array], names.len());
+            let arrays = self.dealt(record, "array", &[NameKind::Array], names.len());
             let mask = self.directory.find_all(&record.texts("mask"), INITIATORS, self.sink);
             let media = self.medium(record);
             let ports = self.mapped(record, names.len());
@@ -62,7 +62,7 @@ impl Builder<'_> {
                 let Some(array) = array else { continue };
                 let port = port.and_then(|end| self.of_array(record, end, &array));
                 let at = place(record, "name");
-                self.directory.declare(format!("{array}/{name}"), Kind::Volume, at, self.sink);
+                self.directory.declare(format!("{array}/{name}"), NameKind::Volume, at, self.sink);
                 self.volume_fits(record, &array);
                 all.push(Volume {
                     name,
@@ -85,9 +85,9 @@ impl Builder<'_> {
     }
 
     /// The port that each of `n` volumes is mapped to.
-    fn mapped(&mut self, record: &Record, n: usize) -> Vec<Option<Endpoint>> {
+    fn mapped(&mut self, record: &Decoded, n: usize) -> Vec<Option<Endpoint>> {
         let Some(text) = record.text("port") else { return vec![None; n] };
-        let found = self.directory.find_ports(&text, &[Kind::Array], self.sink);
+        let found = self.directory.find_ports(&text, &[NameKind::Array], self.sink);
         let ends: Vec<Endpoint> =
             found.into_iter().flatten().map(|(device, port)| Endpoint { device, port }).collect();
         match deal(&ends, false, n) {
@@ -101,7 +101,7 @@ impl Builder<'_> {
     }
 
     /// The number of a port, which must be one of the volume's own array.
-    fn of_array(&mut self, record: &Record, end: Endpoint, array: &str) -> Option<u32> {
+    fn of_array(&mut self, record: &Decoded, end: Endpoint, array: &str) -> Option<u32> {
         if end.device != array || end.port.is_none() {
             let problem = format!(
                 "`{end}` is not a port of `{array}`; write `{array}:0`, or another of its ports"

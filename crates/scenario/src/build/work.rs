@@ -2,10 +2,10 @@
 
 use super::net_work::heading;
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::{Datum, Record};
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::Directory;
-use crate::load::{DiskWorkload, Family, LIMIT_DEFAULT, Workload};
+use crate::load::{DiskWorkload, LIMIT_DEFAULT, LoadFamily, Workload};
 use crate::model::Setting;
 use crate::names;
 use crate::nearest::suggestion;
@@ -21,11 +21,11 @@ use workload::{
 
 /// Every workload of the file, family by family.
 pub(super) fn workloads(
-    root: &Record,
+    root: &Decoded,
     directory: &mut Directory,
     sink: &mut Sink,
 ) -> Vec<Workload> {
-    let build = |(name, record): &(At<String>, Record)| {
+    let build = |(name, record): &(At<String>, Decoded)| {
         check_name(name, sink);
         Workload::build(name, record, directory, sink)
     };
@@ -45,8 +45,7 @@ fn check_name(name: &At<String>, sink: &mut Sink) {
     }
 }
 
-/// A workload of disks.
-pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink) -> DiskWorkload {
+pub(crate) fn disk_workload(name: &At<String>, record: &Decoded, sink: &mut Sink) -> DiskWorkload {
     let spec = base(record, sink);
     let workers = count_u32(record, "workers").unwrap_or(1);
     let verify = record.flag("verify").is_some_and(|at| at.value);
@@ -86,7 +85,7 @@ pub(crate) fn disk_workload(name: &At<String>, record: &Record, sink: &mut Sink)
 }
 
 /// What the other keys change: the preset, the rows, the transaction, or one row.
-fn base(record: &Record, sink: &mut Sink) -> Spec {
+fn base(record: &Decoded, sink: &mut Sink) -> Spec {
     let preset = record.text("preset").and_then(|text| preset(&text, sink));
     let given = preset.is_some();
     let mut spec = preset.unwrap_or_else(|| Spec {
@@ -131,7 +130,7 @@ fn base(record: &Record, sink: &mut Sink) -> Spec {
     spec
 }
 
-/// What a `transaction` table starts from.
+/// The base of a `transaction` table.
 fn preset_transaction() -> Option<Transaction> {
     match workload::preset("oblload")?.spec().kind {
         WorkloadKind::Transaction(transaction) => Some(transaction),
@@ -152,7 +151,7 @@ fn preset(text: &At<String>, sink: &mut Sink) -> Option<Spec> {
             Mistake::new(text.at, format!("no preset is named `{}`", clip(&text.value)))
                 .maybe_help(help)
         });
-        // Whatever the other keys say is then judged against a harmless spec.
+        // The other keys are then judged against a harmless spec.
         return Some(sound_default());
     }
     found.map(|preset| preset.spec())
@@ -174,12 +173,11 @@ fn sound_default() -> Spec {
 }
 
 fn one_row(size: u32) -> Row {
-    let (share, read, random) = (100.0, 100.0, 0.0);
-    Row { size, share, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+    Row::new(size, 100.0, 0.0)
 }
 
 /// The rows of a `rows` list, or one row that the workload's own keys then fill.
-fn rows(record: &Record) -> Vec<Row> {
+fn rows(record: &Decoded) -> Vec<Row> {
     let rows = record.records("rows");
     if rows.is_empty() {
         return vec![one_row(4096)];
@@ -197,7 +195,7 @@ fn rows(record: &Record) -> Vec<Row> {
 }
 
 /// Keys that a row and a workload share.
-fn row_keys(record: &Record, row: &mut Row) {
+fn row_keys(record: &Decoded, row: &mut Row) {
     if let Some(delay) = ns(record, "delay") {
         row.delay = delay;
     }
@@ -212,7 +210,7 @@ fn row_keys(record: &Record, row: &mut Row) {
     }
 }
 
-fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
+fn access_keys(record: &Decoded, spec: &mut Spec, sink: &mut Sink) {
     let access = match &mut spec.kind {
         WorkloadKind::Access(access) => access,
         WorkloadKind::Transaction(_) if record.has("transaction") => return,
@@ -236,7 +234,7 @@ fn access_keys(record: &Record, spec: &mut Spec, sink: &mut Sink) {
     }
 }
 
-fn ladder(table: &Record) -> Option<Ladder> {
+fn ladder(table: &Decoded) -> Option<Ladder> {
     Some(Ladder {
         from: size_u32(table, "from")?,
         to: size_u32(table, "to")?,
@@ -245,7 +243,7 @@ fn ladder(table: &Record) -> Option<Ladder> {
     })
 }
 
-fn transaction(table: &Record, base: Transaction, sink: &mut Sink) -> Transaction {
+fn transaction(table: &Decoded, base: Transaction, sink: &mut Sink) -> Transaction {
     Transaction {
         page: size_u32(table, "page").unwrap_or(base.page),
         index: percent(table, "index").unwrap_or(base.index),
@@ -257,7 +255,7 @@ fn transaction(table: &Record, base: Transaction, sink: &mut Sink) -> Transactio
     }
 }
 
-fn skew(record: &Record, key: &str, sink: &mut Sink) -> Option<Skew> {
+fn skew(record: &Decoded, key: &str, sink: &mut Sink) -> Option<Skew> {
     let table = match &record.get(key)?.value {
         Datum::Record(table) => table,
         _ => return Some(Skew::Uniform),
@@ -279,8 +277,8 @@ fn skew(record: &Record, key: &str, sink: &mut Sink) -> Option<Skew> {
     Some(Skew::HotSpot { accesses: percent(table, "accesses")?, blocks })
 }
 
-/// When operations are issued; `None` when no key says anything.
-fn arrivals(record: &Record, base: Arrivals, sink: &mut Sink) -> Option<Arrivals> {
+/// When operations are issued; `None` when no key sets it.
+fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Sink) -> Option<Arrivals> {
     let limit = count_u32(record, "limit").unwrap_or(LIMIT_DEFAULT);
     if let Some(table) = record.record("ramp") {
         let (from, to) = (table.iops("from")?.value.0, table.iops("to")?.value.0);
@@ -309,11 +307,11 @@ fn arrivals(record: &Record, base: Arrivals, sink: &mut Sink) -> Option<Arrivals
     }
 }
 
-fn percent(record: &Record, key: &str) -> Option<f64> {
+fn percent(record: &Decoded, key: &str) -> Option<f64> {
     record.percent(key).map(|at| at.value.0)
 }
 
-fn ns(record: &Record, key: &str) -> Option<Ns> {
+fn ns(record: &Decoded, key: &str) -> Option<Ns> {
     record.time(key).map(|at| to_ns(at.value))
 }
 
@@ -353,20 +351,20 @@ pub(super) fn setting_of(key: &str, datum: &Datum) -> Option<Setting> {
     }
 }
 
-fn setting(record: &Record, key: &str) -> Option<Setting> {
+fn setting(record: &Decoded, key: &str) -> Option<Setting> {
     setting_of(key, &record.get(key)?.value)
 }
 
 /// A problem of a settled spec, at the key that it names.
-fn unsound(problem: &SpecError, record: &Record) -> Mistake {
+fn unsound(problem: &SpecError, record: &Decoded) -> Mistake {
     let SpecError::Invalid { field, problem } = problem else {
         return Mistake::new(record.at, problem.to_string());
     };
     Mistake::new(blamed(record, field), format!("{field}: {problem}"))
 }
 
-/// Where the field that a spec names stands in the scenario: `ladder.from`, or a key of a nested table.
-fn blamed(record: &Record, field: &str) -> Span {
+/// The position of a spec's field in the scenario: `ladder.from`, or a key of a nested table.
+fn blamed(record: &Decoded, field: &str) -> Span {
     let key = match field {
         "size" => "block",
         "share" => "rows",

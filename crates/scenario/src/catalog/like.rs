@@ -1,7 +1,7 @@
 //! Parts that are like others: each takes over the kind, the model and the figures that it does not give itself.
 
 use crate::build::place;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::decode::needed;
 use crate::diagnostics::{Class, Mistake, Sink};
 use crate::model::Part;
@@ -9,10 +9,10 @@ use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
 
-/// Gives every part the kind and the figures of the one that it is like, which may be like another. Who is none of these
-/// parts is looked for among the others, in their order; so is a part of its own name, so that it can be changed by itself.
+/// Gives every part the kind and the figures of the one that it is like, which may be like another. A part that is none
+/// of these is looked for among the others, in their order; so is a part of its own name, so that it can be changed.
 pub(super) fn likened(
-    records: &[&Record],
+    records: &[&Decoded],
     parts: &mut [Part],
     others: &[&[Part]],
     sink: &mut Sink,
@@ -20,26 +20,26 @@ pub(super) fn likened(
     let by_name: BTreeMap<String, usize> =
         parts.iter().enumerate().rev().map(|(n, part)| (part.name.clone(), n)).collect();
     let known = Known { by_name, others };
-    let mut state = vec![State::New; parts.len()];
+    let mut state = vec![LikeState::New; parts.len()];
     for start in 0..parts.len() {
         // The chain of parts that must be known before this one, the last of which depends on nothing that is unknown.
         let mut chain = vec![start];
         while let Some(&last) = chain.last() {
-            if state[last] == State::Done {
+            if state[last] == LikeState::Done {
                 chain.pop();
                 continue;
             }
-            state[last] = State::Open;
+            state[last] = LikeState::Open;
             let own = parts[last].like.as_ref().filter(|like| **like != parts[last].name);
             match own.and_then(|like| known.by_name.get(like)).map(|next| (*next, state[*next])) {
-                Some((next, State::New)) => chain.push(next),
-                Some((_, State::Open)) => {
+                Some((next, LikeState::New)) => chain.push(next),
+                Some((_, LikeState::Open)) => {
                     circle(records[last], &parts[last].name, sink);
                     parts[last].like = None;
                 }
-                Some((_, State::Done)) | None => {
+                Some((_, LikeState::Done)) | None => {
                     take(records[last], last, parts, &known, sink);
-                    state[last] = State::Done;
+                    state[last] = LikeState::Done;
                     chain.pop();
                 }
             }
@@ -69,14 +69,14 @@ impl Known<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum LikeState {
     New,
-    /// On the chain: whoever comes to it again goes in a circle.
+    /// On the chain: a part that reaches it again goes in a circle.
     Open,
     Done,
 }
 
-fn circle(record: &Record, name: &str, sink: &mut Sink) {
+fn circle(record: &Decoded, name: &str, sink: &mut Sink) {
     sink.push(|| {
         let message = format!("like: `{}` inherits from itself", clip(name));
         Mistake::new(place(record, "like"), message)
@@ -85,7 +85,7 @@ fn circle(record: &Record, name: &str, sink: &mut Sink) {
 }
 
 /// Takes kind and figures over from the part that a part is like.
-fn take(record: &Record, n: usize, parts: &mut [Part], known: &Known<'_>, sink: &mut Sink) {
+fn take(record: &Decoded, n: usize, parts: &mut [Part], known: &Known<'_>, sink: &mut Sink) {
     let Some(like) = parts[n].like.clone() else {
         // Where `like` was wrong, the kind may have been left to it.
         if !record.has("like")

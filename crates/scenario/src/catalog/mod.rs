@@ -9,10 +9,10 @@ mod users;
 
 pub use shelf::{Shelf, Shelved};
 pub use users::Used;
-pub(crate) use users::{Users, kept};
+pub(crate) use users::{UserCatalogs, kept};
 
 use crate::build::place;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::decode;
 use crate::diagnostics::{Mistake, Origin, Sink, Span};
 use crate::fields::CATALOG;
@@ -58,13 +58,13 @@ fn read(files: &[(&str, &str)], sink: &mut Sink) -> Vec<Part> {
         let table = tree::parse(text, sink);
         decode::record(&table, at, &CATALOG, CATALOG.title, sink)
     };
-    let roots: Vec<Record> = files.iter().map(root).collect();
-    let records: Vec<&Record> = roots.iter().flat_map(|root| root.records("part")).collect();
+    let roots: Vec<Decoded> = files.iter().map(root).collect();
+    let records: Vec<&Decoded> = roots.iter().flat_map(|root| root.records("part")).collect();
     parts_of(&records, &[], sink)
 }
 
 /// Decoded `[[part]]`s, each with the figures of the one that it is like, which is one of them or of the others.
-pub(crate) fn parts_of(records: &[&Record], others: &[&[Part]], sink: &mut Sink) -> Vec<Part> {
+pub(crate) fn parts_of(records: &[&Decoded], others: &[&[Part]], sink: &mut Sink) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::with_capacity(records.len());
     let mut places = BTreeMap::new();
     for record in records {
@@ -86,9 +86,8 @@ pub(crate) fn parts_of(records: &[&Record], others: &[&[Part]], sink: &mut Sink)
     parts
 }
 
-/// A decoded `[[part]]`.
-fn part(record: &Record) -> Part {
-    let text = |record: &Record, key| record.text(key).map(|at| at.value);
+fn part(record: &Decoded) -> Part {
+    let text = |record: &Decoded, key| record.text(key).map(|at| at.value);
     Part {
         name: text(record, "name").unwrap_or_default(),
         kind: record.word("kind").map_or(PartKind::Host, |at| part_kind(at.value)),
@@ -99,7 +98,7 @@ fn part(record: &Record) -> Part {
 }
 
 /// Reports the figures that a part of this kind cannot have, and those that it has twice.
-fn check(record: &Record, kind: PartKind, sink: &mut Sink) {
+fn check(record: &Decoded, kind: PartKind, sink: &mut Sink) {
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     for figure in record.records("figures") {
         let (Some(name), Some(value)) = (figure.text("name"), figure.text("value")) else {
@@ -131,7 +130,7 @@ fn check(record: &Record, kind: PartKind, sink: &mut Sink) {
 }
 
 /// A figure that was fitted says on what, and no other names a claim.
-fn fitted(figure: &Record, sink: &mut Sink) {
+fn fitted(figure: &Decoded, sink: &mut Sink) {
     let Some(kind) = figure.word("kind") else { return };
     let calibrated = kind.value == "calibrated";
     if let (false, Some(claim)) = (calibrated, figure.slot("claim")) {
@@ -150,9 +149,9 @@ fn fitted(figure: &Record, sink: &mut Sink) {
 }
 
 /// The decoded figures of a part or of a profile.
-pub(crate) fn figures(record: &Record) -> Vec<Figure> {
-    let text = |record: &Record, key| record.text(key).map(|at| at.value);
-    let figure = |figure: &Record| Figure {
+pub(crate) fn figures(record: &Decoded) -> Vec<Figure> {
+    let text = |record: &Decoded, key| record.text(key).map(|at| at.value);
+    let figure = |figure: &Decoded| Figure {
         name: text(figure, "name").unwrap_or_default(),
         value: text(figure, "value").unwrap_or_default(),
         source: text(figure, "source").unwrap_or_default(),
@@ -163,7 +162,6 @@ pub(crate) fn figures(record: &Record) -> Vec<Figure> {
     record.records("figures").into_iter().map(figure).collect()
 }
 
-/// The kind of parts that a word names.
 pub(crate) fn part_kind(word: &str) -> PartKind {
     match word {
         "hypervisor" => PartKind::Hypervisor,
@@ -189,7 +187,6 @@ pub(crate) fn figure_kind(word: &str) -> FigureKind {
 }
 
 impl PartKind {
-    /// What it is, in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
             PartKind::Host => "a server",

@@ -1,10 +1,10 @@
 //! All parts that scenarios can name without defining them: the embedded ones, and those of catalogs of the user.
 
-use super::{Users, catalog};
+use super::{UserCatalogs, catalog};
 use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Part;
 use crate::nearest::suggestion;
-use crate::source::{Catalog, Source};
+use crate::source::{CatalogFile, Source};
 use crate::tree::clip;
 
 /// The parts, in the order of their files.
@@ -24,13 +24,12 @@ pub struct Shelved {
 
 impl Shelf {
     /// Reads catalogs beside the embedded one.
-    ///
     /// # Errors
     /// Every mistake of the catalogs.
-    pub fn read(catalogs: Vec<Catalog>) -> Result<Shelf, Diagnostics> {
+    pub fn read(catalogs: Vec<CatalogFile>) -> Result<Shelf, Diagnostics> {
         let source = Source { catalogs, ..Source::default() };
         let mut sink = Sink::default();
-        let users = Users::read(&source, &mut sink);
+        let users = UserCatalogs::read(&source, &mut sink);
         if !sink.is_empty() {
             return Err(sink.finish(&source));
         }
@@ -47,7 +46,6 @@ impl Shelf {
     }
 
     /// The part of a name.
-    ///
     /// # Errors
     /// There is none; the text says which is meant by a name that is nearly one.
     pub fn find(&self, name: &str) -> Result<&Shelved, String> {

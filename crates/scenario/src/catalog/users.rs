@@ -1,5 +1,4 @@
-//! Catalogs of users: files of `[[part]]` that are read beside a scenario, in the language and with the checks of the
-//! embedded ones.
+//! Catalogs of users: files of `[[part]]` beside a scenario, in the language and with the checks of the embedded ones.
 //!
 //! They are written under other names than the embedded parts, so that a name always means the same. What a scenario uses
 //! of them is kept with its text (`[[catalog]]`), so that a record can be read where these files are not.
@@ -9,13 +8,13 @@ use crate::Source;
 use crate::diagnostics::{Mistake, Origin, Sink, Span};
 use crate::fields::CATALOG;
 use crate::model::Part;
-use crate::tree::{self, Node, Table, Value, clip};
+use crate::tree::{self, Node, TomlTable, TomlValue, clip};
 use crate::{Scenario, decode};
 use std::collections::BTreeSet;
 
 /// The parts of all files, in order, and of which file each is, by its number.
 #[derive(Default)]
-pub(crate) struct Users {
+pub(crate) struct UserCatalogs {
     pub parts: Vec<Part>,
     pub files: Vec<usize>,
 }
@@ -29,9 +28,9 @@ pub struct Used {
     pub parts: Vec<Part>,
 }
 
-impl Users {
+impl UserCatalogs {
     /// Reads the catalogs of a source.
-    pub fn read(source: &Source, sink: &mut Sink) -> Users {
+    pub fn read(source: &Source, sink: &mut Sink) -> UserCatalogs {
         let roots: Vec<_> = source
             .catalogs
             .iter()
@@ -60,20 +59,26 @@ impl Users {
                 Mistake::new(name.at, message).help(help)
             });
         }
-        Users { parts: parts_of(&records, &[catalog()], sink), files }
+        UserCatalogs { parts: parts_of(&records, &[catalog()], sink), files }
     }
 
     /// Leaves in a scenario's lab what its tree mentions of these parts, and says of which catalog that is.
-    pub fn settle(&self, source: &Source, root: &Table, scenario: &mut Scenario, sink: &mut Sink) {
+    pub fn settle(
+        &self,
+        source: &Source,
+        root: &TomlTable,
+        scenario: &mut Scenario,
+        sink: &mut Sink,
+    ) {
         let mut mentioned = BTreeSet::new();
         let others = root.entries.iter().filter(|entry| entry.key.value != "catalog");
         others.for_each(|entry| texts(&entry.node, &mut mentioned));
         // What a text brings along comes before what the catalogs have today.
         let brought = kept(root);
         let wanted = |part: &Part| mentioned.contains(&*part.name) && !brought.contains(&part.name);
-        let of_file = |(n, file): (usize, &crate::Catalog)| {
+        let of_file = |(n, file): (usize, &crate::CatalogFile)| {
             let own = self.parts.iter().zip(&self.files).filter(|(_, of)| **of == n);
-            // Each stands for itself: it has the figures of whatever it is like.
+            // Each is independent: it has the figures of whatever it is like.
             let used = own.map(|(part, _)| part).filter(|part| wanted(part));
             let parts = used.map(|part| Part { like: None, ..part.clone() }).collect();
             Used { file: file.name.clone(), parts }
@@ -99,10 +104,10 @@ impl Users {
 }
 
 /// The names of the parts that a text brings along in `[[catalog]]`.
-pub(crate) fn kept(root: &Table) -> Vec<String> {
+pub(crate) fn kept(root: &TomlTable) -> Vec<String> {
     let catalogs = root.get("catalog").map_or(&[][..], |node| node.value.items());
     let parts = catalogs.iter().flat_map(|one| match &one.value {
-        Value::Table(catalog) => catalog.get("part").map_or(&[][..], |node| node.value.items()),
+        TomlValue::Table(catalog) => catalog.get("part").map_or(&[][..], |node| node.value.items()),
         _ => &[],
     });
     parts.filter_map(|part| part.value.name().map(str::to_owned)).collect()
@@ -111,12 +116,12 @@ pub(crate) fn kept(root: &Table) -> Vec<String> {
 /// Every text of a value.
 fn texts<'t>(node: &'t Node, found: &mut BTreeSet<&'t str>) {
     match &node.value {
-        Value::Text(text) => {
+        TomlValue::Text(text) => {
             found.insert(text);
         }
-        Value::List(items) => items.iter().for_each(|item| texts(item, found)),
-        Value::Table(table) => table.entries.iter().for_each(|entry| texts(&entry.node, found)),
-        Value::Integer(..) | Value::Float(_) | Value::Flag(_) | Value::Date => {}
+        TomlValue::List(items) => items.iter().for_each(|item| texts(item, found)),
+        TomlValue::Table(table) => table.entries.iter().for_each(|entry| texts(&entry.node, found)),
+        TomlValue::Integer(..) | TomlValue::Float(_) | TomlValue::Flag(_) | TomlValue::Date => {}
     }
 }
 

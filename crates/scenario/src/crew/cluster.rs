@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Numbers sets so that two with a common member, directly or through others, have the same number. Numbers begin at
-/// 0 and follow the order of first appearance.
+/// Numbers sets, from 0 by first appearance, so that those with a common member, also indirectly, have the same number.
 pub fn cluster<'a>(sets: impl ExactSizeIterator<Item = &'a [usize]>) -> Vec<usize> {
     let mut parents: Vec<usize> = (0..sets.len()).collect();
     let mut first_with: BTreeMap<usize, usize> = BTreeMap::new();

@@ -29,7 +29,6 @@ pub struct Worker<'a> {
 
 /// The workers of a step, in the order of its loads; a worker's number is its position. `targets_of` yields the targets of a
 /// VM or target for a workload, by their names; `medium` the first number that is the same storage as a target.
-///
 /// # Errors
 /// What `targets_of` refuses.
 pub fn workers<'a, E>(
@@ -63,8 +62,7 @@ pub fn workers<'a, E>(
     Ok(workers)
 }
 
-/// Numbers the workers of a load that share targets, directly or through others, so that regions of their own are
-/// disjoint on every target.
+/// Numbers the workers of a load that share targets, directly or not, so that their own regions are disjoint.
 fn share(medium: &impl Fn(usize) -> usize, workers: &mut [Worker]) {
     let media: Vec<Vec<usize>> = workers
         .iter()
@@ -82,8 +80,7 @@ fn share(medium: &impl Fn(usize) -> usize, workers: &mut [Worker]) {
     }
 }
 
-/// Names workers after their VM or target; with the workload where several run on it, and with a number where several
-/// workers remain.
+/// Names workers after their VM or target; with the workload, and with a number, where several would be equal.
 fn name(workers: &mut [Worker]) {
     let mut counts: BTreeMap<&str, BTreeMap<&str, u32>> = BTreeMap::new();
     for worker in workers.iter() {

@@ -1,9 +1,9 @@
 //! Arrays that run on this machine for the duration of a run, and injected faults.
 
 use super::{
-    Choice, Conflict, Need, PLAIN, TIME, TableDef, Type, count, default, optional, required,
+    Conflict, ExclusiveKeys, Need, PLAIN, TIME, TableDef, Type, count, default, optional, required,
 };
-use crate::fields::Field;
+use crate::fields::KeyField;
 
 pub(super) static EMBEDDED: TableDef = TableDef {
     title: "`embedded`",
@@ -49,8 +49,8 @@ const IN_LAB: Type = Type::Refs(
 );
 
 /// A key that names the ports a fault acts on.
-const fn action(key: &'static str, doc: &'static str) -> Field {
-    Field { key, ty: AT_PORT, need: Need::Optional, doc }
+const fn action(key: &'static str, doc: &'static str) -> KeyField {
+    KeyField { key, ty: AT_PORT, need: Need::Optional, doc }
 }
 
 pub(super) static FAULT: TableDef = TableDef {
@@ -80,7 +80,7 @@ pub(super) static FAULT: TableDef = TableDef {
              VM's new host.",
         ),
     ],
-    choices: &[Choice {
+    choices: &[ExclusiveKeys {
         keys: &["kill", "revive", "slow", "busy", "ready", "fail", "restore", "move"],
         required: true,
     }],

@@ -1,7 +1,7 @@
 //! Connections in a lab: cables, teams, zones and paths.
 
 use super::lab::POLICIES;
-use super::{PLAIN, TableDef, Type, Word, count, default, optional, required, word};
+use super::{KeyWord, PLAIN, TableDef, Type, count, default, optional, required, word};
 
 pub(super) static LINK: TableDef = TableDef {
     title: "[[link]]",
@@ -74,7 +74,7 @@ pub(super) static PATH: TableDef = TableDef {
     ..PLAIN
 };
 
-const TEAM_MODES: &[Word] = &[
+const TEAM_MODES: &[KeyWord] = &[
     word("static", "each flow stays on one member, chosen by a hash of both endpoints"),
     word("dynamic", "the same, negotiated with LACP (802.3ad)"),
     word("failover", "one member carries everything until it fails"),

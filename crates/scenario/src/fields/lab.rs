@@ -2,13 +2,13 @@
 
 use super::network::NIC;
 use super::{
-    Choice, Conflict, EMBEDDED, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default, optional,
-    required, word,
+    Conflict, EMBEDDED, ExclusiveKeys, KeyWord, PLAIN, SIZE, TIME, TableDef, Type, count, default,
+    optional, required, word,
 };
 
 const PORTS: Type = count(1, 4096);
 
-const DISK_MAPS: &[Word] = &[
+const DISK_MAPS: &[KeyWord] = &[
     word("rdm", "raw device mapping"),
     word("vmfs", "a file in a VMFS datastore"),
     word("file", "a file in another file system"),
@@ -16,14 +16,14 @@ const DISK_MAPS: &[Word] = &[
     word("passthrough", "the device itself"),
 ];
 
-pub(super) const POLICIES: &[Word] = &[
+pub(super) const POLICIES: &[KeyWord] = &[
     word("fixed", "the first path that can be used"),
     word("round-robin", "each path in turn"),
     word("least-queue", "the path with the fewest I/Os outstanding"),
     word("active-passive", "one path until it fails, then another"),
 ];
 
-const QUEUES: &[Word] = &[
+const QUEUES: &[KeyWord] = &[
     word(
         "auto",
         "io_uring; Linux AIO for devices that io_uring would serve by kernel threads; otherwise pread",
@@ -33,13 +33,13 @@ const QUEUES: &[Word] = &[
     word("pread", "`pread` and `pwrite`: one operation per worker at a time"),
 ];
 
-const FILLS: &[Word] = &[
+const FILLS: &[KeyWord] = &[
     word("auto", "if samples show unwritten, zero or repeated blocks, or data with other ratios"),
     word("always", "regardless of its contents"),
     word("never", "never fill it"),
 ];
 
-const RAIDS: &[Word] = &[
+const RAIDS: &[KeyWord] = &[
     word("none", "one disk, or several one after the other"),
     word("raid-0", "striped, without redundancy"),
     word("raid-1", "mirrored pairs of disks"),
@@ -48,7 +48,7 @@ const RAIDS: &[Word] = &[
     word("raid-6", "striped with two parities"),
 ];
 
-const CACHES: &[Word] = &[
+const CACHES: &[KeyWord] = &[
     word("none", "I/O bypasses the cache"),
     word("write-through", "serves reads; a write is acknowledged when it is on the disks"),
     word("write-back", "a write is acknowledged when it is in the cache"),
@@ -125,7 +125,7 @@ pub(super) static TARGET: TableDef = TableDef {
             "Model used to simulate it.",
         ),
     ],
-    choices: &[Choice { keys: &["file", "device", "url"], required: true }],
+    choices: &[ExclusiveKeys { keys: &["file", "device", "url"], required: true }],
     ..PLAIN
 };
 
@@ -264,7 +264,7 @@ static DISK: TableDef = TableDef {
             "A command is aborted after this long, at least `200ms`; default: 30 s.",
         ),
     ],
-    choices: &[Choice { keys: &["target", "lun"], required: true }],
+    choices: &[ExclusiveKeys { keys: &["target", "lun"], required: true }],
     conflicts: &[Conflict {
         key: "target",
         others: WAYS,

@@ -1,8 +1,7 @@
 //! The grammar of a scenario: each table is described once, by a static list of fields.
 //!
 //! The same lists drive decoding with its diagnostics, the JSON Schema, the reference in `docs/scenario.md`, and the
-//! hints for a key in the wrong table, so these cannot disagree. Rules that compare names or resolve workloads are in
-//! `build`.
+//! hints for a key in the wrong table, so these cannot disagree. `build` has the rules on names and workloads.
 
 mod assume;
 mod copy;
@@ -40,18 +39,17 @@ pub(crate) struct TableDef {
     /// What it is for.
     pub doc: &'static str,
     /// Its keys.
-    pub fields: &'static [Field],
+    pub fields: &'static [KeyField],
     /// Groups of keys that exclude each other.
-    pub choices: &'static [Choice],
+    pub choices: &'static [ExclusiveKeys],
     /// Keys that make no sense beside others.
     pub conflicts: &'static [Conflict],
     /// Whether a key may be written `WORKLOAD.key`.
     pub prefixed: bool,
 }
 
-/// A key.
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct KeyField {
     pub key: &'static str,
     pub ty: Type,
     pub need: Need,
@@ -69,7 +67,7 @@ pub(crate) enum Need {
 
 /// Keys that exclude each other.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct ExclusiveKeys {
     pub keys: &'static [&'static str],
     /// One of them must be given.
     pub required: bool,
@@ -135,15 +133,15 @@ pub(crate) enum Type {
     CountOrSize,
     /// A latency's point: `mean`, `max`, `p50`, `p99`, `p99.9`.
     Point,
-    Word(&'static [Word]),
+    Word(&'static [KeyWord]),
     Table(&'static TableDef),
     /// Any number of tables: `[[x]]`, or an inline list.
     Tables(&'static TableDef),
     /// One table or several: `[plan]` or `[[plan]]`.
     TableOrTables(&'static TableDef),
     /// Tables by name, of several kinds: `[workload.NAME]`. The key `kind` of each says which; the first unless given.
-    Map(&'static [Kind]),
-    WordOrTable(&'static [Word], &'static TableDef),
+    Map(&'static [TableKind]),
+    WordOrTable(&'static [KeyWord], &'static TableDef),
     OneOrMany(&'static Type),
     /// The values of a sweep: a list, or a doubling ladder `4KiB..1MiB`.
     Axis(&'static Type),
@@ -151,7 +149,7 @@ pub(crate) enum Type {
 
 /// One of the kinds of tables under one key.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct TableKind {
     /// The value of its key `kind`.
     pub word: &'static str,
     /// Plural, for messages.
@@ -161,21 +159,20 @@ pub(crate) struct Kind {
 
 /// One of the words that a key takes.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct KeyWord {
     pub word: &'static str,
     pub doc: &'static str,
 }
 
-impl Field {
-    /// Whether the key may be written `WORKLOAD.key` where its table takes that. Keys of plans, arrays and interfaces
-    /// may not.
+impl KeyField {
+    /// Whether the key may be written `WORKLOAD.key` where its table takes that. Not for plans, arrays and interfaces.
     pub fn of_workload(&self) -> bool {
         !matches!(self.key, "plan" | "port" | "mtu" | "offload")
     }
 }
 
 impl TableDef {
-    pub fn field(&self, key: &str) -> Option<&'static Field> {
+    pub fn field(&self, key: &str) -> Option<&'static KeyField> {
         self.fields.iter().find(|f| f.key == key)
     }
 }
@@ -191,20 +188,20 @@ const PLAIN: TableDef = TableDef {
     prefixed: false,
 };
 
-const fn required(key: &'static str, ty: Type, doc: &'static str) -> Field {
-    Field { key, ty, need: Need::Required, doc }
+const fn required(key: &'static str, ty: Type, doc: &'static str) -> KeyField {
+    KeyField { key, ty, need: Need::Required, doc }
 }
 
-const fn optional(key: &'static str, ty: Type, doc: &'static str) -> Field {
-    Field { key, ty, need: Need::Optional, doc }
+const fn optional(key: &'static str, ty: Type, doc: &'static str) -> KeyField {
+    KeyField { key, ty, need: Need::Optional, doc }
 }
 
-const fn default(key: &'static str, ty: Type, value: &'static str, doc: &'static str) -> Field {
-    Field { key, ty, need: Need::Default(value), doc }
+const fn default(key: &'static str, ty: Type, value: &'static str, doc: &'static str) -> KeyField {
+    KeyField { key, ty, need: Need::Default(value), doc }
 }
 
-const fn word(word: &'static str, doc: &'static str) -> Word {
-    Word { word, doc }
+const fn word(word: &'static str, doc: &'static str) -> KeyWord {
+    KeyWord { word, doc }
 }
 
 const fn count(min: u64, max: u64) -> Type {
@@ -218,15 +215,15 @@ const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
 const TIME: Type = Type::Time { zero: true };
 
 /// The kinds of workloads.
-const KINDS: &[Word] = &[
+const KINDS: &[KeyWord] = &[
     word("disk", "operations on disks and targets"),
     word("net", "streams, or requests, to receivers"),
     word("copy", "copies from disk to disk"),
 ];
-const WORKLOADS: &[Kind] = &[
-    Kind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
-    Kind { word: "net", plural: "network workloads", def: &NET },
-    Kind { word: "copy", plural: "copies", def: &COPY },
+const WORKLOADS: &[TableKind] = &[
+    TableKind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
+    TableKind { word: "net", plural: "network workloads", def: &NET },
+    TableKind { word: "copy", plural: "copies", def: &COPY },
 ];
 
 /// The whole file.

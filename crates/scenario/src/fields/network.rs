@@ -1,12 +1,13 @@
 //! Network loads: receivers, NICs of VMs, and the keys of workloads of kind `net`.
 
 use super::{
-    Choice, Conflict, KINDS, PLAIN, TableDef, Type, Word, count, default, optional, required, word,
+    Conflict, ExclusiveKeys, KINDS, KeyWord, PLAIN, TableDef, Type, count, default, optional,
+    required, word,
 };
 
-const FAMILIES: &[Word] = &[word("ipv4", "IPv4"), word("ipv6", "IPv6")];
+const FAMILIES: &[KeyWord] = &[word("ipv4", "IPv4"), word("ipv6", "IPv6")];
 
-const LOADS: &[Word] = &[
+const LOADS: &[KeyWord] = &[
     word("tcp", "TCP streams of messages"),
     word("udp", "UDP datagrams, each a message"),
     word(
@@ -17,15 +18,15 @@ const LOADS: &[Word] = &[
     word("connects", "connect, request, response, close, repeated"),
 ];
 
-pub(super) const DIRECTIONS: &[Word] = &[
+pub(super) const DIRECTIONS: &[KeyWord] = &[
     word("send", "to the receiver"),
     word("receive", "from the receiver"),
     word("both", "both at once, the same number of streams each way"),
 ];
 
-pub(super) const OFFLOADS: &[Word] = &[word("on", "all of them"), word("off", "none of them")];
+pub(super) const OFFLOADS: &[KeyWord] = &[word("on", "all of them"), word("off", "none of them")];
 
-const PRESETS: &[Word] = &[word(
+const PRESETS: &[KeyWord] = &[word(
     "ntttcp",
     "NTttcp's defaults: one 64 KiB message per submission; 30 s warm-up, 60 s measured and 30 s cool-down unless the \
      plan sets them",
@@ -111,8 +112,8 @@ pub(super) static RECEIVER: TableDef = TableDef {
         ),
     ],
     choices: &[
-        Choice { keys: &["address", "embedded"], required: false },
-        Choice { keys: &["token_file", "token_env"], required: false },
+        ExclusiveKeys { keys: &["address", "embedded"], required: false },
+        ExclusiveKeys { keys: &["token_file", "token_env"], required: false },
     ],
     conflicts: &[
         Conflict {

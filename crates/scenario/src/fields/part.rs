@@ -1,9 +1,9 @@
 //! Models of hardware, in the catalog or in a scenario.
 
-use super::{PLAIN, TableDef, Type, Word, optional, required, word};
+use super::{KeyWord, PLAIN, TableDef, Type, optional, required, word};
 
 /// Kinds of parts, as written.
-pub(crate) const PART_KINDS: &[Word] = &[
+pub(crate) const PART_KINDS: &[KeyWord] = &[
     word("host", "a server"),
     word("hypervisor", "a hypervisor"),
     word("virtual-scsi", "a virtual SCSI adapter"),
@@ -15,7 +15,7 @@ pub(crate) const PART_KINDS: &[Word] = &[
     word("tape", "a tape drive or library"),
 ];
 
-pub(super) const FIGURE_KINDS: &[Word] = &[
+pub(super) const FIGURE_KINDS: &[KeyWord] = &[
     word("data-sheet", "from a data sheet or a published description"),
     word("published", "from a named document, such as a vendor's guide that gives a default"),
     word("standard", "derived from a standard; `source` has the calculation"),

@@ -1,7 +1,7 @@
 //! Application requirements: the profiles of the catalog, and the projects of a scenario.
 
 use super::part::FIGURE;
-use super::{Conflict, Field, Need, PLAIN, SIZE, TableDef, Type, count, optional, required};
+use super::{Conflict, KeyField, Need, PLAIN, SIZE, TableDef, Type, count, optional, required};
 
 pub(super) static PROJECT: TableDef = TableDef {
     title: "[[project]]",
@@ -50,7 +50,7 @@ pub(crate) static PROFILES: TableDef = TableDef {
     title: "the profiles",
     id: "profiles",
     doc: "The catalog's file of profiles.",
-    fields: &[Field {
+    fields: &[KeyField {
         key: "profile",
         ty: Type::Tables(&PROFILE),
         need: Need::Required,

@@ -2,15 +2,16 @@
 
 use super::work::STEP;
 use super::{
-    Choice, Conflict, Field, PLAIN, TIME, TableDef, Type, Word, default, optional, required, word,
+    Conflict, ExclusiveKeys, KeyField, KeyWord, PLAIN, TIME, TableDef, Type, default, optional,
+    required, word,
 };
 
-const LATENCIES: &[Word] = &[
+const LATENCIES: &[KeyWord] = &[
     word("service", "from the moment of submission"),
     word("response", "from the moment an operation was due"),
 ];
 
-const RELATIONS: &[Word] = &[
+const RELATIONS: &[KeyWord] = &[
     word("equal", "equal, within the rounding of the figure"),
     word("about", "approximately: within 5%, at one significant figure"),
     word("over", "over"),
@@ -18,14 +19,14 @@ const RELATIONS: &[Word] = &[
     word("up to", "up to"),
 ];
 
-const CLAIM_KINDS: &[Word] = &[
+const CLAIM_KINDS: &[KeyWord] = &[
     word("calibration", "used to set a parameter: a match proves nothing"),
     word("held-out", "not used by the model: a match is evidence"),
     word("context", "stated, but not testable"),
     word("inferred", "a number that the source does not state: shown, and not counted"),
 ];
 
-const RATIO_OF: &[Word] = &[
+const RATIO_OF: &[KeyWord] = &[
     word("total", "data read and written per second"),
     word("read", "data read per second"),
     word("write", "data written per second"),
@@ -34,7 +35,7 @@ const RATIO_OF: &[Word] = &[
     word("latency", "mean service time of an operation"),
 ];
 
-const SHAPES: &[Word] = &[
+const SHAPES: &[KeyWord] = &[
     word(
         "linear",
         "proportional to the position `at`, relative to the first point, within `within`",
@@ -44,7 +45,7 @@ const SHAPES: &[Word] = &[
     word("falling", "decreases from point to point; increases up to `within` are ignored"),
 ];
 
-const SCOPES: Choice = Choice { keys: &["over", "each", "hop"], required: false };
+const SCOPES: ExclusiveKeys = ExclusiveKeys { keys: &["over", "each", "hop"], required: false };
 const HOP: Type = Type::Ref(
     "an adapter, a switch, a link, an array, a port or a volume of one, a target, a host or a VM, with an optional `:PORT`, or \
      of a network load: `far`, `vm1.far`, `far/sender`, `far/receiver` or `far/probe`",
@@ -81,7 +82,7 @@ pub(super) static GOAL: TableDef = TableDef {
     ],
     choices: &[
         SCOPES,
-        Choice {
+        ExclusiveKeys {
             keys: &[
                 "read", "write", "total", "iops", "latency", "errors", "cpu", "balance", "ratio",
             ],
@@ -113,7 +114,8 @@ const BALANCE_HAS_ITS_OWN: Conflict = Conflict {
     why: "a balance names its members itself",
 };
 
-const ONE_BOUND: &[Choice] = &[Choice { keys: &["at_least", "at_most"], required: true }];
+const ONE_BOUND: &[ExclusiveKeys] =
+    &[ExclusiveKeys { keys: &["at_least", "at_most"], required: true }];
 
 static RATE_BOUND: TableDef = TableDef {
     title: "a bound on a data rate",
@@ -178,17 +180,17 @@ static CPU_BOUND: TableDef = TableDef {
     ..PLAIN
 };
 
-const BALANCE_OVER: Field = optional(
+const BALANCE_OVER: KeyField = optional(
     "over",
     Type::Refs("a VM or a target"),
     "The members; default without `streams`: all that run disk workloads.",
 );
-const BALANCE_STREAMS: Field = optional(
+const BALANCE_STREAMS: KeyField = optional(
     "streams",
     Type::Ref("a hop of a network load"),
     "Instead, the streams of this hop: each stream's received rate against the mean of its direction.",
 );
-const BALANCE_CHOICE: Choice = Choice { keys: &["over", "streams"], required: false };
+const BALANCE_CHOICE: ExclusiveKeys = ExclusiveKeys { keys: &["over", "streams"], required: false };
 
 static BALANCE: TableDef = TableDef {
     title: "`balance`",
@@ -287,7 +289,7 @@ static SHAPE: TableDef = TableDef {
              `falling`.",
         ),
     ],
-    choices: &[Choice { keys: &["along", "points"], required: true }],
+    choices: &[ExclusiveKeys { keys: &["along", "points"], required: true }],
     ..PLAIN
 };
 
@@ -363,7 +365,7 @@ pub(super) static CLAIM: TableDef = TableDef {
         ),
         optional("source", Type::Text, "Where it was published; default: the scenario's source."),
     ],
-    choices: &[SCOPES, Choice { keys: METRICS, required: true }],
+    choices: &[SCOPES, ExclusiveKeys { keys: METRICS, required: true }],
     conflicts: &[BALANCE_HAS_ITS_OWN, SHAPE_HAS_ITS_OWN, FRAMES_ARE_OF_WIRES],
     ..PLAIN
 };

@@ -2,30 +2,30 @@
 
 use super::network::{BATCH, DIRECTIONS, MESSAGE, MTU, OFFLOADS, STREAMS};
 use super::{
-    BLOCK, Choice, Conflict, FAULT, KINDS, PLAIN, SIZE, TIME, TableDef, Type, Word, count, default,
-    optional, required, word,
+    BLOCK, Conflict, ExclusiveKeys, FAULT, KINDS, KeyWord, PLAIN, SIZE, TIME, TableDef, Type,
+    count, default, optional, required, word,
 };
 
 pub(super) const WORKERS: Type = count(1, 4096);
 pub(super) const DEPTH: Type = count(1, 4096);
 const MEMBERS: Type = count(1, 10_000);
 
-const ARRIVALS: &[Word] = &[
+const ARRIVALS: &[KeyWord] = &[
     word("fixed", "equal gaps"),
     word("poisson", "exponential gaps, as of many independent users"),
 ];
 
-const REGIONS: &[Word] = &[
+const REGIONS: &[KeyWord] = &[
     word("own", "each worker has an equal part of the target"),
     word("shared", "every worker ranges over the whole target"),
 ];
 
-const SHARES: &[Word] = &[
+const SHARES: &[KeyWord] = &[
     word("all", "each worker issues to all of them"),
     word("each", "each disk has `workers` of its own, so `depth` applies per disk"),
 ];
 
-const SKEWS: &[Word] = &[word("uniform", "every block equally often")];
+const SKEWS: &[KeyWord] = &[word("uniform", "every block equally often")];
 
 pub(super) static WORKLOAD: TableDef = TableDef {
     title: "[workload.NAME]",
@@ -114,8 +114,8 @@ pub(super) static WORKLOAD: TableDef = TableDef {
         ),
     ],
     choices: &[
-        Choice { keys: &["rate", "ramp"], required: false },
-        Choice { keys: &["rows", "transaction", "ladder"], required: false },
+        ExclusiveKeys { keys: &["rate", "ramp"], required: false },
+        ExclusiveKeys { keys: &["rows", "transaction", "ladder"], required: false },
     ],
     conflicts: &[
         Conflict { key: "rows", others: ROW_KEYS, why: "every row has its own" },
@@ -174,7 +174,7 @@ static SKEW: TableDef = TableDef {
         ),
         optional("accesses", Type::Percent, "Accesses that hit the hot spot."),
     ],
-    choices: &[Choice { keys: &["zipf", "pareto", "hot"], required: true }],
+    choices: &[ExclusiveKeys { keys: &["zipf", "pareto", "hot"], required: true }],
     conflicts: &[Conflict {
         key: "accesses",
         others: &["zipf", "pareto"],
@@ -250,7 +250,7 @@ static TRANSACTION: TableDef = TableDef {
     ..PLAIN
 };
 
-const PRECONDITIONS: &[Word] = &[
+const PRECONDITIONS: &[KeyWord] = &[
     word("none", "nothing beyond the target's `fill`"),
     word(
         "snia-pts",
@@ -327,7 +327,7 @@ pub(super) static PLAN: TableDef = TableDef {
         default("repeat", count(1, 10_000), "1", "How often each step runs."),
         optional("faults", Type::Tables(&FAULT), "Faults to inject in every step of the plan."),
     ],
-    choices: &[Choice { keys: &["workload", "load"], required: true }],
+    choices: &[ExclusiveKeys { keys: &["workload", "load"], required: true }],
     conflicts: &[
         Conflict { key: "load", others: &["on"], why: "each load has its own" },
         Conflict {
@@ -339,12 +339,12 @@ pub(super) static PLAN: TableDef = TableDef {
     ..PLAIN
 };
 
-const SEARCHES: &[Word] = &[word(
+const SEARCHES: &[KeyWord] = &[word(
     "knee",
     "the load beyond which latency rises but throughput does not, over the usual range of loads",
 )];
 
-const WORK: &[Word] = &[
+const WORK: &[KeyWord] = &[
     word("iops", "operations per second"),
     word("read", "data read per second"),
     word("write", "data written per second"),
@@ -399,13 +399,13 @@ static SEARCH: TableDef = TableDef {
     ..PLAIN
 };
 
-const STEADY_RULES: &[Word] = &[word(
+const STEADY_RULES: &[KeyWord] = &[word(
     "snia",
     "as SNIA PTS defines it: of the last five rounds, the largest and the smallest differ by at most 20% of their \
      mean, and the line fitted to them rises or falls by at most 10% of the mean",
 )];
 
-const METRICS: &[Word] = &[
+const METRICS: &[KeyWord] = &[
     word("iops", "operations per second"),
     word("throughput", "bytes per second"),
     word("latency", "mean service time"),

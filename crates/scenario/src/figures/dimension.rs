@@ -38,7 +38,7 @@ pub enum Dimension {
 
 /// A figure that has been read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Quantity {
+pub(super) enum ParsedFigure {
     Count(u64),
     Size(Bytes),
     Time(Duration),
@@ -53,19 +53,19 @@ pub(super) enum Quantity {
     Word(&'static str),
 }
 
-impl Quantity {
+impl ParsedFigure {
     /// In its base unit; words and flags are no numbers.
     pub(super) fn number(self) -> Option<f64> {
         match self {
-            Quantity::Count(n) => Some(n as f64),
-            Quantity::Size(size) => Some(size.0 as f64),
-            Quantity::Time(time) => Some(time.as_secs_f64()),
-            Quantity::PerByte(number) | Quantity::Hertz(number) => Some(number),
-            Quantity::Rate(rate) => Some(rate.0),
-            Quantity::Link(rate) => Some(rate.payload().0),
-            Quantity::Iops(rate) => Some(rate.0),
-            Quantity::Share(share) => Some(share.0 / 100.0),
-            Quantity::Flag(_) | Quantity::Word(_) => None,
+            ParsedFigure::Count(n) => Some(n as f64),
+            ParsedFigure::Size(size) => Some(size.0 as f64),
+            ParsedFigure::Time(time) => Some(time.as_secs_f64()),
+            ParsedFigure::PerByte(number) | ParsedFigure::Hertz(number) => Some(number),
+            ParsedFigure::Rate(rate) => Some(rate.0),
+            ParsedFigure::Link(rate) => Some(rate.payload().0),
+            ParsedFigure::Iops(rate) => Some(rate.0),
+            ParsedFigure::Share(share) => Some(share.0 / 100.0),
+            ParsedFigure::Flag(_) | ParsedFigure::Word(_) => None,
         }
     }
 }
@@ -86,56 +86,58 @@ const HERTZ: (f64, f64) = (1e6, 1e11);
 const PCIE_LANE: [f64; 6] = [250e6, 500e6, 984.6e6, 1_969.2e6, 3_938.5e6, 7_563e6];
 
 /// A problem, and what helps.
-type Wrong = (String, Option<String>);
+type DimensionProblem = (String, Option<String>);
 
 impl Dimension {
     /// A value as it is written.
-    pub(super) fn read(self, text: &str) -> Result<Quantity, Wrong> {
+    pub(super) fn read(self, text: &str) -> Result<ParsedFigure, DimensionProblem> {
         let text = text.trim();
         match self {
             Dimension::Count(least, most) => match text.parse::<u64>() {
-                Ok(n) if (least..=most).contains(&n) => Ok(Quantity::Count(n)),
+                Ok(n) if (least..=most).contains(&n) => Ok(ParsedFigure::Count(n)),
                 _ => Err(self.mismatch(text)),
             },
             Dimension::Size => match Bytes::parse(text) {
-                Ok(size) if size.0 > 0 => Ok(Quantity::Size(size)),
+                Ok(size) if size.0 > 0 => Ok(ParsedFigure::Size(size)),
                 Ok(_) => Err(self.nothing(text)),
                 Err(_) => Err(self.mismatch(text)),
             },
             Dimension::Time => match units::parse_duration(text) {
                 Ok(time) if time.is_zero() => Err(self.nothing(text)),
-                Ok(time) if time <= TIME_MAX => Ok(Quantity::Time(time)),
+                Ok(time) if time <= TIME_MAX => Ok(ParsedFigure::Time(time)),
                 _ => Err(self.mismatch(text)),
             },
             Dimension::PerByte => self.per_byte(text),
-            Dimension::Rate => self.rate(text).map(Quantity::Rate),
+            Dimension::Rate => self.rate(text).map(ParsedFigure::Rate),
             Dimension::Link => match zero_rate(text) {
                 true => Err(self.nothing(text)),
-                false => link_rate(text).map(Quantity::Link),
+                false => link_rate(text).map(ParsedFigure::Link),
             },
             Dimension::Iops => match Iops::parse(text) {
                 Ok(rate) if rate.0 == 0.0 => Err(self.nothing(text)),
-                Ok(rate) if rate.0 <= IOPS_MAX => Ok(Quantity::Iops(rate)),
+                Ok(rate) if rate.0 <= IOPS_MAX => Ok(ParsedFigure::Iops(rate)),
                 _ => Err(self.mismatch(text)),
             },
             Dimension::Share => {
-                Percent::parse(text).map(Quantity::Share).map_err(|_| self.mismatch(text))
+                Percent::parse(text).map(ParsedFigure::Share).map_err(|_| self.mismatch(text))
             }
             Dimension::Frequency => match hertz(text) {
-                Some(hertz) if hertz >= HERTZ.0 && hertz <= HERTZ.1 => Ok(Quantity::Hertz(hertz)),
+                Some(hertz) if hertz >= HERTZ.0 && hertz <= HERTZ.1 => {
+                    Ok(ParsedFigure::Hertz(hertz))
+                }
                 _ => Err(self.mismatch(text)),
             },
             Dimension::Bus => match pcie(text) {
-                Some(rate) => Ok(Quantity::Rate(rate)),
-                None => self.rate(text).map(Quantity::Rate),
+                Some(rate) => Ok(ParsedFigure::Rate(rate)),
+                None => self.rate(text).map(ParsedFigure::Rate),
             },
             Dimension::Flag => match text {
-                "yes" => Ok(Quantity::Flag(true)),
-                "no" => Ok(Quantity::Flag(false)),
+                "yes" => Ok(ParsedFigure::Flag(true)),
+                "no" => Ok(ParsedFigure::Flag(false)),
                 _ => Err(self.mismatch(text)),
             },
             Dimension::Word(words) => match words.iter().find(|word| **word == text) {
-                Some(word) => Ok(Quantity::Word(word)),
+                Some(word) => Ok(ParsedFigure::Word(word)),
                 None => {
                     let near = nearest(text, words.iter().copied());
                     let help = near.map(|near| format!("did you mean `{near}`?"));
@@ -168,7 +170,7 @@ impl Dimension {
         })
     }
 
-    fn rate(self, text: &str) -> Result<ByteRate, Wrong> {
+    fn rate(self, text: &str) -> Result<ByteRate, DimensionProblem> {
         let bounds = LinkRate::MIN as f64..=LinkRate::MAX as f64;
         match ByteRate::parse(text) {
             Ok(rate) if rate.0 == 0.0 => Err(self.nothing(text)),
@@ -177,7 +179,7 @@ impl Dimension {
         }
     }
 
-    fn per_byte(self, text: &str) -> Result<Quantity, Wrong> {
+    fn per_byte(self, text: &str) -> Result<ParsedFigure, DimensionProblem> {
         let seconds = text.split_once('/').and_then(|(time, size)| {
             let (number, unit) = split(time.trim());
             let number = number.parse::<f64>().ok()?;
@@ -195,18 +197,18 @@ impl Dimension {
         match seconds {
             Some(0.0) => Err(self.nothing(text)),
             Some(seconds) if (PER_BYTE_MIN..=PER_BYTE_MAX).contains(&seconds) => {
-                Ok(Quantity::PerByte(seconds))
+                Ok(ParsedFigure::PerByte(seconds))
             }
             _ => Err(self.mismatch(text)),
         }
     }
 
-    fn mismatch(self, text: &str) -> Wrong {
+    fn mismatch(self, text: &str) -> DimensionProblem {
         (format!("expected {self}, found `{}`", clip(text)), None)
     }
 
     /// Nothing where something is needed: what takes no time, or carries nothing, cannot be simulated.
-    fn nothing(self, text: &str) -> Wrong {
+    fn nothing(self, text: &str) -> DimensionProblem {
         let help = "remove the figure if there is no limit".to_owned();
         (format!("expected more than zero, found `{}`", clip(text)), Some(help))
     }

@@ -1,8 +1,8 @@
 //! The figures of parts: which there are for each kind of part, what each is measured in, and between which bounds.
 //!
-//! One table ([`figures_of`]) decides what a figure may be called and say, in the catalog and in scenarios, and stands in
-//! `docs/scenario.md`. Who reads a figure uses the getter of its dimension; a figure that was accepted is one that can be
-//! read. What to assume where a part lacks a figure is not said here.
+//! One table ([`figures_of`]) defines the names and values of figures, in the catalog and in scenarios, and is printed
+//! in `docs/scenario.md`. Readers use the getter of a figure's dimension; a figure that was accepted is one that can be
+//! read. What to assume where a part lacks a figure is not defined here.
 
 mod dimension;
 mod table;
@@ -14,7 +14,7 @@ use crate::catalog::catalog;
 use crate::model::{Figure, Lab, Part, PartKind};
 use crate::nearest::suggestion;
 use crate::tree::clip;
-use dimension::Quantity;
+use dimension::ParsedFigure;
 use std::time::Duration;
 use units::{ByteRate, Bytes, Iops, LinkRate, Percent};
 
@@ -30,7 +30,7 @@ pub struct FigureDef {
 }
 
 /// Why a figure is refused: at its name or at its value, with help.
-pub(crate) struct Refusal {
+pub(crate) struct FigureRefusal {
     /// Whether the name is wrong, and not the value.
     pub name: bool,
     pub message: String,
@@ -38,17 +38,17 @@ pub(crate) struct Refusal {
 }
 
 /// Whether a part of a kind may have such a figure.
-pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), Refusal> {
+pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), FigureRefusal> {
     let all = figures_of(kind);
     let Some(def) = all.iter().find(|def| def.name == name) else {
         let message = format!("{} has no figure `{}`", kind.words(), clip(name));
         let help = suggestion(name, all.iter().map(|def| def.name));
-        return Err(Refusal { name: true, message, help });
+        return Err(FigureRefusal { name: true, message, help });
     };
     match def.dimension.read(value) {
         Ok(_) => Ok(()),
         Err((problem, help)) => {
-            Err(Refusal { name: false, message: format!("{name}: {problem}"), help })
+            Err(FigureRefusal { name: false, message: format!("{name}: {problem}"), help })
         }
     }
 }
@@ -88,7 +88,7 @@ macro_rules! getter {
         $(#[$doc])*
         pub fn $name(&self, figure: &str) -> Option<$type> {
             match self.read(figure)? {
-                Quantity::$variant(value) => Some(value),
+                ParsedFigure::$variant(value) => Some(value),
                 _ => None,
             }
         }
@@ -101,7 +101,7 @@ impl Part {
         self.figures.iter().find(|figure| figure.name == name)
     }
 
-    fn read(&self, name: &str) -> Option<Quantity> {
+    fn read(&self, name: &str) -> Option<ParsedFigure> {
         let def = figures_of(self.kind).iter().find(|def| def.name == name)?;
         def.dimension.read(&self.figure(name)?.value).ok()
     }
@@ -162,8 +162,8 @@ impl Part {
     /// Payload bytes a second, in each direction where there are two: of a data rate, a port's standard or a bus.
     pub fn byte_rate(&self, figure: &str) -> Option<ByteRate> {
         match self.read(figure)? {
-            Quantity::Rate(rate) => Some(rate),
-            Quantity::Link(rate) => Some(rate.payload()),
+            ParsedFigure::Rate(rate) => Some(rate),
+            ParsedFigure::Link(rate) => Some(rate.payload()),
             _ => None,
         }
     }

@@ -1,8 +1,8 @@
 //! Copies from disk to disk, which only the simulator carries out.
 
-use super::{Family, Load, LoadOf, Uses, listed, workers};
-use crate::build::Disks;
-use crate::directory::Kind;
+use super::{Load, LoadFamily, LoadOf, Uses, listed, workers};
+use crate::build::CopyDisks;
+use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
 use units::Bytes;
@@ -29,7 +29,7 @@ pub struct CopyWorkload {
 /// A copy on VMs and hosts, each of which has a disk on everything that is read and written.
 pub type CopyLoad<'a> = LoadOf<'a, CopyWorkload>;
 
-impl Family for CopyWorkload {
+impl LoadFamily for CopyWorkload {
     fn name(&self) -> &str {
         &self.name
     }
@@ -38,8 +38,8 @@ impl Family for CopyWorkload {
         Uses::Disks
     }
 
-    fn members(&self) -> &'static [Kind] {
-        &[Kind::Vm, Kind::Host]
+    fn members(&self) -> &'static [NameKind] {
+        &[NameKind::Vm, NameKind::Host]
     }
 
     fn has(&self, setting: &Setting) -> bool {
@@ -61,7 +61,7 @@ impl Family for CopyWorkload {
         Vec::new()
     }
 
-    fn lacks(&self, on: &[String], disks: &Disks<'_>) -> Option<(String, String)> {
+    fn lacks(&self, on: &[String], disks: &CopyDisks<'_>) -> Option<(String, String)> {
         on.iter().find_map(|member| {
             let has = disks.get(member.as_str())?;
             let lacking = self.from.iter().chain(&self.to).find(|disk| !has.contains(*disk))?;

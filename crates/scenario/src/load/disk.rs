@@ -1,7 +1,7 @@
 //! Workloads of disks: operations on the disks of VMs and hosts, and on targets.
 
-use super::{Family, Load, LoadOf, Uses, workers};
-use crate::directory::Kind;
+use super::{Load, LoadFamily, LoadOf, Uses, workers};
+use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
 use workload::{Arrivals, Process, WorkloadKind};
@@ -27,7 +27,7 @@ pub struct DiskWorkload {
 /// A load of disks.
 pub type DiskLoad<'a> = LoadOf<'a, DiskWorkload>;
 
-impl Family for DiskWorkload {
+impl LoadFamily for DiskWorkload {
     fn name(&self) -> &str {
         &self.name
     }
@@ -36,8 +36,8 @@ impl Family for DiskWorkload {
         Uses::Disks
     }
 
-    fn members(&self) -> &'static [Kind] {
-        &[Kind::Vm, Kind::Host, Kind::Disk, Kind::Target]
+    fn members(&self) -> &'static [NameKind] {
+        &[NameKind::Vm, NameKind::Host, NameKind::Disk, NameKind::Target]
     }
 
     fn apply(&mut self, setting: &Setting) -> Result<(), String> {

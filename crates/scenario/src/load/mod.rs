@@ -1,8 +1,8 @@
 //! The families of workloads, and the loads of plans and steps.
 //!
-//! A family is a module beside this one: what its workloads hold, and what [`Family`] asks of them. Whoever needs no more
-//! than that goes over `loads` as they are; whoever carries a family out asks for its loads ([`Step::disk_loads`]). A further
-//! family is a module, a variant of [`Workload`] with the arms that the compiler then asks for, and a table in `fields`.
+//! A family is a module beside this one: what its workloads hold, and what [`LoadFamily`] requires of them. A user that
+//! needs no more iterates over `loads`; an engine of one family asks for its loads ([`Step::disk_loads`]). A further
+//! family is a module, a variant of [`Workload`] with the arms that the compiler asks for, and a table in `fields`.
 
 mod copy;
 mod disk;
@@ -14,9 +14,9 @@ pub use disk::{DiskLoad, DiskWorkload};
 pub use net::{NetLoad, NetWorkload};
 
 use crate::build;
-use crate::datum::Record;
+use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake, Sink, Span};
-use crate::directory::{Directory, Kind};
+use crate::directory::{Directory, NameKind};
 use crate::fields::{COPY, NET};
 use crate::model::{Plan, Scenario, Setting, Step};
 use crate::settle::concerns;
@@ -69,7 +69,7 @@ pub struct Phase {
 }
 
 /// What the workloads of a family have in common.
-pub(crate) trait Family {
+pub(crate) trait LoadFamily {
     /// Its name in the scenario.
     fn name(&self) -> &str;
 
@@ -77,7 +77,7 @@ pub(crate) trait Family {
     fn uses(&self) -> Uses;
 
     /// What it can run on.
-    fn members(&self) -> &'static [Kind];
+    fn members(&self) -> &'static [NameKind];
 
     /// Whether it has such a setting; where an axis names no workload, it is for all that do.
     fn has(&self, setting: &Setting) -> bool {
@@ -87,8 +87,8 @@ pub(crate) trait Family {
     /// Applies one setting, or says why the workload cannot have it.
     fn apply(&mut self, setting: &Setting) -> Result<(), String>;
 
-    /// What is wrong under the settings of a step that speak of it, each by the axis that brought it. What is wrong before
-    /// these has been reported at the workload.
+    /// What is wrong under the settings of a step that concern it, each by the axis that brought it. What is wrong
+    /// before these has been reported at the workload.
     fn problems(&self, settings: &[(&str, &Setting)]) -> Vec<(String, String)>;
 
     /// Whether a search can vary it, and targets can be preconditioned for it.
@@ -107,7 +107,7 @@ pub(crate) trait Family {
     }
 
     /// Something that it needs and a member lacks: what, and what would help. `disks` is what the disks of each are on.
-    fn lacks(&self, _on: &[String], _disks: &build::Disks<'_>) -> Option<(String, String)> {
+    fn lacks(&self, _on: &[String], _disks: &build::CopyDisks<'_>) -> Option<(String, String)> {
         None
     }
 
@@ -160,7 +160,7 @@ impl Workload {
     /// The workload of a table; what is wrong with it is reported.
     pub(crate) fn build(
         name: &At<String>,
-        record: &Record,
+        record: &Decoded,
         directory: &mut Directory,
         sink: &mut Sink,
     ) -> Workload {
@@ -171,7 +171,7 @@ impl Workload {
         }
     }
 
-    pub(crate) fn family(&self) -> &dyn Family {
+    pub(crate) fn family(&self) -> &dyn LoadFamily {
         match self {
             Workload::Disk(workload) => workload,
             Workload::Net(workload) => workload,
@@ -179,7 +179,7 @@ impl Workload {
         }
     }
 
-    fn family_mut(&mut self) -> &mut dyn Family {
+    fn family_mut(&mut self) -> &mut dyn LoadFamily {
         match self {
             Workload::Disk(workload) => workload,
             Workload::Net(workload) => workload,
@@ -201,8 +201,7 @@ impl Workload {
         self.family().name()
     }
 
-    /// Whether a setting of an axis is for it: where the axis names a workload it is for that one, otherwise for all that
-    /// have such a setting.
+    /// Whether a setting of an axis is for it: that of its own name, or one for all that have such a setting.
     pub(crate) fn concerned(&self, axis: &str, setting: &Setting) -> bool {
         match axis.rsplit_once('.') {
             Some((name, _)) => name == self.name(),

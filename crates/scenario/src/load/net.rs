@@ -1,13 +1,13 @@
 //! Workloads of networks: streams and requests from VMs and from the machine itself to receivers.
 
-use super::{Family, Load, LoadOf, Uses};
-use crate::directory::Kind;
+use super::{Load, LoadFamily, LoadOf, Uses};
+use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Axis, Lab, Plan, Scenario, Setting};
 use crate::network::{NetHop, ReceiverPlace, hops};
 use std::time::Duration;
 use units::{ByteRate, Bytes, LinkRate};
-use workload::{Carriage, Frames, Heading, Network, SpecError};
+use workload::{Carriage, Heading, NetFrames, Network, SpecError};
 
 /// `[workload.NAME]` of kind `net`.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl NetLoad<'_> {
     }
 }
 
-impl Family for NetWorkload {
+impl LoadFamily for NetWorkload {
     fn name(&self) -> &str {
         &self.name
     }
@@ -39,8 +39,8 @@ impl Family for NetWorkload {
         Uses::Nics
     }
 
-    fn members(&self) -> &'static [Kind] {
-        &[Kind::Vm, Kind::Receiver]
+    fn members(&self) -> &'static [NameKind] {
+        &[NameKind::Vm, NameKind::Receiver]
     }
 
     /// What does not go together is a problem of the settled load.
@@ -110,10 +110,10 @@ impl Family for NetWorkload {
         Some("a network load cannot be a phase of a job")
     }
 
-    /// It goes to hosts of the lab alone, or its steps would change an interface that nobody named.
+    /// It goes to hosts of the lab alone, or its steps would change an interface that the user has not named.
     fn not_live(&self, load: &Load, plan: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
         let axis = |axis: &Axis| matches!(axis.key.as_str(), "mtu" | "offload");
-        let adjusts = plan.frames != Frames::default() || plan.sweep.iter().any(axis);
+        let adjusts = plan.frames != NetFrames::default() || plan.sweep.iter().any(axis);
         let hops = hops(&scenario.lab, &load.on);
         let modelled = hops.iter().find(|hop| hop.receiver.place == ReceiverPlace::Modelled);
         let (what, help) = if let Some(hop) = modelled {

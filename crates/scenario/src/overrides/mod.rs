@@ -10,13 +10,13 @@ use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::fields::{ROOT, TableDef, Type};
 use crate::model::Part;
 use crate::nearest::suggestion;
-use crate::tree::{self, Entry, Node, Table, Value, clip};
+use crate::tree::{self, Entry, Node, TomlTable, TomlValue, clip};
 
 /// Puts every override on top of the tree, in order; `users` are the parts of users' catalogs.
 pub(crate) fn apply(
     overrides: &[(String, String)],
     users: &[Part],
-    root: &mut Table,
+    root: &mut TomlTable,
     sink: &mut Sink,
 ) {
     for (n, (key, value)) in overrides.iter().enumerate() {
@@ -33,7 +33,7 @@ pub(crate) fn apply(
     }
 }
 
-type Path<'a> = &'a [At<String>];
+type KeyPath<'a> = &'a [At<String>];
 
 /// Splits a dotted path; a segment in double quotes may hold dots.
 pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec<At<String>>> {
@@ -67,7 +67,7 @@ pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec
 }
 
 /// The first segment: a section of the file.
-fn section(root: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
+fn section(root: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink) {
     let [first, rest @ ..] = path else { return };
     let Some(field) = ROOT.field(&first.value) else {
         sink.push(|| {
@@ -87,8 +87,8 @@ fn section(root: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
     match &field.ty {
         Type::Tables(def) => element(root, first, rest, def, node, sink),
         Type::TableOrTables(def) => match root.get_mut(&first.value).map(|n| &mut n.value) {
-            Some(Value::List(_)) => element(root, first, rest, def, node, sink),
-            Some(Value::Table(table)) => {
+            Some(TomlValue::List(_)) => element(root, first, rest, def, node, sink),
+            Some(TomlValue::Table(table)) => {
                 let rest = if named(table, &rest[0].value, def) { &rest[1..] } else { rest };
                 insert(table, rest, node, sink);
             }
@@ -99,23 +99,23 @@ fn section(root: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
 }
 
 /// Whether a segment is the table's name and not one of its keys.
-fn named(table: &Table, segment: &str, def: &TableDef) -> bool {
+fn named(table: &TomlTable, segment: &str, def: &TableDef) -> bool {
     def.field(segment).is_none()
-        && matches!(table.get("name"), Some(At { value: Value::Text(name), .. }) if name == segment)
+        && matches!(table.get("name"), Some(At { value: TomlValue::Text(name), .. }) if name == segment)
 }
 
 /// The second segment: an element of a list of tables, by its name.
 fn element(
-    root: &mut Table,
+    root: &mut TomlTable,
     section: &At<String>,
-    path: Path<'_>,
+    path: KeyPath<'_>,
     def: &TableDef,
     node: Node,
     sink: &mut Sink,
 ) {
     let [name, rest @ ..] = path else { return };
     let items = match root.get_mut(&section.value).map(|n| &mut n.value) {
-        Some(Value::List(items)) => items.as_mut_slice(),
+        Some(TomlValue::List(items)) => items.as_mut_slice(),
         _ => &mut [],
     };
     let names: Vec<String> =
@@ -128,7 +128,7 @@ fn element(
     });
     let rest = if found { rest } else { path };
     match chosen.map(|item| &mut item.value) {
-        Some(Value::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
+        Some(TomlValue::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
         Some(_) => sink.push(|| {
             Mistake::new(name.at, format!("`{}.{}` is not a value", section.value, name.value))
                 .help("write the key too")
@@ -145,7 +145,7 @@ fn element(
 }
 
 /// Sets the value at the end of a path, making tables on the way where there are none.
-fn insert(table: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
+fn insert(table: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink) {
     let [key, rest @ ..] = path else { return };
     let index = table.entries.iter().position(|e| e.key.value == key.value);
     if rest.is_empty() {
@@ -157,13 +157,13 @@ fn insert(table: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
         return;
     }
     let i = index.unwrap_or_else(|| {
-        let empty = At::new(key.at, Value::Table(Table::default()));
+        let empty = At::new(key.at, TomlValue::Table(TomlTable::default()));
         table.entries.push(Entry { key: key.clone(), node: empty });
         table.entries.len() - 1
     });
     match &mut table.entries[i].node.value {
-        Value::Table(inner) => insert(inner, rest, node, sink),
-        Value::List(items) if !items.is_empty() => list_element(items, key, rest, node, sink),
+        TomlValue::Table(inner) => insert(inner, rest, node, sink),
+        TomlValue::List(items) if !items.is_empty() => list_element(items, key, rest, node, sink),
         _ => sink.push(|| {
             let message = format!("`{}` has no keys of its own", clip(&key.value));
             Mistake::new(rest[0].at, message)
@@ -173,7 +173,13 @@ fn insert(table: &mut Table, path: Path<'_>, node: Node, sink: &mut Sink) {
 
 /// An element of an inner list of tables: by its name (`host.esx.adapters.hba.part`), or where it has none by its number
 /// from 0 (`vm.web.disks.0.queue`).
-fn list_element(items: &mut [Node], key: &At<String>, path: Path<'_>, node: Node, sink: &mut Sink) {
+fn list_element(
+    items: &mut [Node],
+    key: &At<String>,
+    path: KeyPath<'_>,
+    node: Node,
+    sink: &mut Sink,
+) {
     let [name, rest @ ..] = path else { return };
     let names: Vec<String> =
         items.iter().filter_map(|item| item.value.name()).map(str::to_owned).collect();
@@ -184,7 +190,7 @@ fn list_element(items: &mut [Node], key: &At<String>, path: Path<'_>, node: Node
     };
     let chosen = by_name.or_else(by_number);
     match chosen.map(|n| &mut items[n].value) {
-        Some(Value::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
+        Some(TomlValue::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
         _ => sink.push(|| {
             let message = format!("no element of `{}` is named `{}`", key.value, clip(&name.value));
             let help = suggestion(&name.value, names.iter().map(String::as_str));

@@ -3,13 +3,13 @@
 //! A part of a catalog becomes a part of the file that is like it, so that nothing else need know of overrides. The
 //! figure's provenance says that it was set.
 
-use super::{Path, element, insert};
+use super::{KeyPath, element, insert};
 use crate::catalog::{catalog, kept};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::fields::PART;
 use crate::model::Part;
 use crate::nearest::suggestion;
-use crate::tree::{Entry, Node, Table, Value, clip};
+use crate::tree::{Entry, Node, TomlTable, TomlValue, clip};
 use std::collections::BTreeSet;
 
 /// The source of a figure that was set.
@@ -17,9 +17,9 @@ const SOURCE: &str = "set by --set";
 
 /// Sets what follows `part` in a path; the value comes with what was typed for it.
 pub(super) fn set(
-    root: &mut Table,
+    root: &mut TomlTable,
     users: &[Part],
-    (section, path): (&At<String>, Path<'_>),
+    (section, path): (&At<String>, KeyPath<'_>),
     (node, typed): (Node, &str),
     sink: &mut Sink,
 ) {
@@ -48,7 +48,7 @@ pub(super) fn set(
 }
 
 /// The names of all parts: of the file, of the catalogs that were kept with it, of the users', and of the embedded.
-fn names(root: &Table, users: &[Part]) -> BTreeSet<String> {
+fn names(root: &TomlTable, users: &[Part]) -> BTreeSet<String> {
     let written = root.get("part").map_or(&[][..], |node| node.value.items()).iter();
     let written = written.filter_map(|part| part.value.name().map(str::to_owned));
     let written = written.chain(kept(root));
@@ -56,14 +56,14 @@ fn names(root: &Table, users: &[Part]) -> BTreeSet<String> {
 }
 
 /// The part that a path begins with, by the longest of its beginnings that is a part's name: names may hold dots.
-fn named<'p>(names: &BTreeSet<String>, path: Path<'p>) -> Option<(At<String>, Path<'p>)> {
+fn named<'p>(names: &BTreeSet<String>, path: KeyPath<'p>) -> Option<(At<String>, KeyPath<'p>)> {
     (1..=path.len()).rev().find_map(|n| {
         let name = joined(&path[..n])?;
         names.contains(&name.value).then_some((name, &path[n..]))
     })
 }
 
-fn unknown(names: &BTreeSet<String>, path: Path<'_>, sink: &mut Sink) {
+fn unknown(names: &BTreeSet<String>, path: KeyPath<'_>, sink: &mut Sink) {
     let Some(name) = joined(&path[..path.len() - 1]) else { return };
     sink.push(|| {
         Mistake::new(name.at, format!("no part is named `{}`", clip(&name.value)))
@@ -72,8 +72,7 @@ fn unknown(names: &BTreeSet<String>, path: Path<'_>, sink: &mut Sink) {
     });
 }
 
-/// Segments of a path as one name.
-fn joined(segments: Path<'_>) -> Option<At<String>> {
+fn joined(segments: KeyPath<'_>) -> Option<At<String>> {
     let [first, .., last] = segments else { return segments.first().cloned() };
     let words: Vec<&str> = segments.iter().map(|segment| segment.value.as_str()).collect();
     let at = Span { end: last.at.end, ..first.at };
@@ -82,35 +81,35 @@ fn joined(segments: Path<'_>) -> Option<At<String>> {
 
 /// The file's part of a name. Where the name is a catalog's, the file gets a part that is like it. `None` where what the
 /// file has under `part` is no list, which is reported when it is decoded.
-fn part_of_file<'r>(root: &'r mut Table, name: &At<String>) -> Option<&'r mut Table> {
+fn part_of_file<'r>(root: &'r mut TomlTable, name: &At<String>) -> Option<&'r mut TomlTable> {
     let index = root.entries.iter().position(|entry| entry.key.value == "part");
     let index = index.unwrap_or_else(|| {
         let key = At::new(name.at, "part".to_owned());
-        root.entries.push(Entry { key, node: At::new(name.at, Value::List(Vec::new())) });
+        root.entries.push(Entry { key, node: At::new(name.at, TomlValue::List(Vec::new())) });
         root.entries.len() - 1
     });
-    let Value::List(items) = &mut root.entries[index].node.value else { return None };
+    let TomlValue::List(items) = &mut root.entries[index].node.value else { return None };
     let own = items.iter().position(|item| item.value.name() == Some(name.value.as_str()));
     let own = own.unwrap_or_else(|| {
         let entries = ["name", "like"].map(|key| text_entry(name.at, key, &name.value));
-        items.push(At::new(name.at, Value::Table(Table { entries: entries.to_vec() })));
+        items.push(At::new(name.at, TomlValue::Table(TomlTable { entries: entries.to_vec() })));
         items.len() - 1
     });
     match &mut items[own].value {
-        Value::Table(table) => Some(table),
+        TomlValue::Table(table) => Some(table),
         _ => None,
     }
 }
 
 fn text_entry(at: Span, key: &str, text: &str) -> Entry {
-    Entry { key: At::new(at, key.to_owned()), node: At::new(at, Value::Text(text.to_owned())) }
+    Entry { key: At::new(at, key.to_owned()), node: At::new(at, TomlValue::Text(text.to_owned())) }
 }
 
 /// The value as text, as figures are written; a number needs no quotes here.
 fn value(key: &At<String>, node: Node, typed: &str, sink: &mut Sink) -> Option<At<String>> {
     match node.value {
-        Value::Text(text) => Some(At::new(node.at, text)),
-        Value::List(_) | Value::Table(_) => {
+        TomlValue::Text(text) => Some(At::new(node.at, text)),
+        TomlValue::List(_) | TomlValue::Table(_) => {
             let found = node.value.describe();
             let message = format!("{}: expected a value and its unit, found {found}", key.value);
             sink.push(|| Mistake::new(node.at, message));
@@ -121,20 +120,20 @@ fn value(key: &At<String>, node: Node, typed: &str, sink: &mut Sink) -> Option<A
 }
 
 /// Gives a part a figure in the place of the one that it has by that name.
-fn figure(part: &mut Table, key: &At<String>, value: At<String>) {
+fn figure(part: &mut TomlTable, key: &At<String>, value: At<String>) {
     let entries = vec![
         text_entry(key.at, "name", &key.value),
         text_entry(value.at, "value", &value.value),
         text_entry(key.at, "source", SOURCE),
         text_entry(key.at, "kind", "assumed"),
     ];
-    let figure = At::new(key.at, Value::Table(Table { entries }));
+    let figure = At::new(key.at, TomlValue::Table(TomlTable { entries }));
     match part.get_mut("figures").map(|node| &mut node.value) {
         None => {
-            let list = At::new(key.at, Value::List(vec![figure]));
+            let list = At::new(key.at, TomlValue::List(vec![figure]));
             part.entries.push(Entry { key: At::new(key.at, "figures".to_owned()), node: list });
         }
-        Some(Value::List(figures)) => {
+        Some(TomlValue::List(figures)) => {
             match figures.iter_mut().find(|item| item.value.name() == Some(key.value.as_str())) {
                 Some(known) => *known = figure,
                 None => figures.push(figure),

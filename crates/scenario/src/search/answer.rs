@@ -9,7 +9,7 @@ use units::{count, percent, rate};
 
 /// Why a search stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum SearchStop {
     /// The limit holds at one load and not at its neighbour, each by a majority of its runs.
     Bracketed,
     /// The limit still held at the end of the range.
@@ -28,9 +28,9 @@ pub enum End {
 
 /// What a search knows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchAnswer {
     /// Why it stopped; `None` where it has not.
-    pub end: Option<End>,
+    pub end: Option<SearchStop>,
     /// Every load that was tried, in ascending order.
     pub tried: Vec<Tried>,
     /// The largest load that held, below every load that did not.
@@ -45,17 +45,17 @@ pub struct Found {
     pub irregular: Vec<f64>,
 }
 
-impl Found {
+impl SearchAnswer {
     /// Whether there is an answer with both its ends.
     pub fn is_bracketed(&self) -> bool {
-        matches!(self.end, Some(End::Bracketed))
-            || matches!((self.end, &self.knee), (Some(End::Knee), Some(Answer::At { .. })))
+        matches!(self.end, Some(SearchStop::Bracketed))
+            || matches!((self.end, &self.knee), (Some(SearchStop::Knee), Some(Answer::At { .. })))
     }
 }
 
 impl Search {
-    pub(super) fn found(&self, end: Option<End>, tried: &[Tried]) -> Found {
-        let mut found = Found {
+    pub(super) fn found(&self, end: Option<SearchStop>, tried: &[Tried]) -> SearchAnswer {
+        let mut found = SearchAnswer {
             end,
             tried: tried.to_vec(),
             lower: None,
@@ -91,7 +91,7 @@ impl Search {
     }
 
     /// The bracket so far, for those who watch: `holds at 16, not at 32`.
-    pub fn progress(&self, found: &Found) -> String {
+    pub fn progress(&self, found: &SearchAnswer) -> String {
         let show = |one: &Tried| self.range.show(one.load);
         match (&self.aim, &found.lower, &found.upper) {
             (Aim::Most { .. }, Some(lower), Some(upper)) => {
@@ -108,14 +108,14 @@ impl Search {
     }
 
     /// The answer as a sentence with its figures, or why there is none.
-    pub fn answer(&self, found: &Found) -> String {
+    pub fn answer(&self, found: &SearchAnswer) -> String {
         match &self.aim {
             Aim::Knee => self.knee_answer(found),
             Aim::Most { metric, limits } => self.most_answer(*metric, limits, found),
         }
     }
 
-    fn most_answer(&self, metric: Metric, limits: &[Limit], found: &Found) -> String {
+    fn most_answer(&self, metric: Metric, limits: &[Limit], found: &SearchAnswer) -> String {
         let question = capital(&self.question());
         let told = |one: &Tried| self.told(one, limits);
         let Some(lower) = &found.lower else {
@@ -139,7 +139,7 @@ impl Search {
         }
         match &found.upper {
             Some(upper) => text += &format!("; not {} ({})", self.at(upper), told(upper)),
-            None if found.end == Some(End::NeverViolated) => {
+            None if found.end == Some(SearchStop::NeverViolated) => {
                 text += &format!("; never violated up to {}", self.range.show(lower.load));
             }
             None => text += "; not yet violated",
@@ -152,7 +152,7 @@ impl Search {
         text
     }
 
-    fn knee_answer(&self, found: &Found) -> String {
+    fn knee_answer(&self, found: &SearchAnswer) -> String {
         let metric = self.metric();
         match (&found.knee, &found.best) {
             (Some(Answer::At { value, earliest, latest, share_of_peak, .. }), Some(best)) => {
@@ -191,7 +191,7 @@ impl Search {
     }
 
     /// Why the search stopped, as a sentence without its point.
-    pub fn reason(&self, found: &Found) -> String {
+    pub fn reason(&self, found: &SearchAnswer) -> String {
         let end = match found.end {
             None => return "it did not finish".to_owned(),
             Some(end) => end,
@@ -200,7 +200,7 @@ impl Search {
             one.as_ref().map_or_else(|| "-".to_owned(), |one| self.range.show(one.load))
         };
         match end {
-            End::Bracketed => {
+            SearchStop::Bracketed => {
                 let (lower, upper) = (show(&found.lower), show(&found.upper));
                 let next = match (&found.lower, &found.upper) {
                     (Some(l), Some(u)) if self.range.between(l.load, u.load, 0.0).is_none() => {
@@ -210,23 +210,27 @@ impl Search {
                 };
                 format!("it holds at {lower} and not at {upper}, and {next}")
             }
-            End::NeverViolated => {
+            SearchStop::NeverViolated => {
                 let to = self.range.show(self.range.to);
                 format!("the limit still held at {to}, the end of the search; increase `to`")
             }
-            End::NeverHeld => {
+            SearchStop::NeverHeld => {
                 let from = self.range.show(self.range.from);
                 format!(
                     "the limit did not hold at {from}, the first load; lower `from`, or the limit is out of reach"
                 )
             }
-            End::Knee => "no closer loads around the knee differ".to_owned(),
-            End::NoKnee => {
+            SearchStop::Knee => "no closer loads around the knee differ".to_owned(),
+            SearchStop::NoKnee => {
                 let to = self.range.show(self.range.to);
                 format!("the search reached its end, {to}; increase `to`")
             }
-            End::StepsSpent => format!("it used all of its {} steps; increase `steps`", self.steps),
-            End::Incomplete => "the figures of a step do not cover its whole load".to_owned(),
+            SearchStop::StepsSpent => {
+                format!("it used all of its {} steps; increase `steps`", self.steps)
+            }
+            SearchStop::Incomplete => {
+                "the figures of a step do not cover its whole load".to_owned()
+            }
         }
     }
 

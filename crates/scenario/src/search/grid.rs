@@ -23,7 +23,7 @@ pub enum Over {
 
 /// Between which values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct SearchRange {
     /// Of what.
     pub over: Over,
     /// The first and least load that is tried; more than 0.
@@ -32,16 +32,16 @@ pub struct Range {
     pub to: f64,
 }
 
-impl Range {
+impl SearchRange {
     /// What is searched unless the plan says otherwise. A rate has the widest range, since nothing is known of it.
-    pub fn usual(over: Over) -> Range {
+    pub fn usual(over: Over) -> SearchRange {
         let (from, to) = match over {
             Over::Depth => (1.0, 256.0),
             Over::Workers | Over::Members => (1.0, 64.0),
             Over::Rate => (100.0, 1e6),
             Over::Block => (4096.0, (1 << 20) as f64),
         };
-        Range { over, from, to }
+        SearchRange { over, from, to }
     }
 
     /// The next load while nothing is bracketed. A rate grows faster, because its range is wide.

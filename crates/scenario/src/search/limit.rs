@@ -18,7 +18,6 @@ pub struct Limit {
 impl Limit {
     /// Reads a limit; the error says what would have been right. A latency without a word before it is response time: what
     /// an application waits, which in a closed loop is service time.
-    ///
     /// # Errors
     /// What was expected, if the text is not a limit.
     pub fn parse(text: &str) -> Result<Limit, String> {
@@ -141,7 +140,7 @@ fn value_of(metric: &Metric, text: &str) -> Result<Value, String> {
         Metric::ReadRate | Metric::WriteRate | Metric::TotalRate => ByteRate::parse(text)
             .map(Value::Rate)
             .map_err(|_| format!("expected a data rate such as `800 MB/s`, found `{shown}`")),
-        // No name of a limit stands for these.
+        // These have no name of a limit.
         Metric::Cpu | Metric::Imbalance => Err(format!("`{metric}` cannot be limited")),
     }
 }

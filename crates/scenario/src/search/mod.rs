@@ -16,11 +16,11 @@ mod rule;
 mod seen;
 mod tried;
 
-pub use answer::{End, Found};
-pub use grid::{Over, Range};
+pub use answer::{SearchAnswer, SearchStop};
+pub use grid::{Over, SearchRange};
 pub use limit::Limit;
-pub use rule::{Next, Why};
-pub use seen::{CARRIED_LEAST, Measured, Seen, Side};
+pub use rule::{SearchNext, Why};
+pub use seen::{CARRIED_LEAST, DirectionSums, Seen, StepSums};
 pub use tried::Tried;
 
 use crate::model::{Metric, Setting};
@@ -32,7 +32,7 @@ pub struct Search {
     /// The setting that is searched, as an axis of a sweep is written: `depth`, or `WORKLOAD.rate`.
     pub key: String,
     /// What that is, and between which values.
-    pub range: Range,
+    pub range: SearchRange,
     /// What is looked for.
     pub aim: Aim,
     /// Runs of a load that decides, at most: a majority of them settles it.

@@ -1,11 +1,11 @@
 //! The rule: from what was seen to the next load, or to the end.
 
-use super::{Aim, End, Found, Search, Seen, Tried};
+use super::{Aim, Search, SearchAnswer, SearchStop, Seen, Tried};
 use crate::knee::{self, Answer, Candidates, Point};
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum SearchNext {
     /// To run a step.
     Run {
         /// With this load.
@@ -16,7 +16,7 @@ pub enum Next {
         why: Why,
     },
     /// Nothing: the search is over.
-    Stop(Box<Found>),
+    Stop(Box<SearchAnswer>),
 }
 
 /// Why a load is tried.
@@ -31,65 +31,64 @@ pub enum Why {
 }
 
 impl Search {
-    /// What to do after these steps, in the order in which they ran. Answers for any steps, also for ones that this rule
-    /// would not have chosen.
-    pub fn next(&self, seen: &[Seen]) -> Next {
+    /// What to do after these steps, in the order in which they ran. It answers for any steps, also foreign ones.
+    pub fn next(&self, seen: &[Seen]) -> SearchNext {
         let tried = Tried::all(seen);
         if seen.iter().any(|one| !one.complete) {
-            return self.stop(End::Incomplete, &tried);
+            return self.stop(SearchStop::Incomplete, &tried);
         }
         let step = match &self.aim {
             Aim::Most { .. } => self.within_limits(&tried),
             Aim::Knee => self.to_the_knee(&tried),
         };
         match step {
-            Ok(_) if seen.len() >= self.steps as usize => self.stop(End::StepsSpent, &tried),
+            Ok(_) if seen.len() >= self.steps as usize => self.stop(SearchStop::StepsSpent, &tried),
             Ok((load, why)) => {
                 let known = tried.iter().find(|one| one.load == load);
-                Next::Run { load, repetition: known.map_or(0, Tried::runs), why }
+                SearchNext::Run { load, repetition: known.map_or(0, Tried::runs), why }
             }
             Err(end) => self.stop(end, &tried),
         }
     }
 
-    fn stop(&self, end: End, tried: &[Tried]) -> Next {
-        Next::Stop(Box::new(self.found(Some(end), tried)))
+    fn stop(&self, end: SearchStop, tried: &[Tried]) -> SearchNext {
+        SearchNext::Stop(Box::new(self.found(Some(end), tried)))
     }
 
     /// What is known after these steps, whether or not the search is over.
-    pub fn so_far(&self, seen: &[Seen]) -> Found {
+    pub fn so_far(&self, seen: &[Seen]) -> SearchAnswer {
         match self.next(seen) {
-            Next::Stop(found) => *found,
-            Next::Run { .. } => self.found(None, &Tried::all(seen)),
+            SearchNext::Stop(found) => *found,
+            SearchNext::Run { .. } => self.found(None, &Tried::all(seen)),
         }
     }
 
     /// The least load that violates the limit, and the largest below it that keeps it: the bracket that is narrowed.
-    fn within_limits(&self, tried: &[Tried]) -> Result<(f64, Why), End> {
+    fn within_limits(&self, tried: &[Tried]) -> Result<(f64, Why), SearchStop> {
         let (lower, upper) = bracket(tried);
         let again = |one: &Tried| Ok((one.load, Why::Repeat));
         match (lower, upper) {
             (None, None) => Ok((self.range.from, Why::Grow)),
             (None, Some(first)) if !first.is_settled(self.repeats) => again(first),
-            (None, Some(_)) => Err(End::NeverHeld),
+            (None, Some(_)) => Err(SearchStop::NeverHeld),
             (Some(last), None) if last.load < self.range.to => {
                 Ok((self.range.grown(last.load), Why::Grow))
             }
             (Some(last), None) if !last.is_settled(self.repeats) => again(last),
-            (Some(_), None) => Err(End::NeverViolated),
+            (Some(_), None) => Err(SearchStop::NeverViolated),
             (Some(lower), Some(upper)) => {
                 match self.range.between(lower.load, upper.load, self.within.fraction()) {
                     Some(load) => Ok((load, Why::Narrow)),
                     None if !upper.is_settled(self.repeats) => again(upper),
                     None if !lower.is_settled(self.repeats) => again(lower),
-                    None => Err(End::Bracketed),
+                    None => Err(SearchStop::Bracketed),
                 }
             }
         }
     }
 
     /// Grows until the rule of the knee finds one that is not the last point, then looks closer around it.
-    fn to_the_knee(&self, tried: &[Tried]) -> Result<(f64, Why), End> {
+    fn to_the_knee(&self, tried: &[Tried]) -> Result<(f64, Why), SearchStop> {
         let Some(last) = tried.last() else { return Ok((self.range.from, Why::Grow)) };
         let points = self.points(tried);
         let turned = matches!(knee::find(&points), Answer::At { .. } | Answer::Flat { .. });
@@ -98,7 +97,7 @@ impl Search {
         }
         let near = match Candidates::of(&points) {
             Some(near) if turned => near,
-            _ => return Err(End::NoKnee),
+            _ => return Err(SearchStop::NoKnee),
         };
         if let Some(load) = self.around(&points, near) {
             return Ok((load, Why::Narrow));
@@ -109,11 +108,11 @@ impl Search {
         let again = points[from..=to].iter().find(|p| p.work.len() < self.repeats as usize);
         match again {
             Some(point) => Ok((point.load, Why::Repeat)),
-            None => Err(End::Knee),
+            None => Err(SearchStop::Knee),
         }
     }
 
-    /// A load between the best point and a neighbour that is told apart from it. Where the two are equal within their error,
+    /// A load between the best point and a neighbour that differs from it. Where the two are equal within their error,
     /// a third between them would be as well.
     fn around(&self, points: &[Point], near: Candidates) -> Option<f64> {
         let within = self.within.fraction();

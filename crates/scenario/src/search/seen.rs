@@ -8,7 +8,7 @@ pub const CARRIED_LEAST: f64 = 0.95;
 
 /// What one direction did in the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct DirectionSums {
     /// Operations that succeeded.
     pub ops: u64,
     /// Bytes that they moved.
@@ -17,16 +17,16 @@ pub struct Side {
     pub errors: u64,
 }
 
-/// A step's sums over all workers, as whoever has its record or its intervals hands them in.
-pub struct Measured<'a> {
+/// A step's sums over all workers, from its record or its intervals.
+pub struct StepSums<'a> {
     /// The load that was tried.
     pub load: f64,
     /// The measured time.
     pub seconds: f64,
     /// Reads.
-    pub read: Side,
+    pub read: DirectionSums,
     /// Writes.
-    pub write: Side,
+    pub write: DirectionSums,
     /// A point of the merged latency distribution of both directions, in nanoseconds: response time, or service time.
     pub latency: &'a dyn Fn(LatencyPoint, bool) -> Option<f64>,
     /// Whether any worker ran an open loop.
@@ -54,7 +54,7 @@ pub struct Seen {
     pub latency_ns: Option<f64>,
     /// Operations that succeeded.
     pub ops: u64,
-    /// What each limit speaks of, in its base unit; `None` where there is no such figure.
+    /// The figure of each limit, in its base unit; `None` where there is no such figure.
     pub readings: Vec<Option<f64>>,
     /// Share of the load asked for that was there, 0 to 1.
     pub carried: f64,
@@ -68,7 +68,7 @@ pub struct Seen {
 
 impl Search {
     /// Judges what a step did.
-    pub fn see(&self, measured: &Measured<'_>) -> Seen {
+    pub fn see(&self, measured: &StepSums<'_>) -> Seen {
         let readings: Vec<Option<f64>> =
             self.limits().iter().map(|limit| measured.metric(&limit.metric)).collect();
         let ops = measured.read.ops.saturating_add(measured.write.ops);
@@ -91,11 +91,11 @@ impl Search {
     }
 }
 
-impl Measured<'_> {
+impl StepSums<'_> {
     /// A metric in its base unit; `None` where it needs operations and there were none.
     fn metric(&self, metric: &Metric) -> Option<f64> {
         let per_second = |n: u64| if self.seconds > 0.0 { n as f64 / self.seconds } else { 0.0 };
-        let both = |of: fn(&Side) -> u64| of(&self.read).saturating_add(of(&self.write));
+        let both = |of: fn(&DirectionSums) -> u64| of(&self.read).saturating_add(of(&self.write));
         match metric {
             Metric::ReadRate => Some(per_second(self.read.bytes)),
             Metric::WriteRate => Some(per_second(self.write.bytes)),

@@ -1,26 +1,26 @@
-//! Who may talk to whom: zones in the fabric, and masks at the arrays.
+//! Access: zones in the fabric, and masks at the arrays.
 
 use crate::model::Lab;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The zones of a lab by their members.
-pub(super) struct Access<'a> {
+pub(super) struct Zoning<'a> {
     lab: &'a Lab,
     zones: BTreeMap<&'a str, BTreeSet<usize>>,
 }
 
-impl<'a> Access<'a> {
-    pub fn of(lab: &'a Lab) -> Access<'a> {
+impl<'a> Zoning<'a> {
+    pub fn of(lab: &'a Lab) -> Zoning<'a> {
         let mut zones: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for (n, zone) in lab.zones.iter().enumerate() {
             for member in &zone.members {
                 zones.entry(member).or_default().insert(n);
             }
         }
-        Access { lab, zones }
+        Zoning { lab, zones }
     }
 
-    /// Whether some zone has a name of both, or there is none at all.
+    /// Whether some zone holds both, or there are no zones.
     pub fn zoned(&self, initiator: &[&str], target: &[&str]) -> bool {
         if self.lab.zones.is_empty() {
             return true;

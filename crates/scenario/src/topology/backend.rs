@@ -1,7 +1,7 @@
-//! What stands behind a port of an array: its controller, its cache, and what a volume lies on.
+//! The back end of an array's port: its controller, its cache, and the devices of a volume.
 
-use super::draft::Draft;
-use super::fabric::Node;
+use super::draft::TopologyDraft;
+use super::fabric::FabricNode;
 use super::{HopId, HopKind};
 use crate::model::{Array, Lab, Part, PartKind, Volume};
 use crate::simulated::{CacheMode, Medium};
@@ -9,7 +9,7 @@ use crate::simulated::{CacheMode, Medium};
 /// Controllers of one array, at most: what its description allows.
 const CONTROLLERS_MAX: u32 = 4096;
 
-/// An array, with what its hops are made of.
+/// An array, with the parts of its hops.
 pub(super) struct Behind<'a> {
     pub array: &'a Array,
     part: Option<&'a Part>,
@@ -27,7 +27,7 @@ impl<'a> Behind<'a> {
     }
 
     /// The hops of the array itself, whether any way uses them or not.
-    pub fn own(&self, draft: &mut Draft) -> Option<()> {
+    pub fn own(&self, draft: &mut TopologyDraft) -> Option<()> {
         for n in 0..self.controllers {
             self.controller(n, draft)?;
         }
@@ -38,13 +38,13 @@ impl<'a> Behind<'a> {
         Some(())
     }
 
-    /// The hops behind a port of the array, down to what the volume lies on; the `lun`-th of the array.
+    /// The hops behind a port of the array, down to the devices of a volume; the `lun`-th of the array.
     pub fn way(
         &self,
-        node: &Node<'_>,
+        node: &FabricNode<'_>,
         port: u32,
-        lun: &Lun<'_>,
-        draft: &mut Draft,
+        lun: &BackendLun<'_>,
+        draft: &mut TopologyDraft,
     ) -> Option<Vec<HopId>> {
         // Ports are dealt to controllers in order: the first ones to the first.
         let ports = node.ports.unwrap_or(self.controllers).max(1);
@@ -73,7 +73,7 @@ impl<'a> Behind<'a> {
         self.part.is_some_and(|part| part.kind == PartKind::Tape)
     }
 
-    fn controller(&self, n: u32, draft: &mut Draft) -> Option<HopId> {
+    fn controller(&self, n: u32, draft: &mut TopologyDraft) -> Option<HopId> {
         let name = format!("{}.controller{n}", self.array.name);
         draft.hop(name, HopKind::Controller, &self.array.name, self.array.part.as_deref(), 1)
     }
@@ -85,13 +85,13 @@ impl<'a> Behind<'a> {
             || self.part.is_some_and(|part| figures.iter().any(|name| part.figure(name).is_some()))
     }
 
-    fn cache(&self, draft: &mut Draft) -> Option<HopId> {
+    fn cache(&self, draft: &mut TopologyDraft) -> Option<HopId> {
         let name = format!("{}.cache", self.array.name);
         draft.hop(name, HopKind::Cache, &self.array.name, self.array.part.as_deref(), 1)
     }
 
-    /// What joins controllers and disks, where something is known of it.
-    fn backend(&self, draft: &mut Draft) -> Option<HopId> {
+    /// The connection of controllers and disks, where it is known.
+    fn backend(&self, draft: &mut TopologyDraft) -> Option<HopId> {
         let part = self.part?;
         let known =
             ["backend_ports", "backend_port_rate"].iter().any(|name| part.figure(name).is_some());
@@ -102,13 +102,13 @@ impl<'a> Behind<'a> {
             .then(|| draft.hop(name, HopKind::Backend, &self.array.name, of, ports.unwrap_or(1)))?
     }
 
-    fn drive(&self, number: u32, draft: &mut Draft) -> Option<HopId> {
+    fn drive(&self, number: u32, draft: &mut TopologyDraft) -> Option<HopId> {
         let name = format!("{}.drive{number}", self.array.name);
         draft.hop(name, HopKind::TapeDrive, &self.array.name, self.array.part.as_deref(), 1)
     }
 
-    /// What a volume lies on.
-    pub fn disks(&self, lun: &Lun<'_>, draft: &mut Draft) -> Option<HopId> {
+    /// The devices of a volume.
+    pub fn disks(&self, lun: &BackendLun<'_>, draft: &mut TopologyDraft) -> Option<HopId> {
         let of_volume = lun.volume.and_then(|volume| volume.media.as_ref());
         let part = match of_volume.or(self.array.media.as_ref()) {
             Some(Medium::Part(part)) => Some(part.as_str()),
@@ -121,7 +121,7 @@ impl<'a> Behind<'a> {
 }
 
 /// A volume of an array, defined or provided by it.
-pub(super) struct Lun<'a> {
+pub(super) struct BackendLun<'a> {
     /// `ARRAY/NAME`.
     pub name: String,
     pub volume: Option<&'a Volume>,

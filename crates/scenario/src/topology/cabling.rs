@@ -1,30 +1,28 @@
-//! The cables that nobody names: a device that no link names is connected to the only switch, or, with no switch, hosts
-//! straight to arrays, port for port.
+//! Implicit cables: unlinked devices go to the only switch, or, with no switch, hosts straight to arrays.
 
-use super::fabric::{Cable, Fabric, NodeId, Role};
+use super::fabric::{Cable, Cabling, NodeId, NodeRole};
 use crate::model::PartKind;
 use std::collections::{BTreeMap, BTreeSet};
 use units::LinkRate;
 
-/// What goes over a cable.
+/// The protocol of a cable.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
+enum CableFamily {
     FibreChannel,
     Ethernet,
 }
 
-/// Cables that are laid at most: beyond, devices stay without, as at a switch that has no port left.
+/// Implicit cables at most: further devices get none, as at a switch that has no port left.
 const CABLES_MAX: usize = 50_000;
 
 /// The arrays that the disks behind each adapter are on, in the order in which disks name them.
 pub(super) type Wants = BTreeMap<NodeId, Vec<NodeId>>;
 
-impl Fabric<'_> {
-    /// Lays the cables that the ways of disks need and nobody names. Returns the devices for which the only switch had no
-    /// port left.
+impl Cabling<'_> {
+    /// Lays the implicit cables for the ways of disks. Returns the devices for which the switch had no port left.
     pub fn lay(&mut self, wants: &Wants) -> BTreeSet<NodeId> {
         let switches: Vec<NodeId> =
-            (0..self.nodes.len()).filter(|n| self.nodes[*n].role == Role::Switch).collect();
+            (0..self.nodes.len()).filter(|n| self.nodes[*n].role == NodeRole::Switch).collect();
         match switches[..] {
             [] => {
                 self.straight(wants);
@@ -86,7 +84,7 @@ impl Fabric<'_> {
 
     /// Without a switch, lays a cable between the adapters at both ends of network loads, first free port to first free port.
     pub fn join(&mut self, pairs: &[[Vec<NodeId>; 2]]) {
-        if self.nodes.iter().any(|node| node.role == Role::Switch) {
+        if self.nodes.iter().any(|node| node.role == NodeRole::Switch) {
             return;
         }
         for [from, to] in pairs {
@@ -106,7 +104,7 @@ impl Fabric<'_> {
         }
     }
 
-    /// Whether a cable between two would carry the same: not known is taken for the same.
+    /// Whether a cable between two would carry the same protocol: unknown counts as the same.
     fn fits(&self, a: NodeId, b: NodeId) -> bool {
         match (self.family(a), self.family(b)) {
             (Some(one), Some(other)) => one == other,
@@ -114,18 +112,18 @@ impl Fabric<'_> {
         }
     }
 
-    fn family(&self, node: NodeId) -> Option<Family> {
+    fn family(&self, node: NodeId) -> Option<CableFamily> {
         let node = &self.nodes[node];
-        // What is embedded stands on loopback, whatever its ports are as fast as.
+        // An embedded array is on loopback, whatever the speed of its ports.
         if node.embedded.is_some() {
             return None;
         }
         match (node.part?.link_rate("port_rate"), node.part?.kind) {
             (Some(LinkRate::Standard(standard)), _) if standard.name().ends_with("gfc") => {
-                Some(Family::FibreChannel)
+                Some(CableFamily::FibreChannel)
             }
-            (Some(LinkRate::Standard(_)), _) | (_, PartKind::Nic) => Some(Family::Ethernet),
-            (_, PartKind::Hba) => Some(Family::FibreChannel),
+            (Some(LinkRate::Standard(_)), _) | (_, PartKind::Nic) => Some(CableFamily::Ethernet),
+            (_, PartKind::Hba) => Some(CableFamily::FibreChannel),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! A topology that is being made: hops by their names, and the bounds within which all of this stays.
+//! A topology under construction: hops by their names, and the bounds on its size and work.
 
 use super::{Hop, HopId, HopKind, Topology};
 use crate::diagnostics::{Mistake, Sink, Span};
@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 
 /// Hops of a lab, at most.
 const HOPS_MAX: usize = 200_000;
-/// Steps that looking for paths may take in all: each hop that a path goes through, or could have gone through, is one.
+/// Steps of the search for paths in all: each hop that a path goes through, or could have gone through, is one.
 const WORK_MAX: u64 = 5_000_000;
 /// Paths of one disk, at most. Hosts take far fewer: 8 to 32 a LUN.
 pub(super) const PATHS_MAX: usize = 256;
 
-/// A topology that is being made.
+/// A topology under construction.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct TopologyDraft {
     pub topology: Topology,
     by_name: BTreeMap<String, HopId>,
     work: u64,
     full: bool,
 }
 
-impl Draft {
-    /// The hop of that name, which is made when it is not there. `None` once the lab is larger than it may be.
+impl TopologyDraft {
+    /// The hop of that name, created where it is missing. `None` once the lab is larger than allowed.
     pub fn hop(
         &mut self,
         name: String,
@@ -43,11 +43,11 @@ impl Draft {
         Some(id)
     }
 
-    /// Whether there is still room for so many steps of work; that there is none is reported once, at `at`.
+    /// Whether there is still room for so many steps of work; a lack is reported once, at `at`.
     pub fn afford(&mut self, steps: usize, at: Span, sink: &mut Sink) -> bool {
         self.work = self.work.saturating_add(steps as u64);
         let room = self.work <= WORK_MAX && self.topology.hops.len() < HOPS_MAX;
-        // Once is enough: whoever comes later is short of room for the same reason.
+        // Once is enough: all later ones are short of room for the same reason.
         if !room && !std::mem::replace(&mut self.full, true) {
             sink.push(|| {
                 let message = format!(

@@ -1,7 +1,7 @@
 //! What is cabled: adapters, switches and arrays with their ports, and the cables between them.
 //!
-//! [`Fabric::explicit`] takes the scenario's links literally and reports what cannot be: it is asked by `load` as well, since
-//! a port with two cables is wrong in any lab. The cables that nobody names are laid in `cabling`.
+//! [`Cabling::explicit`] takes the scenario's links literally and reports what cannot be: `load` calls it as well,
+//! since a port with two cables is wrong in any lab. `cabling` lays the implicit cables.
 
 use crate::diagnostics::{Mistake, Sink, Span};
 use crate::embedded::Embedded;
@@ -12,25 +12,25 @@ use std::collections::BTreeMap;
 /// Number of a node of a fabric.
 pub(super) type NodeId = usize;
 
-/// What has ports.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum NodeRole {
     Adapter,
     Switch,
     Array,
 }
 
-/// Something with ports.
-pub(super) struct Node<'a> {
+/// A device with ports.
+pub(super) struct FabricNode<'a> {
     /// Its name (`esx.hba`).
     pub name: String,
-    pub role: Role,
+    pub role: NodeRole,
     /// The host, the switch or the array.
     pub device: &'a str,
     pub part: Option<&'a Part>,
     /// How many ports it has, where that is known.
     pub ports: Option<u32>,
-    /// What stands for an array, whose ports have names.
+    /// An array's node, whose ports have names.
     pub embedded: Option<&'a Embedded>,
     /// The cable of each port that has one.
     pub cabled: BTreeMap<u32, usize>,
@@ -38,18 +38,17 @@ pub(super) struct Node<'a> {
     pub linked: bool,
 }
 
-/// A cable.
 pub(super) struct Cable {
     pub name: String,
     pub ends: [(NodeId, u32); 2],
 }
 
-/// Everything with ports, and the cables between.
-pub(super) struct Fabric<'a> {
-    pub nodes: Vec<Node<'a>>,
+/// All devices with ports, and their cables.
+pub(super) struct Cabling<'a> {
+    pub nodes: Vec<FabricNode<'a>>,
     pub by_name: BTreeMap<String, NodeId>,
     pub cables: Vec<Cable>,
-    /// Where each switch stands in the tree of those that it is joined with.
+    /// The place of each switch in the tree of its neighbours.
     places: Vec<Option<InTree>>,
 }
 
@@ -61,15 +60,15 @@ struct InTree {
     depth: usize,
 }
 
-/// Reports what is wrong with the links of a lab, whatever it is used for.
+/// Reports mistakes in the links of a lab, whatever its use.
 pub(crate) fn check(lab: &Lab, spots: &Spots, sink: &mut Sink) {
-    Fabric::explicit(lab, spots, sink);
+    Cabling::explicit(lab, spots, sink);
 }
 
-impl<'a> Fabric<'a> {
+impl<'a> Cabling<'a> {
     /// The nodes of a lab, with the cables that it names.
-    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Sink) -> Fabric<'a> {
-        let mut fabric = Fabric {
+    pub fn explicit(lab: &'a Lab, spots: &Spots, sink: &mut Sink) -> Cabling<'a> {
+        let mut fabric = Cabling {
             nodes: nodes(lab),
             by_name: BTreeMap::new(),
             cables: Vec::new(),
@@ -98,7 +97,7 @@ impl<'a> Fabric<'a> {
         fabric
     }
 
-    /// The ports that links name, each once, by the node; reports those that are not there or have a cable already.
+    /// The ports that links name, each once, by the node; reports missing ports and ports that have a cable already.
     fn reserve(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) -> Reserved {
         let mut reserved: Reserved = BTreeMap::new();
         for (n, link) in (0..).zip(&lab.links) {
@@ -143,7 +142,7 @@ impl<'a> Fabric<'a> {
         let free = |port: &u32| {
             !known.cabled.contains_key(port) && !taken.is_some_and(|ports| ports.contains_key(port))
         };
-        // Of one port more than have a cable or are named, one is free.
+        // With one port more than are cabled or named, one is free.
         let taken_ports = known.cabled.len() + taken.map_or(0, BTreeMap::len);
         let port = (first..=first.saturating_add(u32::try_from(taken_ports).ok()?)).find(free)?;
         let most = known.most();
@@ -170,8 +169,8 @@ impl<'a> Fabric<'a> {
         self.cables.push(Cable { name, ends });
     }
 
-    /// Reports cables that lead back to where they come from: to the same device, or by way of other switches. Several
-    /// cables between the same two switches are no loop.
+    /// Reports cables that lead back to their origin: to the same device, or through other switches. Several cables
+    /// between the same two switches are no loop.
     fn no_loops(&mut self, lab: &Lab, spots: &Spots, sink: &mut Sink) {
         let mut groups: Vec<NodeId> = (0..self.nodes.len()).collect();
         let mut joined = std::collections::BTreeSet::new();
@@ -189,7 +188,7 @@ impl<'a> Fabric<'a> {
                 });
                 continue;
             }
-            let switches = [from, to].iter().all(|node| self.nodes[*node].role == Role::Switch);
+            let switches = [from, to].iter().all(|node| self.nodes[*node].role == NodeRole::Switch);
             if !switches || !joined.insert((from.min(to), from.max(to))) {
                 continue;
             }
@@ -220,7 +219,7 @@ impl<'a> Fabric<'a> {
         }
         self.places = vec![None; self.nodes.len()];
         for root in 0..self.nodes.len() {
-            if self.nodes[root].role != Role::Switch || self.places[root].is_some() {
+            if self.nodes[root].role != NodeRole::Switch || self.places[root].is_some() {
                 continue;
             }
             self.places[root] = Some(InTree { root, parent: root, depth: 0 });
@@ -276,7 +275,7 @@ impl<'a> Fabric<'a> {
 
     /// Whether a cable joins two switches.
     pub fn is_trunk(&self, cable: &Cable) -> bool {
-        cable.ends.iter().all(|(node, _)| self.nodes[*node].role == Role::Switch)
+        cable.ends.iter().all(|(node, _)| self.nodes[*node].role == NodeRole::Switch)
     }
 
     /// The other end of the cable at a port.
@@ -291,18 +290,18 @@ impl<'a> Fabric<'a> {
 /// The ports that links name, with the places of their names.
 type Reserved = BTreeMap<NodeId, BTreeMap<u32, Span>>;
 
-impl Node<'_> {
-    /// Ports that it has in all, where that is known: a switch's, with those that join it to others.
+impl FabricNode<'_> {
+    /// Its ports in all, where that is known: a switch's, with those to other switches.
     fn most(&self) -> Option<u32> {
         let ports = self.ports?;
         let stacking = self
             .part
-            .filter(|_| self.role == Role::Switch)
+            .filter(|_| self.role == NodeRole::Switch)
             .and_then(|part| part.count("stacking_ports"));
         Some(ports.saturating_add(stacking.map_or(0, |n| u32::try_from(n).unwrap_or(0))))
     }
 
-    /// The first port that a link between switches takes by itself: the first of those that are made for it.
+    /// The first port that an implicit link between switches takes: the first of those that are made for it.
     fn stacking_from(&self) -> u32 {
         let stacks = self.part.is_some_and(|part| part.count("stacking_ports").is_some());
         self.ports.filter(|_| stacks).unwrap_or(0)
@@ -317,12 +316,12 @@ impl Node<'_> {
     }
 }
 
-fn nodes(lab: &Lab) -> Vec<Node<'_>> {
+fn nodes(lab: &Lab) -> Vec<FabricNode<'_>> {
     let part = |name: &Option<String>| name.as_deref().and_then(|name| lab.part(name));
     let ports = |part: Option<&Part>| {
         part.and_then(|part| part.count("ports")).and_then(|n| u32::try_from(n).ok())
     };
-    let node = |name: String, role, device, part, ports, embedded| Node {
+    let node = |name: String, role, device, part, ports, embedded| FabricNode {
         name,
         role,
         device,
@@ -338,27 +337,34 @@ fn nodes(lab: &Lab) -> Vec<Node<'_>> {
             let part = part(&adapter.part);
             let name = format!("{}.{}", host.name, adapter.name);
             let ports = adapter.ports.or_else(|| ports(part));
-            nodes.push(node(name, Role::Adapter, host.name.as_str(), part, ports, None));
+            nodes.push(node(name, NodeRole::Adapter, host.name.as_str(), part, ports, None));
         }
     }
     for switch in &lab.switches {
         let part = part(&switch.part);
-        nodes.push(node(switch.name.clone(), Role::Switch, &switch.name, part, ports(part), None));
+        nodes.push(node(
+            switch.name.clone(),
+            NodeRole::Switch,
+            &switch.name,
+            part,
+            ports(part),
+            None,
+        ));
     }
     for array in &lab.arrays {
         let part = part(&array.part);
         let embedded = array.embedded.as_ref();
         let own = embedded.and_then(|embedded| u32::try_from(embedded.ports.len()).ok());
         let ports = own.or(array.ports).or_else(|| ports(part));
-        nodes.push(node(array.name.clone(), Role::Array, &array.name, part, ports, embedded));
+        nodes.push(node(array.name.clone(), NodeRole::Array, &array.name, part, ports, embedded));
     }
     nodes
 }
 
-fn link_is_trunk(fabric: &Fabric<'_>, link: &crate::model::Link) -> bool {
+fn link_is_trunk(fabric: &Cabling<'_>, link: &crate::model::Link) -> bool {
     [&link.from, &link.to].into_iter().all(|end| {
         let node = fabric.by_name.get(&end.device);
-        node.is_some_and(|node| fabric.nodes[*node].role == Role::Switch)
+        node.is_some_and(|node| fabric.nodes[*node].role == NodeRole::Switch)
     })
 }
 

@@ -1,34 +1,33 @@
 //! The ways of network loads: from the host that sends, over adapters, cables and switches, to the host that receives.
 //!
-//! A conversation is that of two hosts: what goes between them by the same adapter or team stays on one path, as the
-//! addresses that a trunk's hash looks at stay the same (IEEE 802.1AX, 6.6: frames of a conversation keep their order). A
-//! hop is met in its own direction or turned around: what a host sends is written at its own adapter, and read at the
-//! other's.
+//! A conversation is that of two hosts: traffic between them through the same adapter or team stays on one path, as the
+//! addresses that a trunk's hash uses stay the same (IEEE 802.1AX, 6.6: frames of a conversation keep their order). A
+//! hop is passed in its own direction or reversed: what a host sends is written at its adapter, and read at the peer's.
 
-use super::fabric::{NodeId, Role};
-use super::ways::Builder;
-use super::{HopId, HopKind, NetLeg, NetWay};
+use super::fabric::{NodeId, NodeRole};
+use super::ways::WayBuilder;
+use super::{HopId, HopKind, NetLeg, NetRoute};
 use crate::TeamMode;
 use crate::diagnostics::{Mistake, Span};
 use crate::model::{Host, PartKind, Plan, Vm};
-use crate::network::{NetHop, Receiver, Site};
+use crate::network::{NetHop, Receiver, ReceiverSite};
 use std::collections::BTreeSet;
 
 /// One end of a conversation.
-struct End<'a> {
+struct NetEnd<'a> {
     host: &'a Host,
-    /// The adapter or team that is named.
+    /// The adapter or team, where one is named.
     adapter: Option<&'a str>,
 }
 
-/// What leaves one end.
+/// The ports of one end.
 struct Leaving {
     host: usize,
     ports: Vec<(NodeId, u32)>,
     mode: Option<TeamMode>,
 }
 
-impl<'a> Builder<'a, '_> {
+impl<'a> WayBuilder<'a, '_> {
     /// The adapters at both ends of each network load, which need cables where none is named.
     pub(super) fn net_adapters(&self) -> Vec<[Vec<NodeId>; 2]> {
         let pairs = self.net_pairs().into_iter();
@@ -46,7 +45,7 @@ impl<'a> Builder<'a, '_> {
             let Some((from, to)) = self.ends(vm, receiver) else { continue };
             if let Some(legs) = self.net_way(vm, &from, &to, at) {
                 let pair = NetHop { vm: vm.map(|vm| vm.name.as_str()), receiver }.name();
-                let way = NetWay {
+                let way = NetRoute {
                     pair,
                     vm: vm.map(|vm| vm.name.clone()),
                     from: from.host.name.clone(),
@@ -58,7 +57,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// Members and receivers of all network loads whose receivers stand in the lab.
+    /// Members and receivers of all network loads whose receivers are in the lab.
     fn net_pairs(&self) -> Vec<(Option<&'a Vm>, &'a Receiver)> {
         let mut seen = BTreeSet::new();
         let lab = self.lab;
@@ -71,9 +70,9 @@ impl<'a> Builder<'a, '_> {
             .collect()
     }
 
-    /// Both hosts of a pair; `None` where it is not said which of the lab's they are.
-    fn ends(&self, vm: Option<&'a Vm>, receiver: &'a Receiver) -> Option<(End<'a>, End<'a>)> {
-        let site: &Site = receiver.site.as_ref()?;
+    /// Both hosts of a pair; `None` where the lab's hosts are not named.
+    fn ends(&self, vm: Option<&'a Vm>, receiver: &'a Receiver) -> Option<(NetEnd<'a>, NetEnd<'a>)> {
+        let site: &ReceiverSite = receiver.site.as_ref()?;
         let (from, from_adapter) = match vm {
             Some(vm) => {
                 let nic = vm.nics.iter().find(|nic| nic.receiver == receiver.name)?;
@@ -81,12 +80,12 @@ impl<'a> Builder<'a, '_> {
             }
             None => (site.from.as_deref()?, site.from_adapter.as_deref()),
         };
-        let from = End { host: self.host(from)?, adapter: from_adapter };
-        Some((from, End { host: self.host(&site.host)?, adapter: site.adapter.as_deref() }))
+        let from = NetEnd { host: self.host(from)?, adapter: from_adapter };
+        Some((from, NetEnd { host: self.host(&site.host)?, adapter: site.adapter.as_deref() }))
     }
 
-    /// The adapters of an end: those of the team or the one that is named, or else all that are for networks.
-    fn nodes_of(&self, end: &End<'a>) -> Vec<NodeId> {
+    /// The adapters of an end: those of the named team, the named one, or else all that are for networks.
+    fn nodes_of(&self, end: &NetEnd<'a>) -> Vec<NodeId> {
         let all = self.initiators(end.host, end.adapter);
         let network = |node: &NodeId| {
             let part = self.fabric.nodes[*node].part;
@@ -101,8 +100,8 @@ impl<'a> Builder<'a, '_> {
     fn net_way(
         &mut self,
         vm: Option<&'a Vm>,
-        from: &End<'a>,
-        to: &End<'a>,
+        from: &NetEnd<'a>,
+        to: &NetEnd<'a>,
         at: Span,
     ) -> Option<Vec<NetLeg>> {
         if from.host.name == to.host.name {
@@ -134,8 +133,8 @@ impl<'a> Builder<'a, '_> {
         self.no_net_way(from, to, at)
     }
 
-    /// The ports by which an end leaves.
-    fn net_end(&mut self, end: &End<'a>, at: Span) -> Option<Leaving> {
+    /// The ports through which an end sends.
+    fn net_end(&mut self, end: &NetEnd<'a>, at: Span) -> Option<Leaving> {
         let nodes = self.nodes_of(end);
         let team = end.adapter.and_then(|name| self.teams.get(name));
         let mode = team.map(|team| team.mode);
@@ -154,11 +153,11 @@ impl<'a> Builder<'a, '_> {
         Some(Leaving { host, ports, mode })
     }
 
-    /// What lies between two ports: nothing but a cable, or switches.
+    /// The connection between two ports: a cable, or switches.
     fn joined_ports(&self, from: (NodeId, u32), to: (NodeId, u32)) -> Option<Vec<NodeId>> {
         let (cable, here, _) = self.fabric.across(from.0, from.1)?;
         let (other, there, _) = self.fabric.across(to.0, to.1)?;
-        let switch = |node: NodeId| self.fabric.nodes[node].role == Role::Switch;
+        let switch = |node: NodeId| self.fabric.nodes[node].role == NodeRole::Switch;
         match () {
             () if cable == other => Some(Vec::new()),
             () if switch(here) && switch(there) => self.fabric.switches_between(here, there),
@@ -169,8 +168,8 @@ impl<'a> Builder<'a, '_> {
     fn net_legs(
         &mut self,
         vm: Option<&'a Vm>,
-        from: &End<'a>,
-        to: &End<'a>,
+        from: &NetEnd<'a>,
+        to: &NetEnd<'a>,
         ends: [(NodeId, u32); 2],
         switches: &[NodeId],
         at: Span,
@@ -263,7 +262,7 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    fn no_net_way(&mut self, from: &End<'a>, to: &End<'a>, at: Span) -> Option<Vec<NetLeg>> {
+    fn no_net_way(&mut self, from: &NetEnd<'a>, to: &NetEnd<'a>, at: Span) -> Option<Vec<NetLeg>> {
         self.sink.push(|| {
             let message =
                 format!("nothing leads from the host `{}` to `{}`", from.host.name, to.host.name);

@@ -1,13 +1,13 @@
-//! The ways of disks: from the guest, through its host and the fabric, to what the volume lies on.
+//! The ways of disks: from the guest, through its host and the fabric, to the devices of the volume.
 
 mod problems;
 mod routes;
 
-use super::access::Access;
-use super::backend::{Behind, Lun};
+use super::access::Zoning;
+use super::backend::{BackendLun, Behind};
 use super::cabling::Wants;
-use super::draft::Draft;
-use super::fabric::{Fabric, NodeId};
+use super::draft::TopologyDraft;
+use super::fabric::{Cabling, NodeId};
 use super::{HopId, HopKind, Move, Route, Topology, Way};
 use crate::Policy;
 use crate::diagnostics::{Mistake, Sink, Span};
@@ -16,9 +16,9 @@ use crate::simulated::{Change, Team};
 use crate::spots::Spot;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes the graph of a scenario's lab; what is wrong goes to the sink.
+/// Builds the graph of a scenario's lab; mistakes go to the sink.
 pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
-    let mut builder = Builder::new(scenario, sink);
+    let mut builder = WayBuilder::new(scenario, sink);
     let owners = builder.owners();
     for owner in &owners {
         let ways = builder.owner_ways(owner);
@@ -34,23 +34,23 @@ pub(super) fn topology(scenario: &Scenario, sink: &mut Sink) -> Topology {
     builder.draft.topology
 }
 
-/// Who has disks: a VM on its host, or a host itself.
+/// The owner of disks: a VM on its host, or a host itself.
 struct Owner<'a> {
     name: &'a str,
     vm: Option<&'a Vm>,
     host: Option<&'a Host>,
     disks: &'a [VmDisk],
-    /// The place to report at instead of the disk's, where the owner is not where the lab has it.
+    /// The position to report at instead of the disk's, where a plan moves the owner.
     moved: Option<Span>,
 }
 
-pub(super) struct Builder<'a, 's> {
+pub(super) struct WayBuilder<'a, 's> {
     pub(super) scenario: &'a Scenario,
     pub(super) lab: &'a Lab,
     pub(super) sink: &'s mut Sink,
-    pub(super) draft: Draft,
-    pub(super) fabric: Fabric<'a>,
-    access: Access<'a>,
+    pub(super) draft: TopologyDraft,
+    pub(super) fabric: Cabling<'a>,
+    access: Zoning<'a>,
     pub(super) hosts: BTreeMap<&'a str, (usize, &'a Host)>,
     arrays: BTreeMap<&'a str, Behind<'a>>,
     pub(super) teams: BTreeMap<String, &'a Team>,
@@ -60,7 +60,7 @@ pub(super) struct Builder<'a, 's> {
     /// Devices for which the only switch had no port left.
     portless: BTreeSet<NodeId>,
     /// The volume of each disk whose array provides one.
-    provided: BTreeMap<(&'a str, u32), Lun<'a>>,
+    provided: BTreeMap<(&'a str, u32), BackendLun<'a>>,
     volumes: BTreeMap<(&'a str, &'a str), (u32, &'a Volume)>,
     /// Disks so far on each array, by which their first paths are spread over its ports.
     turns: BTreeMap<&'a str, usize>,
@@ -68,18 +68,18 @@ pub(super) struct Builder<'a, 's> {
     unknown: BTreeSet<&'a str>,
 }
 
-impl<'a, 's> Builder<'a, 's> {
-    fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> Builder<'a, 's> {
+impl<'a, 's> WayBuilder<'a, 's> {
+    fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> WayBuilder<'a, 's> {
         let lab = &scenario.lab;
         let mut paths: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         lab.paths.iter().for_each(|path| paths.entry(&path.from).or_default().push(path));
-        let mut builder = Builder {
+        let mut builder = WayBuilder {
             scenario,
             lab,
-            draft: Draft::default(),
-            // What is wrong with links has been reported by `load`.
-            fabric: Fabric::explicit(lab, &scenario.spots, &mut Sink::default()),
-            access: Access::of(lab),
+            draft: TopologyDraft::default(),
+            // `load` has reported mistakes in links.
+            fabric: Cabling::explicit(lab, &scenario.spots, &mut Sink::default()),
+            access: Zoning::of(lab),
             hosts: lab.hosts.iter().enumerate().map(|(n, h)| (h.name.as_str(), (n, h))).collect(),
             arrays: lab.arrays.iter().map(|a| (a.name.as_str(), Behind::of(lab, a))).collect(),
             teams: lab.teams.iter().map(|team| (team.full_name(), team)).collect(),
@@ -94,7 +94,7 @@ impl<'a, 's> Builder<'a, 's> {
         };
         builder.number_volumes();
         let mut wants = builder.wants();
-        // What only networks use needs cables as well.
+        // Parts that only networks use need cables as well.
         let nets = builder.net_adapters();
         for adapter in nets.iter().flatten().flatten() {
             wants.entry(*adapter).or_default();
@@ -144,7 +144,11 @@ impl<'a, 's> Builder<'a, 's> {
                     *free += 1;
                 }
                 let number = next.entry(array).or_default();
-                let lun = Lun { name: format!("{array}/lun{free}"), volume: None, number: *number };
+                let lun = BackendLun {
+                    name: format!("{array}/lun{free}"),
+                    volume: None,
+                    number: *number,
+                };
                 (*free, *number) = (*free + 1, *number + 1);
                 self.provided.insert((owner.name, n), lun);
             }
@@ -183,8 +187,8 @@ impl<'a, 's> Builder<'a, 's> {
         wants
     }
 
-    /// The adapters, each with a port where one is named, that a disk of a host leaves by: the one that it names, the members
-    /// of the team that it names, or all of the host's.
+    /// The adapters of a disk on a host, perhaps with a port: the named one, those of the named team, or all of the
+    /// host.
     pub(super) fn initiators(
         &self,
         host: &Host,
@@ -250,11 +254,11 @@ impl<'a, 's> Builder<'a, 's> {
         let lun = match volume {
             Some(volume) => {
                 let (number, known) = *self.volumes.get(&(array, volume))?;
-                Lun { name: format!("{array}/{volume}"), volume: Some(known), number }
+                BackendLun { name: format!("{array}/{volume}"), volume: Some(known), number }
             }
             None => {
                 let lun = self.provided.get(&(owner.name, n))?;
-                Lun { name: lun.name.clone(), volume: None, number: lun.number }
+                BackendLun { name: lun.name.clone(), volume: None, number: lun.number }
             }
         };
         head.extend(self.datastore(disk, &lun.name, array));
@@ -278,7 +282,7 @@ impl<'a, 's> Builder<'a, 's> {
         let mut hops = Vec::new();
         if let Some(vm) = owner.vm {
             hops.push(self.vm_cpu(vm)?);
-            // A VM without a host stands for workers on the machine of the run, which have no virtual adapters.
+            // A VM without a host means workers on the machine of the run, which have no virtual adapters.
             if owner.host.is_some() || !vm.scsi.is_empty() {
                 let number = disk.controller.unwrap_or(0);
                 let part = vm.scsi.get(number as usize).map(String::as_str);
@@ -331,7 +335,7 @@ impl<'a, 's> Builder<'a, 's> {
         Some(Way { member, disk: n, volume, policy: Policy::Fixed, paths })
     }
 
-    /// A target as a hop; one that is not known as a part is reported, once.
+    /// A target as a hop; an unknown model is reported, once.
     fn target(&mut self, name: &'a str) -> Option<HopId> {
         let target = *self.targets.get(name)?;
         let Some(part) = &target.part else {
@@ -379,7 +383,7 @@ impl<'a, 's> Builder<'a, 's> {
         }
     }
 
-    /// Where a plan says that a VM moves to a host.
+    /// The position where a plan moves a VM to a host.
     fn move_spot(&self, name: &str, host: &str) -> Span {
         for (p, plan) in (0..).zip(&self.scenario.plans) {
             for (n, incident) in (0..).zip(&plan.incidents) {
@@ -418,7 +422,7 @@ impl<'a, 's> Builder<'a, 's> {
                 continue;
             }
             let name = format!("{}/{}", volume.array, volume.name);
-            behind.disks(&Lun { name, volume: Some(volume), number }, &mut self.draft)?;
+            behind.disks(&BackendLun { name, volume: Some(volume), number }, &mut self.draft)?;
         }
         Some(())
     }

@@ -83,7 +83,11 @@ impl<O: Observer> Simulation<O> {
     /// The steps of an I/O itself that may follow a step.
     fn follow(&self, at: u32, to: &mut Vec<u32>) {
         match self.steps[at as usize] {
-            RouteStep::Skip { to: skipped, .. } => to.extend([at + 1, skipped]),
+            RouteStep::Skip { to: skipped, .. } | RouteStep::SkipHeld { to: skipped, .. } => {
+                to.extend([at + 1, skipped]);
+            }
+            // The two steps between are a copy's.
+            RouteStep::Raid { .. } => to.extend([at + 3, at + 4]),
             RouteStep::Branch { selector, starts } => {
                 let arms = self.choosers[selector as usize].arms.len();
                 to.extend(&self.starts[starts as usize..starts as usize + arms]);

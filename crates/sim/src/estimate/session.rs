@@ -14,8 +14,8 @@ use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
 use record::{
-    CounterId, Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status, StepTimes, Tally,
-    Writer,
+    Completed, CounterId, Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status,
+    StepTimes, Writer,
 };
 use scenario::{Stage, Step};
 use std::collections::BTreeMap;
@@ -116,7 +116,7 @@ impl Session<'_, '_> {
         of: &Estimate,
         gauge: Option<&mut Gauge>,
     ) -> Result<(), RecordError> {
-        let mut workers: BTreeMap<&str, [Option<Tally>; 2]> = BTreeMap::new();
+        let mut workers: BTreeMap<&str, [Option<Completed>; 2]> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         for (issuer, figures) in plant.issuers.iter().zip(&of.issuers) {
             if !names.contains(&issuer.source) {
@@ -184,13 +184,13 @@ fn ops(issuer: &IssuerEstimate) -> f64 {
 }
 
 /// Adds what an issuer does in a second; a direction in which it does nothing stays away.
-fn add(side: &mut Option<Tally>, flow: &DirectionRates, open: bool) {
+fn add(side: &mut Option<Completed>, flow: &DirectionRates, open: bool) {
     if flow.ops <= 0.0 {
         return;
     }
-    let tally = side.get_or_insert_with(|| Tally {
+    let tally = side.get_or_insert_with(|| Completed {
         response: open.then(Histogram::new),
-        ..Tally::empty(false)
+        ..Completed::empty(false)
     });
     tally.ops += flow.ops.round() as u64;
     tally.bytes += flow.bytes.round() as u64;
@@ -200,10 +200,10 @@ fn add(side: &mut Option<Tally>, flow: &DirectionRates, open: bool) {
 /// What a stream does in a second.
 fn carried((stream, of): (&NetStream, &IssuerEstimate)) -> StreamCounts {
     let jobs = of.flows.iter().map(|flow| flow.ops).sum::<f64>();
-    let times = Tally {
+    let times = Completed {
         ops: jobs.round() as u64,
         service_sum: Ns((of.service * jobs * 1e9).round() as u64),
-        ..Tally::empty(false)
+        ..Completed::empty(false)
     };
     StreamCounts { jobs: jobs.round() as u64, lost: 0, times: stream.job.timed.then_some(times) }
 }

@@ -4,7 +4,7 @@
 
 use super::cache::BlockSet;
 use scenario::DiskWorkload;
-use workload::{Demand, Dir, Skew, Spec, WorkloadKind};
+use workload::{Dir, IoDemand, Skew, Spec, WorkloadKind};
 
 /// The load on a volume, or on several together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,7 +64,7 @@ impl Usage {
         }
         // The slots of a worker share one sequential run: one stream, however many I/Os are outstanding.
         self.streams += u32::from(sequential);
-        self.touched = self.touched.max(Demand::of(spec).reach.within(size));
+        self.touched = self.touched.max(IoDemand::of(spec).reach.within(size));
         let skew = match &spec.kind {
             WorkloadKind::Access(access) => access.skew,
             WorkloadKind::Transaction(transaction) => transaction.table_skew,

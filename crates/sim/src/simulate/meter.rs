@@ -12,14 +12,14 @@ use crate::engine::{Ended, Observer, UnderWay};
 use crate::model::{Load, Source};
 use crate::plant::Plant;
 use clock::Ns;
-use record::{Loop, Tally};
-use workload::{Demand, Dir};
+use record::{Completed, Loop};
+use workload::{Dir, IoDemand};
 
 /// A class without a worker.
 const NO_WORKER: u32 = u32::MAX;
 
 /// Reads and writes of a worker; `None` where it never does that.
-pub(super) type Tallies = [Option<Tally>; 2];
+pub(super) type Tallies = [Option<Completed>; 2];
 
 /// Sums over workers in a part of the measured time; bytes and operations read, then written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,7 +112,7 @@ impl Moved {
     }
 
     /// Changes a tally of those that ended to what was moved, with the same mean time.
-    fn tell(&mut self, number: usize, tally: &mut Tally) {
+    fn tell(&mut self, number: usize, tally: &mut Completed) {
         let (ops, bytes) = self.take(number);
         if tally.ops > 0 {
             self.mean = tally.service_sum.0 as f64 / tally.ops as f64;
@@ -152,7 +152,7 @@ pub(crate) struct StreamCounts {
     pub jobs: u64,
     pub lost: u64,
     /// Their times, of requests and responses.
-    pub times: Option<Tally>,
+    pub times: Option<Completed>,
 }
 
 /// The groups of a plant, each once, in the order of the issuers.
@@ -328,13 +328,13 @@ impl Meter {
 
 impl StreamCounts {
     fn none(timed: bool) -> StreamCounts {
-        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Tally::empty(false)) }
+        StreamCounts { jobs: 0, lost: 0, times: timed.then(|| Completed::empty(false)) }
     }
 }
 
 impl WorkerKind {
     fn empty(&self) -> Tallies {
-        [self.reads, self.writes].map(|does| does.then(|| Tally::empty(self.open)))
+        [self.reads, self.writes].map(|does| does.then(|| Completed::empty(self.open)))
     }
 }
 
@@ -342,7 +342,7 @@ impl WorkerKind {
 fn directions(load: &Load) -> (bool, bool) {
     match &load.source {
         Source::Operations(operations) => {
-            let demand = Demand::of(&operations.spec);
+            let demand = IoDemand::of(&operations.spec);
             (demand.reads, demand.writes)
         }
         Source::Closed { shares, .. } | Source::Open { shares, .. } => {

@@ -13,8 +13,8 @@ use crate::model::{Station, StationId};
 use crate::plant::{EndMachine, HopElement, MachinePair, NetStream, Plant, StreamJob};
 use clock::Ns;
 use record::{
-    Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase, RecordError,
-    SourceId, SourceKind, StreamEnd, StreamLoad, Tally, Writer,
+    Completed, Confidence, Counter, CounterId, Fact, Flow, Histogram, HopKind, Interval, Phase,
+    RecordError, SourceId, SourceKind, StreamEnd, StreamLoad, Writer,
 };
 
 /// The window limits a stream from this share of one window per unloaded round trip.
@@ -274,7 +274,7 @@ impl Written<'_> {
     fn write(&self, (step, phase, span): When, writer: &mut Writer) -> Result<(), RecordError> {
         let (from, to) = span;
         let (sent, received) = self.ends;
-        let tally = |timed: Option<&Tally>| Tally {
+        let tally = |timed: Option<&Completed>| Completed {
             ops: self.ops,
             bytes: self.bytes(),
             errors: self.carried.lost,

@@ -1,19 +1,19 @@
-//! Pairs of runs in turn, and what they say about a bar: the figure's ratio, its interval, and whether the whole interval
-//! is on the right side.
+//! Pairs of runs in turn, and their result against a bar: the figure's ratio, its interval, and whether the whole
+//! interval is on the right side.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;
 use crate::tools::{Outcome, Problem, Tool};
 
-/// Two command lines that ask for the same work, and what is asked of the comparison.
+/// Two command lines with the same work, and the bars of the comparison.
 pub struct Comparison {
-    /// What is compared.
+    /// The subject of the comparison.
     pub title: String,
     /// A.
     pub wirespeed: Tool,
     /// B.
     pub fio: Tool,
-    /// What must hold; none where the comparison is for the reader.
+    /// The requirements; none where the comparison is for the reader.
     pub bars: Vec<Bar>,
 }
 
@@ -78,7 +78,7 @@ impl Must {
     }
 }
 
-/// Runs the pairs and prints what they say.
+/// Runs the pairs and prints the result.
 pub fn compare(comparison: &Comparison) -> Result<(), Problem> {
     let Comparison { title, wirespeed, fio, bars } = comparison;
     println!("\n{title}\n  A: {wirespeed}\n  B: {fio}");

@@ -1,7 +1,7 @@
-//! What pairs of measurements say: the median of their ratios, and between which bounds the true median lies.
+//! Statistics of pairs: the median of their ratios, and bounds for the true median.
 //!
 //! The bounds are order statistics: the k-th smallest and the k-th largest value. How often they miss the median follows
-//! from coin tossing alone, so the interval assumes nothing about the distribution, which for benchmarks nobody knows
+//! from coin tossing alone, so the interval assumes nothing about the distribution, which is unknown for benchmarks
 //! (sign test; Conover, *Practical Nonparametric Statistics*, on confidence intervals for a quantile).
 
 /// The least share of intervals that must cover the true median.
@@ -21,7 +21,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The narrowest such interval; `None` for fewer than six values, of which even the extremes say too little.
+    /// The narrowest such interval; `None` for fewer than six values, too few even for the extremes.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -35,8 +35,8 @@ impl Estimate {
     }
 }
 
-/// How probable it is that the median lies between the values at `rank` from either end of `n` sorted ones: that of `n`
-/// tossed coins more than `rank` fall on each side.
+/// The probability that the median is between the values at `rank` from either end of `n` sorted ones: the probability
+/// that of `n` tossed coins more than `rank` fall on each side.
 fn coverage(n: usize, rank: usize) -> f64 {
     let mut ways = 1.0;
     let mut fewer = 0.0;

@@ -1,8 +1,8 @@
 //! Our iSCSI initiator.
 //!
-//! Beside libiscsi's `iscsi-perf` on the same target of ours: 8 KiB random reads, 32 in flight, one session, a volume in
-//! memory; the target has a core of its own, and the clients another. And 128 KiB reads by four sessions, from our target and
-//! from `tgt`, beside what one stream of iperf3 carries over loopback: all ends share all cores, as iperf3's do.
+//! Compared with libiscsi's `iscsi-perf` on the same target of ours: 8 KiB random reads, 32 in flight, one session, a
+//! volume in memory; the target has a core of its own, and the clients another. And 128 KiB reads by four sessions,
+//! from our target and from `tgt`, compared with one stream of iperf3 over loopback: all ends share all cores.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;
@@ -13,11 +13,11 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// At least so many times the I/O of `iscsi-perf`.
+/// The least ratio of its IOPS to `iscsi-perf`'s.
 const BAR: f64 = 2.0;
-/// At least this share of what a TCP stream carries.
+/// The least share of a TCP stream's throughput.
 const STREAM_BAR: f64 = 0.6;
-/// At least so many times what comes from `tgt`.
+/// The least ratio of its throughput to that from `tgt`.
 const TGT_BAR: f64 = 2.0;
 
 /// Sessions of large reads: one a worker, each with so many in flight.
@@ -166,7 +166,7 @@ impl Stream {
         };
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(failed)?.port().to_string();
-        // It ends with this program, however that ends.
+        // It ends with this program, even if that is killed.
         let all = ["--pdeathsig", "KILL", "iperf3", "-s", "-B", "127.0.0.1", "-p", &port];
         let mut command = words("setpriv", &all);
         let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(failed)?;
@@ -196,7 +196,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // It may have ended by itself; it is waited for in any case.
+        // It may have ended already; it is waited for in any case.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }

@@ -1,10 +1,10 @@
-//! Wirespeed and fio in turn, on one core: what the generator itself costs, how fast each drives a device in memory, what
-//! an I/O costs at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way, and our
-//! iSCSI initiator with libiscsi's and with what TCP carries. Then network streams and iperf3's.
+//! Wirespeed and fio in turn, on one core: the generator's overhead, the speed of each on a device in memory, the cost
+//! of an I/O at a fixed rate, and whether both see the same device. Then our iSCSI target and tgt the same way, and our
+//! iSCSI initiator with libiscsi's and with plain TCP. Then network streams and iperf3's.
 //!
-//! Ten pairs (A B A B …) a comparison in one run, so that whatever drifts on the machine drifts for both; each pair yields a
-//! ratio. Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no
-//! clock. Arguments choose comparisons by their letters; without any, all are made.
+//! Ten pairs (A B A B …) a comparison in one run, so that drift of the machine affects both; each pair yields a ratio.
+//! Every figure is the tool's own report, but for processor time, which is the kernel's. This program reads no clock.
+//! Arguments choose comparisons by their letters; without any, all are made.
 
 mod compare;
 mod estimate;
@@ -27,7 +27,7 @@ use zram::Zram;
 
 const PAIRS: usize = 10;
 
-/// What fio is told so that it works as Wirespeed does: files and buffers registered, batches as large.
+/// Options that make fio work as Wirespeed does: files and buffers registered, batches as large.
 const TUNED: [&str; 5] = [
     "--registerfiles",
     "--fixedbufs",
@@ -170,7 +170,7 @@ impl Bench {
         compare(&comparison)
     }
 
-    /// A device that lets a known rate through: both must report it.
+    /// A device with a known rate limit: both must report it.
     fn agreement(&self, zram: &Zram) -> Result<(), Problem> {
         let device = zram.device_number()?;
         for iops in [5_000, 50_000] {
@@ -192,7 +192,7 @@ impl Bench {
         Ok(())
     }
 
-    /// At shares of what fio reaches at most, which is measured first.
+    /// At shares of fio's peak rate, which is measured first.
     fn open_loop(&self, zram: &Zram) -> Result<(), Problem> {
         let tuned = [&["--iodepth=32"][..], &TUNED].concat();
         let most = self.fio(zram, "io_uring", SHORT, &tuned);

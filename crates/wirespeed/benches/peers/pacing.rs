@@ -1,6 +1,6 @@
-//! What a paced port lets through, second by second: eight sessions that read, that write, and both at once, at rates from
-//! 50 to 800 MB/s. A deviation is that of the worst second from the rate; a share is that of one session from an eighth.
-//! Where the machine does not carry a rate, that is what is printed.
+//! The throughput of a paced port, second by second: eight sessions that read, that write, and both at once, at rates
+//! from 50 to 800 MB/s. A deviation is that of the worst second from the rate; a share is that of one session from an
+//! eighth. A rate that the machine does not carry is reported as such.
 
 use crate::target::{Server, call, words};
 use crate::tools::Problem;
@@ -12,7 +12,7 @@ use std::process::Command;
 const RATES: [u32; 5] = [50, 100, 200, 400, 800];
 /// Sessions in each direction.
 const SESSIONS: usize = 8;
-/// A second may be off by so much, and a session's share.
+/// The tolerance of a second, and of a session's share.
 const WITHIN: f64 = 0.01;
 const SHARES_WITHIN: f64 = 0.02;
 
@@ -24,7 +24,7 @@ enum Direction {
     Write,
 }
 
-/// What went in one direction.
+/// The throughput in one direction.
 struct Seen {
     /// MB/s of every whole second.
     seconds: Vec<f64>,
@@ -32,7 +32,7 @@ struct Seen {
     sessions: Vec<f64>,
 }
 
-/// Measures every rate and prints what was seen.
+/// Measures every rate and prints the results.
 pub fn report(scratch: &Path) -> Result<(), Problem> {
     println!(
         "\n(i) paced ports: {SESSIONS} sessions in each direction, 64 KiB, 8 in flight each, the first second discarded\n  \
@@ -89,10 +89,10 @@ fn worst_share(sessions: &[f64]) -> f64 {
     worst(sessions, sessions.iter().sum::<f64>() / sessions.len() as f64)
 }
 
-/// The token by which a volume of the target may be written.
+/// The token that permits writing a volume of the target.
 fn token(url: &str) -> Result<String, Problem> {
     let mut plan = words(BINARY, &["disk", url, "--read", "0", "--plan", "--format", "json"]);
-    // A plan of what is refused yet ends with an exit code that says so.
+    // A plan that is still refused ends with an exit code for that.
     let output = plan.output();
     let output = output.map_err(|e| failed(&plan, e))?;
     let told: Value = serde_json::from_slice(&output.stdout).map_err(|e| failed(&plan, e))?;
@@ -115,14 +115,14 @@ fn load(
         (0..directions.len()).map(|n| scratch.join(format!("pacing-{n}.wsr"))).collect();
     let mut running = Vec::new();
     for (direction, record) in directions.iter().zip(&records) {
-        // What is not there need not be removed.
+        // A missing file need not be removed.
         let _ = std::fs::remove_file(record);
         let (workers, out) = (SESSIONS.to_string(), record.display().to_string());
         let mut command = words(
             BINARY,
             &["disk", url, "--block", "64KiB", "--depth", "8", "--workers", &workers],
         );
-        // Two loads do not begin at once: each first examines the volume, and those reads pass the port as well.
+        // Two loads do not begin at once: each first examines the volume through the port.
         let warmup = if directions.len() > 1 { "4s" } else { "1500ms" };
         command.args(["--warmup", warmup, "--time", "6s", "--quiet", "--out", &out]);
         match direction {

@@ -1,7 +1,7 @@
-//! A link whose rate is known, between two hosts: both tools must report the same throughput.
+//! A link of known rate between two hosts: both tools must report the same throughput.
 //!
 //! The hosts are two network namespaces, the link is a pair of virtual interfaces, and the kernel's token bucket shapes
-//! what leaves the sender. Congestion control is pinned, since the kernel's default differs from machine to machine.
+//! the sender's output. Congestion control is pinned, since the kernel's default differs from machine to machine.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// The two ends, from the block of addresses that documentation uses.
 const NEAR: &str = "192.0.2.1";
 const FAR: &str = "192.0.2.2";
-/// They may differ by this share.
+/// The tolerance between them.
 const SHARE: f64 = 0.02;
 
 /// Two namespaces with a link between them; gone when it is dropped.
@@ -81,12 +81,12 @@ impl Link {
         ] {
             call(&mut words("ip", all)).ok()?;
         }
-        // Whether the kernel can shape is known once it has.
+        // Whether the kernel can shape is known after it has.
         link.shape(100).ok()?;
         Some(link)
     }
 
-    /// What leaves the near end: a bucket of 4 ms, and a queue of 20 ms behind it.
+    /// The shaper of the near end: a bucket of 4 ms, and a queue of 20 ms behind it.
     fn shape(&self, megabytes: u64) -> Result<(), Problem> {
         let (rate, burst) =
             (format!("{}bit", megabytes * 8_000_000), format!("{}b", megabytes * 4_000));
@@ -99,7 +99,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         for name in [&self.near, &self.far] {
-            // One that was never made need not be removed.
+            // A missing one need not be removed.
             let _ = call(&mut words("ip", &["netns", "del", name]));
         }
     }

@@ -1,11 +1,11 @@
-//! What one stamp a batch costs in truth: the same reads stamped twice, once as Wirespeed does (one clock read before a
-//! batch is submitted and one after a batch was reaped) and once each by itself, submitted and looked for one after the
+//! The error of one time stamp a batch: the same reads stamped twice, once as Wirespeed does (one clock read before a
+//! batch is submitted and one after a batch was reaped) and once individually, submitted and polled one after the
 //! other. The difference is the error of the batch's stamps; it only ever makes latency look longer.
 
 use crate::tools::Problem;
 use crate::zram::SIZE;
 use clock::{Ns, Rng};
-use disk::{Access, Arena, FileOpener, Io, NullOpener, Opener, Queue};
+use disk::{Arena, FileAccess, FileOpener, Io, NullOpener, Opener, Queue};
 use engine::QueueKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,10 +14,10 @@ use workload::Dir;
 
 const BATCHES: usize = 3_000;
 const BLOCK: u32 = 8 << 10;
-/// Past the page cache; the same number on every machine that fio and zram are found on here.
+/// Bypasses the page cache; the flag has this value on every machine that has fio and zram.
 const O_DIRECT: i32 = 0o40000;
 
-/// Prints the error at depths 1 and 32, on nothing and on a device.
+/// Prints the error at depths 1 and 32, on a null target and on a device.
 pub fn report(device: Option<&Path>) -> Result<(), Problem> {
     println!("\n(g) the stamping error of batched clocks, {BATCHES} batches of 8 KiB random reads");
     println!("  target       depth    own stamps       batch's     error: mean       p99");
@@ -25,7 +25,7 @@ pub fn report(device: Option<&Path>) -> Result<(), Problem> {
         line("null:", depth, Box::new(NullOpener))?;
         if let Some(path) = device {
             let file = std::fs::OpenOptions::new().read(true).custom_flags(O_DIRECT).open(path);
-            let target = Access::Read(OwnedFd::from(file.map_err(|e| Problem::file(path, e))?));
+            let target = FileAccess::Read(OwnedFd::from(file.map_err(|e| Problem::file(path, e))?));
             let opener = FileOpener::new(vec![target], QueueKind::Auto, false);
             line(&path.display().to_string(), depth, Box::new(opener))?;
         }
@@ -62,7 +62,7 @@ fn line(name: &str, depth: u32, opener: Box<dyn Opener>) -> Result<(), Problem> 
     Ok(())
 }
 
-/// Carries one batch; for each read appends its latency by its own stamps, and what a batch's stamps would add.
+/// Carries one batch; for each read appends its latency by its own stamps, and the error of a batch's stamps.
 fn batch(queue: &mut dyn Queue, ios: &[Io], own: &mut Vec<u64>, errors: &mut Vec<u64>) {
     let mut submitted = vec![Ns::ZERO; ios.len()];
     let mut seen = vec![Ns::ZERO; ios.len()];

@@ -1,8 +1,7 @@
-//! Network streams over loopback, beside iperf3: the same messages, the same congestion control, both ends on the same cores.
+//! Network streams over loopback, compared with iperf3: same messages, same congestion control, same cores.
 //!
-//! Each round runs both tools in turn; the throughput is what the receiver of each says that it received, and processor time
-//! is the kernel's account of both processes. Nothing is left out at the beginning or the end of a run, so that what was
-//! spent and what was carried belong together.
+//! Each round runs both tools in turn; the throughput is what each receiver reports, and processor time is the kernel's
+//! account of both processes. No part of a run is left out, so that processor time and throughput belong together.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;
@@ -28,7 +27,7 @@ struct Case {
     /// Each process on a core of its own; otherwise both tools may use all.
     pinned: bool,
     rate: Bar,
-    /// Of the processor time a gigabyte, where something is asked of it.
+    /// The bar for processor time a gigabyte, where there is one.
     cost: Option<Bar>,
 }
 
@@ -88,7 +87,7 @@ const CASES: [Case; 5] = [
     },
 ];
 
-/// What one run of a tool yielded.
+/// The figures of one run.
 pub struct Ran {
     /// Bytes a second that were received, both directions together.
     pub rate: f64,
@@ -98,7 +97,7 @@ pub struct Ran {
     cost: f64,
 }
 
-/// The comparisons that were asked for by their letters.
+/// The comparisons chosen by their letters.
 pub fn report(scratch: &Path, cores: usize, wants: impl Fn(char) -> bool) -> Result<(), Problem> {
     for case in CASES.iter().filter(|case| wants(case.letter)) {
         println!("\n({}) {}, {SECONDS} s a run", case.letter, case.title);
@@ -140,7 +139,7 @@ fn streams(scratch: &Path, case: &Case) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Datagrams as fast as iperf3 sends them, and ours at more than twice what it delivered: who loses no larger share?
+/// Datagrams as fast as iperf3 sends them, and ours at more than twice what it delivered: our loss must not be larger.
 fn datagrams(scratch: &Path) -> Result<(), Problem> {
     println!(
         "\n(q) UDP, datagrams of 1,400 B, {SECONDS} s a run: iperf3 as fast as it goes, Wirespeed at 2.1 times what iperf3 \
@@ -208,14 +207,14 @@ struct Server {
     process: Child,
     address: String,
     port: String,
-    /// What is put before the command of a client.
+    /// The prefix of a client's command.
     before: Vec<String>,
     /// How often a client may try: a server may take a moment until it listens.
     tries: &'static str,
 }
 
 impl Server {
-    /// Runs a client under the shell's stopwatch; what it wrote, and the processor seconds of both ends.
+    /// Runs a client under the shell's stopwatch; its output, and the processor seconds of both ends.
     fn client(&self, all: &[&str]) -> Result<(String, f64), Problem> {
         let place: Vec<&str> = self.before.iter().map(String::as_str).collect();
         let script = "TIMEFORMAT='cpu %U %S'; for i in $(seq $0); do time { \"$@\"; } && exit; sleep 0.1; done; exit 1";
@@ -230,7 +229,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; it is waited for in any case.
+        // It may have ended already; it is waited for in any case.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -249,14 +248,14 @@ fn failed(what: &str, message: impl ToString) -> Problem {
     Problem::Failed { command: what.to_owned(), message: message.to_string() }
 }
 
-/// Starts a server that ends with this program, however that ends; `before` is put before its command.
+/// Starts a server that ends with this program, even if that is killed; `before` precedes its command.
 fn serve(before: &[&str], all: &[&str], out: Stdio) -> Result<Child, Problem> {
     let all = [&["--pdeathsig", "KILL"], before, all].concat();
     let mut command = words("setpriv", &all);
     command.stdout(out).stderr(Stdio::null()).spawn().map_err(|e| failed("setpriv", e))
 }
 
-/// What is put before a server and before its client, so that each has a core, where that is asked for.
+/// The prefixes of a server and of its client that give each a core, where that is wanted.
 fn cores(pinned: bool) -> (&'static [&'static str], &'static [&'static str]) {
     match pinned {
         true => (&["taskset", "-c", "0"], &["taskset", "-c", "1"]),
@@ -268,7 +267,7 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// A receiver of ours, and what leads to it.
+/// A receiver of ours, and its address.
 pub struct Ours {
     server: Server,
     record: String,
@@ -285,7 +284,7 @@ impl Ours {
     /// Between two namespaces.
     pub fn across(scratch: &Path, near: &str, far: &str, address: &str) -> Result<Ours, Problem> {
         let token = scratch.join("token");
-        std::fs::write(&token, "what nobody else in these namespaces knows")
+        std::fs::write(&token, "a secret of these two namespaces")
             .map_err(|e| Problem::file(&token, e))?;
         let inside = |name| ["ip", "netns", "exec", name];
         let token = ["--token-file", &token.display().to_string()];
@@ -317,7 +316,7 @@ impl Ours {
 
     /// One test.
     pub fn run(&self, more: &[&str]) -> Result<Ran, Problem> {
-        // What is not there need not be removed.
+        // A missing file need not be removed.
         let _ = std::fs::remove_file(&self.record);
         let Server { address, port, .. } = &self.server;
         let (to, time) = (format!("{address}:{port}"), format!("{SECONDS}s"));
@@ -347,7 +346,7 @@ fn ours(report: &Value, cpu: f64) -> Option<Ran> {
     Some(Ran { rate, lost: if sent > 0.0 { lost / sent } else { 0.0 }, cost })
 }
 
-/// A server of iperf3, and what leads to it.
+/// A server of iperf3, and its address.
 pub struct Theirs(Server);
 
 impl Theirs {
@@ -377,7 +376,7 @@ impl Theirs {
         let Server { address, port, .. } = &self.0;
         let all = ["iperf3", "-c", address, "-p", port, "-t", &seconds, "-J"];
         let (out, cpu) = self.0.client(&[&all[..], more].concat())?;
-        // A refused try leaves a report of its own before the one that counts.
+        // A refused attempt leaves a report of its own before the one that counts.
         let last = out.rfind("{\n\t\"start\"").map_or(&out[..], |at| &out[at..]);
         let report: Option<Value> = serde_json::from_str(last).ok();
         let ran = report.and_then(|report| theirs(&report, cpu));
@@ -387,7 +386,7 @@ impl Theirs {
 
 fn theirs(report: &Value, cpu: f64) -> Option<Ran> {
     let end = &report["end"];
-    // Of datagrams the one sum tells what was sent and which share of it was lost.
+    // Of datagrams the one sum holds what was sent and which share of it was lost.
     if let Some(percent) = end["sum"]["lost_percent"].as_f64() {
         let lost = percent / 100.0;
         let rate = end["sum"]["bits_per_second"].as_f64()? / 8.0 * (1.0 - lost);

@@ -1,9 +1,9 @@
-//! Our iSCSI target and `tgt` in turn, with libiscsi's `iscsi-perf` as the client of both: 8 KiB random reads, 32 in flight, from
-//! volumes in memory that hold the same data. Each target has a core of its own, and the client another. Then the same with our
-//! own initiator as the client, which tells what the targets carry where `iscsi-perf` is the limit.
+//! Our iSCSI target and `tgt` in turn, with libiscsi's `iscsi-perf` as the client of both: 8 KiB random reads, 32 in
+//! flight, from volumes in memory that hold the same data. Each target has a core of its own, and the client another.
+//! Then the same with our own initiator as the client, for the targets' throughput beyond `iscsi-perf`'s limit.
 //!
-//! What a target costs is the kernel's account of the time that its threads ran. Which side was the limit follows from it:
-//! the client, if the target's core idled for more than a tenth of the time.
+//! A target's cost is the kernel's account of its threads' run time. Which side was the limit follows from it: the
+//! client, if the target's core idled for more than a tenth of the time.
 
 use crate::PAIRS;
 use crate::estimate::Estimate;
@@ -15,14 +15,14 @@ use std::process::{Child, Command, Stdio};
 
 /// Seconds a run of the client lasts.
 pub const SECONDS: u32 = 5;
-/// What each volume holds.
+/// Size of each volume.
 const SIZE: usize = 256 << 20;
 /// The share of its core that a target leaves idle when it is not the limit.
 const IDLE: f64 = 0.10;
-/// At least so many times the I/O of `tgt`.
+/// The least ratio of its IOPS to `tgt`'s.
 const BAR: f64 = 5.0;
 
-/// Who reads.
+/// The client.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Client {
     /// libiscsi's.
@@ -38,13 +38,13 @@ pub struct Server {
     child: Child,
     /// Its volume.
     pub url: String,
-    /// What it leaves behind in memory.
+    /// Its files in memory.
     leaves: Option<PathBuf>,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself; it is waited for in any case.
+        // It may have ended already; it is waited for in any case.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if let Some(left) = &self.leaves {
@@ -53,7 +53,7 @@ impl Drop for Server {
     }
 }
 
-/// What one run yielded.
+/// The figures of one run.
 #[derive(Clone, Copy)]
 pub struct Outcome {
     /// Reads a second, by the client's report.
@@ -75,7 +75,7 @@ impl Outcome {
     }
 }
 
-/// Runs the pairs and prints what they say.
+/// Runs the pairs and prints the result.
 pub fn report(scratch: &Path, cores: usize) -> Result<(), Problem> {
     if cores < 2 {
         println!("\nskipped: (h) needs two cores, one for the target and one for its client");
@@ -199,7 +199,7 @@ impl Client {
     /// Reads a second, from its report.
     fn iops(self, out: &str) -> Option<f64> {
         match self {
-            // Progress is written over itself; the last of it is the average of the whole run.
+            // Progress overwrites itself; the last of it is the average of the whole run.
             Client::IscsiPerf => {
                 let last = out.rsplit('\r').find_map(|line| line.strip_prefix("iops average "))?;
                 last.split_whitespace().next()?.parse().ok()
@@ -211,7 +211,7 @@ impl Client {
         }
     }
 
-    /// One run, and what both ends of it cost.
+    /// One run, and the cost of both ends.
     pub fn run(self, server: &Server, core: usize) -> Result<Outcome, Problem> {
         let words = self.words(&server.url);
         let core = core.to_string();
@@ -270,7 +270,7 @@ impl Server {
         let binary = env!("CARGO_BIN_EXE_wirespeed");
         let cores = core.map(|core| core.to_string());
         let pinned: Vec<&str> = cores.iter().flat_map(|core| ["taskset", "-c", core]).collect();
-        // It ends with this program, however that ends.
+        // It ends with this program, even if that is killed.
         let all = [
             &["setpriv", "--pdeathsig", "KILL"][..],
             &pinned,
@@ -312,7 +312,7 @@ impl Server {
         let portal = format!("portal=127.0.0.1:{port}");
         let cores = core.map(|core| core.to_string());
         let pinned: Vec<&str> = cores.iter().flat_map(|core| ["taskset", "-c", core]).collect();
-        // It ends with this program, however that ends.
+        // It ends with this program, even if that is killed.
         let daemon = ["tgtd", "-f", "--iscsi", &portal, "-C", &control];
         let all = [&["--pdeathsig", "KILL"][..], &pinned, &daemon].concat();
         let mut command = words("setpriv", &all);

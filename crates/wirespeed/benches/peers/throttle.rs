@@ -1,11 +1,11 @@
-//! A device that is slower than the tools: the block layer lets so many reads a second through, for the processes of a
-//! control group. Both tools must then report that rate.
+//! A device that is slower than the tools: the block layer limits the reads a second of a control group's processes.
+//! Both tools must then report that rate.
 
 use crate::tools::Problem;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the two versions of control groups keep their block controller, and how a limit is written there.
+/// Where the two versions of control groups keep their block controller, and the form of a limit there.
 const PLACES: [(&str, &str, Limit); 2] = [
     ("/sys/fs/cgroup/blkio", "blkio.throttle.read_iops_device", |device, iops| {
         format!("{device} {iops}")
@@ -15,13 +15,13 @@ const PLACES: [(&str, &str, Limit); 2] = [
 
 type Limit = fn(&str, u32) -> String;
 
-/// A control group with a limit. Dropped, it is gone.
+/// A control group with a limit. Dropping it removes it.
 pub struct Throttle {
     group: PathBuf,
 }
 
 impl Throttle {
-    /// Lets `iops` reads a second through to `device` (`major:minor`); `None` where there is no block controller.
+    /// Limits the reads a second of `device` (`major:minor`); `None` where there is no block controller.
     pub fn new(device: &str, iops: u32) -> Result<Option<Throttle>, Problem> {
         for (root, file, limit) in PLACES {
             let group = Path::new(root).join("wirespeed-bench");

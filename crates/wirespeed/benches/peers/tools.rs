@@ -1,4 +1,4 @@
-//! The two tools: how each is asked for the same work, and where its report says what became of it.
+//! The two tools: the command line of each for the same work, and the places of the results in its report.
 
 use serde_json::Value;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thiserror::Error;
 
-/// How long each run lasts, as both tools want it said.
+/// Duration of each run, in the form that both tools take.
 #[derive(Clone, Copy)]
 pub struct Times {
     /// Before the measurement.
@@ -24,14 +24,14 @@ pub const STEADY: Times = Times { warmup_ms: 1000, measured_ms: 3000 };
 pub struct Tool {
     words: Vec<String>,
     times: Times,
-    /// A control group to run in: what is put before the command.
+    /// A control group to run in: the prefix of the command.
     inside: Option<PathBuf>,
     /// A file that the tool leaves behind, and would not overwrite.
     leaves: Option<PathBuf>,
     read: fn(&Value) -> Option<Outcome>,
 }
 
-/// What one run yielded, by the tool's own report; processor time is the kernel's account of the whole process.
+/// The figures of one run, by the tool's own report; processor time is the kernel's account of the whole process.
 #[derive(Clone, Copy)]
 pub struct Outcome {
     /// Reads a second over the measured time.
@@ -125,7 +125,7 @@ impl Tool {
     /// Runs the tool to its end and reads its report.
     pub fn run(&self) -> Result<Outcome, Problem> {
         if let Some(left) = &self.leaves {
-            // What is not there need not be removed; what cannot be removed the tool will complain of.
+            // A missing file need not be removed; the tool will complain of what cannot be removed.
             let _ = std::fs::remove_file(left);
         }
         let failed = |message: String| Problem::Failed { command: self.to_string(), message };
@@ -146,7 +146,7 @@ impl Tool {
         Ok(outcome)
     }
 
-    /// The command under the shell's stopwatch, which asks the kernel what its children used.
+    /// The command under the shell's stopwatch, which reads its children's processor time from the kernel.
     fn command(&self) -> Command {
         let enter = self.inside.as_ref().map_or(String::new(), |procs| {
             format!("echo $BASHPID >'{}' || exit; ", procs.display())

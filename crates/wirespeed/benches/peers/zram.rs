@@ -1,5 +1,5 @@
-//! A block device in memory that both tools can be measured on: a zram of our own, filled with pseudo-random data before
-//! anything is read, because a page that was never written costs a memset and not a read. Removed in the end.
+//! A block device in memory for both tools: a zram of our own, filled with pseudo-random data before anything is read,
+//! because a page that was never written costs a memset and not a read. Removed in the end.
 
 use crate::tools::Problem;
 use std::fs;
@@ -11,7 +11,7 @@ const CONTROL: &str = "/sys/class/zram-control";
 /// Its size in bytes.
 pub const SIZE: u64 = 256 << 20;
 
-/// A zram device. Dropped, it is gone.
+/// A zram device. Dropping it removes it.
 pub struct Zram {
     number: u32,
     /// Its block device.

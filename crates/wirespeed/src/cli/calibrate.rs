@@ -1,6 +1,6 @@
 //! The command line of `wirespeed calibrate`.
 
-use super::Output;
+use super::OutputArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct Calibrate {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
 const CALIBRATE_HELP: &str = "\

@@ -1,21 +1,21 @@
 //! The arguments of `wirespeed catalog`.
 
-use super::Output;
+use super::OutputArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Catalog {
+pub struct CatalogArgs {
     #[command(subcommand)]
     pub action: Option<CatalogAction>,
     #[command(flatten)]
     pub own: OwnCatalogs,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }
 
-impl Catalog {
+impl CatalogArgs {
     /// The catalogs that were named, before or after the action.
     pub fn files(&self) -> &[PathBuf] {
         match &self.action {
@@ -45,7 +45,7 @@ pub enum CatalogAction {
         #[command(flatten)]
         own: OwnCatalogs,
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
     /// Show a part: its figures with their sources, the simulator's defaults, and the other figures that it can have
     Show {
@@ -54,7 +54,7 @@ pub enum CatalogAction {
         #[command(flatten)]
         own: OwnCatalogs,
         #[command(flatten)]
-        output: Output,
+        output: OutputArgs,
     },
 }
 

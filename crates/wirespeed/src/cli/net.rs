@@ -65,7 +65,7 @@ Examples:
 pub struct Cpus(pub Vec<usize>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
+pub enum PresetChoice {
     /// NTttcp's defaults: a message of 64 KiB is one submission; 30 s warm-up, 60 s measured, 30 s cool-down
     Ntttcp,
 }
@@ -125,7 +125,7 @@ pub struct NetSend {
     pub probe: bool,
     /// Start from the defaults of another tool; other options override them
     #[arg(long, value_enum, help_heading = "Load")]
-    pub preset: Option<Preset>,
+    pub preset: Option<PresetChoice>,
     /// Threads of each direction at each end [default: one per stream]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Threads")]
     pub threads: Option<u16>,

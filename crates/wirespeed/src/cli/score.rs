@@ -1,6 +1,6 @@
 //! `wirespeed score`.
 
-use super::{Output, parse_override};
+use super::{OutputArgs, parse_override};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ Examples:
   wirespeed score scenarios/lab2-esx-8gb.toml
   wirespeed score scenarios/lab*.toml --ledger --page docs/ledger.md
   wirespeed score scenarios/lab*.toml --out labs --page docs/labs.md")]
-pub struct Score {
+pub struct ScoreArgs {
     /// Scenarios with claims; those without are shown with their main figures
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -41,5 +41,5 @@ pub struct Score {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Score")]
     pub threads: Option<u32>,
     #[command(flatten)]
-    pub output: Output,
+    pub output: OutputArgs,
 }

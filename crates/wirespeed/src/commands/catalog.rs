@@ -2,7 +2,7 @@
 
 use super::table::{self, WIDTH};
 use crate::catalogs;
-use crate::cli::{Catalog, CatalogAction, Format};
+use crate::cli::{CatalogAction, CatalogArgs, Format};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use crate::present;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// The version of the JSON documents; a field that goes or changes its meaning raises it.
 const VERSION: u32 = 1;
 
-pub fn catalog(args: &Catalog) -> Result<Exit, Failure> {
+pub fn catalog(args: &CatalogArgs) -> Result<Exit, Failure> {
     let shelf = Shelf::read(catalogs::catalogs(args.files())?)?;
     let text = match &args.action {
         None => list(&shelf, None, None, args.output.format),

@@ -1,15 +1,15 @@
 //! `wirespeed compare RUN RUN…`: each run against the first, for people, for programs, and as a page.
 
-use crate::cli::{Compare, CompareFormat};
+use crate::cli::{CompareArgs, CompareFormat};
 use crate::exit::{Exit, Failure};
 use crate::{files, out, present};
-use findings::comparison::{Comparison, Options};
+use findings::comparison::{CompareOptions, Comparison};
 use findings::{Analysis, CompareError};
 use record::Record;
 use review::Style;
 use std::path::Path;
 
-pub fn compare(args: &Compare) -> Result<Exit, Failure> {
+pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let format = format(args)?;
     args.out.as_deref().map_or(Ok(()), files::results_path)?;
     if let [only] = &args.runs[..] {
@@ -34,7 +34,7 @@ pub fn compare(args: &Compare) -> Result<Exit, Failure> {
 }
 
 /// Reads, analyses and compares.
-fn compared(args: &Compare) -> Result<Comparison, Failure> {
+fn compared(args: &CompareArgs) -> Result<Comparison, Failure> {
     let mut runs: Vec<(Record, Analysis)> = Vec::new();
     for path in &args.runs {
         let record = Record::open(path)?;
@@ -42,7 +42,7 @@ fn compared(args: &Compare) -> Result<Comparison, Failure> {
         runs.push((record, analysis));
     }
     let runs: Vec<(&Record, &Analysis)> = runs.iter().map(|(r, a)| (r, a)).collect();
-    let options = Options {
+    let options = CompareOptions {
         difference: args.difference.0 / 100.0,
         metrics: args.metrics.clone(),
         names: args.runs.iter().map(|path| path.display().to_string()).collect(),
@@ -76,7 +76,7 @@ fn plain() -> Style {
 }
 
 /// The format that was asked for: by name, or by the ending of the file that it goes to.
-fn format(args: &Compare) -> Result<CompareFormat, Failure> {
+fn format(args: &CompareArgs) -> Result<CompareFormat, Failure> {
     match (args.format, &args.out) {
         (Some(format), _) => Ok(format),
         (None, None) => Ok(CompareFormat::Text),

@@ -1,17 +1,17 @@
 //! `wirespeed disk TARGET…`: load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use crate::cli::{DataArgs, Disk, Fill, Precondition, Queue};
+use crate::cli::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
-use crate::live::{self, Job};
+use crate::live::{self, LiveJob};
 use crate::present;
 use engine::TargetSpec;
 use scenario::{Scheme, Source};
 use std::fmt::Write as _;
 
-pub fn disk(args: &Disk) -> Result<Exit, Failure> {
+pub fn disk(args: &DiskArgs) -> Result<Exit, Failure> {
     let tokens = tokens(args)?;
     let source = Source {
         name: "<command line>".to_owned(),
@@ -28,7 +28,7 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
     }
     let out = files::record_path(args.recording.out.as_deref(), "disk")?;
-    live::run_and_review(&Job {
+    live::run_and_review(&LiveJob {
         source,
         scenario,
         out,
@@ -41,7 +41,7 @@ pub fn disk(args: &Disk) -> Result<Exit, Failure> {
 
 /// The token of each target. A token belongs to the target whose own it is; where there is but one target it is that
 /// one's in any case, so that the guard can say what is wrong with it.
-fn tokens(args: &Disk) -> Result<Vec<Option<&str>>, Failure> {
+fn tokens(args: &DiskArgs) -> Result<Vec<Option<&str>>, Failure> {
     let mut tokens: Vec<Option<&str>> = vec![None; args.targets.len()];
     for token in &args.write_token {
         let own = |target: &String| {
@@ -68,7 +68,7 @@ fn tokens(args: &Disk) -> Result<Vec<Option<&str>>, Failure> {
 }
 
 /// The options as a scenario; it stands in the record and can be kept as a file.
-fn scenario_text(args: &Disk, tokens: &[Option<&str>]) -> String {
+fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
     let mut text = String::new();
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes every line");
     let targets: Vec<&str> = args.targets.iter().map(String::as_str).collect();
@@ -140,23 +140,23 @@ fn data_lines(data: &DataArgs, null: bool, line: &mut impl FnMut(String)) {
     }
     match data.fill {
         _ if null => {}
-        Fill::Auto => {}
-        Fill::Always => line("fill = \"always\"".to_owned()),
-        Fill::Never => line("fill = \"never\"".to_owned()),
+        FillChoice::Auto => {}
+        FillChoice::Always => line("fill = \"always\"".to_owned()),
+        FillChoice::Never => line("fill = \"never\"".to_owned()),
     }
 }
 
 /// The scenario's word for a queue; `None` for the one that need not be named.
-fn queue_word(queue: Queue) -> Option<&'static str> {
+fn queue_word(queue: QueueChoice) -> Option<&'static str> {
     match queue {
-        Queue::Auto => None,
-        Queue::Uring => Some("io_uring"),
-        Queue::Aio => Some("aio"),
-        Queue::Pread => Some("pread"),
+        QueueChoice::Auto => None,
+        QueueChoice::Uring => Some("io_uring"),
+        QueueChoice::Aio => Some("aio"),
+        QueueChoice::Pread => Some("pread"),
     }
 }
 
-fn title(args: &Disk, targets: &[&str]) -> String {
+fn title(args: &DiskArgs, targets: &[&str]) -> String {
     let mix = match (args.read.0, args.random.0) {
         (100.0, 0.0) => "sequential reads".to_owned(),
         (100.0, 100.0) => "random reads".to_owned(),

@@ -4,11 +4,11 @@ mod arrays;
 mod nets;
 mod simulated;
 
-use crate::cli::{Format, Plan};
+use crate::cli::{Format, PlanArgs};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::out;
-use crate::targets::{self, Asked};
+use crate::targets::{self, TargetUse};
 use disk::{Filling, Use};
 use fleet::AssignError;
 use guard::Examined;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-pub fn plan(args: &Plan) -> Result<Exit, Failure> {
+pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
     show(&scenario::load(&source)?, args.output.format)
 }
@@ -35,12 +35,11 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     Ok(exit_of(&targets, lab.as_ref()))
 }
 
-/// A lab that is not at hand, as the simulator would have it.
-type Lab<'a> = Option<&'a Result<Topology, Diagnostics>>;
+/// A lab that is not present, as the simulator would model it.
+type SimulatedLab<'a> = Option<&'a Result<Topology, Diagnostics>>;
 
-/// A plan that could not be run ends as the run would: refused, or not to be had. One for the simulator is good where that
-/// can have its lab.
-fn exit_of(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> Exit {
+/// A plan that could not be run ends as the run would: refused, or unavailable. One for the simulator needs its lab.
+fn exit_of(targets: &Result<Vec<TargetUse>, AssignError>, lab: SimulatedLab<'_>) -> Exit {
     match targets {
         _ if lab.is_some_and(Result::is_ok) => Exit::Met,
         _ if lab.is_some() => Exit::Usage,
@@ -55,8 +54,8 @@ fn exit_of(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> Exit {
 fn text(
     scenario: &Scenario,
     stages: &[Stage],
-    targets: &Result<Vec<Asked>, AssignError>,
-    lab: Lab<'_>,
+    targets: &Result<Vec<TargetUse>, AssignError>,
+    lab: SimulatedLab<'_>,
 ) -> String {
     let mut out = String::new();
     let mut line = |s: String| writeln!(out, "{s}").expect("a String takes every line");
@@ -197,7 +196,7 @@ fn phases(step: &Step) -> String {
     all.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" + ")
 }
 
-fn target_lines(asked: &Asked) -> String {
+fn target_lines(asked: &TargetUse) -> String {
     let report = &asked.report;
     let size =
         report.size.map_or_else(|| "size not known".to_owned(), |b| units::Bytes(b).to_string());
@@ -322,7 +321,7 @@ fn filling_json(filling: Filling) -> Value {
     json!({ "when": when, "bytes": bytes })
 }
 
-fn summary(targets: &Result<Vec<Asked>, AssignError>, lab: Lab<'_>) -> String {
+fn summary(targets: &Result<Vec<TargetUse>, AssignError>, lab: SimulatedLab<'_>) -> String {
     match lab {
         Some(Ok(_)) => return "This cannot run on this machine, but can be simulated.".to_owned(),
         Some(Err(_)) => {
@@ -373,8 +372,8 @@ fn search_json(scenario: &Scenario, stage: &Stage) -> Option<Value> {
 fn as_json(
     scenario: &Scenario,
     stages: &[Stage],
-    targets: &Result<Vec<Asked>, AssignError>,
-    lab: Lab<'_>,
+    targets: &Result<Vec<TargetUse>, AssignError>,
+    lab: SimulatedLab<'_>,
 ) -> Value {
     let steps = scenario.steps();
     let searches: Vec<Value> =
@@ -398,7 +397,7 @@ fn as_json(
             "frames": nets::frames_json(scenario, s),
         })
     };
-    let target = |t: &Asked| {
+    let target = |t: &TargetUse| {
         let refused = t.report.fate.as_ref().err().map(ToString::to_string);
         json!({
             "name": t.report.name,

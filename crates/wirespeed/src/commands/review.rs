@@ -1,10 +1,10 @@
-//! `wirespeed review RUN`: the review of a record, whoever made it, and its export to other programs.
+//! `wirespeed review RUN`: the review of a record, measured or simulated, and its export to other programs.
 
 use crate::cli::{ResultFormat, Review, Rows};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live;
-use crate::present::{self, Choice};
+use crate::present::{self, Presentation};
 use record::Record;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
 }
 
 /// The format that was asked for: by name, or by the ending of the file that it goes to.
-fn choice(args: &Review) -> Result<Choice, Failure> {
+fn choice(args: &Review) -> Result<Presentation, Failure> {
     use ResultFormat::{Csv, Html, Json, Markdown, Text};
     let format = match (args.output.format, &args.out) {
         (Some(format), _) => format,
@@ -42,7 +42,7 @@ fn choice(args: &Review) -> Result<Choice, Failure> {
         ));
     }
     let step = args.step.map(|from_one| from_one - 1);
-    Ok(Choice { format, rows: args.rows.unwrap_or(Rows::Step), step })
+    Ok(Presentation { format, rows: args.rows.unwrap_or(Rows::Step), step })
 }
 
 fn format_of(out: &Path) -> Result<ResultFormat, Failure> {

@@ -1,12 +1,12 @@
 //! `wirespeed run FILE`: a scenario, for real; with a second side, in turns.
 
-use crate::cli::Run;
+use crate::cli::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::files;
-use crate::live::{self, Job};
+use crate::live::{self, LiveJob};
 use crate::versus;
 
-pub fn run(args: &Run) -> Result<Exit, Failure> {
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.against.against.is_some() || !args.against.set_b.is_empty() {
         return versus::run(args);
     }
@@ -19,7 +19,7 @@ pub fn run(args: &Run) -> Result<Exit, Failure> {
     let scenario = scenario::load(&source)?;
     scenario.live()?;
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;
-    live::run_and_review(&Job {
+    live::run_and_review(&LiveJob {
         source,
         scenario,
         out,

@@ -2,8 +2,8 @@
 
 use crate::cli::Simulate;
 use crate::exit::{Exit, Failure};
-use crate::labs::Lab;
-use crate::present::{self, Choice};
+use crate::labs::CompiledLab;
+use crate::present::{self, Presentation};
 use crate::progress::Display;
 use crate::{files, live};
 use clock::Ns;
@@ -20,7 +20,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
         None => load(source)?,
     };
     let stages = scenario.stages();
-    let lab = Lab::new(&scenario, &stages)?;
+    let lab = CompiledLab::new(&scenario, &stages)?;
     let out = files::record_path(args.out.as_deref(), &files::stem(&source.name))?;
     let order = Order {
         stages: &stages,
@@ -36,7 +36,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
     let outcome = carry_out(&order, writer, &out, args.output.quiet)?;
     let record = Record::open(&out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    present::print(&record, &analysis, Choice::of(args.output.format))?;
+    present::print(&record, &analysis, Presentation::of(args.output.format))?;
     if !args.output.quiet {
         eprintln!("record: {}", out.display());
     }

@@ -6,15 +6,13 @@ use crate::{Breach, Source, caught, none, rust_sources};
 /// The rooms that open targets, volumes and what lies beside them.
 const ROOMS: [&str; 2] = ["crates/disk/src/", "crates/san/src/"];
 
-/// The state of a verification, and reservations that outlive a restart; neither is a target. The third writes to a device
-/// of its own in a test.
+/// The state of a verification, and reservations that outlive a restart, are no targets. The third is a test's device.
 const OWN_FILES: [&str; 3] = [
     "crates/disk/src/verify/state_file.rs",
     "crates/san/src/server/persistence.rs",
     "crates/disk/src/fill.rs",
 ];
 
-/// What opens for writing.
 const WAYS: [&str; 6] =
     ["RDWR", "WRONLY", "OpenOptions", "File::create", "File::options", "fs::write("];
 

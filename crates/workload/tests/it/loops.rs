@@ -69,7 +69,6 @@ fn an_open_loop_keeps_due_times_when_it_is_asked_late() {
     assert_eq!(stream.next(late), Next::At(Ns(11_000)));
 }
 
-/// Slots made together behave like slots made one by one.
 #[test]
 fn slots_made_together_behave_like_separate_slots() {
     let half = |size, random| Row { share: 50.0, ..row(size, 70.0, random) };

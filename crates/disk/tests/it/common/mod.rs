@@ -1,19 +1,16 @@
 //! Steps in few words, and what comes out of them.
 #![allow(dead_code)] // Each test file uses its own part of this.
 
-use clock::Ns;
-use disk::{DiskEngine, Opener, Worker};
+use crate::prelude::*;
+use disk::{DiskEngine, DiskWorker, Opener};
 use engine::{
     Crew, CrewSettings, Engine, EngineError, MeterScope, Output, Phases, Pinning, Prepared,
-    StepSpec, Stop, TargetSpec, Task, WorkerSetup, WorkerSpec,
+    StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec, WorkerTask,
 };
 use record::{Counter, Event, Interval, Phase, SourceId, Testimony};
-use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
-use workload::{
-    Access, Arrivals, Extent, Placement, Process, Regions, Row, Skew, Spec, StreamKey, WorkloadKind,
-};
+use workload::{Arrivals, Extent, Placement, Process, Regions, Row, Spec, StreamKey};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -22,27 +19,11 @@ pub const KIB: u32 = 1024;
 
 /// Random access in blocks of `size`, with a share of reads in percent.
 pub fn random(size: u32, read: f64, arrivals: Arrivals) -> Spec {
-    let row = Row {
-        size,
-        share: 100.0,
-        read,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    Spec {
-        kind: WorkloadKind::Access(access),
-        arrivals,
-        working_set: None,
-        regions: Regions::Shared,
-    }
+    Spec::access(vec![Row::new(size, read, 100.0)], arrivals, Regions::Shared)
 }
 
 pub fn closed(depth: u32) -> Arrivals {
-    Arrivals::Closed { depth, think: Ns::ZERO }
+    Arrivals::closed(depth)
 }
 
 pub fn fixed(rate: f64, limit: u32) -> Arrivals {
@@ -64,14 +45,9 @@ fn target(url: &str, create: Option<u64>) -> TargetSpec {
 /// A step of one target and equal workers, with 200 ms of warm-up, `measure` and 100 ms of cool-down.
 pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> StepSpec {
     let worker = |i| WorkerSpec {
-        source: SourceId(i),
-        name: format!("data/{i}"),
-        key: i,
-        targets: vec![0],
         sharer: i,
         sharers: workers,
-        workload: workload.clone(),
-        verify: false,
+        ..WorkerSpec::new(i, format!("data/{i}"), vec![0], workload.clone())
     };
     StepSpec {
         index: 3,
@@ -177,8 +153,8 @@ pub fn run(step: &StepSpec) -> Result<Outcome, EngineError> {
 }
 
 /// A worker over an injected queue, on a target of 1 GiB.
-pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
-    Worker {
+pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> DiskWorker {
+    DiskWorker {
         name: "probe".to_owned(),
         spec,
         place: Placement {
@@ -196,7 +172,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> Worker {
 
 /// A crew of such tasks, ready to start.
 pub fn assemble(
-    tasks: Vec<Box<dyn Task>>,
+    tasks: Vec<Box<dyn WorkerTask>>,
     open_loop: bool,
     phases: Phases,
 ) -> (Crew, mpsc::Sender<Output>, Receiver<Output>) {
@@ -222,7 +198,7 @@ pub fn assemble(
 }
 
 /// Runs such tasks to their end. The record's time base begins with the step.
-pub fn run_tasks(tasks: Vec<Box<dyn Task>>, open_loop: bool, phases: Phases) -> Outcome {
+pub fn run_tasks(tasks: Vec<Box<dyn WorkerTask>>, open_loop: bool, phases: Phases) -> Outcome {
     let (crew, out, outputs) = assemble(tasks, open_loop, phases);
     let at = clock::now().plus(Ns::millis(20));
     let _running = Box::new(crew).start(at, at, out);

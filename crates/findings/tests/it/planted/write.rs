@@ -5,9 +5,9 @@ use super::lab::{Lab, names};
 use super::trial::Seen;
 use clock::Ns;
 use record::{
-    Counter, CounterId, Interval, Loop, Phase, Producer, ProducerKind, Record, RunHead,
-    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Tally, Testimony,
-    WorkerLoad, Writer,
+    Completed, Counter, CounterId, Interval, Loop, Phase, Producer, ProducerKind, Record, RunHead,
+    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, Testimony, WorkerLoad,
+    Writer,
 };
 use sim::engine::Snapshot;
 use sim::model::Station;
@@ -162,7 +162,7 @@ fn interval(
     let response = Ns((responded / u128::from(all.max(1)) / 1000).max(1) as u64);
     let tally = |way: usize| {
         (ops[way] > 0).then(|| {
-            let mut tally = Tally::empty(open);
+            let mut tally = Completed::empty(open);
             let each = bytes[way] / ops[way];
             (0..ops[way]).for_each(|_| {
                 tally.success(each, service, if open { response.max(service) } else { service });

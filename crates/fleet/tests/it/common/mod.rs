@@ -3,28 +3,24 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
-use clock::Ns;
-use engine::{Engine, EngineError, IntervalTx, Output, Prepared, StepHandle, StepSpec, Stop};
-use fleet::carrier::{self, Carrier, CarrierError, Inbox, Outbox};
-use fleet::message::{FromAgent, Greeting, PROTOCOL, ToAgent};
-use fleet::sequence::{Numbered, Outgoing};
+use crate::prelude::*;
+use fleet::carrier::{self, CarrierEnd, CarrierError, MessageInbox, Outbox};
+use fleet::sequence::{Numbered, Numberer};
 use fleet::{
-    AgentLink, Control, Coordinator, EngineRegistry, Identity, Limits, Outcome, Progress,
-    RecordSink, RunError, SinkError,
+    AgentIdentity, AgentLink, Control, Coordinator, EngineRegistry, Progress, RecordSink, RunError,
+    RunOutcome, SinkError, WaitLimits,
 };
 use record::{
-    Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status, StepHead,
-    StepTimes, Tally, Testimony,
+    Completed, Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status,
+    StepHead, StepTimes, Testimony,
 };
 use scenario::{
-    Backing, DiskWorkload, Head, Lab, Load, Patience, Scenario, Spots, Stage, Step, Target, Vm,
-    VmDisk, Workload,
+    Backing, DiskWorkload, Lab, Load, Patience, Scenario, ScenarioHead, Spots, Stage, Step, Target,
+    Vm, VmDisk, Workload,
 };
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use workload::{Access, Arrivals, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, Regions, Row, Spec};
 
 // ---------------------------------------------------------------------------------------------------- scenario
 
@@ -54,7 +50,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         ..Lab::default()
     };
     Scenario {
-        head: Head { title: "a test".into(), source: None, description: None, seed: 7 },
+        head: ScenarioHead { title: "a test".into(), source: None, description: None, seed: 7 },
         lab,
         workloads: Vec::new(),
         plans: Vec::new(),
@@ -69,27 +65,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
 
 /// Reads of 8 KiB, at this depth.
 pub fn spec(depth: u32) -> Spec {
-    let row = Row {
-        size: 8192,
-        share: 100.0,
-        read: 100.0,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    Spec {
-        kind: WorkloadKind::Access(Access {
-            rows: vec![row],
-            skew: Skew::Uniform,
-            stride: None,
-            ladder: None,
-        }),
-        arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
-        working_set: None,
-        regions: Regions::Own,
-    }
+    Spec::access(vec![Row::new(8192, 100.0, 100.0)], Arrivals::closed(depth), Regions::Own)
 }
 
 pub fn load(workload: &str, workers: u32, on: &[&str]) -> Load {
@@ -119,7 +95,7 @@ pub fn step(index: u32, loads: Vec<Load>) -> Step {
         cooldown: Duration::ZERO,
         precondition: false,
         loads,
-        frames: workload::Frames::default(),
+        frames: workload::NetFrames::default(),
         port: None,
         faults: Vec::new(),
         incidents: Vec::new(),
@@ -323,7 +299,7 @@ impl Drop for FakeHandle {
 pub fn intervals(step: &StepSpec, start: Ns) -> Vec<Interval> {
     let seconds = step.length().0 / 1_000_000_000;
     let one = |second: u64, worker: &engine::WorkerSpec| {
-        let mut read = Tally::empty(false);
+        let mut read = Completed::empty(false);
         for _ in 0..=worker.source.0 {
             read.success(8192, Ns(1000), Ns(1000));
         }
@@ -348,7 +324,7 @@ fn cliff(step: &StepSpec, mut list: Vec<Interval>) -> Vec<Interval> {
         let worker = step.workers.iter().find(|w| w.source == interval.source).unwrap();
         let Arrivals::Closed { depth, .. } = worker.workload.arrivals else { continue };
         let latency = Ns::millis(if depth <= 11 { 1 } else { 9 });
-        let mut read = Tally::empty(false);
+        let mut read = Completed::empty(false);
         (0..depth).for_each(|_| read.success(8192, latency, latency));
         interval.read = Some(read);
     }
@@ -357,9 +333,9 @@ fn cliff(step: &StepSpec, mut list: Vec<Interval>) -> Vec<Interval> {
 
 // ---------------------------------------------------------------------------------------------------- agents
 
-pub fn identity(name: &str) -> Identity {
+pub fn identity(name: &str) -> AgentIdentity {
     let host = Fact { subject: name.to_owned(), key: "kernel".into(), value: "6.1".into() };
-    Identity { name: name.to_owned(), facts: vec![host] }
+    AgentIdentity { name: name.to_owned(), facts: vec![host] }
 }
 
 /// An agent on a thread, with an engine that follows a script.
@@ -368,13 +344,13 @@ pub fn threaded(name: &str, script: &str) -> AgentLink {
 }
 
 /// An end of a carrier that a test holds: messages get their numbers on the way out and lose them on the way in.
-pub type AgentEnd = Carrier<FromAgent, ToAgent>;
-pub type CoordinatorEnd = Carrier<ToAgent, FromAgent>;
+pub type AgentEnd = CarrierEnd<FromAgent, ToAgent>;
+pub type CoordinatorEnd = CarrierEnd<ToAgent, FromAgent>;
 
 pub fn plain<S: Send + 'static, R: Send + 'static>(
-    end: Carrier<Numbered<S>, Numbered<R>>,
-) -> Carrier<S, R> {
-    struct Numbering<S>(Box<dyn Outbox<Numbered<S>>>, Outgoing);
+    end: CarrierEnd<Numbered<S>, Numbered<R>>,
+) -> CarrierEnd<S, R> {
+    struct Numbering<S>(Box<dyn Outbox<Numbered<S>>>, Numberer);
 
     impl<S: Send> Outbox<S> for Numbering<S> {
         fn send(&mut self, message: S) -> Result<(), CarrierError> {
@@ -383,16 +359,16 @@ pub fn plain<S: Send + 'static, R: Send + 'static>(
         }
     }
 
-    struct Plain<R>(Box<dyn Inbox<Numbered<R>>>);
+    struct Plain<R>(Box<dyn MessageInbox<Numbered<R>>>);
 
-    impl<R: Send> Inbox<R> for Plain<R> {
+    impl<R: Send> MessageInbox<R> for Plain<R> {
         fn recv(&mut self) -> Result<R, CarrierError> {
             Ok(self.0.recv()?.message)
         }
     }
 
-    Carrier {
-        outbox: Box::new(Numbering(end.outbox, Outgoing::default())),
+    CarrierEnd {
+        outbox: Box::new(Numbering(end.outbox, Numberer::default())),
         inbox: Box::new(Plain(end.inbox)),
     }
 }
@@ -530,7 +506,7 @@ pub struct Trial {
     pub steps: Vec<Step>,
     /// In place of the steps.
     pub stages: Option<Vec<Stage>>,
-    pub limits: Limits,
+    pub limits: WaitLimits,
     pub control: Control,
     pub sink: Kept,
 }
@@ -543,13 +519,13 @@ impl Trial {
             scenario: scenario(2, &[]),
             steps: vec![step(0, both()), step(1, both())],
             stages: None,
-            limits: Limits { lead: Ns::ZERO, ..Limits::default() },
+            limits: WaitLimits { lead: Ns::ZERO, ..WaitLimits::default() },
             control: Control::new(),
             sink: Kept::default(),
         }
     }
 
-    pub fn run(&self, agents: Vec<AgentLink>) -> (Result<Outcome, RunError>, Log) {
+    pub fn run(&self, agents: Vec<AgentLink>) -> (Result<RunOutcome, RunError>, Log) {
         self.run_watched(agents, &mut |_| ())
     }
 
@@ -557,7 +533,7 @@ impl Trial {
         &self,
         agents: Vec<AgentLink>,
         observer: &mut dyn FnMut(Progress),
-    ) -> (Result<Outcome, RunError>, Log) {
+    ) -> (Result<RunOutcome, RunError>, Log) {
         let head = head();
         let stages: Vec<Stage> = match &self.stages {
             Some(stages) => stages.clone(),

@@ -7,8 +7,8 @@ use super::frame::{self, LoginPdu};
 use super::keys::{SecurityKeys, declare};
 use super::{IscsiName, Login, LoginError, MAX_EXCHANGES, MAX_LOGIN_TEXT};
 use crate::chap::{Challenge, Credentials};
-use crate::discovery::Portal;
-use crate::params::{DesiredParams, Negotiation, Role, SessionType};
+use crate::discovery::DiscoveredPortal;
+use crate::params::{DesiredParams, Negotiation, Negotiator, SessionType};
 use crate::pdu::{Isid, LoginRequest, LoginResponse, Response, Stage, opcode};
 use crate::text::{self, Assembly, MAX_LOGIN_PAIRS};
 use security::InitiatorSecurity;
@@ -60,7 +60,7 @@ pub enum InitiatorStep {
     /// Close the connection, and log in to this portal.
     Redirected {
         /// The new address.
-        to: Portal,
+        to: DiscoveredPortal,
         /// Permanently.
         permanently: bool,
     },
@@ -102,7 +102,7 @@ impl Initiator {
             asked: None,
             assembly: Assembly::new(MAX_LOGIN_TEXT),
             security: InitiatorSecurity::new(config.auth.clone(), challenge),
-            negotiation: Negotiation::new(Role::Initiator, session, config.tsih == 0, wishes),
+            negotiation: Negotiation::new(Negotiator::Initiator, session, config.tsih == 0, wishes),
             alias: None,
             address: None,
             portal_group: None,
@@ -129,9 +129,8 @@ impl Initiator {
     }
 
     /// Processes received and unconsumed bytes. Returns `None` if they are not a complete PDU yet
-    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the number of bytes consumed,
-    /// and what to do.
-    ///
+    /// ([`MAX_LOGIN_PDU`](super::MAX_LOGIN_PDU) bytes always contain one); otherwise the bytes consumed, and what to
+    /// do.
     /// # Errors
     /// The login has failed; close the connection.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Option<(usize, InitiatorStep)>, LoginError> {

@@ -6,8 +6,7 @@
 //!                └─► Failed
 //! ```
 //!
-//! Before [`TargetStep::Admit`] nothing outside the login has changed: the owner makes, reinstates or joins sessions
-//! only then.
+//! Before [`TargetStep::Admit`] nothing outside the login has changed: the owner then makes or joins sessions.
 
 mod security;
 mod text;
@@ -60,10 +59,8 @@ pub struct LoginAccess {
 /// Access control, queried once a login, before authentication.
 pub trait LoginPolicy {
     /// The access of an initiator to a target or, if none is named, to a discovery session.
-    ///
     /// # Errors
-    /// The status that ends the login: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another
-    /// one.
+    /// The final status: [`LoginStatus::NOT_FOUND`], [`LoginStatus::AUTHORIZATION_FAILURE`], or another one.
     fn access(
         &mut self,
         initiator: &IscsiName,
@@ -111,7 +108,7 @@ pub struct Admitted {
 pub enum TargetStep {
     /// Send this, and continue to receive.
     Reply(Vec<u8>),
-    /// Decide, and call [`Target::admit`] or [`Target::refuse`].
+    /// Decide, and call [`TargetLogin::admit`] or [`TargetLogin::refuse`].
     Admit(Box<Admission>),
     /// Send this; the login is over.
     Done {
@@ -140,7 +137,7 @@ struct Fixed {
 
 /// The login of one connection, at the target.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetLogin {
     config: TargetConfig,
     requests: u32,
     fixed: Option<Fixed>,
@@ -158,10 +155,10 @@ pub struct Target {
     over: bool,
 }
 
-impl Target {
+impl TargetLogin {
     /// Waits for the first request. The challenge must be random and unique to this login.
-    pub fn new(config: TargetConfig, challenge: Challenge) -> Target {
-        Target {
+    pub fn new(config: TargetConfig, challenge: Challenge) -> TargetLogin {
+        TargetLogin {
             config,
             requests: 0,
             fixed: None,
@@ -205,8 +202,7 @@ impl Target {
         }
     }
 
-    /// Permits the login of [`TargetStep::Admit`]. Without a pending login this is an error of the owner, and the
-    /// login fails.
+    /// Permits the login of [`TargetStep::Admit`]. Without a pending login the login fails: an error of the owner.
     pub fn admit(&mut self, admitted: Admitted) -> TargetStep {
         let Some((request, text, params)) = self.last.take() else {
             return self.failed(None, LoginError::Stray);
@@ -395,7 +391,7 @@ impl Target {
         TargetStep::Failed { reply: frame::write(response.encode(), &[]), why }
     }
 
-    /// As [`Target::failed`], if only the tag of the request is known.
+    /// As [`TargetLogin::failed`], if only the tag of the request is known.
     fn failed_without_request(&mut self, task_tag: u32, why: LoginError) -> TargetStep {
         let fixed =
             self.fixed.unwrap_or(Fixed { isid: Isid::default(), tsih: 0, cid: 0, cmd_sn: 0 });
@@ -419,7 +415,7 @@ impl Target {
     /// Starts the negotiation once the session type is known.
     fn negotiate(&mut self, session: SessionType, leading: bool) {
         let wishes = self.config.wishes.clone();
-        let role = crate::params::Role::Target;
+        let role = crate::params::Negotiator::Target;
         self.negotiation = Some(Negotiation::new(role, session, leading, wishes));
     }
 }

@@ -1,5 +1,4 @@
-//! Authentication at the target: of the initiator, and optionally of the target (RFC 7143, sections 6.3.2 and
-//! 12.1.3).
+//! Authentication at the target: of the initiator, and optionally of the target (RFC 7143, 6.3.2 and 12.1.3).
 //!
 //! ```text
 //! I: AuthMethod=CHAP,None    T: AuthMethod=CHAP

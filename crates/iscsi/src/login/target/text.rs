@@ -2,7 +2,7 @@
 
 use super::super::keys::{SecurityKeys, declare, needed};
 use super::super::{IscsiName, LoginError};
-use super::{LoginPolicy, Target};
+use super::{LoginPolicy, TargetLogin};
 use crate::params::{SessionType, is_operational};
 use crate::pdu::{LoginRequest, Stage};
 use crate::text::{self, KeyValue, MAX_LOGIN_PAIRS};
@@ -49,7 +49,7 @@ impl Declarations {
     }
 }
 
-impl Target {
+impl TargetLogin {
     /// Processes a complete text and appends the answers.
     pub(super) fn take_text(
         &mut self,
@@ -66,8 +66,7 @@ impl Target {
         }
     }
 
-    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones may only
-    /// repeat it.
+    /// Processes declarations, and returns the other pairs. The first text identifies both ends; later ones repeat it.
     fn identify<'a>(
         &mut self,
         request: &LoginRequest,

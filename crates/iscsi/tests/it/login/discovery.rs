@@ -1,12 +1,14 @@
 //! Lists of targets and addresses.
 
 use crate::login::support::{name, pairs, words};
-use iscsi::discovery::{DiscoveredTarget, DiscoveryError, Portal, SendTargetsScope, read, write};
+use iscsi::discovery::{
+    DiscoveredPortal, DiscoveredTarget, DiscoveryError, SendTargetsScope, read, write,
+};
 use iscsi::text::TextError;
 use std::net::SocketAddr;
 
-fn portal(host: &str, port: u16, group: Option<u16>) -> Portal {
-    Portal { host: host.to_owned(), port, group }
+fn portal(host: &str, port: u16, group: Option<u16>) -> DiscoveredPortal {
+    DiscoveredPortal { host: host.to_owned(), port, group }
 }
 
 #[test]
@@ -35,7 +37,7 @@ fn addresses() {
         ("ho[st", None),
         ("höst", None),
     ] {
-        let read: Result<Portal, _> = written.parse();
+        let read: Result<DiscoveredPortal, _> = written.parse();
         match expected {
             Some(portal) => assert_eq!(read, Ok(portal), "{written:?}"),
             None => assert_eq!(read, Err(DiscoveryError::Address(written.to_owned()))),
@@ -43,11 +45,11 @@ fn addresses() {
     }
     // A value has at most 255 bytes, including the port that it may have omitted.
     for (host, fits) in [(250, true), (251, false)] {
-        let read: Result<Portal, _> = "h".repeat(host).parse();
+        let read: Result<DiscoveredPortal, _> = "h".repeat(host).parse();
         assert_eq!(read.is_ok(), fits, "{host}");
     }
     let v6: SocketAddr = "[::1]:3261".parse().expect("an address");
-    assert_eq!(Portal::from(v6).to_string(), "[::1]:3261");
+    assert_eq!(DiscoveredPortal::from(v6).to_string(), "[::1]:3261");
     assert_eq!(portal("10.0.0.1", 860, Some(7)).to_string(), "10.0.0.1:860,7");
 }
 

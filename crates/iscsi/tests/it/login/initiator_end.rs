@@ -4,7 +4,7 @@ use crate::login::support::{
     INITIATOR, INITIATORS_CHALLENGE, TSIH, config, pairs, pdu, read_request, response, secret, user,
 };
 use iscsi::chap::{Algorithm, ChapError, encode, respond};
-use iscsi::discovery::Portal;
+use iscsi::discovery::DiscoveredPortal;
 use iscsi::login::{
     Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, LoginError, MAX_EXCHANGES,
 };
@@ -333,7 +333,7 @@ fn statuses_and_redirections() {
     for (status, permanently) in
         [(LoginStatus::MOVED_TEMPORARILY, false), (LoginStatus::MOVED_PERMANENTLY, true)]
     {
-        let to = Portal { host: "2001:db8::7".to_owned(), port: 860, group: Some(2) };
+        let to = DiscoveredPortal { host: "2001:db8::7".to_owned(), port: 860, group: Some(2) };
         assert_eq!(
             turned_away(status, "TargetAddress=[2001:db8::7]:860,2"),
             Ok(InitiatorStep::Redirected { to, permanently })

@@ -2,7 +2,7 @@
 
 use crate::login::support::{pairs, words};
 use iscsi::params::{
-    DesiredParams, Digest, Negotiation, NegotiationError, Params, Role, SessionType,
+    DesiredParams, Digest, Negotiation, NegotiationError, Negotiator, Params, SessionType,
 };
 
 /// Settings that differ from every default.
@@ -22,7 +22,7 @@ fn wishes() -> DesiredParams {
     }
 }
 
-fn negotiation(role: Role, session: SessionType, leading: bool) -> Negotiation {
+fn negotiation(role: Negotiator, session: SessionType, leading: bool) -> Negotiation {
     Negotiation::new(role, session, leading, wishes())
 }
 
@@ -32,7 +32,7 @@ fn answers(
     session: SessionType,
     leading: bool,
 ) -> Result<(String, Params), NegotiationError> {
-    let mut target = negotiation(Role::Target, session, leading);
+    let mut target = negotiation(Negotiator::Target, session, leading);
     let mut out = Vec::new();
     for (key, value) in iscsi::text::parse(&pairs(offers), 100).expect("a text") {
         target.receive(key, value, &mut out)?;
@@ -153,8 +153,8 @@ type Outcome = Result<Params, NegotiationError>;
 /// Both ends negotiate: the initiator offers, the target answers and offers, the initiator answers.
 fn agree(initiator: DesiredParams, target: DesiredParams) -> (Outcome, Outcome) {
     let mut ends = [
-        Negotiation::new(Role::Initiator, SessionType::Normal, true, initiator),
-        Negotiation::new(Role::Target, SessionType::Normal, true, target),
+        Negotiation::new(Negotiator::Initiator, SessionType::Normal, true, initiator),
+        Negotiation::new(Negotiator::Target, SessionType::Normal, true, target),
     ];
     let mut said = Vec::new();
     ends[0].offer(&mut said);
@@ -194,7 +194,7 @@ fn all_keys_together() {
 
 #[test]
 fn defaults_hold_without_negotiation() {
-    let target = negotiation(Role::Target, SessionType::Normal, true);
+    let target = negotiation(Negotiator::Target, SessionType::Normal, true);
     assert_eq!(target.finish(), Ok(Params::defaults(SessionType::Normal)));
     let defaults = Params::defaults(SessionType::Normal);
     assert_eq!((defaults.max_recv, defaults.max_send), (8192, 8192));
@@ -285,7 +285,7 @@ fn keys_of_the_session_and_of_the_connection() {
     assert_eq!((params.header_digest, params.max_send), (true, 1024));
     // Neither end offers session-wide keys.
     let mut offers = Vec::new();
-    negotiation(Role::Initiator, SessionType::Normal, false).offer(&mut offers);
+    negotiation(Negotiator::Initiator, SessionType::Normal, false).offer(&mut offers);
     let expected = "HeaderDigest=CRC32C,None DataDigest=None,CRC32C MaxRecvDataSegmentLength=65536";
     assert_eq!(words(&offers), expected);
 }
@@ -310,7 +310,7 @@ fn discovery_sessions_negotiate_few_keys() {
         assert_eq!(params, Params::defaults(SessionType::Discovery));
     }
     let mut offers = Vec::new();
-    negotiation(Role::Initiator, SessionType::Discovery, true).offer(&mut offers);
+    negotiation(Negotiator::Initiator, SessionType::Discovery, true).offer(&mut offers);
     assert_eq!(
         words(&offers),
         "HeaderDigest=CRC32C,None DataDigest=None,CRC32C MaxRecvDataSegmentLength=65536 \
@@ -320,7 +320,7 @@ fn discovery_sessions_negotiate_few_keys() {
 
 /// The result of an answer for an initiator with the settings of [`wishes`].
 fn heard(answer: &str) -> Result<Params, NegotiationError> {
-    let mut initiator = negotiation(Role::Initiator, SessionType::Normal, true);
+    let mut initiator = negotiation(Negotiator::Initiator, SessionType::Normal, true);
     let mut offers = Vec::new();
     initiator.offer(&mut offers);
     let named = answer.split('=').next().unwrap_or_default();
@@ -375,7 +375,7 @@ fn valid_and_invalid_answers() {
 
 #[test]
 fn offers_without_an_answer() {
-    let mut initiator = negotiation(Role::Initiator, SessionType::Normal, true);
+    let mut initiator = negotiation(Negotiator::Initiator, SessionType::Normal, true);
     initiator.offer(&mut Vec::new());
     assert!(initiator.is_waiting());
     assert_eq!(initiator.finish(), Err(NegotiationError::Unanswered("HeaderDigest")));
@@ -385,7 +385,7 @@ fn offers_without_an_answer() {
 #[test]
 fn what_a_target_offers() {
     let offers = |wishes: DesiredParams| {
-        let mut target = Negotiation::new(Role::Target, SessionType::Normal, true, wishes);
+        let mut target = Negotiation::new(Negotiator::Target, SessionType::Normal, true, wishes);
         let mut out = Vec::new();
         target.offer(&mut out);
         let first = words(&out);
@@ -421,7 +421,7 @@ fn settings_are_clamped() {
         ..wishes()
     };
     let mut out = Vec::new();
-    Negotiation::new(Role::Initiator, SessionType::Normal, true, wishes).offer(&mut out);
+    Negotiation::new(Negotiator::Initiator, SessionType::Normal, true, wishes).offer(&mut out);
     assert_eq!(
         words(&out),
         "HeaderDigest=CRC32C,None DataDigest=None,CRC32C InitialR2T=No \

@@ -4,7 +4,7 @@ use crate::login::support::{
     Door, INITIATORS_CHALLENGE, chap, config, converse, pdu, request, target,
 };
 use iscsi::chap::{decode, encode, encode_base64};
-use iscsi::discovery::{DiscoveredTarget, Portal, read, write};
+use iscsi::discovery::{DiscoveredPortal, DiscoveredTarget, read, write};
 use iscsi::login::{Auth, Initiator, InitiatorAuth, TargetStep};
 use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::Stage;
@@ -61,7 +61,7 @@ proptest! {
     #[test]
     fn lists_round_trip(names in proptest::collection::vec("iqn[.][a-z0-9:.-]{1,40}", 0..5),
                        address: std::net::SocketAddr, group: Option<u16>) {
-        let portals = vec![Portal { group, ..Portal::from(address) }];
+        let portals = vec![DiscoveredPortal { group, ..DiscoveredPortal::from(address) }];
         let portals: Vec<_> = portals.into_iter().filter(|portal| portal.port != 0).collect();
         let list: Vec<_> = names.iter()
             .map(|name| DiscoveredTarget { name: name.parse().expect("a name"), portals: portals.clone() })

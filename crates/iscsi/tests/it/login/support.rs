@@ -3,7 +3,7 @@
 use iscsi::chap::{Challenge, Credentials, Secret};
 use iscsi::login::{
     Admission, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
-    Login, LoginAccess, LoginError, LoginPolicy, Target, TargetConfig, TargetStep,
+    Login, LoginAccess, LoginError, LoginPolicy, TargetConfig, TargetLogin, TargetStep,
 };
 use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginRequest, LoginResponse, LoginStatus, Request, Response, Stage};
@@ -58,8 +58,8 @@ impl LoginPolicy for Door {
     }
 }
 
-pub fn target(wishes: DesiredParams) -> Target {
-    Target::new(TargetConfig { wishes, window: 128 }, TARGETS_CHALLENGE)
+pub fn target(wishes: DesiredParams) -> TargetLogin {
+    TargetLogin::new(TargetConfig { wishes, window: 128 }, TARGETS_CHALLENGE)
 }
 
 pub fn config(auth: InitiatorAuth) -> InitiatorConfig {
@@ -147,7 +147,7 @@ pub fn read_request(bytes: &[u8]) -> (LoginRequest, String) {
 
 /// A target that answers one request after another, and admits every login.
 pub struct Script {
-    pub target: Target,
+    pub target: TargetLogin,
     pub door: Door,
     pub login: Option<Login>,
     pub why: Option<LoginError>,
@@ -247,7 +247,7 @@ pub struct Ended {
 
 /// Runs both ends until one of them ends the login. Every PDU arrives in three pieces.
 #[track_caller]
-pub fn converse(initiator: &mut Initiator, target: &mut Target, door: &mut Door) -> Ended {
+pub fn converse(initiator: &mut Initiator, target: &mut TargetLogin, door: &mut Door) -> Ended {
     let mut request = initiator.start();
     let mut at_target = Err(LoginError::Stray);
     for _ in 0..40 {

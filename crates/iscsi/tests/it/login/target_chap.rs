@@ -125,7 +125,6 @@ fn unsupported_algorithms_and_methods() {
     }
 }
 
-/// Authentication cannot be bypassed.
 #[test]
 fn authentication_cannot_be_bypassed() {
     // By skipping the stage.

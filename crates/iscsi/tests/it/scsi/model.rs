@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use iscsi::scsi::{Action, Device, Ending, Nexus, Status};
+use iscsi::scsi::{Action, Device, Ending, Nexus, ScsiStatus};
 use proptest::prelude::*;
 
 use crate::scsi::rig::{code, description, parse, reply};
@@ -251,7 +251,7 @@ impl Real {
         // No attention interferes: it was reported after the previous step.
         match self.device.parameters(0, &self.nexuses[who], &cdb, &list) {
             Action::End(Ending::GOOD) => End::Good,
-            Action::End(Ending { status: Status::ReservationConflict, .. }) => End::Conflict,
+            Action::End(Ending { status: ScsiStatus::ReservationConflict, .. }) => End::Conflict,
             other => End::Sense(code(&other).unwrap_or_else(|| panic!("{other:?}"))),
         }
     }

@@ -1,7 +1,7 @@
 //! A device with units to test, and helpers that compare answers.
 
 use iscsi::scsi::{
-    Action, CdbBytes, Device, Ending, Geometry, Medium, Nexus, Status, UnitDescription,
+    Action, CdbBytes, Device, Ending, Geometry, Medium, Nexus, ScsiStatus, UnitDescription,
 };
 
 /// Blocks of the unit under test.
@@ -161,5 +161,5 @@ pub fn refused(action: Action, sense: u16) {
 
 #[track_caller]
 pub fn conflict(action: Action) {
-    assert_eq!(action, Action::End(Ending::bare(Status::ReservationConflict)));
+    assert_eq!(action, Action::End(Ending::bare(ScsiStatus::ReservationConflict)));
 }

@@ -9,7 +9,6 @@ use iscsi::pdu::{
 
 use super::rig::{BLOCK, Rig};
 
-/// An outstanding command.
 struct OutstandingCommand {
     link: usize,
     write: Option<Vec<u8>>,
@@ -221,8 +220,7 @@ impl Initiator {
             Response::Task(end) => {
                 let victims = self.functions.remove(&end.task_tag).expect("a function of ours");
                 assert!(!matches!(end.outcome, TaskOutcome::NoLun | TaskOutcome::NotSupported));
-                // A task that another function dropped and that has no work left does not exist; that function's
-                // answer ends it.
+                // A dropped task without work left does not exist; the answer of the function that dropped it ends it.
                 let hit = victims.into_iter().filter(|_| end.outcome == TaskOutcome::Complete);
                 for tag in hit {
                     if self.running.remove(&tag).is_some() {

@@ -1,11 +1,10 @@
-//! Task management, logout and the ends of connections: which tasks are dropped, who is notified, and when the answer
-//! is sent.
+//! Task management, logout and ends of connections: dropped tasks, notifications, and the time of the answer.
 
 use iscsi::pdu::{
     LogoutOutcome, LogoutReason, LogoutRequest, Lun, RESERVED_TAG, Response, ScsiCommand,
     TaskFunction, TaskOutcome, TaskRequest,
 };
-use iscsi::scsi::{Ending, Status};
+use iscsi::scsi::{Ending, ScsiStatus};
 use iscsi::target::{CloseReason, Event, Refused, SessionParams, TaskScope, Want};
 
 use super::initiator::{cdb, command, pattern};
@@ -431,7 +430,7 @@ fn another_session_clears_tasks() {
     }
     rig.run();
     assert_eq!(rig.session.abort(TaskScope::Lun(Lun::new(1)), None), 1);
-    let aborted = Ending::bare(Status::TaskAborted);
+    let aborted = Ending::bare(ScsiStatus::TaskAborted);
     assert_eq!(rig.session.abort(TaskScope::Lun(Lun::default()), Some(aborted)), 1);
     rig.look();
     assert_eq!((gone(&rig), rig.session.running(TaskScope::All)), (2, 2));
@@ -452,7 +451,7 @@ fn another_session_clears_tasks() {
 fn a_connection_resumes_when_the_task_that_stalls_it_ends() {
     let failures: [fn(&mut Rig); 2] = [
         |rig| _ = rig.session.abort(TaskScope::All, None),
-        |rig| _ = rig.session.abort(TaskScope::All, Some(Ending::bare(Status::TaskAborted))),
+        |rig| _ = rig.session.abort(TaskScope::All, Some(Ending::bare(ScsiStatus::TaskAborted))),
     ];
     for fail in failures {
         let mut rig = lazy(1);

@@ -3,8 +3,8 @@
 //! A target mostly answers in request order. So one system call receives many PDUs: each header into a place of its own, each
 //! piece of data into the buffer where it most probably belongs. That is a guess and never trusted: every header is parsed as if
 //! there had been none; on a mismatch, everything behind it is moved to the staging buffer and parsed from there. Only
-//! buffers of reads whose data is still missing are guessed, so a wrong guess costs only a copy; after one, guessing pauses,
-//! each time for longer.
+//! buffers of reads whose data is still missing are guessed; a wrong guess costs a copy and a growing pause of
+//! guessing.
 
 use super::{Buffers, Lost, again, place};
 use iscsi::digest::RunningDigest;
@@ -34,16 +34,14 @@ const LONG: usize = 16 << 10;
 /// Where in the staging buffer what was read ahead lies: behind all that a wrong guess can bring there.
 const BEHIND: usize = GUESSED + GUESSES * (HEAD + TAIL);
 
-/// Parts of one read: for each guess a header, data and what follows it; before them data under way and what follows it;
-/// and what is read ahead.
+/// Parts of one read: for each guess a header, data and a trailer; before them data under way; after them read-ahead.
 const PARTS: usize = 3 * GUESSES + 3;
 
 /// Events of one call; more wait in the staging buffer for the next.
 const EVENTS: usize = 64;
 
-/// A part of one read.
 #[derive(Clone, Copy)]
-enum Part {
+enum ReadPart {
     /// A header, in `edges`.
     Head { at: usize, len: usize },
     /// Data, in a slot's buffer.
@@ -52,10 +50,12 @@ enum Part {
     Tail { at: usize, len: usize },
 }
 
-impl Part {
+impl ReadPart {
     fn len(self) -> usize {
         match self {
-            Part::Head { len, .. } | Part::Data { len, .. } | Part::Tail { len, .. } => len,
+            ReadPart::Head { len, .. }
+            | ReadPart::Data { len, .. }
+            | ReadPart::Tail { len, .. } => len,
         }
     }
 }
@@ -68,24 +68,23 @@ pub(super) struct Incoming {
     to: usize,
     /// Headers, padding and digests of guessed PDUs.
     edges: Box<[u8]>,
-    parts: Vec<Part>,
+    parts: Vec<ReadPart>,
     /// The digest over the data segment so far.
     sum: RunningDigest,
-    /// How many reads went without a guess after the last wrong one (half of it after each right one), and how many still
-    /// will.
+    /// How many reads went unguessed after the last wrong one (halved by each right one), and how many still will.
     pause: u8,
     paused: u8,
 }
 
 /// What is read for: the connection of a session, and where data goes.
-pub(super) struct Sink<'a, B, H> {
+pub(super) struct ReadSink<'a, B, H> {
     pub session: &'a mut Session,
     pub conn: Conn,
     pub buffers: &'a B,
     pub heard: &'a mut H,
 }
 
-impl<B: Buffers, H: FnMut(Event)> Sink<'_, B, H> {
+impl<B: Buffers, H: FnMut(Event)> ReadSink<'_, B, H> {
     fn want(&self) -> Want {
         self.session.want(self.conn)
     }
@@ -131,7 +130,7 @@ impl Incoming {
     pub fn receive<B: Buffers, H: FnMut(Event)>(
         &mut self,
         socket: &TcpStream,
-        sink: &mut Sink<'_, B, H>,
+        sink: &mut ReadSink<'_, B, H>,
     ) -> Result<Option<bool>, Lost> {
         if self.is_waiting() && self.take(sink)? {
             // What came with the login, or was too much for one call.
@@ -150,9 +149,9 @@ impl Incoming {
 
     /// Decides where the next bytes go: `parts` says it, or is empty where all of them go into the staging buffer. Returns
     /// how many bytes of the first part are there already.
-    fn plan<B: Buffers, H: FnMut(Event)>(&mut self, sink: &Sink<'_, B, H>) -> usize {
+    fn plan<B: Buffers, H: FnMut(Event)>(&mut self, sink: &ReadSink<'_, B, H>) -> usize {
         self.parts.clear();
-        let mut plan = Plan { parts: &mut self.parts, edge: 0, room: GUESSED };
+        let mut plan = ReadPlan { parts: &mut self.parts, edge: 0, room: GUESSED };
         let head = match sink.want() {
             Want::Into { slot, offset, len } if self.from == self.to => {
                 plan.data(slot, offset, len as usize);
@@ -185,8 +184,8 @@ impl Incoming {
         let mut data = 0;
         for (iovec, part) in iovecs.iter_mut().zip(&self.parts) {
             let base = match *part {
-                Part::Head { at, .. } | Part::Tail { at, .. } => edges.wrapping_add(at),
-                Part::Data { slot, offset, len } => {
+                ReadPart::Head { at, .. } | ReadPart::Tail { at, .. } => edges.wrapping_add(at),
+                ReadPart::Data { slot, offset, len } => {
                     data = len;
                     place(buffers, slot, offset, len as u32)?.0
                 }
@@ -229,7 +228,7 @@ impl Incoming {
     fn settle<B: Buffers, H: FnMut(Event)>(
         &mut self,
         len: usize,
-        sink: &mut Sink<'_, B, H>,
+        sink: &mut ReadSink<'_, B, H>,
     ) -> Result<(), Lost> {
         let mut left = len;
         for at in 0..self.parts.len() {
@@ -252,16 +251,16 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes what lies in a part, of which the first `here` bytes are there. Returns how many were taken.
+    /// Takes the content of a part, of which the first `here` bytes are there. Returns how many were taken.
     fn settle_part<B: Buffers, H: FnMut(Event)>(
         &mut self,
-        part: Part,
+        part: ReadPart,
         here: usize,
-        sink: &mut Sink<'_, B, H>,
+        sink: &mut ReadSink<'_, B, H>,
     ) -> Result<usize, Lost> {
         let want = sink.want();
         let taken = match (part, want) {
-            (Part::Head { at, len }, Want::Header) if here == len => {
+            (ReadPart::Head { at, len }, Want::Header) if here == len => {
                 let (bhs, _) = self.edges[at..at + len].split_first_chunk().ok_or(Lost::Place)?;
                 if sink.session.header_len(sink.conn, bhs) != len {
                     return Ok(0);
@@ -270,7 +269,7 @@ impl Incoming {
                 sink.session.header(sink.conn, &self.edges[at..at + len])?;
                 len
             }
-            (Part::Data { slot, offset, .. }, Want::Into { slot: s, offset: o, len: l })
+            (ReadPart::Data { slot, offset, .. }, Want::Into { slot: s, offset: o, len: l })
                 if (slot, offset) == (s, o) =>
             {
                 let here = here.min(l as usize);
@@ -278,7 +277,7 @@ impl Incoming {
                 self.placed(base, here, sink)?;
                 here
             }
-            (Part::Tail { at, len }, Want::Trailer { pad, digest }) if here == len => {
+            (ReadPart::Tail { at, len }, Want::Trailer { pad, digest }) if here == len => {
                 if len != usize::from(pad) + if digest { 4 } else { 0 } {
                     return Ok(0);
                 }
@@ -293,8 +292,8 @@ impl Incoming {
         Ok(taken)
     }
 
-    /// A wrong guess, or half a header: what lies in the parts from here on, and behind them, is put together in the staging
-    /// buffer. `taken` bytes of the first part are done with; `len` bytes are left.
+    /// A wrong guess, or half a header: the parts from here on are put together in the staging buffer. `taken` bytes of
+    /// the first part are done with; `len` bytes are left.
     fn gather(
         &mut self,
         at: usize,
@@ -308,10 +307,10 @@ impl Incoming {
             let here = (part.len() - skip).min(len - end);
             let into = &mut self.staging[end..end + here];
             match *part {
-                Part::Head { at, .. } | Part::Tail { at, .. } => {
+                ReadPart::Head { at, .. } | ReadPart::Tail { at, .. } => {
                     into.copy_from_slice(&self.edges[at + skip..at + skip + here]);
                 }
-                Part::Data { slot, offset, len } => {
+                ReadPart::Data { slot, offset, len } => {
                     let (base, _) = place(buffers, slot, offset, len as u32)?;
                     // SAFETY: `place` has found so many bytes there, which are no part of the staging buffer; their
                     // slot's owner leaves them alone while its I/O is under way.
@@ -338,7 +337,7 @@ impl Incoming {
         &mut self,
         base: *mut u8,
         len: usize,
-        sink: &mut Sink<'_, B, H>,
+        sink: &mut ReadSink<'_, B, H>,
     ) -> Result<(), Lost> {
         if sink.digests() {
             // SAFETY: so many bytes were put there just now, and their slot's owner leaves them alone.
@@ -347,10 +346,10 @@ impl Incoming {
         Ok(sink.session.received(sink.conn, len as u32)?)
     }
 
-    /// Takes what lies in the staging buffer as far as it goes; `true` where it would go further, after a pause.
+    /// Takes the content of the staging buffer as far as it goes; `true` where it would go further, after a pause.
     fn take<B: Buffers, H: FnMut(Event)>(
         &mut self,
-        sink: &mut Sink<'_, B, H>,
+        sink: &mut ReadSink<'_, B, H>,
     ) -> Result<bool, Lost> {
         let mut events = 0;
         loop {
@@ -402,36 +401,36 @@ impl Incoming {
 }
 
 /// A plan in the making.
-struct Plan<'a> {
-    parts: &'a mut Vec<Part>,
+struct ReadPlan<'a> {
+    parts: &'a mut Vec<ReadPart>,
     /// How much of `edges` is in use.
     edge: usize,
     /// How much more data may be guessed.
     room: usize,
 }
 
-impl Plan<'_> {
+impl ReadPlan<'_> {
     fn head(&mut self, len: usize) {
-        self.parts.push(Part::Head { at: self.edge, len });
+        self.parts.push(ReadPart::Head { at: self.edge, len });
         self.edge += len;
     }
 
     /// Data, as much as may be guessed of it.
     fn data(&mut self, slot: u32, offset: u32, len: usize) {
         let len = len.min(self.room);
-        self.parts.push(Part::Data { slot, offset, len });
+        self.parts.push(ReadPart::Data { slot, offset, len });
         self.room -= len;
     }
 
     fn tail(&mut self, len: usize) {
         if len > 0 && self.room > 0 {
-            self.parts.push(Part::Tail { at: self.edge, len });
+            self.parts.push(ReadPart::Tail { at: self.edge, len });
             self.edge += len;
         }
     }
 
     /// What will probably come next.
-    fn guess<B: Buffers, H: FnMut(Event)>(&mut self, sink: &Sink<'_, B, H>) {
+    fn guess<B: Buffers, H: FnMut(Event)>(&mut self, sink: &ReadSink<'_, B, H>) {
         let settings = sink.session.settings_of(sink.conn);
         let head = if settings.header_digest { HEAD } else { BHS_LEN };
         let digest = if settings.data_digest { 4 } else { 0 };

@@ -9,15 +9,15 @@ mod outgoing;
 #[cfg(test)]
 mod tests;
 
-use incoming::{Incoming, Sink};
-use iscsi::initiator::{self, Conn, Event, Refused, Session, Settings, Start};
+use incoming::{Incoming, ReadSink};
+use iscsi::initiator::{self, Conn, Event, LoginNumbers, Refused, Session, Settings};
 use outgoing::Outgoing;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use thiserror::Error;
 
-/// Buffers of slots. They are reached by pointers, because whoever owns a slot's I/O says when they may be touched.
+/// Buffers of slots. They are reached by pointers, because the owner of a slot's I/O decides when they may be touched.
 pub(super) trait Buffers {
     /// The buffer of a slot and its length in bytes; `None` where there is no such slot.
     fn slot(&self, slot: u32) -> Option<(*mut u8, usize)>;
@@ -61,8 +61,7 @@ impl Lost {
     }
 }
 
-/// One connection.
-struct Wire {
+struct LinkConnection {
     conn: Conn,
     socket: TcpStream,
     incoming: Incoming,
@@ -74,16 +73,16 @@ struct Wire {
 /// A session at work.
 pub(super) struct Link {
     session: Session,
-    wires: Vec<Wire>,
+    wires: Vec<LinkConnection>,
     /// How many connections were wished for, and why there are fewer.
     short: Option<(u8, String)>,
 }
 
-impl Wire {
-    fn new(conn: Conn, socket: TcpStream, early: &[u8]) -> io::Result<Wire> {
+impl LinkConnection {
+    fn new(conn: Conn, socket: TcpStream, early: &[u8]) -> io::Result<LinkConnection> {
         socket.set_nonblocking(true)?;
         let (incoming, outgoing) = (Incoming::new(early), Outgoing::default());
-        Ok(Wire { conn, socket, incoming, outgoing, heard: false })
+        Ok(LinkConnection { conn, socket, incoming, outgoing, heard: false })
     }
 
     fn has_output(&self, session: &Session) -> bool {
@@ -94,7 +93,7 @@ impl Wire {
 impl Link {
     /// A session after its leading login. `early` is what was read behind the login's last PDU.
     pub fn new(socket: TcpStream, session: Session, early: &[u8]) -> Result<Link, Lost> {
-        let leading = Wire::new(Conn::LEAD, socket, early)?;
+        let leading = LinkConnection::new(Conn::LEAD, socket, early)?;
         Ok(Link { session, wires: vec![leading], short: None })
     }
 
@@ -103,12 +102,12 @@ impl Link {
         &mut self,
         socket: TcpStream,
         settings: Settings,
-        start: Start,
+        start: LoginNumbers,
         early: &[u8],
     ) -> Result<(), Lost> {
         let joined = self.session.join(settings, start);
         let conn = joined.map_err(|e: Refused| io::Error::other(e.to_string()))?;
-        self.wires.push(Wire::new(conn, socket, early)?);
+        self.wires.push(LinkConnection::new(conn, socket, early)?);
         Ok(())
     }
 
@@ -171,7 +170,7 @@ impl Link {
     /// Whether every connection with commands under way has brought something since this was asked and true last.
     pub fn heard(&mut self) -> bool {
         let session = &self.session;
-        let silent = |wire: &Wire| !wire.heard && session.under_way(wire.conn) > 0;
+        let silent = |wire: &LinkConnection| !wire.heard && session.under_way(wire.conn) > 0;
         let all = self.wires.iter().any(|wire| wire.heard) && !self.wires.iter().any(silent);
         if all {
             self.wires.iter_mut().for_each(|wire| wire.heard = false);
@@ -187,8 +186,7 @@ impl Link {
         Ok(())
     }
 
-    /// Reads once from each socket and takes in what was read; a bounded number of events is handed to `heard`. `false`
-    /// where there is nothing more at the moment.
+    /// Reads once from each socket; a bounded number of events goes to `heard`. `false` if nothing is left for now.
     pub fn receive(
         &mut self,
         buffers: &impl Buffers,
@@ -196,7 +194,7 @@ impl Link {
     ) -> Result<bool, Lost> {
         let mut more = false;
         for wire in &mut self.wires {
-            let mut sink = Sink { session: &mut self.session, conn: wire.conn, buffers, heard };
+            let mut sink = ReadSink { session: &mut self.session, conn: wire.conn, buffers, heard };
             let came = wire.incoming.receive(&wire.socket, &mut sink)?;
             wire.heard |= came.is_some();
             more |= came == Some(true);

@@ -15,8 +15,8 @@ const BUDGET: u32 = 512 << 10;
 /// Pieces that are sent by one system call. The kernel takes 1024.
 const PIECES: usize = 256;
 
-/// Something that lies ready to be sent.
-enum Piece {
+/// Data that is ready to be sent.
+enum ReadyPiece {
     /// A part of `heads`.
     Head {
         from: usize,
@@ -35,7 +35,7 @@ enum Piece {
 pub(super) struct Outgoing {
     outs: Vec<Out>,
     heads: Vec<u8>,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<ReadyPiece>,
     /// Bytes of the first piece that have been sent.
     sent: usize,
 }
@@ -103,11 +103,11 @@ impl Outgoing {
                     // its owner until it is over.
                     *sum = sum.and(unsafe { std::slice::from_raw_parts(base, room) });
                 }
-                self.pieces.push_back(Piece::Slot { slot, offset, len });
+                self.pieces.push_back(ReadyPiece::Slot { slot, offset, len });
             }
             Out::Bytes(bytes) => {
                 *sum = sum.and(&bytes);
-                self.pieces.push_back(Piece::Bytes(bytes));
+                self.pieces.push_back(ReadyPiece::Bytes(bytes));
             }
             Out::Trailer { pad, digest } => {
                 let zeros = &[0; 3][..usize::from(pad).min(3)];
@@ -126,8 +126,8 @@ impl Outgoing {
         self.heads.extend_from_slice(bytes);
         let end = self.heads.len();
         match self.pieces.back_mut() {
-            Some(Piece::Head { to, .. }) if *to == from => *to = end,
-            _ => self.pieces.push_back(Piece::Head { from, to: end }),
+            Some(ReadyPiece::Head { to, .. }) if *to == from => *to = end,
+            _ => self.pieces.push_back(ReadyPiece::Head { from, to: end }),
         }
     }
 
@@ -141,12 +141,12 @@ impl Outgoing {
         let mut count = 0;
         for (part, piece) in parts.iter_mut().zip(&self.pieces) {
             let (base, len) = match piece {
-                Piece::Head { from, to } => (self.heads[*from..].as_ptr(), to - from),
-                Piece::Slot { slot, offset, len } => {
+                ReadyPiece::Head { from, to } => (self.heads[*from..].as_ptr(), to - from),
+                ReadyPiece::Slot { slot, offset, len } => {
                     let (base, len) = place(buffers, *slot, *offset, *len)?;
                     (base.cast_const(), len)
                 }
-                Piece::Bytes(bytes) => (bytes.as_ptr(), bytes.len()),
+                ReadyPiece::Bytes(bytes) => (bytes.as_ptr(), bytes.len()),
             };
             let skip = if count == 0 { self.sent } else { 0 };
             part.iov_base = base.wrapping_add(skip).cast_mut().cast();
@@ -170,9 +170,9 @@ impl Outgoing {
         let mut left = self.sent + sent;
         while let Some(piece) = self.pieces.front() {
             let len = match piece {
-                Piece::Head { from, to } => to - from,
-                Piece::Slot { len, .. } => *len as usize,
-                Piece::Bytes(bytes) => bytes.len(),
+                ReadyPiece::Head { from, to } => to - from,
+                ReadyPiece::Slot { len, .. } => *len as usize,
+                ReadyPiece::Bytes(bytes) => bytes.len(),
             };
             if left < len {
                 break;

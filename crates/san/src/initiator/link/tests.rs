@@ -3,7 +3,7 @@
 use super::*;
 use clock::Rng;
 use iscsi::digest::{self, RunningDigest};
-use iscsi::initiator::{Cdb, Command, Ending, Transfer};
+use iscsi::initiator::{Cdb, Command, CommandEnd, Transfer};
 use iscsi::pdu::{
     BHS_LEN, DataIn, DataInStatus, Lun, NopIn, RESERVED_TAG, Request, Residual, Response,
     ScsiResponse, Sequence, ServiceResponse, TaskAttribute,
@@ -73,7 +73,7 @@ impl Play {
             header_digest: manner.header_digest,
             data_digest: manner.data_digest,
         };
-        let start = Start { cmd_sn: 1, max_cmd_sn: 1 << 20, stat_sn: 1, cid: 0 };
+        let start = LoginNumbers { cmd_sn: 1, max_cmd_sn: 1 << 20, stat_sn: 1, cid: 0 };
         let link = Link::new(near, Session::new(settings, start, SLOTS), &[]).expect("a socket");
         let memory = vec![0; SLOTS as usize * ROOM].into_boxed_slice();
         let (rng, open) = (Rng::keyed(seed, &[1]), vec![None; SLOTS as usize]);
@@ -211,10 +211,10 @@ impl Play {
         }
     }
 
-    fn check(&mut self, slot: u32, ending: Ending) {
+    fn check(&mut self, slot: u32, ending: CommandEnd) {
         let (tag, len, fails) = self.open[slot as usize].take().expect("it was under way");
         self.ended += 1;
-        let Ending::Status { status, moved, .. } = ending else { panic!("{ending:?}") };
+        let CommandEnd::Status { status, moved, .. } = ending else { panic!("{ending:?}") };
         assert_eq!((status, moved), if fails { (8, 0) } else { (0, len) });
         let data = &self.memory[slot as usize * ROOM..][..moved as usize];
         let wrong = data.iter().enumerate().find(|(at, found)| **found != byte(tag, *at));

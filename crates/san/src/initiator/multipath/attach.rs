@@ -2,11 +2,11 @@
 //! worker's thread before its start, and on a rescue thread after it.
 
 use super::super::claim;
-use super::super::client::{Client, CommandError, Data};
+use super::super::client::{Client, CommandData, CommandError};
 use super::super::dial::DialError;
 use super::super::inquiry::LunFacts;
 use super::super::link::Link;
-use super::super::lun::Lun;
+use super::super::lun::OpenLun;
 use super::access::{AccessState, GROUPS_LEN, PortFacts, tells_states};
 use iscsi::initiator::Cdb;
 use iscsi::pdu::Isid;
@@ -33,14 +33,14 @@ pub(in crate::initiator) struct PathSpec {
 /// A unit that is reached by a path.
 #[derive(Clone, Debug)]
 pub(in crate::initiator) struct LunUse {
-    pub lun: Arc<Lun>,
+    pub lun: Arc<OpenLun>,
     /// It is written to.
     pub writes: bool,
 }
 
 /// What one unit said by a path.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::initiator) struct PathState {
+pub(in crate::initiator) struct UnitPathState {
     /// The port; `None` if the unit does not report access states.
     pub port: Option<PortFacts>,
     pub state: AccessState,
@@ -54,12 +54,12 @@ pub(in crate::initiator) struct Attached {
     /// The target portal group of the session, if the target reported it.
     pub group: Option<u16>,
     /// What the units said, in the order in which they were given.
-    pub path_states: Vec<PathState>,
+    pub path_states: Vec<UnitPathState>,
 }
 
 /// Why a path is not used.
 #[derive(Debug, Error)]
-pub(in crate::initiator) enum Refusal {
+pub(in crate::initiator) enum PathRefusal {
     /// The portal does not answer, or refuses the login.
     #[error(transparent)]
     Dial(#[from] DialError),
@@ -81,7 +81,7 @@ pub(in crate::initiator) enum Refusal {
 
 impl PathSpec {
     /// Logs in, and looks at the units. At least one is given.
-    pub fn attach(&self, luns: &[LunUse]) -> Result<Attached, Refusal> {
+    pub fn attach(&self, luns: &[LunUse]) -> Result<Attached, PathRefusal> {
         let first = &luns[0].lun;
         let (link, group) = first.call(self.portal, self.isid, self.slots).enter()?;
         let mut client = Client::of(link);
@@ -91,7 +91,7 @@ impl PathSpec {
         Ok(Attached { link, group, path_states })
     }
 
-    fn look(&self, client: &mut Client, used: &LunUse) -> Result<PathState, Refusal> {
+    fn look(&self, client: &mut Client, used: &LunUse) -> Result<UnitPathState, PathRefusal> {
         let (lun, address) = (&used.lun, used.lun.address());
         let (serial, designator) = LunFacts::names(client, address)?;
         if (&serial, &designator) != (&lun.facts().serial, &lun.facts().designator) {
@@ -100,9 +100,9 @@ impl PathSpec {
                 name.map_or("one without a name", |name| name).to_owned()
             };
             let wanted = name(&lun.facts().serial, &lun.facts().designator);
-            return Err(Refusal::Other { found: name(&serial, &designator), wanted });
+            return Err(PathRefusal::Other { found: name(&serial, &designator), wanted });
         }
-        let mut look = PathState::default();
+        let mut look = UnitPathState::default();
         if tells_states(&client.ask(address, Cdb::inquiry(96), 96)?) {
             let page = client.ask(address, Cdb::vital(DESIGNATORS, PAGE), PAGE.into())?;
             let port = PortFacts::parse(&page);
@@ -117,7 +117,7 @@ impl PathSpec {
             if (block, blocks) != (known, all) {
                 let size =
                     |block: u32, blocks: u64| format!("one of {blocks} blocks of {block} bytes");
-                return Err(Refusal::Other {
+                return Err(PathRefusal::Other {
                     found: size(block, blocks),
                     wanted: size(known, all),
                 });
@@ -130,9 +130,9 @@ impl PathSpec {
     }
 
     /// Registers this path's writer; `false` where the target refuses.
-    fn register(&self, client: &mut Client, used: &LunUse) -> Result<bool, Refusal> {
+    fn register(&self, client: &mut Client, used: &LunUse) -> Result<bool, PathRefusal> {
         let (cdb, list) = claim::registration(0, self.key);
-        match client.execute(used.lun.address(), cdb, Data::Out(&list)) {
+        match client.execute(used.lun.address(), cdb, CommandData::Out(&list)) {
             Ok(_) => Ok(true),
             Err(e @ (CommandError::Lost(_) | CommandError::Slow)) => Err(e.into()),
             Err(_) => Ok(false),
@@ -140,23 +140,23 @@ impl PathSpec {
     }
 
     /// Takes the registration back, as far as the target still listens.
-    pub fn unregister(&self, client: &mut Client, lun: &Lun) {
+    pub fn unregister(&self, client: &mut Client, lun: &OpenLun) {
         let (cdb, list) = claim::registration(self.key, 0);
         // A leftover registration has no effect: the reservation ends with the claim.
-        let _ = client.execute(lun.address(), cdb, Data::Out(&list));
+        let _ = client.execute(lun.address(), cdb, CommandData::Out(&list));
     }
 
     /// Sees to it that nothing which `victim` was given is carried out any more, by way of this path: the victim's
     /// registration is taken from it and its commands are aborted (PREEMPT AND ABORT; SPC-4, 5.13.11.2.7). Sound only
     /// where the units are reserved for registrants, and the victim is registered with a key of its own.
-    pub fn expel(&self, victim: &PathSpec, luns: &[LunUse]) -> Result<(), Refusal> {
+    pub fn expel(&self, victim: &PathSpec, luns: &[LunUse]) -> Result<(), PathRefusal> {
         let (link, _) = luns[0].lun.control(self.portal, self.isid).enter()?;
         let mut client = Client::of(link);
         for used in luns.iter().filter(|used| used.writes) {
             let (cdb, list) = claim::registration(0, self.key);
-            client.execute(used.lun.address(), cdb, Data::Out(&list))?;
+            client.execute(used.lun.address(), cdb, CommandData::Out(&list))?;
             let (cdb, list) = claim::expulsion(self.key, victim.key);
-            let expelled = client.execute(used.lun.address(), cdb, Data::Out(&list));
+            let expelled = client.execute(used.lun.address(), cdb, CommandData::Out(&list));
             self.unregister(&mut client, &used.lun);
             expelled?;
         }

@@ -1,6 +1,6 @@
 //! Path selection for an I/O: a pure function of the last choice, the usable paths and the commands in flight on each.
 
-use super::options::{PathOptions, Policy, SwitchAfter};
+use super::options::{PathOptions, PathPolicy, PathSwitchAfter};
 
 /// Paths by their bits: a URL names no more than there are.
 pub(in crate::initiator) type Mask = u16;
@@ -8,8 +8,8 @@ pub(in crate::initiator) type Mask = u16;
 /// Chooses the paths of one target.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::initiator) struct Chooser {
-    policy: Policy,
-    switch_after: SwitchAfter,
+    policy: PathPolicy,
+    switch_after: PathSwitchAfter,
     /// The path that was chosen last.
     at: u8,
     /// I/Os or bytes until it is another's turn.
@@ -26,11 +26,10 @@ impl Chooser {
 
     /// Whether other paths are taken while one is busy.
     pub fn avoids_busy(&self) -> bool {
-        matches!(self.policy, Policy::RoundRobin | Policy::LeastQueue)
+        matches!(self.policy, PathPolicy::RoundRobin | PathPolicy::LeastQueue)
     }
 
-    /// The path for an I/O of `len` bytes, of those in `usable`; `None` where there is none. `load` tells how many commands
-    /// are under way on a path.
+    /// The path for an I/O of `len` bytes, of those in `usable`, if any. `load` counts a path's commands in flight.
     #[inline]
     pub fn choose(
         &mut self,
@@ -43,11 +42,11 @@ impl Chooser {
         }
         let present = usable & (1 << self.at) != 0;
         let chosen = match self.policy {
-            Policy::Fixed => usable.trailing_zeros() as u8,
-            Policy::ActivePassive if present => self.at,
-            Policy::ActivePassive => usable.trailing_zeros() as u8,
-            Policy::RoundRobin => return Some(self.in_turn(usable, present, len)),
-            Policy::LeastQueue => {
+            PathPolicy::Fixed => usable.trailing_zeros() as u8,
+            PathPolicy::ActivePassive if present => self.at,
+            PathPolicy::ActivePassive => usable.trailing_zeros() as u8,
+            PathPolicy::RoundRobin => return Some(self.in_turn(usable, present, len)),
+            PathPolicy::LeastQueue => {
                 let mut best = self.after(usable);
                 let mut rest = usable;
                 while rest != 0 {
@@ -68,13 +67,13 @@ impl Chooser {
         if !present || self.left == 0 {
             self.at = self.after(usable);
             self.left = match self.switch_after {
-                SwitchAfter::Ios(ios) => ios.get(),
-                SwitchAfter::Bytes(bytes) => bytes.get(),
+                PathSwitchAfter::Ios(ios) => ios.get(),
+                PathSwitchAfter::Bytes(bytes) => bytes.get(),
             };
         }
         let cost = match self.switch_after {
-            SwitchAfter::Ios(_) => 1,
-            SwitchAfter::Bytes(_) => u64::from(len),
+            PathSwitchAfter::Ios(_) => 1,
+            PathSwitchAfter::Bytes(_) => u64::from(len),
         };
         self.left = self.left.saturating_sub(cost);
         self.at.into()
@@ -92,7 +91,7 @@ impl Chooser {
 mod tests {
     use super::*;
 
-    fn options(policy: Policy, after: &str) -> PathOptions {
+    fn options(policy: PathPolicy, after: &str) -> PathOptions {
         let mut options = PathOptions { policy, ..PathOptions::default() };
         assert_eq!(options.set("switch_after", after), Some(Ok(())));
         options
@@ -100,7 +99,7 @@ mod tests {
 
     /// What is chosen for I/Os of 4 KiB, one after the other, while these paths can be used.
     #[track_caller]
-    fn check(policy: Policy, after: &str, usable: &[Mask], wanted: &[usize]) {
+    fn check(policy: PathPolicy, after: &str, usable: &[Mask], wanted: &[usize]) {
         let mut chooser = Chooser::new(&options(policy, after));
         let chosen: Vec<_> =
             usable.iter().filter_map(|usable| chooser.choose(*usable, 4096, |_| 0)).collect();
@@ -109,28 +108,28 @@ mod tests {
 
     #[test]
     fn a_fixed_path_is_used_whenever_it_can_be() {
-        check(Policy::Fixed, "1", &[0b11, 0b10, 0b11, 0, 0b10], &[0, 1, 0, 1]);
+        check(PathPolicy::Fixed, "1", &[0b11, 0b10, 0b11, 0, 0b10], &[0, 1, 0, 1]);
     }
 
     #[test]
     fn an_active_path_stays_until_it_fails() {
-        check(Policy::ActivePassive, "1", &[0b11, 0b10, 0b11, 0b11, 0b01], &[0, 1, 1, 1, 0]);
+        check(PathPolicy::ActivePassive, "1", &[0b11, 0b10, 0b11, 0b11, 0b01], &[0, 1, 1, 1, 0]);
     }
 
     #[test]
     fn each_has_its_turn() {
-        check(Policy::RoundRobin, "1", &[0b111; 7], &[0, 1, 2, 0, 1, 2, 0]);
-        check(Policy::RoundRobin, "3", &[0b11; 7], &[0, 0, 0, 1, 1, 1, 0]);
-        check(Policy::RoundRobin, "8KiB", &[0b11; 5], &[0, 0, 1, 1, 0]);
-        check(Policy::RoundRobin, "5000", &[0b11; 3], &[0, 0, 0]);
-        check(Policy::RoundRobin, "1KiB", &[0b11; 3], &[0, 1, 0]);
-        check(Policy::RoundRobin, "3", &[0b11, 0b10, 0b10, 0b11, 0b11], &[0, 1, 1, 1, 0]);
-        check(Policy::RoundRobin, "1", &[1 << 15 | 1; 4], &[0, 15, 0, 15]);
+        check(PathPolicy::RoundRobin, "1", &[0b111; 7], &[0, 1, 2, 0, 1, 2, 0]);
+        check(PathPolicy::RoundRobin, "3", &[0b11; 7], &[0, 0, 0, 1, 1, 1, 0]);
+        check(PathPolicy::RoundRobin, "8KiB", &[0b11; 5], &[0, 0, 1, 1, 0]);
+        check(PathPolicy::RoundRobin, "5000", &[0b11; 3], &[0, 0, 0]);
+        check(PathPolicy::RoundRobin, "1KiB", &[0b11; 3], &[0, 1, 0]);
+        check(PathPolicy::RoundRobin, "3", &[0b11, 0b10, 0b10, 0b11, 0b11], &[0, 1, 1, 1, 0]);
+        check(PathPolicy::RoundRobin, "1", &[1 << 15 | 1; 4], &[0, 15, 0, 15]);
     }
 
     #[test]
     fn the_shortest_queue_is_chosen_and_equals_take_turns() {
-        let mut chooser = Chooser::new(&options(Policy::LeastQueue, "1"));
+        let mut chooser = Chooser::new(&options(PathPolicy::LeastQueue, "1"));
         let mut loads = [0_usize; 3];
         let mut chosen = Vec::new();
         for _ in 0..6 {

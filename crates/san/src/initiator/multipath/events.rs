@@ -25,7 +25,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Why a path is lost, in a few bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::initiator) enum Cause {
+pub(in crate::initiator) enum PathLossCause {
     /// The target closed the connection.
     Closed,
     /// The network failed with this error number.
@@ -42,35 +42,35 @@ pub(in crate::initiator) enum Cause {
     Unreached,
 }
 
-impl From<&Lost> for Cause {
-    fn from(lost: &Lost) -> Cause {
+impl From<&Lost> for PathLossCause {
+    fn from(lost: &Lost) -> PathLossCause {
         match lost {
-            Lost::Closed => Cause::Closed,
-            Lost::Io(e) => Cause::Network(e.raw_os_error().unwrap_or(libc::EIO)),
-            Lost::Protocol(_) | Lost::Place => Cause::Protocol,
-            Lost::Ended(what) => Cause::Ended(what),
-            Lost::Silent(seconds) => Cause::Silent(*seconds),
-            Lost::Overdue(seconds) => Cause::Overdue(*seconds),
+            Lost::Closed => PathLossCause::Closed,
+            Lost::Io(e) => PathLossCause::Network(e.raw_os_error().unwrap_or(libc::EIO)),
+            Lost::Protocol(_) | Lost::Place => PathLossCause::Protocol,
+            Lost::Ended(what) => PathLossCause::Ended(what),
+            Lost::Silent(seconds) => PathLossCause::Silent(*seconds),
+            Lost::Overdue(seconds) => PathLossCause::Overdue(*seconds),
         }
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for PathLossCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Closed => f.write_str("the target closed the connection"),
-            Cause::Network(errno) => {
+            PathLossCause::Closed => f.write_str("the target closed the connection"),
+            PathLossCause::Network(errno) => {
                 write!(f, "the connection broke: {}", io::Error::from_raw_os_error(*errno))
             }
-            Cause::Protocol => f.write_str("the target broke the protocol"),
-            Cause::Ended(what) => write!(f, "the target ended the session: {what}"),
-            Cause::Silent(s) => {
+            PathLossCause::Protocol => f.write_str("the target broke the protocol"),
+            PathLossCause::Ended(what) => write!(f, "the target ended the session: {what}"),
+            PathLossCause::Silent(s) => {
                 write!(f, "the target was silent for {s} s and did not answer a ping")
             }
-            Cause::Overdue(s) => {
+            PathLossCause::Overdue(s) => {
                 write!(f, "a command was not answered within {s} s, nor was its abort")
             }
-            Cause::Unreached => f.write_str("it could not be reached before the start"),
+            PathLossCause::Unreached => f.write_str("it could not be reached before the start"),
         }
     }
 }
@@ -80,7 +80,7 @@ impl fmt::Display for Cause {
 pub(in crate::initiator) enum PathEvent {
     /// A path is lost: why, and what was under way on it.
     Lost {
-        why: Cause,
+        why: PathLossCause,
         /// I/Os that went to other paths at once.
         moved: u32,
         /// Writes that wait until the old session cannot carry them out any more.
@@ -465,8 +465,8 @@ mod tests {
     fn a_loss_says_what_was_under_way() {
         let (mut events, mut reports) = both();
         let lost = |why, moved, held, tried| PathEvent::Lost { why, moved, held, tried };
-        events.tell(Ns::ZERO, 0, lost(Cause::Closed, 12, 20, true));
-        events.tell(Ns::ZERO, 1, lost(Cause::Silent(10), 0, 0, false));
+        events.tell(Ns::ZERO, 0, lost(PathLossCause::Closed, 12, 20, true));
+        events.tell(Ns::ZERO, 1, lost(PathLossCause::Silent(10), 0, 0, false));
         let stall = PathEvent::Stall { ios: 32, first: Ns::millis(3), last: Ns::millis(2500) };
         events.tell(Ns::ZERO, 0, stall);
         let texts: Vec<_> = news(&mut reports).into_iter().map(|(.., text)| text).collect();

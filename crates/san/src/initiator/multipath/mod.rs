@@ -1,9 +1,8 @@
 //! Several paths to one LUN, as one target of the disk engine.
 //!
-//! Each path is a session of its own through a portal of its own. The policy ([`Policy`], `chooser.rs`) selects among the
+//! Each path is a session of its own through a portal of its own. The policy ([`PathPolicy`], `chooser.rs`) selects among the
 //! paths in the best access state (`access.rs`). The queue moves I/O from a lost path to another one; a write only once
-//! the old session is fenced. Fencing and reconnecting run on a thread beside the worker (`rescue.rs`). `events.rs` reports
-//! what happened.
+//! the old session is fenced. A thread beside the worker fences and reconnects (`rescue.rs`); `events.rs` reports.
 
 mod access;
 mod attach;
@@ -13,8 +12,8 @@ mod options;
 mod rescue;
 
 pub(super) use access::{AccessState, GROUPS_LEN, PortFacts, tells_states};
-pub(super) use attach::{Attached, LunUse, PathSpec, PathState, Refusal};
+pub(super) use attach::{Attached, LunUse, PathRefusal, PathSpec, UnitPathState};
 pub(super) use chooser::{Chooser, Mask};
-pub(super) use events::{Cause, EventSender, PathEvent, PathNames};
-pub use options::{PathOptions, Policy, SwitchAfter};
+pub(super) use events::{EventSender, PathEvent, PathLossCause, PathNames};
+pub use options::{PathOptions, PathPolicy, PathSwitchAfter};
 pub(super) use rescue::{Message, PathTable, Rescue, RescueInbox, Rescuer};

@@ -16,7 +16,7 @@ const LIMIT_MIN: Ns = Ns::millis(200);
 
 /// Which path carries an I/O. Whatever it says, a path in a better access state (ALUA) goes before one in a worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Policy {
+pub enum PathPolicy {
     /// The first of the URL's portals that can be used; I/O goes back to it as soon as it can be used again.
     Fixed,
     /// Each in turn, for as many I/Os or bytes as the URL says.
@@ -29,25 +29,25 @@ pub enum Policy {
 }
 
 /// All policies, as URLs name them.
-const POLICIES: [(&str, Policy); 4] = [
-    ("fixed", Policy::Fixed),
-    ("round-robin", Policy::RoundRobin),
-    ("least-queue", Policy::LeastQueue),
-    ("active-passive", Policy::ActivePassive),
+const POLICIES: [(&str, PathPolicy); 4] = [
+    ("fixed", PathPolicy::Fixed),
+    ("round-robin", PathPolicy::RoundRobin),
+    ("least-queue", PathPolicy::LeastQueue),
+    ("active-passive", PathPolicy::ActivePassive),
 ];
 
 /// After how much it is another path's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SwitchAfter {
+pub enum PathSwitchAfter {
     /// So many I/Os.
     Ios(NonZeroU64),
     /// So many bytes, or one I/O where it is longer.
     Bytes(NonZeroU64),
 }
 
-impl Default for SwitchAfter {
-    fn default() -> SwitchAfter {
-        SwitchAfter::Ios(NonZeroU64::MIN)
+impl Default for PathSwitchAfter {
+    fn default() -> PathSwitchAfter {
+        PathSwitchAfter::Ios(NonZeroU64::MIN)
     }
 }
 
@@ -55,9 +55,9 @@ impl Default for SwitchAfter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathOptions {
     /// Which path carries an I/O.
-    pub policy: Policy,
+    pub policy: PathPolicy,
     /// When it is another's turn, in turns.
-    pub switch_after: SwitchAfter,
+    pub switch_after: PathSwitchAfter,
     /// How long an I/O waits while no path can carry it; `None`: as long as is usual for so many paths.
     pub no_path_retry: Option<Ns>,
     /// The silence with commands under way after which a path is lost; `None`: the initiator's.
@@ -95,7 +95,7 @@ impl PathOptions {
     }
 }
 
-fn policy(value: &str) -> Result<Policy, String> {
+fn policy(value: &str) -> Result<PathPolicy, String> {
     let known = POLICIES.iter().find(|(name, _)| *name == value);
     known.map(|(_, policy)| *policy).ok_or_else(|| {
         let near = POLICIES
@@ -110,12 +110,12 @@ fn policy(value: &str) -> Result<Policy, String> {
     })
 }
 
-fn switch_after(value: &str) -> Result<SwitchAfter, String> {
+fn switch_after(value: &str) -> Result<PathSwitchAfter, String> {
     let plain = value.bytes().all(|byte| byte.is_ascii_digit());
     let number = if plain { value.parse().ok() } else { Bytes::parse(value).ok().map(|b| b.0) };
     match number.and_then(NonZeroU64::new) {
-        Some(ios) if plain => Ok(SwitchAfter::Ios(ios)),
-        Some(bytes) => Ok(SwitchAfter::Bytes(bytes)),
+        Some(ios) if plain => Ok(PathSwitchAfter::Ios(ios)),
+        Some(bytes) => Ok(PathSwitchAfter::Bytes(bytes)),
         None => Err(format!(
             "`switch_after` is a number of I/Os, as in `8`, or a size, as in `1MiB`, not `{value}`"
         )),
@@ -129,7 +129,7 @@ fn time(name: &str, value: &str) -> Result<Ns, String> {
     if time > LONGEST { Err(wrong()) } else { Ok(time) }
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for PathPolicy {
     /// As URLs name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = POLICIES.iter().find(|(_, policy)| policy == self).map_or("", |(name, _)| name);
@@ -168,8 +168,8 @@ mod tests {
             assert_eq!(policy.to_string(), name);
         }
         let after = |switch_after| PathOptions { switch_after, ..none };
-        check("switch_after", "8", after(SwitchAfter::Ios(number(8))));
-        check("switch_after", "1MiB", after(SwitchAfter::Bytes(number(1 << 20))));
+        check("switch_after", "8", after(PathSwitchAfter::Ios(number(8))));
+        check("switch_after", "1MiB", after(PathSwitchAfter::Bytes(number(1 << 20))));
         check("no_path_retry", "0s", PathOptions { no_path_retry: Some(Ns::ZERO), ..none });
         check("path_timeout", "2s", PathOptions { path_timeout: Some(Ns::secs(2)), ..none });
         assert_eq!(PathOptions::default().set("depth", "1"), None);

@@ -11,7 +11,7 @@
 //! Until then, writes sent to the old session are held.
 
 use super::super::lun::fresh_isid;
-use super::attach::{Attached, LunUse, PathSpec, Refusal};
+use super::attach::{Attached, LunUse, PathRefusal, PathSpec};
 use crate::initiator::claim;
 use clock::Ns;
 use rustix::event::{EventfdFlags, eventfd};
@@ -157,7 +157,7 @@ impl RescueLink {
     }
 
     fn tell(&self, message: Message) {
-        // A queue that is gone wants to know nothing; a session that it does not take is closed with it.
+        // A queue that is gone takes no session; a session that is not taken is closed.
         if self.to.send(message).is_ok() {
             let _ = rustix::io::write(&*self.bell, &1_u64.to_ne_bytes());
         }
@@ -201,7 +201,7 @@ impl Rescuer {
                     let attached = Box::new(attached);
                     return link.tell(Message::Returned { session: self.session, attached });
                 }
-                Err(Refusal::Other { .. }) if !refused => {
+                Err(PathRefusal::Other { .. }) if !refused => {
                     refused = true;
                     link.tell(Message::Refused { session: self.session });
                 }

@@ -29,7 +29,7 @@ pub(in crate::server) fn open(address: SocketAddr) -> io::Result<(OwnedFd, Socke
 }
 
 /// A connection that has come in.
-pub(super) struct Arrival {
+pub(super) struct IncomingConnection {
     pub socket: OwnedFd,
     pub from: SocketAddr,
     /// The local address of the connection.
@@ -37,7 +37,7 @@ pub(super) struct Arrival {
 }
 
 /// Takes a connection that waits, if there is one.
-pub(super) fn take(listener: &OwnedFd) -> io::Result<Option<Arrival>> {
+pub(super) fn take(listener: &OwnedFd) -> io::Result<Option<IncomingConnection>> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (socket, from) = match acceptfrom_with(listener, flags) {
         Ok(accepted) => accepted,
@@ -50,5 +50,5 @@ pub(super) fn take(listener: &OwnedFd) -> io::Result<Option<Arrival>> {
     let local = SocketAddr::try_from(getsockname(&socket)?).map_err(io::Error::from)?;
     // Answers are whole when they are sent: nothing is gained by waiting for more.
     sockopt::set_tcp_nodelay(&socket, true)?;
-    Ok(Some(Arrival { socket, from, local }))
+    Ok(Some(IncomingConnection { socket, from, local }))
 }

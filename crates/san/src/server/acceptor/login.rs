@@ -1,6 +1,6 @@
 //! A connection during login: its socket and the login's progress.
 
-use super::listening::Arrival;
+use super::listening::IncomingConnection;
 use super::registry::SessionName;
 use crate::server::event::Peer;
 use crate::server::messages::{NewConnection, NewSession, ToWorker};
@@ -8,7 +8,7 @@ use crate::server::port::Port;
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::{
-    Admission, Admitted, Login, LoginPolicy, MAX_LOGIN_PDU, Target, TargetConfig, TargetStep,
+    Admission, Admitted, Login, LoginPolicy, MAX_LOGIN_PDU, TargetConfig, TargetLogin, TargetStep,
 };
 use iscsi::params::{Params, SessionType};
 use iscsi::pdu::LoginStatus;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 const ROOM: usize = 2 * MAX_LOGIN_PDU;
 
 /// What is to be done with a caller.
-pub(super) enum Next {
+pub(super) enum LoginNext {
     /// It waits for its peer.
     Wait,
     /// It is to be decided whether it may become or join a session.
@@ -37,7 +37,7 @@ pub(super) enum Next {
 
 /// A connection that has not logged in yet.
 pub(super) struct LoginConnection {
-    /// Tells it from others at the same place.
+    /// Distinguishes it from others in the same slot.
     pub serial: u32,
     pub socket: OwnedFd,
     pub from: SocketAddr,
@@ -49,13 +49,13 @@ pub(super) struct LoginConnection {
     /// Who it says it is, once it has said so.
     pub initiator: Option<String>,
     local: SocketAddr,
-    login: Target,
+    login: TargetLogin,
     input: Vec<u8>,
     output: Vec<u8>,
-    stage: Stage,
+    stage: LoginStage,
 }
 
-enum Stage {
+enum LoginStage {
     Talking,
     Deciding(Box<Admission>),
     In {
@@ -72,7 +72,7 @@ enum Stage {
 impl LoginConnection {
     pub fn new(
         serial: u32,
-        arrival: Arrival,
+        arrival: IncomingConnection,
         port: Arc<Port>,
         config: TargetConfig,
         challenge: Challenge,
@@ -87,25 +87,27 @@ impl LoginConnection {
             waits_for: None,
             initiator: None,
             local: arrival.local,
-            login: Target::new(config, challenge),
+            login: TargetLogin::new(config, challenge),
             input: Vec::new(),
             output: Vec::new(),
-            stage: Stage::Talking,
+            stage: LoginStage::Talking,
         }
     }
 
     /// Goes on as far as it can without waiting. The number of its steps is bounded by that of a login's PDUs.
-    pub fn advance(&mut self, policy: &mut dyn LoginPolicy) -> Next {
+    pub fn advance(&mut self, policy: &mut dyn LoginPolicy) -> LoginNext {
         loop {
             if let Err(why) = self.flush() {
-                return Next::Over(why);
+                return LoginNext::Over(why);
             }
             match &self.stage {
-                Stage::In { .. } => return Next::Hand,
-                Stage::Deciding(_) => return Next::Admit,
-                Stage::Out(why) if self.output.is_empty() => return Next::Over(why.clone()),
-                Stage::Talking if self.output.is_empty() => {}
-                Stage::Out(_) | Stage::Talking => return Next::Wait,
+                LoginStage::In { .. } => return LoginNext::Hand,
+                LoginStage::Deciding(_) => return LoginNext::Admit,
+                LoginStage::Out(why) if self.output.is_empty() => {
+                    return LoginNext::Over(why.clone());
+                }
+                LoginStage::Talking if self.output.is_empty() => {}
+                LoginStage::Out(_) | LoginStage::Talking => return LoginNext::Wait,
             }
             if let Some((used, step)) = self.login.receive(&self.input, policy) {
                 self.input.drain(..used);
@@ -114,8 +116,8 @@ impl LoginConnection {
             }
             match self.receive() {
                 Ok(true) => {}
-                Ok(false) => return Next::Wait,
-                Err(why) => return Next::Over(why),
+                Ok(false) => return LoginNext::Wait,
+                Err(why) => return LoginNext::Over(why),
             }
         }
     }
@@ -124,23 +126,23 @@ impl LoginConnection {
     fn take(&mut self, step: TargetStep) {
         match step {
             TargetStep::Reply(reply) => self.output = reply,
-            TargetStep::Admit(admission) => self.stage = Stage::Deciding(admission),
+            TargetStep::Admit(admission) => self.stage = LoginStage::Deciding(admission),
             TargetStep::Done { reply, login } => {
                 let leading =
-                    matches!(&self.stage, Stage::Deciding(admission) if admission.tsih == 0);
+                    matches!(&self.stage, LoginStage::Deciding(admission) if admission.tsih == 0);
                 self.output = reply;
-                self.stage = Stage::In { login, leading, worker: 0 };
+                self.stage = LoginStage::In { login, leading, worker: 0 };
             }
             TargetStep::Failed { reply, why } => {
                 self.output = reply;
-                self.stage = Stage::Out(why.to_string());
+                self.stage = LoginStage::Out(why.to_string());
             }
         }
     }
 
     /// The session's name, the handle that it asks for (0: a new session), and the connection's number.
     pub fn claim(&self) -> Option<(Option<SessionName>, u16, u16)> {
-        let Stage::Deciding(admission) = &self.stage else { return None };
+        let LoginStage::Deciding(admission) = &self.stage else { return None };
         let normal = admission.params.session == SessionType::Normal;
         let name = normal.then(|| SessionName {
             initiator: admission.initiator.to_string(),
@@ -154,7 +156,7 @@ impl LoginConnection {
     pub fn admitted(&mut self, tsih: u16, worker: usize) {
         let step = self.login.admit(Admitted { tsih, window: None });
         self.take(step);
-        if let Stage::In { worker: place, .. } = &mut self.stage {
+        if let LoginStage::In { worker: place, .. } = &mut self.stage {
             *place = worker;
         }
     }
@@ -163,14 +165,14 @@ impl LoginConnection {
     pub fn turn_away(&mut self, status: LoginStatus, why: &str) {
         let step = self.login.refuse(status);
         self.take(step);
-        if let Stage::Out(stat_sn) = &mut self.stage {
+        if let LoginStage::Out(stat_sn) = &mut self.stage {
             *stat_sn = why.to_owned();
         }
     }
 
     /// The message that hands it to its worker.
     pub fn into_letter(self) -> Option<(usize, ToWorker)> {
-        let Stage::In { login, leading, worker } = self.stage else { return None };
+        let LoginStage::In { login, leading, worker } = self.stage else { return None };
         let Params { session, max_recv, max_send, header_digest, data_digest, .. } = login.params;
         let discovery = session == SessionType::Discovery;
         let initiator = login.initiator.as_str();

@@ -1,26 +1,26 @@
 //! The acceptor: it listens, carries connections through login, and hands them to the worker that owns their session.
 //!
 //! One thread serves all connections that have not logged in; none can block it, and their number, duration and input are
-//! bounded by [`super::Limits`]. It also owns the register of sessions.
+//! bounded by [`super::TargetLimits`]. It also owns the register of sessions.
 
 pub(super) mod listening;
 mod login;
 pub(super) mod policy;
 mod registry;
 
-use super::event::Event;
+use super::event::ServerEvent;
 use super::mailbox::Mailbox;
 use super::messages::{ToAcceptor, ToWorker};
-use super::poll::{Poll, Ready};
-use super::shared::Shared;
-use super::table::Table;
+use super::poll::{Poll, Readable};
+use super::shared::ServerShared;
+use super::table::SlotTable;
 use clock::Ns;
 use iscsi::chap::Challenge;
 use iscsi::login::TargetConfig as LoginConfig;
 use iscsi::params::DesiredParams;
-use login::{LoginConnection, Next};
+use login::{LoginConnection, LoginNext};
 use policy::{PortalPolicy, Rules};
-use registry::{Admission, Most, Registry};
+use registry::{LoginAdmission, Most, Registry};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::sync::Arc;
@@ -39,11 +39,11 @@ const BREATH: Duration = Duration::from_millis(100);
 pub(super) struct Acceptor {
     poll: Poll,
     mailbox: Mailbox<ToAcceptor>,
-    shared: Arc<Shared>,
+    shared: Arc<ServerShared>,
     rules: Rules,
     login: LoginConfig,
     listeners: Vec<Option<OwnedFd>>,
-    logins: Table<LoginConnection>,
+    logins: SlotTable<LoginConnection>,
     registry: Registry,
     next_serial: u32,
     /// No connection is accepted before this moment; the listeners are not watched meanwhile.
@@ -60,7 +60,7 @@ impl Acceptor {
         rules: Rules,
         wishes: DesiredParams,
         mailbox: Mailbox<ToAcceptor>,
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerShared>,
         listeners: Vec<OwnedFd>,
     ) -> io::Result<Acceptor> {
         let poll = Poll::new(64)?;
@@ -80,7 +80,7 @@ impl Acceptor {
             shared: Arc::clone(shared),
             registry: Registry::new(shared.workers.len(), most),
             listeners: listeners.into_iter().map(Some).collect(),
-            logins: Table::new(),
+            logins: SlotTable::new(),
             rules,
             login: LoginConfig {
                 wishes: DesiredParams { max_connections: limits.connections_per_session, ..wishes },
@@ -96,7 +96,7 @@ impl Acceptor {
 
     /// Runs until it is stopped.
     pub fn run(mut self) {
-        let mut ready: Vec<Ready> = Vec::new();
+        let mut ready: Vec<Readable> = Vec::new();
         while !self.stopped {
             let until = self.next_moment();
             if self.poll.wait(clock::now(), until, &mut ready).is_err() {
@@ -166,7 +166,7 @@ impl Acceptor {
         }
     }
 
-    fn receive(&mut self, index: usize, arrival: listening::Arrival) {
+    fn receive(&mut self, index: usize, arrival: listening::IncomingConnection) {
         self.next_serial = self.next_serial.wrapping_add(1);
         let serial = self.next_serial;
         let port = Arc::clone(&self.shared.ports[index]);
@@ -222,10 +222,10 @@ impl Acceptor {
             let next = login.advance(&mut entrance);
             login.initiator = entrance.seen.or(login.initiator.take());
             match next {
-                Next::Wait => return,
-                Next::Admit => self.admit(key),
-                Next::Over(why) => return self.refuse(key, why),
-                Next::Hand => return self.hand_over(key),
+                LoginNext::Wait => return,
+                LoginNext::Admit => self.admit(key),
+                LoginNext::Over(why) => return self.refuse(key, why),
+                LoginNext::Hand => return self.hand_over(key),
             }
             let waits = self.logins.get_mut(key).is_none_or(|login| login.waits_for.is_some());
             if waits {
@@ -242,18 +242,18 @@ impl Acceptor {
         let Some(login) = self.logins.get_mut(key) else { return };
         let why = super::event::DropReason::Reinstated;
         match admission {
-            Admission::New { tsih, worker } | Admission::Join { tsih, worker } => {
+            LoginAdmission::New { tsih, worker } | LoginAdmission::Join { tsih, worker } => {
                 login.admitted(tsih, worker)
             }
-            Admission::EndSession { tsih, worker } => {
+            LoginAdmission::EndSession { tsih, worker } => {
                 login.waits_for = Some(tsih);
                 self.shared.workers[worker].send(ToWorker::EndSession { tsih, why });
             }
-            Admission::EndConnection { tsih, cid, worker } => {
+            LoginAdmission::EndConnection { tsih, cid, worker } => {
                 login.waits_for = Some(tsih);
                 self.shared.workers[worker].send(ToWorker::EndConnection { tsih, cid, why });
             }
-            Admission::Refused(status, why) => login.turn_away(status, why),
+            LoginAdmission::Refused(status, why) => login.turn_away(status, why),
         }
     }
 
@@ -282,7 +282,7 @@ impl Acceptor {
     fn refuse(&mut self, key: u32, why: String) {
         let Some(login) = self.logins.remove(key) else { return };
         let (address, initiator) = (login.from, login.initiator);
-        self.shared.listener.notify(Event::Refused { address, initiator, why });
+        self.shared.listener.notify(ServerEvent::Refused { address, initiator, why });
     }
 
     /// Sends away whose time is up, and opens again when that time has come.

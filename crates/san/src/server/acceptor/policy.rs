@@ -1,6 +1,6 @@
 //! Which initiators may log in, and how they authenticate.
 
-use crate::server::config::TargetConfig;
+use crate::server::config::TargetSettings;
 use crate::server::error::StartError;
 use iscsi::login::{Auth, IscsiName, LoginAccess, LoginPolicy};
 use iscsi::pdu::LoginStatus;
@@ -26,7 +26,7 @@ pub(super) struct PortalPolicy<'a> {
 impl Rules {
     /// # Errors
     /// A name is none.
-    pub fn new(config: &TargetConfig) -> Result<Rules, StartError> {
+    pub fn new(config: &TargetSettings) -> Result<Rules, StartError> {
         let name = config.name.parse().map_err(StartError::Name)?;
         let initiators: Result<_, _> = config.initiators.iter().map(|name| name.parse()).collect();
         let initiators = initiators.map_err(StartError::Initiator)?;

@@ -16,7 +16,7 @@ pub(in crate::server) struct SessionName {
 
 /// What a login comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::server) enum Admission {
+pub(in crate::server) enum LoginAdmission {
     /// A new session with this handle, on this worker.
     New { tsih: u16, worker: usize },
     /// Another connection of a session.
@@ -31,7 +31,7 @@ pub(in crate::server) enum Admission {
 
 /// The sessions.
 pub(in crate::server) struct Registry {
-    sessions: BTreeMap<u16, Entry>,
+    sessions: BTreeMap<u16, SessionEntry>,
     names: BTreeMap<SessionName, u16>,
     /// Sessions of each worker.
     load: Vec<usize>,
@@ -39,7 +39,6 @@ pub(in crate::server) struct Registry {
     last: u16,
 }
 
-/// How many there may be.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::server) struct Most {
     pub sessions: usize,
@@ -47,7 +46,7 @@ pub(in crate::server) struct Most {
     pub connections_per_session: usize,
 }
 
-struct Entry {
+struct SessionEntry {
     /// `None`: a discovery session, which cannot be reinstated or joined.
     name: Option<SessionName>,
     worker: usize,
@@ -68,51 +67,56 @@ impl Registry {
 
     /// Decides about a login that asks for the session `tsih` (0: a new one) with the connection `cid`. What it decides is
     /// entered at once. Where something has to end first it is to be asked again when that has ended.
-    pub fn admit(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> Admission {
+    pub fn admit(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> LoginAdmission {
         if tsih != 0 {
             return self.join(name, tsih, cid);
         }
         if let Some(old) = name.and_then(|name| self.names.get(name))
             && let Some(entry) = self.sessions.get(old)
         {
-            return Admission::EndSession { tsih: *old, worker: entry.worker };
+            return LoginAdmission::EndSession { tsih: *old, worker: entry.worker };
         }
         if self.sessions.len() >= self.most.sessions.min(usize::from(u16::MAX)) {
-            return Admission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many sessions");
+            return LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many sessions");
         }
         if self.connections() >= self.most.connections {
-            return Admission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many connections");
+            return LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many connections");
         }
         let Some(worker) = (0..self.load.len()).min_by_key(|worker| self.load[*worker]) else {
-            return Admission::Refused(LoginStatus::SERVICE_UNAVAILABLE, "no thread serves");
+            return LoginAdmission::Refused(LoginStatus::SERVICE_UNAVAILABLE, "no thread serves");
         };
         let tsih = self.free_handle();
         self.load[worker] += 1;
         if let Some(name) = name {
             self.names.insert(name.clone(), tsih);
         }
-        self.sessions
-            .insert(tsih, Entry { name: name.cloned(), worker, cids: BTreeSet::from([cid]) });
-        Admission::New { tsih, worker }
+        self.sessions.insert(
+            tsih,
+            SessionEntry { name: name.cloned(), worker, cids: BTreeSet::from([cid]) },
+        );
+        LoginAdmission::New { tsih, worker }
     }
 
-    fn join(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> Admission {
+    fn join(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> LoginAdmission {
         let connections = self.connections();
-        let theirs = |entry: &&mut Entry| name.is_some() && entry.name.as_ref() == name;
+        let theirs = |entry: &&mut SessionEntry| name.is_some() && entry.name.as_ref() == name;
         let Some(entry) = self.sessions.get_mut(&tsih).filter(theirs) else {
-            return Admission::Refused(LoginStatus::NO_SESSION, "there is no such session");
+            return LoginAdmission::Refused(LoginStatus::NO_SESSION, "there is no such session");
         };
         let worker = entry.worker;
         if entry.cids.contains(&cid) {
-            return Admission::EndConnection { tsih, cid, worker };
+            return LoginAdmission::EndConnection { tsih, cid, worker };
         }
         if entry.cids.len() >= self.most.connections_per_session
             || connections >= self.most.connections
         {
-            return Admission::Refused(LoginStatus::TOO_MANY_CONNECTIONS, "too many connections");
+            return LoginAdmission::Refused(
+                LoginStatus::TOO_MANY_CONNECTIONS,
+                "too many connections",
+            );
         }
         entry.cids.insert(cid);
-        Admission::Join { tsih, worker }
+        LoginAdmission::Join { tsih, worker }
     }
 
     /// A connection is gone.
@@ -158,7 +162,7 @@ mod tests {
 
     fn new(registry: &mut Registry, initiator: &str) -> (u16, usize) {
         match registry.admit(Some(&name(initiator)), 0, 1) {
-            Admission::New { tsih, worker } => (tsih, worker),
+            LoginAdmission::New { tsih, worker } => (tsih, worker),
             other => panic!("{initiator}: {other:?}"),
         }
     }
@@ -170,7 +174,7 @@ mod tests {
         assert_eq!(workers, [0, 1, 0]);
         assert!(matches!(
             registry.admit(Some(&name("d")), 0, 1),
-            Admission::Refused(LoginStatus::OUT_OF_RESOURCES, _)
+            LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, _)
         ));
         registry.session_ended(2);
         assert_eq!(
@@ -184,11 +188,14 @@ mod tests {
     fn the_same_initiator_port_reinstates_its_session() {
         let mut registry = Registry::new(1, MOST);
         let (tsih, worker) = new(&mut registry, "a");
-        assert_eq!(registry.admit(Some(&name("a")), 0, 1), Admission::EndSession { tsih, worker });
+        assert_eq!(
+            registry.admit(Some(&name("a")), 0, 1),
+            LoginAdmission::EndSession { tsih, worker }
+        );
         registry.session_ended(tsih);
         assert_eq!(new(&mut registry, "a").0, tsih + 1);
         let elsewhere = SessionName { group: 2, ..name("a") };
-        assert!(matches!(registry.admit(Some(&elsewhere), 0, 1), Admission::New { .. }));
+        assert!(matches!(registry.admit(Some(&elsewhere), 0, 1), LoginAdmission::New { .. }));
     }
 
     #[test]
@@ -198,30 +205,41 @@ mod tests {
         for (who, tsih) in [("b", tsih), ("a", tsih + 1)] {
             let admission = registry.admit(Some(&name(who)), tsih, 2);
             assert!(
-                matches!(admission, Admission::Refused(LoginStatus::NO_SESSION, _)),
+                matches!(admission, LoginAdmission::Refused(LoginStatus::NO_SESSION, _)),
                 "{who}: {admission:?}"
             );
         }
-        let again = Admission::EndConnection { tsih, cid: 1, worker };
+        let again = LoginAdmission::EndConnection { tsih, cid: 1, worker };
         assert_eq!(registry.admit(Some(&name("a")), tsih, 1), again);
-        assert_eq!(registry.admit(Some(&name("a")), tsih, 2), Admission::Join { tsih, worker });
+        assert_eq!(
+            registry.admit(Some(&name("a")), tsih, 2),
+            LoginAdmission::Join { tsih, worker }
+        );
         let full = registry.admit(Some(&name("a")), tsih, 3);
         assert!(
-            matches!(full, Admission::Refused(LoginStatus::TOO_MANY_CONNECTIONS, _)),
+            matches!(full, LoginAdmission::Refused(LoginStatus::TOO_MANY_CONNECTIONS, _)),
             "{full:?}"
         );
         registry.connection_ended(tsih, 1);
-        assert_eq!(registry.admit(Some(&name("a")), tsih, 3), Admission::Join { tsih, worker });
+        assert_eq!(
+            registry.admit(Some(&name("a")), tsih, 3),
+            LoginAdmission::Join { tsih, worker }
+        );
     }
 
     #[test]
     fn discovery_sessions_cannot_be_reinstated() {
         let mut registry = Registry::new(1, MOST);
-        let Admission::New { tsih, .. } = registry.admit(None, 0, 1) else { panic!("refused") };
+        let LoginAdmission::New { tsih, .. } = registry.admit(None, 0, 1) else {
+            panic!("refused")
+        };
         assert!(matches!(
             registry.admit(None, tsih, 2),
-            Admission::Refused(LoginStatus::NO_SESSION, _)
+            LoginAdmission::Refused(LoginStatus::NO_SESSION, _)
         ));
-        assert!(matches!(registry.admit(None, 0, 1), Admission::New { .. }), "another one besides");
+        assert!(
+            matches!(registry.admit(None, 0, 1), LoginAdmission::New { .. }),
+            "another one besides"
+        );
     }
 }

@@ -20,9 +20,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// How many of `wanted` bytes may move now; where it is none, from when on some may. A new reservation is made only
-    /// once the last one is used up: what a connection does not use now it uses next, so that those that move small blocks
-    /// get the same share.
-    ///
+    /// once the last one is used up: a connection keeps what it does not use, so that small blocks get the same share.
     /// # Errors
     /// The moment from which on bytes may move.
     pub fn ask(&mut self, pacer: &Pacer, wanted: u64, now: Ns) -> Result<u64, Ns> {
@@ -44,7 +42,7 @@ impl Allowance {
         if self.from > now { Err(self.from) } else { Ok(self.left.min(wanted)) }
     }
 
-    /// Nothing waits any more. To be said of a connection that ends, too.
+    /// Nothing waits any more. Also called for a connection that ends.
     pub fn idle(&mut self, pacer: &Pacer) {
         if std::mem::take(&mut self.waited) {
             pacer.retire();

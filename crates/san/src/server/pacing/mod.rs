@@ -106,7 +106,7 @@ impl Pacer {
         (of_time as u64).clamp(QUANTUM_MIN, QUANTUM_MAX)
     }
 
-    /// Reserves the next place for `bytes` and says from when on they may move. `waited`: whoever asks has had bytes waiting
+    /// Reserves the next place for `bytes` and returns when they may move. `waited`: the caller has had bytes waiting
     /// since its last reservation, so time that passed unused meanwhile was lost by waking late.
     pub fn reserve(&self, bytes: u64, now: Ns, waited: bool) -> Ns {
         let rate = self.rate();

@@ -6,7 +6,7 @@
 //! interrupt moderation of network adapters). A peer that waits for an answer, or reads slowly, is answered at once.
 
 use super::Worker;
-use super::connection::Connection;
+use super::connection::TargetConnection;
 use clock::Ns;
 
 /// With so many unread answers a peer is busy for longer than a pause; so many requests are worth a send.
@@ -54,9 +54,8 @@ impl ResponsePace {
     }
 }
 
-impl Connection {
-    /// How long it would be a waste to send the few answers that there are by themselves, since the peer has enough others
-    /// to look at.
+impl TargetConnection {
+    /// How long to hold back the few answers that there are, since the peer has enough others to work on.
     fn coalesce(&self) -> Ns {
         let unread = self.stat_sn.wrapping_sub(self.exp_stat_sn);
         // A peer that names a status of the future gets what it asks for at once.

@@ -1,8 +1,8 @@
 //! One connection: its socket, unparsed input, queued output, and when it was last active.
 
 use super::coalesce::ResponsePace;
-use super::input::Input;
-use super::output::{Output, Piece};
+use super::input::ReadAhead;
+use super::output::{OutputPiece, SendQueue};
 use crate::server::event::{DropReason, Peer};
 use crate::server::messages::NewConnection;
 use crate::server::pacing::Allowance;
@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// One connection of a session.
-pub(super) struct Connection {
+pub(super) struct TargetConnection {
     /// Tells a line from an earlier one at the same place.
     pub serial: u32,
     pub conn: ConnId,
@@ -24,8 +24,8 @@ pub(super) struct Connection {
     /// The address of this end.
     pub local: SocketAddr,
     pub port: Arc<Port>,
-    pub input: Input,
-    pub output: Output<TaskId>,
+    pub input: ReadAhead,
+    pub output: SendQueue<TaskId>,
     pub data_digest: bool,
     /// The digest of the data segment that is coming.
     pub digest: RunningDigest,
@@ -55,7 +55,7 @@ pub(super) struct Connection {
     pub allowed_in: Allowance,
     pub allowed_out: Allowance,
     /// Bytes moved in either direction when the ticker last looked, and when that was other than before.
-    pub watch: Watch,
+    pub watch: ConnectionAge,
 }
 
 /// Identifies a connection on its thread; never reused.
@@ -65,7 +65,7 @@ pub(super) struct ConnectionKey {
     pub session: u32,
     /// Which connection of it; below 2^8.
     pub conn: u8,
-    /// Tells it from an earlier one at the same place.
+    /// Distinguishes it from an earlier one in the same slot.
     pub serial: u32,
 }
 
@@ -85,7 +85,7 @@ impl ConnectionKey {
 
 /// What the ticker knows of a connection.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct ConnectionAge {
     /// Bytes received so far.
     pub received: u64,
     /// Bytes sent so far.
@@ -100,20 +100,20 @@ pub(super) struct Watch {
     pub pinged: Option<Ns>,
 }
 
-impl Connection {
-    pub fn new(serial: u32, conn: ConnId, new: NewConnection, now: Ns) -> Connection {
-        let mut output = Output::new();
+impl TargetConnection {
+    pub fn new(serial: u32, conn: ConnId, new: NewConnection, now: Ns) -> TargetConnection {
+        let mut output = SendQueue::new();
         if !new.unsent.is_empty() {
-            output.push(Piece::Bytes(new.unsent.into()));
+            output.push(OutputPiece::Bytes(new.unsent.into()));
         }
-        Connection {
+        TargetConnection {
             serial,
             conn,
             socket: new.socket,
             peer: new.peer,
             local: new.local,
             port: new.port,
-            input: Input::new(&new.already),
+            input: ReadAhead::new(&new.already),
             output,
             data_digest: new.params.data_digest,
             digest: RunningDigest::default(),
@@ -132,7 +132,7 @@ impl Connection {
             copied: None,
             allowed_in: Allowance::default(),
             allowed_out: Allowance::default(),
-            watch: Watch { quiet_in: now, quiet_out: now, ..Watch::default() },
+            watch: ConnectionAge { quiet_in: now, quiet_out: now, ..ConnectionAge::default() },
         }
     }
 

@@ -3,12 +3,12 @@
 use super::connection::ConnectionKey;
 use super::sanitize::Sanitizing;
 use super::session::WorkerSession;
-use crate::server::event::{DropReason, Event, Peer};
+use crate::server::event::{DropReason, Peer, ServerEvent};
 use crate::server::messages::{SweepId, ToAcceptor, Waiter};
-use crate::server::shared::Shared;
-use crate::volume::{Done, Handle, Io};
+use crate::server::shared::ServerShared;
+use crate::volume::{FinishedCommand, Handle, VolumeExecutor};
 use clock::Ns;
-use iscsi::scsi::Status;
+use iscsi::scsi::ScsiStatus;
 use iscsi::target::{Out, TaskId, TaskScope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// What is common to the sessions of a thread.
 pub(super) struct Context {
     pub thread: usize,
-    pub shared: Arc<Shared>,
-    pub io: Io,
+    pub shared: Arc<ServerShared>,
+    pub io: VolumeExecutor,
     /// The volumes as this thread holds them.
     pub volumes: Vec<Handle>,
     /// When this turn of the loop began.
@@ -57,7 +57,7 @@ pub(super) struct Sweeping {
 
 /// What a volume's job is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum JobToken {
     /// The task in a slot of a session.
     Task { session: u32, slot: u16 },
     /// Work that goes on after its command has ended.
@@ -67,27 +67,27 @@ pub(super) enum Token {
 const BACKGROUND: u64 = 1 << 63;
 const SANITIZE: u64 = 1 << 62;
 
-impl Token {
+impl JobToken {
     pub fn pack(self) -> u64 {
         match self {
-            Token::Task { session, slot } => u64::from(session) << 16 | u64::from(slot),
-            Token::Background { unit, sanitize } => {
+            JobToken::Task { session, slot } => u64::from(session) << 16 | u64::from(slot),
+            JobToken::Background { unit, sanitize } => {
                 BACKGROUND | if sanitize { SANITIZE } else { 0 } | u64::from(unit)
             }
         }
     }
 
-    pub fn unpack(token: u64) -> Token {
+    pub fn unpack(token: u64) -> JobToken {
         if token & BACKGROUND == 0 {
-            Token::Task { session: (token >> 16) as u32, slot: token as u16 }
+            JobToken::Task { session: (token >> 16) as u32, slot: token as u16 }
         } else {
-            Token::Background { unit: token as u32, sanitize: token & SANITIZE != 0 }
+            JobToken::Background { unit: token as u32, sanitize: token & SANITIZE != 0 }
         }
     }
 }
 
 impl Context {
-    pub fn new(thread: usize, shared: Arc<Shared>, io: Io) -> Context {
+    pub fn new(thread: usize, shared: Arc<ServerShared>, io: VolumeExecutor) -> Context {
         let volumes = shared.volumes.iter().cloned().map(Handle::new).collect();
         Context {
             thread,
@@ -149,14 +149,14 @@ impl Context {
     /// A connection logged in to a session that had ended by then.
     pub fn lost_on_the_way(&self, peer: &Peer) {
         self.notify_acceptor(ToAcceptor::ConnectionEnded { tsih: peer.tsih, cid: peer.cid });
-        self.shared.listener.notify(Event::Dropped(peer.clone(), DropReason::Reinstated));
+        self.shared.listener.notify(ServerEvent::Dropped(peer.clone(), DropReason::Reinstated));
     }
 
     /// Work that goes on after its command has ended is over.
-    pub fn background_done(&mut self, unit: u32, sanitize: bool, done: &Done) {
+    pub fn background_done(&mut self, unit: u32, sanitize: bool, done: &FinishedCommand) {
         self.background -= 1;
         if sanitize {
-            self.sanitize_ended(unit, done.ending.status == Status::Good);
+            self.sanitize_ended(unit, done.ending.status == ScsiStatus::Good);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Execution of a command: the device server decides, a volume carries out, and the session answers.
 
-use super::context::{Context, Token};
-use super::session::{Phase, TaskSlot, WorkerSession};
+use super::context::{Context, JobToken};
+use super::session::{TaskSlot, TaskStage, WorkerSession};
 use crate::server::event::DropReason;
 use crate::server::messages::Waiter;
-use crate::volume::{Data, Job};
+use crate::volume::{Data, VolumeJob};
 use iscsi::pdu::LogoutReason;
-use iscsi::scsi::{Action, BlockRange, Ending, Medium, Sense, SenseKey, Status, quick};
+use iscsi::scsi::{Action, BlockRange, Ending, Medium, ScsiStatus, Sense, SenseKey, quick};
 use iscsi::target::{CloseReason, Event, Request, TaskId};
 
 /// More parameters no device server asks for.
@@ -77,7 +77,7 @@ impl WorkerSession {
         *place = TaskSlot { id: Some(task), unit, port, ordered, ..TaskSlot::default() };
         self.ordered += usize::from(ordered);
         if busy {
-            return self.end(ctx, task, Ending::bare(Status::Busy));
+            return self.end(ctx, task, Ending::bare(ScsiStatus::Busy));
         }
         if let Some(index) = unit {
             let unit = &ctx.shared.device.units()[index];
@@ -119,7 +119,7 @@ impl WorkerSession {
             Action::Parameters(len) => {
                 let len = len.min(PARAMETERS);
                 place.data = Data::Bytes(vec![0; len as usize].into());
-                place.phase = Phase::Parameters;
+                place.phase = TaskStage::Parameters;
                 let coming = self.protocol.take(task, len);
                 if let Data::Bytes(bytes) = &mut self.tasks[task.slot()].data
                     && coming < len
@@ -176,11 +176,11 @@ impl WorkerSession {
         };
         if coming > 0 {
             let Some(buffer) = ctx.io.buffer(coming as usize) else {
-                return self.end(ctx, task, Ending::bare(Status::TaskSetFull));
+                return self.end(ctx, task, Ending::bare(ScsiStatus::TaskSetFull));
             };
             place.data = Data::Buffer(buffer);
         }
-        place.phase = Phase::Taking(medium);
+        place.phase = TaskStage::Taking(medium);
         self.protocol.take(task, needs);
     }
 
@@ -188,8 +188,8 @@ impl WorkerSession {
     fn data_came(&mut self, ctx: &mut Context, task: TaskId) {
         let place = &mut self.tasks[task.slot()];
         match std::mem::take(&mut place.phase) {
-            Phase::Taking(medium) => self.start(ctx, task, medium),
-            Phase::Parameters => {
+            TaskStage::Taking(medium) => self.start(ctx, task, medium),
+            TaskStage::Parameters => {
                 let bytes = match std::mem::take(&mut place.data) {
                     Data::Bytes(bytes) => bytes,
                     _ => Box::default(),
@@ -210,7 +210,7 @@ impl WorkerSession {
     /// Has a volume do it, if it is the task's turn.
     fn start(&mut self, ctx: &mut Context, task: TaskId, medium: Medium) {
         if self.must_wait(task) {
-            self.tasks[task.slot()].phase = Phase::Held(medium);
+            self.tasks[task.slot()].phase = TaskStage::Held(medium);
             self.held.push_back(task);
             return;
         }
@@ -221,11 +221,11 @@ impl WorkerSession {
     pub fn run(&mut self, ctx: &mut Context, task: TaskId, medium: Medium) {
         let place = &mut self.tasks[task.slot()];
         let Some(unit) = place.unit else { return };
-        let token = Token::Task { session: self.key, slot: task.slot() as u16 }.pack();
+        let token = JobToken::Task { session: self.key, slot: task.slot() as u16 }.pack();
         let volume = ctx.volumes[unit].clone();
         let data = std::mem::take(&mut place.data);
-        place.phase = Phase::Running;
-        if let Some(done) = ctx.io.start(Job { token, volume, medium, data }) {
+        place.phase = TaskStage::Running;
+        if let Some(done) = ctx.io.start(VolumeJob { token, volume, medium, data }) {
             self.done(ctx, task.slot() as u16, done.ending, done.data);
         }
     }
@@ -234,7 +234,7 @@ impl WorkerSession {
     pub fn done(&mut self, ctx: &mut Context, slot: u16, ending: Ending, data: Data) {
         let Some(place) = self.tasks.get_mut(usize::from(slot)) else { return };
         let Some(task) = place.id else { return };
-        place.phase = Phase::Idle;
+        place.phase = TaskStage::Idle;
         if let (Some(list), Some(unit)) = (place.copy.take(), place.unit) {
             ctx.shared.device.units()[unit].copied(&self.nexus, list, &ending);
         }
@@ -242,7 +242,7 @@ impl WorkerSession {
             return self.free(ctx, task);
         }
         let wanted = place.wanted;
-        if wanted > 0 && ending.status == Status::Good {
+        if wanted > 0 && ending.status == ScsiStatus::Good {
             let len = data.len() as u32;
             place.data = data;
             return self.reply(ctx, task, len, wanted.max(len), ending);
@@ -254,11 +254,11 @@ impl WorkerSession {
     /// Work that goes on when its command has ended.
     fn background(&mut self, ctx: &mut Context, unit: Option<usize>, medium: Medium) {
         let Some(index) = unit else { return };
-        let token = Token::Background { unit: index as u32, sanitize: false };
+        let token = JobToken::Background { unit: index as u32, sanitize: false };
         let volume = ctx.volumes[index].clone();
         ctx.background += 1;
         if let Some(done) =
-            ctx.io.start(Job { token: token.pack(), volume, medium, data: Data::None })
+            ctx.io.start(VolumeJob { token: token.pack(), volume, medium, data: Data::None })
         {
             ctx.background_done(index as u32, false, &done);
         }
@@ -275,7 +275,7 @@ impl WorkerSession {
         let Some(request) = self.protocol.task(task) else { return };
         let lun = request.lun;
         let place = &mut self.tasks[task.slot()];
-        place.phase = Phase::Waiting;
+        place.phase = TaskStage::Waiting;
         if !abort.is_empty() {
             let waiter = Waiter::Task { session: self.key, task, keep };
             ctx.ask_sweep(waiter, Some(lun), Some(abort), self.tsih, false);
@@ -304,7 +304,7 @@ impl WorkerSession {
     /// What a task waited for has come.
     pub fn waited(&mut self, ctx: &mut Context, task: TaskId, ending: Ending) {
         let Some(place) = self.place(task) else { return };
-        place.phase = Phase::Idle;
+        place.phase = TaskStage::Idle;
         if place.over {
             return self.free(ctx, task);
         }
@@ -334,7 +334,7 @@ impl WorkerSession {
     fn answer(&mut self, ctx: &mut Context, task: TaskId) -> bool {
         let place = &mut self.tasks[task.slot()];
         let unit = place.unit;
-        place.phase = Phase::Idle;
+        place.phase = TaskStage::Idle;
         if std::mem::take(&mut place.ordered) {
             self.ordered -= 1;
         }
@@ -346,8 +346,8 @@ impl WorkerSession {
     fn gone(&mut self, ctx: &mut Context, task: TaskId) {
         let Some(place) = self.place(task) else { return self.protocol.finished(task) };
         place.over = true;
-        if !matches!(place.phase, Phase::Running | Phase::Waiting) {
-            place.phase = Phase::Idle;
+        if !matches!(place.phase, TaskStage::Running | TaskStage::Waiting) {
+            place.phase = TaskStage::Idle;
         }
         if std::mem::take(&mut place.ordered) {
             self.ordered -= 1;

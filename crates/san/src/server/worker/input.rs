@@ -12,7 +12,7 @@ const ROOM: usize = 64 << 10;
 const SLACK: usize = 16 << 10;
 
 /// The read-ahead of one connection.
-pub(super) struct Input {
+pub(super) struct ReadAhead {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
@@ -27,12 +27,12 @@ pub(super) struct Received {
     pub drained: bool,
 }
 
-impl Input {
+impl ReadAhead {
     /// With what came behind the login.
-    pub fn new(already: &[u8]) -> Input {
+    pub fn new(already: &[u8]) -> ReadAhead {
         let mut buffer = vec![0; ROOM.max(already.len())].into_boxed_slice();
         buffer[..already.len()].copy_from_slice(already);
-        Input { buffer, start: 0, end: already.len() }
+        ReadAhead { buffer, start: 0, end: already.len() }
     }
 
     /// What is there.
@@ -50,7 +50,6 @@ impl Input {
 
     /// Receives into `places` first, and what comes beyond into the read-ahead. `places` may be used only while the
     /// read-ahead is empty, since its bytes come first. `Ok(None)`: the peer has closed.
-    ///
     /// # Safety
     ///
     /// `places` must be writable memory without other references, valid for the duration of the call.

@@ -19,13 +19,13 @@ mod spin;
 mod text;
 mod ticker;
 
-use super::event::{DropReason, Event};
+use super::event::{DropReason, ServerEvent};
 use super::mailbox::Mailbox;
 use super::messages::{NewConnection, NewSession, ToAcceptor, ToWorker};
-use super::poll::{Poll, Ready};
-use super::shared::Shared;
-use super::table::Table;
-use crate::volume::{Done, Io, IoConfig};
+use super::poll::{Poll, Readable};
+use super::shared::ServerShared;
+use super::table::SlotTable;
+use crate::volume::{FinishedCommand, IoConfig, VolumeExecutor};
 use clock::Ns;
 use connection::ConnectionKey;
 use context::Context;
@@ -46,17 +46,16 @@ const BATCH: usize = 256;
 pub(super) struct Worker {
     poll: Poll,
     mailbox: Mailbox<ToWorker>,
-    sessions: Table<WorkerSession>,
+    sessions: SlotTable<WorkerSession>,
     ctx: Context,
     /// Lines that have something to do at once.
     active: Vec<ConnectionKey>,
     /// Those that are being read, and sessions that are being served, in this turn.
     reading: Vec<ConnectionKey>,
-    /// Those that were read last.
     read_last: Vec<ConnectionKey>,
     flushing: Vec<u32>,
-    ready: Vec<Ready>,
-    done: Vec<Done>,
+    ready: Vec<Readable>,
+    done: Vec<FinishedCommand>,
     spin: Spin,
     ticks_at: Ns,
     /// Set once the target stops: when to wait no longer.
@@ -68,19 +67,22 @@ impl Worker {
     pub fn new(
         thread: usize,
         mailbox: Mailbox<ToWorker>,
-        shared: &Arc<Shared>,
+        shared: &Arc<ServerShared>,
     ) -> io::Result<Worker> {
         let poll = Poll::new(BATCH)?;
         let names = shared.device.units().iter().map(|unit| *unit.designator());
         let volumes = names.zip(shared.volumes.iter().cloned()).collect();
-        let io =
-            Io::new(IoConfig { memory: shared.limits.data_bytes, volumes, ..IoConfig::default() })?;
+        let io = VolumeExecutor::new(IoConfig {
+            memory: shared.limits.data_bytes,
+            volumes,
+            ..IoConfig::default()
+        })?;
         poll.watch_input(mailbox.bell().fd(), BELL)?;
         poll.watch_input(io.fd(), RING)?;
         Ok(Worker {
             poll,
             mailbox,
-            sessions: Table::new(),
+            sessions: SlotTable::new(),
             ctx: Context::new(thread, Arc::clone(shared), io),
             active: Vec::new(),
             reading: Vec::new(),
@@ -200,11 +202,11 @@ impl Worker {
         let mut done = std::mem::take(&mut self.done);
         self.ctx.io.reap(&mut done);
         for done in done.drain(..) {
-            match context::Token::unpack(done.token) {
-                context::Token::Background { unit, sanitize } => {
+            match context::JobToken::unpack(done.token) {
+                context::JobToken::Background { unit, sanitize } => {
                     self.ctx.background_done(unit, sanitize, &done)
                 }
-                context::Token::Task { session, slot } => {
+                context::JobToken::Task { session, slot } => {
                     let Some(session) = self.sessions.get_mut(session) else { continue };
                     session.done(&mut self.ctx, slot, done.ending, done.data);
                 }
@@ -229,8 +231,7 @@ impl Worker {
 
     /// Sends what there is to be sent, and carries out what becomes possible by it, until there is no more to do now.
     fn settle(&mut self) {
-        // Each round sends at least a piece, answers a task or ends: what is left after some rounds has its turn after
-        // other lines have been read.
+        // Each round sends at least a piece, answers a task or ends: the rest has its turn after other lines were read.
         for _ in 0..4 {
             if self.ctx.dirty.is_empty() {
                 break;
@@ -328,7 +329,7 @@ impl Worker {
         let peer = new.peer.clone();
         match session.add(&mut self.ctx, &self.poll, new) {
             Ok(connection) => {
-                self.ctx.shared.listener.notify(Event::Login(peer));
+                self.ctx.shared.listener.notify(ServerEvent::Login(peer));
                 self.active.push(connection);
             }
             Err(why) => {
@@ -337,7 +338,7 @@ impl Worker {
                     tsih: peer.tsih,
                     cid: peer.cid,
                 });
-                self.ctx.shared.listener.notify(Event::Dropped(peer, why));
+                self.ctx.shared.listener.notify(ServerEvent::Dropped(peer, why));
                 self.ctx.mark(session);
             }
         }

@@ -2,7 +2,7 @@
 //! them. Only execution waits; data is received meanwhile, because earlier tasks may need the same connection.
 
 use super::context::Context;
-use super::session::{Phase, WorkerSession};
+use super::session::{TaskStage, WorkerSession};
 use iscsi::pdu::{TaskAttribute, precedes};
 use iscsi::target::TaskId;
 
@@ -18,7 +18,7 @@ impl WorkerSession {
         }
         let place = &self.tasks[task.slot()];
         self.tasks.iter().any(|other| {
-            let waits = other.ordered || (place.ordered && !matches!(other.phase, Phase::Idle));
+            let waits = other.ordered || (place.ordered && !matches!(other.phase, TaskStage::Idle));
             waits
                 && !other.over
                 && other.unit == place.unit
@@ -41,14 +41,15 @@ impl WorkerSession {
         self.releasing = true;
         let mut at = 0;
         while let Some(task) = self.held.get(at).copied() {
-            let stays = self.place(task).is_some_and(|place| matches!(place.phase, Phase::Held(_)));
+            let stays =
+                self.place(task).is_some_and(|place| matches!(place.phase, TaskStage::Held(_)));
             if stays && self.must_wait(task) {
                 at += 1;
                 continue;
             }
             self.held.remove(at);
             let Some(place) = self.place(task) else { continue };
-            if let Phase::Held(medium) = std::mem::take(&mut place.phase) {
+            if let TaskStage::Held(medium) = std::mem::take(&mut place.phase) {
                 self.run(ctx, task, medium);
                 at = 0;
             }

@@ -13,7 +13,7 @@ const PIECES: usize = 1024;
 const HEADER: usize = 52;
 
 /// One piece of what is to be sent.
-pub(super) enum Piece<T> {
+pub(super) enum OutputPiece<T> {
     /// A header.
     Header([u8; HEADER], u8),
     /// A segment that was put together in memory.
@@ -39,8 +39,8 @@ pub(super) enum Piece<T> {
 }
 
 /// The queue of one connection.
-pub(super) struct Output<T> {
-    pieces: VecDeque<Piece<T>>,
+pub(super) struct SendQueue<T> {
+    pieces: VecDeque<OutputPiece<T>>,
     /// Bytes of the first piece that have been sent.
     sent: usize,
     /// Bytes in the queue, without those.
@@ -60,10 +60,10 @@ pub(super) struct Sent {
     pub full: bool,
 }
 
-impl<T: Copy> Output<T> {
+impl<T: Copy> SendQueue<T> {
     /// An empty queue.
-    pub fn new() -> Output<T> {
-        Output { pieces: VecDeque::new(), sent: 0, bytes: 0, data: 0 }
+    pub fn new() -> SendQueue<T> {
+        SendQueue { pieces: VecDeque::new(), sent: 0, bytes: 0, data: 0 }
     }
 
     /// Bytes that wait.
@@ -82,21 +82,20 @@ impl<T: Copy> Output<T> {
     }
 
     /// Adds at the end.
-    pub fn push(&mut self, piece: Piece<T>) {
+    pub fn push(&mut self, piece: OutputPiece<T>) {
         self.bytes += piece.len();
         self.data += piece.data();
         self.pieces.push_back(piece);
     }
 
     /// Gives up everything that waits.
-    pub fn clear(&mut self) -> VecDeque<Piece<T>> {
+    pub fn clear(&mut self) -> VecDeque<OutputPiece<T>> {
         (self.sent, self.bytes, self.data) = (0, 0, 0);
         std::mem::take(&mut self.pieces)
     }
 
     /// Sends in one call as much as the socket and `allowance`, in bytes of SCSI data, let through. `memory` gives the
     /// memory of a task's data; `gone` gets the pieces that have been sent whole.
-    ///
     /// # Safety
     ///
     /// What `memory` gives must be readable during the call.
@@ -106,7 +105,7 @@ impl<T: Copy> Output<T> {
         allowance: u64,
         scratch: &mut Vec<libc::iovec>,
         mut memory: impl FnMut(T, u32, u32, &mut Vec<libc::iovec>),
-        mut gone: impl FnMut(Piece<T>),
+        mut gone: impl FnMut(OutputPiece<T>),
     ) -> io::Result<Sent> {
         self.gather(allowance, scratch, &mut memory);
         if scratch.is_empty() {
@@ -154,14 +153,14 @@ impl<T: Copy> Output<T> {
                 if data > allowance { (allowance, true) } else { (piece.len() - skip, false) };
             if len > 0 {
                 match piece {
-                    Piece::Header(bytes, _) => scratch.push(slice(&bytes[skip..skip + len])),
-                    Piece::Bytes(bytes) | Piece::Copied { bytes, .. } => {
+                    OutputPiece::Header(bytes, _) => scratch.push(slice(&bytes[skip..skip + len])),
+                    OutputPiece::Bytes(bytes) | OutputPiece::Copied { bytes, .. } => {
                         scratch.push(slice(&bytes[skip..skip + len]));
                     }
-                    Piece::Data { task, offset, .. } => {
+                    OutputPiece::Data { task, offset, .. } => {
                         memory(*task, offset + skip as u32, len as u32, scratch);
                     }
-                    Piece::End(_) => {}
+                    OutputPiece::End(_) => {}
                 }
             }
             if last {
@@ -174,7 +173,7 @@ impl<T: Copy> Output<T> {
     }
 
     /// Takes `bytes` that were sent from the front, and the marks behind them. Returns how many were SCSI data.
-    fn advance(&mut self, bytes: usize, gone: &mut impl FnMut(Piece<T>)) -> usize {
+    fn advance(&mut self, bytes: usize, gone: &mut impl FnMut(OutputPiece<T>)) -> usize {
         self.bytes -= bytes;
         let (mut left, mut data) = (bytes, 0);
         while let Some(piece) = self.pieces.front() {
@@ -197,21 +196,21 @@ impl<T: Copy> Output<T> {
     }
 }
 
-impl<T> Piece<T> {
+impl<T> OutputPiece<T> {
     fn len(&self) -> usize {
         match self {
-            Piece::Header(_, len) => usize::from(*len),
-            Piece::Bytes(bytes) | Piece::Copied { bytes, .. } => bytes.len(),
-            Piece::Data { len, .. } => *len as usize,
-            Piece::End(_) => 0,
+            OutputPiece::Header(_, len) => usize::from(*len),
+            OutputPiece::Bytes(bytes) | OutputPiece::Copied { bytes, .. } => bytes.len(),
+            OutputPiece::Data { len, .. } => *len as usize,
+            OutputPiece::End(_) => 0,
         }
     }
 
     /// Bytes of SCSI data, which come first.
     fn data(&self) -> usize {
         match self {
-            Piece::Data { len, .. } => *len as usize,
-            Piece::Copied { data, .. } => *data as usize,
+            OutputPiece::Data { len, .. } => *len as usize,
+            OutputPiece::Copied { data, .. } => *data as usize,
             _ => 0,
         }
     }

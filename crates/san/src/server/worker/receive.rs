@@ -1,6 +1,6 @@
 //! From the socket to the session: headers in batches, payload into its buffer.
 
-use super::connection::Connection;
+use super::connection::TargetConnection;
 use super::context::Context;
 use super::input::Received;
 use super::session::WorkerSession;
@@ -14,8 +14,8 @@ use rustix::fd::AsFd;
 /// System calls for one connection before others have their turn.
 const RECEIVES: usize = 4;
 
-/// What stands in the way of understanding more.
-enum Stop {
+/// Why no more can be parsed.
+enum ParseStop {
     /// Bytes have to be received.
     Starved,
     /// So much payload may be received straight to its place.
@@ -33,7 +33,7 @@ impl WorkerSession {
         for _ in 0..RECEIVES {
             let stop = self.digest_input(ctx, at);
             let Some(connection) = self.connections[at].as_deref_mut() else { return false };
-            if matches!(stop, Stop::Blocked) || !connection.readable {
+            if matches!(stop, ParseStop::Blocked) || !connection.readable {
                 return false;
             }
             if let Err(why) = self.receive(ctx, at, &stop) {
@@ -45,11 +45,16 @@ impl WorkerSession {
     }
 
     /// One receive; payload for which there is a place goes there.
-    fn receive(&mut self, ctx: &mut Context, at: usize, stop: &Stop) -> Result<(), DropReason> {
+    fn receive(
+        &mut self,
+        ctx: &mut Context,
+        at: usize,
+        stop: &ParseStop,
+    ) -> Result<(), DropReason> {
         let Some(connection) = self.connections[at].as_deref_mut() else { return Ok(()) };
         let places = &mut ctx.pieces;
         places.clear();
-        if let Stop::Payload { task, offset, len } = *stop {
+        if let ParseStop::Payload { task, offset, len } = *stop {
             let room = room(&mut self.tasks[task.slot()].data, offset, len);
             places.push(libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() });
         }
@@ -66,7 +71,7 @@ impl WorkerSession {
             connection.allowed_in.idle(&connection.port.pace_in);
         }
         connection.watch.received += placed as u64;
-        if let Stop::Payload { task, offset, .. } = *stop
+        if let ParseStop::Payload { task, offset, .. } = *stop
             && placed > 0
         {
             if connection.data_digest {
@@ -97,7 +102,7 @@ impl WorkerSession {
         ctx: &mut Context,
         at: usize,
         (task, offset, len): (TaskId, u32, u32),
-    ) -> Option<Stop> {
+    ) -> Option<ParseStop> {
         let key = self.key;
         let connection = self.connections[at].as_deref_mut()?;
         let allowed = connection.allowed_in.ask(&connection.port.pace_in, u64::from(len), ctx.now);
@@ -105,12 +110,12 @@ impl WorkerSession {
             Ok(allowed) => len.min(u32::try_from(allowed).unwrap_or(u32::MAX)),
             Err(moment) => {
                 connection.alarm(ctx, moment, key);
-                return Some(Stop::Blocked);
+                return Some(ParseStop::Blocked);
             }
         };
         let here = connection.input.bytes();
         if here.is_empty() {
-            return Some(Stop::Payload { task, offset, len });
+            return Some(ParseStop::Payload { task, offset, len });
         }
         let len = len.min(here.len() as u32);
         let room = room(&mut self.tasks[task.slot()].data, offset, len);
@@ -122,24 +127,24 @@ impl WorkerSession {
     }
 
     /// Understands what has been received, and carries it out.
-    fn digest_input(&mut self, ctx: &mut Context, at: usize) -> Stop {
+    fn digest_input(&mut self, ctx: &mut Context, at: usize) -> ParseStop {
         let most = ctx.shared.limits.output_bytes;
         loop {
             let Some(connection) = self.connections[at].as_deref_mut() else {
-                return Stop::Blocked;
+                return ParseStop::Blocked;
             };
             if connection.closing || (!connection.writable && connection.output.bytes() >= most) {
-                return Stop::Blocked;
+                return ParseStop::Blocked;
             }
             let want = self.protocol.want(connection.conn);
             match want {
-                Want::Nothing => return Stop::Blocked,
+                Want::Nothing => return ParseStop::Blocked,
                 Want::Header => {
                     let bytes = connection.input.bytes();
                     let exp_stat_sn = bytes.get(28..32).and_then(|bytes| bytes.try_into().ok());
                     let used = self.protocol.header(connection.conn, bytes);
                     if used == 0 {
-                        return Stop::Starved;
+                        return ParseStop::Starved;
                     }
                     // ExpStatSN stands at one place in all that an initiator sends (RFC 7143, 11.2.1).
                     let exp_stat_sn =
@@ -160,7 +165,7 @@ impl WorkerSession {
                 Want::Discard { len } => {
                     let here = connection.input.bytes().len();
                     if here == 0 {
-                        return Stop::Waste;
+                        return ParseStop::Waste;
                     }
                     let len = len.min(here as u32);
                     connection.take_in(len as usize);
@@ -169,7 +174,7 @@ impl WorkerSession {
                 }
                 Want::Bytes { len } => {
                     let Some(bytes) = connection.input.bytes().get(..len as usize) else {
-                        return Stop::Starved;
+                        return ParseStop::Starved;
                     };
                     self.protocol.bytes(connection.conn, bytes);
                     connection.take_in(len as usize);
@@ -179,7 +184,7 @@ impl WorkerSession {
                     let (pad, size) =
                         (usize::from(pad), usize::from(pad) + if digest { 4 } else { 0 });
                     let Some(bytes) = connection.input.bytes().get(..size) else {
-                        return Stop::Starved;
+                        return ParseStop::Starved;
                     };
                     let well =
                         !digest || connection.digest.and(&bytes[..pad]).bytes() == bytes[pad..];
@@ -192,7 +197,7 @@ impl WorkerSession {
     }
 }
 
-impl Connection {
+impl TargetConnection {
     /// Takes bytes of a data segment from the read-ahead.
     fn take_in(&mut self, len: usize) {
         if self.data_digest {

@@ -8,9 +8,9 @@ use super::Worker;
 use super::context::{Context, Sweeping};
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
-use crate::server::messages::{Sweep, SweepId, ToWorker, Waiter};
+use crate::server::messages::{AbortScope, SweepId, ToWorker, Waiter};
 use iscsi::pdu::{Lun, TaskFunction, TaskOutcome};
-use iscsi::scsi::{Ending, Nexus, Status, UnitAttention};
+use iscsi::scsi::{Ending, Nexus, ScsiStatus, UnitAttention};
 use iscsi::target::{Management, TaskScope};
 use std::sync::Arc;
 
@@ -38,13 +38,13 @@ impl WorkerSession {
         ctx.ask_sweep(waiter, about_lun.then_some(lun), None, tsih, cold);
     }
 
-    /// Aborts tasks for another session. Their initiator is told so where the control mode page asks for it (TAS).
+    /// Aborts tasks for another session. Their initiator is notified where the control mode page asks for it (TAS).
     fn abort(&mut self, ctx: &mut Context, lun: Option<Lun>) {
         let units = ctx.shared.device.units();
         let stat_sn = |lun: Lun, nexus: &Nexus| {
             let unit = ctx.shared.device.index(lun.0).and_then(|index| units.get(index));
             let stat_sn = unit.is_some_and(|unit| unit.view(nexus).task_aborted);
-            stat_sn.then_some(Ending::bare(Status::TaskAborted))
+            stat_sn.then_some(Ending::bare(ScsiStatus::TaskAborted))
         };
         match lun {
             Some(lun) => {
@@ -72,7 +72,7 @@ impl WorkerSession {
                 if self.tsih == tsih {
                     self.protocol.managed(handle, TaskOutcome::Complete);
                     if cold {
-                        // RFC 7143, 11.5.1: connections end, this one's too, which hears of it first.
+                        // RFC 7143, 11.5.1: connections end, this one's too, which is notified first.
                         self.protocol.close_all();
                     }
                 }
@@ -96,7 +96,7 @@ impl Context {
         let number = self.next_ticket;
         self.next_ticket += 1;
         let id = SweepId { worker: self.thread, number };
-        let sweep = Arc::new(Sweep { id, lun, nexuses, except, drop });
+        let sweep = Arc::new(AbortScope { id, lun, nexuses, except, drop });
         self.asked.insert(number, (waiter, self.shared.workers.len()));
         for worker in &self.shared.workers {
             worker.send(ToWorker::Sweep(Arc::clone(&sweep)));
@@ -124,7 +124,7 @@ impl Context {
 
 impl Worker {
     /// Aborts this thread's part of a sweep.
-    pub(super) fn sweep(&mut self, sweep: &Sweep) {
+    pub(super) fn sweep(&mut self, sweep: &AbortScope) {
         let scope = sweep.lun.map_or(TaskScope::All, TaskScope::Lun);
         let mut sessions = Vec::new();
         self.each(|session, ctx| {

@@ -2,9 +2,9 @@
 //! command only waits for it, and may be gone by then.
 
 use super::Worker;
-use super::context::{Context, Token};
-use super::session::{Phase, WorkerSession};
-use crate::volume::{Data, Job};
+use super::context::{Context, JobToken};
+use super::session::{TaskStage, WorkerSession};
+use crate::volume::{Data, VolumeJob};
 use clock::Ns;
 use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
 use iscsi::target::TaskId;
@@ -28,16 +28,16 @@ impl WorkerSession {
     pub fn sanitize(&mut self, ctx: &mut Context, task: TaskId, pattern: Vec<u8>, immediate: bool) {
         let Some(place) = self.place(task) else { return };
         let Some(unit) = place.unit else { return };
-        place.phase = Phase::Sanitizing;
+        place.phase = TaskStage::Sanitizing;
         let now = ctx.now;
         let not_before = if pattern.is_empty() { now } else { now.plus(OVERWRITE) };
         let waiter = (!immediate).then_some((self.key, task));
         ctx.sanitizing.push(Sanitizing { unit, not_before, waiter, ended: None });
-        let token = Token::Background { unit: unit as u32, sanitize: true }.pack();
+        let token = JobToken::Background { unit: unit as u32, sanitize: true }.pack();
         let volume = ctx.volumes[unit].clone();
         let medium = Medium::Sanitize { pattern };
         ctx.background += 1;
-        if let Some(done) = ctx.io.start(Job { token, volume, medium, data: Data::None }) {
+        if let Some(done) = ctx.io.start(VolumeJob { token, volume, medium, data: Data::None }) {
             ctx.background_done(unit as u32, true, &done);
         }
         if immediate {
@@ -47,7 +47,7 @@ impl WorkerSession {
 }
 
 impl Context {
-    /// A volume has ended one; it is over when its time has come too. There is one a unit.
+    /// A volume has ended one; it is over when its time has elapsed too. There is one a unit.
     pub fn sanitize_ended(&mut self, unit: u32, well: bool) {
         let unit = unit as usize;
         if let Some(one) = self.sanitizing.iter_mut().find(|one| one.unit == unit) {

@@ -1,8 +1,8 @@
 //! From the session to the socket: output is generated as the socket takes it.
 
-use super::connection::{Connection, ConnectionKey};
+use super::connection::{ConnectionKey, TargetConnection};
 use super::context::Context;
-use super::output::{Piece, Sent};
+use super::output::{OutputPiece, Sent};
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
 use iscsi::digest::RunningDigest;
@@ -21,7 +21,7 @@ enum SendOutcome {
 }
 
 impl WorkerSession {
-    /// Sends what may be sent on all lines, and hears what happened by it. Lines that may be read again become active.
+    /// Sends what may be sent on all lines, and handles the results. Lines that may be read again become active.
     pub fn flush(&mut self, ctx: &mut Context, active: &mut Vec<ConnectionKey>) {
         for at in 0..self.connections.len() {
             if self.connections[at].is_none() {
@@ -77,12 +77,12 @@ impl WorkerSession {
         match out {
             Out::Header { bytes, len } => {
                 connection.note_status(&bytes);
-                connection.output.push(Piece::Header(bytes, len));
+                connection.output.push(OutputPiece::Header(bytes, len));
             }
             Out::Bytes(bytes) if connection.data_digest => {
                 connection.copied = Some((bytes.into_vec(), 0))
             }
-            Out::Bytes(bytes) => connection.output.push(Piece::Bytes(bytes)),
+            Out::Bytes(bytes) => connection.output.push(OutputPiece::Bytes(bytes)),
             Out::Data { task, offset, len } if connection.data_digest => {
                 let mut bytes = vec![0; len as usize];
                 self.tasks[task.slot()].data.copy_to(offset as usize, &mut bytes);
@@ -90,10 +90,10 @@ impl WorkerSession {
             }
             Out::Data { task, offset, len } => {
                 self.tasks[task.slot()].queued += 1;
-                connection.output.push(Piece::Data { task, offset, len });
+                connection.output.push(OutputPiece::Data { task, offset, len });
             }
             Out::Trailer { pad, digest } => connection.queue_trailer(pad, digest),
-            Out::End(task) => connection.output.push(Piece::End(task)),
+            Out::End(task) => connection.output.push(OutputPiece::End(task)),
             Out::Close => connection.closing = true,
         }
     }
@@ -133,8 +133,8 @@ impl WorkerSession {
                     tasks[task.slot()].data.pieces(offset as usize, len as usize, out)
                 },
                 |piece| {
-                    if let Piece::Data { task, .. } | Piece::End(task) = piece {
-                        gone.push((task, matches!(piece, Piece::End(_))));
+                    if let OutputPiece::Data { task, .. } | OutputPiece::End(task) = piece {
+                        gone.push((task, matches!(piece, OutputPiece::End(_))));
                     }
                 },
             )
@@ -164,11 +164,11 @@ impl WorkerSession {
     }
 
     /// A piece has been sent, or never will be.
-    pub fn unqueue(&mut self, ctx: &mut Context, piece: Piece<TaskId>) {
+    pub fn unqueue(&mut self, ctx: &mut Context, piece: OutputPiece<TaskId>) {
         match piece {
-            Piece::Data { task, .. } => self.left(ctx, task, false),
-            Piece::End(task) => self.left(ctx, task, true),
-            Piece::Header(..) | Piece::Bytes(_) | Piece::Copied { .. } => {}
+            OutputPiece::Data { task, .. } => self.left(ctx, task, false),
+            OutputPiece::End(task) => self.left(ctx, task, true),
+            OutputPiece::Header(..) | OutputPiece::Bytes(_) | OutputPiece::Copied { .. } => {}
         }
     }
 
@@ -187,7 +187,7 @@ impl WorkerSession {
     }
 }
 
-impl Connection {
+impl TargetConnection {
     /// Remembers the last status that was handed out. StatSN stands at one place (RFC 7143, 11.4 and 11.7); of Data-In PDUs
     /// only those with the S bit have one.
     fn note_status(&mut self, bhs: &[u8; 52]) {
@@ -205,14 +205,14 @@ impl Connection {
     /// Padding and digest, behind what was copied or by themselves.
     fn queue_trailer(&mut self, pad: u8, digest: bool) {
         let Some((mut bytes, data)) = self.copied.take() else {
-            return self.output.push(Piece::Header([0; 52], pad));
+            return self.output.push(OutputPiece::Header([0; 52], pad));
         };
         bytes.resize(bytes.len() + usize::from(pad), 0);
         if digest {
             let digest = RunningDigest::default().and(&bytes).bytes();
             bytes.extend_from_slice(&digest);
         }
-        self.output.push(Piece::Copied { bytes: bytes.into(), data });
+        self.output.push(OutputPiece::Copied { bytes: bytes.into(), data });
     }
 
     /// Looks again when its turn at the port has come.

@@ -1,8 +1,8 @@
 //! One session on its thread: the protocol state machine, its connections, its tasks, and its access to each unit.
 
-use super::connection::{Connection, ConnectionKey};
+use super::connection::{ConnectionKey, TargetConnection};
 use super::context::Context;
-use crate::server::event::{DropReason, Event};
+use crate::server::event::{DropReason, ServerEvent};
 use crate::server::messages::{NewConnection, NewSession, ToAcceptor};
 use crate::server::poll::Poll;
 use crate::volume::Data;
@@ -25,7 +25,7 @@ pub(super) struct WorkerSession {
     pub began: Ns,
     pub protocol: Session,
     pub nexus: Nexus,
-    pub connections: [Option<Box<Connection>>; ConnId::MOST],
+    pub connections: [Option<Box<TargetConnection>>; ConnId::MOST],
     /// By the slot of the task.
     pub tasks: Vec<TaskSlot>,
     /// By the number of the logical unit.
@@ -44,7 +44,7 @@ pub(super) struct WorkerSession {
 
 /// Where a task stands.
 #[derive(Debug, Default)]
-pub(super) enum Phase {
+pub(super) enum TaskStage {
     /// It is being decided what to do, or it has been answered.
     #[default]
     Idle,
@@ -67,7 +67,7 @@ pub(super) enum Phase {
 pub(super) struct TaskSlot {
     /// The task that is there.
     pub id: Option<TaskId>,
-    pub phase: Phase,
+    pub phase: TaskStage,
     pub data: Data,
     /// The index of the unit, if there is one.
     pub unit: Option<usize>,
@@ -88,7 +88,9 @@ pub(super) struct TaskSlot {
 impl TaskSlot {
     /// Whether it is unused.
     pub fn is_idle(&self) -> bool {
-        self.over && self.queued == 0 && !matches!(self.phase, Phase::Running | Phase::Waiting)
+        self.over
+            && self.queued == 0
+            && !matches!(self.phase, TaskStage::Running | TaskStage::Waiting)
     }
 }
 
@@ -123,7 +125,7 @@ impl WorkerSession {
     }
 
     /// A line, if it is still the one that was meant.
-    pub fn connection(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
+    pub fn connection(&mut self, key: ConnectionKey) -> Option<&mut TargetConnection> {
         let connection = self.connections.get_mut(usize::from(key.conn))?.as_deref_mut()?;
         (connection.serial == key.serial).then_some(connection)
     }
@@ -141,7 +143,7 @@ impl WorkerSession {
         new: NewConnection,
     ) -> Result<ConnectionKey, String> {
         let conn = self.protocol.attach(new.params).map_err(|refused| refused.to_string())?;
-        let connection = Box::new(Connection::new(ctx.serial(), conn, new, ctx.now));
+        let connection = Box::new(TargetConnection::new(ctx.serial(), conn, new, ctx.now));
         let key = connection.key(self.key);
         if let Err(error) = poll.watch_edges(connection.socket.as_fd(), key.pack()) {
             self.protocol.lost(conn);
@@ -164,8 +166,8 @@ impl WorkerSession {
         });
         let peer = connection.peer.clone();
         ctx.shared.listener.notify(match why {
-            Some(why) => Event::Dropped(peer, why),
-            None => Event::Logout(peer),
+            Some(why) => ServerEvent::Dropped(peer, why),
+            None => ServerEvent::Logout(peer),
         });
         // What waited will never be sent.
         let unsent = connection.output.clear();

@@ -20,7 +20,6 @@ pub(super) struct Spin {
     allowed: bool,
     /// Recent intervals between inputs; a mean in which the last ones count most.
     gap: u64,
-    /// Not before this.
     not_before: Ns,
 }
 
@@ -41,7 +40,7 @@ impl Spin {
         self.gap = if self.gap == u64::MAX { gap } else { self.gap - self.gap / 8 + gap / 8 };
     }
 
-    /// Looking in vain began at `from` and ended at `to`.
+    /// Polling without a result began at `from` and ended at `to`.
     pub fn looked(&mut self, from: Ns, to: Ns) {
         if to.since(from) > INTERRUPTED {
             self.not_before = to.plus(PENANCE);

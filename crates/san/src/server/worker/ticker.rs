@@ -4,7 +4,7 @@ use super::Worker;
 use super::context::Context;
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
-use crate::server::limits::Limits;
+use crate::server::limits::TargetLimits;
 use clock::Ns;
 use iscsi::target::ConnId;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Worker {
 impl WorkerSession {
     /// Why a line is to be dropped, if it is.
     fn look_at(&mut self, ctx: &Context, at: usize) -> Option<DropReason> {
-        let limits: &Limits = &ctx.shared.limits;
+        let limits: &TargetLimits = &ctx.shared.limits;
         let connection = self.connections[at].as_deref_mut()?;
         let (watch, now) = (&mut connection.watch, ctx.now);
         if watch.received != watch.seen.0 {

@@ -1,8 +1,8 @@
 //! Fallback without a ring (an old kernel, a policy, or a store that is not a file): a few threads of the executor that
 //! call the store and post the result to the inbox.
 
-use super::hub::Op;
-use crate::volume::inbox::Inbox;
+use super::hub::StoreOp;
+use crate::volume::inbox::VolumeInbox;
 use crate::volume::store::Store;
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -21,27 +21,27 @@ pub(super) struct Helpers {
 struct Desk {
     orders: Mutex<Orders>,
     come: Condvar,
-    mail: Arc<Inbox>,
+    mail: Arc<VolumeInbox>,
 }
 
 #[derive(Default)]
 struct Orders {
-    open: VecDeque<Order>,
+    open: VecDeque<HelperOrder>,
     closed: bool,
 }
 
-struct Order {
+struct HelperOrder {
     id: u32,
     store: Arc<dyn Store>,
-    op: Op,
+    op: StoreOp,
 }
 
 // SAFETY: the addresses in an operation are of buffers that belong to a task of the executor; it does not touch them, and
 // is not dropped, before the answer is in its inbox.
-unsafe impl Send for Order {}
+unsafe impl Send for HelperOrder {}
 
 impl Helpers {
-    pub fn start(mail: &Arc<Inbox>) -> io::Result<Helpers> {
+    pub fn start(mail: &Arc<VolumeInbox>) -> io::Result<Helpers> {
         let desk = Arc::new(Desk {
             orders: Mutex::default(),
             come: Condvar::new(),
@@ -56,9 +56,9 @@ impl Helpers {
         Ok(helpers)
     }
 
-    pub fn push(&self, id: u32, store: Arc<dyn Store>, op: Op) {
+    pub fn push(&self, id: u32, store: Arc<dyn Store>, op: StoreOp) {
         let mut orders = self.desk.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        orders.open.push_back(Order { id, store, op });
+        orders.open.push_back(HelperOrder { id, store, op });
         drop(orders);
         self.desk.come.notify_one();
     }
@@ -86,7 +86,7 @@ impl Desk {
         }
     }
 
-    fn next(&self) -> Option<Order> {
+    fn next(&self) -> Option<HelperOrder> {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(order) = orders.open.pop_front() {
@@ -101,18 +101,18 @@ impl Desk {
 }
 
 /// Bytes, or minus the error's number, as io_uring answers.
-fn call(store: &dyn Store, op: Op) -> i32 {
+fn call(store: &dyn Store, op: StoreOp) -> i32 {
     let result = match op {
-        Op::Read { at, to, len } => {
-            // SAFETY: `len` bytes of a buffer that is not touched until this is over (see `Order`).
+        StoreOp::Read { at, to, len } => {
+            // SAFETY: `len` bytes of a buffer that is not touched until this is over (see `HelperOrder`).
             store.read(at, unsafe { std::slice::from_raw_parts_mut(to, len) })
         }
-        Op::Write { at, from, len, durable } => {
+        StoreOp::Write { at, from, len, durable } => {
             // SAFETY: as above, and only read.
             store.write(at, unsafe { std::slice::from_raw_parts(from, len) }, durable)
         }
-        Op::Sync => store.sync().map(|()| 0),
-        Op::Zero { at, len, release } => store.zero(at, len, release).map(|()| 0),
+        StoreOp::Sync => store.sync().map(|()| 0),
+        StoreOp::Zero { at, len, release } => store.zero(at, len, release).map(|()| 0),
     };
     result.map_or_else(|e| -errno(&e).raw_os_error(), |n| n.min(i32::MAX as usize) as i32)
 }

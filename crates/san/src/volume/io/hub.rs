@@ -6,12 +6,12 @@ use super::helpers::Helpers;
 use super::ring::Ring;
 use super::slab::Slab;
 use super::timer::Timer;
-use crate::volume::buffer::{Buffer, LARGEST, Pool};
-use crate::volume::gate::Way;
-use crate::volume::inbox::{Inbox, Messages, Wake};
-use crate::volume::slots::Place;
+use crate::volume::buffer::{Buffer, BufferPool, LARGEST};
+use crate::volume::gate::EntryMode;
+use crate::volume::inbox::{Messages, VolumeInbox, Wake};
+use crate::volume::slots::ThreadSlot;
 use crate::volume::store::{Store, raw};
-use crate::volume::syncing::{Lead, Turn};
+use crate::volume::syncing::{Lead, SyncTurn};
 use crate::volume::{Handle, Volume};
 use clock::Ns;
 use rustix::event::epoll;
@@ -33,7 +33,7 @@ pub(super) const CHUNK: usize = 256 << 10;
 
 /// One thing for a store. Addresses are good until it is over.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(super) enum StoreOp {
     Read { at: u64, to: *mut u8, len: usize },
     Write { at: u64, from: *const u8, len: usize, durable: bool },
     Sync,
@@ -41,34 +41,33 @@ pub(super) enum Op {
 }
 
 /// An operation at work.
-struct Waiting {
+struct PendingOp {
     task: u32,
     result: Option<i32>,
 }
 
 /// Memory that is waited for in order.
 struct SharedPool {
-    pool: Pool,
+    pool: BufferPool,
     queue: RefCell<VecDeque<u32>>,
     /// The pool's count of returned buffers at the last check.
     seen: Cell<u64>,
 }
 
 pub(super) struct Hub {
-    /// Payload.
     payload: SharedPool,
     /// What commands work in.
     scratch: SharedPool,
     ring: RefCell<Option<Ring>>,
     helpers: RefCell<Option<Helpers>>,
     timer: RefCell<Timer>,
-    mail: Arc<Inbox>,
+    mail: Arc<VolumeInbox>,
     poll: OwnedFd,
     /// The least time that SANITIZE takes.
     pub sanitize: Ns,
-    pub place: Place,
+    pub place: ThreadSlot,
     pub volumes: Vec<([u8; 16], Handle)>,
-    ops: RefCell<Slab<Waiting>>,
+    ops: RefCell<Slab<PendingOp>>,
     ready: RefCell<VecDeque<u32>>,
     current: Cell<u32>,
     budget: Cell<usize>,
@@ -78,7 +77,7 @@ pub(super) struct Hub {
 impl Hub {
     pub fn new(config: IoConfig) -> io::Result<Hub> {
         let ring = if config.ring { Ring::new().ok() } else { None };
-        let mail = Arc::new(Inbox::new()?);
+        let mail = Arc::new(VolumeInbox::new()?);
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let readable = epoll::EventFlags::IN;
         epoll::add(&poll, &*mail, epoll::EventData::new_u64(0), readable)?;
@@ -97,7 +96,7 @@ impl Hub {
             mail,
             poll,
             sanitize: config.sanitize,
-            place: Place::take(),
+            place: ThreadSlot::take(),
             volumes: config.volumes.into_iter().map(own).collect(),
             ops: RefCell::new(Slab::new()),
             ready: RefCell::default(),
@@ -203,13 +202,13 @@ impl Hub {
         alone: bool,
     ) -> Pass<'a> {
         let way = if !alone && volume.gate.try_enter(&volume.slots, &self.place) {
-            Way::Open
+            EntryMode::Open
         } else {
             let wake = Wake { mail: Arc::clone(&self.mail), task: self.current.get() };
             volume.gate.enlist(&volume.slots, bytes, alone, wake)
         };
         let pass = Pass { hub: self, volume, way };
-        if let Way::Listed(key) = way {
+        if let EntryMode::Listed(key) = way {
             poll_fn(|_| match volume.gate.is_inside(key) {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
@@ -224,16 +223,16 @@ impl Hub {
         let ticket = volume.syncing.ticket();
         let wake = || Wake { mail: Arc::clone(&self.mail), task: self.current.get() };
         poll_fn(|_| match volume.syncing.turn(ticket, wake) {
-            Turn::Over => Poll::Ready(None),
-            Turn::Lead(lead) => Poll::Ready(Some(lead)),
-            Turn::Wait => Poll::Pending,
+            SyncTurn::Over => Poll::Ready(None),
+            SyncTurn::Lead(lead) => Poll::Ready(Some(lead)),
+            SyncTurn::Wait => Poll::Pending,
         })
         .await
     }
 
     /// Has a store do one thing: bytes, or the error. What is short stays short.
-    pub async fn perform(&self, store: &Arc<dyn Store>, op: Op) -> Result<usize, Errno> {
-        let waiting = Waiting { task: self.current.get(), result: None };
+    pub async fn perform(&self, store: &Arc<dyn Store>, op: StoreOp) -> Result<usize, Errno> {
+        let waiting = PendingOp { task: self.current.get(), result: None };
         let id = self.ops.borrow_mut().insert(waiting);
         if let Err(e) = self.order(id, store, op) {
             self.ops.borrow_mut().remove(id);
@@ -253,7 +252,7 @@ impl Hub {
         usize::try_from(result).map_err(|_| Errno::from_raw_os_error(result.saturating_neg()))
     }
 
-    fn order(&self, id: u32, store: &Arc<dyn Store>, op: Op) -> Result<(), Errno> {
+    fn order(&self, id: u32, store: &Arc<dyn Store>, op: StoreOp) -> Result<(), Errno> {
         if let (Some(ring), Some(fd)) = (&mut *self.ring.borrow_mut(), raw(&**store)) {
             ring.push(id, fd, op);
             return Ok(());
@@ -341,7 +340,7 @@ impl Hub {
 
 impl SharedPool {
     fn new(bytes: usize) -> io::Result<SharedPool> {
-        let pool = Pool::new(bytes)?;
+        let pool = BufferPool::new(bytes)?;
         Ok(SharedPool { pool, queue: RefCell::default(), seen: Cell::new(0) })
     }
 }
@@ -350,7 +349,7 @@ impl SharedPool {
 pub(super) struct Pass<'a> {
     hub: &'a Hub,
     volume: &'a Volume,
-    way: Way,
+    way: EntryMode,
 }
 
 impl Drop for Pass<'_> {

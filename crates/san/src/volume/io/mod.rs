@@ -1,8 +1,8 @@
-//! A thread's executor of commands on volumes: [`Job`]s in, [`Done`]s out.
+//! A thread's executor of commands on volumes: [`VolumeJob`]s in, [`FinishedCommand`]s out.
 //!
 //! It never blocks. What cannot be done at once waits in io_uring, with a helper thread where there is no ring, at the gate
-//! of a volume, or for memory; long work in memory is cut into slices. The descriptor is readable whenever [`Io::reap`] has
-//! something to do.
+//! of a volume, or for memory; long work in memory is sliced. The descriptor is readable when [`VolumeExecutor::reap`]
+//! has work.
 
 mod commands;
 mod helpers;
@@ -27,7 +27,7 @@ use std::task::{Context, Poll, Waker};
 
 /// One command for a volume.
 #[derive(Debug)]
-pub struct Job {
+pub struct VolumeJob {
     /// Handed back with the answer.
     pub token: u64,
     /// Where.
@@ -40,7 +40,7 @@ pub struct Job {
 
 /// A command that is over.
 #[derive(Debug)]
-pub struct Done {
+pub struct FinishedCommand {
     /// The job's.
     pub token: u64,
     /// How it ended.
@@ -56,8 +56,7 @@ pub struct IoConfig {
     pub memory: usize,
     /// The volumes that commands name by designator (EXTENDED COPY).
     pub volumes: Vec<([u8; 16], Arc<Volume>)>,
-    /// The least time that SANITIZE takes: initiators look every few seconds whether it is at work, and some would
-    /// rather fail than miss it.
+    /// The least time that SANITIZE takes: initiators poll every few seconds, and some fail if they never see it.
     pub sanitize: Ns,
     /// Use io_uring where the kernel lets us.
     pub ring: bool,
@@ -73,30 +72,29 @@ impl Default for IoConfig {
 }
 
 /// The executor of the thread that made it.
-pub struct Io {
+pub struct VolumeExecutor {
     hub: Rc<Hub>,
-    tasks: Slab<Task>,
+    tasks: Slab<VolumeTask>,
     ready: VecDeque<u32>,
     messages: Messages,
 }
 
 /// A command that is not over.
-struct Task {
+struct VolumeTask {
     token: u64,
     abandoned: bool,
     /// Taken out while it is polled.
-    future: Option<Pin<Box<dyn Future<Output = Done>>>>,
+    future: Option<Pin<Box<dyn Future<Output = FinishedCommand>>>>,
 }
 
-impl Io {
+impl VolumeExecutor {
     /// An executor for the calling thread.
-    ///
     /// # Errors
     /// Memory or descriptors are short.
-    pub fn new(config: IoConfig) -> io::Result<Io> {
+    pub fn new(config: IoConfig) -> io::Result<VolumeExecutor> {
         let hub = Rc::new(Hub::new(config)?);
         let (tasks, ready, messages) = (Slab::new(), VecDeque::new(), Messages::default());
-        Ok(Io { hub, tasks, ready, messages })
+        Ok(VolumeExecutor { hub, tasks, ready, messages })
     }
 
     /// What carries its operations: `io_uring`, or `helper threads` where the kernel or a policy has none for us.
@@ -104,29 +102,29 @@ impl Io {
         self.hub.how()
     }
 
-    /// Memory for what an initiator sends, at most [`super::MAX_TRANSFER`] bytes; what is in it is left over from earlier
-    /// commands. `None`: the bound is reached, or commands that are at work wait for memory already. Who is told so ends the
-    /// command in BUSY or TASK SET FULL, or does not read on; the latter only where the connection itself owes no data to a
-    /// buffer, which would never come free.
+    /// Memory for what an initiator sends, at most [`super::MAX_TRANSFER`] bytes; it still holds bytes of earlier
+    /// commands. `None`: the bound is reached, or commands in progress wait for memory already. The caller then ends
+    /// the command in BUSY or TASK SET FULL, or does not read on; the latter only where the connection itself owes no
+    /// data to a buffer, which would never come free.
     pub fn buffer(&self, len: usize) -> Option<Buffer> {
         self.hub.buffer_now(len)
     }
 
-    /// Begins a command. `Some`: it is over already. Otherwise [`Io::reap`] tells, some time after the next
-    /// [`Io::submit`].
-    pub fn start(&mut self, job: Job) -> Option<Done> {
+    /// Begins a command. `Some`: it is over. Otherwise [`VolumeExecutor::reap`] reports it after
+    /// [`VolumeExecutor::submit`].
+    pub fn start(&mut self, job: VolumeJob) -> Option<FinishedCommand> {
         let job = match commands::at_once(&self.hub, job) {
             Ok(done) => return Some(done),
             Err(job) => job,
         };
         let token = job.token;
         let future = Box::pin(commands::run(Rc::clone(&self.hub), job));
-        let task = self.tasks.insert(Task { token, abandoned: false, future: Some(future) });
+        let task = self.tasks.insert(VolumeTask { token, abandoned: false, future: Some(future) });
         self.turn(task)
     }
 
-    /// Says that nobody waits for a command any more. Long ones end early; all are told by [`Io::reap`] as ever, because
-    /// until then the kernel may use their memory.
+    /// Abandons a command. Long ones end early; [`VolumeExecutor::reap`] still reports all, because until then the
+    /// kernel may use their memory.
     pub fn abandon(&mut self, token: u64) {
         for task in self.tasks.iter_mut().filter(|task| task.token == token) {
             task.abandoned = true;
@@ -138,7 +136,7 @@ impl Io {
         self.tasks.len()
     }
 
-    /// Readable when [`Io::reap`] has something to do.
+    /// Readable when [`VolumeExecutor::reap`] has something to do.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.hub.poll_fd().as_fd()
     }
@@ -150,7 +148,7 @@ impl Io {
     }
 
     /// Resumes ready commands, each at most once, and reports completions. Never waits.
-    pub fn reap(&mut self, done: &mut Vec<Done>) {
+    pub fn reap(&mut self, done: &mut Vec<FinishedCommand>) {
         self.hub.hear(&mut self.messages, false);
         let mut ready = std::mem::take(&mut self.ready);
         self.hub.take_ready(&mut ready);
@@ -161,8 +159,8 @@ impl Io {
         self.hub.submit();
     }
 
-    fn turn(&mut self, id: u32) -> Option<Done> {
-        // A call may come late, for a task that is over, or for another one in its place, which then looks in vain.
+    fn turn(&mut self, id: u32) -> Option<FinishedCommand> {
+        // A call may come late, for a task that is over, or for another one in its place, which then finds nothing.
         let task = self.tasks.get_mut(id)?;
         let mut future = task.future.take()?;
         self.hub.turn(id, task.abandoned);
@@ -179,14 +177,14 @@ impl Io {
     }
 }
 
-impl Drop for Io {
+impl Drop for VolumeExecutor {
     fn drop(&mut self) {
         // The kernel and the helpers work on the memory of tasks until they say that they do not.
         self.hub.drain();
     }
 }
 
-impl std::fmt::Debug for Io {
+impl std::fmt::Debug for VolumeExecutor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Io").field("open", &self.open()).finish_non_exhaustive()
     }

@@ -1,7 +1,6 @@
-//! One thread's io_uring: operations go in and come out in any order, many for one system call. After io_uring_setup(2) and
-//! io_uring_enter(2).
+//! One thread's io_uring (io_uring_setup(2), io_uring_enter(2)): many operations a system call, in any order.
 
-use super::hub::Op;
+use super::hub::StoreOp;
 use crate::volume::store::zeroing;
 use io_uring::{IoUring, opcode, squeue, types};
 use rustix::event::{EventfdFlags, eventfd};
@@ -20,16 +19,14 @@ const GET_EVENTS: u32 = 1;
 
 pub(super) struct Ring {
     ring: IoUring,
-    /// Readable when operations may be over. The ring's own descriptor does not always wake who polls it while completions
-    /// are left to this thread.
+    /// Readable when operations may be over. The ring's own descriptor does not wake all pollers in this mode.
     event: OwnedFd,
     backlog: VecDeque<squeue::Entry>,
     at_work: u32,
 }
 
 impl Ring {
-    /// A ring of the calling thread. Kernels that do not know how to leave completions to the thread itself (before 6.1) do
-    /// it their own way.
+    /// A ring of the calling thread. Kernels before 6.1 do not leave completions to the thread and use their own way.
     pub fn new() -> io::Result<Ring> {
         let mut builder = IoUring::builder();
         builder.dontfork().setup_cqsize(AT_WORK);
@@ -52,7 +49,7 @@ impl Ring {
     }
 
     /// Queues an operation; [`Ring::submit`] submits it.
-    pub fn push(&mut self, id: u32, fd: RawFd, op: Op) {
+    pub fn push(&mut self, id: u32, fd: RawFd, op: StoreOp) {
         self.backlog.push_back(entry(fd, op).user_data(u64::from(id)));
     }
 
@@ -122,16 +119,16 @@ impl AsFd for Ring {
     }
 }
 
-fn entry(fd: RawFd, op: Op) -> squeue::Entry {
+fn entry(fd: RawFd, op: StoreOp) -> squeue::Entry {
     let fd = types::Fd(fd);
     match op {
-        Op::Read { at, to, len } => opcode::Read::new(fd, to, len as u32).offset(at).build(),
-        Op::Write { at, from, len, durable } => opcode::Write::new(fd, from, len as u32)
+        StoreOp::Read { at, to, len } => opcode::Read::new(fd, to, len as u32).offset(at).build(),
+        StoreOp::Write { at, from, len, durable } => opcode::Write::new(fd, from, len as u32)
             .offset(at)
             .rw_flags(if durable { libc::RWF_DSYNC } else { 0 })
             .build(),
-        Op::Sync => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
-        Op::Zero { at, len, release } => {
+        StoreOp::Sync => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
+        StoreOp::Zero { at, len, release } => {
             opcode::Fallocate::new(fd, len).offset(at).mode(zeroing(release)).build()
         }
     }

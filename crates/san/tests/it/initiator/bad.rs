@@ -1,17 +1,13 @@
 //! Targets that misbehave: between the initiator and a sound target stands somebody who changes what the target says, at
-//! the first data of a worker. Whatever it is, I/O ends with an error number in bounded time, or goes on where the target may
-//! say such a thing.
+//! the first data of a worker. I/O must end with an error number in bounded time, or go on where that is legal.
 
 use crate::initiator::peer::*;
-use clock::Ns;
-use engine::TargetSpec;
+use crate::prelude::*;
 use iscsi::pdu::{
     AsyncEvent, AsyncMessage, Bhs, DataIn, LogoutOutcome, LogoutResponse, NopIn, RESERVED_TAG,
     Reject, RejectReason, Response, Sequence, Stage,
 };
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::thread;
 
 /// A worker's blocks. What the control plane reads is shorter.
 const BLOCK: u32 = 64 << 10;

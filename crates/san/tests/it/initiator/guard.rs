@@ -1,10 +1,7 @@
 //! The write guard at LUNs: what is protected, reserved or unnamed is not written, and a claim keeps others away.
 
 use crate::initiator::peer::*;
-use clock::Ns;
-use disk::DiskEngine;
-use engine::{EngineError, Pinning, TargetSpec};
-use san::initiator::discover;
+use crate::prelude::*;
 
 /// Why a load that writes is refused.
 #[track_caller]

@@ -2,7 +2,7 @@
 
 use crate::initiator::peer::*;
 use clock::Ns;
-use san::server::{Limits, Target, TargetConfig};
+use san::server::{TargetLimits, TargetServer, TargetSettings};
 use workload::{Row, Spec, WorkloadKind};
 
 /// Every combination of what a session negotiates.
@@ -124,7 +124,7 @@ fn a_verified_load_goes_on_and_on_on_tgt() {
 
 /// The connections that a session has of so many that the URL asks for.
 #[track_caller]
-fn check_connections(target: &Target, asked: &str, told: &str) {
+fn check_connections(target: &TargetServer, asked: &str, told: &str) {
     let url = format!("{}?connections={asked}&header_digest=crc32c", url(target, 0));
     assert!(how(&url).contains(told), "{asked}: {}", how(&url));
     // The longer blocks exceed what goes unasked.
@@ -139,13 +139,13 @@ fn a_session_has_as_many_connections_as_the_target_allows() {
     let target = ours(&["ram:16MiB"]);
     check_connections(&target, "4", "1 session, 4 connections, header digests");
     target.stop().expect("it stops");
-    let limits = Limits { connections_per_session: 1, ..Limits::default() };
-    let target = ours_with(&["ram:16MiB"], |config| TargetConfig { limits, ..config });
+    let limits = TargetLimits { connections_per_session: 1, ..TargetLimits::default() };
+    let target = ours_with(&["ram:16MiB"], |config| TargetSettings { limits, ..config });
     check_connections(&target, "4", "1 session, 1 connection of 4 (the target allows 1)");
     target.stop().expect("it stops");
     // What was agreed on cannot always be had.
-    let limits = Limits { connections: 3, ..Limits::default() };
-    let target = ours_with(&["ram:16MiB"], |config| TargetConfig { limits, ..config });
+    let limits = TargetLimits { connections: 3, ..TargetLimits::default() };
+    let target = ours_with(&["ram:16MiB"], |config| TargetSettings { limits, ..config });
     let how = how(&format!("{}?connections=4", url(&target, 0)));
     assert!(how.contains("connections of 4 (127.0.0.1:"), "{how}");
     target.stop().expect("it stops");

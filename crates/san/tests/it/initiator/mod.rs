@@ -1,5 +1,4 @@
-//! The initiator against targets of others, against our own, and against targets that misbehave: what the disk engine
-//! makes of LUNs.
+//! The initiator against other targets, our own, and misbehaving ones: the disk engine on LUNs.
 
 mod bad;
 mod guard;

@@ -1,18 +1,9 @@
 //! Targets to try the initiator on, and steps in few words.
 
-use clock::Ns;
+use crate::prelude::*;
 use disk::{Arena, DiskEngine, RemoteAccess, Resolver, Schemes};
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec, WorkerSpec};
-use record::SourceId;
-use san::initiator::{Initiator, SCHEME};
-use san::server::{PortalConfig, Target, TargetConfig};
-use san::volume::Volume;
-use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::time::Duration;
-use workload::{Access, Arrivals, Demand, Regions, Row, Skew, Spec, WorkloadKind};
+use workload::{Arrivals, IoDemand, Regions, Row, Spec};
 
 /// Nothing here takes longer; whoever waits this long hangs.
 pub const HANG: Duration = Duration::from_secs(60);
@@ -102,23 +93,27 @@ impl Drop for Tgt {
 }
 
 /// Our own target with these volumes.
-pub fn ours(volumes: &[&str]) -> Target {
+pub fn ours(volumes: &[&str]) -> TargetServer {
     ours_with(volumes, |config| config)
 }
 
 /// The same, configured otherwise.
-pub fn ours_with(volumes: &[&str], configure: impl FnOnce(TargetConfig) -> TargetConfig) -> Target {
+pub fn ours_with(
+    volumes: &[&str],
+    configure: impl FnOnce(TargetSettings) -> TargetSettings,
+) -> TargetServer {
     let volume = |(n, spec): (usize, &&str)| {
         let spec = spec.parse().expect("a volume");
         Volume::open(&spec, &format!("serial-{n}")).expect("room")
     };
     let volumes: Vec<Arc<Volume>> = volumes.iter().enumerate().map(volume).collect();
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
-    Target::start(configure(TargetConfig::new(NAME, vec![portal], volumes))).expect("it starts")
+    TargetServer::start(configure(TargetSettings::new(NAME, vec![portal], volumes)))
+        .expect("it starts")
 }
 
 /// The URL of a LUN of a target of ours.
-pub fn url(target: &Target, lun: u16) -> String {
+pub fn url(target: &TargetServer, lun: u16) -> String {
     url_at(target.addresses()[0], lun)
 }
 
@@ -145,19 +140,8 @@ pub fn how(url: &str) -> String {
 
 /// Random access in blocks of `size`, with a share of reads in percent.
 pub fn mixed(size: u32, read: f64, depth: u32) -> Spec {
-    let row = Row {
-        size,
-        share: 100.0,
-        read,
-        random: 100.0,
-        delay: Ns::ZERO,
-        burst: 1,
-        align: 0,
-        reply: 0,
-    };
-    let access = Access { rows: vec![row], skew: Skew::Uniform, stride: None, ladder: None };
-    let arrivals = Arrivals::Closed { depth, think: Ns::ZERO };
-    Spec { kind: WorkloadKind::Access(access), arrivals, working_set: None, regions: Regions::Own }
+    let arrivals = Arrivals::closed(depth);
+    Spec::access(vec![Row::new(size, read, 100.0)], arrivals, Regions::Own)
 }
 
 /// What names a target for writing, as the plan says it.
@@ -171,16 +155,12 @@ pub fn granted(url: &str) -> TargetSpec {
 
 /// A step of `measure` with one worker on all targets.
 pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) -> StepSpec {
-    let demand = Demand::of(spec);
+    let demand = IoDemand::of(spec);
     let worker = |i| WorkerSpec {
-        source: SourceId(i),
-        name: format!("lun/{i}"),
-        key: i,
-        targets: (0..targets.len() as u16).collect(),
         sharer: i,
         sharers: workers,
-        workload: spec.clone(),
         verify: demand.writes,
+        ..WorkerSpec::new(i, format!("lun/{i}"), (0..targets.len() as u16).collect(), spec.clone())
     };
     StepSpec {
         index: 1,

@@ -3,12 +3,11 @@
 use crate::initiator::peer::{Tgt, granted, mixed, step};
 use crate::multipath::relay::Relay;
 use crate::multipath::rig::{StepResult, at, run, target, url_of};
-use clock::Ns;
-use san::server::Target;
+use crate::prelude::*;
 
 /// One of two portals is killed and revived ten times, then the other.
 #[track_caller]
-fn check(target: &Target, options: &str) -> StepResult {
+fn check(target: &TargetServer, options: &str) -> StepResult {
     let lun = granted(&url_of(target, options));
     let step = step(vec![lun], 1, &mixed(4096, 50.0, 32), Ns::millis(3600));
     let mut faults: Vec<(u64, Box<dyn FnMut()>)> = Vec::new();
@@ -99,7 +98,7 @@ fn what_no_path_carries_fails_after_its_time() {
         let step = step(vec![lun], 1, &mixed(4096, 100.0, 4), Ns::millis(900));
         let portals = [0, 1].map(|n| target.portal(n).expect("a portal"));
         let faults: Vec<(u64, Box<dyn FnMut()>)> =
-            vec![(200, Box::new(move || portals.iter().for_each(san::server::Portal::kill)))];
+            vec![(200, Box::new(move || portals.iter().for_each(san::server::ServedPortal::kill)))];
         let story = run(&step, at(faults)).expect("a verdict");
         assert!(story.ops > 0 && story.errors > 0, "{story:#?}");
         assert_eq!(story.count("path-given-up") > 0, given_up, "{story:#?}");

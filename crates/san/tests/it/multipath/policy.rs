@@ -1,12 +1,16 @@
-//! How much goes by which path.
+//! How much each path carries.
 
 use crate::initiator::peer::{granted, mixed, step};
 use crate::multipath::rig::{StepResult, at, run, run_until, target, url_of};
 use clock::Ns;
-use san::server::{PortRate, PortState, PortalConfig, Target};
+use san::server::{PortRate, PortState, PortalConfig, TargetServer};
 
 /// Runs a load, and says how many reads went through each portal since the one before.
-fn shares(target: &Target, options: &str, faults: Vec<(u64, Box<dyn FnMut() + '_>)>) -> Vec<u64> {
+fn shares(
+    target: &TargetServer,
+    options: &str,
+    faults: Vec<(u64, Box<dyn FnMut() + '_>)>,
+) -> Vec<u64> {
     let lun = granted(&url_of(target, options));
     let lun = engine::TargetSpec { write_token: None, ..lun };
     let counts = || (0..target.portals()).map(|n| target.counts(n).expect("a portal").reads);
@@ -93,7 +97,7 @@ fn the_best_access_state_is_used_and_changes_are_followed() {
     let standby = shares(&target, "policy=fixed", Vec::new());
     assert!(idle(&standby, 0), "{standby:?}");
 
-    // A switch under a verified load: what is refused goes by the other path.
+    // A switch under a verified load: refused I/O takes the other path.
     let lun = granted(&url_of(&target, ""));
     let step = step(vec![lun], 1, &mixed(4096, 50.0, 16), Ns::secs(60));
     use PortState::{ActiveNonOptimized, ActiveOptimized, Standby, Unavailable};
@@ -108,7 +112,7 @@ fn the_best_access_state_is_used_and_changes_are_followed() {
     .into_iter();
     let at_port = |port| target.counts(port).map_or(0, |counts| counts.reads + counts.writes);
     // Each change comes when the one before has been noticed and the load goes where it should: however slow the machine
-    // is. Before the first, it goes by the only path that is not in standby.
+    // is. Before the first, it takes the only path that is not in standby.
     let mut shown = (0, Some((1, at_port(1))));
     let mut next = |_, story: &StepResult| {
         let (states, moves) = shown;

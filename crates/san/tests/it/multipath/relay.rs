@@ -1,9 +1,8 @@
 //! Somebody between an initiator and a portal, who can hold back what the initiator sends and deliver it later.
 
+use crate::prelude::*;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 
 /// What goes on between the two.
 #[derive(Debug, Default)]

@@ -1,33 +1,26 @@
 //! Targets with several portals, loads while something happens to them, and queues in the hands of a test.
 
 use crate::initiator::peer::{HANG, schemes};
-use clock::Ns;
+use crate::prelude::*;
 use disk::{
     Arena, Completion, Completions, DiskEngine, Io, Opener, Queue, RemoteAccess, Resolver, Schemes,
     Unreachable,
 };
 use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec};
 use guard::Remote;
-use san::initiator::{Initiator, SCHEME};
-use san::server::{PortalConfig, Target, TargetConfig};
-use san::volume::Volume;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
-use workload::Dir;
 
 pub const NAME: &str = "iqn.2026-11.example.wirespeed:paths";
 
 /// A target with a portal for each group, and these volumes.
-pub fn target(groups: &[u16], volumes: &[&str]) -> Target {
+pub fn target(groups: &[u16], volumes: &[&str]) -> TargetServer {
     target_with(groups, volumes, |_| {})
 }
 
 pub fn target_with(
     groups: &[u16],
     volumes: &[&str],
-    also: impl FnOnce(&mut TargetConfig),
-) -> Target {
+    also: impl FnOnce(&mut TargetSettings),
+) -> TargetServer {
     let loopback = "127.0.0.1:0".parse().expect("an address");
     let portal = |group: &u16| PortalConfig { group: *group, ..PortalConfig::new(loopback) };
     let volume = |(n, spec): (usize, &&str)| {
@@ -35,11 +28,11 @@ pub fn target_with(
         Volume::open(&spec, &format!("paths-{n}")).expect("room")
     };
     let volumes = volumes.iter().enumerate().map(volume).collect();
-    let mut config = TargetConfig::new(NAME, groups.iter().map(portal).collect(), volumes);
+    let mut config = TargetSettings::new(NAME, groups.iter().map(portal).collect(), volumes);
     config.threads = 2;
     config.limits.stop_time = Duration::from_millis(200);
     also(&mut config);
-    Target::start(config).expect("it starts")
+    TargetServer::start(config).expect("it starts")
 }
 
 /// The URL of LUN 0 by these portals.
@@ -49,7 +42,7 @@ pub fn url(portals: &[SocketAddr], options: &str) -> String {
 }
 
 /// The URL of LUN 0 by all portals of a target.
-pub fn url_of(target: &Target, options: &str) -> String {
+pub fn url_of(target: &TargetServer, options: &str) -> String {
     url(&target.addresses(), options)
 }
 

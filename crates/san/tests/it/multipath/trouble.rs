@@ -3,16 +3,13 @@
 use crate::initiator::peer::{granted, mixed, schemes, step};
 use crate::multipath::relay::Relay;
 use crate::multipath::rig::{NAME, at, run, target, target_with, url, url_of};
-use clock::Ns;
-use engine::TargetSpec;
-use san::server::{PortRate, TargetConfig};
-use san::volume::Volume;
+use crate::prelude::*;
 
 /// Two portals are refused: one of a target with this volume, the other of one with `spec` by the name of `serial`.
 #[track_caller]
 fn differ(spec: &str, serial: &str, why: &str) {
     let one = target(&[1], &["ram:4MiB"]);
-    let other = target_with(&[1], &["ram:4MiB"], |config: &mut TargetConfig| {
+    let other = target_with(&[1], &["ram:4MiB"], |config: &mut TargetSettings| {
         let spec = spec.parse().expect("a volume");
         config.volumes = vec![Volume::open(&spec, serial).expect("room")];
     });
@@ -60,7 +57,7 @@ fn no_usable_path_is_reported_at_once() {
 #[test]
 fn a_path_that_comes_back_to_another_unit_is_not_used() {
     let one = target(&[1, 1], &["ram:4MiB"]);
-    let other = target_with(&[1], &["ram:4MiB"], |config: &mut TargetConfig| {
+    let other = target_with(&[1], &["ram:4MiB"], |config: &mut TargetSettings| {
         let spec = "ram:4MiB".parse().expect("a volume");
         config.volumes = vec![Volume::open(&spec, "another").expect("room")];
     });

@@ -4,7 +4,7 @@ use crate::target::hand::{Hand, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, config};
 use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::TaskAttribute;
-use san::server::Event;
+use san::server::ServerEvent;
 
 #[test]
 fn what_is_written_is_read_and_counted() {
@@ -23,7 +23,7 @@ fn what_is_written_is_read_and_counted() {
         (moved, moved, 4, 4)
     );
     hand.logout();
-    stand.event("the logout", |event| matches!(event, Event::Logout(_)));
+    stand.event("the logout", |event| matches!(event, ServerEvent::Logout(_)));
     stand.settled("the connection ends", |counts| counts.connections == 0);
     stand.stop();
 }

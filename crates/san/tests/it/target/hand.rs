@@ -1,16 +1,15 @@
 //! A scripted initiator that sends well-formed and malformed PDUs.
 
+use crate::prelude::*;
 use crate::target::test_target::{NAME, PATIENCE};
 use iscsi::chap::Challenge;
 use iscsi::login::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, Login, LoginError};
-use iscsi::params::DesiredParams;
 use iscsi::pdu::{
     BHS_LEN, Bhs, Cdb, DataOut, Isid, Lengths, LogoutReason, LogoutRequest, Lun, R2t, RESERVED_TAG,
     Response, ScsiCommand, ScsiResponse, TaskAttribute, TaskFunction, TaskOutcome, TaskRequest,
     pad,
 };
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 
 /// Who logs in, and how.
 pub fn who(name: &str) -> InitiatorConfig {

@@ -1,10 +1,8 @@
 //! Peers that mean no good, or have died: none of them holds anything for long, and nobody else notices.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, limited};
-use san::server::{DropReason, Event};
-use std::io::Write;
-use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -15,7 +13,7 @@ fn gets_nowhere(bytes: &[u8], half_open: bool) {
     let mut peer = connect(stand.address());
     peer.write_all(bytes).expect("a target that takes it");
     assert!(half_open || is_closed(&mut peer));
-    stand.event("the refusal", |event| matches!(event, Event::Refused { .. }));
+    stand.event("the refusal", |event| matches!(event, ServerEvent::Refused { .. }));
     assert!(is_closed(&mut peer));
     Hand::ready(stand.address(), "somebody-else").logout();
 }
@@ -51,7 +49,7 @@ fn text_that_never_ends_is_refused() {
         }
     }
     assert!(is_closed(&mut peer));
-    stand.event("the refusal", |event| matches!(event, Event::Refused { .. }));
+    stand.event("the refusal", |event| matches!(event, ServerEvent::Refused { .. }));
 }
 
 #[test]
@@ -73,7 +71,7 @@ fn sessions_have_a_bound() {
     let _second = Hand::ready(stand.address(), "b");
     assert!(Hand::enter(stand.address(), who("c")).is_err());
     first.logout();
-    stand.event("the logout", |event| matches!(event, Event::Logout(_)));
+    stand.event("the logout", |event| matches!(event, ServerEvent::Logout(_)));
     // The door hears of the session's end a moment after that of its connection.
     let again = (0..1000).find_map(|_| {
         clock::sleep_until(clock::now().plus(clock::Ns::millis(5)));
@@ -91,8 +89,8 @@ fn dropped(does: impl Fn(&mut Hand), why: impl Fn(&DropReason) -> bool) {
     }));
     let mut hand = Hand::ready(stand.address(), "a");
     does(&mut hand);
-    let end = stand.event("the end", |event| matches!(event, Event::Dropped(..)));
-    assert!(matches!(&end, Event::Dropped(_, got) if why(got)), "{end}");
+    let end = stand.event("the end", |event| matches!(event, ServerEvent::Dropped(..)));
+    assert!(matches!(&end, ServerEvent::Dropped(_, got) if why(got)), "{end}");
     let counts =
         stand.settled("nothing is left", |counts| counts.queue == 0 && counts.connections == 0);
     assert_eq!(counts.queue, 0);

@@ -1,12 +1,11 @@
 //! Who gets in, and what becomes of sessions that somebody takes over.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, connect, is_closed, pattern, who};
 use crate::target::test_target::{NAME, TestTarget, config, guarded};
-use iscsi::chap::{Credentials, Secret};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
-use iscsi::params::DesiredParams;
 use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
-use san::server::{DropReason, Event, PortalConfig, StartError, Target};
+use san::server::{DropReason, PortalConfig, ServerEvent, StartError, TargetServer};
 
 fn credentials(name: &str, secret: &str) -> Credentials {
     Credentials { name: name.to_owned(), secret: Secret::new(secret.as_bytes()).expect("a secret") }
@@ -19,15 +18,15 @@ fn refused(stand: &TestTarget, config: InitiatorConfig, status: LoginStatus) {
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was let in"),
     }
-    stand.event("the refusal", |event| matches!(event, Event::Refused { .. }));
+    stand.event("the refusal", |event| matches!(event, ServerEvent::Refused { .. }));
 }
 
 #[test]
 fn a_configuration_that_is_not_sound_does_not_start() {
-    let start = |change: &dyn Fn(&mut san::server::TargetConfig)| {
+    let start = |change: &dyn Fn(&mut san::server::TargetSettings)| {
         let mut config = config();
         change(&mut config);
-        Target::start(config).err().expect("it does not start")
+        TargetServer::start(config).err().expect("it does not start")
     };
     assert!(matches!(start(&|c| c.portals.clear()), StartError::NoPortal));
     assert!(matches!(start(&|c| c.volumes.clear()), StartError::NoVolume));
@@ -139,7 +138,7 @@ fn a_new_login_of_the_same_port_ends_the_old_session_and_its_tasks() {
     let mut new = Hand::enter(stand.address(), who("a")).expect("a login");
     assert!(is_closed(&mut old.stream));
     stand.event("the old one's end", |event| {
-        matches!(event, Event::Dropped(_, DropReason::Reinstated))
+        matches!(event, ServerEvent::Dropped(_, DropReason::Reinstated))
     });
     new.calm();
     assert_ne!(new.login.tsih, old.login.tsih);

@@ -1,9 +1,8 @@
 //! Portals in trouble, and reservations that outlive the target.
 
+use crate::prelude::*;
 use crate::target::hand::{Hand, is_closed, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, config, volume};
-use san::server::{DropReason, Event, PortRate, TargetConfig};
-use std::net::TcpStream;
 
 #[test]
 fn a_portal_goes_down_alone_and_comes_back() {
@@ -17,7 +16,9 @@ fn a_portal_goes_down_alone_and_comes_back() {
     for _ in 0..3 {
         first.kill();
         assert!(is_closed(&mut by_first.stream));
-        stand.event("the drop", |event| matches!(event, Event::Dropped(_, DropReason::PortalDown)));
+        stand.event("the drop", |event| {
+            matches!(event, ServerEvent::Dropped(_, DropReason::PortalDown))
+        });
         assert!(TcpStream::connect(addresses[0]).is_err(), "nobody listens");
         assert_eq!(by_second.read(0, 4096).data, data, "the other way is open");
         first.revive().expect("its address is free");
@@ -60,7 +61,7 @@ fn a_slow_portal_works_and_can_be_sped_up() {
 #[test]
 fn reservations_that_ask_for_it_outlive_the_target() {
     let state = tempfile::tempdir().expect("a directory");
-    let target = |serial| TargetConfig {
+    let target = |serial| TargetSettings {
         state: Some(state.path().to_owned()),
         volumes: vec![volume("ram:1MiB", serial)],
         ..config()
@@ -92,7 +93,7 @@ fn a_reservation_that_cannot_be_kept_is_not_acknowledged() {
     let state = tempfile::tempdir().expect("a directory");
     let path = state.path().join("gone");
     std::fs::create_dir(&path).expect("a directory");
-    let stand = TestTarget::with(TargetConfig { state: Some(path.clone()), ..config() });
+    let stand = TestTarget::with(TargetSettings { state: Some(path.clone()), ..config() });
     std::fs::remove_dir(&path).expect("it is empty");
     let mut hand = Hand::enter(stand.address(), who("a")).expect("a login");
     hand.calm();
@@ -100,5 +101,5 @@ fn a_reservation_that_cannot_be_kept_is_not_acknowledged() {
     parameters[15] = 1;
     parameters[20] = 1;
     assert_eq!(hand.command(&[0x5f, 0, 0, 0, 0, 0, 0, 0, 24, 0], 0, &parameters).status, 2);
-    stand.event("the failure", |event| matches!(event, Event::NotKept(_)));
+    stand.event("the failure", |event| matches!(event, ServerEvent::NotKept(_)));
 }

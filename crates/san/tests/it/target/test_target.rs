@@ -1,12 +1,11 @@
 //! A running target for tests, with its events.
 
-use iscsi::login::Auth;
-use san::server::{Counts, Event, Limits, Listener, PortalConfig, Target, TargetConfig};
-use san::volume::Volume;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use crate::prelude::*;
+use san::server::{
+    PortalConfig, ServerEvent, ServerListener, TargetLimits, TargetServer, TargetSettings,
+    TrafficCounts,
+};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 /// The target's name.
 pub const NAME: &str = "iqn.2024-01.org.example:target";
@@ -15,32 +14,32 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running target.
 pub struct TestTarget {
-    pub target: Target,
-    events: Receiver<Event>,
+    pub target: TargetServer,
+    events: Receiver<ServerEvent>,
 }
 
 /// A configuration with one RAM volume, portals of groups 1 and 2, and two threads.
-pub fn config() -> TargetConfig {
+pub fn config() -> TargetSettings {
     let loopback: SocketAddr = "127.0.0.1:0".parse().expect("an address");
     let portal = |group| PortalConfig { group, ..PortalConfig::new(loopback) };
     let spec = "ram:16MiB".parse().expect("a volume");
     let volume = Volume::open(&spec, "test-0").expect("memory");
-    let mut config = TargetConfig::new(NAME, vec![portal(1), portal(2)], vec![volume]);
+    let mut config = TargetSettings::new(NAME, vec![portal(1), portal(2)], vec![volume]);
     config.threads = 2;
     config.limits.stop_time = Duration::from_millis(200);
     config
 }
 
 /// The same with other limits.
-pub fn limited(limit: impl FnOnce(&mut Limits)) -> TargetConfig {
+pub fn limited(limit: impl FnOnce(&mut TargetLimits)) -> TargetSettings {
     let mut config = config();
     limit(&mut config.limits);
     config
 }
 
 /// The same for those who prove who they are.
-pub fn guarded(auth: Auth) -> TargetConfig {
-    TargetConfig { auth, ..config() }
+pub fn guarded(auth: Auth) -> TargetSettings {
+    TargetSettings { auth, ..config() }
 }
 
 impl TestTarget {
@@ -48,10 +47,10 @@ impl TestTarget {
         TestTarget::with(config())
     }
 
-    pub fn with(mut config: TargetConfig) -> TestTarget {
+    pub fn with(mut config: TargetSettings) -> TestTarget {
         let (tell, events) = channel();
-        config.listener = Listener::new(move |event| drop(tell.send(event)));
-        TestTarget { target: Target::start(config).expect("a target"), events }
+        config.listener = ServerListener::new(move |event| drop(tell.send(event)));
+        TestTarget { target: TargetServer::start(config).expect("a target"), events }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -60,7 +59,7 @@ impl TestTarget {
 
     /// Waits for an event that is meant, and passes over others.
     #[track_caller]
-    pub fn event(&self, what: &str, meant: impl Fn(&Event) -> bool) -> Event {
+    pub fn event(&self, what: &str, meant: impl Fn(&ServerEvent) -> bool) -> ServerEvent {
         let mut seen = Vec::new();
         while let Ok(event) = self.events.recv_timeout(PATIENCE) {
             if meant(&event) {
@@ -73,7 +72,7 @@ impl TestTarget {
 
     /// Waits until the portal's figures are as they should be.
     #[track_caller]
-    pub fn settled(&self, what: &str, settled: impl Fn(&Counts) -> bool) -> Counts {
+    pub fn settled(&self, what: &str, settled: impl Fn(&TrafficCounts) -> bool) -> TrafficCounts {
         for _ in 0..PATIENCE.as_millis() / 5 {
             let counts = self.target.counts(0).expect("a portal");
             if settled(&counts) {

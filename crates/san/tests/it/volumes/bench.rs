@@ -1,13 +1,14 @@
 //! One thread's executor, driven until a command is over.
 
-use iscsi::scsi::{BlockRange, Ending, Medium};
+use crate::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
-use san::volume::{Buffer, Data, Done, Handle, Io, IoConfig, Job, Volume, VolumeSpec};
-use std::sync::Arc;
+use san::volume::{
+    Buffer, Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob, VolumeSpec,
+};
 
 /// An executor and the one volume that most tests need.
 pub struct Bench {
-    pub io: Io,
+    pub io: VolumeExecutor,
     pub volume: Handle,
 }
 
@@ -29,7 +30,7 @@ pub fn extent(lba: u64, blocks: u64) -> BlockRange {
 
 impl Bench {
     pub fn new(volume: Arc<Volume>, config: IoConfig) -> Bench {
-        Bench { io: Io::new(config).expect("an executor"), volume: Handle::new(volume) }
+        Bench { io: VolumeExecutor::new(config).expect("an executor"), volume: Handle::new(volume) }
     }
 
     #[track_caller]
@@ -46,8 +47,8 @@ impl Bench {
 
     /// Does a command to its end.
     #[track_caller]
-    pub fn run(&mut self, medium: Medium, data: Data) -> Done {
-        let job = Job { token: 7, volume: self.volume.clone(), medium, data };
+    pub fn run(&mut self, medium: Medium, data: Data) -> FinishedCommand {
+        let job = VolumeJob { token: 7, volume: self.volume.clone(), medium, data };
         if let Some(done) = self.io.start(job) {
             return done;
         }
@@ -58,7 +59,7 @@ impl Bench {
 
     /// Waits as a server does, on the descriptor, until so many commands are over.
     #[track_caller]
-    pub fn until(&mut self, many: usize, done: &mut Vec<Done>) {
+    pub fn until(&mut self, many: usize, done: &mut Vec<FinishedCommand>) {
         let limit = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
         while done.len() < many {
             self.io.submit();
@@ -71,7 +72,7 @@ impl Bench {
 
     /// Does a command that sends bytes and must succeed.
     #[track_caller]
-    pub fn good(&mut self, medium: Medium, bytes: &[u8]) -> Done {
+    pub fn good(&mut self, medium: Medium, bytes: &[u8]) -> FinishedCommand {
         let data = if bytes.is_empty() { Data::None } else { Data::Buffer(self.buffer(bytes)) };
         let done = self.run(medium, data);
         assert_eq!(done.ending, Ending::GOOD);

@@ -1,12 +1,13 @@
 //! How commands are carried: many at once and out of order, in bounded memory, in slices, and to a clean end.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, bytes, extent, open, quick};
-use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, Sense, SenseKey};
-use san::volume::{Data, Done, Handle, Io, IoConfig, Job, MAX_TRANSFER};
-use std::sync::Arc;
+use san::volume::{
+    Data, FinishedCommand, Handle, IoConfig, MAX_TRANSFER, VolumeExecutor, VolumeJob,
+};
 
-fn start(bench: &mut Bench, token: u64, medium: Medium, data: Data) -> Option<Done> {
-    bench.io.start(Job { token, volume: bench.volume.clone(), medium, data })
+fn start(bench: &mut Bench, token: u64, medium: Medium, data: Data) -> Option<FinishedCommand> {
+    bench.io.start(VolumeJob { token, volume: bench.volume.clone(), medium, data })
 }
 
 fn file(folder: &tempfile::TempDir, options: &str) -> String {
@@ -248,8 +249,9 @@ fn pieces_of_a_part_are_the_part() {
 fn threads_come_and_go() {
     // More than have a place of their own.
     let volume = open("ram:1MiB");
-    let all: Vec<Io> =
-        (0..80).map(|_| Io::new(IoConfig { memory: 1, ..quick() }).expect("one")).collect();
+    let all: Vec<VolumeExecutor> = (0..80)
+        .map(|_| VolumeExecutor::new(IoConfig { memory: 1, ..quick() }).expect("one"))
+        .collect();
     let mut bench = Bench::new(Arc::clone(&volume), quick());
     bench.write(0, &[1; 512]);
     bench.good(Medium::Or { at: extent(0, 1), durable: false }, &[2; 512]);

@@ -1,13 +1,13 @@
 //! What was acknowledged as durable is there after the power went: over a store that loses whatever was not synced, cut at
 //! random points, under the executor that serves real files. A store that lies is found out by the same test.
 
+use crate::prelude::*;
 use crate::volumes::bench::{extent, quick};
-use iscsi::scsi::{Ending, Medium};
-use san::volume::{Attributes, Data, Done, Handle, Io, Job, Store, Volume};
+use san::volume::{
+    Data, FinishedCommand, Handle, Store, Volume, VolumeAttributes, VolumeExecutor, VolumeJob,
+};
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 const BLOCK: usize = 512;
 const BLOCKS: u64 = 96;
@@ -181,7 +181,7 @@ enum Sent {
 
 /// One thread's blocks, from `first` on.
 struct Thread {
-    io: Io,
+    io: VolumeExecutor,
     volume: Handle,
     first: u64,
     known: Vec<Known>,
@@ -204,8 +204,12 @@ impl Thread {
                     && let Some((sent, medium, data)) = self.next()
                 {
                     self.sent[place] = Some(sent);
-                    let job =
-                        Job { token: place as u64, volume: self.volume.clone(), medium, data };
+                    let job = VolumeJob {
+                        token: place as u64,
+                        volume: self.volume.clone(),
+                        medium,
+                        data,
+                    };
                     done.extend(self.io.start(job));
                 }
             }
@@ -217,7 +221,7 @@ impl Thread {
         (self.first, self.acknowledged, self.known)
     }
 
-    fn wait(&mut self, done: &mut Vec<Done>) {
+    fn wait(&mut self, done: &mut Vec<FinishedCommand>) {
         self.io.submit();
         if done.is_empty() {
             let fd = self.io.fd();
@@ -225,7 +229,7 @@ impl Thread {
             let _ = rustix::event::poll(&mut fds, None);
         }
         self.io.reap(done);
-        for Done { token, ending, .. } in done.drain(..) {
+        for FinishedCommand { token, ending, .. } in done.drain(..) {
             let sent = self.sent[token as usize].take().expect("was sent");
             self.ended(sent, ending == Ending::GOOD);
         }
@@ -297,7 +301,7 @@ fn life(seed: u64, lie: Lie, direct: bool, write_back: bool) -> (u64, usize) {
         lie,
         direct,
     });
-    let attributes = Attributes {
+    let attributes = VolumeAttributes {
         block: BLOCK as u32,
         blocks: BLOCKS,
         thin: false,
@@ -313,7 +317,7 @@ fn life(seed: u64, lie: Lie, direct: bool, write_back: bool) -> (u64, usize) {
             let (volume, store) = (Arc::clone(&volume), Arc::clone(&store));
             std::thread::spawn(move || {
                 let thread = Thread {
-                    io: Io::new(quick()).expect("an executor"),
+                    io: VolumeExecutor::new(quick()).expect("an executor"),
                     volume: Handle::new(volume),
                     first: number * each,
                     known: vec![Known::default(); each as usize],

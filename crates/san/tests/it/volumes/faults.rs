@@ -1,11 +1,8 @@
 //! What goes wrong at the backing store is told in the right words, and once lost durability is never claimed again.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, bytes, extent, quick};
-use iscsi::scsi::{Ending, Medium, Sense, SenseKey};
-use san::volume::{Attributes, Data, Job, Store, Volume};
-use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Memory that does as it is told.
 #[derive(Debug, Default)]
@@ -66,7 +63,7 @@ impl Store for Scripted {
 fn scripted(write_back: bool) -> (Arc<Scripted>, Bench) {
     let bytes = Mutex::new(vec![0; 1 << 20]);
     let store = Arc::new(Scripted { bytes, chop: 700, ..Scripted::default() });
-    let attributes = Attributes {
+    let attributes = VolumeAttributes {
         block: 512,
         blocks: 2048,
         thin: false,
@@ -164,7 +161,8 @@ fn who_syncs_at_the_same_time_hears_of_the_same_error() {
         let mut done = Vec::new();
         for token in 0..100 {
             let volume = bench.volume.clone();
-            let job = Job { token, volume, medium: Medium::Sync(extent(0, 0)), data: Data::None };
+            let job =
+                VolumeJob { token, volume, medium: Medium::Sync(extent(0, 0)), data: Data::None };
             done.extend(bench.io.start(job));
         }
         bench.until(100, &mut done);

@@ -1,11 +1,8 @@
 //! COMPARE AND WRITE and ORWRITE have nothing in between, whatever other threads write, in memory and in files.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, extent, open, quick};
-use iscsi::scsi::{Ending, Medium, Status};
-use san::volume::{Data, Volume};
-use std::sync::{Arc, Barrier};
 
-/// A number as a block.
 fn block(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(512 / 8)
 }
@@ -33,7 +30,7 @@ fn plain_writes_stand(volume: &Arc<Volume>, rounds: u64) {
         barrier.wait();
         let done = bench.run(Medium::CompareAndWrite { at: extent(3, 1), durable: false }, data);
         barrier.wait();
-        assert!(matches!(done.ending.status, Status::Good | Status::CheckCondition));
+        assert!(matches!(done.ending.status, ScsiStatus::Good | ScsiStatus::CheckCondition));
         assert!(bench.read(3, 1) == block(1_000_000 + round), "round {round}: a write was lost");
     }
     writer.join().expect("the writer");

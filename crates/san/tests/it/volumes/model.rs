@@ -1,12 +1,11 @@
 //! Every command on every kind of volume, in every block size, against a plain vector of bytes.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, Loop, bytes, extent, quick, token};
-use iscsi::scsi::{BlockRange, CopySegment, Ending, Medium, SenseKey, Status};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use san::volume::{Data, IoConfig, Volume};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Bytes of each volume.
 const SIZE: u64 = 512 << 10;
@@ -281,7 +280,7 @@ fn check(cases: u32, make: impl Fn() -> (Arc<Volume>, IoConfig)) {
             }
             let all = extent(0, SIZE / twin.block as u64);
             let (ending, data) = twin.run(Medium::Read(all), &[], false);
-            prop_assert_eq!(ending.status, Status::Good);
+            prop_assert_eq!(ending.status, ScsiStatus::Good);
             prop_assert!(data == twin.model, "the end differs");
             Ok(())
         })

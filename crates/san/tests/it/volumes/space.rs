@@ -1,8 +1,7 @@
 //! Thin volumes take space when it is written and give it back; full ones have it from the start.
 
+use crate::prelude::*;
 use crate::volumes::bench::{Bench, Loop, extent, open, token};
-use iscsi::scsi::Medium;
-use san::volume::Data;
 
 const MIB: u64 = 1 << 20;
 

@@ -1,8 +1,8 @@
-//! Why a disk has no way to its volume, or more than one where it can only take one: said at the disk, with what helps.
+//! Why a disk has no way to its volume, or several where it can only use one: reported at the disk, with help.
 
 use super::super::fabric::NodeId;
-use super::routes::{Tally, Trip};
-use super::{Builder, Lun, Owner};
+use super::routes::{MissingPairs, Trip};
+use super::{BackendLun, Owner, WayBuilder};
 use crate::diagnostics::{Mistake, Span};
 use crate::model::{Host, Path};
 use crate::nearest::join;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Names that a message lists, at most.
 const LISTED_MAX: usize = 8;
 
-impl<'a> Builder<'a, '_> {
+impl<'a> WayBuilder<'a, '_> {
     pub(super) fn no_host<T>(&mut self, owner: &Owner<'a>, array: &str, at: Span) -> Option<T> {
         self.sink.push(|| {
             let message =
@@ -38,12 +38,12 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    /// No pair of ports is permitted: for want of cables, of a zone, or because of the mask.
+    /// No pair of ports is permitted: for lack of cables, of a zone, or because of the mask.
     pub(super) fn no_way(
         &mut self,
         trip: &Trip<'a, '_>,
         initiators: &[(NodeId, Option<u32>)],
-        tally: &Tally,
+        tally: &MissingPairs,
     ) {
         let names: Vec<String> =
             initiators.iter().map(|(node, _)| self.fabric.nodes[*node].name.clone()).collect();
@@ -134,7 +134,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     fn masked(&self, trip: &Trip<'a, '_>, names: &[String], from: &str) -> Mistake {
-        let Lun { name, volume, .. } = trip.lun;
+        let BackendLun { name, volume, .. } = trip.lun;
         let mask = volume.map_or(&[][..], |volume| &volume.mask[..]);
         let message = format!("the mask of `{name}` hides it from {from}");
         let first = names.first().map_or("", String::as_str);
@@ -181,7 +181,7 @@ impl<'a> Builder<'a, '_> {
         None
     }
 
-    /// An explicit path that goes through something that no way goes through.
+    /// An explicit path through something that is on no way.
     pub(super) fn leads_nowhere(&mut self, trip: &Trip<'a, '_>, path: &Path, reached: usize) {
         let number = u32::try_from(reached).unwrap_or(u32::MAX);
         let at = self.scenario.spots.at(&Spot::Via(path.name.clone(), number));
@@ -201,7 +201,12 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// A tape library whose drives do not suffice.
-    pub(super) fn check_drive(&mut self, array: &str, lun: &Lun<'a>, at: Span) -> Option<()> {
+    pub(super) fn check_drive(
+        &mut self,
+        array: &str,
+        lun: &BackendLun<'a>,
+        at: Span,
+    ) -> Option<()> {
         let drives = self.arrays.get(array)?.drives().filter(|n| u64::from(lun.number) >= *n);
         let Some(drives) = drives else { return Some(()) };
         self.sink.push(|| {

@@ -1,10 +1,10 @@
-//! The paths of one disk through the fabric: which pairs of an initiator's and a target's port there are, which of them the
-//! disk uses and in which order, and the hops on each.
+//! The paths of one disk through the fabric: the pairs of an initiator's and a target's port, which of them the disk
+//! uses and in which order, and the hops on each.
 
 use super::super::draft::PATHS_MAX;
-use super::super::fabric::{NodeId, Role};
+use super::super::fabric::{NodeId, NodeRole};
 use super::super::{HopId, HopKind};
-use super::{Builder, Lun, Owner, endpoint};
+use super::{BackendLun, Owner, WayBuilder, endpoint};
 use crate::diagnostics::{Mistake, Span};
 use crate::model::{Host, Path, VmDisk};
 use crate::simulated::{Team, TeamMode};
@@ -12,26 +12,26 @@ use crate::{Policy, SwitchAfter};
 use std::collections::BTreeSet;
 
 /// The paths of a disk, and how they are used.
-pub(super) struct Found {
-    pub routes: Vec<Named>,
+pub(super) struct DiskPaths {
+    pub routes: Vec<RouteHops>,
     pub policy: Policy,
 }
 
 /// The hops of a path from the host on.
-pub(super) struct Named {
+pub(super) struct RouteHops {
     pub name: Option<String>,
     pub hops: Vec<HopId>,
 }
 
 /// A port of an initiator and one of an array that may talk to each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
+struct PortPair {
     adapter: NodeId,
     port: u32,
     target: u32,
 }
 
-/// Something that a path goes through.
+/// An element of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leg {
     Port(NodeId, u32),
@@ -40,39 +40,39 @@ enum Leg {
     Switch(NodeId),
 }
 
-/// A disk on its way, with everything that its paths depend on.
+/// A disk, with everything that its paths depend on.
 pub(super) struct Trip<'a, 'b> {
     pub owner: &'b Owner<'a>,
     pub host: &'a Host,
     pub array: NodeId,
-    pub lun: &'b Lun<'a>,
+    pub lun: &'b BackendLun<'a>,
     pub at: Span,
 }
 
 /// Why pairs are missing.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct MissingPairs {
     /// Some port of an initiator leads to some port of the array.
     pub joined: bool,
     /// Some of those share a zone.
     pub zoned: bool,
 }
 
-impl<'a> Builder<'a, '_> {
-    /// The paths of a disk behind its host's processors. What keeps it from having any is reported.
+impl<'a> WayBuilder<'a, '_> {
+    /// The paths of a disk behind its host's processors. A lack of any is reported.
     pub(super) fn routes(
         &mut self,
         owner: &Owner<'a>,
         disk: &VmDisk,
         array: &'a str,
-        lun: &Lun<'a>,
+        lun: &BackendLun<'a>,
         at: Span,
-    ) -> Option<Found> {
+    ) -> Option<DiskPaths> {
         let node = *self.fabric.by_name.get(array)?;
         let embedded = self.fabric.nodes[node].embedded.is_some();
         let host = match owner.host {
             Some(host) if !host.adapters.is_empty() => host,
-            // What is embedded is reached over loopback.
+            // An embedded array is reached over loopback.
             _ if embedded => return self.loopback(disk, node, lun),
             Some(host) => return self.no_adapters(host, at),
             None => return self.no_host(owner, array, at),
@@ -89,7 +89,7 @@ impl<'a> Builder<'a, '_> {
         if !self.draft.afford(ports.len().saturating_mul(targets.len().max(1)), at, self.sink) {
             return None;
         }
-        let mut tally = Tally::default();
+        let mut tally = MissingPairs::default();
         let permitted = self.permitted(&trip, &ports, &targets, &mut tally);
         if permitted.is_empty() {
             self.no_way(&trip, &initiators, &tally);
@@ -116,7 +116,7 @@ impl<'a> Builder<'a, '_> {
                 self.all(&trip, name, &ordered)?
             }
         };
-        Some(Found { routes, policy })
+        Some(DiskPaths { routes, policy })
     }
 
     /// The adapter or team that a disk names; on a host that its VM moves to, the one of the same name there.
@@ -132,8 +132,8 @@ impl<'a> Builder<'a, '_> {
         known.then_some(there)
     }
 
-    /// An embedded array is on the machine of the run: nothing stands between.
-    fn loopback(&mut self, disk: &VmDisk, node: NodeId, lun: &Lun<'a>) -> Option<Found> {
+    /// An embedded array is on the machine of the run: nothing is in between.
+    fn loopback(&mut self, disk: &VmDisk, node: NodeId, lun: &BackendLun<'a>) -> Option<DiskPaths> {
         let name = self.fabric.nodes[node].device;
         let ports = self.fabric.nodes[node].embedded.map_or(&[][..], |e| &e.ports[..]);
         let mut routes = Vec::new();
@@ -141,9 +141,9 @@ impl<'a> Builder<'a, '_> {
             let mut hops = vec![self.port_hop(node, port)?];
             let behind = self.arrays.get(name)?;
             hops.extend(behind.way(&self.fabric.nodes[node], port, lun, &mut self.draft)?);
-            routes.push(Named { name: None, hops });
+            routes.push(RouteHops { name: None, hops });
         }
-        Some(Found { routes, policy: disk.policy.unwrap_or(Policy::Fixed) })
+        Some(DiskPaths { routes, policy: disk.policy.unwrap_or(Policy::Fixed) })
     }
 
     /// The ports of initiators that have a cable, in order.
@@ -176,8 +176,8 @@ impl<'a> Builder<'a, '_> {
         trip: &Trip<'a, '_>,
         ports: &[(NodeId, u32)],
         targets: &[u32],
-        tally: &mut Tally,
-    ) -> BTreeSet<Pair> {
+        tally: &mut MissingPairs,
+    ) -> BTreeSet<PortPair> {
         let mut pairs = BTreeSet::new();
         let mut masked: Option<(NodeId, bool)> = None;
         let array = self.fabric.nodes[trip.array].name.as_str();
@@ -191,7 +191,7 @@ impl<'a> Builder<'a, '_> {
             };
             masked = Some((*adapter, visible));
             for (target, name) in targets.iter().zip(&theirs) {
-                let pair = Pair { adapter: *adapter, port: *port, target: *target };
+                let pair = PortPair { adapter: *adapter, port: *port, target: *target };
                 if !self.joined(pair, trip.array) {
                     continue;
                 }
@@ -234,13 +234,13 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// Whether cables lead from the one to the other.
-    fn joined(&self, pair: Pair, array: NodeId) -> bool {
+    fn joined(&self, pair: PortPair, array: NodeId) -> bool {
         let ours = self.fabric.across(pair.adapter, pair.port);
         let theirs = self.fabric.across(array, pair.target);
         let (Some((cable, here, _)), Some((other, there, _))) = (ours, theirs) else {
             return false;
         };
-        let switch = |node: NodeId| self.fabric.nodes[node].role == Role::Switch;
+        let switch = |node: NodeId| self.fabric.nodes[node].role == NodeRole::Switch;
         cable == other || (switch(here) && switch(there) && self.fabric.joined(here, there))
     }
 
@@ -265,7 +265,7 @@ impl<'a> Builder<'a, '_> {
     ) -> Option<Policy> {
         match team.map(|team| team.mode) {
             Some(TeamMode::Failover) => return Some(Policy::ActivePassive),
-            // One conversation, which stays where the hash has put it.
+            // One conversation stays where the hash put it.
             Some(TeamMode::Static | TeamMode::Dynamic) if targets == 1 => {
                 return Some(Policy::Fixed);
             }
@@ -310,21 +310,21 @@ impl<'a> Builder<'a, '_> {
     fn of_team(
         &self,
         team: &Team,
-        ordered: &[Pair],
+        ordered: &[PortPair],
         ports: &[(NodeId, u32)],
         targets: &[u32],
-    ) -> Vec<Pair> {
+    ) -> Vec<PortPair> {
         if team.mode == TeamMode::Failover || ports.is_empty() {
             return ordered.to_vec();
         }
         let host = self.hosts.get(team.host.as_str()).map_or(0, |(n, _)| *n);
-        let distance = |pair: &Pair| {
+        let distance = |pair: &PortPair| {
             let conversation = targets.iter().position(|port| *port == pair.target).unwrap_or(0);
             let member = ports.iter().position(|port| *port == (pair.adapter, pair.port));
             let chosen = (host ^ conversation) % ports.len();
             (member.unwrap_or(0) + ports.len() - chosen) % ports.len()
         };
-        let mut pairs: Vec<Pair> = ordered
+        let mut pairs: Vec<PortPair> = ordered
             .iter()
             .copied()
             .filter(|pair| targets.len() == 1 || distance(pair) == 0)
@@ -338,28 +338,28 @@ impl<'a> Builder<'a, '_> {
         &mut self,
         trip: &Trip<'a, '_>,
         name: Option<String>,
-        pairs: &[Pair],
-    ) -> Option<Vec<Named>> {
+        pairs: &[PortPair],
+    ) -> Option<Vec<RouteHops>> {
         if pairs.len() > PATHS_MAX {
             return self.too_many(trip, pairs.len());
         }
         let mut routes = Vec::with_capacity(pairs.len());
         for pair in pairs {
             let legs = self.legs(*pair, trip, &BTreeSet::new())?;
-            routes.push(Named { name: name.clone(), hops: self.hops(*pair, &legs, trip)? });
+            routes.push(RouteHops { name: name.clone(), hops: self.hops(*pair, &legs, trip)? });
         }
         Some(routes)
     }
 
-    /// The paths that the scenario names: of each, every pair that goes through what it names.
+    /// The paths that the scenario names: of each, every pair through the named hops.
     fn chosen(
         &mut self,
         trip: &Trip<'a, '_>,
         explicit: &[&'a Path],
-        pairs: &[Pair],
-    ) -> Option<Vec<Named>> {
+        pairs: &[PortPair],
+    ) -> Option<Vec<RouteHops>> {
         let mut routes = Vec::new();
-        let mut used: BTreeSet<Pair> = BTreeSet::new();
+        let mut used: BTreeSet<PortPair> = BTreeSet::new();
         for path in explicit {
             let named: BTreeSet<&str> = path.via.iter().map(String::as_str).collect();
             let (mut farthest, mut found) = (0, false);
@@ -373,7 +373,7 @@ impl<'a> Builder<'a, '_> {
                 found = true;
                 if used.insert(*pair) {
                     let name = Some(path.name.clone());
-                    routes.push(Named { name, hops: self.hops(*pair, &legs, trip)? });
+                    routes.push(RouteHops { name, hops: self.hops(*pair, &legs, trip)? });
                 }
             }
             if !found {
@@ -405,15 +405,15 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// What a pair's way goes through. Of several links between two switches, a way takes one that is named, or else one that
-    /// the pair's numbers choose. `None` once the lab is larger than it may be.
+    /// The elements of a pair's way. Of several links between two switches, a way takes one that is named, or else one
+    /// that the pair's numbers choose. `None` once the lab is larger than allowed.
     fn legs(
         &mut self,
-        pair: Pair,
+        pair: PortPair,
         trip: &Trip<'a, '_>,
         named: &BTreeSet<&str>,
     ) -> Option<Vec<Leg>> {
-        let Pair { adapter, port, target } = pair;
+        let PortPair { adapter, port, target } = pair;
         let (cable, here, into) = self.fabric.across(adapter, port)?;
         let mut legs = vec![Leg::Port(adapter, port), Leg::Cable(cable)];
         if here != trip.array {
@@ -440,8 +440,8 @@ impl<'a> Builder<'a, '_> {
         Some(legs)
     }
 
-    /// The hops of a path from the queue of its LUN to what the volume lies on.
-    fn hops(&mut self, pair: Pair, legs: &[Leg], trip: &Trip<'a, '_>) -> Option<Vec<HopId>> {
+    /// The hops of a path from the queue of its LUN to the devices of the volume.
+    fn hops(&mut self, pair: PortPair, legs: &[Leg], trip: &Trip<'a, '_>) -> Option<Vec<HopId>> {
         let host = trip.host;
         let name = self.fabric.nodes[pair.adapter].name.clone();
         let part = self.fabric.nodes[pair.adapter].part.map(|part| part.name.as_str());
@@ -468,10 +468,10 @@ impl<'a> Builder<'a, '_> {
     pub(in super::super) fn port_hop(&mut self, node: NodeId, port: u32) -> Option<HopId> {
         let known = &self.fabric.nodes[node];
         let kind = match known.role {
-            Role::Adapter if known.cabled.len() < 2 => return None,
-            Role::Adapter => HopKind::InitiatorPort,
-            Role::Switch => HopKind::SwitchPort,
-            Role::Array => HopKind::TargetPort,
+            NodeRole::Adapter if known.cabled.len() < 2 => return None,
+            NodeRole::Adapter => HopKind::InitiatorPort,
+            NodeRole::Switch => HopKind::SwitchPort,
+            NodeRole::Array => HopKind::TargetPort,
         };
         let joins = self.fabric.across(node, port).map(|(cable, ..)| &self.fabric.cables[cable]);
         if joins.is_some_and(|cable| self.fabric.is_trunk(cable)) {
@@ -494,14 +494,14 @@ fn in_turn(
     ports: &[(NodeId, u32)],
     targets: &[u32],
     first: usize,
-    permitted: &BTreeSet<Pair>,
-) -> Vec<Pair> {
+    permitted: &BTreeSet<PortPair>,
+) -> Vec<PortPair> {
     let mut pairs = Vec::with_capacity(permitted.len());
     for t in 0..targets.len() {
         let target = targets[(t + first) % targets.len()];
         for i in 0..ports.len() {
             let (adapter, port) = ports[(i + t + first) % ports.len()];
-            let pair = Pair { adapter, port, target };
+            let pair = PortPair { adapter, port, target };
             pairs.extend(permitted.contains(&pair).then_some(pair));
         }
     }

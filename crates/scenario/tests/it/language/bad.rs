@@ -1,11 +1,12 @@
 //! Bad scenarios and exactly what is said about them. The cases are data: `tests/bad/*.txt` hold a heading, a scenario
 //! (after an implied first line that gives the title), optional `--set` lines, lines of catalogs (`--catalog NAME| TEXT`), and
-//! the plain rendering. With a line `--simulate` it is asked for its
-//! topology, with `--live` whether a live run can carry it out.
+//! the plain rendering. With a line `--simulate` it is asked for its topology, with `--live` whether a live run can carry it
+//! out. A mark that stands where its heading says, under that line of the text, is written as its length and its label:
+//! `lab.toml:2:1+8: the message [the label]`; any other is written out.
 //!
 //! `UPDATE_EXPECTED=1 cargo test -p scenario bad` rewrites the renderings; the difference is then for review.
 
-use scenario::{Catalog, Source, load};
+use scenario::{CatalogFile, Source, load};
 use std::path::{Path, PathBuf};
 
 /// Cases that the table must hold at least, so that it cannot be emptied unnoticed.
@@ -35,12 +36,14 @@ impl Case {
         let body: Vec<&str> = self.input.lines().filter(|l| !l.starts_with("--")).collect();
         let title = if self.input.contains("[scenario]") { "" } else { "scenario.title = \"t\"" };
         let text = format!("{title}\n{}\n", body.join("\n"));
-        match load(&Source { name: "lab.toml".into(), text, overrides, catalogs }) {
-            Ok(lab) if asked("--simulate") => told(lab.topology().map(|_| ())),
-            Ok(lab) if asked("--live") => told(lab.live()),
-            Ok(_) => "nothing".into(),
-            Err(diagnostics) => diagnostics.to_string().trim().into(),
-        }
+        let mut texts = vec![("lab.toml".to_owned(), text.clone())];
+        texts.extend(catalogs.iter().map(|c| (c.name.clone(), c.text.clone())));
+        let result = match load(&Source { name: "lab.toml".into(), text, overrides, catalogs }) {
+            Ok(lab) if asked("--simulate") => lab.topology().map(|_| ()),
+            Ok(lab) if asked("--live") => lab.live(),
+            loaded => loaded.map(|_| ()),
+        };
+        result.map_or_else(|d| compact(&d.to_string(), &texts), |()| "nothing".into())
     }
 
     fn print(&self, actual: &str) -> String {
@@ -49,13 +52,13 @@ impl Case {
 }
 
 /// The catalogs of lines `--catalog NAME| TEXT`.
-fn catalogs(input: &str) -> Vec<Catalog> {
-    let mut catalogs: Vec<Catalog> = Vec::new();
+fn catalogs(input: &str) -> Vec<CatalogFile> {
+    let mut catalogs: Vec<CatalogFile> = Vec::new();
     for line in input.lines() {
         let line = line.strip_prefix("--catalog ").and_then(|line| line.split_once('|'));
         let Some((name, text)) = line else { continue };
         if catalogs.last().is_none_or(|last| last.name != name) {
-            catalogs.push(Catalog { name: name.into(), text: String::new() });
+            catalogs.push(CatalogFile { name: name.into(), text: String::new() });
         }
         if let Some(last) = catalogs.last_mut() {
             last.text.push_str(&format!("{}\n", text.strip_prefix(' ').unwrap_or(text)));
@@ -64,11 +67,34 @@ fn catalogs(input: &str) -> Vec<Catalog> {
     catalogs
 }
 
-fn told(result: Result<(), scenario::Diagnostics>) -> String {
-    match result {
-        Ok(()) => "nothing".into(),
-        Err(diagnostics) => diagnostics.to_string().trim().into(),
+/// A rendering without blank lines and, where the mark is right, without the marked line.
+fn compact(rendering: &str, texts: &[(String, String)]) -> String {
+    let lines: Vec<&str> = rendering.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some(line) = lines.get(at) {
+        let marked = lines.get(at + 1..at + 3).and_then(|mark| marked(line, mark, texts));
+        at += if marked.is_some() { 3 } else { 1 };
+        out.push(marked.unwrap_or_else(|| (*line).to_owned()));
     }
+    out.join("\n")
+}
+
+fn marked(heading: &str, mark: &[&str], texts: &[(String, String)]) -> Option<String> {
+    let mut parts = heading.splitn(4, ':');
+    let (name, line, column) = (parts.next()?, parts.next()?, parts.next()?);
+    let message = parts.next()?;
+    let (_, text) = texts.iter().find(|(of, _)| of == name)?;
+    let (gutter, shown) = mark[0].split_once(" | ")?;
+    let (_, under) = mark[1].split_once(" | ")?;
+    let carets = under.trim_start();
+    let long = carets.chars().take_while(|c| *c == '^').count();
+    let right = gutter.trim() == line
+        && text.lines().nth(line.parse::<usize>().ok()? - 1) == Some(shown)
+        && under.len() - carets.len() + 1 == column.parse::<usize>().ok()?
+        && long > 0;
+    let label = carets[long..].trim();
+    let label = if label.is_empty() { String::new() } else { format!(" [{label}]") };
+    right.then(|| format!("{name}:{line}:{column}+{long}:{message}{label}"))
 }
 
 fn files() -> Vec<PathBuf> {

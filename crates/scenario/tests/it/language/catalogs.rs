@@ -1,8 +1,7 @@
-//! Catalogs of the user: what a scenario takes from them, and what is kept with its text. Mistakes in them are among the
-//! cases of `bad.rs`.
+//! Catalogs of the user: what a scenario takes from them and keeps with its text. `bad.rs` has their mistakes.
 
 use crate::language::support::source;
-use scenario::{Catalog, Diagnostics, Part, Scenario, Source, load};
+use scenario::{CatalogFile, Diagnostics, Part, Scenario, Source, load};
 
 const BASE: &str = r#"
 [[part]]
@@ -29,7 +28,8 @@ adapters = [{ name = "hba", part = "wide" }]"#;
 
 fn of_catalogs(text: &str, catalogs: &[&str], overrides: &[(&str, &str)]) -> Source {
     let named = catalogs.iter().zip(["one.toml", "two\n\".toml", "three.toml"]);
-    let file = |(text, name): (&&str, &str)| Catalog { name: name.into(), text: (*text).into() };
+    let file =
+        |(text, name): (&&str, &str)| CatalogFile { name: name.into(), text: (*text).into() };
     Source { catalogs: named.map(file).collect(), ..source(text, overrides) }
 }
 

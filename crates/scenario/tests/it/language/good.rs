@@ -7,7 +7,7 @@ use scenario::{
 };
 use std::time::Duration;
 use units::Percent;
-use workload::{Arrivals, Data, Process, Regions, Skew, WorkingSet, WorkloadKind};
+use workload::{Arrivals, Process, Reduction, Regions, Skew, WorkingSet, WorkloadKind};
 
 /// A scenario with one workload on one target, and more.
 fn small(more: &str) -> String {
@@ -150,7 +150,7 @@ fn steady_is_snias_rule_but_for_what_is_said() {
         round: Duration::from_secs(60),
         spread: Percent(30.0),
         slope: Percent(5.0),
-        metric: steady::Metric::Latency,
+        metric: steady::SteadyMetric::Latency,
     };
     assert_eq!(rule(all), Some(expected));
     let step = &good(&small(&format!("{plan}warmup = \"5s\"\nsteady = \"snia\""))).steps()[0];
@@ -250,10 +250,10 @@ fn targets_say_what_they_hold_and_plans_what_is_done_before() {
     let s = everything();
     let target = |name: &str| s.lab.targets.iter().find(|t| t.name == name).expect(name);
     let held = |name: &str| (target(name).data, target(name).fill);
-    assert_eq!(held("data1"), (Data { compress: 2.0, dedupe: 1.5 }, Fill::Always));
+    assert_eq!(held("data1"), (Reduction { compress: 2.0, dedupe: 1.5 }, Fill::Always));
     assert_eq!(held("data2"), held("data1"));
-    assert_eq!(held("disk"), (Data::default(), Fill::Never));
-    assert_eq!(held("kept1"), (Data::default(), Fill::Auto));
+    assert_eq!(held("disk"), (Reduction::default(), Fill::Never));
+    assert_eq!(held("kept1"), (Reduction::default(), Fill::Auto));
     // Once a plan, before its first step.
     let preconditioned: Vec<String> =
         s.steps().iter().filter(|step| step.precondition).map(|step| step.name()).collect();

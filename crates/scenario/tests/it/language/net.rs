@@ -3,11 +3,11 @@
 
 use crate::language::support::{good, good_with};
 use scenario::{
-    Family, GoalTest, LinkRate, Metric, NetLoad, NetWorkload, Receiver, ReceiverPlace, Relation,
-    Scenario, Scope, Stage, Step, TokenFrom, Value, Workload,
+    AddressFamily, GoalTest, LinkRate, Metric, NetLoad, NetWorkload, Receiver, ReceiverPlace,
+    Relation, Scenario, Scope, Stage, Step, TokenFrom, Value, Workload,
 };
 use std::time::Duration;
-use workload::{Carriage, Frames, Heading, Network, Sockets};
+use workload::{Carriage, Heading, NetFrames, Network, Sockets};
 
 const NET: &str = include_str!("../../good/net.toml");
 
@@ -57,7 +57,7 @@ fn receivers_stand_where_they_are_said_to() {
     };
     assert_eq!(*far, expected);
     let near = receiver(&s, "near");
-    assert_eq!((&near.place, near.family), (&ReceiverPlace::Embedded, Some(Family::Ipv6)));
+    assert_eq!((&near.place, near.family), (&ReceiverPlace::Embedded, Some(AddressFamily::Ipv6)));
     let six = receiver(&s, "six");
     assert_eq!(six.place, at("2001:db8::6", 6001));
     assert_eq!(six.token, Some(TokenFrom::Env("SIX_TOKEN".into())));
@@ -183,13 +183,13 @@ fn sweeps_settle_loads_and_interfaces() {
     let calibration = of_plan(&s, "calibration");
     assert_eq!(calibration.len(), 10);
     assert_eq!(calibration[0].name(), "calibration message=4KiB offload=on");
-    assert_eq!(calibration[1].frames, Frames { mtu: Some(9000), offload: Some(false) });
+    assert_eq!(calibration[1].frames, NetFrames { mtu: Some(9000), offload: Some(false) });
     assert_eq!(first_net(&calibration[9]).workload.network.message, 64 << 10);
     assert!(calibration.iter().all(|step| step.disk_loads().next().is_none()));
     let frames = of_plan(&s, "frames");
     assert_eq!(frames.len(), 12);
     assert_eq!(frames[11].name(), "frames mtu=9000 wire.streams=3 direction=both");
-    assert_eq!(frames[1].frames, Frames { mtu: Some(1500), offload: None });
+    assert_eq!(frames[1].frames, NetFrames { mtu: Some(1500), offload: None });
     let settled = |step: &Step| {
         let NetWorkload { network, .. } = first_net(step).workload;
         (network.streams, network.heading)

@@ -3,7 +3,9 @@
 use crate::language::support::good;
 use proptest::prelude::*;
 use scenario::knee::Answer;
-use scenario::search::{Aim, End, Found, Limit, Next, Over, Range, Search, Seen};
+use scenario::search::{
+    Aim, Limit, Over, Search, SearchAnswer, SearchNext, SearchRange, SearchStop, Seen,
+};
 use scenario::{Bound, Metric, Stage};
 use units::Percent;
 
@@ -12,7 +14,7 @@ fn within_5_ms() -> Search {
     let limit = Limit::parse("p99 <= 5 ms").expect("a limit");
     Search {
         key: "depth".into(),
-        range: Range::usual(Over::Depth),
+        range: SearchRange::usual(Over::Depth),
         aim: Aim::Most { metric: Metric::Iops, limits: vec![limit] },
         repeats: 3,
         within: Percent(0.0),
@@ -22,7 +24,7 @@ fn within_5_ms() -> Search {
 
 fn knee(over: Over) -> Search {
     let (aim, within) = (Aim::Knee, Search::WITHIN_KNEE);
-    Search { key: over.to_string(), range: Range::usual(over), aim, within, ..within_5_ms() }
+    Search { key: over.to_string(), range: SearchRange::usual(over), aim, within, ..within_5_ms() }
 }
 
 /// A step of a system that did so much work, with this 99th percentile.
@@ -43,20 +45,20 @@ fn seen(search: &Search, load: f64, iops: f64, p99_ns: f64) -> Seen {
 
 /// Lets a search run on a system, which is told the load and the number of the step.
 #[track_caller]
-fn hunt(search: &Search, mut system: impl FnMut(f64, usize) -> Seen) -> (Found, Vec<f64>) {
+fn hunt(search: &Search, mut system: impl FnMut(f64, usize) -> Seen) -> (SearchAnswer, Vec<f64>) {
     let mut all: Vec<Seen> = Vec::new();
     loop {
         assert!(all.len() <= search.steps as usize, "more steps than it may take");
         match search.next(&all) {
-            Next::Run { load, repetition, .. } => {
-                let Range { from, to, .. } = search.range;
+            SearchNext::Run { load, repetition, .. } => {
+                let SearchRange { from, to, .. } = search.range;
                 assert!((from..=to).contains(&load), "{load} is out of {from} to {to}");
                 let before = all.iter().filter(|one| one.load == load).count();
                 assert_eq!(before, repetition as usize, "the number of the run");
                 assert!(before < search.repeats as usize, "{load} is run too often");
                 all.push(system(load, all.len()));
             }
-            Next::Stop(found) => {
+            SearchNext::Stop(found) => {
                 assert_eq!(search.so_far(&all), *found);
                 assert!(!search.answer(&found).is_empty() && !search.reason(&found).is_empty());
                 return (*found, all.iter().map(|one| one.load).collect());
@@ -70,7 +72,7 @@ fn cliff(search: &Search, last: f64) -> impl FnMut(f64, usize) -> Seen {
     move |load, _| seen(search, load, load.min(last) * 1000.0, if load <= last { 1e6 } else { 9e6 })
 }
 
-fn ends(found: &Found) -> (Option<f64>, Option<f64>) {
+fn ends(found: &SearchAnswer) -> (Option<f64>, Option<f64>) {
     let load = |one: &Option<scenario::search::Tried>| one.as_ref().map(|one| one.load);
     (load(&found.lower), load(&found.upper))
 }
@@ -80,7 +82,7 @@ fn a_cliff_is_found_between_two_neighbours_wherever_it_is() {
     let search = within_5_ms();
     for last in 1..256 {
         let (found, loads) = hunt(&search, cliff(&search, f64::from(last)));
-        assert_eq!(found.end, Some(End::Bracketed), "{last}");
+        assert_eq!(found.end, Some(SearchStop::Bracketed), "{last}");
         assert_eq!(ends(&found), (Some(f64::from(last)), Some(f64::from(last + 1))));
         let edges = [&found.lower, &found.upper].map(|one| one.as_ref().map(|one| one.runs()));
         assert_eq!(edges, [Some(2), Some(2)], "two runs that agree settle a majority of three");
@@ -122,7 +124,7 @@ fn the_way_of_a_search() {
 fn no_answer_is_an_answer() {
     let search = within_5_ms();
     let (found, loads) = hunt(&search, cliff(&search, 1000.0));
-    assert_eq!((found.end, ends(&found)), (Some(End::NeverViolated), (Some(256.0), None)));
+    assert_eq!((found.end, ends(&found)), (Some(SearchStop::NeverViolated), (Some(256.0), None)));
     assert!(
         search.answer(&found).ends_with("; never violated up to 256"),
         "{}",
@@ -131,7 +133,7 @@ fn no_answer_is_an_answer() {
     assert_eq!(loads.len(), 10, "nine doublings and one repeat: {loads:?}");
 
     let (found, loads) = hunt(&search, cliff(&search, 0.0));
-    assert_eq!((found.end, ends(&found)), (Some(End::NeverHeld), (None, Some(1.0))));
+    assert_eq!((found.end, ends(&found)), (Some(SearchStop::NeverHeld), (None, Some(1.0))));
     assert_eq!(loads, [1.0, 1.0]);
     assert!(
         search.answer(&found).contains(": none; already at depth 1"),
@@ -154,12 +156,12 @@ fn no_answer_is_an_answer() {
 
     let short = Search { steps: 3, ..within_5_ms() };
     let (found, loads) = hunt(&short, cliff(&short, 100.0));
-    assert_eq!((found.end, loads.len()), (Some(End::StepsSpent), 3));
+    assert_eq!((found.end, loads.len()), (Some(SearchStop::StepsSpent), 3));
     assert!(short.answer(&found).ends_with("not yet violated"), "{}", short.answer(&found));
 
     let lost = |load, n| Seen { complete: n < 4, ..seen(&search, load, load, 1e6) };
     let (found, loads) = hunt(&search, lost);
-    assert_eq!((found.end, loads.len()), (Some(End::Incomplete), 5));
+    assert_eq!((found.end, loads.len()), (Some(SearchStop::Incomplete), 5));
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn loads_that_held_above_the_bracket_are_listed() {
     let step = |load: f64, held: bool| seen(&search, load, load, if held { 1e6 } else { 9e6 });
     let all =
         [step(1.0, true), step(2.0, false), step(4.0, true), step(2.0, false), step(1.0, true)];
-    let Next::Stop(found) = search.next(&all) else { panic!("it goes on") };
+    let SearchNext::Stop(found) = search.next(&all) else { panic!("it goes on") };
     assert_eq!((ends(&found), &found.irregular[..]), ((Some(1.0), Some(2.0)), &[4.0][..]));
     let text = search.answer(&found);
     assert!(text.ends_with("it held again at 4: the response is not monotone"), "{text}");
@@ -259,7 +261,7 @@ fn the_knee_of_a_queue_is_near_its_corner() {
     for corner in [4.0, 7.0, 16.0, 23.0, 50.0] {
         for noise in [0.0, 0.005] {
             let (found, loads) = hunt(&search, queue(&search, 50_000.0, corner, noise));
-            assert_eq!(found.end, Some(End::Knee), "{corner}: {loads:?} {:?}", found.knee);
+            assert_eq!(found.end, Some(SearchStop::Knee), "{corner}: {loads:?} {:?}", found.knee);
             let Some(Answer::At { .. }) = &found.knee else { panic!("{:?}", found.knee) };
             let (Some(low), Some(high)) = ends(&found) else { panic!("{found:?}") };
             // The score x^(3/4) / (1 + x^4)^(1/4) is largest where x^4 = 3.
@@ -277,7 +279,7 @@ fn the_knee_of_a_queue_is_near_its_corner() {
 fn without_a_knee_it_says_why() {
     let search = knee(Over::Depth);
     let (found, loads) = hunt(&search, |load, _| seen(&search, load, load * 100.0, 1e6));
-    assert_eq!(found.end, Some(End::NoKnee));
+    assert_eq!(found.end, Some(SearchStop::NoKnee));
     assert!(matches!(found.knee, Some(Answer::StillScaling { .. })), "{:?}", found.knee);
     assert_eq!(loads.len(), 9);
     assert!(search.answer(&found).contains("none up to 256"), "{}", search.answer(&found));
@@ -297,11 +299,12 @@ fn without_a_knee_it_says_why() {
 
 #[test]
 fn blocks_double_and_rates_have_three_digits() {
-    let search = Search { range: Range::usual(Over::Block), key: "block".into(), ..within_5_ms() };
+    let search =
+        Search { range: SearchRange::usual(Over::Block), key: "block".into(), ..within_5_ms() };
     let (found, _) = hunt(&search, cliff(&search, 50_000.0));
     assert_eq!(ends(&found), (Some(32768.0), Some(65536.0)));
 
-    let range = Range::usual(Over::Rate);
+    let range = SearchRange::usual(Over::Rate);
     let search = Search { range, key: "rate".into(), within: Percent(5.0), ..within_5_ms() };
     let (found, loads) = hunt(&search, cliff(&search, 12_345.0));
     let (Some(low), Some(high)) = ends(&found) else { panic!("{found:?}") };
@@ -413,7 +416,7 @@ proptest! {
         within in 0.0..100.0,
     ) {
         let base = if knee { self::knee(over) } else { within_5_ms() };
-        let range = Range::usual(over);
+        let range = SearchRange::usual(over);
         let search = Search { range, repeats, within: Percent(within), ..base };
         hunt(&search, |load, n| {
             let (held, work, ns) = seed[n % seed.len()];
@@ -432,7 +435,7 @@ proptest! {
         let (found, loads) = hunt(&search, |load, n| {
             seen(&search, load, load, 5e6 * load / truth * noise[n % noise.len()])
         });
-        prop_assert_eq!(found.end, Some(End::Bracketed));
+        prop_assert_eq!(found.end, Some(SearchStop::Bracketed));
         let (Some(low), Some(high)) = ends(&found) else { panic!("{found:?}") };
         prop_assert!(low <= truth * 1.13 && truth / 1.13 <= high, "{} in {} to {}", truth, low, high);
         // Doubling and bisecting pass over loads that noise cannot turn; those in doubt are run as often as is allowed.

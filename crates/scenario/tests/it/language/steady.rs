@@ -1,12 +1,12 @@
 //! The rule of steadiness, on tables and on anything.
 
 use proptest::prelude::*;
-use scenario::steady::{Figures, Steady, Window};
+use scenario::steady::{Steady, SteadyWindow, WindowFigures};
 
 /// Spread and slope of a window in percent of its mean, to a hundredth.
 #[track_caller]
 fn check(rounds: &[f64], spread: f64, slope: f64, steady: bool) {
-    let window = Window::of(rounds).expect("a window with a mean");
+    let window = SteadyWindow::of(rounds).expect("a window with a mean");
     let percent = |share: f64| (share * 10_000.0).round() / 100.0;
     assert_eq!((percent(window.spread), percent(window.slope)), (spread, slope), "{rounds:?}");
     assert_eq!(Steady::SNIA.holds(&window), steady, "{rounds:?}");
@@ -35,18 +35,18 @@ fn a_window_needs_its_rounds_and_something_to_compare_with() {
     for rounds in [&[][..], &[5.0; 4], &[0.0; 5], &[f64::NAN; 5], &[f64::INFINITY; 5]] {
         assert_eq!(rule.window(rounds), None, "{rounds:?}");
     }
-    assert_eq!(Window::of(&[7.0]), None);
+    assert_eq!(SteadyWindow::of(&[7.0]), None);
     // Only the last window counts: the fall before it is over.
     let settled = rule.window(&[900.0, 500.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
-    assert_eq!(settled, Some(Window { mean: 100.0, spread: 0.0, slope: 0.0 }));
+    assert_eq!(settled, Some(SteadyWindow { mean: 100.0, spread: 0.0, slope: 0.0 }));
 }
 
 #[test]
 fn figures_are_told_beside_their_limits() {
-    let window = Window { mean: 1000.0, spread: 0.0314, slope: -0.1271 };
+    let window = SteadyWindow { mean: 1000.0, spread: 0.0314, slope: -0.1271 };
     let expected = "over 5 rounds of 1 s the spread of IOPS was 3.10% of its mean (at most 20%), and its line fell by \
                     12.7% (at most 10%)";
-    assert_eq!(Figures(&Steady::SNIA, &window).to_string(), expected);
+    assert_eq!(WindowFigures(&Steady::SNIA, &window).to_string(), expected);
 }
 
 proptest! {
@@ -56,11 +56,11 @@ proptest! {
         rounds in prop::collection::vec(1.0..1e9, 2..50),
         factor in 1e-6..1e6,
     ) {
-        let window = Window::of(&rounds).expect("a mean");
+        let window = SteadyWindow::of(&rounds).expect("a mean");
         let scaled: Vec<f64> = rounds.iter().map(|r| r * factor).collect();
-        let scaled = Window::of(&scaled).expect("a mean");
+        let scaled = SteadyWindow::of(&scaled).expect("a mean");
         let backwards: Vec<f64> = rounds.iter().rev().copied().collect();
-        let backwards = Window::of(&backwards).expect("a mean");
+        let backwards = SteadyWindow::of(&backwards).expect("a mean");
         prop_assert!((window.spread - scaled.spread).abs() < 1e-6 * (1.0 + window.spread));
         prop_assert!((window.slope - scaled.slope).abs() < 1e-6 * (1.0 + window.slope.abs()));
         prop_assert!((window.slope + backwards.slope).abs() < 1e-6 * (1.0 + window.slope.abs()));
@@ -69,7 +69,7 @@ proptest! {
     /// The line is the best of all lines: the remainders have no slope of their own.
     #[test]
     fn the_line_is_that_of_least_squares(rounds in prop::collection::vec(1.0..1e6, 2..50)) {
-        let window = Window::of(&rounds).expect("a mean");
+        let window = SteadyWindow::of(&rounds).expect("a mean");
         let last = (rounds.len() - 1) as f64;
         let step = window.slope * window.mean / last;
         let error = |step: f64| -> f64 {
@@ -84,7 +84,7 @@ proptest! {
     fn nothing_is_too_odd(rounds in prop::collection::vec(any::<f64>(), 0..20)) {
         if let Some(window) = Steady::SNIA.window(&rounds) {
             prop_assert!(window.mean > 0.0);
-            let _ = Figures(&Steady::SNIA, &window).to_string();
+            let _ = WindowFigures(&Steady::SNIA, &window).to_string();
         }
     }
 }

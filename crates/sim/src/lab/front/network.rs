@@ -9,7 +9,7 @@ use super::{Front, index};
 use crate::lab::draft::Wire;
 use crate::model::{SelectorId, StationId};
 use scenario::Policy;
-use scenario::topology::{HopId, HopKind, NetWay, Route, Topology, Way};
+use scenario::topology::{HopId, HopKind, NetRoute, Route, Topology, Way};
 use std::borrow::Cow;
 
 /// The path of a network load through the fabric.
@@ -55,7 +55,7 @@ pub fn with_nets(topology: Cow<'_, Topology>) -> Cow<'_, Topology> {
     if topology.nets.is_empty() {
         return topology;
     }
-    let way = |net: &NetWay| Way {
+    let way = |net: &NetRoute| Way {
         member: String::new(),
         disk: 0,
         volume: net.pair.clone(),

@@ -4,7 +4,7 @@ use super::law;
 use crate::model::{
     Class, Demand, Hop, Law, Load, Network, PoolId, RaidVisit, Source, Station, StationId,
 };
-use workload::Demand as Needs;
+use workload::IoDemand;
 
 /// Limit of hops of one route, arms and copies included.
 const HOPS_MAX: usize = 4096;
@@ -310,7 +310,7 @@ fn bound(network: &Network, route: &[Hop]) -> Option<CopyBound> {
 /// The largest I/O of a class of a load, in bytes.
 fn largest(load: &Load, class: &Class) -> u32 {
     match &load.source {
-        Source::Operations(operations) => Needs::of(&operations.spec).block_max,
+        Source::Operations(operations) => IoDemand::of(&operations.spec).block_max,
         Source::Closed { .. } | Source::Open { .. } => class.bytes,
     }
 }

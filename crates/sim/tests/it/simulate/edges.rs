@@ -80,7 +80,7 @@ fn intervals_add_up_and_histograms_hold_each_once() {
     let plan = "warmup = \"130ms\"\nmeasure = \"2500ms\"\ncooldown = \"110ms\"";
     let kept = run(&text(plan), &PLAIN, wires);
     let intervals = kept.record.intervals(0).expect("intervals");
-    let sum = |of: fn(&record::Tally) -> u64| -> u64 {
+    let sum = |of: fn(&record::Completed) -> u64| -> u64 {
         intervals.iter().flat_map(|interval| &interval.read).map(of).sum()
     };
     let (ops, ended) = (sum(|tally| tally.ops), sum(|tally| tally.service.count()));

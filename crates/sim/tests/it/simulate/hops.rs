@@ -39,7 +39,7 @@ fn hops_count_what_workers_did() {
     let kept = run(&text(PLAN), &PLAIN, plant);
     let record = &kept.record;
     let intervals = record.intervals(0).expect("intervals");
-    let ops = |of: fn(&record::Interval) -> &Option<record::Tally>| {
+    let ops = |of: fn(&record::Interval) -> &Option<record::Completed>| {
         intervals.iter().flat_map(&of).map(|tally| tally.ops).sum::<u64>() as f64
     };
     let (reads, writes) = (ops(|i| &i.read), ops(|i| &i.write));

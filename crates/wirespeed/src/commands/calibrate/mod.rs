@@ -1,5 +1,4 @@
-//! `wirespeed calibrate RUN… --part NAME`: figures of a part that fit what runs showed, for people, for programs, and as a
-//! file of the catalog.
+//! `wirespeed calibrate RUN… --part NAME`: figures of a part that fit runs, as text, as JSON, and as a catalog file.
 
 mod text;
 

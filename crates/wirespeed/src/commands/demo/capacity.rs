@@ -3,7 +3,7 @@
 
 use crate::cli::{AgentKind, Results};
 use crate::exit::Failure;
-use crate::live::{self, Job};
+use crate::live::{self, LiveJob};
 use campaign::Control;
 use record::{Record, Status};
 use scenario::Source;
@@ -41,7 +41,7 @@ pub fn measure(dir: &Path, output: &Results, control: &Arc<Control>) -> Result<C
     let passing = Passing(dir.join(format!(".capacity-{}.wsr", std::process::id())));
     let source =
         Source { name: "capacity.toml".into(), text: SCENARIO.into(), ..Source::default() };
-    let outcome = live::run(&Job {
+    let outcome = live::run(&LiveJob {
         scenario: scenario::load(&source)?,
         source,
         out: passing.0.clone(),

@@ -9,9 +9,9 @@ mod scale;
 use crate::cli::{AgentKind, Demo, ResultFormat};
 use crate::exit::{Exit, Failure};
 use crate::files;
-use crate::live::{self, Job};
+use crate::live::{self, LiveJob};
 use crate::out;
-use crate::present::{self, Choice};
+use crate::present::{self, Presentation};
 use campaign::Control;
 use record::Record;
 use scale::Chosen;
@@ -43,7 +43,7 @@ pub fn demo(args: &Demo) -> Result<Exit, Failure> {
     if !args.output.quiet {
         introduce(&scenario, &record);
     }
-    let exit = live::run_and_review(&Job {
+    let exit = live::run_and_review(&LiveJob {
         source,
         scenario,
         out: record.clone(),
@@ -82,7 +82,7 @@ fn show_page(record: &Path, format: Option<ResultFormat>) -> Result<(), Failure>
     files::results_path(&page)?;
     let record = Record::open(record)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
-    present::write(&record, &analysis, Choice::of(Some(ResultFormat::Html)), &page)?;
+    present::write(&record, &analysis, Presentation::of(Some(ResultFormat::Html)), &page)?;
     match format {
         None | Some(ResultFormat::Text) => out::result(&format!("{}\n", page.display())),
         // Another format is one document, to which nothing is added.

@@ -2,9 +2,9 @@
 
 mod document;
 
-use crate::cli::{Estimate, Format};
+use crate::cli::{EstimateArgs, Format};
 use crate::exit::{Exit, Failure};
-use crate::labs::Lab;
+use crate::labs::CompiledLab;
 use crate::{files, live, out};
 use clock::Ns;
 use record::{Record, RunHead, Writer};
@@ -13,20 +13,23 @@ use scenario::{Scenario, Source, Stage};
 use sim::estimate::{Order, Told, sensitivities};
 use std::path::{Path, PathBuf};
 
-pub fn estimate(args: &Estimate) -> Result<Exit, Failure> {
+pub fn estimate(args: &EstimateArgs) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
     let scenario = scenario::load(&source)?;
     let stages = scenario.stages();
-    let lab = Lab::new(&scenario, &stages)?;
+    let lab = CompiledLab::new(&scenario, &stages)?;
     let order = Order {
         stages: &chosen(&args.step, &stages)?,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
     };
     let kept = match &args.out {
-        Some(path) => Kept::asked(files::record_path(Some(path), &files::stem(&source.name))?),
-        None => Kept::passing(),
+        Some(path) => {
+            RecordPath::asked(files::record_path(Some(path), &files::stem(&source.name))?)
+        }
+        None => RecordPath::passing(),
     };
-    let Carried { steps, failure } = carry_out(&order, &head(&source, &scenario), &kept.path)?;
+    let EstimateResult { steps, failure } =
+        carry_out(&order, &head(&source, &scenario), &kept.path)?;
     let record = Record::open(&kept.path)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     let document = Document::of(&scenario.head.title, steps, &analysis, args.step.is_empty());
@@ -58,24 +61,24 @@ fn chosen(numbers: &[u32], stages: &[Stage]) -> Result<Vec<Stage>, Failure> {
     Ok((1..).zip(stages).filter(asked).map(|(_, stage)| stage.clone()).collect())
 }
 
-/// Where the record goes: findings judge it, whether or not somebody wants to keep it.
-struct Kept {
+/// Where the record goes: findings judge it, whether or not it is kept.
+struct RecordPath {
     path: PathBuf,
     passing: bool,
 }
 
-impl Kept {
-    fn asked(path: PathBuf) -> Kept {
-        Kept { path, passing: false }
+impl RecordPath {
+    fn asked(path: PathBuf) -> RecordPath {
+        RecordPath { path, passing: false }
     }
 
-    fn passing() -> Kept {
+    fn passing() -> RecordPath {
         let name = format!("wirespeed-estimate-{}-{}.wsr", std::process::id(), clock::now().0);
-        Kept { path: std::env::temp_dir().join(name), passing: true }
+        RecordPath { path: std::env::temp_dir().join(name), passing: true }
     }
 }
 
-impl Drop for Kept {
+impl Drop for RecordPath {
     fn drop(&mut self) {
         if self.passing {
             // Where it cannot be removed, the system clears its temporary files.
@@ -90,15 +93,15 @@ pub(super) fn head(source: &Source, scenario: &Scenario) -> RunHead {
     RunHead { producer, epoch: Ns::ZERO, ..live::head(source, scenario) }
 }
 
-/// What came of all steps.
-struct Carried {
+/// The result of all steps.
+struct EstimateResult {
     steps: Vec<Estimated>,
     /// The step that could not be estimated, from 0, and why.
     failure: Option<(u32, String)>,
 }
 
 /// Estimates every step into a new record.
-fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<Carried, Failure> {
+fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<EstimateResult, Failure> {
     let mut writer = Writer::create(path, head)?;
     writer.facts(&live::run_facts())?;
     let mut steps = Vec::new();
@@ -108,5 +111,5 @@ fn carry_out(order: &Order, head: &RunHead, path: &Path) -> Result<Carried, Fail
         steps.push(document::estimated(&solved, &matters));
     };
     let failure = sim::estimate::record(order, writer, &mut collect)?;
-    Ok(Carried { steps, failure })
+    Ok(EstimateResult { steps, failure })
 }

@@ -1,12 +1,12 @@
 //! A receiver's result of a test as JSON: one document, whose field names are those of `net`'s report. Histograms become
 //! percentiles, in nanoseconds.
 
-use net::{SideReport, Spec};
+use net::{SideReport, TestSpec};
 use record::Histogram;
 use serde_json::{Value, json};
 
 /// The result of a test.
-pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> Value {
+pub fn received(peer: &str, spec: &TestSpec, side: &SideReport) -> Value {
     json!({ "peer": peer, "spec": spec, "receiver": side_of(side) })
 }
 

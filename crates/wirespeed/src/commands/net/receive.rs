@@ -5,7 +5,7 @@ use crate::cli::{Format, NetReceive};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use crate::receivers::{TOKEN_ENV, guardian, token_of_command};
-use net::{Adjust, Event, Listener, Receiver, ReceiverConfig};
+use net::{Adjust, Receiver, ReceiverConfig, ReceiverEvent, ReceiverListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -13,8 +13,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 const WAITING_MAX: usize = 256;
 
 /// What the main thread waits for.
-enum Heard {
-    Event(Event),
+enum ReceiveSignal {
+    Event(ReceiverEvent),
     Stop,
 }
 
@@ -33,9 +33,9 @@ pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
     if args.embedded {
         stop_with_stdin(tell.clone())?;
     }
-    let listener = Listener::new(move |event| {
+    let listener = ReceiverListener::new(move |event| {
         // A reader that is stuck loses lines, not the measurement.
-        let _ = tell.try_send(Heard::Event(event));
+        let _ = tell.try_send(ReceiveSignal::Event(event));
     });
     let cpus = args.cpus.clone().unwrap_or_default().0;
     let adjust = args.adjust.as_deref().map(adjust).transpose()?;
@@ -46,7 +46,7 @@ pub fn receive(args: &NetReceive) -> Result<Exit, Failure> {
         Format::Text => format!("listening on {}\n", listening.join(", ")),
         Format::Json => format!("{}\n", serde_json::json!({ "listening": listening })),
     })?;
-    while let Ok(Heard::Event(event)) = heard.recv() {
+    while let Ok(ReceiveSignal::Event(event)) = heard.recv() {
         tell_of(args, &event)?;
     }
     receiver.stop();
@@ -60,50 +60,51 @@ fn adjust(interface: &str) -> Result<Adjust, Failure> {
 }
 
 /// Results to stdout, notes to stderr.
-fn tell_of(args: &NetReceive, event: &Event) -> Result<(), Failure> {
+fn tell_of(args: &NetReceive, event: &ReceiverEvent) -> Result<(), Failure> {
     match event {
-        Event::Began { peer, spec } if !args.quiet => {
+        ReceiverEvent::Began { peer, spec } if !args.quiet => {
             eprintln!("{peer}: {}", text::title(spec));
             Ok(())
         }
-        Event::Failed { peer, why } if !args.quiet => {
+        ReceiverEvent::Failed { peer, why } if !args.quiet => {
             eprintln!("{peer}: {why}");
             Ok(())
         }
-        Event::Adjusted { peer, adjusted } if !args.quiet => {
+        ReceiverEvent::Adjusted { peer, adjusted } if !args.quiet => {
             let done = [&adjusted.changed[..], &adjusted.held].concat().join(", ");
             eprintln!("{peer}: {}: {done}", adjusted.interface.name);
             Ok(())
         }
-        Event::Ended { peer, spec, side } if !args.embedded => out::result(&match args.format {
-            Format::Text => text::received(peer, spec, side),
-            Format::Json => format!("{}\n", json::received(peer, spec, side)),
-        }),
+        ReceiverEvent::Ended { peer, spec, side } if !args.embedded => {
+            out::result(&match args.format {
+                Format::Text => text::received(peer, spec, side),
+                Format::Json => format!("{}\n", json::received(peer, spec, side)),
+            })
+        }
         _ => Ok(()),
     }
 }
 
-/// The end of standard input stops the receiver: its parent holds the other end of the pipe, and the kernel closes
-/// that even where he is killed.
-fn stop_with_stdin(tell: SyncSender<Heard>) -> Result<(), Failure> {
+/// The end of standard input stops the receiver: the kernel closes the parent's end of the pipe even if it is killed.
+fn stop_with_stdin(tell: SyncSender<ReceiveSignal>) -> Result<(), Failure> {
     let wait = move || {
         // What comes means nothing, and an error is an end as well.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        let _ = tell.send(Heard::Stop);
+        let _ = tell.send(ReceiveSignal::Stop);
     };
     let thread = std::thread::Builder::new().name("stdin".to_owned()).spawn(wait);
     thread.map(|_| ()).map_err(|e| Failure::incomplete(format!("cannot start a thread: {e}")))
 }
 
 /// The first Ctrl-C (or SIGTERM) stops the receiver, the second ends the process.
-fn stop_on_signals(tell: SyncSender<Heard>) -> Result<(), Failure> {
+fn stop_on_signals(tell: SyncSender<ReceiveSignal>) -> Result<(), Failure> {
     let again = AtomicBool::new(false);
     let handler = move || {
         if again.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
         // The other end is gone if the receiver could not be started.
-        let _ = tell.send(Heard::Stop);
+        let _ = tell.send(ReceiveSignal::Stop);
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::incomplete(format!("cannot catch signals: {e}")))

@@ -1,15 +1,15 @@
 //! `wirespeed net send`: a network load without a scenario file. The options become a scenario, so that the record and its
 //! review are those of any other run.
 
-use crate::cli::{NetSend, OnOff, Preset, ResultFormat};
+use crate::cli::{NetSend, OnOff, PresetChoice, ResultFormat};
 use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
-use crate::live::{self, Job};
+use crate::live::{self, LiveJob};
 use crate::out;
-use crate::present::{self, Choice};
+use crate::present::{self, Presentation};
 use crate::receivers::TOKEN_ENV;
-use export::End;
+use export::NtttcpEnd;
 use findings::Analysis;
 use record::Record;
 use scenario::{ReceiverPlace, Source};
@@ -32,7 +32,7 @@ pub fn send(args: &NetSend) -> Result<Exit, Failure> {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
     }
     let out = files::record_path(args.recording.out.as_deref(), "net")?;
-    let job = Job {
+    let job = LiveJob {
         source,
         scenario,
         out,
@@ -51,7 +51,7 @@ pub fn send(args: &NetSend) -> Result<Exit, Failure> {
             None | Some(ResultFormat::Text) => {
                 out::result(&review::network_loads(&job.scenario, record, analysis))
             }
-            format => present::print(record, analysis, Choice::of(format)),
+            format => present::print(record, analysis, Presentation::of(format)),
         }
     })?;
     // The others went on, so that the run is complete; what was asked for is not.
@@ -136,7 +136,7 @@ fn reach(args: &NetSend) -> String {
 
 fn load(args: &NetSend) -> String {
     let mut lines = Lines::default();
-    lines.text("preset", args.preset.map(|Preset::Ntttcp| "ntttcp"));
+    lines.text("preset", args.preset.map(|PresetChoice::Ntttcp| "ntttcp"));
     lines.text(
         "load",
         Some(match (args.udp, args.requests, args.connects) {
@@ -221,12 +221,10 @@ fn plan_lines(args: &NetSend) -> String {
 struct Lines(String);
 
 impl Lines {
-    /// A value as text.
     fn text(&mut self, key: &str, value: Option<impl ToString>) {
         self.bare(key, value.map(|value| quoted(&value.to_string())));
     }
 
-    /// A value that is no text.
     fn bare(&mut self, key: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             // A string takes every line.
@@ -277,7 +275,7 @@ fn write_xml(dir: &Path, record: &Record, analysis: &Analysis) -> Result<(), Fai
         marks.extend((step.repetition > 0).then(|| (step.repetition + 1).to_string()));
         let mark = if several { marks.join("-") } else { String::new() };
         let mark = if mark.is_empty() { mark } else { format!("-{mark}") };
-        for (end, name) in [(End::Sender, "ntttcps"), (End::Receiver, "ntttcpr")] {
+        for (end, name) in [(NtttcpEnd::Sender, "ntttcps"), (NtttcpEnd::Receiver, "ntttcpr")] {
             let xml = export::ntttcp(record, analysis, Some(step.index), end);
             let xml = xml.map_err(Failure::incomplete)?;
             std::fs::write(dir.join(format!("{name}{mark}.xml")), xml).map_err(failed)?;
@@ -406,7 +404,7 @@ mod tests {
         ]);
         let host = "192.0.2.2".to_owned();
         assert_eq!(far.place, ReceiverPlace::At { host, port: 6000 });
-        assert_eq!(far.family, Some(scenario::Family::Ipv4));
+        assert_eq!(far.family, Some(scenario::AddressFamily::Ipv4));
         assert_eq!(far.source_port, Some(7000));
         assert_eq!(far.token, Some(scenario::TokenFrom::File("a \"token\"".into())));
         // Off loopback a token is asked for, so it is looked for.

@@ -1,31 +1,31 @@
 //! A receiver's result of a test as text: a heading, then a line a fact, with the unit in each.
 
 use clock::Ns;
-use net::{HostReport, SideReport, Spec, StreamReport};
+use net::{HostReport, SideReport, StreamReport, TestSpec};
 use review::{both_units, fact};
 use std::fmt::Write as _;
 use std::time::Duration;
 use units::duration;
 
 /// What a test is, in a line.
-pub fn title(spec: &Spec) -> String {
+pub fn title(spec: &TestSpec) -> String {
     format!("{}; {} measured", review::load_line(&spec.network), time(spec.measure))
 }
 
 /// What CPU time is set against.
-enum Work {
+enum CpuPer {
     Bytes(u64),
     Transactions(u64),
 }
 
-fn cpu(machine: &HostReport, work: &Work) -> String {
+fn cpu(machine: &HostReport, work: &CpuPer) -> String {
     let wall = machine.wall.as_secs_f64().max(1e-9);
     let share = |ns: Ns| units::percent(ns.as_secs_f64() / wall * 100.0);
     let used = machine.user.plus(machine.system);
     let cost = match *work {
-        Work::Bytes(0) | Work::Transactions(0) => "nothing came through".to_owned(),
-        Work::Bytes(n) => format!("{:.3} s a GB", used.as_secs_f64() / (n as f64 / 1e9)),
-        Work::Transactions(n) => format!("{} a transaction", time(Ns(used.0 / n))),
+        CpuPer::Bytes(0) | CpuPer::Transactions(0) => "nothing came through".to_owned(),
+        CpuPer::Bytes(n) => format!("{:.3} s a GB", used.as_secs_f64() / (n as f64 / 1e9)),
+        CpuPer::Transactions(n) => format!("{} a transaction", time(Ns(used.0 / n))),
     };
     let mut text = format!(
         "{} of one processor ({} user, {} kernel); {cost}",
@@ -47,7 +47,7 @@ fn errors(out: &mut String, name: &str, side: &SideReport) {
 }
 
 /// The result of a test.
-pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> String {
+pub fn received(peer: &str, spec: &TestSpec, side: &SideReport) -> String {
     let mut out = format!("{peer} ({})\n", title(spec));
     for (writes, name) in [(false, "received"), (true, "sent")] {
         let mine = side.streams.iter().filter(|s| s.writes == writes);
@@ -62,8 +62,8 @@ pub fn received(peer: &str, spec: &Spec, side: &SideReport) -> String {
     }
     let sum = |of: fn(&StreamReport) -> u64| side.streams.iter().map(of).sum();
     let work = match spec.is_transactions() {
-        true => Work::Transactions(sum(|s| s.measured.items)),
-        false => Work::Bytes(sum(|s| s.measured.bytes)),
+        true => CpuPer::Transactions(sum(|s| s.measured.items)),
+        false => CpuPer::Bytes(sum(|s| s.measured.bytes)),
     };
     fact(&mut out, "CPU", &cpu(&side.machine, &work));
     errors(&mut out, "receiver", side);

@@ -1,5 +1,4 @@
-//! Embedded arrays in a dry run: what would run on this machine, the speed of its ports, and which faults are injected
-//! at them. It starts none.
+//! Embedded arrays in a dry run: what would run here, the speed of its ports, and their faults. It starts none.
 
 use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, Scenario, Step, Volume};
 use serde_json::{Value, json};
@@ -7,7 +6,6 @@ use serde_json::{Value, json};
 /// Lines that a list of ports, volumes or faults takes at most.
 const SHOWN: usize = 16;
 
-/// The embedded arrays of a scenario.
 fn embedded(scenario: &Scenario) -> impl Iterator<Item = (&Array, &Embedded)> {
     scenario.lab.arrays.iter().filter_map(|array| Some((array, array.embedded.as_ref()?)))
 }

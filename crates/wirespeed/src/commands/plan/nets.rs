@@ -4,7 +4,7 @@
 use scenario::{NetHop, NetLoad, Receiver, ReceiverPlace, Scenario, Stage, Step, TokenFrom};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use workload::Frames;
+use workload::NetFrames;
 
 /// What a step sets at interfaces, one a line; nothing where it takes them as they are found.
 pub(super) fn frames(scenario: &Scenario, step: &Step) -> Vec<String> {
@@ -17,7 +17,7 @@ pub(super) fn frames(scenario: &Scenario, step: &Step) -> Vec<String> {
 }
 
 /// `MTU 1500 and 9000, offloads on and off`.
-fn frame_words(all: impl IntoIterator<Item = Frames>) -> String {
+fn frame_words(all: impl IntoIterator<Item = NetFrames>) -> String {
     let (mut mtus, mut offloads) = (BTreeSet::new(), BTreeSet::new());
     for frames in all {
         mtus.extend(frames.mtu);
@@ -38,8 +38,8 @@ fn frame_words(all: impl IntoIterator<Item = Frames>) -> String {
 }
 
 /// What each receiver that is reached would have set at its interfaces, by the steps that set something.
-fn reached<'a>(scenario: &'a Scenario, stages: &[Stage]) -> Vec<(&'a Receiver, Vec<Frames>)> {
-    let mut all: Vec<(&Receiver, Vec<Frames>)> = Vec::new();
+fn reached<'a>(scenario: &'a Scenario, stages: &[Stage]) -> Vec<(&'a Receiver, Vec<NetFrames>)> {
+    let mut all: Vec<(&Receiver, Vec<NetFrames>)> = Vec::new();
     for step in stages.iter().flat_map(Stage::examples) {
         let hops = step.net_loads().flat_map(|net| net.hops(&scenario.lab));
         let names: BTreeSet<&str> = hops.map(|hop| hop.receiver.name.as_str()).collect();
@@ -140,7 +140,7 @@ pub(super) fn frames_json(scenario: &Scenario, step: &Step) -> Value {
 
 /// The receivers that a run would reach, for other programs.
 pub(super) fn as_json(scenario: &Scenario, stages: &[Stage]) -> Vec<Value> {
-    let receiver = |(receiver, frames): (&Receiver, Vec<Frames>)| {
+    let receiver = |(receiver, frames): (&Receiver, Vec<NetFrames>)| {
         json!({
             "name": receiver.name,
             "address": match &receiver.place {

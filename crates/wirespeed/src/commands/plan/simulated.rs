@@ -1,4 +1,4 @@
-//! What a dry run says of labs that are not at hand: what only the simulator carries out, and whether it could.
+//! The dry run of a lab that is not present: what only the simulator carries out, and whether it could.
 
 use scenario::topology::Topology;
 use scenario::{Diagnostics, Incident, Scenario, Step};

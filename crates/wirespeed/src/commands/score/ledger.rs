@@ -1,7 +1,7 @@
 //! The ledger of parameters: made, told on stderr while it is made, and printed.
 
 use super::{Lab, threads};
-use crate::cli::{Format, Score};
+use crate::cli::{Format, ScoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use score::{BuildError, ClaimLedger};
@@ -10,12 +10,12 @@ use std::io::{IsTerminal, Write};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
-struct Document<'a> {
+struct LedgerDocument<'a> {
     labs: &'a [ClaimLedger],
 }
 
 /// Only the ledger: to the page that was asked for, or to stdout.
-pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
+pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
     let ledgers = labs.iter().map(|lab| ledger(args, lab)).collect::<Result<Vec<_>, _>>()?;
     let page = score::ledger_page(&ledgers);
     if let Some(path) = &args.page {
@@ -27,7 +27,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
     }
     match (args.output.format, &args.page) {
         (Format::Json, _) => {
-            let json = serde_json::to_value(Document { labs: &ledgers });
+            let json = serde_json::to_value(LedgerDocument { labs: &ledgers });
             out::result(&format!("{:#}\n", json.map_err(Failure::incomplete)?))?;
         }
         (Format::Text, None) => out::result(&page)?,
@@ -37,7 +37,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
 }
 
 /// The ledger of one scenario.
-pub fn ledger(args: &Score, lab: &Lab) -> Result<ClaimLedger, Failure> {
+pub fn ledger(args: &ScoreArgs, lab: &Lab) -> Result<ClaimLedger, Failure> {
     let shown = !args.output.quiet && std::io::stderr().is_terminal();
     let tell = |done: usize, of: usize| {
         if shown {

@@ -3,13 +3,13 @@
 mod ledger;
 mod solve;
 
-use crate::cli::{ScenarioArgs, Score};
+use crate::cli::{ScenarioArgs, ScoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use scenario::Source;
 use std::collections::BTreeSet;
 
-pub fn score(args: &Score) -> Result<Exit, Failure> {
+pub fn score(args: &ScoreArgs) -> Result<Exit, Failure> {
     let labs = labs(args)?;
     args.page.as_deref().map_or(Ok(()), files::results_path)?;
     match args.ledger {
@@ -26,7 +26,7 @@ struct Lab {
 }
 
 /// The scenarios' texts, in the order that was asked for.
-fn labs(args: &Score) -> Result<Vec<Lab>, Failure> {
+fn labs(args: &ScoreArgs) -> Result<Vec<Lab>, Failure> {
     let mut names = BTreeSet::new();
     let lab = |file: &std::path::PathBuf| {
         let source = files::scenario_source(&ScenarioArgs {
@@ -46,7 +46,7 @@ fn labs(args: &Score) -> Result<Vec<Lab>, Failure> {
 }
 
 /// How many threads share the work.
-fn threads(args: &Score) -> usize {
+fn threads(args: &ScoreArgs) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     args.threads.map_or_else(processors, |n| n as usize)
 }

@@ -1,10 +1,10 @@
 //! Claims by both solvers: two records of each scenario, their findings, reviews, and the page of it all.
 
 use super::{Lab, ledger, threads};
-use crate::cli::{Format, ResultFormat, Score};
+use crate::cli::{Format, ResultFormat, ScoreArgs};
 use crate::commands::{estimate, simulate};
 use crate::exit::{Exit, Failure};
-use crate::present::{self, Choice};
+use crate::present::{self, Presentation};
 use crate::{files, labs, live, out};
 use campaign::Control;
 use findings::Analysis;
@@ -16,14 +16,14 @@ use std::path::{Path, PathBuf};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ScoreDocument<'a> {
     labs: &'a [Scored],
 }
 
 /// All scenarios, one after the other; then what they show together.
-pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
+pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
     let stop = live::control()?;
-    let kept = Kept::new(args.out.as_deref())?;
+    let kept = OutputPaths::new(args.out.as_deref())?;
     let mut scored = Vec::new();
     for lab in labs {
         scored.push(one(args, lab, &kept, &stop)?);
@@ -41,7 +41,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
     }
     match (args.output.format, &args.page) {
         (Format::Json, _) => {
-            let json = serde_json::to_value(Document { labs: &scored });
+            let json = serde_json::to_value(ScoreDocument { labs: &scored });
             out::result(&format!("{:#}\n", json.map_err(Failure::incomplete)?))?;
         }
         (Format::Text, None) => out::result(&page)?,
@@ -51,7 +51,7 @@ pub fn print(args: &Score, labs: &[Lab]) -> Result<Exit, Failure> {
 }
 
 /// One scenario: its ledger, then both records with what the ledger says of its claims.
-fn one(args: &Score, lab: &Lab, kept: &Kept, stop: &Control) -> Result<Scored, Failure> {
+fn one(args: &ScoreArgs, lab: &Lab, kept: &OutputPaths, stop: &Control) -> Result<Scored, Failure> {
     let scenario = scenario::load(&lab.source)?;
     let ledger = match scenario.claims.is_empty() {
         true => None,
@@ -80,7 +80,7 @@ fn facts(ledger: &ClaimLedger) -> Vec<Fact> {
 }
 
 struct Job<'a> {
-    args: &'a Score,
+    args: &'a ScoreArgs,
     lab: &'a Lab,
     scenario: &'a Scenario,
     stages: &'a [Stage],
@@ -89,7 +89,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn estimate(&self, path: &Path) -> Result<Analysis, Failure> {
-        let compiled = labs::Lab::new(self.scenario, self.stages)?;
+        let compiled = labs::CompiledLab::new(self.scenario, self.stages)?;
         let order = sim::estimate::Order {
             stages: self.stages,
             compile: &|step| compiled.plant(step).map_err(|error| error.to_string()),
@@ -103,8 +103,13 @@ impl Job<'_> {
         findings::analyse(&Record::open(path)?).map_err(Failure::incomplete)
     }
 
-    fn simulate(&self, path: &Path, kept: &Kept, stop: &Control) -> Result<Analysis, Failure> {
-        let compiled = labs::Lab::new(self.scenario, self.stages)?;
+    fn simulate(
+        &self,
+        path: &Path,
+        kept: &OutputPaths,
+        stop: &Control,
+    ) -> Result<Analysis, Failure> {
+        let compiled = labs::CompiledLab::new(self.scenario, self.stages)?;
         let order = sim::simulate::Order {
             stages: self.stages,
             named: &sim::simulate::Named::of(self.scenario),
@@ -124,7 +129,7 @@ impl Job<'_> {
         let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
         if let Some(page) = kept.review(&self.lab.name) {
             files::results_path(&page)?;
-            present::write(&record, &analysis, Choice::of(Some(ResultFormat::Html)), &page)?;
+            present::write(&record, &analysis, Presentation::of(Some(ResultFormat::Html)), &page)?;
         }
         Ok(analysis)
     }
@@ -140,19 +145,19 @@ impl Job<'_> {
 }
 
 /// Where records and reviews go.
-struct Kept {
+struct OutputPaths {
     dir: PathBuf,
     passing: bool,
 }
 
-impl Kept {
+impl OutputPaths {
     /// The directory that was asked for, or one that passes.
-    fn new(asked: Option<&Path>) -> Result<Kept, Failure> {
+    fn new(asked: Option<&Path>) -> Result<OutputPaths, Failure> {
         let name = format!("wirespeed-score-{}-{}", std::process::id(), clock::now().0);
         let dir = asked.map_or_else(|| std::env::temp_dir().join(name), Path::to_owned);
         let failed = |e| Failure::incomplete(format!("cannot make {}: {e}", dir.display()));
         std::fs::create_dir_all(&dir).map_err(failed)?;
-        Ok(Kept { dir, passing: asked.is_none() })
+        Ok(OutputPaths { dir, passing: asked.is_none() })
     }
 
     /// Where the record of a solver goes; an older one of the same scenario is removed.
@@ -172,7 +177,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for OutputPaths {
     fn drop(&mut self) {
         if self.passing {
             // Where it cannot be removed, the system clears its temporary files.

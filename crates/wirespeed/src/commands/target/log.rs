@@ -1,7 +1,7 @@
 //! The target's log on stderr: who came, who went, and why. The target's threads must not wait for a terminal, so lines go
 //! through a bounded queue to a thread of their own; what does not fit is counted, and told.
 
-use san::server::{Event, Listener};
+use san::server::{ServerEvent, ServerListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -18,7 +18,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins to write what the listener hears, if anybody wants to read it.
+    /// Begins to write the listener's events, where a log is wanted.
     pub fn start(quiet: bool) -> Log {
         let (lines, waiting) = sync_channel(WAITING_MAX);
         let lost = Arc::new(AtomicU64::new(0));
@@ -27,10 +27,10 @@ impl Log {
         Log { lines, lost, writer }
     }
 
-    /// What the target tells its events to.
-    pub fn listener(&self) -> Listener {
+    /// Receives the target's events.
+    pub fn listener(&self) -> ServerListener {
         let (lines, lost) = (self.lines.clone(), Arc::clone(&self.lost));
-        Listener::new(move |event: Event| {
+        ServerListener::new(move |event: ServerEvent| {
             if lines.try_send(event.to_string()).is_err() {
                 lost.fetch_add(1, Ordering::Relaxed);
             }

@@ -8,11 +8,11 @@ mod secret;
 mod serial;
 mod show;
 
-use crate::cli::{LimitArgs, Serve, Target, TargetAction};
+use crate::cli::{LimitArgs, Serve, TargetAction, TargetArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use log::Log;
-use san::server::{Limits, PortalConfig, StartError, Target as Server, TargetConfig};
+use san::server::{PortalConfig, StartError, TargetLimits, TargetServer as Server, TargetSettings};
 use san::volume::{Volume, VolumeError, VolumeSpec};
 use secret::Chap;
 use show::Shown;
@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 pub use portal::portal;
 
-pub fn target(args: &Target) -> Result<Exit, Failure> {
+pub fn target(args: &TargetArgs) -> Result<Exit, Failure> {
     match &args.action {
         TargetAction::Serve(args) if args.plan => plan::plan(args),
         TargetAction::Serve(args) => serve(args),
@@ -67,25 +67,25 @@ fn started(args: &Serve, chap: Chap, log: &Log) -> Result<(Server, Volumes), Fai
         }
         volumes.push(volume);
     }
-    let config = TargetConfig {
+    let config = TargetSettings {
         auth: chap.auth(),
         initiators: args.access.allow_initiators.clone(),
         threads: args.threads.map_or(0, usize::from),
         limits: limits(&args.limits),
         state: args.state.clone(),
         listener: log.listener(),
-        ..TargetConfig::new(&args.iqn, args.portals.clone(), volumes.clone())
+        ..TargetSettings::new(&args.iqn, args.portals.clone(), volumes.clone())
     };
     Ok((Server::start(config).map_err(not_started)?, volumes))
 }
 
-fn limits(args: &LimitArgs) -> Limits {
-    Limits {
+fn limits(args: &LimitArgs) -> TargetLimits {
+    TargetLimits {
         sessions: args.max_sessions as usize,
         connections: args.max_connections as usize,
         commands: args.max_commands,
         login_time: args.login_time,
-        ..Limits::default()
+        ..TargetLimits::default()
     }
 }
 

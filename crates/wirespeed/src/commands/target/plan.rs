@@ -27,7 +27,7 @@ pub fn plan(args: &Serve) -> Result<Exit, Failure> {
     Ok(error.map_or(Exit::Met, targets::exit_of))
 }
 
-/// A volume, and what stands where its bytes are; memory is nowhere yet.
+/// A volume, and what its path holds now; memory has none yet.
 struct Looked {
     volume: String,
     size: Option<u64>,

@@ -57,7 +57,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| format!("the name `{host}` resolves to no address"))
 }
 
-/// RFC 7143, 13.9: a 16-bit tag; 0 stands for none in some initiators' eyes, so it is not given out.
+/// RFC 7143, 13.9: a 16-bit tag; some initiators take 0 for none, so it is not given out.
 fn group(text: &str) -> Result<u16, String> {
     let tag = text.parse().ok().filter(|tag| *tag != 0);
     tag.ok_or_else(|| {

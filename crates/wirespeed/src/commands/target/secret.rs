@@ -1,6 +1,6 @@
 //! CHAP secrets: from a file or the environment, never from the command line, and never into a message.
 
-use crate::cli::Access;
+use crate::cli::AccessArgs;
 use crate::exit::Failure;
 use iscsi::chap::{Credentials, MAX_SECRET, SHORT_SECRET, Secret};
 use san::server::Auth;
@@ -23,12 +23,12 @@ const MUTUAL: &str = "WIRESPEED_CHAP_MUTUAL_SECRET";
 
 impl Chap {
     /// Reads what the arguments name.
-    pub fn read(access: &Access) -> Result<Chap, Failure> {
+    pub fn read(access: &AccessArgs) -> Result<Chap, Failure> {
         let own = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         Chap::from(access, own).map_err(Failure::usage)
     }
 
-    fn from(access: &Access, env: impl Fn(&str) -> Option<OsString>) -> Result<Chap, String> {
+    fn from(access: &AccessArgs, env: impl Fn(&str) -> Option<OsString>) -> Result<Chap, String> {
         let read = |user: &Option<String>, file: &Option<_>, option, name| match user {
             None => Ok(None),
             Some(user) => credentials(user, file, option, name, env(name)).map(Some),
@@ -114,8 +114,8 @@ mod tests {
 
     const GOOD: &str = "twelve bytes";
 
-    fn access(chap: Option<&str>, file: Option<&Path>, mutual: Option<&str>) -> Access {
-        Access {
+    fn access(chap: Option<&str>, file: Option<&Path>, mutual: Option<&str>) -> AccessArgs {
+        AccessArgs {
             allow_initiators: Vec::new(),
             chap: chap.map(str::to_owned),
             chap_secret_file: file.map(PathBuf::from),
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn read(access: &Access, secret: &str, mutual: &str) -> Result<Chap, String> {
+    fn read(access: &AccessArgs, secret: &str, mutual: &str) -> Result<Chap, String> {
         Chap::from(access, |name| {
             let value = if name == SECRET { secret } else { mutual };
             (!value.is_empty()).then(|| value.into())

@@ -4,8 +4,7 @@
 use san::volume::{VolumeKind, VolumeSpec};
 use std::net::SocketAddr;
 
-/// The same volume of the same machine has the same number; others have another. `portals` are the target's, as they were
-/// asked for.
+/// The same volume of the same machine has the same number; others have another. `portals` as they were given.
 pub fn serial(iqn: &str, portals: &[SocketAddr], lun: usize, spec: &VolumeSpec) -> String {
     // Without a machine's identity volumes of two machines may be taken for one.
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
@@ -23,8 +22,7 @@ pub fn serial(iqn: &str, portals: &[SocketAddr], lun: usize, spec: &VolumeSpec) 
     format!("WS{:016X}", fnv1a(parts.join("\0").as_bytes()))
 }
 
-/// Where a target is served, which nothing else is at the same time. Of a port that is free for all it is known only which
-/// process will have it.
+/// A target's exclusive address. Of a port that is chosen freely only the process that will have it is known.
 fn served(portals: &[SocketAddr]) -> String {
     let place = |portal: &SocketAddr| match portal.port() {
         0 => format!("{portal} of {}", std::process::id()),

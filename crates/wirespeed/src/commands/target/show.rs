@@ -2,7 +2,7 @@
 
 use crate::cli::Format;
 use san::server::PortalConfig;
-use san::volume::{Attributes, VolumeKind, VolumeSpec};
+use san::volume::{VolumeAttributes, VolumeKind, VolumeSpec};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ pub struct Shown<'a> {
     /// As they were asked for, with the addresses that they have got.
     pub portals: Vec<PortalConfig>,
     /// As they were asked for, with what they are.
-    pub volumes: Vec<(&'a VolumeSpec, Attributes)>,
+    pub volumes: Vec<(&'a VolumeSpec, VolumeAttributes)>,
 }
 
 impl Shown<'_> {
@@ -86,7 +86,7 @@ pub fn named(spec: &VolumeSpec) -> String {
     }
 }
 
-fn words(is: &Attributes) -> String {
+fn words(is: &VolumeAttributes) -> String {
     let mut words = vec![format!("blocks of {}", is.block)];
     let flags = [
         (is.thin, "thin"),
@@ -98,7 +98,7 @@ fn words(is: &Attributes) -> String {
     words.join(", ")
 }
 
-/// How others reach an address: one that stands for all of this machine's is no address to connect to.
+/// How others reach an address: a wildcard address is none to connect to.
 fn reached(address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();
@@ -116,7 +116,7 @@ mod tests {
 
     fn shown(spec: &VolumeSpec) -> Shown<'_> {
         let portal = |address: &str| PortalConfig::new(address.parse().unwrap());
-        let is = Attributes {
+        let is = VolumeAttributes {
             block: 512,
             blocks: 2048,
             thin: true,

@@ -1,13 +1,10 @@
 //! A client of the Chrome DevTools Protocol, as small as these tests need: commands and events are JSON, each ended by
 //! a NUL, over two pipes that Chromium finds at its descriptors 3 and 4. No port is opened.
 
-use serde_json::{Value, json};
+use crate::prelude::*;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
-use tempfile::TempDir;
 
 /// Guards against a browser that hangs; nothing is measured by it.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -41,8 +38,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts Chromium, with the fonts of one directory alone where one is given; `None`, said in a line, where there is
-    /// none.
+    /// Starts Chromium, with the fonts of one directory alone where one is given; `None`, with a line, without it.
     pub fn start(fonts: Option<&Path>) -> Option<Browser> {
         if !installed() {
             println!("skipped: chromium is not installed (see packages.txt)");

@@ -5,11 +5,9 @@ mod cdp;
 mod page;
 mod records;
 
+use crate::prelude::*;
 use page::{A4, PHONE, Page, SCREEN};
 use records::{Made, records};
-use serde_json::{Value, json};
-use std::path::Path;
-use std::process::Command;
 
 /// The page of one record.
 fn one(name: &str) -> Option<Page> {

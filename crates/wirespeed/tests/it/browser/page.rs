@@ -2,9 +2,7 @@
 //! sentences, so that the checks can be shown to catch what they are for.
 
 use crate::browser::cdp::Browser;
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+use crate::prelude::*;
 
 /// A page that is shown.
 pub struct Page {

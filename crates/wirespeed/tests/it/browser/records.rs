@@ -19,21 +19,13 @@ pub struct Made {
 const HOSTILE: &str = "<script>window.hit = 1; alert(1)</script>";
 
 const LAB: &str = r#"
+target = [{ name = "disk", url = "null:", size = "1GiB" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "disk" }] }]
+workload.mix = { block = "8KiB", random = 100, read = 67 }
 [scenario]
 title = "How far do two virtual machines scale on one disk?"
 source = "Somebody, 2007"
 description = "Two machines read one disk with growing depth."
-[[target]]
-name = "disk"
-url = "null:"
-size = "1GiB"
-[[vm]]
-name = "vm{1..2}"
-disks = [{ target = "disk" }]
-[workload.mix]
-block = "8KiB"
-random = 100
-read = 67
 [plan]
 workload = "mix"
 on = "vm*"
@@ -191,6 +183,6 @@ pub fn comparison() -> String {
     let analyses = runs.each_ref().map(|(_, r)| analyse(r).expect("the record is analysed"));
     let both: Vec<_> = runs.iter().map(|(_, r)| r).zip(&analyses).collect();
     let names = vec![HOSTILE.to_owned(), "after.wsr".to_owned()];
-    let options = findings::comparison::Options { names, ..Default::default() };
+    let options = findings::comparison::CompareOptions { names, ..Default::default() };
     review::comparison_html(&findings::compare(&both, &options).expect("it is compared"))
 }

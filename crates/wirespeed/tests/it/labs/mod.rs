@@ -1,8 +1,7 @@
 //! The pages of the labs are as the program makes them: `docs/ledger.md` wholly, of `docs/labs.md` what the estimator says of
 //! every claim, one lab in full (a simulation depends on its seed alone), and for the rest a digest of all that decides it.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use crate::prelude::*;
 
 /// The lab that is simulated anew: the one that takes least.
 const SMALLEST: &str = "lab1-xen-4gb";
@@ -50,7 +49,6 @@ fn same(page: &str, found: &str, made: &str) {
     );
 }
 
-/// The chapter of a lab in the page.
 fn chapter(page: &str, lab: &str) -> String {
     let heading = format!("\n## {lab}\n");
     let (_, rest) = page.split_once(&heading).unwrap_or_else(|| panic!("no {lab}: make labs"));

@@ -25,8 +25,7 @@ fn block(lba: u64, generation: u64) -> [u8; 512] {
     block
 }
 
-/// Writes and reads its own blocks until it is told to end; every block holds what was last written. Returns how many
-/// commands it has made.
+/// Writes and reads its own blocks until its end; every block holds the last write. Returns the number of commands.
 fn worker(served: &Served, number: u32, end: &AtomicBool) -> u32 {
     let address = served.address(number as usize % 2);
     let name = format!("iqn.2026-11.example.host:worker{number}");

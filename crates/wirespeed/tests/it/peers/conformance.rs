@@ -6,8 +6,7 @@
 
 use crate::peers::report::{Report, Verdict, listed, read};
 use crate::peers::served::{Served, here};
-use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
+use crate::prelude::*;
 use std::sync::Mutex;
 
 /// Targets of a kind, each of which runs a suite at a time.
@@ -136,7 +135,6 @@ fn jobs(kind: &str, suites: &Suites) -> (Vec<Job>, Vec<(String, String)>) {
     (jobs, left_out)
 }
 
-/// Runs a job.
 fn run(kind: &str, job: &Job, target: &Served) -> Report {
     let mut command = Command::new("timeout");
     let which = format!("ALL.{}.{}", job.suite, job.pattern);

@@ -1,9 +1,8 @@
 //! A small initiator that owes nothing to the project's own: bytes laid out by hand from RFC 7143. One command at a time, no
 //! digests, no immediate data; and it can break off wherever a peer might.
 
+use crate::prelude::*;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
 
 /// A hang guard: no answer takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -30,8 +30,7 @@ pub struct Report {
 
 const TEST: &str = "  Test: ";
 
-/// Reads the output of one suite. `listed` are the tests that it has; `code` is how the program ended, `None` where a
-/// signal ended it.
+/// Reads the output of one suite. `listed` are its tests; `code` is the exit code, `None` where a signal ended it.
 pub fn read(output: &str, code: Option<i32>, listed: &[String]) -> Report {
     let mut report = Report::default();
     let body = output.split("\nRun Summary:").next().unwrap_or_default();

@@ -1,8 +1,6 @@
 //! A target under test: `wirespeed target serve` as its users start it, on ports of its own choice.
 
-use serde_json::Value;
-use std::io::BufReader;
-use std::path::Path;
+use crate::prelude::*;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// A running target. Dropping it stops it as a user does, and demands that it ends well.

@@ -4,8 +4,7 @@
 //! libiscsi 1.19 offers header digests and no data digests; those are tested with the project's own initiator.
 
 use crate::peers::served::{IQN, Served, here};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::prelude::*;
 
 /// Pages of vital product data, in decimal, which is what `iscsi-inq` reads.
 const SERIAL: &str = "128";

@@ -1,34 +1,22 @@
 //! A scenario with an embedded array, from its file to the record: what ports and volumes counted against what workers did,
 //! faults at their moments, goals on ports, and nothing left behind.
 
+use crate::prelude::*;
 use crate::program::support::*;
-use clock::Ns;
 use record::{Counter, Event, Record, Status};
-use std::fs;
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
 
 /// Two VMs, each on a volume of its own by a port of its own, for two steps.
 const SCENARIO: &str = r#"
-[scenario]
-title = "a SAN in small"
+scenario.title = "a SAN in small"
+volume = [{ name = "data{1..2}", array = "store", size = "4MiB" }]
+vm = [
+  { name = "vm1", disks = [{ lun = "store/data1", ports = "p1" }] },
+  { name = "vm2", disks = [{ lun = "store/data2", ports = "p2" }] },
+]
+workload.w = { block = "16KiB", depth = 4, read = 50 }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "16 MB/s" }, { name = "p2", rate = "16 MB/s" }], scale = "50%", threads = 1 }
-[[volume]]
-name = "data{1..2}"
-array = "store"
-size = "4MiB"
-[[vm]]
-name = "vm1"
-disks = [{ lun = "store/data1", ports = "p1" }]
-[[vm]]
-name = "vm2"
-disks = [{ lun = "store/data2", ports = "p2" }]
-[workload.w]
-block = "16KiB"
-depth = 4
-read = 50
 [plan]
 workload = "w"
 on = "vm*"
@@ -88,7 +76,8 @@ fn moved(record: &Record, step: u32, vm: &str) -> [f64; 2] {
     let intervals = record.intervals(step).expect("intervals are readable");
     let mine = intervals.iter().filter(|i| i.source == source);
     mine.fold([0.0; 2], |[read, write], i| {
-        let bytes = |tally: &Option<record::Tally>| tally.as_ref().map_or(0, |t| t.bytes) as f64;
+        let bytes =
+            |tally: &Option<record::Completed>| tally.as_ref().map_or(0, |t| t.bytes) as f64;
         [read + bytes(&i.read), write + bytes(&i.write)]
     })
 }
@@ -149,23 +138,13 @@ fn faults_are_events_at_their_moments() {
 
 /// One VM with two ways to its volume, each of which is lost for a while.
 const WAYS: &str = r#"
-[scenario]
-title = "two ways"
+scenario.title = "two ways"
+volume = [{ name = "data", array = "store", size = "4MiB" }]
+vm = [{ name = "vm1", disks = [{ lun = "store/data" }] }]
+workload.w = { block = "16KiB", depth = 8, read = 50, verify = true }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "16 MB/s" }, { name = "p2", rate = "16 MB/s" }], threads = 1 }
-[[volume]]
-name = "data"
-array = "store"
-size = "4MiB"
-[[vm]]
-name = "vm1"
-disks = [{ lun = "store/data" }]
-[workload.w]
-block = "16KiB"
-depth = 8
-read = 50
-verify = true
 [plan]
 workload = "w"
 on = "vm1"

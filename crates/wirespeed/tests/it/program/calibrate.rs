@@ -4,27 +4,12 @@ use crate::program::support::Bench;
 use serde_json::Value;
 
 const LAB: &str = r#"
-[scenario]
-title = "A small lab"
-[[host]]
-name = "here"
-hypervisor = "this-machine"
-[[array]]
-name = "store"
-part = "this-target"
-embedded = { ports = [{ name = "p1" }] }
-[[volume]]
-name = "data"
-array = "store"
-size = "16MiB"
-[[vm]]
-name = "vm1"
-host = "here"
-scsi = ["this-initiator"]
-disks = [{ lun = "store/data" }]
-[workload.w]
-block = "4KiB"
-random = 100
+scenario.title = "A small lab"
+host = [{ name = "here", hypervisor = "this-machine" }]
+array = [{ name = "store", part = "this-target", embedded = { ports = [{ name = "p1" }] } }]
+volume = [{ name = "data", array = "store", size = "16MiB" }]
+vm = [{ name = "vm1", host = "here", scsi = ["this-initiator"], disks = [{ lun = "store/data" }] }]
+workload.w = { block = "4KiB", random = 100 }
 [plan]
 workload = "w"
 on = "vm1"

@@ -1,27 +1,13 @@
-//! One scenario through the in-process agent and through a child process: the records differ only in provenance and
-//! timing.
+//! One scenario through the in-process agent and a child process: records differ only in provenance and timing.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, open};
-use record::{Record, Status};
-use std::collections::BTreeMap;
 
-/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: what is issued does not depend on
-/// how fast the machine is.
+/// Two VMs on a made file and one worker on `null:`, three steps, an open loop at a fixed rate: reproducible.
 const SCENARIO: &str = r#"
-[scenario]
-title = "the same, twice"
-seed  = 42
-[[target]]
-name   = "data"
-file   = "data.bin"
-create = "1MiB"
-[[target]]
-name = "n"
-url  = "null:"
-size = "1MiB"
-[[vm]]
-name  = "vm{1..2}"
-disks = [{ target = "data" }]
+scenario = { title = "the same, twice", seed = 42 }
+target = [{ name = "data", file = "data.bin", create = "1MiB" }, { name = "n", url = "null:", size = "1MiB" }]
+vm = [{ name = "vm{1..2}", disks = [{ target = "data" }] }]
 [workload.w]
 rows  = [{ size = "4KiB", share = 80, read = 100, random = 50 }, { size = "8KiB", share = 20, read = 50, random = 100 }]
 rate  = "500 IOPS"
@@ -107,7 +93,7 @@ fn phases(record: &Record, step: u32) -> Vec<(u32, record::Phase)> {
 /// Both did some of the work, and neither more than was offered. How much of it completes depends on the machine.
 fn same_work(a: &Record, b: &Record, step: u32) {
     let ops = |r: &Record| -> BTreeMap<u32, u64> {
-        let sum = |x: &Option<record::Tally>| x.as_ref().map_or(0, |t| t.ops);
+        let sum = |x: &Option<record::Completed>| x.as_ref().map_or(0, |t| t.ops);
         let totals = r.totals(step).expect("totals are readable");
         totals.iter().map(|t| (t.source.0, sum(&t.read) + sum(&t.write))).collect()
     };

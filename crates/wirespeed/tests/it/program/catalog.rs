@@ -11,22 +11,11 @@ like = "qle2560"
 figures = [{ name = "iops_max", value = "2k IOPS", source = "its box", kind = "data-sheet" }]
 "#;
 const LAB: &str = r#"
-[scenario]
-title = "a slow adapter"
-[[array]]
-name = "ssd"
-part = "ramsan-400"
-[[host]]
-name = "h"
-part = "poweredge-6850"
-adapters = [{ name = "hba", part = "slow-hba" }]
-[[vm]]
-name = "vm"
-host = "h"
-disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }]
-[workload.w]
-block = "4KiB"
-depth = 8
+scenario.title = "a slow adapter"
+array = [{ name = "ssd", part = "ramsan-400" }]
+host = [{ name = "h", part = "poweredge-6850", adapters = [{ name = "hba", part = "slow-hba" }] }]
+vm = [{ name = "vm", host = "h", disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }] }]
+workload.w = { block = "4KiB", depth = 8 }
 [plan]
 workload = "w"
 on = "vm"

@@ -1,22 +1,13 @@
 //! Every command as a user or another program calls it: what it prints, what it leaves, how it ends.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, open, slow_null};
 use crate::sketch::valid;
-use record::Status;
-use serde_json::Value;
-use std::process::Stdio;
 
 const SMALL: &str = r#"
-[scenario]
-title = "small"
-[[target]]
-name   = "data"
-file   = "data.bin"
-create = "1MiB"
-buffered = true
-[workload.w]
-block = "4KiB"
-random = 100
+scenario.title = "small"
+target = [{ name = "data", file = "data.bin", create = "1MiB", buffered = true }]
+workload.w = { block = "4KiB", random = 100 }
 [plan]
 workload = "w"
 on       = "data"
@@ -176,7 +167,7 @@ fn a_plan_changes_nothing_and_says_what_a_run_would() {
 
 #[test]
 fn foreign_files_are_read_but_never_written() {
-    let bench = Bench::new(&SMALL.replace("create = \"1MiB\"\n", ""));
+    let bench = Bench::new(&SMALL.replace("create = \"1MiB\", ", ""));
     let foreign = vec![7u8; 1 << 20];
     std::fs::write(bench.path("data.bin"), &foreign).unwrap();
     bench.expect(0, &["run", "s.toml", "--quiet"]);
@@ -197,9 +188,9 @@ fn hardware_that_is_not_at_hand_is_said_to_be_so() {
                [workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"vm1\"\nmeasure = \"1s\"\n";
     let bench = Bench::new(lab);
     let ended = bench.expect(2, &["run", "s.toml"]);
-    assert!(ended.stderr.contains("not at hand"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not present"), "{}", ended.stderr);
     let plan = bench.run(&["plan", "s.toml"]);
-    assert!((plan.stdout + &plan.stderr).contains("not at hand"));
+    assert!((plan.stdout + &plan.stderr).contains("not present"));
 }
 
 #[test]
@@ -262,7 +253,7 @@ fn wait_for_load(child: &mut std::process::Child) {
 
 #[test]
 fn a_target_that_is_not_there_fails_with_its_name() {
-    let bench = Bench::new(&SMALL.replace("create = \"1MiB\"\n", ""));
+    let bench = Bench::new(&SMALL.replace("create = \"1MiB\", ", ""));
     let ended = bench.run(&["run", "s.toml"]);
     assert!(ended.code == 2 || ended.code == 3, "{}: {}", ended.code, ended.stderr);
     assert!(ended.stderr.contains("data.bin"), "{}", ended.stderr);

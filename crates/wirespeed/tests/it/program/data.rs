@@ -1,24 +1,14 @@
 //! Data that means something, as users meet it: what is filled, what is found to hold nothing, what a plan would write,
 //! and that filling can be called off.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, ended, open};
-use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
 
 const SCENARIO: &str = r#"
-[scenario]
-title = "data"
-[[target]]
-name   = "data"
-file   = "data.bin"
-create = "8MiB"
-buffered = true
-[workload.w]
-block = "4KiB"
-random = 100
-read = 50
+scenario.title = "data"
+target = [{ name = "data", file = "data.bin", create = "8MiB", buffered = true }]
+workload.w = { block = "4KiB", random = 100, read = 50 }
 [plan]
 workload = "w"
 on       = "data"
@@ -138,7 +128,7 @@ fn preconditioning_is_recorded_with_what_it_left_out() {
 
 #[test]
 fn preconditioning_what_may_not_be_written_is_refused() {
-    let bench = Bench::new(&SCENARIO.replace("create = \"8MiB\"\n", "").replace("read = 50\n", ""));
+    let bench = Bench::new(&SCENARIO.replace("create = \"8MiB\", ", "").replace(", read = 50", ""));
     fs::write(bench.path("data.bin"), [7; 65536]).expect("a file of somebody's");
     bench.expect(0, &["plan", "s.toml"]);
     for command in ["plan", "run"] {

@@ -1,9 +1,7 @@
 //! Whether a cache or the device served, on a loop device that nobody else uses.
 
+use crate::prelude::*;
 use crate::program::support::Bench;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A loop device over a file; detached when dropped.
 struct Loop(PathBuf);

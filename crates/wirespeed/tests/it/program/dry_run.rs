@@ -1,12 +1,12 @@
-//! `wirespeed plan` on a scenario with embedded arrays: what would stand there, how fast, and what would go wrong when.
-//! Nothing is started by it.
+//! `wirespeed plan` on a scenario with embedded arrays: the arrays, their speeds and their faults. Nothing is started.
 
 use crate::program::support::Bench;
 use serde_json::{Value, json};
 
 const SAN: &str = r#"
-[scenario]
-title = "A SAN in small"
+scenario.title = "A SAN in small"
+workload.stream = { block = "64KiB", depth = 8 }
+workload.update = { block = "8KiB", read = 50 }
 [[array]]
 name = "store"
 embedded = { ports = [{ name = "p1", rate = "4gfc" }, { name = "p2", rate = "400 MB/s" }], scale = "50%", threads = 2 }
@@ -29,12 +29,6 @@ disks = [{ lun = "store/data{1..2}", ports = "p1" }, { lun = "edge/log" }]
 [[vm]]
 name = "failing"
 disks = [{ lun = "store/data1", switch_after = "1MiB" }]
-[workload.stream]
-block = "64KiB"
-depth = 8
-[workload.update]
-block = "8KiB"
-read = 50
 [[plan]]
 name = "speeds"
 workload = "stream"
@@ -190,7 +184,7 @@ fn an_array_that_is_not_embedded_is_not_at_hand() {
             .replace("{ at = \"0s\", busy = \"edge.e\" },", ""),
     );
     let told = bench.expect(2, &["plan", "s.toml"]).stdout;
-    assert!(told.contains("the array `edge`, which is not at hand"), "{told}");
+    assert!(told.contains("the array `edge`, which is not present"), "{told}");
     assert!(told.contains("`embedded = {"), "what helps is said: {told}");
     assert!(told.contains("store.p1: 4gfc"), "what would stand is shown all the same: {told}");
 }

@@ -5,45 +5,17 @@ use crate::program::support::Bench;
 use serde_json::{Value, json};
 
 const NET: &str = r#"
-[scenario]
-title = "A fabric before its storage"
-[[receiver]]
-name = "far"
-address = "192.0.2.2"
-source_port = 6000
-token_env = "FAR_TOKEN"
-adjust = "eth1"
-[[receiver]]
-name = "near"
-embedded = true
-family = "ipv6"
-rate = "10gbe"
-[[target]]
-name = "n"
-url = "null:"
-size = "1GiB"
-[[vm]]
-name = "vm{1..2}"
-nics = [{ receiver = "near" }]
-[workload.small]
-block = "8KiB"
-[workload.wire]
-kind = "net"
-preset = "ntttcp"
-streams = 3
-direction = "both"
-congestion = "cubic"
-[workload.asks]
-kind = "net"
-load = "requests"
-response = "4KiB"
-[workload.grams]
-kind = "net"
-load = "udp"
-batch = 16
-segmented = true
-rate = "100 MB/s"
-probe = true
+scenario.title = "A fabric before its storage"
+receiver = [
+  { name = "far", address = "192.0.2.2", source_port = 6000, token_env = "FAR_TOKEN", adjust = "eth1" },
+  { name = "near", embedded = true, family = "ipv6", rate = "10gbe" },
+]
+target = [{ name = "n", url = "null:", size = "1GiB" }]
+vm = [{ name = "vm{1..2}", nics = [{ receiver = "near" }] }]
+workload.small.block = "8KiB"
+workload.wire = { kind = "net", preset = "ntttcp", streams = 3, direction = "both", congestion = "cubic" }
+workload.asks = { kind = "net", load = "requests", response = "4KiB" }
+workload.grams = { kind = "net", load = "udp", batch = 16, segmented = true, rate = "100 MB/s", probe = true }
 [[plan]]
 name = "frames"
 workload = "wire"

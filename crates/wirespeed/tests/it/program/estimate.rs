@@ -5,27 +5,12 @@ use serde_json::Value;
 
 /// Four VMs read through one adapter and one switch.
 const LAB: &str = r#"
-[scenario]
-title = "Four readers"
-[[array]]
-name = "ssd"
-part = "ramsan-400"
-[[switch]]
-name = "fabric"
-part = "sanbox-5802v"
-[[host]]
-name = "esx"
-part = "poweredge-6850"
-adapters = [{ name = "hba", part = "qle2560" }]
-[[vm]]
-name = "vm{1..4}"
-host = "esx"
-disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }]
-[workload.stream]
-block = "32KiB"
-read = 100
-random = 0
-depth = 8
+scenario.title = "Four readers"
+array = [{ name = "ssd", part = "ramsan-400" }]
+switch = [{ name = "fabric", part = "sanbox-5802v" }]
+host = [{ name = "esx", part = "poweredge-6850", adapters = [{ name = "hba", part = "qle2560" }] }]
+vm = [{ name = "vm{1..4}", host = "esx", disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }] }]
+workload.stream = { block = "32KiB", read = 100, random = 0, depth = 8 }
 [plan]
 workload = "stream"
 on = "vm*"

@@ -1,9 +1,7 @@
 //! Results for other programs, from the command line; fio's JSON is held to what fio itself prints.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, Ended};
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::process::Command;
 
 const PAGE: &str = include_str!("../../../../../docs/exports.md");
 

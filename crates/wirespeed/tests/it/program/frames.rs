@@ -1,14 +1,12 @@
 //! MTUs and offloads of real interfaces, over a wire between two network namespaces: set at both ends for the time of a step,
 //! and put back however the run ends. Making namespaces needs root; elsewhere these tests say that they are skipped.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, Ended, ended, open};
 use net::interface::Interface;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const TOKEN: &str = "correct horse battery";

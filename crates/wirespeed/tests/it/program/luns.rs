@@ -1,18 +1,18 @@
 //! LUNs from the command line: listed, loaded, verified, refused.
 
 use crate::program::support::*;
-use san::server::{PortalConfig, Target, TargetConfig};
+use san::server::{PortalConfig, TargetServer, TargetSettings};
 use san::volume::Volume;
 
 const NAME: &str = "iqn.2026-11.example:luns";
 
 /// A target with one volume in memory, and the URL of its portal.
-fn target() -> (Target, String) {
+fn target() -> (TargetServer, String) {
     let spec = "ram:8MiB".parse().expect("a volume");
     let volume = Volume::open(&spec, "serial-a").expect("room");
     let portal = PortalConfig::new("127.0.0.1:0".parse().expect("an address"));
-    let config = TargetConfig::new(NAME, vec![portal], vec![volume]);
-    let target = Target::start(config).expect("it starts");
+    let config = TargetSettings::new(NAME, vec![portal], vec![volume]);
+    let target = TargetServer::start(config).expect("it starts");
     let url = format!("iscsi://{}", target.addresses()[0]);
     (target, url)
 }

@@ -1,8 +1,7 @@
 //! The memory of many workers: 64 at depth 32 stay under 100 MiB, program, record and review included.
 
+use crate::prelude::*;
 use crate::program::support::Bench;
-use clock::Ns;
-use std::process::Stdio;
 
 /// The bar is for what the program takes beyond I/O buffers; those (8 MiB here) are not even deducted.
 const BAR_MIB: u64 = 100;

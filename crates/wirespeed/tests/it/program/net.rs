@@ -1,8 +1,7 @@
 //! `wirespeed net` as a program: two processes over loopback, and what they say where something is wrong.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, ended};
-use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
 
 const TOKEN: &str = "correct horse battery";

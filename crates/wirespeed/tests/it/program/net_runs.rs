@@ -1,13 +1,8 @@
-//! Network loads of scenarios as a whole program: their records, and what becomes of them where something goes wrong. All
-//! traffic stays on loopback.
+//! Network loads of scenarios as a whole program: records, and failures. All traffic stays on loopback.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, Ended, ended, open};
-use clock::Ns;
 use record::{Flow, HopKind, Record, SourceKind, Status, StreamEnd};
-use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
 
 const TOKEN: &str = "correct horse battery";
 

@@ -4,26 +4,12 @@ use crate::program::support::Bench;
 use serde_json::Value;
 
 const LAB: &str = r#"
-[scenario]
-title = "Two readers"
-[[array]]
-name = "ssd"
-part = "ramsan-400"
-[[switch]]
-name = "fabric"
-part = "sanbox-5802v"
-[[host]]
-name = "esx"
-part = "poweredge-6850"
-adapters = [{ name = "hba", part = "qle2560" }]
-[[vm]]
-name = "vm{1..2}"
-host = "esx"
-disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }]
-[workload.stream]
-block = "32KiB"
-read = 100
-depth = 8
+scenario.title = "Two readers"
+array = [{ name = "ssd", part = "ramsan-400" }]
+switch = [{ name = "fabric", part = "sanbox-5802v" }]
+host = [{ name = "esx", part = "poweredge-6850", adapters = [{ name = "hba", part = "qle2560" }] }]
+vm = [{ name = "vm{1..2}", host = "esx", disks = [{ lun = "ssd/auto", map = "rdm", adapter = "hba" }] }]
+workload.stream = { block = "32KiB", read = 100, depth = 8 }
 [plan]
 workload = "stream"
 on = "vm*"

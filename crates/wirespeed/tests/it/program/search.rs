@@ -1,5 +1,4 @@
-//! Searches, end to end. What is searched is a rate, which falls due by a clock, so that the answer does not depend on the
-//! machine.
+//! Searches, end to end, over the rate of an open loop, so that the answer does not depend on the machine.
 
 use crate::program::support::{Bench, open};
 use serde_json::Value;

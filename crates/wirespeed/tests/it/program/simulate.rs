@@ -1,10 +1,8 @@
 //! `wirespeed simulate`, end to end: a lab that is not there is simulated, recorded and reviewed like one that is.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, Ended, ended, open};
-use clock::Ns;
 use record::{SourceKind, Status};
-use serde_json::Value;
-use std::process::{Command, Stdio};
 
 const FABRIC: &str = include_str!("../../../../../scenarios/fabric.toml");
 

@@ -1,8 +1,7 @@
 //! Ceremony of the whole-program tests: a scratch directory, a scenario in it, the program run on it.
 
-use std::path::{Path, PathBuf};
+use crate::prelude::*;
 use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
 
 /// A scratch directory with a scenario `s.toml`, in which the program is run.
 pub struct Bench {

@@ -1,9 +1,7 @@
 //! `wirespeed target serve` as a program: what it prints, how it ends, what it refuses.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, Ended, ended};
-use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
 
 const SECRET: &str = "correct horse battery";
 

@@ -1,10 +1,7 @@
 //! Two sides in turns: the order of their steps, what their records say, and what cannot be compared.
 
+use crate::prelude::*;
 use crate::program::support::{Bench, ended, open};
-use clock::Ns;
-use record::{Record, Status};
-use serde_json::Value;
-use std::process::Stdio;
 
 const SCENARIO: &str = "[scenario]\ntitle = \"sides\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
     [workload.w]\nblock = \"4KiB\"\nrate = \"200 IOPS\"\n\

@@ -8,19 +8,18 @@ pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
 
 pub fn row(size: u64, read: f64, random: f64) -> Row {
-    let size = size as u32;
-    Row { size, share: 100.0, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+    Row::new(size as u32, read, random)
 }
 
 pub fn access(rows: Vec<Row>) -> Access {
-    Access { rows, skew: Skew::Uniform, stride: None, ladder: None }
+    Access::new(rows)
 }
 
 /// A closed loop of `depth` over the whole of every target.
 pub fn closed(access: Access, depth: u32) -> Spec {
     Spec {
         kind: WorkloadKind::Access(access),
-        arrivals: Arrivals::Closed { depth, think: Ns::ZERO },
+        arrivals: Arrivals::closed(depth),
         working_set: None,
         regions: Regions::Shared,
     }

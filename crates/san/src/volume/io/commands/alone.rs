@@ -2,16 +2,16 @@
 //! exclusively: other writers wait at the gate.
 
 use super::transfer::same;
-use super::{At, CHUNK, Data, Outcome, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, Data, sense};
 use iscsi::scsi::BlockRange;
 
-impl At<'_> {
+impl CommandContext<'_> {
     pub(super) async fn compare_and_write(
         &self,
         at: BlockRange,
         durable: bool,
         data: &Data,
-    ) -> Outcome<()> {
+    ) -> CommandOutcome<()> {
         let bytes = self.writable(at)?;
         let len = (bytes.end - bytes.start) as usize;
         let sent = data.as_slice().ok_or(sense::INVALID)?;
@@ -36,7 +36,12 @@ impl At<'_> {
         Ok(())
     }
 
-    pub(super) async fn or(&self, at: BlockRange, durable: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn or(
+        &self,
+        at: BlockRange,
+        durable: bool,
+        data: &Data,
+    ) -> CommandOutcome<()> {
         let bytes = self.writable(at)?;
         let sent = data.as_slice().ok_or(sense::INVALID)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;

@@ -1,16 +1,16 @@
 //! EXTENDED COPY between volumes of this target, chunk by chunk.
 
-use super::{At, CHUNK, Outcome, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, sense};
 use crate::volume::{Handle, Volume};
 use iscsi::scsi::{BlockRange, CopySegment};
 use std::ops::Range;
 
-impl At<'_> {
-    pub(super) async fn copy(&self, segments: &[CopySegment]) -> Outcome<()> {
+impl CommandContext<'_> {
+    pub(super) async fn copy(&self, segments: &[CopySegment]) -> CommandOutcome<()> {
         let mut scratch = self.hub.scratch().await;
         for segment in segments {
-            let from = At { hub: self.hub, volume: self.named(&segment.from)? };
-            let to = At { hub: self.hub, volume: self.named(&segment.to)? };
+            let from = CommandContext { hub: self.hub, volume: self.named(&segment.from)? };
+            let to = CommandContext { hub: self.hub, volume: self.named(&segment.to)? };
             let (source, start) = from.places(&to, segment)?;
             let len = source.end - source.start;
             // Where a volume is copied into itself, what is still to be read must not be written first.
@@ -29,7 +29,7 @@ impl At<'_> {
         }
         // Durable as a whole, each volume once.
         for (_, volume) in &self.hub.volumes {
-            let at = At { hub: self.hub, volume };
+            let at = CommandContext { hub: self.hub, volume };
             if segments.iter().any(|s| self.named(&s.to).is_ok_and(|to| same(to, volume))) {
                 at.sync().await?;
             }
@@ -38,7 +38,11 @@ impl At<'_> {
     }
 
     /// The bytes that are read of this volume, and the first that is written of the other.
-    fn places(&self, to: &At<'_>, segment: &CopySegment) -> Outcome<(Range<u64>, u64)> {
+    fn places(
+        &self,
+        to: &CommandContext<'_>,
+        segment: &CopySegment,
+    ) -> CommandOutcome<(Range<u64>, u64)> {
         let source = self.bytes_of(segment.source).map_err(|_| sense::THIRD_PARTY)?;
         let len = source.end - source.start;
         if !len.is_multiple_of(to.block()) {
@@ -52,7 +56,7 @@ impl At<'_> {
         }
     }
 
-    fn named(&self, designator: &[u8; 16]) -> Outcome<&Handle> {
+    fn named(&self, designator: &[u8; 16]) -> CommandOutcome<&Handle> {
         let found = self.hub.volumes.iter().find(|(name, _)| name == designator);
         found.map(|(_, volume)| volume).ok_or(sense::UNREACHABLE)
     }

@@ -2,8 +2,8 @@
 //! the thread nor a gate for long.
 
 use super::sense::During;
-use super::{At, CHUNK, Op, Outcome, ZEROS, sense};
-use crate::volume::Kind;
+use super::{CHUNK, CommandContext, CommandOutcome, StoreOp, ZEROS, sense};
+use crate::volume::VolumeStore;
 use crate::volume::ram::Ram;
 use clock::Ns;
 use iscsi::scsi::BlockRange;
@@ -20,7 +20,7 @@ const STRIDE: u64 = 256 << 20;
 /// Parts that SANITIZE does one after the other, no faster than it is meant to be.
 const STEPS: u128 = 64;
 
-impl At<'_> {
+impl CommandContext<'_> {
     /// WRITE SAME of the block that was sent, or of zeros where none is, or where the space is given back.
     pub(super) async fn same(
         &self,
@@ -28,7 +28,7 @@ impl At<'_> {
         sent: Option<&[u8]>,
         unmap: bool,
         durable: bool,
-    ) -> Outcome<()> {
+    ) -> CommandOutcome<()> {
         let bytes = self.writable(to)?;
         let block = self.block() as usize;
         let pattern = match sent {
@@ -44,7 +44,7 @@ impl At<'_> {
         self.settle(durable).await
     }
 
-    pub(super) async fn unmap(&self, extents: &[BlockRange]) -> Outcome<()> {
+    pub(super) async fn unmap(&self, extents: &[BlockRange]) -> CommandOutcome<()> {
         for extent in extents {
             let bytes = self.writable(*extent)?;
             self.zero(bytes, self.volume.attributes.thin).await?;
@@ -52,7 +52,7 @@ impl At<'_> {
         self.settle(false).await
     }
 
-    pub(super) async fn sanitize(&self, pattern: &[u8]) -> Outcome<()> {
+    pub(super) async fn sanitize(&self, pattern: &[u8]) -> CommandOutcome<()> {
         let blocks = self.volume.attributes.blocks;
         // Each block begins with the pattern's first byte.
         let block: Vec<u8> = pattern.iter().copied().cycle().take(self.block() as usize).collect();
@@ -73,12 +73,12 @@ impl At<'_> {
     }
 
     /// Without a cache, what a command did is there when it ends.
-    async fn settle(&self, durable: bool) -> Outcome<()> {
+    async fn settle(&self, durable: bool) -> CommandOutcome<()> {
         if self.durable(durable) { self.sync().await } else { Ok(()) }
     }
 
     /// Writes one block all over a range.
-    async fn repeat(&self, bytes: Range<u64>, block: &[u8]) -> Outcome<()> {
+    async fn repeat(&self, bytes: Range<u64>, block: &[u8]) -> CommandOutcome<()> {
         let mut scratch = self.hub.scratch().await;
         for place in scratch.chunks_exact_mut(block.len()) {
             place.copy_from_slice(block);
@@ -93,15 +93,15 @@ impl At<'_> {
     }
 
     /// Makes a range read as zeros, and gives its space back where that is asked for and can be done.
-    async fn zero(&self, bytes: Range<u64>, release: bool) -> Outcome<()> {
+    async fn zero(&self, bytes: Range<u64>, release: bool) -> CommandOutcome<()> {
         match &self.volume.kind {
-            Kind::Ram(ram) if release => self.release_memory(ram, bytes).await,
-            Kind::Ram(ram) => self.zero_memory(ram, bytes).await,
-            Kind::Stored(_) => self.zero_stored(bytes, release).await,
+            VolumeStore::Ram(ram) if release => self.release_memory(ram, bytes).await,
+            VolumeStore::Ram(ram) => self.zero_memory(ram, bytes).await,
+            VolumeStore::Stored(_) => self.zero_stored(bytes, release).await,
         }
     }
 
-    async fn release_memory(&self, ram: &Ram, bytes: Range<u64>) -> Outcome<()> {
+    async fn release_memory(&self, ram: &Ram, bytes: Range<u64>) -> CommandOutcome<()> {
         let mut at = bytes.start;
         while at < bytes.end {
             self.go_on()?;
@@ -115,7 +115,7 @@ impl At<'_> {
         Ok(())
     }
 
-    async fn zero_memory(&self, ram: &Ram, bytes: Range<u64>) -> Outcome<()> {
+    async fn zero_memory(&self, ram: &Ram, bytes: Range<u64>) -> CommandOutcome<()> {
         for at in bytes.clone().step_by(CHUNK) {
             self.go_on()?;
             let end = bytes.end.min(at + CHUNK as u64);
@@ -128,7 +128,7 @@ impl At<'_> {
         Ok(())
     }
 
-    async fn zero_stored(&self, bytes: Range<u64>, release: bool) -> Outcome<()> {
+    async fn zero_stored(&self, bytes: Range<u64>, release: bool) -> CommandOutcome<()> {
         let mut at = bytes.start;
         while at < bytes.end {
             self.go_on()?;
@@ -146,11 +146,11 @@ impl At<'_> {
     }
 
     /// Has the store make zeros; whether it can.
-    async fn made_zero(&self, at: u64, end: u64, release: bool) -> Outcome<bool> {
+    async fn made_zero(&self, at: u64, end: u64, release: bool) -> CommandOutcome<bool> {
         let cannot = &self.volume.cannot[usize::from(release)];
-        let Kind::Stored(store) = &self.volume.kind else { return Ok(false) };
+        let VolumeStore::Stored(store) = &self.volume.kind else { return Ok(false) };
         while !cannot.load(Ordering::Relaxed) {
-            match self.hub.perform(store, Op::Zero { at, len: end - at, release }).await {
+            match self.hub.perform(store, StoreOp::Zero { at, len: end - at, release }).await {
                 Ok(_) => return Ok(true),
                 Err(Errno::INTR | Errno::AGAIN) => self.go_on()?,
                 Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NODEV) => {
@@ -162,7 +162,7 @@ impl At<'_> {
         Ok(false)
     }
 
-    async fn write_zeros(&self, at: u64, end: u64) -> Outcome<()> {
+    async fn write_zeros(&self, at: u64, end: u64) -> CommandOutcome<()> {
         for at in (at..end).step_by(ZEROS.0.len()) {
             self.go_on()?;
             let len = (end - at).min(ZEROS.0.len() as u64) as usize;

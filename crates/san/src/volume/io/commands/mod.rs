@@ -8,11 +8,11 @@ mod sense;
 mod status;
 mod transfer;
 
-use super::hub::{CHUNK, Hub, Op};
-use super::{Done, Job};
+use super::hub::{CHUNK, Hub, StoreOp};
+use super::{FinishedCommand, VolumeJob};
 use crate::volume::data::ZEROS;
-use crate::volume::slots::{Slot, count};
-use crate::volume::{Data, Handle, Kind, Span};
+use crate::volume::slots::{VolumeSlot, count};
+use crate::volume::{Data, Handle, MemorySpan, VolumeStore};
 use iscsi::scsi::{BlockRange, Ending, Medium};
 use rustix::io::Errno;
 use sense::{During, ending};
@@ -21,10 +21,10 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 /// A command that did not do what it says.
-type Outcome<T> = Result<T, Ending>;
+type CommandOutcome<T> = Result<T, Ending>;
 
 /// Does a command that needs nothing but memory, here and now.
-pub(super) fn at_once(hub: &Hub, job: Job) -> Result<Done, Job> {
+pub(super) fn at_once(hub: &Hub, job: VolumeJob) -> Result<FinishedCommand, VolumeJob> {
     let Some(ram) = job.volume.ram() else { return Err(job) };
     match &job.medium {
         Medium::Read(extent) => {
@@ -33,8 +33,8 @@ pub(super) fn at_once(hub: &Hub, job: Job) -> Result<Done, Job> {
             let slot = &job.volume.slots[&hub.place];
             count(&slot.reads, 1);
             count(&slot.bytes_read, len as u64);
-            let data = Data::Ram(Span { volume: job.volume, offset: bytes.start, len });
-            Ok(Done { token: job.token, ending: Ending::GOOD, data })
+            let data = Data::Ram(MemorySpan { volume: job.volume, offset: bytes.start, len });
+            Ok(FinishedCommand { token: job.token, ending: Ending::GOOD, data })
         }
         Medium::Write { to, .. } => {
             let bytes = bytes_of(&job.volume, *to).ok();
@@ -46,37 +46,37 @@ pub(super) fn at_once(hub: &Hub, job: Job) -> Result<Done, Job> {
                 return Err(job);
             }
             let result = ram.write(bytes.start, data.as_ptr(), data.len());
-            volume.gate.leave(&volume.slots, &hub.place, crate::volume::gate::Way::Open);
+            volume.gate.leave(&volume.slots, &hub.place, crate::volume::gate::EntryMode::Open);
             let slot = &volume.slots[&hub.place];
             count(&slot.writes, 1);
             count(&slot.bytes_written, data.len() as u64);
             let ending =
                 result.map_or_else(|e| ending(e, During::Write, to.lba), |()| Ending::GOOD);
             count(&slot.failed, u64::from(ending != Ending::GOOD));
-            Ok(Done { token: job.token, ending, data: job.data })
+            Ok(FinishedCommand { token: job.token, ending, data: job.data })
         }
         _ => Err(job),
     }
 }
 
 /// Does a command, whatever it waits for.
-pub(super) async fn run(hub: Rc<Hub>, job: Job) -> Done {
-    let Job { token, volume, medium, data } = job;
+pub(super) async fn run(hub: Rc<Hub>, job: VolumeJob) -> FinishedCommand {
+    let VolumeJob { token, volume, medium, data } = job;
     let slot = &volume.slots[&hub.place];
     count(&slot.started, 1);
-    let at = At { hub: &hub, volume: &volume };
+    let at = CommandContext { hub: &hub, volume: &volume };
     let (ending, data) = at.carry_out(&medium, data).await;
     at.count(slot, &medium, ending, data.len() as u64);
-    Done { token, ending, data }
+    FinishedCommand { token, ending, data }
 }
 
 /// A command at work: where, and with whose means.
-struct At<'a> {
+struct CommandContext<'a> {
     hub: &'a Hub,
     volume: &'a Handle,
 }
 
-impl At<'_> {
+impl CommandContext<'_> {
     /// The data of the answer is what was read, or the memory of what was sent.
     async fn carry_out(&self, medium: &Medium, data: Data) -> (Ending, Data) {
         let moved = match medium {
@@ -103,7 +103,7 @@ impl At<'_> {
         (moved.err().unwrap_or(Ending::GOOD), data)
     }
 
-    fn count(&self, slot: &Slot, medium: &Medium, ending: Ending, moved: u64) {
+    fn count(&self, slot: &VolumeSlot, medium: &Medium, ending: Ending, moved: u64) {
         match medium {
             Medium::Read(_) => {
                 count(&slot.reads, 1);
@@ -123,12 +123,12 @@ impl At<'_> {
         u64::from(self.volume.attributes.block)
     }
 
-    fn bytes_of(&self, extent: BlockRange) -> Outcome<Range<u64>> {
+    fn bytes_of(&self, extent: BlockRange) -> CommandOutcome<Range<u64>> {
         bytes_of(self.volume, extent)
     }
 
     /// The bytes of an extent that is to be written.
-    fn writable(&self, extent: BlockRange) -> Outcome<Range<u64>> {
+    fn writable(&self, extent: BlockRange) -> CommandOutcome<Range<u64>> {
         if self.volume.attributes.read_only {
             return Err(sense::PROTECTED);
         }
@@ -140,24 +140,24 @@ impl At<'_> {
         asked || !self.volume.attributes.write_back
     }
 
-    fn go_on(&self) -> Outcome<()> {
+    fn go_on(&self) -> CommandOutcome<()> {
         if self.hub.is_abandoned() { Err(sense::ABANDONED) } else { Ok(()) }
     }
 
     /// Reads bytes to an address that has room for them.
-    async fn read(&self, at: u64, to: *mut u8, len: usize) -> Outcome<()> {
+    async fn read(&self, at: u64, to: *mut u8, len: usize) -> CommandOutcome<()> {
         let store = match &self.volume.kind {
-            Kind::Ram(ram) => {
+            VolumeStore::Ram(ram) => {
                 ram.read(at, to, len);
                 self.hub.spend(len).await;
                 return Ok(());
             }
-            Kind::Stored(store) => store,
+            VolumeStore::Stored(store) => store,
         };
         let mut done = 0;
         while done < len {
             let place = at + done as u64;
-            let op = Op::Read { at: place, to: to.wrapping_add(done), len: len - done };
+            let op = StoreOp::Read { at: place, to: to.wrapping_add(done), len: len - done };
             match self.hub.perform(store, op).await {
                 // The store is shorter than it was: these blocks are gone.
                 Ok(0) => return Err(self.ending(Errno::IO, During::Read, place)),
@@ -170,16 +170,22 @@ impl At<'_> {
     }
 
     /// Writes bytes from an address. The caller is inside the gate.
-    async fn write(&self, at: u64, from: *const u8, len: usize, durable: bool) -> Outcome<()> {
+    async fn write(
+        &self,
+        at: u64,
+        from: *const u8,
+        len: usize,
+        durable: bool,
+    ) -> CommandOutcome<()> {
         let store = match &self.volume.kind {
-            Kind::Ram(ram) => {
+            VolumeStore::Ram(ram) => {
                 ram.write(at, from, len).map_err(|e| self.ending(e, During::Write, at))?;
                 self.hub.spend(len).await;
                 return Ok(());
             }
-            Kind::Stored(store) => store,
+            VolumeStore::Stored(store) => store,
         };
-        // Through the page cache, errors of write-back are told to whoever syncs first: that is left to `sync` alone.
+        // Through the page cache, the first sync reports errors of write-back: that is left to `sync` alone.
         let at_once = durable && store.is_direct();
         if durable {
             self.still_durable()?;
@@ -188,7 +194,7 @@ impl At<'_> {
         while done < len {
             let place = at + done as u64;
             let from = from.wrapping_add(done);
-            let op = Op::Write { at: place, from, len: len - done, durable: at_once };
+            let op = StoreOp::Write { at: place, from, len: len - done, durable: at_once };
             match self.hub.perform(store, op).await {
                 Ok(0) => return Err(self.ending(Errno::IO, During::Write, place)),
                 Ok(n) => done += n,
@@ -207,14 +213,14 @@ impl At<'_> {
 
     /// What was written before is on the backing store. Once this has failed it never succeeds again: the kernel has
     /// dropped what it could not write, and tells so only once.
-    async fn sync(&self) -> Outcome<()> {
-        let Kind::Stored(store) = &self.volume.kind else { return Ok(()) };
+    async fn sync(&self) -> CommandOutcome<()> {
+        let VolumeStore::Stored(store) = &self.volume.kind else { return Ok(()) };
         if self.volume.attributes.read_only {
             return Ok(());
         }
         while let Some(lead) = self.hub.lead(self.volume).await {
             self.still_durable()?;
-            match self.hub.perform(store, Op::Sync).await {
+            match self.hub.perform(store, StoreOp::Sync).await {
                 Ok(_) => {
                     lead.end();
                     break;
@@ -230,7 +236,7 @@ impl At<'_> {
         self.still_durable()
     }
 
-    fn still_durable(&self) -> Outcome<()> {
+    fn still_durable(&self) -> CommandOutcome<()> {
         match self.volume.failed.load(Ordering::Acquire) {
             0 => Ok(()),
             e => Err(self.ending(Errno::from_raw_os_error(e), During::Sync, 0)),
@@ -248,7 +254,7 @@ impl At<'_> {
     }
 }
 
-fn answer(result: Outcome<Data>) -> (Ending, Data) {
+fn answer(result: CommandOutcome<Data>) -> (Ending, Data) {
     match result {
         Ok(data) => (Ending::GOOD, data),
         Err(ending) => (ending, Data::None),
@@ -256,7 +262,7 @@ fn answer(result: Outcome<Data>) -> (Ending, Data) {
 }
 
 /// The bytes of an extent, if it lies within the volume.
-fn bytes_of(volume: &Handle, extent: BlockRange) -> Outcome<Range<u64>> {
+fn bytes_of(volume: &Handle, extent: BlockRange) -> CommandOutcome<Range<u64>> {
     let block = u64::from(volume.attributes.block);
     match extent.lba.checked_add(extent.blocks) {
         Some(end) if end <= volume.attributes.blocks => Ok(extent.lba * block..end * block),

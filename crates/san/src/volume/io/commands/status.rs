@@ -1,7 +1,7 @@
 //! GET LBA STATUS (SBC-3, 5.5): which blocks are mapped.
 
-use super::{At, Data, Outcome, sense};
-use crate::volume::Kind;
+use super::{CommandContext, CommandOutcome, Data, sense};
+use crate::volume::VolumeStore;
 
 /// Bytes before the descriptors, and bytes of one.
 const HEADER: usize = 8;
@@ -14,10 +14,9 @@ const MOST: usize = 256;
 const MAPPED: u8 = 0;
 const DEALLOCATED: u8 = 1;
 
-impl At<'_> {
-    /// The parameter data from a block on, cut at the allocation length. The ranges touch each other and go as far as there
-    /// is room, or as was looked.
-    pub(super) fn lba_status(&self, lba: u64, len: u32) -> Outcome<Data> {
+impl CommandContext<'_> {
+    /// The parameter data from a block on, cut at the allocation length. The ranges are adjacent, up to a limit.
+    pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<Data> {
         let blocks = self.volume.attributes.blocks;
         if lba >= blocks {
             return Err(sense::OUT_OF_RANGE);
@@ -51,9 +50,9 @@ impl At<'_> {
         }
         let (at, end) = (lba * block, blocks * block);
         let (mapped, until) = match &self.volume.kind {
-            Kind::Ram(ram) => ram.mapped(at, end),
+            VolumeStore::Ram(ram) => ram.mapped(at, end),
             // Where it is unknown, count it as mapped.
-            Kind::Stored(store) => store.mapped(at, end).unwrap_or((true, end)),
+            VolumeStore::Stored(store) => store.mapped(at, end).unwrap_or((true, end)),
         };
         if until < at + block {
             // Space for a part of a block is space for it.

@@ -1,17 +1,21 @@
 //! Commands that move blocks between an initiator and the volume, or compare them.
 
-use super::{At, CHUNK, Data, Outcome, sense};
+use super::{CHUNK, CommandContext, CommandOutcome, Data, sense};
 use crate::volume::buffer::LARGEST;
-use crate::volume::{Kind, Span};
+use crate::volume::{MemorySpan, VolumeStore};
 use iscsi::scsi::BlockRange;
 
-impl At<'_> {
-    /// READ: memory is told where it is, anything else is read into a buffer.
-    pub(super) async fn read_out(&self, from: BlockRange) -> Outcome<Data> {
+impl CommandContext<'_> {
+    /// READ: memory is sent from where it is, anything else is read into a buffer.
+    pub(super) async fn read_out(&self, from: BlockRange) -> CommandOutcome<Data> {
         let bytes = self.bytes_of(from)?;
         let len = (bytes.end - bytes.start) as usize;
         if self.volume.ram().is_some() {
-            return Ok(Data::Ram(Span { volume: self.volume.clone(), offset: bytes.start, len }));
+            return Ok(Data::Ram(MemorySpan {
+                volume: self.volume.clone(),
+                offset: bytes.start,
+                len,
+            }));
         }
         if len > LARGEST {
             return Err(sense::INVALID);
@@ -22,7 +26,12 @@ impl At<'_> {
     }
 
     /// WRITE: the whole blocks that came.
-    pub(super) async fn write_in(&self, to: BlockRange, durable: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn write_in(
+        &self,
+        to: BlockRange,
+        durable: bool,
+        data: &Data,
+    ) -> CommandOutcome<()> {
         let bytes = self.writable(to)?;
         let len = self.came(data, bytes.end - bytes.start) as usize;
         let durable = self.durable(durable);
@@ -45,19 +54,18 @@ impl At<'_> {
         }
     }
 
-    /// WRITE AND VERIFY.
     pub(super) async fn write_verify(
         &self,
         to: BlockRange,
         compare: bool,
         data: &Data,
-    ) -> Outcome<()> {
+    ) -> CommandOutcome<()> {
         self.write_in(to, true, data).await?;
         if compare { self.compare(to, false, data).await } else { self.verify(to).await }
     }
 
     /// VERIFY without data: the blocks can be read.
-    pub(super) async fn verify(&self, what: BlockRange) -> Outcome<()> {
+    pub(super) async fn verify(&self, what: BlockRange) -> CommandOutcome<()> {
         let bytes = self.bytes_of(what)?;
         if self.volume.ram().is_some() {
             return Ok(());
@@ -72,7 +80,12 @@ impl At<'_> {
     }
 
     /// VERIFY with data: of all blocks, or of one for each of them.
-    pub(super) async fn compare(&self, with: BlockRange, one: bool, data: &Data) -> Outcome<()> {
+    pub(super) async fn compare(
+        &self,
+        with: BlockRange,
+        one: bool,
+        data: &Data,
+    ) -> CommandOutcome<()> {
         let bytes = self.bytes_of(with)?;
         let block = self.block() as usize;
         let sent = data.as_slice().ok_or(sense::INVALID)?;
@@ -108,14 +121,14 @@ impl At<'_> {
     /// Whether the store takes bytes from this address.
     pub(super) fn suits(&self, at: *const u8) -> bool {
         match &self.volume.kind {
-            Kind::Stored(store) if store.is_direct() => (at as usize).is_multiple_of(512),
+            VolumeStore::Stored(store) if store.is_direct() => (at as usize).is_multiple_of(512),
             _ => true,
         }
     }
 }
 
 /// What was sent is what is there; otherwise the offset of the first byte that differs.
-pub(super) fn same(sent: &[u8], there: &[u8], offset: u64) -> Outcome<()> {
+pub(super) fn same(sent: &[u8], there: &[u8], offset: u64) -> CommandOutcome<()> {
     if sent == there {
         return Ok(());
     }
