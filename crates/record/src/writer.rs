@@ -64,7 +64,7 @@ const PAGE_BYTES: u32 = 16_384;
 ///     streams: vec![],
 /// })?;
 /// for second in 0..2 {
-///     let mut reads = Tally::empty(false);
+///     let mut reads = Completed::empty(false);
 ///     for _ in 0..1000 {
 ///         reads.success(8192, Ns(950_000), Ns(950_000));
 ///     }

@@ -60,7 +60,7 @@ Findings
   • Ports: full in 6 of 11 steps; most is carried by store.p1 at full-duplex: 413 MB/s read (100%)
     and 413 MB/s written (100%) of 413 MB/s (8gfc, 827 MB/s × 50%) each way.
   ✔ Counters of workers and ports agree in all 11 steps: equal to the byte, as at full-duplex
-    (2,065,694,720 bytes written by the workers, 2,065,694,720 by ports and volumes), where
+    (1,239,416,832 bytes written by the workers, 1,239,416,832 by ports and volumes), where
     4,194,304 bytes could be in flight at the edges.
   • Knee over block in ladder at port 4gfc: 8KiB, 95% of the peak; from there to 128KiB, 16 × the
     load brings 1.05 × the MB/s at 15 × the latency.
@@ -78,7 +78,7 @@ fn counters_that_disagree() {
     let text = terminal(&analysis, Style { color: false, width: 100 });
     let line: Vec<&str> = text.lines().filter(|l| l.contains("disagree")).collect();
     assert_snapshot!(line.join("\n"), @r#"
-  ! Counters of workers and ports of store disagree in 11 steps: they are 2.00% apart, as at
+  ! Counters of workers and ports of store disagree in 11 steps: they are 2.00% apart, as at port
 "#);
 }
 

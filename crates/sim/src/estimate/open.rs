@@ -181,13 +181,19 @@ impl<'a> Limits<'a> {
             let each = (taken / parts).min(all) / (all / pools);
             let waiting = inner.waiting.unwrap_or(0.0);
             let keeps = inner.inside / inner.unlimited.max(f64::MIN_POSITIVE);
+            let times = (each.round() as usize).clamp(1, STATES);
             let own = self.nesting.holding.get(&(part, *pool)).map_or(0.0, |own| own / parts);
-            let mean = match each < 1.0 - 1e-6 {
-                true => own * keeps + waiting * each,
+            // What holds tokens in the background is not under way for the load itself.
+            let own = own * keeps / times as f64;
+            let is_load = matches!(part, Part::Load(_));
+            let mean = match is_load || each < 1.0 - 1e-6 {
+                true => own + waiting * each / times as f64,
                 false => inner.inside + waiting,
             };
-            let is_whole = each >= 1.0 - 1e-6 && count.first.len() <= inner.count.first.len();
-            for _ in 0..(each.round() as usize).clamp(1, STATES) {
+            let is_whole = each >= 1.0 - 1e-6
+                && count.first.len() <= inner.count.first.len()
+                && !(is_load && own < 0.99 * inner.inside);
+            for _ in 0..times {
                 match is_whole {
                     true => count.add(&inner.count, mean),
                     false => count.add_tail(mean, inner.count.ratio, each.min(1.0)),
@@ -345,9 +351,11 @@ fn nest(lumped: &Lumped, number: usize, state: &SolverState, nesting: &mut Nesti
         let mut outer = Part::Load(number);
         for section in &item.within {
             let pool = load.sections[*section].spot;
-            let parts = if outer == Part::Load(number) { load.count } else { 1.0 };
+            let is_load = outer == Part::Load(number);
+            let parts = if is_load { load.count } else { 1.0 };
+            let held = if item.background && is_load { 0.0 } else { 1.0 };
             let holding = nesting.holding.entry((outer, pool)).or_default();
-            *holding += rate * item.visits * state.stays[number][at] * weight / parts;
+            *holding += held * rate * item.visits * state.stays[number][at] * weight / parts;
             outer = Part::Pool(pool);
         }
         let share = nesting.stations.entry((part, touch.spot)).or_default();

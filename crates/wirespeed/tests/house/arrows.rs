@@ -100,7 +100,9 @@ fn workspace() -> Workspace {
     let mut crates = Workspace::new();
     for package in metadata.packages {
         let krate = crates.entry(package.name.to_string()).or_default();
-        for dependency in package.dependencies {
+        // A crate may switch on features of its own for its tests.
+        let own = package.name.to_string();
+        for dependency in package.dependencies.into_iter().filter(|other| other.name != own) {
             match dependency.kind {
                 DependencyKind::Development => krate.tests_use.insert(dependency.name),
                 _ => krate.uses.insert(dependency.name),

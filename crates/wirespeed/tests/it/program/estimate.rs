@@ -32,8 +32,8 @@ fn the_adapter_is_named_as_the_limit() {
     for step in steps {
         let (iops, most) = (step["iops"].as_f64().unwrap(), step["most_iops"].as_f64().unwrap());
         assert!(step["least_iops"].as_f64().unwrap() <= iops && iops <= most * 1.000_001);
-        // An 8Gb port carries 826.5 MB/s of payload.
-        assert!(step["read_rate"].as_f64().unwrap() <= 827e6, "{step:#}");
+        // An 8Gb port carries 826.5 MB/s of payload, or 832.7 with the least gap between frames.
+        assert!(step["read_rate"].as_f64().unwrap() <= 833e6, "{step:#}");
         assert_eq!(step["workers"].as_array().map(Vec::len), Some(4));
     }
     let last = &steps[2];
