@@ -141,6 +141,9 @@ pub struct PlantHop {
     pub part: Option<String>,
     /// Where its traffic is served or limited; empty where it costs no time and cannot fill up.
     pub places: Vec<HopElement>,
+    /// Where its traffic is counted instead, added up, because an I/O visits its own places several times; empty where it
+    /// visits them once.
+    pub passed: Vec<HopElement>,
     /// What it is known to carry.
     pub limits: HopLimits,
 }

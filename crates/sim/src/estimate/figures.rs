@@ -1,6 +1,6 @@
 //! Translates a solved network into figures of its plant's hops and issuers.
 
-use super::limits::{Solved, spots_of};
+use super::limits::{Solved, spot_of};
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::SiteSums;
@@ -35,10 +35,10 @@ fn of_hop(
     solved: &Solved,
     here: &[Here],
 ) -> HopEstimate {
+    let spot_of = |place: HopElement| spot_of(place, sites, lumped);
     let mut out = HopEstimate::default();
     for place in &hop.places {
-        let alone = PlantHop { places: vec![*place], ..PlantHop::clone(hop) };
-        let Some(spot) = spots_of(&alone, sites, lumped).first().copied() else { continue };
+        let Some(spot) = spot_of(*place) else { continue };
         let at = &here[spot];
         if matches!(place, HopElement::Pool(_)) {
             let tokens = lumped.spots[spot].servers();
@@ -56,6 +56,14 @@ fn of_hop(
             mine.ops = with(mine.ops, theirs.ops);
             mine.bytes = with(mine.bytes, theirs.bytes);
             mine.time += theirs.time;
+        }
+    }
+    if !hop.passed.is_empty() {
+        let passed = hop.passed.iter().filter_map(|place| Some(&here[spot_of(*place)?].flows));
+        out.flows.iter_mut().for_each(|mine| (mine.ops, mine.bytes) = (0.0, 0.0));
+        for flows in passed {
+            let both = out.flows.iter_mut().zip(flows);
+            both.for_each(|(mine, theirs)| mine.add(theirs.ops, theirs.bytes, 0.0));
         }
     }
     out

@@ -4,7 +4,7 @@ use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::sites::Sites;
 use super::state::{CopyEnd, SiteSums, SolverState};
 use super::{blend, fluid, mean, open};
-use crate::plant::{HopElement, Plant, PlantHop};
+use crate::plant::{HopElement, Plant};
 use std::collections::BTreeMap;
 
 /// Bottlenecks named, one after the other.
@@ -185,7 +185,8 @@ pub fn groups(plant: &Plant, lumped: &Lumped) -> Vec<HopGroup> {
     let mut known: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
     let mut groups: Vec<HopGroup> = Vec::new();
     for (number, hop) in plant.hops.iter().enumerate() {
-        let mut spots = spots_of(hop, &sites, lumped);
+        let spots = hop.places.iter().filter_map(|place| spot_of(*place, &sites, lumped));
+        let mut spots: Vec<usize> = spots.collect();
         spots.sort_unstable();
         spots.dedup();
         if spots.is_empty() {
@@ -231,19 +232,16 @@ pub fn twins(
     all
 }
 
-/// The spots of a hop, one for each of its elements that I/Os come to.
-pub fn spots_of(hop: &PlantHop, sites: &Sites, lumped: &Lumped) -> Vec<usize> {
-    let spot = |place: &HopElement| {
-        let site = match place {
-            HopElement::Station(station) => sites.station(*station),
-            HopElement::ReadLink(station, link)
-            | HopElement::WriteLink(station, link)
-            | HopElement::BothLink(station, link) => sites.link(*station, *link),
-            HopElement::Pool(pool) => sites.pool(*pool),
-        };
-        lumped.spot_of[site as usize]
+/// The spot of an element of a hop; `None` where no I/O comes to it.
+pub fn spot_of(place: HopElement, sites: &Sites, lumped: &Lumped) -> Option<usize> {
+    let site = match place {
+        HopElement::Station(station) => sites.station(station),
+        HopElement::ReadLink(station, link)
+        | HopElement::WriteLink(station, link)
+        | HopElement::BothLink(station, link) => sites.link(station, link),
+        HopElement::Pool(pool) => sites.pool(pool),
     };
-    hop.places.iter().filter_map(spot).collect()
+    lumped.spot_of[site as usize]
 }
 
 /// The bottleneck of one network of a chain.

@@ -74,6 +74,7 @@ fn whole(draft: &mut Draft, topology: &Topology, array: &Array) -> HopId {
             device,
             part,
             places: Vec::new(),
+            passed: Vec::new(),
             limits: HopLimits::default(),
         })
     })

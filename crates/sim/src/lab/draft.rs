@@ -6,6 +6,7 @@
 //! crosses at once belong to one station, others do not, which changes no rate (max-min fairness couples only what shares
 //! a transfer) and keeps the division of rates small. Nothing here depends on the kind of a part.
 
+use super::visits;
 use crate::Ps;
 use crate::model::{
     Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
@@ -77,6 +78,7 @@ impl Draft {
             device: hop.device.clone(),
             part: hop.part.clone(),
             places: Vec::new(),
+            passed: Vec::new(),
             limits: HopLimits::default(),
         });
         Draft {
@@ -263,6 +265,7 @@ impl Draft {
                 *link = division.link(*link);
             }
         }
+        visits::count_once(&network, &mut hops);
         network.check()?;
         let (assumptions, notes) = (assumptions.into_iter().collect(), notes.into_iter().collect());
         Ok(Plant { network, hops, issuers, assumptions, pairs, notes })

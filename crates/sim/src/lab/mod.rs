@@ -21,6 +21,7 @@ mod raid;
 mod sheet;
 mod storage;
 mod usage;
+mod visits;
 mod volume;
 
 use crate::plant::Plant;

@@ -13,7 +13,8 @@ use record::{CounterId, HopKind};
 
 /// Remembers what was read last.
 pub(super) struct HopReader {
-    hops: Vec<(HopKind, Vec<HopElement>)>,
+    /// Each with its places and with those where its traffic is counted instead.
+    hops: Vec<(HopKind, [Vec<HopElement>; 2])>,
     elements: ElementCounters,
 }
 
@@ -25,7 +26,7 @@ impl HopReader {
 
     /// Some hops of a plant.
     pub fn of(plant: &Plant, wanted: impl Fn(&PlantHop) -> bool) -> HopReader {
-        let places = |hop: &PlantHop| (hop.kind, hop.places.clone());
+        let places = |hop: &PlantHop| (hop.kind, [hop.places.clone(), hop.passed.clone()]);
         HopReader {
             hops: plant.hops.iter().filter(|hop| wanted(hop)).map(places).collect(),
             elements: ElementCounters::new(&plant.network),
@@ -35,21 +36,33 @@ impl HopReader {
     /// What every hop counted since it was last asked. A hop without places has nothing to count.
     pub fn readings(&mut self, simulation: &mut Simulation<Meter>) -> Vec<Vec<Reading>> {
         self.elements.look(simulation);
-        let of = |(kind, places): &(HopKind, Vec<HopElement>)| {
-            let seen: Vec<ElementCounts> =
-                places.iter().map(|place| self.elements.of(*place)).collect();
-            if seen.is_empty() { Vec::new() } else { readings(*kind, &seen, self.elements.span()) }
+        let of = |(kind, places): &(HopKind, [Vec<HopElement>; 2])| {
+            let [seen, passed] = places.each_ref().map(|places| -> Vec<ElementCounts> {
+                places.iter().map(|place| self.elements.of(*place)).collect()
+            });
+            if seen.is_empty() {
+                return Vec::new();
+            }
+            readings(*kind, &seen, &passed, self.elements.span())
         };
         self.hops.iter().map(of).collect()
     }
 }
 
-/// The counters of a hop of these places over `span` seconds.
-fn readings(kind: HopKind, seen: &[ElementCounts], span: f64) -> Vec<Reading> {
+/// The counters of a hop of these places over `span` seconds, whose traffic is counted at those that it `passed`.
+fn readings(
+    kind: HopKind,
+    seen: &[ElementCounts],
+    passed: &[ElementCounts],
+    span: f64,
+) -> Vec<Reading> {
     let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
     let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
-    let traffic =
-        |of: fn(&ElementCounts) -> f64| if kind == HopKind::Disks { sum(of) } else { most(of) };
+    let traffic = |of: fn(&ElementCounts) -> f64| match kind {
+        _ if !passed.is_empty() => passed.iter().map(of).sum(),
+        HopKind::Disks => sum(of),
+        _ => most(of),
+    };
     let mut all = vec![
         (CounterId::ReadOps, traffic(|s| s.ops[0])),
         (CounterId::WriteOps, traffic(|s| s.ops[1])),

@@ -39,6 +39,7 @@ impl Lab {
             device,
             part: None,
             places,
+            passed: Vec::new(),
             limits,
         });
     }

@@ -1,6 +1,7 @@
 //! The mechanisms that the labs' figures ask for, each on a lab of its own against an independent truth: a closed form, or
 //! what `truth.py` beside this file prints (frames counted one by one, copies event by event).
 
+use crate::simulate::support;
 use scenario::{Scenario, Source};
 use sim::Ps;
 use sim::engine::Simulation;
@@ -273,6 +274,29 @@ fn guests_share_the_cores_of_their_host() {
     };
     check("shared", &lab("yes"), 4.0 / 40e-6, [0.01, 0.03]);
     check("apart", &lab("no"), 4.0 / 30e-6, [0.01, 0.03]);
+    // Cores that each I/O visits twice carry each once, and no rate of one visit is theirs.
+    for (shares, rate) in [("yes", None), ("no", Some(4.0 / 30e-6))] {
+        let text = format!("[scenario]\ntitle = \"t\"\n{}", lab(shares));
+        let at = plant(&lab(shares));
+        let number = at.hops.iter().position(|hop| hop.name == "h.cpu").expect("cores");
+        let found = at.hops[number].limits.ops_rate;
+        assert_eq!(found.map(f64::round), rate.map(f64::round), "{shares}");
+        let solved = estimate(&at);
+        let passed: f64 = solved.hops[number].flows.iter().map(|flow| flow.ops).sum();
+        near(&format!("passed, {shares}"), passed, solved.iops, 1e-6);
+        let step = |_: &scenario::Step| Ok(plant(&lab(shares)));
+        let kept = support::run_until(&text, &support::PLAIN, &step, |_| false);
+        let (mut of_cores, mut done) = (0.0, 0.0);
+        for counter in ["read-ops", "write-ops"] {
+            let values = support::counters(&kept.record, 0, "h.cpu", counter);
+            of_cores += values.iter().map(|(value, _)| value).sum::<f64>();
+        }
+        for interval in kept.record.intervals(0).expect("intervals") {
+            let ends = [&interval.read, &interval.write].into_iter().flatten();
+            done += ends.map(|tally| tally.ops as f64).sum::<f64>();
+        }
+        near(&format!("counted, {shares}"), of_cores, done, 1e-3);
+    }
 }
 
 /// A program of 50 us an I/O on one thread does 20,000 a second, however many are outstanding and however many cores.

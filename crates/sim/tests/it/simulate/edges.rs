@@ -41,6 +41,7 @@ fn wires(_: &Step) -> Plant {
             device: "switch".to_owned(),
             part: None,
             places: vec![place],
+            passed: Vec::new(),
             limits: HopLimits { read_rate: Some(RATE as f64), ..HopLimits::default() },
         });
     }

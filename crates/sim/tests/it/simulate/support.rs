@@ -116,7 +116,15 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
 
 fn hop(name: &str, kind: HopKind, places: Vec<HopElement>) -> PlantHop {
     let (name, device) = (name.to_owned(), "array".to_owned());
-    PlantHop { name, kind, device, part: None, places, limits: HopLimits::default() }
+    PlantHop {
+        name,
+        kind,
+        device,
+        part: None,
+        places,
+        passed: Vec::new(),
+        limits: HopLimits::default(),
+    }
 }
 
 pub struct Asked {

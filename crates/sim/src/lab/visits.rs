@@ -1,0 +1,116 @@
+//! Processors that an I/O visits several times: once for the guest, once for the hypervisor, once for its packets.
+//!
+//! Their visits are not I/Os, and no figure of one visit is what they carry. What passes them is counted at the queues of
+//! the virtual disks above them.
+
+use crate::model::{Hop, Network, PoolId, Station, StationId};
+use crate::plant::{HopElement, PlantHop};
+use scenario::topology::HopKind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the routes of a network do at the processors of one hop.
+#[derive(Default)]
+struct Processors {
+    /// The most visits that an I/O makes in one direction.
+    visits: u32,
+    /// Queues of virtual disks that its I/Os pass.
+    disks: BTreeSet<u32>,
+}
+
+/// Corrects the hops of processors that are visited several times.
+pub(super) fn count_once(network: &Network, hops: &mut [PlantHop]) {
+    let mut disks = BTreeSet::new();
+    let mut found: BTreeMap<StationId, Processors> = BTreeMap::new();
+    for hop in hops.iter() {
+        for place in &hop.places {
+            match (hop.kind, *place) {
+                (HopKind::VirtualDisk, HopElement::Pool(pool)) => {
+                    disks.insert(pool.0);
+                }
+                (HopKind::HostCpu | HopKind::VmCpu, HopElement::Station(station)) => {
+                    found.insert(station, Processors::default());
+                }
+                _ => {}
+            }
+        }
+    }
+    for class in network.loads().iter().flat_map(|load| &load.classes) {
+        let mut seen = Seen::default();
+        walk(&class.route, network, &mut seen);
+        seen.turn();
+        for (station, visits) in seen.most {
+            if let Some(processors) = found.get_mut(&station) {
+                processors.visits = processors.visits.max(visits);
+                processors.disks.extend(seen.pools.intersection(&disks));
+            }
+        }
+    }
+    for hop in hops {
+        let [HopElement::Station(station)] = hop.places[..] else { continue };
+        if let Some(processors) = found.get(&station).filter(|of| of.visits > 1) {
+            (hop.limits.ops_rate, hop.limits.both_rate) = (None, None);
+            let pool = |number: &u32| HopElement::Pool(PoolId(*number));
+            hop.passed = processors.disks.iter().map(pool).collect();
+        }
+    }
+}
+
+/// What an I/O of a class visits.
+#[derive(Default)]
+struct Seen {
+    /// Visits since the direction last changed, and the most in one direction.
+    now: BTreeMap<StationId, u32>,
+    most: BTreeMap<StationId, u32>,
+    pools: BTreeSet<u32>,
+}
+
+impl Seen {
+    /// The direction changes: what is read has been counted as read.
+    fn turn(&mut self) {
+        for (station, visits) in std::mem::take(&mut self.now) {
+            let most = self.most.entry(station).or_default();
+            *most = visits.max(*most);
+        }
+    }
+}
+
+fn walk(route: &[Hop], network: &Network, seen: &mut Seen) {
+    for hop in route {
+        match hop {
+            Hop::Visit { station, .. } => {
+                let at = match network.stations().get(station.0 as usize) {
+                    Some(Station::Gated(gate)) if gate.counted => gate.processors,
+                    _ => *station,
+                };
+                *seen.now.entry(at).or_default() += 1;
+            }
+            Hop::Take { pool, .. } => {
+                seen.pools.insert(pool.0);
+            }
+            Hop::As { .. } => seen.turn(),
+            // An I/O takes one of the arms: the one with the most visits.
+            Hop::Branch { arms, .. } => {
+                let before = seen.now.clone();
+                let mut most = before.clone();
+                for arm in arms {
+                    seen.now.clone_from(&before);
+                    walk(arm, network, seen);
+                    for (station, visits) in &seen.now {
+                        let most = most.entry(*station).or_default();
+                        *most = (*most).max(*visits);
+                    }
+                }
+                seen.now = most;
+            }
+            Hop::Together { routes } => routes.iter().for_each(|route| walk(route, network, seen)),
+            // What goes on in the background is not the I/O.
+            Hop::Fork { .. }
+            | Hop::Cross { .. }
+            | Hop::Give { .. }
+            | Hop::Skip { .. }
+            | Hop::SkipHeld { .. }
+            | Hop::Spread { .. }
+            | Hop::Raid { .. } => {}
+        }
+    }
+}
