@@ -18,7 +18,7 @@ use std::sync::Arc;
 const ARRIVE: Ns = Ns::secs(15);
 /// The same once the sender has announced all of them: a connection may be delayed by lost first packets.
 const OVERTAKEN: Ns = Ns::secs(5);
-/// Connections whose preamble has not come yet, at most.
+/// Connections whose preamble has not come yet, at most; the oldest make room for others.
 const STRANGERS_MAX: usize = 64;
 /// How long a connection may take over its preamble.
 const STRANGER: Ns = Ns::secs(2);
@@ -148,14 +148,17 @@ impl Gathering {
         }
     }
 
-    /// Lets connections in, as many as may wait; a test that connects for each transaction has none yet.
+    /// Lets connections in, as many as may wait, in place of those that have waited; a test that connects for each transaction has none yet.
     fn accept(&mut self) {
         let calls = self.arrived.iter().any(|socket| matches!(socket, Some(Socket::Door(_))));
         let streams = self.listener.as_deref().filter(|_| !calls);
         for listener in streams.into_iter().chain(&self.probe) {
-            while self.strangers.len() < STRANGERS_MAX {
+            for _ in 0..STRANGERS_MAX / 2 {
                 let Ok((stream, _)) = listener.accept() else { break };
                 if stream.set_nonblocking(true).is_ok() {
+                    if self.strangers.len() == STRANGERS_MAX {
+                        self.strangers.remove(0);
+                    }
                     let since = clock::now();
                     self.strangers.push(PendingConnection {
                         stream,

@@ -1,7 +1,9 @@
 //! The receiver: listens, admits senders, and serves each on its own thread. A sender's failure ends only its own test.
+//! Only senders that have proven themselves count among those that are served.
 
 mod adjust;
 mod gather;
+mod newcomers;
 mod session;
 
 use crate::control::{ControlLink, Secret};
@@ -11,6 +13,7 @@ use crate::sys::socket;
 use crate::{NetError, Sockets, TestSpec};
 use adjust::AdjustableInterface;
 use clock::Ns;
+use newcomers::{Newcomer, Newcomers};
 use rustix::event::{PollFd, PollFlags};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -112,6 +115,7 @@ struct Shared {
     post: Option<AdjustableInterface>,
     stop: AtomicBool,
     senders: AtomicUsize,
+    newcomers: Arc<Newcomers>,
 }
 
 impl Receiver {
@@ -138,7 +142,8 @@ impl Receiver {
         let addresses: Result<_, _> = listeners.iter().map(local).collect();
         let addresses = addresses.map_err(NetError::socket("the listening socket"))?;
         let (stop, senders) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { config, post, stop, senders });
+        let newcomers = Arc::default();
+        let shared = Arc::new(Shared { config, post, stop, senders, newcomers });
         let inside = Arc::clone(&shared);
         let door =
             Builder::new().name("net-door".to_owned()).spawn(move || door(&listeners, &inside));
@@ -163,6 +168,7 @@ impl Receiver {
 
     fn close(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.newcomers.close();
         if let Some(door) = self.door.take() {
             // Its panic is on stderr already.
             let _ = door.join();
@@ -202,44 +208,25 @@ fn door(listeners: &[TcpListener], shared: &Arc<Shared>) {
     }
 }
 
-/// Gives a sender a thread, or turns it away where there are too many.
+/// Gives a connection a thread, on which its sender proves itself and is served.
 fn admit(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let name = peer.to_string();
-    let failed = |why: String| {
-        shared.config.listener.tell(ReceiverEvent::Failed { peer: name.clone(), why })
-    };
-    let mut link = match ControlLink::new(stream, name.clone()) {
-        Ok(link) => link,
-        Err(e) => {
-            failed(e.to_string());
-            return None;
+    let inside = Arc::clone(shared);
+    let newcomer = stream.try_clone().map(|handle| shared.newcomers.enter(handle, peer));
+    let body = move |newcomer: Newcomer| {
+        let link = ControlLink::new(stream, name.clone());
+        let served = link.and_then(|link| session::serve(link, &inside, newcomer));
+        if let Err(e) = served {
+            inside.config.listener.tell(ReceiverEvent::Failed { peer: name, why: e.to_string() });
         }
     };
-    let guest = SenderSlot::enter(shared);
-    if shared.senders.load(Ordering::Relaxed) > SENDERS_MAX {
-        session::hear_out(&mut link);
-        session::turn_away(
-            &mut link,
-            format!("it serves {SENDERS_MAX} senders already; try again later"),
-        );
-        failed(format!("there are {SENDERS_MAX} senders already"));
-        return None;
-    }
-    let body = move || {
-        if let Err(e) = session::serve(link, &guest.0) {
-            guest.0.config.listener.tell(ReceiverEvent::Failed { peer: name, why: e.to_string() });
-        }
-    };
-    match Builder::new().name("net-control".to_owned()).spawn(body) {
-        Ok(thread) => Some(thread),
-        Err(e) => {
-            shared
-                .config
-                .listener
-                .tell(ReceiverEvent::Failed { peer: peer.to_string(), why: e.to_string() });
-            None
-        }
-    }
+    let thread = newcomer.and_then(|newcomer| {
+        Builder::new().name("net-control".to_owned()).spawn(move || body(newcomer))
+    });
+    // Out of descriptors or threads, most likely.
+    let failed =
+        |e: std::io::Error| ReceiverEvent::Failed { peer: peer.to_string(), why: e.to_string() };
+    thread.map_err(|e| shared.config.listener.tell(failed(e))).ok()
 }
 
 impl Shared {
@@ -248,18 +235,20 @@ impl Shared {
     }
 }
 
-/// A sender being served, counted until it is dropped.
-struct SenderSlot(Arc<Shared>);
+/// A sender that has proven itself and is served; counted until it is dropped.
+struct SenderSlot<'a>(&'a AtomicUsize);
 
-impl SenderSlot {
-    fn enter(shared: &Arc<Shared>) -> SenderSlot {
-        shared.senders.fetch_add(1, Ordering::Relaxed);
-        SenderSlot(Arc::clone(shared))
+impl SenderSlot<'_> {
+    /// `None` where there are too many.
+    fn enter(shared: &Shared) -> Option<SenderSlot<'_>> {
+        let before = shared.senders.fetch_add(1, Ordering::Relaxed);
+        let slot = SenderSlot(&shared.senders);
+        (before < SENDERS_MAX).then_some(slot)
     }
 }
 
-impl Drop for SenderSlot {
+impl Drop for SenderSlot<'_> {
     fn drop(&mut self) {
-        self.0.senders.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

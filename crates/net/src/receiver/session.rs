@@ -2,7 +2,8 @@
 
 use super::adjust::SenderLease;
 use super::gather::Gathering;
-use super::{ReceiverEvent, Shared};
+use super::newcomers::Newcomer;
+use super::{ReceiverEvent, SENDERS_MAX, SenderSlot, Shared};
 use crate::control::{ControlLink, FLAP, FromReceiver, FromSender, agree, fresh, is_proven};
 use crate::figures::EndFigures;
 use crate::grid::{Grid, TestStart};
@@ -13,7 +14,9 @@ use crate::{NetError, TestSpec, VERSIONS};
 use clock::Ns;
 use workload::NetFrames;
 
-/// How long a sender may take over each message of the greeting, and between the steps of a test.
+/// How long a sender may take over the greeting.
+const GREETING: Ns = Ns::secs(3);
+/// How long it may take between the steps of a test.
 const PATIENCE: Ns = Ns::secs(10);
 /// How long it may take between two tests.
 const IDLE: Ns = Ns::secs(60);
@@ -25,14 +28,22 @@ const DONE: Ns = Ns::secs(20);
 const LOOK: Ns = Ns::millis(100);
 
 /// Serves a sender until it leaves.
-pub(super) fn serve(mut link: ControlLink, shared: &Shared) -> Result<(), NetError> {
-    let version = greet(&mut link, shared);
-    if let Err(e) = version {
-        if !matches!(e, NetError::Lost { .. }) {
-            turn_away(&mut link, e.to_string());
+pub(super) fn serve(
+    mut link: ControlLink,
+    shared: &Shared,
+    newcomer: Newcomer,
+) -> Result<(), NetError> {
+    let slot = greet(&mut link, shared);
+    drop(newcomer);
+    let _slot = match slot {
+        Ok(slot) => slot,
+        Err(e) => {
+            if !matches!(e, NetError::Lost { .. }) {
+                turn_away(&mut link, e.to_string());
+            }
+            return Err(e);
         }
-        return Err(e);
-    }
+    };
     link.trust();
     let mut lease = SenderLease::new(shared, &link);
     loop {
@@ -48,21 +59,18 @@ pub(super) fn serve(mut link: ControlLink, shared: &Shared) -> Result<(), NetErr
     }
 }
 
-/// Takes a sender's greeting before it is turned away: what is left unread would cut off the reason too.
-pub(super) fn hear_out(link: &mut ControlLink) {
-    // Whatever it says, it is turned away.
-    let _ = link.hear::<FromSender>(clock::now().plus(LOOK), "while it was turned away");
-}
-
 /// Says why not, and lets the sender read it.
-pub(super) fn turn_away(link: &mut ControlLink, why: String) {
+fn turn_away(link: &mut ControlLink, why: String) {
     // Who has gone needs no reason.
     let _ = link.say(&FromReceiver::Refused(why), "while turning it away");
 }
 
-fn greet(link: &mut ControlLink, shared: &Shared) -> Result<u16, NetError> {
+/// Lets a sender prove itself.
+fn greet<'a>(link: &mut ControlLink, shared: &'a Shared) -> Result<SenderSlot<'a>, NetError> {
     const WHEN: &str = "while it was greeted";
-    let (versions, theirs) = match link.expect(PATIENCE, WHEN)? {
+    let until = clock::now().plus(GREETING);
+    let next = |link: &mut ControlLink| link.expect(until.since(clock::now()), WHEN);
+    let (versions, theirs) = match next(link)? {
         FromSender::Hello { versions, nonce } => (versions, nonce),
         other => return Err(out_of_turn(link, &other)),
     };
@@ -77,7 +85,7 @@ fn greet(link: &mut ControlLink, shared: &Shared) -> Result<u16, NetError> {
     let token = shared.config.token.as_ref();
     link.say(&FromReceiver::Hello { version, nonce, token: token.is_some() }, WHEN)?;
     if let Some(token) = token {
-        match link.expect(PATIENCE, WHEN)? {
+        match next(link)? {
             FromSender::Proof(proof) if is_proven(&proof, token, &nonce, &theirs) => {}
             FromSender::Proof(_) => {
                 return Err(NetError::Spec("the token is not the receiver's".to_owned()));
@@ -85,8 +93,11 @@ fn greet(link: &mut ControlLink, shared: &Shared) -> Result<u16, NetError> {
             other => return Err(out_of_turn(link, &other)),
         }
     }
+    let slot = SenderSlot::enter(shared).ok_or_else(|| {
+        NetError::Spec(format!("it serves {SENDERS_MAX} senders already; try again later"))
+    })?;
     link.say(&FromReceiver::Welcome, WHEN)?;
-    Ok(version)
+    Ok(slot)
 }
 
 /// The next message, or `None` where the sender leaves; both between tests only.

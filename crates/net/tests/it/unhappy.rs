@@ -208,20 +208,61 @@ fn addresses_in_use_are_told() {
     bench.run(&short(Carriage::Udp { segmented: false }));
 }
 
+/// A connection that says `hello` as a sender does, and then nothing.
+fn greeted(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let nonce = vec!["7"; 16].join(",");
+    let (low, high) = net::VERSIONS;
+    let hello = format!("{{\"hello\":{{\"versions\":[{low},{high}],\"nonce\":[{nonce}]}}}}");
+    let frame = [&(hello.len() as u32).to_le_bytes()[..], hello.as_bytes()].concat();
+    stream.write_all(&frame).expect("it reads");
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("welcome") {
+        let mut bytes = [0; 256];
+        let got = stream.read(&mut bytes).expect("an answer");
+        assert!(got > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&bytes[..got]);
+    }
+    stream
+}
+
+fn until(what: &str, is: impl Fn() -> bool) {
+    let limit = clock::now().plus(Ns::secs(20));
+    while !is() {
+        assert!(clock::now() < limit, "{what}");
+        clock::sleep_until(clock::now().plus(Ns::millis(10)));
+    }
+}
+
 #[test]
 fn one_sender_too_many_is_told_why() {
     let bench = Bench::new();
-    let idle: Vec<TcpStream> =
-        (0..64).map(|_| TcpStream::connect(bench.address()).expect("it listens")).collect();
-    // Each is inside before the next comes to the door.
+    let idle: Vec<TcpStream> = (0..64).map(|_| greeted(bench.address())).collect();
     refused(bench.try_run(&short(Carriage::Tcp)), "serves 64 senders already");
     drop(idle);
-    let limit = clock::now().plus(Ns::secs(20));
-    while bench.receiver.senders() > 0 {
-        assert!(clock::now() < limit, "those who have gone are let go");
-        clock::sleep_until(clock::now().plus(Ns::millis(10)));
+    until("those who have gone are let go", || bench.receiver.senders() == 0);
+    bench.run(&short(Carriage::Tcp));
+}
+
+#[test]
+fn silent_connections_shut_no_sender_out() {
+    let bench = Bench::new();
+    // More than may wait, some with half a greeting: the oldest make room.
+    let mut silent: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(bench.address()).expect("it listens")).collect();
+    for stream in silent.iter_mut().step_by(2) {
+        // Those that were closed cannot hear it.
+        let _ = stream.write_all(b"\x40\0\0\0{");
     }
     bench.run(&short(Carriage::Tcp));
+    assert_eq!(bench.receiver.senders(), 0, "none of them has proven itself");
+    // They are let go after a short time, and all are closed.
+    until("silent connections are closed", || {
+        silent.iter().all(|stream| {
+            stream.set_nonblocking(true).expect("a socket");
+            !matches!((&*stream).read(&mut [0; 64]), Err(e) if e.kind() == std::io::ErrorKind::WouldBlock)
+        })
+    });
 }
 
 /// A peer that greets as a receiver and then talks nonsense.
