@@ -571,6 +571,12 @@ pub struct LimitArgs {
     /// Concurrent sessions
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_535))]
     pub max_sessions: u32,
+    /// Concurrent sessions of one host (an IPv4 address, or an IPv6 network of 64 bits)
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub max_host_sessions: u32,
+    /// Concurrent sessions of one initiator name
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_535))]
+    pub max_initiator_sessions: u32,
     /// Concurrent connections of all sessions
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=65_535))]
     pub max_connections: u32,

@@ -1,13 +1,14 @@
 //! Connections whose sender has not proven itself yet. They are bounded in number, and the oldest of the address with the
 //! most makes room for the next: however many connections stay silent, a sender that greets at once is heard.
 
+use engine::one_host;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most of them at once.
 pub(super) const NEWCOMERS_MAX: usize = 128;
-/// Most of them from one address, or from one IPv6 network of 64 bits, which is one host's.
+/// Most of them from one host.
 pub(super) const NEWCOMERS_BY_ADDRESS: usize = 32;
 
 /// Those that wait, in the order in which they came.
@@ -30,7 +31,7 @@ pub(super) struct Newcomer {
 impl Newcomers {
     /// Counts a connection, and closes another where there would be too many.
     pub(super) fn enter(self: &Arc<Newcomers>, stream: TcpStream, peer: SocketAddr) -> Newcomer {
-        let address = host(peer.ip());
+        let address = one_host(peer.ip());
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = waiting.one_too_many(address)
             && let Some((_, stream)) = waiting.of.remove(&number)
@@ -78,17 +79,6 @@ impl Drop for Newcomer {
     }
 }
 
-/// What counts as one address.
-fn host(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V6(six) => match six.to_ipv4_mapped() {
-            Some(four) => IpAddr::V4(four),
-            None => IpAddr::V6(Ipv6Addr::from_bits(six.to_bits() >> 64 << 64)),
-        },
-        four => four,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,13 +119,5 @@ mod tests {
         drop(late);
         drop(crowd);
         assert_eq!(all.0.lock().unwrap().of.len(), left + 1);
-    }
-
-    #[test]
-    fn one_host_is_one_address() {
-        let of = |text: &str| host(text.parse().unwrap());
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
     }
 }

@@ -15,6 +15,7 @@ use super::poll::{Poll, Readable};
 use super::shared::ServerShared;
 use super::table::SlotTable;
 use clock::Ns;
+use engine::one_host;
 use iscsi::chap::Challenge;
 use iscsi::login::TargetConfig as LoginConfig;
 use iscsi::params::DesiredParams;
@@ -23,6 +24,7 @@ use policy::{PortalPolicy, Rules};
 use registry::{LoginAdmission, Most, Registry};
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -71,6 +73,8 @@ impl Acceptor {
         let limits = &shared.limits;
         let most = Most {
             sessions: limits.sessions,
+            sessions_per_address: limits.sessions_per_address,
+            sessions_per_initiator: limits.sessions_per_initiator,
             connections: limits.connections,
             connections_per_session: usize::from(limits.connections_per_session),
         };
@@ -170,6 +174,10 @@ impl Acceptor {
         self.next_serial = self.next_serial.wrapping_add(1);
         let serial = self.next_serial;
         let port = Arc::clone(&self.shared.ports[index]);
+        if let Some(why) = self.one_too_many(arrival.from) {
+            let event = ServerEvent::Refused { address: arrival.from, initiator: None, why };
+            return self.shared.listener.notify(event);
+        }
         let Ok(challenge) = challenge() else { return self.close_for(BREATH) };
         let login =
             LoginConnection::new(serial, arrival, port, self.login.clone(), challenge, self.now);
@@ -207,6 +215,24 @@ impl Acceptor {
         true
     }
 
+    /// Why another login of this host is not begun, if it is not. Where it has as many as it may, its oldest gives way,
+    /// unless it is young.
+    fn one_too_many(&mut self, from: SocketAddr) -> Option<String> {
+        let host = one_host(from.ip());
+        let theirs = self.logins.iter().filter(|(_, login)| one_host(login.from.ip()) == host);
+        let (count, oldest) =
+            theirs.fold((0, None::<(Ns, u32)>), |(count, oldest), (key, login)| {
+                let this = (login.since, key);
+                (count + 1, Some(oldest.map_or(this, |oldest| oldest.min(this))))
+            });
+        let (since, key) = oldest.filter(|_| count >= self.shared.limits.logins_per_address)?;
+        if self.now < since.plus(span(self.shared.limits.login_grace)) {
+            return Some(format!("{count} logins of its host are not complete"));
+        }
+        self.refuse(key, "dropped to make room for another login".to_owned());
+        None
+    }
+
     fn attend(&mut self, key: u32, serial: u32) {
         if self.logins.get_mut(key).is_some_and(|login| login.serial & 0x7fff_ffff == serial) {
             self.carry_on(key);
@@ -238,7 +264,8 @@ impl Acceptor {
     fn admit(&mut self, key: u32) {
         let Some(login) = self.logins.get_mut(key) else { return };
         let Some((name, tsih, cid)) = login.claim() else { return };
-        let admission = self.registry.admit(name.as_ref(), tsih, cid);
+        let host = one_host(login.from.ip());
+        let admission = self.registry.admit(name.as_ref(), host, tsih, cid);
         let Some(login) = self.logins.get_mut(key) else { return };
         let why = super::event::DropReason::Reinstated;
         match admission {

@@ -4,6 +4,7 @@
 
 use iscsi::pdu::{Isid, LoginStatus};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// What makes two logins the same session: the initiator's port and the target's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,8 @@ pub(in crate::server) struct Registry {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::server) struct Most {
     pub sessions: usize,
+    pub sessions_per_address: usize,
+    pub sessions_per_initiator: usize,
     pub connections: usize,
     pub connections_per_session: usize,
 }
@@ -49,6 +52,8 @@ pub(in crate::server) struct Most {
 struct SessionEntry {
     /// `None`: a discovery session, which cannot be reinstated or joined.
     name: Option<SessionName>,
+    /// Where its first connection came from.
+    host: IpAddr,
     worker: usize,
     cids: BTreeSet<u16>,
 }
@@ -65,9 +70,15 @@ impl Registry {
         }
     }
 
-    /// Decides about a login that asks for the session `tsih` (0: a new one) with the connection `cid`. What it decides is
+    /// Decides about a login from `host` that asks for the session `tsih` (0: a new one) with the connection `cid`. What it decides is
     /// entered at once. Where something has to end first it is to be asked again when that has ended.
-    pub fn admit(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> LoginAdmission {
+    pub fn admit(
+        &mut self,
+        name: Option<&SessionName>,
+        host: IpAddr,
+        tsih: u16,
+        cid: u16,
+    ) -> LoginAdmission {
         if tsih != 0 {
             return self.join(name, tsih, cid);
         }
@@ -76,11 +87,8 @@ impl Registry {
         {
             return LoginAdmission::EndSession { tsih: *old, worker: entry.worker };
         }
-        if self.sessions.len() >= self.most.sessions.min(usize::from(u16::MAX)) {
-            return LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many sessions");
-        }
-        if self.connections() >= self.most.connections {
-            return LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, "too many connections");
+        if let Some(why) = self.full(name, host) {
+            return LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, why);
         }
         let Some(worker) = (0..self.load.len()).min_by_key(|worker| self.load[*worker]) else {
             return LoginAdmission::Refused(LoginStatus::SERVICE_UNAVAILABLE, "no thread serves");
@@ -92,9 +100,27 @@ impl Registry {
         }
         self.sessions.insert(
             tsih,
-            SessionEntry { name: name.cloned(), worker, cids: BTreeSet::from([cid]) },
+            SessionEntry { name: name.cloned(), host, worker, cids: BTreeSet::from([cid]) },
         );
         LoginAdmission::New { tsih, worker }
+    }
+
+    /// Why no session may begin, if none may.
+    fn full(&self, name: Option<&SessionName>, host: IpAddr) -> Option<&'static str> {
+        let of_host = self.sessions.values().filter(|entry| entry.host == host).count();
+        let of_initiator = name.map_or(0, |name| {
+            let names = self.names.keys().filter(|known| known.initiator == name.initiator);
+            names.count()
+        });
+        if self.sessions.len() >= self.most.sessions.min(usize::from(u16::MAX)) {
+            Some("too many sessions")
+        } else if of_host >= self.most.sessions_per_address {
+            Some("too many sessions of its host")
+        } else if of_initiator >= self.most.sessions_per_initiator {
+            Some("too many sessions of this initiator")
+        } else {
+            (self.connections() >= self.most.connections).then_some("too many connections")
+        }
     }
 
     fn join(&mut self, name: Option<&SessionName>, tsih: u16, cid: u16) -> LoginAdmission {
@@ -153,15 +179,23 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv4Addr;
 
-    const MOST: Most = Most { sessions: 3, connections: 4, connections_per_session: 2 };
+    const MOST: Most = Most {
+        sessions: 3,
+        sessions_per_address: 3,
+        sessions_per_initiator: 3,
+        connections: 4,
+        connections_per_session: 2,
+    };
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     fn name(initiator: &str) -> SessionName {
         SessionName { initiator: initiator.to_owned(), isid: Isid([0; 6]), group: 1 }
     }
 
     fn new(registry: &mut Registry, initiator: &str) -> (u16, usize) {
-        match registry.admit(Some(&name(initiator)), 0, 1) {
+        match registry.admit(Some(&name(initiator)), HERE, 0, 1) {
             LoginAdmission::New { tsih, worker } => (tsih, worker),
             other => panic!("{initiator}: {other:?}"),
         }
@@ -173,7 +207,7 @@ mod tests {
         let workers: Vec<usize> = ["a", "b", "c"].iter().map(|n| new(&mut registry, n).1).collect();
         assert_eq!(workers, [0, 1, 0]);
         assert!(matches!(
-            registry.admit(Some(&name("d")), 0, 1),
+            registry.admit(Some(&name("d")), HERE, 0, 1),
             LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, _)
         ));
         registry.session_ended(2);
@@ -189,13 +223,13 @@ mod tests {
         let mut registry = Registry::new(1, MOST);
         let (tsih, worker) = new(&mut registry, "a");
         assert_eq!(
-            registry.admit(Some(&name("a")), 0, 1),
+            registry.admit(Some(&name("a")), HERE, 0, 1),
             LoginAdmission::EndSession { tsih, worker }
         );
         registry.session_ended(tsih);
         assert_eq!(new(&mut registry, "a").0, tsih + 1);
         let elsewhere = SessionName { group: 2, ..name("a") };
-        assert!(matches!(registry.admit(Some(&elsewhere), 0, 1), LoginAdmission::New { .. }));
+        assert!(matches!(registry.admit(Some(&elsewhere), HERE, 0, 1), LoginAdmission::New { .. }));
     }
 
     #[test]
@@ -203,26 +237,26 @@ mod tests {
         let mut registry = Registry::new(1, MOST);
         let (tsih, worker) = new(&mut registry, "a");
         for (who, tsih) in [("b", tsih), ("a", tsih + 1)] {
-            let admission = registry.admit(Some(&name(who)), tsih, 2);
+            let admission = registry.admit(Some(&name(who)), HERE, tsih, 2);
             assert!(
                 matches!(admission, LoginAdmission::Refused(LoginStatus::NO_SESSION, _)),
                 "{who}: {admission:?}"
             );
         }
         let again = LoginAdmission::EndConnection { tsih, cid: 1, worker };
-        assert_eq!(registry.admit(Some(&name("a")), tsih, 1), again);
+        assert_eq!(registry.admit(Some(&name("a")), HERE, tsih, 1), again);
         assert_eq!(
-            registry.admit(Some(&name("a")), tsih, 2),
+            registry.admit(Some(&name("a")), HERE, tsih, 2),
             LoginAdmission::Join { tsih, worker }
         );
-        let full = registry.admit(Some(&name("a")), tsih, 3);
+        let full = registry.admit(Some(&name("a")), HERE, tsih, 3);
         assert!(
             matches!(full, LoginAdmission::Refused(LoginStatus::TOO_MANY_CONNECTIONS, _)),
             "{full:?}"
         );
         registry.connection_ended(tsih, 1);
         assert_eq!(
-            registry.admit(Some(&name("a")), tsih, 3),
+            registry.admit(Some(&name("a")), HERE, tsih, 3),
             LoginAdmission::Join { tsih, worker }
         );
     }
@@ -230,16 +264,36 @@ mod tests {
     #[test]
     fn discovery_sessions_cannot_be_reinstated() {
         let mut registry = Registry::new(1, MOST);
-        let LoginAdmission::New { tsih, .. } = registry.admit(None, 0, 1) else {
+        let LoginAdmission::New { tsih, .. } = registry.admit(None, HERE, 0, 1) else {
             panic!("refused")
         };
         assert!(matches!(
-            registry.admit(None, tsih, 2),
+            registry.admit(None, HERE, tsih, 2),
             LoginAdmission::Refused(LoginStatus::NO_SESSION, _)
         ));
         assert!(
-            matches!(registry.admit(None, 0, 1), LoginAdmission::New { .. }),
+            matches!(registry.admit(None, HERE, 0, 1), LoginAdmission::New { .. }),
             "another one besides"
         );
+    }
+
+    #[test]
+    fn hosts_and_initiators_have_quotas() {
+        let most = Most { sessions: 9, sessions_per_address: 3, sessions_per_initiator: 2, ..MOST };
+        let mut registry = Registry::new(1, Most { connections: 9, ..most });
+        let there = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+        let mut admit = |initiator: &str, port: u8, host| {
+            let name = SessionName { isid: Isid([port; 6]), ..name(initiator) };
+            match registry.admit(Some(&name), host, 0, 1) {
+                LoginAdmission::New { .. } => "new",
+                LoginAdmission::Refused(LoginStatus::OUT_OF_RESOURCES, why) => why,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([admit("a", 1, HERE), admit("a", 2, HERE)], ["new", "new"]);
+        assert_eq!(admit("a", 3, there), "too many sessions of this initiator");
+        assert_eq!(admit("b", 1, HERE), "new");
+        assert_eq!(admit("c", 1, HERE), "too many sessions of its host");
+        assert_eq!(admit("c", 1, there), "new");
     }
 }

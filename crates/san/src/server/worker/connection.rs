@@ -98,6 +98,12 @@ pub(super) struct ConnectionAge {
     pub quiet_out: Ns,
     /// When a sign of life was asked for.
     pub pinged: Option<Ns>,
+    /// Headers received so far, and how many at the last look.
+    pub headers: (u64, u64),
+    /// A PDU has begun and is not complete.
+    pub within: bool,
+    /// Since when the same PDU waits for its peer alone.
+    pub slow: Ns,
 }
 
 impl TargetConnection {
@@ -132,7 +138,12 @@ impl TargetConnection {
             copied: None,
             allowed_in: Allowance::default(),
             allowed_out: Allowance::default(),
-            watch: ConnectionAge { quiet_in: now, quiet_out: now, ..ConnectionAge::default() },
+            watch: ConnectionAge {
+                quiet_in: now,
+                quiet_out: now,
+                slow: now,
+                ..ConnectionAge::default()
+            },
         }
     }
 

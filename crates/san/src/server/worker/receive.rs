@@ -137,6 +137,7 @@ impl WorkerSession {
                 return ParseStop::Blocked;
             }
             let want = self.protocol.want(connection.conn);
+            connection.watch.within = want != Want::Header || !connection.input.bytes().is_empty();
             match want {
                 Want::Nothing => return ParseStop::Blocked,
                 Want::Header => {
@@ -155,6 +156,7 @@ impl WorkerSession {
                     connection.input.consume(used);
                     connection.digest = RunningDigest::default();
                     connection.watch.received += used as u64;
+                    connection.watch.headers.0 += 1;
                     self.events(ctx);
                 }
                 Want::Into { task, offset, len } => {

@@ -50,7 +50,15 @@ impl WorkerSession {
         if watch.sent != watch.seen.1 || connection.output.is_empty() || connection.writable {
             watch.quiet_out = now;
         }
-        watch.seen = (watch.received, watch.sent);
+        // A PDU that is held back here, by the port's speed or by what is under way, does not wait for the peer.
+        let waits = watch.within && !connection.readable && !connection.alarm_in;
+        if !waits || watch.headers.0 != watch.headers.1 {
+            watch.slow = now;
+        }
+        (watch.seen, watch.headers.1) = ((watch.received, watch.sent), watch.headers.0);
+        if now.since(watch.slow) > span(limits.stall_time) {
+            return Some(DropReason::Stalled);
+        }
         if now.since(watch.quiet_out) > span(limits.stall_time) {
             return Some(DropReason::Stalled);
         }

@@ -56,6 +56,16 @@ pub fn connect(to: SocketAddr) -> TcpStream {
     stream
 }
 
+/// The same from another address of this machine.
+pub fn connect_from(from: &str, to: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let own = SocketAddr::new(from.parse().expect("an address"), 0);
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&socket, &own).expect("loopback has this address");
+    connect(&socket, &to).expect("a connection");
+    TcpStream::from(socket)
+}
+
 /// Whether the other end closes the connection, whatever it says before.
 pub fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 4096];
@@ -72,7 +82,11 @@ pub fn is_closed(stream: &mut TcpStream) -> bool {
 impl Hand {
     /// Logs in to a portal.
     pub fn enter(to: SocketAddr, config: InitiatorConfig) -> Result<Hand, LoginError> {
-        let mut stream = connect(to);
+        Hand::over(connect(to), config)
+    }
+
+    /// Logs in over a connection.
+    pub fn over(mut stream: TcpStream, config: InitiatorConfig) -> Result<Hand, LoginError> {
         let mut machine = Initiator::new(config, Challenge { id: 7, bytes: [7; 32] });
         let mut input = Vec::new();
         let mut output = machine.start();
@@ -214,6 +228,21 @@ impl Hand {
                 other => panic!("{other:?} instead of an answer to the command"),
             }
         }
+    }
+
+    /// Sends the header of a Data-Out PDU that an R2T asks for, and none of its data.
+    pub fn announce(&mut self, r2t: &R2t, data_len: u32) {
+        let pdu = DataOut {
+            is_final: false,
+            lun: Lun::new(0),
+            task_tag: r2t.task_tag,
+            transfer_tag: r2t.transfer_tag,
+            exp_stat_sn: self.exp_stat_sn,
+            data_sn: 0,
+            offset: r2t.offset,
+            data_len,
+        };
+        self.stream.write_all(&pdu.encode()).expect("it is taken");
     }
 
     /// Sends what an R2T asks for.

@@ -1,7 +1,7 @@
 //! Peers that mean no good, or have died: none of them holds anything for long, and nobody else notices.
 
 use crate::prelude::*;
-use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
+use crate::target::hand::{Hand, connect, connect_from, is_closed, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, limited};
 
 const SHORT: Duration = Duration::from_millis(200);
@@ -106,8 +106,52 @@ fn a_session_that_falls_silent_is_dropped() {
 fn half_a_command_is_no_sign_of_life() {
     dropped(
         |hand| hand.stream.write_all(&[1; 30]).expect("it is taken"),
-        |why| *why == DropReason::Silent,
+        |why| matches!(why, DropReason::Stalled | DropReason::Silent),
     );
+}
+
+/// A byte now and then is no progress: the time of a PDU ends.
+#[test]
+fn a_pdu_that_trickles_in_ends_with_its_time() {
+    let trickle = |hand: &mut Hand| {
+        for _ in 0..2000 {
+            if hand.stream.write_all(&[0]).is_err() {
+                return;
+            }
+            clock::sleep_until(clock::now().plus(clock::Ns::millis(150)));
+        }
+        panic!("it was never dropped");
+    };
+    let data = |hand: &mut Hand| {
+        hand.begin(&transfer(0x2a, 0, 65536), 0, 65536);
+        let r2t = hand.r2t();
+        hand.announce(&r2t, 8192);
+        trickle(hand);
+    };
+    dropped(data, |why| *why == DropReason::Stalled);
+}
+
+#[test]
+fn the_logins_of_one_host_leave_room_for_others() {
+    let settings = limited(|limits| {
+        limits.logins = 8;
+        limits.logins_per_address = 6;
+        limits.login_grace = Duration::from_secs(60);
+    });
+    let stand = TestTarget::with(settings);
+    // All of loopback is one machine; its addresses are told apart.
+    let mut flood: Vec<_> = (0..20).map(|_| connect(stand.address())).collect();
+    stand.event("a refusal", |event| {
+        matches!(event, ServerEvent::Refused { why, .. } if why.contains("6 logins of its host"))
+    });
+    let is_open = |stream: &mut TcpStream| {
+        stream.set_nonblocking(true).expect("a socket");
+        matches!(stream.peek(&mut [0]), Err(e) if e.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    assert!(flood[..6].iter_mut().all(is_open), "they are young");
+    let mut other = connect_from("127.0.0.2", stand.address());
+    let others = Hand::over(connect_from("127.0.0.3", stand.address()), who("a"));
+    assert!(others.is_ok() && is_open(&mut other), "other hosts find places");
 }
 
 #[test]

@@ -82,6 +82,8 @@ fn started(args: &Serve, chap: Chap, log: &Log) -> Result<(Server, Volumes), Fai
 fn limits(args: &LimitArgs) -> TargetLimits {
     TargetLimits {
         sessions: args.max_sessions as usize,
+        sessions_per_address: args.max_host_sessions as usize,
+        sessions_per_initiator: args.max_initiator_sessions as usize,
         connections: args.max_connections as usize,
         commands: args.max_commands,
         login_time: args.login_time,
