@@ -180,7 +180,10 @@ impl WorkerSession {
             };
             place.data = Data::Buffer(buffer);
         }
-        place.phase = TaskStage::Taking(medium);
+        place.phase = match coming.is_multiple_of(block) {
+            true => TaskStage::Taking(medium),
+            false => TaskStage::Refusing,
+        };
         self.protocol.take(task, needs);
     }
 
@@ -189,6 +192,7 @@ impl WorkerSession {
         let place = &mut self.tasks[task.slot()];
         match std::mem::take(&mut place.phase) {
             TaskStage::Taking(medium) => self.start(ctx, task, medium),
+            TaskStage::Refusing => self.end(ctx, task, PART_OF_A_BLOCK),
             TaskStage::Parameters => {
                 let bytes = match std::mem::take(&mut place.data) {
                     Data::Bytes(bytes) => bytes,
@@ -401,7 +405,11 @@ fn cut_read(medium: Medium, block: u32, room: u32) -> (Medium, u32) {
     }
 }
 
-/// Writes no more blocks than the initiator sends whole. `None`: with so little nothing sensible can be done.
+/// The initiator sends a part of a block. None of its data is written: INVALID FIELD IN COMMAND INFORMATION UNIT, as
+/// FCP-4 has it for lengths that differ.
+const PART_OF_A_BLOCK: Ending = Ending::check(Sense::new(SenseKey::IllegalRequest, 0x0e03));
+
+/// Writes no more blocks than the initiator sends. `None`: with so little nothing sensible can be done.
 fn cut_write(medium: Medium, block: u32, coming: u32) -> Option<Medium> {
     let cut = |extent: BlockRange| BlockRange {
         blocks: extent.blocks.min(u64::from(coming / block)),

@@ -50,6 +50,8 @@ pub(super) enum TaskStage {
     Idle,
     /// Blocks come from the initiator, for this.
     Taking(Medium),
+    /// Data comes from the initiator, of which nothing can be done.
+    Refusing,
     /// Parameters come from the initiator.
     Parameters,
     /// All is there, but it is not its turn.

@@ -2,6 +2,7 @@
 
 use crate::target::hand::{Hand, pattern, transfer, who};
 use crate::target::test_target::{TestTarget, config};
+use iscsi::login::InitiatorConfig;
 use iscsi::params::{DesiredParams, Digest};
 use iscsi::pdu::TaskAttribute;
 use san::server::ServerEvent;
@@ -97,4 +98,37 @@ fn an_ordered_command_waits_for_what_came_before() {
     assert_eq!(hand.finish(behind, &[]).data, old);
     assert_eq!(hand.write(0, &new).status, 0);
     assert_eq!(hand.read(0, 512).data, new);
+}
+
+/// A write of which a part of a block comes is refused; it is never answered GOOD and dropped. Whole blocks are written.
+#[test]
+fn a_part_of_a_block_is_refused_and_nothing_is_written() {
+    for wishes in [
+        DesiredParams::default(),
+        DesiredParams { initial_r2t: true, immediate_data: false, ..DesiredParams::default() },
+    ] {
+        let stand = TestTarget::new();
+        let config = InitiatorConfig { wishes, ..who("a") };
+        let mut hand = Hand::enter(stand.address(), config).expect("it gets in");
+        hand.calm();
+        let (old, new) = (pattern(1, 2048), pattern(2, 2048));
+        assert_eq!(hand.write(0, &old).status, 0);
+        // WRITE (10), and WRITE AND VERIFY (10) that compares.
+        for (code, check) in [(0x2a, 0), (0x2e, 0), (0x2e, 2)] {
+            for (blocks, sent) in [(1, 200), (1, 511), (3, 513), (4, 1900)] {
+                let mut cdb = transfer(code, 0, blocks * 512);
+                cdb[1] = check;
+                let answer = hand.command(&cdb, 0, &new[..sent]);
+                assert_eq!(
+                    (answer.status, hand.sense_code()),
+                    (2, 0x0e03),
+                    "{code:x} {blocks} {sent}"
+                );
+                assert_eq!(hand.read(0, 2048).data, old, "{code:x} {blocks} {sent}");
+            }
+        }
+        assert_eq!(hand.command(&transfer(0x2a, 0, 2048), 0, &new[..1024]).status, 0);
+        let found = hand.read(0, 2048).data;
+        assert_eq!((&found[..1024], &found[1024..]), (&new[..1024], &old[1024..]));
+    }
 }
