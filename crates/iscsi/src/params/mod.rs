@@ -4,9 +4,11 @@
 //! the result. Names and CHAP are not part of it. A rule is a line of the table in `rules.rs`; only FirstBurstLength
 //! and MaxBurstLength, which depend on each other, have code of their own.
 
+mod full_feature;
 mod negotiation;
 mod rules;
 
+pub use full_feature::{FullFeatureKey, NOT_UNDERSTOOD, REJECT, full_feature_key};
 pub(crate) use negotiation::is_operational;
 pub use negotiation::{Negotiation, NegotiationError};
 

@@ -1,12 +1,10 @@
 //! Offers and answers (RFC 7143, section 6.2). A key is negotiated once: either end offers, the other one answers.
 
 use super::rules::{KEYS, KeyId, ResultRule, Rule, Values};
-use super::{DesiredParams, Negotiator, Params, SessionType};
+use super::{DesiredParams, NOT_UNDERSTOOD, Negotiator, Params, REJECT, SessionType};
 use crate::text;
 
-const REJECT: &str = "Reject";
 const IRRELEVANT: &str = "Irrelevant";
-const NOT_UNDERSTOOD: &str = "NotUnderstood";
 
 /// Why negotiation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

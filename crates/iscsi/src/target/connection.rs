@@ -85,8 +85,8 @@ pub(super) enum ControlPdu {
 pub(super) struct TextExchange {
     /// The part of the request that has arrived so far.
     pub(super) request: Vec<u8>,
-    /// The tag of the request that is with the owner.
-    pub(super) asked: Option<u32>,
+    /// The request that is with the owner.
+    pub(super) asked: Option<TextRequest>,
     /// The rest of the answer, sent when the initiator requests it.
     pub(super) rest: Vec<u8>,
     /// The initiator's text is complete.

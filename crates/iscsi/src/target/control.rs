@@ -95,7 +95,7 @@ impl Session {
             return;
         }
         conn.text.last = text.is_final;
-        conn.text.asked = Some(text.task_tag);
+        conn.text.asked = Some(text);
         if !conn.text.rest.is_empty() {
             let rest = std::mem::take(&mut conn.text.rest);
             return self.text(id, rest);
@@ -107,7 +107,7 @@ impl Session {
     /// Answers a text request in as many PDUs as it needs; the initiator requests each of them.
     pub fn text(&mut self, id: ConnId, mut answer: Vec<u8>) {
         let Some(conn) = self.conn_mut(id) else { return };
-        let Some(tag) = conn.text.asked.take() else { return };
+        let Some(TextRequest { task_tag: tag, .. }) = conn.text.asked.take() else { return };
         let most = (conn.params.max_send as usize).max(1);
         let goes_on = answer.len() > most;
         if goes_on {
@@ -117,6 +117,23 @@ impl Session {
         let transfer_tag = if last { RESERVED_TAG } else { conn.fresh_tag() };
         conn.text.transfer_tag = (!last).then_some(transfer_tag);
         conn.control.push_back(ControlPdu::Text { tag, transfer_tag, goes_on, last, text: answer });
+    }
+}
+
+impl Session {
+    /// Rejects a text request that is not well-formed.
+    pub fn reject_text(&mut self, id: ConnId) {
+        let Some(conn) = self.conn_mut(id) else { return };
+        let Some(asked) = conn.text.asked.take() else { return };
+        conn.text = TextExchange::default();
+        conn.reject(RejectReason::ProtocolError, &asked.encode());
+    }
+
+    /// The initiator of a connection takes data segments of up to `len` bytes from now on.
+    pub fn limit_data_segments(&mut self, id: ConnId, len: u32) {
+        if let Some(conn) = self.conn_mut(id) {
+            conn.params.max_send = len;
+        }
     }
 }
 

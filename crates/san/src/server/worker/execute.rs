@@ -22,10 +22,7 @@ impl WorkerSession {
                 Event::Data(task) => self.data_came(ctx, task),
                 Event::Gone(task) => self.gone(ctx, task),
                 Event::Manage(management) => self.manage(ctx, management),
-                Event::Text { conn, text } => {
-                    let answer = self.answer_text(ctx, conn, &text);
-                    self.protocol.text(conn, answer);
-                }
+                Event::Text { conn, text } => self.answer_text(ctx, conn, &text),
                 Event::Pong(conn) => {
                     if let Some(connection) = self.connections[conn.index()].as_deref_mut() {
                         connection.watch.pinged = None;

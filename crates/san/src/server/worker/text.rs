@@ -1,8 +1,9 @@
-//! Text requests of the full-feature phase: SendTargets only.
+//! Text requests of the full-feature phase: lists of targets, and a new length of data segments.
 
 use super::context::Context;
 use super::session::WorkerSession;
 use crate::server::discovery;
+use iscsi::params::{FullFeatureKey, full_feature_key};
 use iscsi::target::ConnId;
 use iscsi::text;
 
@@ -10,22 +11,30 @@ use iscsi::text;
 const MOST_KEYS: usize = 32;
 
 impl WorkerSession {
-    /// The answer to a text request.
-    pub fn answer_text(&self, ctx: &Context, conn: ConnId, request: &[u8]) -> Vec<u8> {
+    /// Answers a text request, or rejects one that is not well-formed.
+    pub fn answer_text(&mut self, ctx: &Context, conn: ConnId, request: &[u8]) {
+        let Some(connection) = self.connections[conn.index()].as_deref() else { return };
+        let local = connection.local;
+        let Ok(pairs) = text::parse(request, MOST_KEYS) else {
+            return self.protocol.reject_text(conn);
+        };
         let mut answer = Vec::new();
-        let Some(connection) = self.connections[conn.index()].as_deref() else { return answer };
-        for (key, value) in text::parse(request, MOST_KEYS).unwrap_or_default() {
-            if key != "SendTargets" {
-                text::push(&mut answer, key, "NotUnderstood");
-                continue;
-            }
-            let shared = &ctx.shared;
-            for (key, value) in
-                discovery::targets(shared.device.name(), &shared.ports, value, connection.local)
-            {
-                text::push(&mut answer, &key, &value);
+        for (key, value) in pairs {
+            match full_feature_key(key, value, self.discovery) {
+                FullFeatureKey::SendTargets(scope) => {
+                    let shared = &ctx.shared;
+                    let name = shared.device.name();
+                    for (key, value) in discovery::targets(name, &shared.ports, &scope, local) {
+                        text::push(&mut answer, &key, &value);
+                    }
+                }
+                FullFeatureKey::MaxRecvDataSegmentLength(len) => {
+                    self.protocol.limit_data_segments(conn, len);
+                }
+                FullFeatureKey::Declared => {}
+                FullFeatureKey::Answer(word) => text::push(&mut answer, key, word),
             }
         }
-        answer
+        self.protocol.text(conn, answer);
     }
 }

@@ -7,7 +7,7 @@ use iscsi::login::{Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, Log
 use iscsi::pdu::{
     BHS_LEN, Bhs, Cdb, DataOut, Isid, Lengths, LogoutReason, LogoutRequest, Lun, R2t, RESERVED_TAG,
     Response, ScsiCommand, ScsiResponse, TaskAttribute, TaskFunction, TaskOutcome, TaskRequest,
-    pad,
+    TextRequest, pad,
 };
 use std::io::{self, Read, Write};
 
@@ -299,6 +299,22 @@ impl Hand {
             Response::Task(response) => response.outcome,
             other => panic!("{other:?} instead of the end of a function"),
         }
+    }
+
+    /// Sends a whole text request, for immediate delivery.
+    pub fn ask(&mut self, text: &[u8]) {
+        let request = TextRequest {
+            immediate: true,
+            is_final: true,
+            goes_on: false,
+            lun: Lun::new(0),
+            task_tag: 1,
+            transfer_tag: NO_TASK,
+            cmd_sn: self.cmd_sn,
+            exp_stat_sn: self.exp_stat_sn,
+            data_len: text.len() as u32,
+        };
+        self.send(&request.encode(), text);
     }
 
     /// Logs out of the session.

@@ -1,10 +1,10 @@
 //! Who gets in, and what becomes of sessions that somebody takes over.
 
 use crate::prelude::*;
-use crate::target::hand::{Hand, connect, is_closed, pattern, who};
+use crate::target::hand::{Hand, connect, is_closed, pattern, transfer, who};
 use crate::target::test_target::{NAME, TestTarget, config, guarded};
 use iscsi::login::{Auth, InitiatorAuth, InitiatorConfig, LoginError};
-use iscsi::pdu::{Isid, LoginStatus, Response, TextRequest};
+use iscsi::pdu::{Isid, LoginStatus, Response};
 use san::server::{DropReason, PortalConfig, ServerEvent, StartError, TargetServer};
 
 fn credentials(name: &str, secret: &str) -> Credentials {
@@ -105,19 +105,7 @@ fn a_discovery_session_lists_all_portals_and_refuses_commands() {
     let stand = TestTarget::new();
     let mut hand = Hand::enter(stand.address(), InitiatorConfig { target: None, ..who("a") })
         .expect("a login");
-    let text = b"SendTargets=All\0";
-    let request = TextRequest {
-        immediate: true,
-        is_final: true,
-        goes_on: false,
-        lun: iscsi::pdu::Lun::new(0),
-        task_tag: 1,
-        transfer_tag: crate::target::hand::NO_TASK,
-        cmd_sn: hand.cmd_sn,
-        exp_stat_sn: hand.exp_stat_sn,
-        data_len: text.len() as u32,
-    };
-    hand.send(&request.encode(), text);
+    hand.ask(b"SendTargets=All\0");
     let (response, list) = hand.receive().expect("a list");
     assert!(matches!(response, Response::Text(_)));
     let mut expected = format!("TargetName={NAME}\0");
@@ -127,6 +115,57 @@ fn a_discovery_session_lists_all_portals_and_refuses_commands() {
     assert_eq!(String::from_utf8_lossy(&list), expected);
     hand.begin(&[0; 6], 0, 0);
     assert!(is_closed(&mut hand.stream));
+}
+
+#[test]
+fn text_is_answered_key_by_key() {
+    let stand = TestTarget::new();
+    let own = format!("SendTargets={NAME}\0");
+    let portals: String = stand
+        .target
+        .addresses()
+        .iter()
+        .zip([1, 2])
+        .map(|(address, group)| format!("TargetAddress={address},{group}\0"))
+        .collect();
+    let list = format!("TargetName={NAME}\0{portals}");
+    let mut normal = Hand::ready(stand.address(), "a");
+    let mut discovery = Hand::enter(stand.address(), InitiatorConfig { target: None, ..who("b") })
+        .expect("a login");
+    for (asked, of_normal, of_discovery) in [
+        ("SendTargets=All\0", "SendTargets=Reject\0", list.as_str()),
+        ("SendTargets=\0", &list, "SendTargets=Reject\0"),
+        (&own, &list, &list),
+        ("SendTargets=iqn.2024-01.org.example:other\0", "", ""),
+        ("SendTargets=not a name\0", "SendTargets=Reject\0", "SendTargets=Reject\0"),
+        (
+            "X-org.example.a=1\0InitialR2T=No\0Odd=2\0",
+            "X-org.example.a=NotUnderstood\0InitialR2T=Reject\0Odd=NotUnderstood\0",
+            "X-org.example.a=NotUnderstood\0InitialR2T=Reject\0Odd=NotUnderstood\0",
+        ),
+        ("InitiatorAlias=me\0", "", ""),
+    ] {
+        for (hand, expected) in [(&mut normal, of_normal), (&mut discovery, of_discovery)] {
+            hand.ask(asked.as_bytes());
+            let (response, answer) = hand.receive().expect("an answer");
+            assert!(matches!(response, Response::Text(_)), "{asked:?}: {response:?}");
+            assert_eq!(String::from_utf8_lossy(&answer), expected, "{asked:?}");
+        }
+    }
+    for wrong in [&b"SendTargets\0"[..], b"SendTargets=All", b"=x\0", b"a=\xff\0"] {
+        normal.ask(wrong);
+        let (response, _) = normal.receive().expect("an answer");
+        assert!(matches!(response, Response::Reject(_)), "{wrong:?}: {response:?}");
+    }
+    // A declared length holds from then on: no data segment is longer.
+    normal.ask(b"MaxRecvDataSegmentLength=1024\0");
+    assert!(matches!(normal.receive().expect("an answer").0, Response::Text(_)));
+    normal.calm();
+    let data = pattern(3, 8192);
+    assert_eq!(normal.write(0, &data).status, 0);
+    let tag = normal.begin(&transfer(0x28, 0, 8192), 8192, 0);
+    let (response, first) = normal.receive().expect("data");
+    assert!(matches!(response, Response::DataIn(_)) && first.len() == 1024, "{tag} {response:?}");
 }
 
 #[test]
