@@ -324,11 +324,23 @@ fn record(fields: &[String]) -> String {
 
 /// A field as RFC 4180 has it.
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\n', '\r']) {
+    let field = inert(field, "'");
+    if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        field
     }
+}
+
+/// A field that no spreadsheet runs as a formula, which it would by its first character: `mark` comes before that. Control
+/// characters become blanks; line ends stay.
+pub(crate) fn inert(field: &str, mark: &str) -> String {
+    let clean = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    let text: String = field.chars().map(clean).collect();
+    let first = text.trim_start().chars().next();
+    let runs = first.is_some_and(|c| "=+-@|%＝＋－＠".contains(c));
+    // A figure is one, whatever its sign.
+    if runs && text.parse::<f64>().is_err() { format!("{mark}{text}") } else { text }
 }
 
 #[cfg(test)]
@@ -344,7 +356,18 @@ mod tests {
             ("a,b", "\"a,b\""),
             ("say \"no\"", "\"say \"\"no\"\"\""),
             ("two\nlines", "\"two\nlines\""),
-            ("a\rb", "\"a\rb\""),
+            ("a\rb", "a b"),
+            // What a spreadsheet would run.
+            ("=1+1", "'=1+1"),
+            ("+cmd|'/c calc'!A0", "'+cmd|'/c calc'!A0"),
+            ("-2+3", "'-2+3"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "' =1"),
+            ("\u{1b}]0;x\u{7}", " ]0;x "),
+            ("=HYPERLINK(\"http://x\",1)", "\"'=HYPERLINK(\"\"http://x\"\",1)\""),
+            ("＝1", "'＝1"),
+            ("-1.5e3", "-1.5e3"),
+            ("+4", "+4"),
         ] {
             assert_eq!(quoted(field), expected);
         }

@@ -6,6 +6,7 @@
 
 use crate::ExportError;
 use crate::civil::Civil;
+use crate::csv::inert;
 use crate::view::{MergedView, RecordView, StepView, WorkerView, per_second};
 use clock::Ns;
 use record::{Completed, Histogram, Loop, Record};
@@ -68,14 +69,15 @@ fn line(text: &mut String, arguments: std::fmt::Arguments) {
     let _ = writeln!(text, "{arguments}");
 }
 
-/// A name on one line and in one field.
+/// A name on one line and in one field, which no spreadsheet runs. At the start of a line an apostrophe would be a heading.
 fn plain(name: &str) -> String {
     let clean = |c| match c {
         ',' => ';',
         c if char::is_control(c) => ' ',
         c => c,
     };
-    name.chars().map(clean).collect()
+    let name: String = name.chars().map(clean).collect();
+    inert(&name, "_")
 }
 
 /// What a workload of a step is called: Iometer's specifications differ from step to step too.

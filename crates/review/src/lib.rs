@@ -41,6 +41,7 @@ pub use load_line::load_line;
 pub use markdown::markdown;
 pub use network_loads::{both_units, fact, network_loads};
 pub use paint::Style;
+pub use text::printable;
 
 use findings::Analysis;
 use paint::ReviewPage;

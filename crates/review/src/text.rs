@@ -36,6 +36,48 @@ pub(crate) fn clean_lines(text: &str) -> String {
     out
 }
 
+/// The last filter before a terminal: line ends, tabs and the colours of our own pages pass, and everything else that is
+/// not plain printing becomes `\uXXXX`, which means the same in JSON.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let colour = colour(rest);
+        if colour > 0 || rest.starts_with("\r\n") {
+            let len = colour.max(2);
+            out.push_str(&rest[..len]);
+            rest = &rest[len..];
+            continue;
+        }
+        match c {
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || is_deceptive(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// Bytes of the sequence at the start of a text that sets a colour or a weight, and hides nothing: `ESC [ … m`.
+fn colour(text: &str) -> usize {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let Some(end) = parameters.find('m').filter(|end| *end <= 16) else { return 0 };
+    let shows = |number: &str| {
+        number.is_empty()
+            || number.parse().is_ok_and(|n: u8| matches!(n, 0..=4 | 22..=24 | 30..=39 | 90..=97))
+    };
+    let numbers: Vec<&str> = parameters[..end].split(';').collect();
+    // 38;5;N names one of 256 colours.
+    let of_256 = matches!(numbers[..], ["38", "5", n] if n.parse::<u8>().is_ok());
+    let plain = numbers.iter().all(|number| shows(number) && *number != "38");
+    if of_256 || plain { 2 + end + 1 } else { 0 }
+}
+
 /// Bidirectional marks, zero-width characters, line and paragraph separators, interlinear and tag characters.
 fn is_deceptive(c: char) -> bool {
     matches!(c,
@@ -131,6 +173,30 @@ mod tests {
             assert_eq!(clean(text), expected);
         }
         assert_eq!(clean(&"x".repeat(5000)).chars().count(), CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn the_last_filter_lets_colours_pass_and_nothing_that_steers() {
+        for (text, expected) in [
+            ("a\n\tb\r\n", "a\n\tb\r\n"),
+            (
+                "\u{1b}[1;32mok\u{1b}[0m \u{1b}[38;5;9mx\u{1b}[m",
+                "\u{1b}[1;32mok\u{1b}[0m \u{1b}[38;5;9mx\u{1b}[m",
+            ),
+            ("a\rb", "a\\u000db"),
+            // Hidden, reversed, moved, titled, cleared; and the eight-bit introducer.
+            ("\u{1b}[8mx", "\\u001b[8mx"),
+            ("\u{1b}[0;7mx", "\\u001b[0;7mx"),
+            ("\u{1b}[38mx", "\\u001b[38mx"),
+            ("\u{1b}[2J\u{1b}]0;x\u{7}", "\\u001b[2J\\u001b]0;x\\u0007"),
+            ("\u{9b}2J", "\\u009b2J"),
+            ("\u{202e}x\u{e0041}", "\\u202ex\\udb40\\udc41"),
+            ("\u{1b}", "\\u001b"),
+            ("\u{1b}[", "\\u001b["),
+            ("ü漢", "ü漢"),
+        ] {
+            assert_eq!(printable(text), expected, "{text:?}");
+        }
     }
 
     #[test]

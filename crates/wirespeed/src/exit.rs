@@ -1,6 +1,7 @@
 //! How the program ends: five exit codes that other programs may rely on, and failures with their texts.
 
 use crate::mistakes;
+use crate::out;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -63,7 +64,7 @@ impl Failure {
     pub fn print(&self) {
         match self {
             Failure::Scenario(diagnostics) => mistakes::print(diagnostics),
-            Failure::Other(_, message) => eprintln!("wirespeed: {message}"),
+            Failure::Other(_, message) => out::note(format_args!("wirespeed: {message}")),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
 use crate::hops;
+use crate::out;
 use crate::present::{self, Presentation};
 use crate::progress::Display;
 use crate::receivers::Around;
@@ -55,7 +56,7 @@ pub fn run_and_present(
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present(&record, &analysis)?;
     if !job.output.quiet {
-        eprintln!("record: {}", job.out.display());
+        out::note(format_args!("record: {}", job.out.display()));
     }
     if let Some(failure) = &outcome.failure {
         return Err(Failure::Other(

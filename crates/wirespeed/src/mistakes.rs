@@ -1,17 +1,17 @@
 //! The mistakes of a scenario as a user sees them: every one with its file, line, span, what was expected and what was
 //! probably meant. On a terminal `miette` draws them; elsewhere they are plain lines.
 
+use crate::out;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource};
 use scenario::{Diagnostic, Diagnostics, Origin};
-use std::io::IsTerminal;
 
 /// Prints all mistakes to stderr.
 pub fn print(diagnostics: &Diagnostics) {
-    if std::io::stderr().is_terminal() {
+    if out::notes_are_seen() {
         let colour = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        eprint!("{}", drawn(diagnostics, colour));
+        out::part(format_args!("{}", drawn(diagnostics, colour)));
     } else {
-        eprintln!("{diagnostics}");
+        out::note(diagnostics);
     }
 }
 

@@ -43,7 +43,7 @@ pub fn of_plan(format: Option<ResultFormat>) -> Result<Format, Failure> {
 /// Prints results to stdout: a review in colour and as wide as the terminal where there is one.
 pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<(), Failure> {
     if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
-        let mut stdout = BufWriter::new(std::io::stdout().lock());
+        let mut stdout = out::rows();
         return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
     }
     if choice.format != ResultFormat::Text {

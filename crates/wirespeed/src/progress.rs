@@ -1,12 +1,12 @@
 //! What a user sees while a run is under way: a bar with live figures on a terminal, plain lines otherwise, nothing
 //! when quiet. All of it goes to stderr.
 
+use crate::out;
 use campaign::{DiskRates, NetRates, Progress, RecentRates};
 use clock::Ns;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::{Event, Level, SourceId};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// Shows the progress of one run.
@@ -45,7 +45,7 @@ impl Display {
     pub fn new(quiet: bool, total: Duration) -> Display {
         let mode = if quiet {
             Mode::Quiet
-        } else if std::io::stderr().is_terminal() {
+        } else if out::notes_are_seen() {
             Mode::Bar(bar(total))
         } else {
             Mode::Lines
@@ -135,18 +135,21 @@ impl Display {
         match &self.mode {
             Mode::Bar(bar) => {
                 self.position(elapsed.0 / 1_000_000);
-                bar.set_message(format!("{}  {figures}{}", self.step, self.aim));
+                let text = format!("{}  {figures}{}", self.step, self.aim);
+                bar.set_message(review::printable(&text));
             }
-            Mode::Lines => eprintln!("{}  {:.0} s  {figures}", self.step, elapsed.as_secs_f64()),
+            Mode::Lines => {
+                out::note(format_args!("{}  {:.0} s  {figures}", self.step, elapsed.as_secs_f64()))
+            }
             Mode::Quiet => {}
         }
     }
 
     fn line(&self, text: &str, always: bool) {
         match &self.mode {
-            Mode::Bar(bar) if always => bar.println(text),
-            Mode::Bar(bar) => bar.set_message(text.to_owned()),
-            Mode::Lines => eprintln!("{text}"),
+            Mode::Bar(bar) if always => bar.println(review::printable(text)),
+            Mode::Bar(bar) => bar.set_message(review::printable(text)),
+            Mode::Lines => out::note(text),
             Mode::Quiet => {}
         }
     }

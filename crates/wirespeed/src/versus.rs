@@ -273,7 +273,7 @@ fn conclude(
         }
     })?;
     if !quiet {
-        eprintln!("records: {} and {}", a.out.display(), b.out.display());
+        out::note(format_args!("records: {} and {}", a.out.display(), b.out.display()));
     }
     for (side, outcome) in [a, b].into_iter().zip(ended) {
         if let Some(failure) = &outcome.failure {

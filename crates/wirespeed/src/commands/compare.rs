@@ -25,7 +25,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
                 Failure::incomplete(format!("cannot write {}: {e}", path.display()))
             })?;
             if !args.quiet {
-                eprintln!("comparison written to {}", path.display());
+                out::note(format_args!("comparison written to {}", path.display()));
             }
         }
         None => out::result(&document(&comparison, format, present::style()))?,

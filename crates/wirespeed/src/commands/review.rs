@@ -4,6 +4,7 @@ use crate::cli::{ResultFormat, Review, Rows};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live;
+use crate::out;
 use crate::present::{self, Presentation};
 use record::Record;
 use std::path::Path;
@@ -17,7 +18,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
         Some(out) => {
             present::write(&record, &analysis, choice, out)?;
             if !args.output.quiet {
-                eprintln!("review written to {}", out.display());
+                out::note(format_args!("review written to {}", out.display()));
             }
         }
         None => present::print(&record, &analysis, choice)?,

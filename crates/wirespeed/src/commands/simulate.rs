@@ -3,6 +3,7 @@
 use crate::cli::Simulate;
 use crate::exit::{Exit, Failure};
 use crate::labs::CompiledLab;
+use crate::out;
 use crate::present::{self, Presentation};
 use crate::progress::Display;
 use crate::{files, live};
@@ -38,7 +39,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present::print(&record, &analysis, Presentation::of(args.output.format))?;
     if !args.output.quiet {
-        eprintln!("record: {}", out.display());
+        out::note(format_args!("record: {}", out.display()));
     }
     match outcome.failure {
         Some((step, why)) => Err(Failure::incomplete(format!("step {}: {why}", step + 1))),
@@ -91,11 +92,11 @@ pub(super) fn carry_out(
         .map_err(|error| Failure::incomplete(format!("{error} (record: {})", out.display())))?;
     if !quiet {
         let took = clock::now().since(begun).as_secs_f64();
-        eprintln!(
+        out::note(format_args!(
             "simulated: {:.1} s of load in {took:.1} s, {} I/Os a second",
             outcome.simulated.as_secs_f64(),
             units::count((outcome.ios as f64 / took.max(1e-9)).round()),
-        );
+        ));
     }
     Ok(outcome)
 }

@@ -88,3 +88,32 @@ fn an_unclean_line_end_is_caught() {
     caught(line_ends(&Source::sample("x.md", "a \nb")), &["x.md:1: blanks", "x.md:2: no newline"]);
     caught(line_ends(&Source::sample("x.md", "a\n\nb\n")), &[]);
 }
+
+/// Words of peers and of files pass one filter before a terminal sees them, so the program writes in one place.
+fn prints(source: &Source) -> Vec<Breach> {
+    const WRITES: [&str; 6] =
+        ["println!(", "print!(", "eprintln!(", "eprint!(", "stdout()", "stderr()"];
+    let code = source.text.split("#[cfg(test)]").next().unwrap_or_default();
+    let within = source.path.starts_with("crates/wirespeed/src/");
+    if !within || source.path == "crates/wirespeed/src/out.rs" {
+        return Vec::new();
+    }
+    let lines = (1..).zip(code.lines()).filter(|(_, text)| {
+        // A guardian's protocol, and what only asks about a terminal.
+        let fine = text.contains("interface::keep(") || text.contains("Term::stdout()");
+        !fine && WRITES.iter().any(|word| text.contains(word))
+    });
+    lines.map(|(line, _)| source.breach(line, "print by `out`, which filters")).collect()
+}
+
+#[test]
+fn all_that_is_printed_is_filtered() {
+    none(sources().iter().flat_map(prints));
+}
+
+#[test]
+fn a_print_past_the_filter_is_caught() {
+    let text = "//!\nfn f() { eprintln!(\"x\") }\n";
+    caught(prints(&Source::sample("crates/wirespeed/src/x.rs", text)), &["x.rs:2: print by `out`"]);
+    caught(prints(&Source::sample("crates/review/src/x.rs", text)), &[]);
+}

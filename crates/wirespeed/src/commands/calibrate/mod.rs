@@ -68,7 +68,7 @@ fn write(path: &Path, args: &Calibrate, found: &Calibrated) -> Result<(), Failur
     std::fs::write(path, found.part_file(&args.named))
         .map_err(|e| Failure::incomplete(format!("cannot write {}: {e}", path.display())))?;
     if !args.output.quiet {
-        eprintln!("part: {} (for --catalog)", path.display());
+        out::note(format_args!("part: {} (for --catalog)", path.display()));
     }
     Ok(())
 }

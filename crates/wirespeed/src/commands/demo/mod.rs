@@ -66,12 +66,14 @@ fn chosen(
         return Ok(None);
     }
     if !args.output.quiet {
-        eprintln!("measuring what this machine carries through an array without rate limits");
+        out::note(format_args!(
+            "measuring what this machine carries through an array without rate limits"
+        ));
     }
     let capacity = capacity::measure(&args.dir, &args.output, control)?;
     let chosen = Chosen::of(ARRAY, scenario, &capacity);
     if !args.output.quiet {
-        eprintln!("{}", chosen.told());
+        out::note(chosen.told());
     }
     Ok(Some(chosen))
 }
@@ -87,7 +89,7 @@ fn show_page(record: &Path, format: Option<ResultFormat>) -> Result<(), Failure>
         None | Some(ResultFormat::Text) => out::result(&format!("{}\n", page.display())),
         // Another format is one document, to which nothing is added.
         Some(_) => {
-            eprintln!("{}", page.display());
+            out::note(page.display());
             Ok(())
         }
     }
@@ -96,11 +98,11 @@ fn show_page(record: &Path, format: Option<ResultFormat>) -> Result<(), Failure>
 fn introduce(scenario: &Scenario, record: &Path) {
     let steps = scenario.steps();
     let total: std::time::Duration = steps.iter().map(scenario::Step::duration).sum();
-    eprintln!("{}", scenario.head.title);
-    eprintln!(
+    out::note(&scenario.head.title);
+    out::note(format_args!(
         "{} steps, about {} of load, in memory: nothing is written but the record, {}.",
         steps.len(),
         units::duration(total),
         record.display()
-    );
+    ));
 }

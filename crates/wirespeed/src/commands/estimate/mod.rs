@@ -38,7 +38,7 @@ pub fn estimate(args: &EstimateArgs) -> Result<Exit, Failure> {
         Format::Json => document.json(),
     })?;
     if let (Some(path), false) = (&args.out, args.output.quiet) {
-        eprintln!("record: {}", path.display());
+        out::note(format_args!("record: {}", path.display()));
     }
     match failure {
         Some((step, why)) => Err(Failure::incomplete(format!("step {}: {why}", step + 1))),

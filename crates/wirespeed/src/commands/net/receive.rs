@@ -63,16 +63,16 @@ fn adjust(interface: &str) -> Result<Adjust, Failure> {
 fn tell_of(args: &NetReceive, event: &ReceiverEvent) -> Result<(), Failure> {
     match event {
         ReceiverEvent::Began { peer, spec } if !args.quiet => {
-            eprintln!("{peer}: {}", text::title(spec));
+            out::note(format_args!("{peer}: {}", text::title(spec)));
             Ok(())
         }
         ReceiverEvent::Failed { peer, why } if !args.quiet => {
-            eprintln!("{peer}: {why}");
+            out::note(format_args!("{peer}: {why}"));
             Ok(())
         }
         ReceiverEvent::Adjusted { peer, adjusted } if !args.quiet => {
             let done = [&adjusted.changed[..], &adjusted.held].concat().join(", ");
-            eprintln!("{peer}: {}: {done}", adjusted.interface.name);
+            out::note(format_args!("{peer}: {}: {done}", adjusted.interface.name));
             Ok(())
         }
         ReceiverEvent::Ended { peer, spec, side } if !args.embedded => {

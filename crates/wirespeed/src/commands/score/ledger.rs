@@ -6,7 +6,6 @@ use crate::exit::{Exit, Failure};
 use crate::out;
 use score::{BuildError, ClaimLedger};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
 
 /// What `--format json` prints.
 #[derive(Serialize)]
@@ -22,7 +21,7 @@ pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
         let failed = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
         std::fs::write(path, &page).map_err(failed)?;
         if !args.output.quiet {
-            eprintln!("ledger written to {}", path.display());
+            out::note(format_args!("ledger written to {}", path.display()));
         }
     }
     match (args.output.format, &args.page) {
@@ -38,23 +37,21 @@ pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
 
 /// The ledger of one scenario.
 pub fn ledger(args: &ScoreArgs, lab: &Lab) -> Result<ClaimLedger, Failure> {
-    let shown = !args.output.quiet && std::io::stderr().is_terminal();
+    let shown = !args.output.quiet && out::notes_are_seen();
     let tell = |done: usize, of: usize| {
         if shown {
-            let mut stderr = std::io::stderr().lock();
-            // What cannot be shown is no reason to stop.
-            let _ = write!(stderr, "\r{}: parameter {done} of {of} ", lab.name);
-            let _ = stderr.flush();
+            out::begin_line();
+            out::part(format_args!("{}: parameter {done} of {of} ", lab.name));
         }
     };
     let ledger = ClaimLedger::new(&lab.name, &lab.source, threads(args), &tell);
     if shown {
-        eprintln!();
+        out::note("");
     }
     let ledger = ledger.map_err(|error| failure(lab, error))?;
     if !args.output.quiet {
         let (parameters, claims) = (ledger.parameters.len(), ledger.claims.len());
-        eprintln!("{}: {parameters} parameters, {claims} claims", lab.name);
+        out::note(format_args!("{}: {parameters} parameters, {claims} claims", lab.name));
     }
     Ok(ledger)
 }

@@ -36,7 +36,7 @@ pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
         let failed = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
         std::fs::write(path, &page).map_err(failed)?;
         if !args.output.quiet {
-            eprintln!("page written to {}", path.display());
+            out::note(format_args!("page written to {}", path.display()));
         }
     }
     match (args.output.format, &args.page) {

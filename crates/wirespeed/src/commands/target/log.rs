@@ -1,6 +1,7 @@
 //! The target's log on stderr: who came, who went, and why. The target's threads must not wait for a terminal, so lines go
 //! through a bounded queue to a thread of their own; what does not fit is counted, and told.
 
+use crate::out;
 use san::server::{ServerEvent, ServerListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,8 +57,10 @@ fn write(waiting: &Receiver<String>, lost: &AtomicU64, quiet: bool) {
             continue;
         }
         match lost.swap(0, Ordering::Relaxed) {
-            0 => eprintln!("{line}"),
-            missing => eprintln!("{line} ({missing} events more than could be written)"),
+            0 => out::note(line),
+            missing => {
+                out::note(format_args!("{line} ({missing} events more than could be written)"))
+            }
         }
     }
 }
