@@ -88,6 +88,9 @@ pub(crate) fn comparisons(
     all
 }
 
+/// What plans have in common beside the part that is compared: other parts, and how disks are mapped.
+type Alike<'a> = (Vec<&'a str>, Vec<String>);
+
 /// Plans that are the same but for one part of one kind each, with what they differ in.
 fn by_part<'a>(
     scenario: &'a Scenario,
@@ -99,7 +102,7 @@ fn by_part<'a>(
     let mut found = Vec::new();
     for kind in kinds {
         // By what else is on the paths, and how the disks are mapped.
-        let mut groups: BTreeMap<(Vec<&str>, Vec<String>), Vec<(&Plan, &str)>> = BTreeMap::new();
+        let mut groups: BTreeMap<Alike<'_>, Vec<(&Plan, &str)>> = BTreeMap::new();
         for (plan, used) in plans.iter().zip(&used) {
             let mine: Vec<&str> = used.iter().filter(|p| p.0 == kind).map(|p| p.1).collect();
             let [mine] = mine[..] else { continue };

@@ -3,7 +3,7 @@
 //! The answers are those of the attribution; here they are only put together. Left out are steps in which a fault is
 //! injected and jobs: what limits them changes while they are measured ([`crate::faults`], [`crate::jobs`]).
 
-use crate::attribution::{Attribution, HopLimit, Limiter};
+use crate::attribution::{Attribution, HopLimit, HopLoad, Limiter};
 use crate::figures::StepFigures;
 use crate::sweep;
 use record::{HopKind, Source};
@@ -65,19 +65,28 @@ type LimitKey = (u8, Option<HopKind>, Option<HopKind>, Option<HopLimit>);
 
 /// The limits of all plans, in the order of the run.
 pub(crate) fn plan_limits(steps: &[StepFigures], sources: &[Source]) -> Vec<PlanLimits> {
-    let kinds: BTreeMap<&str, HopKind> =
+    let kinds: Kinds<'_> =
         sources.iter().filter_map(|s| Some((s.name.as_str(), s.hop()?))).collect();
-    let known =
-        |step: &&StepFigures| step.faults.is_empty() && !step.is_job() && answer(step).is_some();
+    let known = |step: &&StepFigures| {
+        step.faults.is_empty() && !step.is_job() && answer(step, &kinds).is_some()
+    };
     let plans = steps.chunk_by(|a, b| a.plan == b.plan);
     let curves = plans.flat_map(|plan| curves(plan.iter().filter(known).collect()));
     curves.map(|curve| curve.limits(&kinds)).collect()
 }
 
+/// Kinds of hops by their names.
+type Kinds<'a> = BTreeMap<&'a str, HopKind>;
+
 /// The attribution of a step in which a hop's utilization is known. Without one the load and the generator are all that
-/// could be named, and other findings cover these.
-pub(crate) fn answer(step: &StepFigures) -> Option<&Attribution> {
-    let known = |found: &&Attribution| found.hops.iter().any(|hop| hop.utilization.is_some());
+/// could be named, and other findings cover these. Processors with room show nothing of what is behind the queues.
+fn answer<'a>(step: &'a StepFigures, kinds: &Kinds<'_>) -> Option<&'a Attribution> {
+    let processors = |hop: &str| kinds.get(hop) == Some(&HopKind::HostCpu);
+    let known = |found: &&Attribution| {
+        let counted = |load: &HopLoad| load.queue.is_some() || !processors(&load.hop);
+        let hops = found.hops.iter().filter(|load| load.utilization.is_some());
+        hops.into_iter().any(counted) || named(&found.limit).is_some_and(processors)
+    };
     step.attribution.as_ref().filter(known)
 }
 
@@ -121,7 +130,7 @@ impl LimitCurve<'_> {
         step.settings.iter().find(mine).map_or("", |(_, value)| value)
     }
 
-    fn limits(mut self, kinds: &BTreeMap<&str, HopKind>) -> PlanLimits {
+    fn limits(mut self, kinds: &Kinds<'_>) -> PlanLimits {
         let numbers: Option<Vec<f64>> =
             self.steps.iter().map(|step| sweep::number(self.value(step))).collect();
         if numbers.is_some() {
@@ -144,8 +153,8 @@ impl LimitCurve<'_> {
         let judged: Vec<_> = points
             .into_iter()
             .filter_map(|(value, steps)| {
-                let best = most_probable(&steps)?;
-                Some((key(&answer(best)?.limit, kinds), value, steps))
+                let best = most_probable(&steps, kinds)?;
+                Some((key(&answer(best, kinds)?.limit, kinds), value, steps))
             })
             .collect();
         let ranges = judged.chunk_by(|a, b| a.0 == b.0).filter_map(|points| {
@@ -162,8 +171,8 @@ impl LimitCurve<'_> {
     }
 }
 
-fn most_probable<'a>(steps: &[&'a StepFigures]) -> Option<&'a StepFigures> {
-    let sure = |step: &StepFigures| answer(step).map_or(0.0, |found| found.probability);
+fn most_probable<'a>(steps: &[&'a StepFigures], kinds: &Kinds<'_>) -> Option<&'a StepFigures> {
+    let sure = |step: &StepFigures| answer(step, kinds).map_or(0.0, |found| found.probability);
     // Reversed, so that the first of equals is taken.
     steps.iter().rev().copied().max_by(|a, b| sure(a).total_cmp(&sure(b)))
 }
@@ -171,10 +180,10 @@ fn most_probable<'a>(steps: &[&'a StepFigures]) -> Option<&'a StepFigures> {
 fn range(
     (from, to): (&str, &str),
     steps: &[&StepFigures],
-    kinds: &BTreeMap<&str, HopKind>,
+    kinds: &Kinds<'_>,
 ) -> Option<LimitRange> {
-    let step = most_probable(steps)?;
-    let found = answer(step)?;
+    let step = most_probable(steps, kinds)?;
+    let found = answer(step, kinds)?;
     let hop = named(&found.limit);
     let kind = hop.and_then(|hop| kinds.get(hop).copied());
     let also = match &found.limit {
@@ -197,7 +206,7 @@ fn range(
     })
 }
 
-fn key(limit: &Limiter, kinds: &BTreeMap<&str, HopKind>) -> LimitKey {
+fn key(limit: &Limiter, kinds: &Kinds<'_>) -> LimitKey {
     let kind = |hop: &str| kinds.get(hop).copied();
     match limit {
         Limiter::Hop { hop, why, .. } => (0, kind(hop), None, Some(*why)),
@@ -230,7 +239,7 @@ pub(crate) fn named(limit: &Limiter) -> Option<&str> {
 }
 
 /// The first counter that would decide.
-fn missing(limit: &Limiter, kinds: &BTreeMap<&str, HopKind>) -> Option<MissingCounter> {
+fn missing(limit: &Limiter, kinds: &Kinds<'_>) -> Option<MissingCounter> {
     let Limiter::Unknown { missing } = limit else { return None };
     let what = missing.first()?;
     let hop = what.rsplit_once(" of ").map(|(_, hop)| hop);

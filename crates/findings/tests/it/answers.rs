@@ -183,6 +183,23 @@ fn neighbours_with_the_same_limit_are_one_range() {
     assert!(ranges.windows(2).all(|pair| pair[0].limit != pair[1].limit), "{ranges:?}");
 }
 
+/// A machine whose processors alone are counted, and busy for a share of their time.
+fn processors(share: f64) -> Vec<PlanLimits> {
+    let text = SWEEP.replace("members = [1, 2, 3, 4]", "depth = [1, 2, 4]");
+    // A sketch multiplies every figure by the two seconds of the step, also a setting: two processors.
+    let counters = [("cpu-busy", share * 2e9), ("cpu-count", 1.0)];
+    Sketch::of(&text).hop("host.cpu", &counters).analyse(|_, _| Work::default()).plan_limits
+}
+
+#[test]
+fn full_processors_of_a_machine_are_the_limit_and_others_say_nothing() {
+    let full = processors(0.995);
+    let limit = &full[0].ranges[0].limit;
+    assert!(matches!(limit, Limiter::Hop { hop, .. } if hop == "host.cpu"), "{full:?}");
+    assert_eq!(full[0].ranges[0].hop_kind.as_deref(), Some("host-cpu"));
+    assert_eq!(processors(0.3), [], "what is behind the queues is not known");
+}
+
 #[test]
 fn steps_of_several_plans_bear_their_plans_names() {
     let text = lab(&(plan("eight", "new*") + &plan("eight-old", "old*")));
