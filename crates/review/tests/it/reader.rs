@@ -118,7 +118,7 @@ fn lab_3() {
     });
     let shown = first_screen(&record);
     let answer =
-        "Brocade 815 carries 1656 MB/s, QLogic QLE2560 1361 MB/s, Emulex LPe12000 1279 MB/s";
+        "Brocade 815 carries 1657 MB/s, QLogic QLE2560 1361 MB/s, Emulex LPe12000 1279 MB/s";
     check(&shown, answer, "duplex-brocade limited by", "Simulated, not measured");
 }
 
