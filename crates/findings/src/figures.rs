@@ -5,7 +5,9 @@ use crate::balance::{Balance, balance};
 use crate::confidence::Confidence;
 use crate::counter_check::CounterCheck;
 use crate::done::{self, Done};
+use crate::faults::FaultOutcome;
 use crate::generator::{self, Generator};
+use crate::jobs::JobPhase;
 use crate::little::{self, Little};
 use crate::network;
 use crate::pool::{IoFigures, Pool};
@@ -26,6 +28,8 @@ pub struct StepFigures {
     pub index: u32,
     /// The plan it belongs to.
     pub plan: String,
+    /// How sentences call it: its settings, with its plan where the run has several.
+    pub name: String,
     /// What the sweep settled, in the order of its axes.
     pub settings: Vec<(String, String)>,
     /// Which repetition of these settings, from 0.
@@ -74,8 +78,12 @@ pub struct StepFigures {
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
-    /// Confidence intervals of its figures, where a simulation recorded them.
+    /// Confidence intervals of its figures, where a simulation recorded them; of a job there are none.
     pub confidence: Vec<Confidence>,
+    /// What the faults of its plan did, in the order of their moments.
+    pub faults: Vec<FaultOutcome>,
+    /// The phases of its job; empty where its loads do not end.
+    pub job: Vec<JobPhase>,
 }
 
 /// What some workers did in the measured time.
@@ -150,6 +158,7 @@ impl StepFigures {
         StepFigures {
             index: step.head.index,
             plan: step.head.plan.clone(),
+            name: label(&step.head.plan, &step.head.settings, step.head.repetition),
             settings: step.head.settings.clone(),
             repetition: step.head.repetition,
             loops: loops(&step.workers),
@@ -174,7 +183,14 @@ impl StepFigures {
             done: done::done(step),
             attribution: None,
             confidence: Vec::new(),
+            faults: Vec::new(),
+            job: Vec::new(),
         }
+    }
+
+    /// Whether its loads end: then it has no steady state, and its figures over the whole time mean little.
+    pub fn is_job(&self) -> bool {
+        !self.job.is_empty()
     }
 
     /// Whether all that the step announced, workers and both ends of streams, reported the whole measured time.
@@ -205,10 +221,24 @@ impl StepFigures {
         (self.total.both.iops > 0.0).then(|| iops.half() / self.total.both.iops)
     }
 
-    /// `block 8KiB, depth 32`, with the repetition from the second on; the plan's name when nothing was settled, or `the
-    /// step` when the plan has none.
+    /// How sentences call it: `block 8KiB, depth 32`, with the repetition from the second on, and before that the plan where
+    /// the run has several; the plan's name when nothing was settled, or `the step` when the plan has none.
     pub fn label(&self) -> String {
+        self.name.clone()
+    }
+
+    /// The same without the plan, for tables of one plan.
+    pub fn settings_label(&self) -> String {
         label(&self.plan, &self.settings, self.repetition)
+    }
+}
+
+/// Puts the plan before the settings in the names of steps, where there are several plans.
+pub(crate) fn name(steps: &mut [StepFigures]) {
+    let several = steps.windows(2).any(|pair| pair[0].plan != pair[1].plan);
+    let swept = |step: &&mut StepFigures| several && !step.settings.is_empty();
+    for step in steps.iter_mut().filter(swept) {
+        step.name = format!("{}, {}", step.plan, step.name);
     }
 }
 

@@ -16,17 +16,22 @@ mod counters;
 mod done;
 pub mod evidence;
 mod fabric;
+mod faults;
 mod figures;
 mod gain;
 pub mod generator;
 mod goals;
 mod hung_io;
+mod jobs;
 pub use scenario::knee;
 mod counter_check;
 pub mod little;
 pub mod map;
 pub mod network;
+mod plan_comparison;
+mod plan_limits;
 mod pool;
+mod port_names;
 mod ports;
 mod projection;
 mod quantity;
@@ -44,6 +49,7 @@ pub mod statistics;
 mod steady;
 mod step;
 mod sweep;
+mod sweep_end;
 mod verification;
 pub mod warnings;
 mod wires;
@@ -60,12 +66,16 @@ pub use content::{Content, POOR_SHARE, Proportion};
 pub use counter_check::{ByteCounts, CounterCheck};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};
+pub use faults::{FaultKind, FaultOutcome, FaultSpan, RECOVERED};
 pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
 pub use gain::PortGain;
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
+pub use jobs::JobPhase;
 pub use little::Little;
 pub use map::LabMap;
+pub use plan_comparison::{ComparedPlan, PlanComparison, generation as link_generation};
+pub use plan_limits::{LimitRange, MissingCounter, PlanLimits};
 pub use pool::{IoFigures, Latency};
 pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
@@ -81,6 +91,7 @@ pub use select::{same_key, selects};
 pub use served::{CACHED_BELOW, MORE_ABOVE, Served, ServedBy, Traffic};
 pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
+pub use sweep_end::{Reached, SweepEnd, SweepLoad};
 pub use verification::{Coverage, Faults, Verification};
 pub use warnings::Warning;
 
@@ -118,6 +129,12 @@ pub struct Analysis {
     pub steps: Vec<StepFigures>,
     /// Curves over the axes that are load, with their knees.
     pub sweeps: Vec<Sweep>,
+    /// Where the sweeps over an amount of load end, in their order.
+    pub sweep_ends: Vec<SweepEnd>,
+    /// Plans of the same loads that differ in what carries them.
+    pub plan_comparisons: Vec<PlanComparison>,
+    /// What limits each plan over its sweep.
+    pub plan_limits: Vec<PlanLimits>,
     /// Arrays whose ports are slower than what they are named after, and why.
     pub scaled: Vec<Scaled>,
     /// What each speed of the ports brought over the next slower one, where a plan goes through several.
@@ -194,14 +211,10 @@ fn judge(
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
         equip(&mut step, known, record);
-        let null = step.is_on_nothing_but(&nulls);
-        let mut figures = StepFigures::of(&step, null, &rule, record.events());
-        figures.confidence = Confidence::of(record, head.index);
-        figures.served = served::served(&step, &places);
+        let mut figures = figured(record, &step, &rule, (&nulls, &places));
+        planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
-        if let Some(known) = known {
-            fabric.see(&step, known, &mut figures, record.facts());
-        }
+        known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
         projector.see(&step, &figures, random);
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -209,12 +222,12 @@ fn judge(
         seekers.see(&step);
     }
     attributed.finish(&mut steps);
+    figures::name(&mut steps);
     let planned = scenario.map(Scenario::steps).unwrap_or_default();
     missed(&planned, &steps).into_iter().for_each(|step| court.missed(step));
     let searches = seekers.finish(record.status(), &steps);
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
-    let mut sweeps = sweep::sweeps(&steps);
-    sweeps.retain(|sweep| searches::is_curve(sweep, &course));
+    let sweeps = curves(&steps, &course);
     let run = RunSummary::of(record, scenario, count);
     let contents = content::contents(record.facts());
     Verification::add_events(&mut verification, record.events());
@@ -222,15 +235,19 @@ fn judge(
     // A lab that is described in part is no graph; then the map shows what counted.
     let topology = scenario.ok().and_then(|s| s.topology().ok());
     let (goals, claims) = court.finish();
+    let events = port_names::events(record.events(), record.facts());
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
+        sweep_ends: sweep_end::ends(scenario.ok(), &sweeps, &steps),
         sweeps,
+        plan_comparisons: compared(scenario.ok(), topology.as_ref(), &steps),
+        plan_limits: plan_limits::plan_limits(&steps, record.sources()),
         scaled,
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(&run, &steps, record.events(), &contents),
+        warnings: warnings::warnings(&run, &steps, &events, &contents),
         contents,
         verification,
         goals,
@@ -280,6 +297,56 @@ fn equip(step: &mut StepData, known: Option<(&Scenario, &Step)>, record: &Record
     known.into_iter().for_each(|known| fabric::equip(step, known));
     let planned = known.map(network::PlannedLoads::of).unwrap_or_default();
     step.pairs = network::pairs(step, &planned, record.facts(), record.sources());
+}
+
+/// The sweeps that are worth a curve.
+fn curves(steps: &[StepFigures], course: &Course) -> Vec<Sweep> {
+    let mut sweeps = sweep::sweeps(steps);
+    sweeps.retain(|sweep| searches::is_curve(sweep, course));
+    sweeps
+}
+
+/// Plans of the same loads beside each other; none without a scenario.
+fn compared(
+    scenario: Option<&Scenario>,
+    topology: Option<&scenario::topology::Topology>,
+    steps: &[StepFigures],
+) -> Vec<PlanComparison> {
+    scenario.map(|s| plan_comparison::comparisons(s, topology, steps)).unwrap_or_default()
+}
+
+/// The figures of a step, before anything of the scenario is applied.
+fn figured(
+    record: &Record,
+    step: &StepData,
+    rule: &scenario::Steady,
+    (nulls, places): (&[&str], &Places<'_>),
+) -> StepFigures {
+    let null = step.is_on_nothing_but(nulls);
+    let mut figures = StepFigures::of(step, null, rule, record.events());
+    figures.confidence = Confidence::of(record, step.head.index);
+    figures.served = served::served(step, places);
+    figures
+}
+
+/// What faults did in a step, and the phases of its job. Neither has a steady state, and a job no confidence in a mean.
+fn results(
+    record: &Record,
+    head: &record::StepHead,
+    planned: &Step,
+    figures: &mut StepFigures,
+) -> Result<(), RecordError> {
+    figures.faults = faults::outcomes(record, head, planned)?;
+    figures.job = jobs::phases(record, head, planned)?;
+    if figures.is_job() || !figures.faults.is_empty() {
+        figures.steady = None;
+        figures.drift = None;
+    }
+    if figures.is_job() {
+        figures.done = None;
+        figures.confidence.clear();
+    }
+    Ok(())
 }
 
 /// Steps of the plan that were not run.

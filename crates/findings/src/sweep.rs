@@ -154,7 +154,7 @@ pub(crate) fn number(value: &str) -> Option<f64> {
 }
 
 /// `WORKLOAD.setting` without its workload.
-fn setting(key: &str) -> &str {
+pub(crate) fn setting(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 

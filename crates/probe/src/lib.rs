@@ -1,8 +1,9 @@
 //! Hop counters of this machine: cumulative counts with the time of the sample.
 //!
-//! Block devices so far ([`block`]); processors, network interfaces and adapters are of the same kind. A probe only reads
+//! Block devices ([`block`]) and processors ([`cpu`]); network interfaces and adapters are of the same kind. A probe only reads
 //! what the kernel publishes. It knows no engine, no record and no step: callers take differences.
 
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod cpu;

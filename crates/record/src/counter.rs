@@ -113,6 +113,8 @@ counters! {
     PortRate = "rate", "B/s", End, Hop, "speed of a port in each direction";
     Connections = "connections", "1", End, Hop, "open connections at a port";
     Cpu = "cpu", "ns", Time, Hop, "CPU time of the process that serves an array, all threads together";
+    CpuBusy = "cpu-busy", "ns", Time, Hop, "time in which processors were busy, all of a machine together";
+    CpuCount = "cpu-count", "1", Setting, Hop, "processors of a machine";
     WriteUndelivered = "write-undelivered", "B", Count, Hop, "sent to the receiver and never read there";
     ReadUndelivered = "read-undelivered", "B", Count, Hop, "sent by the receiver and never read";
     ClockOffset = "clock-offset", "ns", Setting, Hop, "the receiver's clock less the sender's";

@@ -4,7 +4,7 @@
 
   const element = document.getElementById('map-data');
   if (element === null) return;
-  const { rows, steps } = JSON.parse(element.textContent);
+  const { rows, steps, open: opens } = JSON.parse(element.textContent);
   const place = (id) => document.getElementById(id);
   const picture = place('lab-map');
   const table = [...place('map-table').tBodies[0].rows];
@@ -140,5 +140,5 @@
       location.replace(`#hop-${n}`);
     });
   }
-  show(0);
+  show(opens);
 })();

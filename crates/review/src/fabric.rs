@@ -1,14 +1,11 @@
 //! The ports of embedded arrays in sentences: at which speed they ran, whether one was full, what a faster one brought,
 //! and whether the counters of workers, ports and volumes agree.
 
-use crate::number::{percent, ratio};
+use crate::number::percent;
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
-use findings::{Analysis, ByteCounts, CounterCheck, PortGain, PortLoad, Scaled, StepFigures};
+use findings::{Analysis, ByteCounts, CounterCheck, PortLoad, Scaled, StepFigures};
 use units::{count, rate};
-
-/// Share of the ratio of two speeds below which a faster port did not bring its full gain.
-const BROUGHT: f64 = 0.95;
 
 /// Arrays whose ports run slower than the speeds they are named after, and why. For the first lines.
 pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
@@ -35,38 +32,9 @@ pub(crate) fn scaled(all: &[Scaled]) -> Vec<Sentence> {
 
 /// What was found about the ports.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
-    let mut all: Vec<Sentence> = analysis.port_gains.iter().map(|g| gain(g, analysis)).collect();
-    all.extend(fullest(&analysis.steps));
+    let mut all: Vec<Sentence> = fullest(&analysis.steps).into_iter().collect();
     all.extend(agreement(&analysis.steps));
     all
-}
-
-/// What a faster port brought.
-fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
-    let at: Vec<String> =
-        gain.at.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();
-    let at = if at.is_empty() { String::new() } else { format!(", at {}", at.join(", ")) };
-    let less = match gain.ratio < BROUGHT * gain.rates {
-        true => ": something else became the limit",
-        false => "",
-    };
-    let text = format!(
-        "{} over {}: {} × the throughput ({} against {}{at}); the speeds are {} × apart{less}.",
-        clean(&gain.faster),
-        clean(&gain.slower),
-        ratio(gain.ratio),
-        rate(gain.faster_bytes_per_s),
-        rate(gain.slower_bytes_per_s),
-        ratio(gain.rates)
-    );
-    let has = |s: &StepFigures| {
-        let faster = ("port".to_owned(), gain.faster.clone());
-        s.plan == gain.plan
-            && s.settings.contains(&faster)
-            && gain.at.iter().all(|a| s.settings.contains(a))
-    };
-    let place = analysis.steps.iter().find(|s| has(s)).map(|s| Section::Step(s.index));
-    Sentence::new(Tone::Plain, text, place)
 }
 
 /// In how many steps a port was full, and the port with the highest utilization, both directions together.

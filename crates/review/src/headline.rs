@@ -2,7 +2,6 @@
 
 use crate::devices;
 use crate::fabric;
-use crate::limits;
 use crate::paint::{Ink, ReviewPage};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::{clean, fit};
@@ -24,7 +23,7 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
         _ => verdict.tone.mark(),
     };
     page.hanging(&format!("{mark} "), ink, &verdict.text, ink);
-    for sentence in limits::headline(analysis).into_iter().chain(trust(analysis)) {
+    for sentence in trust(analysis) {
         page.sentence("", &sentence, Ink::of(sentence.tone));
     }
 }

@@ -1,5 +1,6 @@
 //! The findings in sentences with numbers: peak throughput, knees, balance, generator overhead.
 
+use crate::answers;
 use crate::devices;
 use crate::fabric;
 use crate::headline::{blocks, plural};
@@ -40,9 +41,14 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let Analysis { steps, sweeps, .. } = analysis;
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
-    all.extend(peak(steps));
-    all.extend(limits::sentences(analysis));
+    all.extend(answers::sentences(analysis));
     all.extend(network::sentences(analysis));
+    // Where nothing else is the answer, the peak is.
+    let lead = all.is_empty();
+    all.extend(peak(steps).filter(|_| lead));
+    all.extend(limits::sentences(analysis));
+    all.extend(peak(steps).filter(|_| !lead));
+    all.extend(answers::further(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     // A search reports its own knee; the steps of other searches do not form a sweep.
@@ -60,6 +66,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(devices::sentences(steps));
     all.extend(warm_up(steps));
     all.extend(done(steps));
+    all.extend(limits::undetermined(analysis));
     all.extend(generator(steps));
     all.extend(verification(analysis.verification.as_ref()));
     all.extend(content(&analysis.contents));
@@ -225,7 +232,9 @@ fn work_name(sweep: &Sweep) -> &'static str {
 }
 
 fn balance(steps: &[StepFigures]) -> Option<Sentence> {
-    let all = steps.iter().flat_map(|s| s.balance.iter().map(move |b| (s, b)));
+    // A fault is meant to leave some with less, and phases of a job follow each other.
+    let even = |s: &&StepFigures| s.faults.is_empty() && !s.is_job();
+    let all = steps.iter().filter(even).flat_map(|s| s.balance.iter().map(move |b| (s, b)));
     let (step, worst) = all.max_by(|a, b| a.1.spread.total_cmp(&b.1.spread))?;
     let at = if steps.len() > 1 {
         format!(" in the least even step ({})", clean(&step.label()))

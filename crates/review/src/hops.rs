@@ -1,6 +1,7 @@
 //! The hops that matter in each step: what limits it, and which hops are fullest. A simulated lab counts at hundreds of
 //! hops; the page and the JSON have all of them.
 
+use crate::limits;
 use crate::number::percent;
 use crate::paint::{Ink, ReviewPage};
 use crate::steps::settings_of;
@@ -37,11 +38,12 @@ fn row(step: &StepFigures) -> Option<StepHops<'_>> {
 }
 
 fn known(load: &HopLoad) -> Option<f64> {
-    load.utilization.filter(|share| share.is_finite())
+    // Rates are measured: a hop that is a little fuller than full is full.
+    load.utilization.filter(|share| share.is_finite()).map(|share| share.min(1.0))
 }
 
 /// Whether an answer names a hop.
-pub(crate) fn limits(limit: &Limiter, hop: &str) -> bool {
+pub(crate) fn names(limit: &Limiter, hop: &str) -> bool {
     match limit {
         Limiter::Hop { hop: first, also, .. } => first == hop || also.iter().any(|h| h == hop),
         Limiter::Latency { hop: one } | Limiter::PathImbalance { hop: one, .. } => one == hop,
@@ -67,7 +69,7 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
         page.heading(&if named { format!("Hops of {name}") } else { "Hops".to_owned() });
         let all: Vec<&StepFigures> = rows.iter().map(|row| row.step).collect();
         let mut columns = settings_of(&all);
-        let limit = |row: &StepHops<'_>| clean(&row.judged.limit.to_string());
+        let limit = |row: &StepHops<'_>| limits::short(row.step, row.judged);
         columns.push(TableColumn::names("limited by").fill(rows.iter().map(limit)));
         let sure = |row: &StepHops<'_>| percent(row.judged.probability);
         columns.push(TableColumn::numbers("sure", "%").fill(rows.iter().map(sure)).rank(3));
@@ -82,7 +84,7 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
 fn place_of(rows: &[StepHops<'_>], place: usize) -> [TableColumn; 2] {
     let rank = (NAMED - place) as u8;
     let name = |row: &StepHops<'_>| match row.fullest.get(place) {
-        Some((load, _)) if limits(&row.judged.limit, &load.hop) => {
+        Some((load, _)) if names(&row.judged.limit, &load.hop) => {
             (Ink::Bold, format!("◆ {}", clean(&load.hop)))
         }
         Some((load, _)) => (Ink::Plain, format!("  {}", clean(&load.hop))),

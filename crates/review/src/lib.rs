@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod charts;
 mod comparison;
 mod devices;
@@ -27,6 +28,7 @@ mod paint;
 mod projections;
 mod provenance;
 mod published;
+mod results;
 mod sentence;
 mod steps;
 mod table;

@@ -1,28 +1,26 @@
-//! What limits the steps, in sentences; steps with the same limit share one.
+//! What limits the plans, in sentences: one a plan over its sweep, and one for all that is not determined.
 
 use crate::headline::plural;
+use crate::number::ratio;
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
-use findings::attribution::{Attribution, Limiter};
+use findings::attribution::{Attribution, HopLimit, Limiter};
 use findings::network::NetLimit;
-use findings::{Analysis, StepFigures};
+use findings::{Analysis, FaultOutcome, LimitRange, MissingCounter, PlanLimits, StepFigures};
+use scenario::Plan;
+use units::rate;
 
-/// Limits that get a sentence; the others are in the JSON.
+/// Plans that get a sentence; the others are in the JSON.
 const NAMED: usize = 6;
-
-/// The attribution of a step in which a hop's utilization is known. Otherwise other findings cover load and generator.
-fn answer(step: &StepFigures) -> Option<&Attribution> {
-    let known = |found: &&Attribution| found.hops.iter().any(|hop| hop.utilization.is_some());
-    step.attribution.as_ref().filter(known)
-}
-
-fn work(step: &StepFigures) -> f64 {
-    step.total.both.bytes_per_s
-}
+/// Curves of one plan in its sentence.
+const CURVES: usize = 4;
+/// From this probability an answer stands without its figure.
+const SURE: f64 = 0.9;
 
 /// What limits a step, where that was found: its storage loads together, and each direction of its network loads.
 pub(crate) fn limits(step: &StepFigures) -> Vec<String> {
-    let storage = answer(step).map(|found| clean(&found.line()));
+    let known = |found: &&Attribution| found.hops.iter().any(|hop| hop.utilization.is_some());
+    let storage = step.attribution.as_ref().filter(known).map(|found| of_step(step, found));
     let directions = step.network.iter().flat_map(|pair| &pair.directions);
     let found =
         directions.filter(|way| !matches!(way.limit.by, NetLimit::NotFound | NetLimit::Unknown));
@@ -31,59 +29,257 @@ pub(crate) fn limits(step: &StepFigures) -> Vec<String> {
     storage.into_iter().chain(network).map(bare).collect()
 }
 
-/// What limits the step of peak throughput.
-pub(crate) fn headline(analysis: &Analysis) -> Option<Sentence> {
-    let most = analysis.steps.iter().rev().max_by(|a, b| work(a).total_cmp(&work(b)))?;
-    let found = answer(most)?;
-    let at = if analysis.steps.len() > 1 { format!("{}: ", most.label()) } else { String::new() };
-    let text = capital(&clean(&format!("{at}{}.", found.line())));
-    Some(Sentence::new(tone(&found.limit), text, Section::Step(most.index)))
+/// The limit of one step with its evidence. A path that a planned fault takes away is no imbalance.
+pub(crate) fn of_step(step: &StepFigures, found: &Attribution) -> String {
+    match (step.faults.as_slice(), &found.limit) {
+        ([_, ..], Limiter::PathImbalance { .. }) => by_faults(&step.faults),
+        _ => clean(&found.line()),
+    }
 }
 
-/// What limits each step.
+/// The same without evidence, for tables.
+pub(crate) fn short(step: &StepFigures, found: &Attribution) -> String {
+    match (step.faults.as_slice(), &found.limit) {
+        ([_, ..], Limiter::PathImbalance { .. }) => by_faults(&step.faults),
+        _ => clean(&found.limit.to_string()),
+    }
+}
+
+fn by_faults(faults: &[FaultOutcome]) -> String {
+    let mut parts: Vec<String> = faults.iter().map(|fault| clean(&fault.part)).collect();
+    parts.dedup();
+    let plural = if parts.len() > 1 { "s" } else { "" };
+    format!("the planned fault{plural} of {}", parts.join(", "))
+}
+
+/// What limits each plan; plans with the same single limit share a sentence.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
-    let all = || analysis.steps.iter().filter_map(|step| Some((step, answer(step)?)));
-    let mut named: Vec<String> = Vec::new();
-    let mut out = Vec::new();
-    for (step, found) in all() {
-        let limit = found.limit.to_string();
-        if named.contains(&limit) {
-            continue;
-        }
-        if named.len() == NAMED {
-            let text = "What limits further steps is in the JSON review.".to_owned();
-            out.push(Sentence::new(Tone::Plain, text, Section::Step(step.index)));
-            break;
-        }
-        let alike: Vec<_> = all().filter(|(_, other)| other.limit.to_string() == limit).collect();
-        let of_most = alike.iter().max_by(|a, b| work(a.0).total_cmp(&work(b.0)));
-        let (most, shown) = of_most.copied().unwrap_or((step, found));
-        named.push(limit);
-        if analysis.steps.len() > 1 {
-            out.push(of_steps(most, shown, alike.len()));
+    let mut lines: Vec<LimitLine> = Vec::new();
+    for curves in analysis.plan_limits.chunk_by(|a, b| a.plan == b.plan) {
+        let Some(line) = LimitLine::of(curves) else { continue };
+        match lines.iter_mut().find(|known| line.is_single && known.text == line.text) {
+            Some(known) => known.plans.extend(line.plans),
+            None => lines.push(line),
         }
     }
-    out
+    let faulty = analysis.steps.iter().filter(|step| !step.faults.is_empty());
+    lines.extend(faulty.filter_map(LimitLine::of_faults));
+    let more = lines.len().saturating_sub(NAMED);
+    let mut all: Vec<Sentence> = lines.into_iter().take(NAMED).map(LimitLine::sentence).collect();
+    if more > 0 {
+        let text = format!("What limits {} more is in the table of hops.", plural(more, "plan"));
+        all.push(Sentence::new(Tone::Plain, text, None));
+    }
+    all
 }
 
-fn of_steps(step: &StepFigures, found: &Attribution, alike: usize) -> Sentence {
-    let more = match alike {
-        0 | 1 => String::new(),
-        n => format!(" and {} more", plural(n - 1, "step")),
+/// What limits some plans.
+struct LimitLine {
+    plans: Vec<String>,
+    text: String,
+    /// Whether it is one limit for all of the plan.
+    is_single: bool,
+    step: u32,
+}
+
+impl LimitLine {
+    /// The line of a plan; `None` where nothing was determined.
+    fn of(curves: &[PlanLimits]) -> Option<LimitLine> {
+        let ranges = || curves.iter().flat_map(|curve| &curve.ranges);
+        let first = ranges().find(|range| !is_unknown(range))?;
+        let texts: Vec<String> = curves.iter().take(CURVES).map(curve).collect();
+        let same = texts.iter().all(|text| *text == texts[0]);
+        let at = |curve: &PlanLimits| {
+            let fixed = curve.fixed.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v)));
+            fixed.collect::<Vec<_>>().join(", ")
+        };
+        let text = match same {
+            true => texts[0].clone(),
+            false => {
+                let each = curves.iter().zip(&texts);
+                let each = each.map(|(curve, text)| format!("at {}: {text}", at(curve)));
+                let more = curves.len().saturating_sub(CURVES);
+                let more = (more > 0)
+                    .then(|| format!("{} more in the table of hops", plural(more, "curve")));
+                each.chain(more).collect::<Vec<_>>().join("; ")
+            }
+        };
+        let is_single = same && curves[0].ranges.len() == 1;
+        let plans = vec![curves[0].plan.clone()];
+        Some(LimitLine { plans, text, is_single, step: first.step })
+    }
+
+    /// The line of a step with faults.
+    fn of_faults(step: &StepFigures) -> Option<LimitLine> {
+        let found = step.attribution.as_ref()?;
+        let text = match found.limit {
+            Limiter::Unknown { .. } => by_faults(&step.faults),
+            _ => short(step, found),
+        };
+        Some(LimitLine { plans: vec![step.plan.clone()], text, is_single: true, step: step.index })
+    }
+
+    fn sentence(self) -> Sentence {
+        let named: Vec<String> =
+            self.plans.iter().filter(|plan| *plan != Plan::UNNAMED).map(|p| clean(p)).collect();
+        let text = match named.is_empty() {
+            true => format!("Limited by: {}.", self.text),
+            false => format!("{} limited by: {}.", named.join(", "), self.text),
+        };
+        Sentence::new(Tone::Plain, text, Section::Step(self.step))
+    }
+}
+
+fn is_unknown(range: &LimitRange) -> bool {
+    matches!(range.limit, Limiter::Unknown { .. })
+}
+
+/// `up to 2KiB the host's CPU (esx.cpu), from 8KiB the initiator port (esx.hba:0, 833 MB/s)`.
+fn curve(curve: &PlanLimits) -> String {
+    let last = curve.ranges.len().saturating_sub(1);
+    let text = |(n, range): (usize, &LimitRange)| {
+        let (from, to) = (clean(&range.from), clean(&range.to));
+        let axis = match (n, &curve.axis) {
+            (0, Some(axis)) => format!("{} ", clean(axis)),
+            _ => String::new(),
+        };
+        let place = match n {
+            _ if last == 0 => String::new(),
+            _ if from == to && n > 0 && n < last => format!("at {from} "),
+            0 => format!("up to {axis}{to} "),
+            n if n == last => format!("from {from} "),
+            _ => format!("from {from} to {to} "),
+        };
+        format!("{place}{}", phrase(range))
     };
-    let text = capital(&clean(&format!("{}{more}: {}.", step.label(), found.line())));
-    Sentence::new(Tone::Plain, text, Section::Step(step.index))
+    curve.ranges.iter().enumerate().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// An undetermined limit, and one outside the storage, are cautions.
-fn tone(limit: &Limiter) -> Tone {
-    match limit {
-        Limiter::Unknown { .. } | Limiter::Generator => Tone::Caution,
-        _ => Tone::Plain,
+/// What limits the step, in a few words, by the range that it is in.
+pub(crate) fn clause(analysis: &Analysis, step: u32) -> Option<String> {
+    let ranges = analysis.plan_limits.iter().flat_map(|curve| &curve.ranges);
+    let range = ranges.into_iter().find(|range| range.steps.contains(&step))?;
+    (!is_unknown(range)).then(|| format!("limited by {}", phrase(range)))
+}
+
+/// What an attribution of no sweep says, in a few words.
+pub(crate) fn of_phase(found: &Attribution) -> String {
+    match &found.limit {
+        Limiter::Unknown { .. } => "not determined".to_owned(),
+        limit => clean(&limit.to_string()),
     }
 }
 
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+/// A limit in a few words: what it is, its name, and what it carries.
+fn phrase(range: &LimitRange) -> String {
+    let many = range.alike > 1;
+    let noun = || noun(range.hop_kind.as_deref(), many);
+    let sure = match range.probability {
+        p if p < SURE => format!(", probability {p:.2}"),
+        _ => String::new(),
+    };
+    let hop = |hop: &str| match range.alike {
+        0 | 1 => clean(hop),
+        n => format!("{} and {} more", clean(hop), n - 1),
+    };
+    let carries = match range.rate_bytes_per_s {
+        Some(carries) if many => format!(", {} each", rate(carries)),
+        Some(carries) => format!(", {}", rate(carries)),
+        None => String::new(),
+    };
+    match &range.limit {
+        Limiter::Hop { hop: name, why: HopLimit::Slots, .. } => {
+            format!("the queue limit of {} ({}{sure})", noun(), hop(name))
+        }
+        Limiter::Hop { hop: name, .. } => format!("{} ({}{carries}{sure})", noun(), hop(name)),
+        Limiter::Two { first, second } => {
+            format!("{} and {} at once{}", clean(first), clean(second), bracket(&sure))
+        }
+        Limiter::Latency { hop: name } => {
+            format!("the depth against the latency of {} ({}{sure})", noun(), hop(name))
+        }
+        Limiter::Depth => format!("the depth of the load{}", bracket(&sure)),
+        Limiter::Generator => format!("the generator{}", bracket(&sure)),
+        Limiter::Rate => "the requested rate, which was carried".to_owned(),
+        Limiter::None => "nothing: the workers pause".to_owned(),
+        Limiter::Unknown { .. } => "not determined".to_owned(),
+        limit @ (Limiter::PathImbalance { .. } | Limiter::SlowDrain { .. }) => {
+            format!("{}{}", clean(&limit.to_string()), bracket(&sure))
+        }
+    }
+}
+
+fn bracket(inside: &str) -> String {
+    match inside.strip_prefix(", ") {
+        Some(inside) => format!(" ({inside})"),
+        None => String::new(),
+    }
+}
+
+/// What a hop is, by the word of its kind in the record.
+fn noun(kind: Option<&str>, many: bool) -> &'static str {
+    let (one, several) = match kind.unwrap_or_default() {
+        "vm-cpu" => ("the VM's CPU", "the VMs' CPUs"),
+        "virtual-adapter" => ("the virtual adapter", "the virtual adapters"),
+        "virtual-disk" => ("the virtual disk", "the virtual disks"),
+        "host-cpu" => ("the host's CPU", "the hosts' CPUs"),
+        "datastore" => ("the datastore", "the datastores"),
+        "lun-queue" => ("the LUN queue", "the LUN queues"),
+        "adapter" => ("the adapter", "the adapters"),
+        "initiator-port" | "switch-port" | "target-port" => ("the port", "the ports"),
+        "link" => ("the link", "the links"),
+        "trunk" => ("the inter-switch link", "the inter-switch links"),
+        "controller" => ("the controller", "the controllers"),
+        "cache" => ("the cache", "the caches"),
+        "backend" => ("the back end", "the back ends"),
+        "disks" => ("the disks", "the disks"),
+        "tape-drive" => ("the tape drive", "the tape drives"),
+        "volume" => ("the volume", "the volumes"),
+        "array-cpu" => ("the array's CPU", "the arrays' CPUs"),
+        "block-device" => ("the block device", "the block devices"),
+        _ => ("the hop", "the hops"),
+    };
+    if many { several } else { one }
+}
+
+/// One line for all steps whose limit is not determined: the counter that would tell, and how to get it.
+pub(crate) fn undetermined(analysis: &Analysis) -> Option<Sentence> {
+    let ranges = || analysis.plan_limits.iter().flat_map(|curve| &curve.ranges);
+    let unknown = || ranges().filter(|range| is_unknown(range));
+    let first = unknown().max_by_key(|range| range.steps.len())?;
+    let steps: usize = unknown().map(|range| range.steps.len()).sum();
+    let of = match analysis.steps.len() {
+        1 => "What limits is not determined".to_owned(),
+        all => format!("What limits is not determined in {steps} of {all} steps"),
+    };
+    let text = match &first.missing {
+        Some(missing) => format!(
+            "{of}: the {} would tell; {}.",
+            clean(&missing.what).trim_start_matches("the "),
+            how(missing, analysis.run.simulated)
+        ),
+        None => format!("{of}: no hop has a counter that would tell."),
+    };
+    Some(Sentence::new(Tone::Caution, text, Section::Step(first.step)))
+}
+
+/// How to get a counter.
+fn how(missing: &MissingCounter, simulated: bool) -> &'static str {
+    match missing.hop_kind.as_deref() {
+        _ if simulated => "give its part that figure in the scenario",
+        Some("block-device") => "run on the machine that has the device",
+        Some("host-cpu" | "array-cpu" | "vm-cpu") => {
+            "run an agent on that machine, which counts its CPU time"
+        }
+        Some("volume" | "target-port" | "controller" | "disks") => {
+            "take it from the array's own monitoring"
+        }
+        Some("switch-port" | "link" | "trunk") => "take it from the switch's port counters",
+        _ => "run an agent where it can be counted",
+    }
+}
+
+/// `2.00 ×`.
+pub(crate) fn times(value: f64) -> String {
+    format!("{} ×", ratio(value))
 }

@@ -8,6 +8,7 @@ use crate::goals::{place, why};
 use crate::network::{self, WayRow as Stream, direction_label};
 use crate::number::{digits, moment, percent};
 use crate::published::{self, ClaimRow, between, ours, remarks, score};
+use crate::results::{self, ResultColumn, ResultRow};
 use crate::sentence::{Sentence, Tone};
 use crate::steps::time_unit;
 use crate::text::clean;
@@ -28,14 +29,15 @@ pub fn markdown(analysis: &Analysis) -> String {
     let verdict = headline::verdict(analysis);
     line(&mut out, &format!("# {}", escape(&clean(&analysis.run.title))));
     line(&mut out, &format!("**{} {}**", mark(verdict.tone), prose(&verdict.text)));
-    let first = limits::headline(analysis).into_iter().chain(headline::trust(analysis));
-    let trust: Vec<String> = first.map(|sentence| bullet(&sentence)).collect();
+    let trust: Vec<String> = headline::trust(analysis).iter().map(bullet).collect();
     if !trust.is_empty() {
         line(&mut out, &trust.join("\n"));
     }
     section(&mut out, "Findings", &bullets(&highlights::sentences(analysis), usize::MAX));
     section(&mut out, "Goals", &goals(&analysis.goals));
     section(&mut out, "Steps", &steps(&analysis.steps));
+    section(&mut out, "Jobs", &results(&results::PHASES, &results::phases(&analysis.steps)));
+    section(&mut out, "Faults", &results(&results::FAULTS, &results::faults(&analysis.steps)));
     section(&mut out, "Hops", &hops(&analysis.steps));
     section(&mut out, "Network", &network(&analysis.steps));
     section(&mut out, "What was published", &claims(&analysis.claims, &analysis.claims_summary));
@@ -104,7 +106,8 @@ fn goals(goals: &[GoalOutcome]) -> String {
 }
 
 fn steps(all: &[StepFigures]) -> String {
-    let steps: Vec<&StepFigures> = all.iter().filter(|s| !s.network_only()).collect();
+    let steps: Vec<&StepFigures> =
+        all.iter().filter(|s| !s.network_only() && !s.is_job()).collect();
     let of = |s: &StepFigures| s.total.both.latency();
     let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let means = steps.iter().any(|s| s.total.both.means_only());
@@ -143,17 +146,28 @@ fn steps(all: &[StepFigures]) -> String {
     text
 }
 
+/// What happened within steps.
+fn results(columns: &[ResultColumn], rows: &[ResultRow]) -> String {
+    let head: Vec<String> =
+        columns.iter().map(|(name, unit, _)| format!("{name} {unit}").trim().to_owned()).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let aligned: String = columns.iter().map(|column| if column.2 { 'r' } else { 'l' }).collect();
+    let cells = |row: &ResultRow| row.cells.iter().map(|cell| escape(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    table(&head, &aligned, &rows, "rows")
+}
+
 /// What limits each step, and its fullest hops.
 fn hops(steps: &[StepFigures]) -> String {
     let row = |r: &hops::StepHops<'_>| {
         let mut cells = vec![
             escape(&clean(&r.step.label())),
-            escape(&clean(&r.judged.limit.to_string())),
+            escape(&limits::short(r.step, r.judged)),
             percent(r.judged.probability),
         ];
         let hop = |(load, full): &(&findings::HopLoad, f64)| {
             let name = escape(&clean(&load.hop));
-            match hops::limits(&r.judged.limit, &load.hop) {
+            match hops::names(&r.judged.limit, &load.hop) {
                 true => format!("**{name}** {}%", percent(*full)),
                 false => format!("{name} {}%", percent(*full)),
             }

@@ -64,10 +64,13 @@ pub(crate) fn rate(bytes_per_s: f64) -> String {
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let all = rows(&analysis.steps);
     let mut sentences = Vec::new();
-    sentences.extend(most(&all, analysis.steps.len()));
+    let mut first = most(&all, analysis.steps.len());
+    let rest = first.split_off(first.len().min(2));
+    sentences.extend(first);
+    sentences.extend(across(&analysis.network, &all));
+    sentences.extend(rest);
     sentences.extend(balance(&all));
     sentences.extend(under_load(&analysis.steps));
-    sentences.extend(across(&analysis.network, &all));
     sentences
 }
 
@@ -99,10 +102,10 @@ fn most(all: &[WayRow<'_>], steps: usize) -> Vec<Sentence> {
         _ => Tone::Plain,
     };
     let mut sentences = vec![sentence(Tone::Plain, text)];
+    sentences.push(sentence(tone, format!("{}.", capital(&clean(&direction.limit.text)))));
     if !direction.carries.is_transactions() {
         sentences.push(sentence(Tone::Plain, format!("Wire: {}.", clean(&direction.wire.text))));
     }
-    sentences.push(sentence(tone, format!("{}.", capital(&clean(&direction.limit.text)))));
     sentences.extend(cost(best).map(|text| sentence(Tone::Plain, text)));
     sentences
 }

@@ -2,6 +2,7 @@
 
 use crate::number::{TimeUnit, bar, digits, percent};
 use crate::paint::{Ink, ReviewPage};
+use crate::results;
 use crate::table::{self, TableColumn};
 use crate::text::clean;
 use findings::knee::Answer;
@@ -19,8 +20,36 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
         }
         let sweeps: Vec<&Sweep> =
             analysis.sweeps.iter().filter(|s| s.plan == steps[0].plan).collect();
+        if steps.iter().all(StepFigures::is_job) {
+            job(page, steps);
+            continue;
+        }
         plan(page, steps, &sweeps);
+        faults(page, steps);
         balance(page, steps);
+    }
+}
+
+/// The phases of a plan that is a job.
+fn job(page: &mut ReviewPage, steps: &[StepFigures]) {
+    let name = clean(&steps[0].plan);
+    page.heading(if steps[0].plan == Plan::UNNAMED { "Job" } else { &name });
+    let text = format!("a job of phases, which moved {}", results::moved(steps));
+    page.hanging("  ", Ink::Plain, &text, Ink::Dim);
+    results::write(page, &results::PHASES, &results::phases(steps));
+}
+
+/// What the faults of a plan did.
+fn faults(page: &mut ReviewPage, steps: &[StepFigures]) {
+    let rows = results::faults(steps);
+    if rows.is_empty() {
+        return;
+    }
+    page.gap();
+    page.hanging("  ", Ink::Plain, "Planned faults: the load before, during and after", Ink::Dim);
+    results::write(page, &results::FAULTS, &rows);
+    for line in results::times(steps) {
+        page.hanging("  ", Ink::Plain, &line, Ink::Plain);
     }
 }
 
@@ -150,15 +179,26 @@ fn latencies(steps: &[StepFigures]) -> Vec<TableColumn> {
     };
     let means = steps.iter().any(|s| s.total.both.means_only());
     let mut columns = Vec::new();
+    // Where a step both reads and writes, each has its own latency beside the other's.
+    let mixed = steps.iter().any(|s| s.total.read.ops > 0 && s.total.write.ops > 0);
+    let side = |name: &str, of: fn(&StepFigures) -> &IoFigures| {
+        let cell =
+            move |s: &StepFigures| of(s).latency().map_or("-".to_owned(), |l| unit.show(l.p99_ns));
+        TableColumn::numbers(name, unit.name).fill(steps.iter().map(cell))
+    };
     columns.extend(
         means.then(|| TableColumn::numbers("mean", unit.name).fill(steps.iter().map(mean))),
     );
     columns.extend([
         column("p50", |l| l.p50_ns),
         column("p99", |l| l.p99_ns),
-        column("p99.9", |l| l.p999_ns).rank(4),
+        column("p99.9", |l| l.p999_ns).rank(if mixed { 5 } else { 4 }),
         column("max", |l| l.max_ns),
     ]);
+    if mixed {
+        columns.push(side("read p99", |s| &s.total.read).rank(4));
+        columns.push(side("write p99", |s| &s.total.write).rank(4));
+    }
     columns
 }
 
@@ -219,8 +259,9 @@ fn balance(page: &mut ReviewPage, steps: &[StepFigures]) {
     let mut columns = settings(steps);
     if rows.len() != steps.len() {
         // Several workloads in a step: a row for each.
-        columns =
-            vec![TableColumn::names("step").fill(rows.iter().map(|(s, _)| clean(&s.label())))];
+        columns = vec![
+            TableColumn::names("step").fill(rows.iter().map(|(s, _)| clean(&s.settings_label()))),
+        ];
         let workloads = rows.iter().map(|(_, b)| clean(&b.workloads.join("+")));
         columns.push(TableColumn::names("workload").fill(workloads));
     }

@@ -3,6 +3,7 @@
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler};
 use probe::block::{self, BlockDevice, Look, Stat};
+use probe::cpu;
 use record::{CounterId, HopKind};
 use std::path::Path;
 
@@ -11,7 +12,7 @@ const COUNTERS: &str = "counters";
 
 /// The sources of counters that an agent of this program samples. A new source is one more line.
 pub fn sources() -> Sources {
-    Sources(vec![Box::new(DiskSampler::default())])
+    Sources(vec![Box::new(DiskSampler::default()), Box::new(CpuSampler::default())])
 }
 
 /// Several sources, sampled one after the other.
@@ -24,6 +25,39 @@ impl Sampler for Sources {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.0.iter_mut().flat_map(|source| source.sample()).collect()
+    }
+}
+
+/// The name of the hop that is this machine's processors.
+const PROCESSORS: &str = "host.cpu";
+
+/// Samples the processors of this machine, in steps that load storage: workers, embedded arrays and everything else share
+/// them. Network loads count their machines themselves.
+#[derive(Debug, Default)]
+struct CpuSampler {
+    loaded: bool,
+}
+
+impl Sampler for CpuSampler {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
+        let (name, kind) = (PROCESSORS.to_owned(), HopKind::HostCpu);
+        let hop = SampledHop { name, kind, facts: Vec::new() };
+        self.loaded = !step.workers.is_empty();
+        if self.loaded { vec![hop] } else { Vec::new() }
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        if !self.loaded {
+            return Vec::new();
+        }
+        let look = cpu::look();
+        let reading =
+            |counter, value: Option<f64>| HopReading { counter, value: value.unwrap_or(f64::NAN) };
+        let readings = vec![
+            reading(CounterId::CpuBusy, look.stat.map(|stat| stat.busy.0 as f64)),
+            reading(CounterId::CpuCount, look.stat.map(|stat| f64::from(stat.processors))),
+        ];
+        vec![Sample { at: look.at, readings }]
     }
 }
 

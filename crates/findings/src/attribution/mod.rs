@@ -55,6 +55,18 @@ impl GatherAttribution {
     }
 }
 
+/// What limits a time of a step, judged by itself.
+pub(crate) fn alone(
+    step: &StepData,
+    figures: &StepFigures,
+    sources: &[Source],
+    facts: &[Fact],
+) -> Option<Attribution> {
+    let mut one = GatherAttribution::default();
+    one.see(step, figures, sources, facts);
+    attribute(&one.0, 0)
+}
+
 /// The answers to a step, and the most probable two of them.
 fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
     let step = steps.get(at).filter(|step| step.iops > 0.0)?;

@@ -186,6 +186,7 @@ impl ObservedHop {
             gauge(iops, counts.capacity(CounterId::OpsRate), Gauge::Ops),
             busy(counts, kind, queue),
             processors(counts, &source.name, facts),
+            machine(counts),
         ]);
         let slots = gauge(
             counts.level(CounterId::SlotsUsed),
@@ -299,6 +300,13 @@ fn processors(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Utilizatio
     let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
     let threads = fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)?;
     Some(Utilization { share: cpu / threads, gauge: Gauge::Busy, capacity: None })
+}
+
+/// The processors of a machine, all that run on it together.
+fn machine(counts: &OfSource) -> Option<Utilization> {
+    let busy = counts.rate(CounterId::CpuBusy)? / 1e9;
+    let count = counts.capacity(CounterId::CpuCount)?;
+    Some(Utilization { share: (busy / count).min(1.0), gauge: Gauge::Busy, capacity: None })
 }
 
 /// The fullest gauge. The time of a wire is that of its rate, so one with a rate goes before one that is as full.

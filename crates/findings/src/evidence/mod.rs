@@ -140,7 +140,8 @@ pub fn evidence(record: &Record, analysis: &Analysis) -> Result<Evidence, Findin
     }
     record.counters(None)?.iter().for_each(|counter| hops.add(counter));
     let hops = hops.finish(&mut left_out);
-    let events = events::marks(record.events(), &sources, &mut left_out);
+    let named = crate::port_names::events(record.events(), record.facts());
+    let events = events::marks(&named, &sources, &mut left_out);
     let mut timeline = timeline.finish(&analysis.steps, hops, events, &mut left_out);
     timeline.network = network.finish(&mut left_out);
     timeline.limits = limits::limits(record.steps(), &analysis.steps);

@@ -1,6 +1,7 @@
 //! The figures of a map's hops in one step. They are those that have been judged; what only another part of the analysis
 //! knows (guests, ports of embedded arrays, network loads) is put into the same words.
 
+use super::local::host_of;
 use super::{LabMap, Role};
 use crate::attribution::{Gauge, HopLoad};
 use crate::figures::{GroupFigures, StepFigures};
@@ -24,15 +25,54 @@ pub fn loads(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
         let before = known.remove(load.hop.as_str());
         known.insert(&load.hop, joined(load.clone(), before));
     }
-    let guests: BTreeMap<&str, &GroupFigures> =
-        step.groups.iter().map(|group| (group.group.as_str(), group)).collect();
+    let mut guests: BTreeMap<&str, Vec<&GroupFigures>> = BTreeMap::new();
+    for group in &step.groups {
+        guests.entry(&group.group).or_default().push(group);
+        if let Some(host) = host_of(&group.group) {
+            guests.entry(host).or_default().push(group);
+        }
+    }
     let of = |hop: &super::MapHop| match hop.role {
-        Role::Guest => guests.get(hop.name.as_str()).map(|group| guest(group)),
+        Role::Guest => guests.get(hop.name.as_str()).map(|groups| guest(&hop.name, groups)),
         _ => {
             known.get(hop.name.as_str()).or_else(|| known.get(hop.counted_as.as_deref()?)).cloned()
         }
     };
-    map.hops.iter().map(of).collect()
+    let mut loads: Vec<Option<HopLoad>> = map.hops.iter().map(of).collect();
+    for hop in 0..map.hops.len() {
+        if map.hops[hop].role == Role::Controller && loads[hop].as_ref().is_none_or(is_silent) {
+            loads[hop] = through_ports(map, hop as u32, &loads);
+        }
+    }
+    loads
+}
+
+/// Whether a load has no figure of what passes.
+fn is_silent(load: &HopLoad) -> bool {
+    let rates = [load.read_bytes_per_s, load.write_bytes_per_s, load.iops, load.utilization];
+    rates.iter().all(Option::is_none)
+}
+
+/// What passes a controller that does not count itself: the traffic of its ports, where each of them leads to it alone.
+fn through_ports(map: &LabMap, controller: u32, loads: &[Option<HopLoad>]) -> Option<HopLoad> {
+    let ports: Vec<u32> =
+        map.edges.iter().filter(|edge| edge.to == controller).map(|edge| edge.from).collect();
+    let alone = |port: &u32| {
+        let port_is = map.hops[*port as usize].role == Role::TargetPort;
+        let leads = map.edges.iter().filter(|edge| edge.from == *port);
+        port_is && leads.map(|edge| edge.to).all(|to| to == controller)
+    };
+    let counted: Option<Vec<&HopLoad>> =
+        ports.iter().map(|port| loads[*port as usize].as_ref()).collect();
+    let counted = counted.filter(|of| !of.is_empty() && ports.iter().all(alone))?;
+    let sum = |of: fn(&HopLoad) -> Option<f64>| counted.iter().map(|load| of(load)).sum();
+    Some(HopLoad {
+        hop: map.hops[controller as usize].name.clone(),
+        read_bytes_per_s: sum(|load| load.read_bytes_per_s),
+        write_bytes_per_s: sum(|load| load.write_bytes_per_s),
+        iops: sum(|load| load.iops),
+        ..HopLoad::default()
+    })
 }
 
 /// A load, with what it lacks from another view of the same hop.
@@ -51,16 +91,23 @@ fn joined(load: HopLoad, other: Option<HopLoad>) -> HopLoad {
     }
 }
 
-fn guest(group: &GroupFigures) -> HopLoad {
-    let figures = &group.figures;
+/// What a VM, a target or all disks of a host did.
+fn guest(name: &str, groups: &[&GroupFigures]) -> HopLoad {
+    let sum = |of: fn(&GroupFigures) -> f64| groups.iter().map(|group| of(group)).sum::<f64>();
+    let ops = sum(|group| group.figures.both.iops);
+    let time = |group: &&GroupFigures| {
+        let both = &group.figures.both;
+        Some(both.mean_latency_ns()? * both.iops)
+    };
+    let time: f64 = groups.iter().filter_map(time).sum();
     HopLoad {
-        hop: group.group.clone(),
-        device: group.group.clone(),
-        read_bytes_per_s: Some(figures.read.bytes_per_s),
-        write_bytes_per_s: Some(figures.write.bytes_per_s),
-        iops: Some(figures.both.iops),
-        queue: figures.in_flight,
-        mean_ns: figures.both.mean_latency_ns(),
+        hop: name.to_owned(),
+        device: name.to_owned(),
+        read_bytes_per_s: Some(sum(|group| group.figures.read.bytes_per_s)),
+        write_bytes_per_s: Some(sum(|group| group.figures.write.bytes_per_s)),
+        iops: Some(ops),
+        queue: groups.iter().map(|group| group.figures.in_flight).sum(),
+        mean_ns: (ops > 0.0 && time > 0.0).then_some(time / ops),
         ..HopLoad::default()
     }
 }

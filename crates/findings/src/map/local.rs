@@ -85,7 +85,9 @@ pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[Step
     let groups: BTreeSet<&str> =
         steps.iter().flat_map(|s| &s.groups).map(|group| group.group.as_str()).collect();
     for group in groups {
-        if builder.find(group).is_none() {
+        // A disk of a host is one of those that the host's own I/O goes to.
+        let host = host_of(group).and_then(|host| builder.find(host));
+        if builder.find(group).is_none() && host.is_none() {
             let device = builder.device(group, DeviceKind::Guest);
             builder.hop(group, Role::Guest, Some(device));
         }
@@ -105,6 +107,12 @@ pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[Step
             }
         }
     }
+}
+
+/// The host of a group that is one of its disks: `esx` of `esx.disk3`.
+pub(super) fn host_of(group: &str) -> Option<&str> {
+    let (host, number) = group.rsplit_once(".disk")?;
+    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(host)
 }
 
 /// The pairs of network loads: a machine, the way between, and the receiver.
@@ -136,7 +144,11 @@ fn counted(builder: &mut MapBuilder, source: &Source, kind: HopKind) {
         return;
     }
     let role = role(kind);
-    let kind = if kind == HopKind::BlockDevice { DeviceKind::Target } else { DeviceKind::Other };
+    let kind = match kind {
+        HopKind::BlockDevice => DeviceKind::Target,
+        HopKind::HostCpu => DeviceKind::Host,
+        _ => DeviceKind::Other,
+    };
     let device = match role {
         Role::Link | Role::Trunk => None,
         _ => Some(builder.device(&source.group, kind)),

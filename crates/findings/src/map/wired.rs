@@ -103,7 +103,7 @@ pub(super) fn role(kind: HopKind) -> Role {
         HopKind::VmCpu => Role::GuestCpu,
         HopKind::VirtualAdapter => Role::VirtualAdapter,
         HopKind::VirtualDisk => Role::VirtualDisk,
-        HopKind::HostCpu => Role::HostCpu,
+        HopKind::HostCpu | HopKind::ArrayCpu => Role::HostCpu,
         HopKind::Datastore => Role::Datastore,
         HopKind::LunQueue => Role::LunQueue,
         HopKind::Adapter => Role::Adapter,
@@ -120,6 +120,6 @@ pub(super) fn role(kind: HopKind) -> Role {
         HopKind::BlockDevice => Role::BlockDevice,
         HopKind::NetworkPair => Role::Link,
         HopKind::NetworkHost => Role::Machine,
-        HopKind::ArrayCpu | HopKind::Other => Role::Other,
+        HopKind::Other => Role::Other,
     }
 }

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod attribution;
 mod balance;
 mod claims;
@@ -23,6 +24,7 @@ mod planted;
 mod ports;
 mod projection;
 mod ratio;
+mod results;
 mod run;
 mod schema;
 mod search;

@@ -89,7 +89,15 @@ pub struct Sketch<'a> {
     renamed: Option<(&'a str, &'a str)>,
     tried: Vec<(f64, u32)>,
     confidences: Vec<Confided<'a>>,
+    timed: Option<Box<Timed<'a>>>,
+    utilized: Vec<(&'a str, Box<Utilized<'a>>)>,
 }
+
+/// What a worker of a workload does in one measured second of a step.
+type Timed<'a> = dyn Fn(&Step, &str, u64) -> Work + 'a;
+
+/// The share of its time that a hop is busy in a step.
+type Utilized<'a> = dyn Fn(&Step) -> f64 + 'a;
 
 /// Of one step or of all, whose figure, which, and both ends of its interval.
 type Confided<'a> = (Option<u32>, Option<&'a str>, &'a str, f64, f64);
@@ -110,7 +118,29 @@ impl<'a> Sketch<'a> {
             renamed: None,
             tried: Vec::new(),
             confidences: Vec::new(),
+            timed: None,
+            utilized: Vec::new(),
         }
+    }
+
+    /// What workers do in each measured second, instead of the same in all of them.
+    pub fn each_second(mut self, work: impl Fn(&Step, &str, u64) -> Work + 'a) -> Sketch<'a> {
+        self.timed = Some(Box::new(work));
+        self
+    }
+
+    /// A hop that is busy for a share of its time, which depends on the step.
+    pub fn busy(mut self, hop: &'a str, share: impl Fn(&Step) -> f64 + 'a) -> Sketch<'a> {
+        self.utilized.push((hop, Box::new(share)));
+        self
+    }
+
+    /// An event of the first step at a moment of the record.
+    pub fn event_at(mut self, at: Ns, code: &str, text: &str) -> Sketch<'a> {
+        let (code, text) = (code.to_owned(), text.to_owned());
+        let level = Level::Info;
+        self.events.push(Event { at, step: Some(0), source: None, level, code, text });
+        self
     }
 
     /// Loads that the first search of the scenario tried, each with the number of its run; what else is planned follows.
@@ -265,8 +295,9 @@ impl<'a> Sketch<'a> {
         writer.facts(&self.facts).expect("facts are written");
         let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed };
         let passed = self.passed.iter().map(|(name, _)| name);
+        let busy = self.utilized.iter().map(|(name, _)| name);
         let hops: Vec<SourceId> = (0..)
-            .zip(self.hops.iter().map(|(name, _)| name).chain(passed))
+            .zip(self.hops.iter().map(|(name, _)| name).chain(passed).chain(busy))
             .map(|(n, name)| {
                 let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop(kind_of(name)));
                 writer.source(&hop).expect("the hop is announced");
@@ -280,7 +311,11 @@ impl<'a> Sketch<'a> {
             let mut moved = [0.0; 2];
             for (load, group) in head.workers.iter().zip(&groups) {
                 let work = work(step, group);
-                worker(&mut writer, &head, load, &work);
+                let each = |second| match &self.timed {
+                    None => work.clone(),
+                    Some(timed) => timed(step, &load.workload, second),
+                };
+                worker(&mut writer, &head, load, &each);
                 count(&mut writer, &head, load.source, &self.counts);
                 let reads = (work.ops * work.read).div_ceil(100);
                 moved[0] += (reads * work.block) as f64;
@@ -292,6 +327,11 @@ impl<'a> Sketch<'a> {
             }
             for (id, (_, counters)) in hops.iter().zip(&self.hops) {
                 count(&mut writer, &head, *id, counters);
+            }
+            for (id, (_, share)) in
+                hops[self.hops.len() + self.passed.len()..].iter().zip(&self.utilized)
+            {
+                count(&mut writer, &head, *id, &[("busy", share(step) * 1e9)]);
             }
             self.confide(&mut writer, step.index);
             if self.status == Status::Complete {
@@ -408,10 +448,11 @@ fn arrivals(arrivals: &Arrivals) -> Loop {
 }
 
 /// A worker's measured seconds.
-fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &Work) {
+fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &dyn Fn(u64) -> Work) {
     let open = matches!(load.arrivals, Loop::Open { .. });
     let all = head.times.measured().0 / 1_000_000_000;
-    for second in 0..all.min(work.seconds) {
+    for second in 0..all.min(work(0).seconds) {
+        let work = work(second);
         let late_half = second * 2 >= all;
         let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
         let (mut read, mut write) = (Completed::empty(open), Completed::empty(open));

@@ -8,6 +8,7 @@ use engine::{EngineError, StepSpec};
 use record::{CounterId, Fact, HopKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 /// The lifetime of ports and volumes, for the record: port addresses do not distinguish runs.
 const LIFETIME: &str = "this run";
@@ -137,7 +138,8 @@ impl ServedArrays {
     pub fn facts(&self) -> Vec<Fact> {
         let of = |entry: &ServedEntry| {
             let threads = match entry.spec.threads {
-                0 => "auto".to_owned(),
+                // One a processor, as the server starts them.
+                0 => available_parallelism().map_or(1, usize::from).to_string(),
                 threads => threads.to_string(),
             };
             let pairs = [

@@ -10,6 +10,7 @@ mod heat;
 mod network;
 mod palette;
 mod ports;
+mod response;
 mod shape;
 mod steps;
 mod sweep;
@@ -50,6 +51,7 @@ pub(crate) struct Chart {
 /// The charts in the order of the page. One that would have nothing to show is left out.
 pub(crate) fn charts(analysis: &Analysis, evidence: &Evidence) -> Vec<Chart> {
     let mut charts = sweep::charts(analysis, evidence);
+    charts.extend(response::charts(analysis));
     charts.extend(steps::latency(analysis));
     charts.extend(curve::chart(evidence));
     charts.extend(steps::directions(analysis));

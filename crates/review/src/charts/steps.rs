@@ -7,8 +7,10 @@ use super::{Chart, word};
 use findings::{Analysis, Latency, StepFigures};
 use serde_json::{Value, json};
 
-/// Steps whose names stand at the axis; of more, as many as there is room for.
-const NAMED_MAX: usize = 40;
+/// Steps whose names stand at the axis; more of them are numbered as in the tables.
+const NAMED_MAX: usize = 12;
+/// Numbers that have room at the axis.
+const NUMBERS_MAX: usize = 20;
 
 /// A point of a latency distribution.
 type PercentileOf = fn(&Latency) -> u64;
@@ -36,7 +38,7 @@ pub(super) fn latency(analysis: &Analysis) -> Option<Chart> {
             .name(*name)
             .mode(Mode::LinesMarkers)
             .line(Line::new().color(color.clone()).width(2.0))
-            .marker(Marker::new().color(color).size(if steps.len() > NAMED_MAX { 3 } else { 6 }))
+            .marker(Marker::new().color(color).size(if steps.len() > 40 { 3 } else { 6 }))
             .hover_template(format!("%{{y:.3~s}}s<extra>{name}</extra>"));
         with(line.json(), "connectgaps", json!(false))
     };
@@ -120,13 +122,19 @@ fn with_gaps(
     (x, y)
 }
 
-/// Steps by number, with their names as ticks: two steps may have one name.
+/// Steps by number, with their names as ticks where there is room: two steps may have one name.
 fn axis(steps: &[StepFigures]) -> Value {
-    let every = steps.len().div_ceil(NAMED_MAX).max(1);
-    let ticks = || steps.iter().enumerate().step_by(every);
+    let named = steps.len() <= NAMED_MAX;
+    let every = if named { 1 } else { steps.len().div_ceil(NUMBERS_MAX) };
+    let ticks = || steps.iter().enumerate().step_by(every.max(1));
+    let name = |(n, step): (usize, &StepFigures)| match named {
+        true => word(&step.label()),
+        false => (n + 1).to_string(),
+    };
     json!({
-        "title": { "text": "Step (settings)" }, "zeroline": false,
+        "title": { "text": if named { "Step (settings)" } else { "Step (numbered as in the tables)" } },
+        "zeroline": false, "automargin": true,
         "tickvals": ticks().map(|(n, _)| n + 1).collect::<Vec<_>>(),
-        "ticktext": ticks().map(|(_, s)| word(&s.label())).collect::<Vec<_>>(),
+        "ticktext": ticks().map(name).collect::<Vec<_>>(),
     })
 }

@@ -76,7 +76,7 @@ fn chart(analysis: &Analysis, curves: &[SweepCurve<'_>]) -> Chart {
         note,
         height: 380,
         wide: !both,
-        figure: figure(views, layout(curves, &axis)),
+        figure: figure(views, layout(analysis, curves, &axis)),
         steps: steps.collect(),
     }
 }
@@ -236,7 +236,11 @@ fn runs(
 /// The load of the knee, with its value as it is shown.
 fn knee(sweep: &Sweep, points: &[SweepPoint]) -> Option<(f64, String)> {
     let Answer::At { value, .. } = &sweep.knee else { return None };
-    points.iter().find(|p| p.value == *value).map(|p| (p.load, word(value)))
+    let shown = match is_depth(&sweep.axis) {
+        true => format!("{} {}", word(&sweep.axis), word(value)),
+        false => word(value),
+    };
+    points.iter().find(|p| p.value == *value).map(|p| (p.load, shown))
 }
 
 fn knee_sentence(sweep: &Sweep) -> String {
@@ -275,10 +279,10 @@ fn name(x: f64, value: &str, points: &[SweepPoint]) -> Value {
             "yanchor": "top", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
 }
 
-fn layout(curves: &[SweepCurve<'_>], axis: &str) -> Value {
+fn layout(analysis: &Analysis, curves: &[SweepCurve<'_>], axis: &str) -> Value {
     let mut ticks: Vec<(f64, String)> = curves
         .iter()
-        .flat_map(|(_, s)| s.points.iter().map(|p| (p.load, word(&p.value))))
+        .flat_map(|(_, s)| s.points.iter().map(|p| (p.load, tick(analysis, axis, p))))
         .collect();
     ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
     ticks.dedup_by(|a, b| a.0 == b.0);
@@ -302,6 +306,20 @@ fn layout(curves: &[SweepCurve<'_>], axis: &str) -> Value {
     })
 }
 
+/// A value at the axis; a depth as what all workers together have in flight.
+fn tick(analysis: &Analysis, axis: &str, point: &SweepPoint) -> String {
+    let step =
+        point.runs.first().and_then(|run| analysis.steps.iter().find(|s| s.index == run.step));
+    match step.filter(|step| is_depth(axis) && step.depth > 0) {
+        Some(step) => units::count(step.depth.into()),
+        None => word(&point.value),
+    }
+}
+
+fn is_depth(axis: &str) -> bool {
+    axis.rsplit('.').next() == Some("depth")
+}
+
 /// Of many values those that are far enough apart to be read.
 fn thinned(ticks: Vec<(f64, String)>, log: bool) -> Vec<(f64, String)> {
     let place = |load: f64| if log { load.log10() } else { load };
@@ -322,9 +340,10 @@ fn thinned(ticks: Vec<(f64, String)>, log: bool) -> Vec<(f64, String)> {
 /// The axis with what it counts; values such as `8KiB` bring their unit along.
 fn axis_title(axis: &str) -> String {
     match axis.rsplit('.').next().unwrap_or(axis) {
-        "depth" => format!("{axis} (operations in flight)"),
-        "workers" | "members" => format!("{axis} (number)"),
-        "rate" => format!("{axis} (operations a second)"),
+        "depth" => format!("Operations in flight, all workers together ({axis} × workers)"),
+        "workers" => format!("{axis} (number for each VM or target)"),
+        "members" => format!("{axis} (number of VMs or targets, all together)"),
+        "rate" => format!("{axis} (operations a second of each worker)"),
         "block" => format!("{axis} (bytes of an operation)"),
         _ => format!("{axis} (as set)"),
     }

@@ -78,6 +78,7 @@ fn ids(charts: &[Chart]) -> Vec<&str> {
 fn a_full_record_has_every_chart() {
     let expected = [
         "sweep-0",
+        "response-0",
         "latency-of-steps",
         "percentiles",
         "read-write",

@@ -30,16 +30,16 @@ pub(super) fn section(analysis: &Analysis, map: Option<&Map<'_>>) -> Markup {
     }
 }
 
-/// Which step is shown, and the ways to another. Without the script it is the first.
+/// Which step is shown, and the ways to another. Without the script it is the one of which the first finding speaks.
 fn controls(analysis: &Analysis, map: &Map<'_>) -> Markup {
-    let first = &map.values[0];
+    let first = &map.values[map.opens_on];
     let last = map.steps.len() - 1;
     html! {
         div.map-steps {
             div.map-controls hidden[true] {
                 @if last > 0 {
                     button type="button" data-map="back" aria-label="Previous step" { "◀" }
-                    input type="range" id="map-step" min="0" max=(last) value="0" step="1" aria-label="Step";
+                    input type="range" id="map-step" min="0" max=(last) value=(map.opens_on) step="1" aria-label="Step";
                     button type="button" data-map="on" aria-label="Next step" { "▶" }
                     button type="button" data-map="play" { "Play" }
                     span.over {
@@ -83,7 +83,7 @@ fn axes(map: &Map<'_>) -> Vec<String> {
 
 fn words(map: &Map<'_>) -> String {
     let boxes: Vec<&str> = map.scene.boxes.iter().map(|b| b.title.as_str()).collect();
-    let first = &map.values[0];
+    let first = &map.values[map.opens_on];
     let limit = if first.limit.is_empty() { String::new() } else { format!(" {}", first.limit) };
     format!("{} at {}.{limit} The table below has every hop.", boxes.join("; "), first.label)
 }
@@ -111,7 +111,7 @@ fn legend(map: &Map<'_>) -> Markup {
 
 /// Every row of the picture, and the members of its stacks.
 fn table(map: &Map<'_>) -> Markup {
-    let (scene, first) = (&map.scene, &map.values[0]);
+    let (scene, first) = (&map.scene, &map.values[map.opens_on]);
     let table = scene.table();
     html! {
         div.scroll tabindex="0" role="region" aria-label="Hops" {
@@ -180,7 +180,7 @@ pub(super) fn data(map: &Map<'_>) -> Value {
             "first": values.first, "second": values.second, "rows": rows,
         })
     });
-    json!({ "rows": rows(&map.scene), "steps": steps.collect::<Vec<_>>() })
+    json!({ "rows": rows(&map.scene), "open": map.opens_on, "steps": steps.collect::<Vec<_>>() })
 }
 
 /// The table's row of each row of the scene.

@@ -4,11 +4,15 @@ use super::conditions;
 use super::grid::{Column, table};
 use super::ports;
 use crate::number::{TimeUnit, digits, percent};
+use crate::results::{self, ResultColumn, ResultRow};
 use crate::steps::{fullest, is_knee, loops_told, time_unit};
 use crate::text::clean;
 use findings::{Analysis, IoFigures, Latency, StepFigures, Sweep};
 use maud::{Markup, html};
 use scenario::Plan;
+
+/// Steps of a plan up to which its reads and writes apart are shown unfolded.
+const OPEN_MAX: usize = 12;
 
 pub(super) type Steps<'a> = Column<'a, &'a StepFigures>;
 type FiguresOf = fn(&StepFigures) -> &IoFigures;
@@ -24,12 +28,35 @@ pub(super) fn section(analysis: &Analysis) -> Markup {
                 @if steps.iter().all(StepFigures::network_only) {
                     @if let Some(name) = plan_name(&steps[0].plan) { h3 { (name) } }
                     p.none { "Network loads alone, and no storage: " a href={ "#network-" (steps[0].index) } { "Network" } "." }
+                } @else if steps.iter().all(StepFigures::is_job) {
+                    @if let Some(name) = plan_name(&steps[0].plan) { h3 { (name) } }
+                    (happened("Phases of the job", &results::PHASES, &results::phases(steps), true))
                 } @else {
                     (plan(steps, &sweeps))
                 }
             }
         }
     }
+}
+
+/// What happened within steps; `own` where its first row is that of the step itself.
+fn happened(caption: &str, columns: &[ResultColumn], rows: &[ResultRow], own: bool) -> Markup {
+    let cell = |n: usize| move |row: &&ResultRow| row.cells[n].clone();
+    let column = |(n, (name, unit, number)): (usize, &ResultColumn)| match number {
+        true => Column::numbers(name, unit, cell(n)),
+        false => Column::words(name, move |row: &&ResultRow| html! { (row.cells[n]) }),
+    };
+    let columns: Vec<Column<'_, &ResultRow>> = columns.iter().enumerate().map(column).collect();
+    let rows: Vec<&ResultRow> = rows.iter().collect();
+    let mut last = None;
+    let firsts: Vec<bool> =
+        rows.iter().map(|row| last.replace(row.step) != Some(row.step)).collect();
+    let first = |row: &ResultRow| {
+        rows.iter().position(|r| std::ptr::eq(*r, row)).is_some_and(|n| firsts[n])
+    };
+    table(caption, &columns, &rows, |row| {
+        ((own && first(row)).then(|| format!("step-{}", row.step)), "")
+    })
 }
 
 fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
@@ -47,8 +74,14 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             let class = if is_knee(s, sweeps) { "knee" } else { "" };
             (Some(format!("step-{}", s.index)), class)
         }))
+        @let faults = results::faults(steps);
+        @if !faults.is_empty() {
+            (happened(&titled("Planned faults: the load before, during and after", name.as_deref()),
+                &results::FAULTS, &faults, false))
+            @for line in results::times(steps) { p.loops { (line) } }
+        }
         @if both {
-            details {
+            details open[steps.len() <= OPEN_MAX] {
                 summary { "Reads and writes apart" }
                 (apart(steps, &rows, sweeps, name.as_deref()))
             }

@@ -21,7 +21,7 @@ const APART: f64 = 2.5;
 /// The picture of the first step of a map.
 pub(crate) fn svg(map: &Map<'_>, label: &str) -> Markup {
     let Map { scene, layout, .. } = map;
-    let first = &map.values[0];
+    let first = &map.values[map.opens_on];
     let firsts = first_rows(scene);
     let value = |row: usize| &first.rows[firsts[row]];
     // A label leaves room for the longest figure of all steps.

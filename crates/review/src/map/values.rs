@@ -2,6 +2,7 @@
 //! limits; and the step itself in words. The picture, the table beside it and the page's script all take these.
 
 use super::scene::Scene;
+use crate::limits;
 use crate::number::{digits, latency, percent};
 use crate::text::clean;
 use findings::attribution::{Gauge, Limiter};
@@ -102,20 +103,12 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
     let next = judged.and_then(|j| j.runner_up.as_ref());
     let second = next.map(|next| marked(map, scene, &loads, &next.limit)).unwrap_or_default();
     StepValues {
-        label: clean(&label(step)),
+        label: clean(&step.label()),
         total: total(step),
-        limit: step.attribution.as_ref().map(limit_words).unwrap_or_default(),
+        limit: step.attribution.as_ref().map(|found| limit_words(step, found)).unwrap_or_default(),
         rows: rows.collect(),
         second: second.into_iter().filter(|row| !first.contains(row)).collect(),
         first,
-    }
-}
-
-/// The settings of a step, with its plan.
-fn label(step: &StepFigures) -> String {
-    match step.label() {
-        label if label == step.plan => label,
-        label => format!("{}: {label}", step.plan),
     }
 }
 
@@ -137,8 +130,8 @@ fn total(step: &StepFigures) -> String {
 }
 
 /// What limits a step, as a sentence.
-pub(crate) fn limit_words(judged: &Attribution) -> String {
-    let text = clean(&judged.line());
+pub(crate) fn limit_words(step: &StepFigures, judged: &Attribution) -> String {
+    let text = limits::of_step(step, judged);
     let mut letters = text.chars();
     letters
         .next()

@@ -6,6 +6,7 @@ mod corpus;
 mod map;
 mod markdown;
 mod network;
+mod reader;
 mod robust;
 mod san;
 #[path = "../../../findings/tests/support/mod.rs"]

@@ -101,6 +101,7 @@ Random reads from one file
 ✔ All 2 goals are met.
 
 Findings
+  • knee at depth 16; from depth 32 to 64, 2.00 × the load, costs 1.4% (4,620 IOPS).
   • Peak throughput: 38.4 MB/s, 4,685 IOPS at depth 32, p99 13.7 ms (closed loop).
   • Knee over depth: 16 (within error, 8 to 16), 91% of the peak; from there to 64, 4.00 × the load
     brings 1.08 × the IOPS at 3.70 × the latency.
@@ -303,6 +304,7 @@ Random reads from one file
 
 Findings
   • Peak throughput: 20.3 MB/s, 2,472 IOPS at depth 4, p99 1.84 ms (closed loop).
+  • from depth 1 to 2, 2.00 × the load, adds 74% (1,563 IOPS).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Generator: not the limit; overhead at most 2.0%.
 
@@ -374,9 +376,9 @@ Findings
 
 Steps
   open loop: latency is response time, from the moment an operation was due
-  offered   IOPS  total  read  write    p50    p99  p99.9    max  in flight  gen
-      1/s    1/s   MB/s  MB/s   MB/s     us     us     us     us       mean    %
-    2,000  1,300   85.2  57.1   28.1  1,186  1,365  2,400  6,001       1.30  2.0
+  offered   IOPS  total  read  write    p50    p99  p99.9    max  read p99  write p99  gen
+      1/s    1/s   MB/s  MB/s   MB/s     us     us     us     us        us         us    %
+    2,000  1,300   85.2  57.1   28.1  1,186  1,365  2,400  6,001     2,400      1,365  2.0
 
   Balance over VMs or targets that run the same workload
   n  mean  least       most       spread    Jain
@@ -497,9 +499,9 @@ Findings
 
 Steps
   open loop: latency is response time, from the moment an operation was due
-  offered  IOPS  total  read  write  p50    p99  p99.9    max  in flight  gen
-      1/s   1/s   MB/s  MB/s   MB/s   us     us     us     us       mean    %
-    2,000   190   1.56  1.05  0.508  984  1,135  1,135  1,135      0.187  2.0
+  offered  IOPS  total  read  write  p50    p99  p99.9    max  read p99  write p99  in flight  gen
+      1/s   1/s   MB/s  MB/s   MB/s   us     us     us     us        us         us       mean    %
+    2,000   190   1.56  1.05  0.508  984  1,135  1,135  1,135     1,035      1,135      0.187  2.0
 
   Balance over VMs or targets that run the same workload
   n   mean  least                                                  most       spread    Jain
@@ -549,6 +551,7 @@ Two VMs read and write
 
 Findings
   • Peak throughput: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
+  • from depth 2 to 4, 2.00 × the load, adds nothing (6,590 IOPS).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).
@@ -556,10 +559,10 @@ Findings
 
 Steps
   closed loop: latency is service time, from submission to completion
-  depth   IOPS  total  read  write   p50   p99  p99.9   max  in flight  gen  IOPS
-           1/s   MB/s  MB/s   MB/s    ms    ms     ms    ms       mean    %
-      2  6,590    432   292    140  19.2  22.4   22.7  22.7        126  2.0  ████████
-      4  6,590    432   292    140  38.3  44.8   45.4  45.4        252  2.0  ████████
+  depth   IOPS  total  read  write   p50   p99  p99.9   max  read p99  write p99  in flight  gen
+           1/s   MB/s  MB/s   MB/s    ms    ms     ms    ms        ms         ms       mean    %
+      2  6,590    432   292    140  19.2  22.4   22.7  22.7      20.5       22.6        126  2.0
+      4  6,590    432   292    140  38.3  44.8   45.4  45.4      41.1       45.1        252  2.0
 
   Balance over VMs or targets that run the same workload
   depth   n  mean  least        most        spread    Jain
@@ -624,12 +627,15 @@ fn json_is_the_analysis_with_its_version() {
             "goals",
             "map",
             "network",
+            "plan_comparisons",
+            "plan_limits",
             "port_gains",
             "projections",
             "run",
             "scaled",
             "searches",
             "steps",
+            "sweep_ends",
             "sweeps",
             "verdict",
             "verification",

@@ -32,7 +32,7 @@ fn run(bench: &Bench, more: &[&str]) -> (Ended, Analysis) {
 fn the_demo_is_a_san_that_leaves_nothing_but_its_record_and_its_page() {
     let bench = Bench::new("");
     let (ended, analysis) = run(&bench, &[]);
-    for expected in ["Eight VMs", "8gfc over 4gfc", "Ports: ", "full-duplex", "8Gb carries twice"] {
+    for expected in ["Eight VMs", "8Gb carries ", "Ports: ", "full-duplex", "8Gb carries twice"] {
         assert!(ended.stdout.contains(expected), "no {expected:?} in\n{}", ended.stdout);
     }
     assert_eq!(ended.stdout.lines().last(), Some("d/demo-1.html"), "its page comes last");

@@ -1,0 +1,346 @@
+//! The answers that come first: what differing plans carry, where a sweep of load ends, what faults did, and how jobs went.
+
+use crate::headline::plural;
+use crate::limits;
+use crate::number::{latency, percent};
+use crate::sentence::{Section, Sentence, Tone};
+use crate::text::clean;
+use findings::knee::Answer;
+use findings::{
+    Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, PlanComparison, PortGain,
+    Quantity, StepFigures, SweepEnd, SweepLoad, Unit, link_generation,
+};
+use units::{count, rate};
+
+/// Comparisons that get a sentence; the others are in the JSON.
+const COMPARISONS: usize = 3;
+/// Faults that get a sentence.
+const FAULTS: usize = 6;
+/// Share of the ratio of two speeds below which a faster port did not bring its full gain.
+const BROUGHT: f64 = 0.95;
+/// Change of the work below which a larger load brings nothing.
+const SAME: f64 = 0.005;
+
+/// The answers: of plans that differ in a part, of the first plan's sweep, of faults and of jobs. Where faults or jobs are
+/// most of the run, they come first.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+    let special = |s: &&StepFigures| !s.faults.is_empty() || s.is_job();
+    let most = 2 * analysis.steps.iter().filter(special).count() >= analysis.steps.len();
+    let happened: Vec<Sentence> = faults(analysis).into_iter().chain(jobs(analysis)).collect();
+    let mut all: Vec<Sentence> = analysis.port_gains.iter().map(|g| gain(g, analysis)).collect();
+    let by_part = analysis.plan_comparisons.iter().filter(|compared| compared.by_part);
+    all.extend(by_part.take(COMPARISONS).map(comparison));
+    let ends = analysis.sweep_ends.iter().filter(|end| is_first(end, analysis));
+    all.extend(ends.filter_map(|end| sweep_end(end, analysis)));
+    match most {
+        true => happened.into_iter().chain(all).collect(),
+        false => all.into_iter().chain(happened).collect(),
+    }
+}
+
+/// What comes after the peak: plans that load different members, and the sweeps of further plans.
+pub(crate) fn further(analysis: &Analysis) -> Vec<Sentence> {
+    let others = analysis.plan_comparisons.iter().filter(|compared| !compared.by_part);
+    let mut all: Vec<Sentence> = others.take(COMPARISONS).map(comparison).collect();
+    let ends = analysis.sweep_ends.iter().filter(|end| !is_first(end, analysis));
+    all.extend(ends.filter_map(|end| sweep_end(end, analysis)));
+    all
+}
+
+/// Whether a sweep answers the title: it is of the first plan, and shows where its load leads to.
+fn is_first(end: &SweepEnd, analysis: &Analysis) -> bool {
+    let Some(sweep) = analysis.sweeps.get(end.sweep) else { return false };
+    let tells = end.reached.is_some() || !matches!(sweep.knee, Answer::Undecided { .. });
+    tells && analysis.steps.first().is_some_and(|step| step.plan == sweep.plan)
+}
+
+/// The step that the first answer speaks of, else the one of peak throughput.
+pub(crate) fn step_of_interest(analysis: &Analysis) -> Option<u32> {
+    let of = |sentence: &Sentence| match sentence.place {
+        Some(Section::Step(step) | Section::Ports(step)) => Some(step),
+        _ => None,
+    };
+    let most = |a: &&StepFigures, b: &&StepFigures| {
+        a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s)
+    };
+    let best = || analysis.steps.iter().rev().max_by(most).map(|step| step.index);
+    sentences(analysis).iter().find_map(of).or_else(best)
+}
+
+/// What a faster port brought.
+fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
+    let less = match gain.ratio < BROUGHT * gain.rates {
+        true => ": something else became the limit",
+        false => "",
+    };
+    let text = format!(
+        "{} carries {}, {} {}: {}{}; the speeds are {} apart{less}.",
+        clean(&link_generation(&gain.faster)),
+        rate(gain.faster_bytes_per_s),
+        clean(&link_generation(&gain.slower)),
+        rate(gain.slower_bytes_per_s),
+        limits::times(gain.ratio),
+        at(&gain.at),
+        limits::times(gain.rates)
+    );
+    let has = |s: &StepFigures| {
+        let faster = ("port".to_owned(), gain.faster.clone());
+        s.plan == gain.plan
+            && s.settings.contains(&faster)
+            && gain.at.iter().all(|a| s.settings.contains(a))
+    };
+    let place = analysis.steps.iter().find(|s| has(s)).map(|s| Section::Step(s.index));
+    Sentence::new(Tone::Plain, text, place)
+}
+
+/// ` at block 128KiB`; nothing where nothing was settled.
+fn at(settings: &[(String, String)]) -> String {
+    let of: Vec<String> =
+        settings.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();
+    if of.is_empty() { String::new() } else { format!(" at {}", of.join(", ")) }
+}
+
+fn figure(quantity: &Quantity) -> String {
+    match quantity.unit {
+        Unit::BytesPerS => rate(quantity.value),
+        _ => format!("{} IOPS", count(quantity.value.round())),
+    }
+}
+
+/// What plans that differ in one part carry.
+fn comparison(compared: &PlanComparison) -> Sentence {
+    let plans = &compared.plans;
+    let verb = match plans.first().map(|plan| plan.figure.unit) {
+        Some(Unit::BytesPerS) => "carries",
+        _ => "does",
+    };
+    let side = |(n, plan): (usize, &ComparedPlan)| {
+        let verb = if n == 0 { format!(" {verb}") } else { String::new() };
+        format!("{}{verb} {}", clean(&plan.differs), figure(&plan.figure))
+    };
+    let sides: Vec<String> = plans.iter().enumerate().map(side).collect();
+    let apart = plans.last().map_or(1.0, |last| last.ratio);
+    let names: Vec<String> = plans
+        .iter()
+        .filter(|plan| plan.plan != plan.differs)
+        .map(|plan| clean(&plan.plan))
+        .collect();
+    let names = match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", names.join(", ")),
+    };
+    let text =
+        format!("{}: {}{}{names}.", sides.join(", "), limits::times(apart), at(&compared.at));
+    let step = plans.first().map(|plan| Section::Step(plan.step));
+    Sentence::new(Tone::Plain, text, step)
+}
+
+/// What the last step of a sweep added, and which load reaches what a goal asks for.
+fn sweep_end(end: &SweepEnd, analysis: &Analysis) -> Option<Sentence> {
+    let sweep = analysis.sweeps.get(end.sweep)?;
+    // The answer of a search is its own.
+    if analysis.searches.iter().any(|search| search.plan == sweep.plan) {
+        return None;
+    }
+    let names = |load: &SweepLoad| match (end.counts == sweep.axis, load.value.as_str()) {
+        (true, value) => format!("{} {}", clean(&end.counts), clean(value)),
+        (false, "1") => format!("1 {}", end.counts),
+        (false, value) => format!("{} {}s", clean(value), end.counts),
+    };
+    let plans = analysis.steps.chunk_by(|a, b| a.plan == b.plan).count();
+    let plan = if plans > 1 { format!("{}: ", clean(&sweep.plan)) } else { String::new() };
+    let added = match end.added {
+        share if share.abs() < SAME => "adds nothing".to_owned(),
+        share if share >= 0.0 => format!("adds {}%", percent(share)),
+        share => format!("costs {}%", percent(-share)),
+    };
+    let last = figure(&end.last.work);
+    let one_more = end.counts != sweep.axis
+        && end
+            .last
+            .value
+            .parse::<u64>()
+            .ok()
+            .zip(end.before.value.parse::<u64>().ok())
+            .is_some_and(|(last, before)| last == before + 1);
+    let step = match one_more {
+        true => format!("the {} {added} ({last})", ordinal(&end.last.value)),
+        false => format!(
+            "from {} to {}, {} the load, {added} ({last})",
+            names(&end.before),
+            clean(&end.last.value),
+            limits::times(1.0 + end.added_load)
+        ),
+    };
+    let reached = match &end.reached {
+        Some(reached) => {
+            let verb = if names(&reached.at).ends_with('s') { "reach" } else { "reaches" };
+            format!(
+                "{} {verb} {} ({}); ",
+                names(&reached.at),
+                figure(&reached.figure),
+                figure(&reached.at.work)
+            )
+        }
+        None if one_more => {
+            let verb = if names(&end.before).ends_with('s') { "do" } else { "does" };
+            format!("{} {verb} {}; ", names(&end.before), figure(&end.before.work))
+        }
+        None => knee(&sweep.knee, &sweep.axis),
+    };
+    let limit = limits::clause(analysis, end.last.step);
+    let limit = limit.map_or(String::new(), |limit| format!(": {limit}"));
+    let text = format!("{plan}{reached}{step}{}{limit}.", at(&sweep.fixed));
+    Some(Sentence::new(Tone::Plain, text, Section::Step(end.last.step)))
+}
+
+/// Where the knee of a sweep is, before what its last step added.
+fn knee(knee: &Answer, axis: &str) -> String {
+    match knee {
+        Answer::At { value, .. } => format!("knee at {} {}; ", clean(axis), clean(value)),
+        Answer::StillScaling { .. } => "still scaling: ".to_owned(),
+        Answer::Flat { .. } => format!("full from the first {}: ", clean(axis)),
+        Answer::Undecided { .. } => String::new(),
+    }
+}
+
+/// `6th`, `21st`.
+fn ordinal(value: &str) -> String {
+    let number = value.parse::<u64>().unwrap_or(0);
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{value}{ending}")
+}
+
+/// What planned faults did.
+fn faults(analysis: &Analysis) -> Vec<Sentence> {
+    let all = analysis.steps.iter().flat_map(|step| step.faults.iter().map(move |f| (step, f)));
+    let one = analysis.steps.len() == 1;
+    all.take(FAULTS).map(|(step, outcome)| fault(step, outcome, one)).collect()
+}
+
+/// A time on a watch: above a second no more than tenths.
+pub(crate) fn seconds(ns: u64) -> String {
+    match ns {
+        0..1_000_000_000 => latency(ns as f64),
+        1_000_000_000..120_000_000_000 => {
+            let tenths = (ns as f64 / 1e8).round() / 10.0;
+            format!("{tenths} s")
+        }
+        _ => latency((ns as f64 / 1e9).round() * 1e9),
+    }
+}
+
+/// What happened to the part: `was killed at 5 s, and was back at 10 s`.
+pub(crate) fn event(fault: &FaultOutcome) -> String {
+    let to = fault.to.as_deref().map(clean).unwrap_or_default();
+    let what = match fault.kind {
+        FaultKind::Killed => "was killed".to_owned(),
+        FaultKind::Failed => "failed".to_owned(),
+        FaultKind::Slowed => format!("was slowed to {to}"),
+        FaultKind::Busy => "answered BUSY".to_owned(),
+        FaultKind::Moved => format!("moved to {to}"),
+    };
+    let until = match fault.until_ns {
+        Some(until) => format!(", until {}", seconds(until)),
+        None => String::new(),
+    };
+    let shown = if fault.carried_out { "" } else { " (planned; no event shows it)" };
+    format!("{} {what} at {}{until}{shown}", clean(&fault.part), seconds(fault.at_ns))
+}
+
+fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
+    let span = |span: &FaultSpan| {
+        let p99 = span.p99_ns.map(|p99| format!(", p99 {}", seconds(p99)));
+        format!("{}{}", rate(span.bytes_per_s), p99.unwrap_or_default())
+    };
+    let plan = if one { String::new() } else { format!("{}: ", clean(&step.label())) };
+    let after = fault.after.as_ref().map(|a| format!("; after {}", span(a))).unwrap_or_default();
+    let moves = matches!(fault.kind, FaultKind::Killed | FaultKind::Failed | FaultKind::Busy);
+    let fail_over = match fault.fail_over_ns {
+        Some(ns) if moves => format!(" Time to fail over: {} (the longest I/O).", seconds(ns)),
+        Some(ns) => format!(" The longest I/O took {}.", seconds(ns)),
+        None => " No I/O took longer than before.".to_owned(),
+    };
+    let back = match (fault.recovered_ns, fault.resumed_ns, fault.until_ns) {
+        (Some(ns), _, _) => {
+            format!(" Time to recover: {} from its end.", seconds(ns))
+        }
+        (None, Some(ns), None) => format!(" Throughput was back after {}.", seconds(ns)),
+        (None, _, Some(_)) => " Throughput did not recover after it.".to_owned(),
+        (None, None, None) => " Throughput did not recover while it lasted.".to_owned(),
+    };
+    let spans = [Some(&fault.before), Some(&fault.during), fault.after.as_ref()];
+    let errors: u64 = spans.into_iter().flatten().map(|span| span.errors).sum();
+    let text = format!(
+        "{plan}{}. Before {}; during {}{after}.{fail_over}{back} {}.",
+        event(fault),
+        span(&fault.before),
+        span(&fault.during),
+        match errors {
+            0 => "No I/O failed".to_owned(),
+            n => format!("{} failed", plural(n as usize, "I/O")),
+        }
+    );
+    let tone = if errors > 0 { Tone::Bad } else { Tone::Plain };
+    Sentence::new(tone, text, Section::Step(step.index))
+}
+
+/// How the jobs went.
+fn jobs(analysis: &Analysis) -> Vec<Sentence> {
+    analysis.steps.iter().filter(|step| step.is_job()).map(job).collect()
+}
+
+/// Bytes in decimal gigabytes.
+pub(crate) fn gigabytes(bytes: u64) -> String {
+    format!("{} GB", crate::number::digits(bytes as f64 / 1e9))
+}
+
+fn job(step: &StepFigures) -> Sentence {
+    let phase = |phase: &JobPhase| match (phase.began_ns, phase.finished, phase.amount) {
+        (None, _, _) => format!("{} did not begin", clean(&phase.name)),
+        (_, true, _) => format!(
+            "{} {} in {} ({})",
+            clean(&phase.name),
+            gigabytes(phase.moved),
+            seconds(phase.lasted_ns),
+            rate(phase.bytes_per_s)
+        ),
+        (_, false, None) => format!(
+            "{} {} in {}, without an end ({})",
+            clean(&phase.name),
+            gigabytes(phase.moved),
+            seconds(phase.lasted_ns),
+            rate(phase.bytes_per_s)
+        ),
+        (_, false, Some(amount)) => {
+            let end = phase.projected_end_ns.map(|ns| format!(", to end at {}", seconds(ns)));
+            format!(
+                "{} {} of {} in {} ({}), {} left{}",
+                clean(&phase.name),
+                gigabytes(phase.moved),
+                gigabytes(amount),
+                seconds(phase.lasted_ns),
+                rate(phase.bytes_per_s),
+                gigabytes(phase.left),
+                end.unwrap_or_default()
+            )
+        }
+    };
+    let ends = |phase: &JobPhase| phase.began_ns.map(|began| began + phase.lasted_ns);
+    let ending = step.job.iter().filter(|phase| phase.amount.is_some());
+    let (done, end) = (ending.clone().all(|p| p.finished), ending.filter_map(ends).max());
+    let whole = match end.filter(|_| done) {
+        Some(end) => format!("done in {}", seconds(end)),
+        None => "not finished".to_owned(),
+    };
+    let phases: Vec<String> = step.job.iter().map(phase).collect();
+    let text = format!("Job {}: {whole}: {}.", clean(&step.plan), phases.join("; "));
+    let tone = if done { Tone::Plain } else { Tone::Caution };
+    Sentence::new(tone, text, Section::Step(step.index))
+}
