@@ -89,6 +89,7 @@ pub struct Sketch<'a> {
     renamed: Option<(&'a str, &'a str)>,
     tried: Vec<(f64, u32)>,
     confidences: Vec<Confided<'a>>,
+    wall_ns: u64,
 }
 
 /// Of one step or of all, whose figure, which, and both ends of its interval.
@@ -110,6 +111,7 @@ impl<'a> Sketch<'a> {
             renamed: None,
             tried: Vec::new(),
             confidences: Vec::new(),
+            wall_ns: 1_780_000_000_000_000_000,
         }
     }
 
@@ -144,6 +146,12 @@ impl<'a> Sketch<'a> {
     }
 
     /// The record's title, where it is not the scenario's.
+    /// When it began: so many seconds after others.
+    pub fn later(mut self, seconds: u64) -> Sketch<'a> {
+        self.wall_ns += seconds * 1_000_000_000;
+        self
+    }
+
     pub fn title(mut self, title: &'a str) -> Sketch<'a> {
         self.title = Some(title);
         self
@@ -258,7 +266,7 @@ impl<'a> Sketch<'a> {
             producer: Producer::new(self.producer(), "wirespeed simulate"),
             scenario: text,
             epoch: Ns::ZERO,
-            wall_ns: 1_780_000_000_000_000_000,
+            wall_ns: self.wall_ns,
             seed: scenario.head.seed,
         };
         let mut writer = Writer::create(path, &head).expect("the record is created");
