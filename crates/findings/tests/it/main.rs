@@ -15,6 +15,7 @@ mod done;
 mod evidence;
 mod generator;
 mod goals;
+mod judged;
 mod knee;
 mod little;
 mod network;

@@ -48,6 +48,8 @@ pub struct Work {
     pub open_age: Ns,
     /// Whether the worker testifies at all.
     pub testifies: bool,
+    /// Operations of each second, where they are not all the same.
+    pub by_second: Vec<u64>,
 }
 
 impl Default for Work {
@@ -70,6 +72,7 @@ impl Default for Work {
             open: 0,
             open_age: Ns::ZERO,
             testifies: true,
+            by_second: Vec::new(),
         }
     }
 }
@@ -421,7 +424,8 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &Work) 
     let all = head.times.measured().0 / 1_000_000_000;
     for second in 0..all.min(work.seconds) {
         let late_half = second * 2 >= all;
-        let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
+        let planned = work.by_second.get(second as usize).copied().unwrap_or(work.ops);
+        let ops = if late_half { (planned as f64 * work.drift) as u64 } else { planned };
         let (mut read, mut write) = (Completed::empty(open), Completed::empty(open));
         for i in 0..ops {
             let service = work.service_ns * shape(i, ops);

@@ -7,7 +7,8 @@ correlation, known steps and known differences, and prints them.
     series.py steady SERIES [SEED]     lines `case;n;cv;correlation;values`
     series.py compare PAIRS [SEED]     lines `case;difference;side start values|side start values|…`
 
-The first is read by `cargo run -p findings --example level`, the second by `--example sides`. Standard library only.
+The tests beside it read both; those that are ignored print the tables of `docs/compare.md` and `docs/steady.md`.
+Standard library only.
 """
 import math
 import random
