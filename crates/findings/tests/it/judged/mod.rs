@@ -88,7 +88,7 @@ fn a_step_of_five_percent_is_found_anywhere_and_steady_series_are_steady() {
 #[test]
 #[ignore = "takes minutes; prints the tables of docs/steady.md"]
 fn alarm_rates_and_power_of_steadiness() {
-    let Some(lines) = drawn("steady", 100, 7) else { return };
+    let Some(lines) = drawn("steady", 60, 7) else { return };
     show(&unsteady(&lines, |_| true));
 }
 
@@ -149,7 +149,7 @@ fn the_machine_is_not_taken_for_the_system() {
 #[test]
 #[ignore = "takes minutes; prints the tables of docs/compare.md"]
 fn alarm_rates_and_power_of_comparison() {
-    let Some(lines) = drawn("compare", 100, 11) else { return };
+    let Some(lines) = drawn("compare", 20, 11) else { return };
     let (mut rates, mut differs) = (Rates::new(), Rates::new());
     for line in lines.lines() {
         let (case, opinions) = judged(line);
