@@ -271,7 +271,7 @@ fn one(
         run,
         count,
         family: p_values.len(),
-        same: warnings::same(&a, &b),
+        same: a.iter().all(|run| warnings::same(&[*run], &b)),
         cautions: warnings::all_warnings(
             [&a, &b],
             &pairs,

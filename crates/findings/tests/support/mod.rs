@@ -49,7 +49,7 @@ pub struct Work {
     /// Whether the worker testifies at all.
     pub testifies: bool,
     /// Operations of each second, where they are not all the same.
-    pub by_second: Vec<u64>,
+    pub by_second: &'static [u64],
 }
 
 impl Default for Work {
@@ -72,7 +72,7 @@ impl Default for Work {
             open: 0,
             open_age: Ns::ZERO,
             testifies: true,
-            by_second: Vec::new(),
+            by_second: &[],
         }
     }
 }

@@ -13,9 +13,11 @@ fn compared(ops: [u64; 2], title: &str, names: [&str; 2]) -> Comparison {
 }
 
 fn compared_as(made: &str, ops: [u64; 2], title: &str, names: [&str; 2]) -> Comparison {
-    let runs = ops.map(|ops| {
+    let runs = [0, 1].map(|side| {
+        let ops = ops[side];
         let sketch = Sketch::of(PLAN)
             .title(title)
+            .later(60 * side as u64)
             .fact("host", title, &ops.to_string())
             .fact("run", made, "yes");
         sketch.record(move |_, _| Work { ops, ..Work::default() })

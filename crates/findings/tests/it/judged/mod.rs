@@ -105,7 +105,7 @@ fn judged(line: &str) -> (String, Vec<Opinion>) {
         let seconds: Vec<u64> =
             words.map(|w| w.parse::<f64>().expect("a rate").round() as u64).collect();
         let scenario = crate::support::one_target(&format!("{}s", seconds.len()), "");
-        let work = Work { by_second: seconds, in_flight: Some(4.0), ..Work::default() };
+        let work = Work { by_second: seconds.leak(), in_flight: Some(4.0), ..Work::default() };
         sides[side].push(Sketch::of(&scenario).later(start).record(move |_, _| work.clone()));
     }
     let analyses: Vec<_> = sides
