@@ -73,7 +73,7 @@ impl<'r> Arranged<'r> {
         let both = || records.iter().flat_map(|side| side.iter());
         let simulated = |r: &&Record| r.head().producer.kind == ProducerKind::Simulated;
         let each = [0, 1].map(|side| measurements(side, records[side], points[side]));
-        if both().all(|r| simulated(r)) {
+        if both().all(simulated) {
             return Arranged { evidence: Evidence::Simulated, sides: each };
         }
         let turns = turns(each.iter().flatten().collect());

@@ -101,7 +101,7 @@ pub fn clusters(runs: &[Vec<Element>], beyond: f64) -> f64 {
 /// How often a run of `true` begins.
 fn begins(having: impl Iterator<Item = bool>) -> usize {
     let mut before = false;
-    having.filter(|now| std::mem::replace(&mut before, *now) < *now).count()
+    having.filter(|now| !std::mem::replace(&mut before, *now) && *now).count()
 }
 
 /// Means of batches of a length; what is left over is left out at the beginning, where a load is least settled.
