@@ -89,7 +89,7 @@ pub use schema::schema;
 pub use searches::{SearchEnd, SearchOutcome, SearchPoint};
 pub use select::{same_key, selects};
 pub use served::{CACHED_BELOW, MORE_ABOVE, Served, ServedBy, Traffic};
-pub use steady::{Moved, Steadiness, WarmUp, WarmUpEnd};
+pub use steady::{LevelChange, LevelChangeKind, Moved, Steadiness, WarmUp, WarmUpEnd};
 pub use sweep::Sweep;
 pub use sweep_end::{Reached, SweepEnd, SweepLoad};
 pub use verification::{Coverage, Faults, Verification};

@@ -6,7 +6,7 @@
 use crate::confidence;
 use crate::counters::Integrals;
 use crate::network::{NetPair, StreamData};
-use crate::steady::round;
+use crate::steady::{round, second};
 use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
@@ -43,6 +43,8 @@ pub(crate) struct StepData {
     pub span: Ns,
     /// The measured time in rounds.
     pub rounds: Rounds,
+    /// The same in seconds.
+    pub seconds: Rounds,
     /// The ports of embedded arrays, as the scenario has them in this step.
     pub wires: Vec<PortTraffic>,
 }
@@ -95,11 +97,14 @@ impl StepData {
         let middle = head.times.measure.plus(Ns(head.times.measured().0 / 2));
         let length = round(rule, head.times.measured());
         let mut rounds = Rounds::new(head.times.measure, length, workers.len());
+        let second = second(head.times.measured());
+        let mut seconds = Rounds::new(head.times.measure, second, workers.len());
         record.for_each_interval(head.index, &mut |interval| {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
                 w.take(&interval, middle);
                 if interval.phase == Phase::Measure {
                     rounds.add(&interval);
+                    seconds.add(&interval);
                 }
             } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == interval.source)
             {
@@ -129,6 +134,7 @@ impl StepData {
             confidences: confidence::sound(record, head.index).cloned().collect(),
             span,
             rounds,
+            seconds,
             wires: Vec::new(),
             head,
         })

@@ -219,10 +219,14 @@ pub(crate) fn change(ratio: f64) -> String {
     format!("{sign}{number}%")
 }
 
-/// A mean with its interval, in MB/s.
+/// A mean with its interval, in a unit; the range of the runs where they are too few for an interval.
 pub(crate) fn estimate(value: &Estimate, unit: f64) -> String {
     match value.half_width.filter(|half| half.is_finite()) {
         Some(half) => format!("{} ± {}", digits(value.mean / unit), digits(half / unit)),
+        None if value.runs > 1 => {
+            let [least, most] = value.range.map(|end| digits(end / unit));
+            format!("{least} to {most}")
+        }
         None => digits(value.mean / unit),
     }
 }

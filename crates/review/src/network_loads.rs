@@ -309,13 +309,18 @@ fn mean(out: &mut String, repeated: &Repeated) {
         Way::Down => "to the sender",
     };
     let at = if at.is_empty() { String::new() } else { format!("{}, ", at.join(" ")) };
-    let half = estimate.half_width.map_or(String::new(), |half| format!(" ± {}", rate(half)));
-    let _ = writeln!(
-        out,
-        "{at}{way}: {}{half} received, the mean of {} (95%)",
-        rate(estimate.mean),
-        estimate.runs
-    );
+    let (value, runs) = (rate(estimate.mean), estimate.runs);
+    let text = match estimate.half_width {
+        Some(half) => format!("{value} ± {} received, the mean of {runs} (95%)", rate(half)),
+        None if runs > 1 => {
+            let [least, most] = estimate.range.map(rate);
+            format!(
+                "{value} received, the mean of {runs} ({least} to {most}; too few for an interval)"
+            )
+        }
+        None => format!("{value} received in one run"),
+    };
+    let _ = writeln!(out, "{at}{way}: {text}");
 }
 
 fn time(ns: f64) -> String {

@@ -286,13 +286,17 @@ pub struct CompareArgs {
     /// The records of two or more runs; the first is the baseline
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
+    /// The records of the other side; those before are the baseline's. Made in turns (A B B A …) they tell better and
+    /// worse from what the machine did meanwhile
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    pub against: Vec<PathBuf>,
     /// The difference to detect: the recommended measuring time is computed for it
     #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = parse_share)]
     pub difference: Percent,
     /// Compare only this metric (repeatable); fewer metrics give narrower intervals [default: all]
     #[arg(long = "metric", value_name = "METRIC", value_parser = parse_metric)]
     pub metrics: Vec<Compared>,
-    /// Also exit with 1 if anything is undecided
+    /// Also exit with 1 if anything is undecided, or differs where the machine may have
     #[arg(long)]
     pub strict: bool,
     /// Write the comparison to a file, in the format given or by the file's ending: .html, .md, .json, .txt
@@ -310,8 +314,11 @@ const COMPARE_HELP: &str = "\
 Exit codes: 0 compared, and nothing is worse; 1 something is worse, nothing could be compared, or
 (with --strict) something is undecided; 2 usage; 3 a record cannot be read.
 
+Better and worse are said where the sides were measured in turns, or each over a longer time.
+
 Examples:
   wirespeed compare before.wsr after.wsr
+  wirespeed compare a1.wsr a2.wsr a3.wsr --against b1.wsr b2.wsr b3.wsr
   wirespeed compare old.wsr new.wsr --metric iops --metric p99 --difference 1%
   wirespeed compare a.wsr b.wsr c.wsr -o comparison.html";
 

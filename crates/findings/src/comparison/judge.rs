@@ -1,31 +1,22 @@
 //! One pair of points judged: figures, differences and p-values first, verdicts when the family is known.
 
 use super::metric::{Better, Compared, LatencyOf, PERCENTILES};
-use super::pairs::PlanPoint;
+use super::pairs::{PlanPoint, PointStep};
 use super::seconds::{Samples, Second};
+use super::turns::{Arranged, Evidence};
 use super::{SECONDS_MIN, Series};
-use crate::figures::StepFigures;
 use crate::generator::Limit;
 use crate::quantity::Unit;
 use crate::statistics::{
-    ALPHA, CONFIDENCE, Difference, FigureSample, Scale, Spread, autocorrelated, detectable,
-    independent, needed,
+    ALPHA, CLUSTERS_MIN, CONFIDENCE, Difference, Element, FigureSample, Scale, Spread,
+    autocorrelated, clusters, detectable, independent, needed,
 };
-use record::{Record, RecordError, StepHead};
+use record::{Record, RecordError};
 use serde::Serialize;
 
 /// Longest measured time (a week) and most repetitions that are recommended.
 const NEEDED_SECONDS_MAX: f64 = 7.0 * 86_400.0;
 const NEEDED_TIMES_MAX: f64 = 1000.0;
-
-/// Whether two runs were interleaved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Design {
-    /// They were run one after the other, or elsewhere.
-    Apart,
-    /// Round by round, in turn.
-    Rounds,
-}
 
 /// What a metric came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +26,8 @@ pub enum Opinion {
     Better,
     /// Worse than the baseline.
     Worse,
+    /// Not the same; but the sides were measured one after the other, so that it may be the machine's doing.
+    Differs,
     /// Not known.
     Undecided,
 }
@@ -57,7 +50,13 @@ pub enum Method {
         /// Repetitions on each side.
         count: [usize; 2],
     },
-    /// Differences round by round of runs that were interleaved.
+    /// The same of measurements that are spread over time, or made one after the other: what lasts as long as a side
+    /// cannot be averaged out, so that each side counts as one draw.
+    Draws {
+        /// Repetitions, or occasions, on each side.
+        count: [usize; 2],
+    },
+    /// Differences turn by turn of sides that were measured in turns.
     Rounds {
         /// Rounds.
         count: usize,
@@ -119,6 +118,7 @@ pub struct MetricPair {
 
 /// A pair of points while the family is not yet known.
 pub(super) struct PairJudge {
+    evidence: Evidence,
     obstacle: Option<String>,
     /// The longest measured time of a side, in seconds.
     time: f64,
@@ -141,30 +141,34 @@ struct Test {
 
 impl PairJudge {
     pub fn new(
-        records: [&Record; 2],
+        records: [&[&Record]; 2],
         points: &[PlanPoint<'_>; 2],
-        design: Design,
         wanted: &[Compared],
     ) -> Result<PairJudge, RecordError> {
         let latency = LatencyOf::of(points[0].first().loops);
-        let usable = usable(points, design);
-        let [a, b] = [0, 1].map(|i| {
-            let heads = heads(records[i], &usable[i]);
-            Samples::read(records[i], &heads, latency)
-        });
+        let usable = [0, 1].map(|side| complete(&points[side]));
+        let arranged = Arranged::of(records, [&usable[0], &usable[1]]);
+        let [a, b] = [0, 1].map(|side| Samples::read(&arranged.sides[side], latency));
+        let design = Design {
+            evidence: arranged.evidence,
+            at: [0, 1].map(|side| arranged.sides[side].iter().map(|m| m.middle()).collect()),
+        };
         let sides = [a?, b?];
-        let design = if usable[0].len() > 1 { design } else { Design::Apart };
         let obstacle = obstacle(points, &usable).or_else(|| too_short(&sides));
         let sums = [sides[0].sum(), sides[1].sum()];
         let wanted = |m: &Compared| wanted.is_empty() || wanted.contains(m);
         let rows = shown(&sums).into_iter().filter(wanted).map(|metric| {
             let same_as = same_as(metric, &sums).filter(wanted);
-            row(metric, &sides, &sums, design, obstacle.as_deref(), same_as)
+            row(metric, &sides, &sums, &design, obstacle.as_deref(), same_as)
         });
         let rows = rows.collect();
         let time = sides[0].time().max(sides[1].time());
         let series = [sides[0].series(), sides[1].series()];
-        Ok(PairJudge { time, obstacle, rows, series })
+        Ok(PairJudge { evidence: design.evidence, time, obstacle, rows, series })
+    }
+
+    pub fn evidence(&self) -> Evidence {
+        self.evidence
     }
 
     pub fn obstacle(&self) -> Option<&str> {
@@ -200,40 +204,30 @@ impl PairJudge {
                 }
                 (Err(_), _) => None,
             };
-            done.push(row.finish(family, corrected, sought, self.time));
+            let mut metric = row.finish(family, corrected, sought, self.time);
+            if metric.opinion != Opinion::Undecided && !self.evidence.is_sound() {
+                metric.opinion = Opinion::Differs;
+            }
+            done.push(metric);
         }
         done
     }
 }
 
-/// The complete repetitions of each side; of interleaved runs those rounds that both completed.
-fn usable<'a>(points: &[PlanPoint<'a>; 2], design: Design) -> [Vec<&'a StepFigures>; 2] {
-    let complete = |p: &PlanPoint<'a>| -> Vec<&'a StepFigures> {
-        p.steps.iter().copied().filter(|s| s.complete()).collect()
-    };
-    let [mut a, mut b] = [complete(&points[0]), complete(&points[1])];
-    if design == Design::Rounds {
-        let round = |steps: &[&StepFigures], r: u32| steps.iter().any(|s| s.repetition == r);
-        let (all_a, all_b) = (a.clone(), b.clone());
-        a.retain(|s| round(&all_b, s.repetition));
-        b.retain(|s| round(&all_a, s.repetition));
-        // A made-up record may count a repetition twice.
-        a.dedup_by_key(|s| s.repetition);
-        b.dedup_by_key(|s| s.repetition);
-        let by_round = |s: &&StepFigures| s.repetition;
-        a.sort_by_key(by_round);
-        b.sort_by_key(by_round);
-    }
-    [a, b]
+/// How the measurements of both sides lie in time.
+struct Design {
+    evidence: Evidence,
+    /// The middle of each measurement, in seconds.
+    at: [Vec<f64>; 2],
 }
 
-fn heads<'r>(record: &'r Record, steps: &[&StepFigures]) -> Vec<&'r StepHead> {
-    let head = |s: &&StepFigures| record.steps().iter().find(|h| h.index == s.index);
-    steps.iter().filter_map(head).collect()
+/// The complete repetitions of a side.
+fn complete<'a>(point: &PlanPoint<'a>) -> Vec<PointStep<'a>> {
+    point.steps.iter().copied().filter(|s| s.figures.complete()).collect()
 }
 
 /// What keeps a pair from being judged at all.
-fn obstacle(points: &[PlanPoint<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Option<String> {
+fn obstacle(points: &[PlanPoint<'_>; 2], usable: &[Vec<PointStep<'_>>; 2]) -> Option<String> {
     const NAMES: [&str; 2] = ["the baseline", "the other run"];
     let [a, b] = points;
     if a.first().loops != b.first().loops {
@@ -246,7 +240,7 @@ fn obstacle(points: &[PlanPoint<'_>; 2], usable: &[Vec<&StepFigures>; 2]) -> Opt
         }
     }
     for (steps, name) in usable.iter().zip(NAMES) {
-        let limited = |s: &&StepFigures| s.generator.limit == Limit::Limited;
+        let limited = |s: &PointStep<'_>| s.figures.generator.limit == Limit::Limited;
         if steps.iter().any(limited) {
             return Some(format!("the generator limited {name}: its figures are not the target's"));
         }
@@ -290,7 +284,7 @@ fn row(
     metric: Compared,
     sides: &[Samples; 2],
     sums: &[Second; 2],
-    design: Design,
+    design: &Design,
     obstacle: Option<&str>,
     same_as: Option<Compared>,
 ) -> ComparisonRow {
@@ -299,21 +293,31 @@ fn row(
     let values = [value(&a), value(&b)];
     let tested = match (obstacle, a, b) {
         (Some(why), _, _) => Err(why.to_owned()),
-        (None, Ok(a), Ok(b)) => test(a, b, sides, design),
+        (None, Ok(a), Ok(b)) => {
+            let inner = [0, 1].map(|i| within(metric, &sides[i]));
+            test(a, b, sides, design, inner)
+        }
         (None, Err(why), _) => Err(format!("baseline: {why}")),
         (None, _, Err(why)) => Err(format!("other run: {why}")),
     };
     ComparisonRow { metric, values, tested, same_as }
 }
 
+/// A metric with what each of these elements adds to its error.
+fn sample(metric: Compared, side: &Samples, elements: &[Element]) -> Option<FigureSample> {
+    match PERCENTILES.iter().find(|(m, _)| *m == metric) {
+        Some((_, p)) => FigureSample::percentile(&side.merged, *p, elements),
+        None => FigureSample::ratio(elements, metric.scale()),
+    }
+}
+
 /// A side's figure, or why it has none.
 fn figure(metric: Compared, side: &Samples, sum: &Second) -> Result<FigureSample, String> {
-    let elements = side.elements(metric);
     let percentile = PERCENTILES.iter().find(|(m, _)| *m == metric);
-    let figure = match percentile {
-        Some((_, p)) => FigureSample::percentile(&side.merged, *p, &elements),
-        None => FigureSample::ratio(&elements, metric.scale()),
-    };
+    let figure = sample(metric, side, &side.elements(metric));
+    if let (Some(_), Some((_, p))) = (&figure, percentile) {
+        determined(metric, *p, side)?;
+    }
     figure.ok_or_else(|| match percentile {
         _ if !sum.worked() => "no operation completed".to_owned(),
         Some(_) if side.merged.count() == 0 => {
@@ -331,21 +335,43 @@ fn figure(metric: Compared, side: &Samples, sum: &Second) -> Result<FigureSample
     })
 }
 
+/// A high percentile is determined by how often, and not by how long, latencies lie beyond it.
+fn determined(metric: Compared, p: f64, side: &Samples) -> Result<(), String> {
+    let found = clusters(&side.by_second(metric), 1.0 - p / 100.0);
+    if p <= 50.0 || found >= CLUSTERS_MIN {
+        return Ok(());
+    }
+    let times = units::count((CLUSTERS_MIN / found.max(0.1)).ceil());
+    Err(format!(
+        "not determined: {} came in no more than {found:.1} independent clusters, and {CLUSTERS_MIN} are needed; \
+         measure about {times} times as long",
+        format_args!("latencies beyond {}", metric.name())
+    ))
+}
+
 /// Tests two figures by the best evidence that there is.
 fn test(
     a: FigureSample,
     b: FigureSample,
     sides: &[Samples; 2],
-    design: Design,
+    design: &Design,
+    inner: [Option<Spread>; 2],
 ) -> Result<Test, String> {
     let count = [sides[0].repetitions.len(), sides[1].repetitions.len()];
     let few = || "too few seconds".to_owned();
-    let (difference, method) = if design == Design::Rounds {
-        let difference = Difference::paired(&a, &b).ok_or_else(few)?;
+    let (difference, method) = if design.evidence == Evidence::Turns {
+        let at = [&design.at[0][..], &design.at[1][..]];
+        let difference = Difference::paired(&a, &b, at, inner).ok_or_else(few)?;
         (difference, Method::Rounds { count: count[0] })
     } else if count.iter().any(|n| *n > 1) {
         let [sa, sb] = between([&a, &b], count).ok_or_else(few)?;
-        (Difference::apart([(a, sa), (b, sb)]), Method::Repetitions { count })
+        if design.evidence == Evidence::Simulated {
+            let sides = [(a, no_less(sa, inner[0])), (b, no_less(sb, inner[1]))];
+            (Difference::apart(sides), Method::Repetitions { count })
+        } else {
+            let sides = [(a, single(sa)), (b, single(sb))];
+            (Difference::apart(sides), Method::Draws { count })
+        }
     } else {
         let sa = autocorrelated(&a.residuals).ok_or_else(few)?;
         let sb = autocorrelated(&b.residuals).ok_or_else(few)?;
@@ -362,12 +388,36 @@ fn test(
 
 /// The scatter between repetitions. A side that has but one is taken to scatter as the other does.
 fn between([a, b]: [&FigureSample; 2], count: [usize; 2]) -> Option<[Spread; 2]> {
-    let single = |of: Spread| Spread { error: of.error * (of.batches as f64).sqrt(), ..of };
     Some(match count {
         [1, _] => independent(&b.residuals).map(|s| [single(s), s])?,
         [_, 1] => independent(&a.residuals).map(|s| [s, single(s)])?,
         _ => [independent(&a.residuals)?, independent(&b.residuals)?],
     })
+}
+
+/// How far a side may be off by what its seconds tell.
+fn within(metric: Compared, side: &Samples) -> Option<Spread> {
+    let runs = side.by_second(metric);
+    let sample = sample(metric, side, &runs.concat())?;
+    let (mut from, mut variance, mut dof) = (0, 0.0, 0.0);
+    for run in &runs {
+        let spread = autocorrelated(sample.residuals.get(from..from + run.len())?)?;
+        variance += (run.len() as f64 * spread.error).powi(2);
+        dof += spread.dof;
+        from += run.len();
+    }
+    let error = variance.sqrt() / from as f64;
+    Some(Spread { error, dof, batches: from, length: 1, correlation: 0.0 })
+}
+
+/// Few repetitions may lie close together by chance: a side is known no better than its seconds tell.
+fn no_less(between: Spread, within: Option<Spread>) -> Spread {
+    within.filter(|within| within.error > between.error).unwrap_or(between)
+}
+
+/// The error of one draw of what scatters so.
+fn single(of: Spread) -> Spread {
+    Spread { error: of.error * (of.batches as f64).sqrt(), batches: 1, ..of }
 }
 
 impl ComparisonRow {
@@ -434,6 +484,8 @@ impl Test {
                 (seconds <= NEEDED_SECONDS_MAX).then_some(Needed::Seconds(seconds as u64))
             }
             Method::Repetitions { count: [a, b] } => times(a.max(b), 3.0).map(Needed::Repetitions),
+            // More draws of one stretch of time bring nothing: turns do.
+            Method::Draws { .. } => None,
             Method::Rounds { count } => times(count, 3.0).map(Needed::Rounds),
         }
     }

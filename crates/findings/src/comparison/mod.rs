@@ -2,9 +2,9 @@
 //!
 //! The first run is the baseline of each of the others. Steps are paired by their settings; a step without a partner is
 //! listed. What is compared are merged seconds: rates divide sums, and percentiles are read off merged histograms
-//! ([`crate::statistics`] says how, and where it comes from). There are three designs, and each pair says which was
-//! used: rounds of two runs that were interleaved, whose drift cancels; repetitions, whose scatter holds what no single
-//! run can show; and the seconds of one run each, where there is nothing else.
+//! ([`crate::statistics`] says how, and where it comes from). How the measurements of both sides lie in time decides what
+//! may be said ([`Evidence`]): better or worse where they were made in turns, where each side is spread over time, or
+//! where both were simulated; otherwise a difference may be the machine's, and is said to be one and no more.
 //!
 //! It is a pure function of records and their analyses, and renders nothing. Where it cannot know, it says undecided and
 //! why: that is the answer to begin from.
@@ -15,17 +15,19 @@ mod metric;
 mod pairs;
 mod seconds;
 mod systems;
+mod turns;
 mod warnings;
 
 pub use judge::{Method, MetricPair, Needed, Opinion};
 pub use metric::{Better, Compared, LatencyOf};
 pub use pairs::UnpairedPoint;
 pub use systems::Differing;
+pub use turns::Evidence;
 pub use warnings::ComparisonWarning;
 
 use crate::statistics::{ALPHA, CONFIDENCE, POWER, holm};
 use crate::{Analysis, StepFigures};
-use judge::{Design, PairJudge};
+use judge::PairJudge;
 use pairs::PlanPoint;
 use record::{Record, RecordError};
 use serde::Serialize;
@@ -33,7 +35,7 @@ use systems::InterleavedPair;
 use thiserror::Error;
 
 /// Version of a [`Comparison`]'s JSON. A field that goes or changes its meaning raises it; a new field does not.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Seconds that one run needs on each side, where there are no repetitions.
 pub const SECONDS_MIN: usize = 20;
@@ -50,11 +52,19 @@ pub struct CompareOptions {
     pub metrics: Vec<Compared>,
     /// What the runs are called, in their order; their titles where there is nothing.
     pub names: Vec<String>,
+    /// How many of the runs, the first ones, are the baseline, and the rest the other side; each run after the first
+    /// is a side of its own where there is nothing.
+    pub baseline: Option<usize>,
 }
 
 impl Default for CompareOptions {
     fn default() -> CompareOptions {
-        CompareOptions { difference: DIFFERENCE, metrics: Vec::new(), names: Vec::new() }
+        CompareOptions {
+            difference: DIFFERENCE,
+            metrics: Vec::new(),
+            names: Vec::new(),
+            baseline: None,
+        }
     }
 }
 
@@ -109,9 +119,13 @@ pub struct Party {
 /// One run against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// The run, by its place on the command line, from 0.
+    /// Which other side it is, from 1: the run, by its place on the command line, where each run is a side.
     pub run: usize,
-    /// Comparisons that came out better, worse and undecided.
+    /// The runs of both sides, by their places on the command line, from 0.
+    pub sides: [Vec<usize>; 2],
+    /// Whether both sides are the same records, so that nothing can differ.
+    pub same: bool,
+    /// Comparisons that came out better, worse, different and undecided.
     pub count: OutcomeCounts,
     /// The group of two runs that were interleaved; `None` where they were run apart.
     pub interleaved: Option<String>,
@@ -134,6 +148,8 @@ pub struct OutcomeCounts {
     pub better: usize,
     /// Worse than the baseline.
     pub worse: usize,
+    /// Different, where it may be the machine's doing.
+    pub differs: usize,
     /// Not decided.
     pub undecided: usize,
 }
@@ -153,6 +169,8 @@ pub struct StepPair {
     pub other: Vec<u32>,
     /// Which latency was compared.
     pub latency: LatencyOf,
+    /// What the measurements entitle to say.
+    pub evidence: Evidence,
     /// Why nothing of it could be decided.
     pub obstacle: Option<String>,
     /// Its metrics.
@@ -177,9 +195,8 @@ pub fn compare(
     runs: &[(&Record, &Analysis)],
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
-    let [baseline, others @ ..] = runs else { return Err(CompareError::TooFew(0)) };
-    if others.is_empty() {
-        return Err(CompareError::TooFew(1));
+    if runs.len() < 2 {
+        return Err(CompareError::TooFew(runs.len()));
     }
     if !(options.difference > 0.0 && options.difference <= 10.0) {
         return Err(CompareError::Difference);
@@ -191,8 +208,13 @@ pub fn compare(
         wall_ns: analysis.run.wall_ns,
         steps: analysis.steps.len(),
     };
+    let sides: Vec<[Vec<usize>; 2]> = match options.baseline {
+        Some(first) if first == 0 || first >= runs.len() => return Err(CompareError::TooFew(1)),
+        Some(first) => vec![[(0..first).collect(), (first..runs.len()).collect()]],
+        None => (1..runs.len()).map(|other| [vec![0], vec![other]]).collect(),
+    };
     let against: Result<Vec<Against>, CompareError> =
-        (1..).zip(others).map(|(run, other)| one(*baseline, *other, run, options)).collect();
+        (1..).zip(sides).map(|(run, sides)| one(runs, sides, run, options)).collect();
     Ok(Comparison {
         version: VERSION,
         confidence: CONFIDENCE,
@@ -204,23 +226,30 @@ pub fn compare(
     })
 }
 
-/// One run against the baseline.
+/// One side against the baseline.
 fn one(
-    a: (&Record, &Analysis),
-    b: (&Record, &Analysis),
+    runs: &[(&Record, &Analysis)],
+    sides: [Vec<usize>; 2],
     run: usize,
     options: &CompareOptions,
 ) -> Result<Against, CompareError> {
-    let (pairs, unpaired) =
-        pairs::pair(PlanPoint::all(&a.1.steps), PlanPoint::all(&b.1.steps), run);
-    let interleaved = interleaved(a.0, b.0);
-    let design = if interleaved.is_some() { Design::Rounds } else { Design::Apart };
+    let of = |side: &Vec<usize>| -> Vec<(&Record, &Analysis)> {
+        side.iter().filter_map(|at| runs.get(*at).copied()).collect()
+    };
+    let [a, b] = [of(&sides[0]), of(&sides[1])];
+    let records = [&a, &b].map(|side| side.iter().map(|(r, _)| *r).collect::<Vec<&Record>>());
+    let [points_a, points_b] = [&a, &b].map(|side| {
+        let steps: Vec<&[StepFigures]> = side.iter().map(|(_, a)| &a.steps[..]).collect();
+        PlanPoint::all(&steps)
+    });
+    let (pairs, unpaired) = pairs::pair(points_a, points_b, run);
+    let interleaved = interleaved(&records);
     let mut steps = Vec::new();
     let mut judges = Vec::new();
     for pair in &pairs {
-        let judge = PairJudge::new([a.0, b.0], pair, design, &options.metrics)?;
+        let judge = PairJudge::new([&records[0], &records[1]], pair, &options.metrics)?;
+        steps.push(step(pair, judge.evidence()));
         judges.push(judge);
-        steps.push(step(pair));
     }
     let p_values: Vec<f64> = judges.iter().flat_map(PairJudge::p_values).collect();
     let mut adjusted = holm(&p_values).into_iter();
@@ -234,6 +263,7 @@ fn one(
         match metric.opinion {
             Opinion::Better => count.better += 1,
             Opinion::Worse => count.worse += 1,
+            Opinion::Differs => count.differs += 1,
             Opinion::Undecided => count.undecided += 1,
         }
     }
@@ -241,21 +271,33 @@ fn one(
         run,
         count,
         family: p_values.len(),
-        cautions: warnings::all_warnings(a, b, &pairs, &steps, &unpaired, interleaved.is_some()),
+        same: a.iter().all(|run| warnings::same(&[*run], &b)),
+        cautions: warnings::all_warnings(
+            [&a, &b],
+            &pairs,
+            &steps,
+            &unpaired,
+            interleaved.is_some(),
+        ),
         interleaved,
         steps,
         unpaired,
-        differing: systems::differing(a, b),
+        differing: match (a.first(), b.first()) {
+            (Some(a), Some(b)) => systems::differing(*a, *b),
+            _ => Vec::new(),
+        },
+        sides,
     })
 }
 
 /// The group of two records that were run interleaved, as its two sides.
-fn interleaved(a: &Record, b: &Record) -> Option<String> {
+fn interleaved(records: &[Vec<&Record>; 2]) -> Option<String> {
+    let [[a], [b]] = records.each_ref().map(Vec::as_slice) else { return None };
     let (a, b) = (InterleavedPair::of(a.facts())?, InterleavedPair::of(b.facts())?);
     (a.id == b.id && a.side != b.side).then_some(a.id)
 }
 
-fn step([a, b]: &[PlanPoint<'_>; 2]) -> StepPair {
+fn step([a, b]: &[PlanPoint<'_>; 2], evidence: Evidence) -> StepPair {
     let first: &StepFigures = a.first();
     StepPair {
         label: a.label(),
@@ -264,6 +306,7 @@ fn step([a, b]: &[PlanPoint<'_>; 2]) -> StepPair {
         baseline: a.numbers(),
         other: b.numbers(),
         latency: LatencyOf::of(first.loops),
+        evidence,
         obstacle: None,
         metrics: Vec::new(),
         series: Default::default(),

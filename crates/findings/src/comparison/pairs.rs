@@ -4,11 +4,19 @@ use crate::figures::{StepFigures, label};
 use crate::select::same_value;
 use serde::Serialize;
 
-/// One point of a plan with its repetitions.
+/// One point of a plan with its repetitions, in all records of a side.
 #[derive(Clone, Debug)]
 pub(super) struct PlanPoint<'a> {
-    /// In the order of the run.
-    pub steps: Vec<&'a StepFigures>,
+    /// Record by record, in the order of each.
+    pub steps: Vec<PointStep<'a>>,
+}
+
+/// One repetition of a point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PointStep<'a> {
+    /// Its record, among those of its side.
+    pub record: usize,
+    pub figures: &'a StepFigures,
 }
 
 /// A point that the other run does not have.
@@ -23,11 +31,14 @@ pub struct UnpairedPoint {
 }
 
 impl<'a> PlanPoint<'a> {
-    /// The points of a run, in its order.
-    pub fn all(steps: &'a [StepFigures]) -> Vec<PlanPoint<'a>> {
+    /// The points of a side, in the order of its first record.
+    pub fn all(records: &[&'a [StepFigures]]) -> Vec<PlanPoint<'a>> {
         let mut points: Vec<PlanPoint<'a>> = Vec::new();
-        for step in steps {
-            match points.iter_mut().find(|p| same(p.first(), step)) {
+        let each = |(record, steps): (usize, &&'a [StepFigures])| {
+            steps.iter().map(move |figures| PointStep { record, figures }).collect::<Vec<_>>()
+        };
+        for step in records.iter().enumerate().flat_map(each) {
+            match points.iter_mut().find(|p| same(p.first(), step.figures)) {
                 Some(point) => point.steps.push(step),
                 None => points.push(PlanPoint { steps: vec![step] }),
             }
@@ -37,7 +48,7 @@ impl<'a> PlanPoint<'a> {
 
     /// Its first step; a point has at least one.
     pub fn first(&self) -> &'a StepFigures {
-        self.steps[0]
+        self.steps[0].figures
     }
 
     /// What it is called, without its repetitions.
@@ -47,7 +58,7 @@ impl<'a> PlanPoint<'a> {
 
     /// Its steps, by number.
     pub fn numbers(&self) -> Vec<u32> {
-        self.steps.iter().map(|s| s.index).collect()
+        self.steps.iter().map(|s| s.figures.index).collect()
     }
 
     fn unpaired(&self, run: usize) -> UnpairedPoint {

@@ -3,6 +3,7 @@
 use super::Series;
 use super::members::Members;
 use super::metric::{Compared, LatencyOf, PERCENTILES};
+use super::turns::Measurement;
 use crate::statistics::Element;
 use clock::Ns;
 use record::{Completed, Histogram, Interval, Phase, Record, RecordError, StepHead};
@@ -31,9 +32,9 @@ pub(super) struct Second {
     below: [f64; PERCENTILES.len()],
 }
 
-/// One side of a pair: some repetitions of the same settings.
+/// One side of a pair: some measurements of the same settings.
 pub(super) struct Samples {
-    /// The seconds of each repetition, in the order of the run.
+    /// The seconds of each measurement, in the order of time.
     pub repetitions: Vec<Vec<Second>>,
     /// Latency of all of them.
     pub merged: Histogram,
@@ -42,13 +43,12 @@ pub(super) struct Samples {
 impl Samples {
     /// Reads the steps of a side. Totals come first, because seconds are counted by their percentiles.
     pub fn read(
-        record: &Record,
-        steps: &[&StepHead],
+        measurements: &[Measurement<'_>],
         latency: LatencyOf,
     ) -> Result<Samples, RecordError> {
         let mut merged = Histogram::new();
         let mut members = Vec::new();
-        for step in steps {
+        for (record, step) in measurements.iter().flat_map(|m| &m.steps) {
             let totals = record.totals(step.index)?;
             let of_step = Members::of(step, &totals);
             for total in totals.iter().filter(|total| of_step.has(total.source)) {
@@ -59,9 +59,14 @@ impl Samples {
             members.push(of_step);
         }
         let at = PERCENTILES.map(|(_, p)| merged.percentile(p).unwrap_or(Ns::MAX));
+        let mut members = members.iter();
         let mut repetitions = Vec::new();
-        for (step, members) in steps.iter().zip(&members) {
-            repetitions.push(seconds(record, step, members, latency, &at)?);
+        for measurement in measurements {
+            let mut all = Vec::new();
+            for ((record, step), members) in measurement.steps.iter().zip(&mut members) {
+                all.extend(seconds(record, step, members, latency, &at)?);
+            }
+            repetitions.push(all);
         }
         Ok(Samples { repetitions, merged })
     }
@@ -95,6 +100,12 @@ impl Samples {
             Series { seconds: each, iops: seconds.chunks(each).map(rate).collect() }
         };
         self.repetitions.iter().take(CURVES_MAX).map(curve).collect()
+    }
+
+    /// The elements of a metric second by second, one list a measurement.
+    pub fn by_second(&self, metric: Compared) -> Vec<Vec<Element>> {
+        let elements = |seconds: &Vec<Second>| seconds.iter().map(|s| s.element(metric)).collect();
+        self.repetitions.iter().map(elements).collect()
     }
 
     /// The elements of a metric: a second each where there is one repetition, else a repetition each.

@@ -1,7 +1,7 @@
 //! Warnings of a comparison: what makes two runs incomparable, or the evidence weak.
 
 use super::pairs::{PlanPoint, UnpairedPoint};
-use super::{Method, StepPair};
+use super::{Evidence, Method, StepPair};
 use crate::Analysis;
 use crate::figures::StepFigures;
 use crate::generator::Limit;
@@ -24,19 +24,19 @@ pub struct ComparisonWarning {
     pub next: &'static str,
 }
 
+type Run<'a> = (&'a Record, &'a Analysis);
 type PointPair<'p, 'a> = &'p [PlanPoint<'a>; 2];
 
 /// Everything to know, the gravest first.
 pub(super) fn all_warnings(
-    a: (&Record, &Analysis),
-    b: (&Record, &Analysis),
+    sides: [&[Run<'_>]; 2],
     pairs: &[[PlanPoint<'_>; 2]],
     steps: &[StepPair],
     unpaired: &[UnpairedPoint],
     interleaved: bool,
 ) -> Vec<ComparisonWarning> {
     let mut all = Vec::new();
-    runs(a, b, &mut all);
+    runs(sides, &mut all);
     if pairs.is_empty() {
         all.push(error(
             "nothing-paired",
@@ -65,29 +65,40 @@ fn made(record: &Record) -> &'static str {
     }
 }
 
+/// Whether both sides are of the same run.
+pub(super) fn same(a: &[Run<'_>], b: &[Run<'_>]) -> bool {
+    let one = |a: &Run<'_>, b: &Run<'_>| {
+        let (ha, hb) = (a.0.head(), b.0.head());
+        (ha.wall_ns, ha.epoch, ha.seed, &ha.title) == (hb.wall_ns, hb.epoch, hb.seed, &hb.title)
+            && (a.0.status(), a.0.facts()) == (b.0.status(), b.0.facts())
+            && a.1.steps == b.1.steps
+    };
+    a.iter().any(|a| b.iter().any(|b| one(a, b)))
+}
+
 /// The runs as wholes.
-fn runs(a: (&Record, &Analysis), b: (&Record, &Analysis), all: &mut Vec<ComparisonWarning>) {
-    let heads = [a.0.head(), b.0.head()];
-    let [ha, hb] = heads;
-    if (ha.wall_ns, ha.epoch, ha.seed, &ha.title) == (hb.wall_ns, hb.epoch, hb.seed, &hb.title)
-        && (a.0.status(), a.0.facts()) == (b.0.status(), b.0.facts())
-        && a.1.steps == b.1.steps
-    {
-        let text = "both records are of the same run: nothing can differ".to_owned();
-        all.push(error("same-run", text, "compare with the record of another run"));
+fn runs(sides: [&[Run<'_>]; 2], all: &mut Vec<ComparisonWarning>) {
+    if same(sides[0], sides[1]) {
+        let text = "both sides have the same record: nothing can differ in it".to_owned();
+        all.push(warning("same-run", text, "compare with the record of another run"));
     }
-    for (name, (_, analysis)) in [("the baseline", a), ("the other run", b)] {
-        if let Some(how) = analysis.run.incomplete() {
-            let text = format!("{name} {how}: steps that it did not complete are undecided");
-            all.push(error("run-incomplete", text, "run it again to its end"));
-        }
-        if let Some(v) = analysis.verification.as_ref().filter(|v| v.wrong > 0) {
-            let blocks = units::count(v.wrong as f64);
-            let text = format!("{name} read wrong data: {blocks} blocks");
-            all.push(error("wrong-data", text, "ignore performance until data is correct"));
+    for (name, side) in ["the baseline", "the other run"].into_iter().zip(sides) {
+        for (_, analysis) in side {
+            if let Some(how) = analysis.run.incomplete() {
+                let text = format!("{name} {how}: steps that it did not complete are undecided");
+                all.push(error("run-incomplete", text, "run it again to its end"));
+            }
+            if let Some(v) = analysis.verification.as_ref().filter(|v| v.wrong > 0) {
+                let blocks = units::count(v.wrong as f64);
+                let text = format!("{name} read wrong data: {blocks} blocks");
+                all.push(error("wrong-data", text, "ignore performance until data is correct"));
+            }
         }
     }
-    let [wa, wb] = [a.0, b.0].map(made);
+    let [Some(wa), Some(wb)] = sides.map(|side| side.first().map(|(record, _)| made(record)))
+    else {
+        return;
+    };
     if wa != wb {
         let text = format!(
             "the baseline was {wa}, the other run {wb}: the difference shows the model's error as well"
@@ -130,7 +141,7 @@ fn transfers_differ(a: &StepFigures, b: &StepFigures) -> bool {
 /// Whether figures are the targets'.
 fn trust(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     let either = |of: fn(&StepFigures) -> bool| {
-        count(pairs, |points| points.iter().flat_map(|p| &p.steps).any(|s| of(s)))
+        count(pairs, |points| points.iter().flat_map(|p| &p.steps).any(|s| of(s.figures)))
     };
     let limited = either(|s| s.generator.limit == Limit::Limited);
     if limited > 0 {
@@ -159,24 +170,30 @@ fn trust(pairs: &[[PlanPoint<'_>; 2]], all: &mut Vec<ComparisonWarning>) {
     }
 }
 
+/// How better and worse can be told.
+const TURNS: &str = "take turns: `wirespeed run A.toml --against B.toml`, or records made as A B B A … and compared by \
+                     `wirespeed compare A1 A2 A3 --against B1 B2 B3`";
+
 /// How strong the evidence is.
 fn evidence(steps: &[StepPair], interleaved: bool, all: &mut Vec<ComparisonWarning>) {
     let by = |wanted: fn(&Method) -> bool| {
         let has = |s: &&StepPair| s.metrics.iter().any(|m| m.method.as_ref().is_some_and(wanted));
         steps.iter().filter(has).count()
     };
-    let single = by(|m| matches!(m, Method::Batches { .. }));
-    if single > 0 {
+    let tested = |s: &&StepPair| s.metrics.iter().any(|m| m.method.is_some());
+    let after = |s: &&StepPair| s.evidence == Evidence::OneAfterTheOther && tested(s);
+    let after = steps.iter().filter(after).count();
+    if after > 0 {
         let text = format!(
-            "run once on each side: {}; intervals hold what varies within a run, not what varies from one run to the \
-             next",
-            points(single)
+            "one side was measured after the other in {}: what the machine did meanwhile looks like a difference of the \
+             systems, however often a side was repeated without a pause",
+            points(after)
         );
-        all.push(warning(
-            "single-run",
-            text,
-            "repeat steps (plan.repeat), or run both interleaved",
-        ));
+        all.push(warning("one-after-the-other", text, TURNS));
+    } else if by(|m| matches!(m, Method::Batches { .. })) > 0 {
+        let text =
+            "simulated once on each side: intervals hold what varies within a run".to_owned();
+        all.push(warning("single-run", text, "repeat steps (plan.repeat)"));
     }
     if interleaved && by(|m| matches!(m, Method::Rounds { .. })) < steps.len() {
         let text = "not every step has two rounds that both sides completed".to_owned();

@@ -34,8 +34,11 @@ pub struct Across {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the width of its 95% interval (Student's t); `None` for a single run.
+    /// Half the width of its 95% interval (Student's t); `None` for a single run, and where it would be as wide as the
+    /// mean: so few runs do not determine an interval.
     pub half_width: Option<f64>,
+    /// The least and the most of the runs.
+    pub range: [f64; 2],
     /// Runs.
     pub runs: usize,
 }
@@ -284,6 +287,14 @@ fn estimate(values: impl Iterator<Item = f64>) -> Estimate {
     let values: Vec<f64> = values.collect();
     let mean = values.iter().sum::<f64>() / (values.len() as f64).max(1.0);
     let half_width = independent(&values)
-        .map(|spread| quantile(f64::midpoint(1.0, CONFIDENCE), spread.dof) * spread.error);
-    Estimate { mean, half_width, runs: values.len() }
+        .map(|spread| quantile(f64::midpoint(1.0, CONFIDENCE), spread.dof) * spread.error)
+        .filter(|half| *half < mean.abs() || *half == 0.0);
+    let range = match values.is_empty() {
+        true => [mean; 2],
+        false => [
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        ],
+    };
+    Estimate { mean, half_width, range, runs: values.len() }
 }

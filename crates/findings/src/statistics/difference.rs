@@ -25,8 +25,11 @@ pub struct Difference {
 enum DifferenceLimits {
     /// Each side has limits of its own.
     Apart(Box<[(FigureSample, Spread); 2]>),
-    /// One error of the difference itself.
-    Paired,
+    /// One error of the difference itself; and what a steady drift may have added to it, either way.
+    Paired {
+        /// On the scale of the difference.
+        drift: f64,
+    },
 }
 
 impl Difference {
@@ -42,28 +45,41 @@ impl Difference {
         }
     }
 
-    /// Of two figures whose elements belong together, round by round: what both share cancels. `None` where there are
-    /// fewer than two rounds, or not equally many.
-    pub fn paired(a: &FigureSample, b: &FigureSample) -> Option<Difference> {
-        if a.residuals.len() != b.residuals.len() {
+    /// Of two figures whose elements belong together, turn by turn: what both share cancels. `at` says when each was
+    /// measured, in seconds: where one side was mostly first, a drift over all turns falls on the other, and the
+    /// difference is allowed to be as much less certain. `within` is how far each figure may be off by what was seen
+    /// within its turns: a few turns that lie close together by chance know no more. `None` where there are fewer than
+    /// two, or not equally many.
+    pub fn paired(
+        a: &FigureSample,
+        b: &FigureSample,
+        at: [&[f64]; 2],
+        within: [Option<Spread>; 2],
+    ) -> Option<Difference> {
+        let n = a.residuals.len();
+        if b.residuals.len() != n || at.iter().any(|at| at.len() != n) {
             return None;
         }
         let (slope_a, slope_b) =
             (a.slope(&independent(&a.residuals)?), b.slope(&independent(&b.residuals)?));
-        let together: Vec<f64> = a
-            .residuals
-            .iter()
-            .zip(&b.residuals)
-            .map(|(ra, rb)| rb * slope_b - ra * slope_a)
-            .collect();
+        let scaled = |residuals: &[f64], slope: f64| -> Vec<f64> {
+            residuals.iter().map(|r| r * slope).collect()
+        };
+        let (ra, rb) = (scaled(&a.residuals, slope_a), scaled(&b.residuals, slope_b));
+        let together: Vec<f64> = ra.iter().zip(&rb).map(|(ra, rb)| rb - ra).collect();
         let spread = independent(&together)?;
+        let middle = |[a, b]: [&[f64]; 2]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| (a + b) / 2.0).collect()
+        };
+        let lag = at[0].iter().zip(at[1]).map(|(a, b)| b - a).sum::<f64>() / n as f64;
+        let drift = (rise(&middle(at), &middle([&ra, &rb])) * lag).abs();
         let value = b.centre - a.centre;
-        Some(Difference {
-            value,
-            error: spread.error,
-            dof: spread.dof,
-            limits: DifferenceLimits::Paired,
-        })
+        let limits =
+            DifferenceLimits::Paired { drift: if drift.is_finite() { drift } else { 0.0 } };
+        let inner = |spread: Option<Spread>, slope: f64| spread.map_or(0.0, |s| s.error * slope);
+        let least = inner(within[0], slope_a).hypot(inner(within[1], slope_b));
+        let error = if least.is_finite() { spread.error.max(least) } else { spread.error };
+        Some(Difference { value, error, dof: spread.dof, limits })
     }
 
     /// The interval that covers the true difference with a confidence (0 to 1).
@@ -99,7 +115,10 @@ impl Difference {
     /// How far the limits lie below and above the difference.
     fn reach(&self, t: f64) -> (f64, f64) {
         match &self.limits {
-            DifferenceLimits::Paired => (t * self.error, t * self.error),
+            DifferenceLimits::Paired { drift } => {
+                let far = t * self.error + drift;
+                (far, far)
+            }
             DifferenceLimits::Apart(sides) => {
                 let [(a, sa), (b, sb)] = &**sides;
                 let ((down_a, up_a), (down_b, up_b)) = (a.reach(sa, t), b.reach(sb, t));
@@ -107,6 +126,15 @@ impl Difference {
             }
         }
     }
+}
+
+/// What a line fitted to `y` rises for one of `x`; 0 where `x` does not vary.
+fn rise(x: &[f64], y: &[f64]) -> f64 {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let squares: f64 = x.iter().map(|x| (x - mx).powi(2)).sum();
+    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum();
+    if squares > 0.0 { products / squares } else { 0.0 }
 }
 
 /// Welch's degrees of freedom without the bias of his first approximation, but no more than both sides have.

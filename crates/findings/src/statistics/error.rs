@@ -1,5 +1,7 @@
 //! How far the mean of some residuals may be off: of neighbours in time, and of independent repetitions.
 
+use super::figure::Element;
+
 /// Batches are not made longer where fewer than this many would remain.
 pub const BATCHES_MIN: usize = 30;
 /// Correlation is not taken to be more: the data that could show it would have to be far longer.
@@ -59,6 +61,47 @@ pub fn independent(values: &[f64]) -> Option<Spread> {
         length: 1,
         correlation: 0.0,
     })
+}
+
+/// Independent clusters of exceedances that a high percentile needs on each side. With fewer, how much lies beyond it is
+/// known to no better than a third.
+pub const CLUSTERS_MIN: f64 = 10.0;
+
+/// How many independent clusters the operations beyond a percentile come in, over some runs of seconds. Of each second
+/// `part` counts the operations up to the percentile and `whole` all; `beyond` is the share that lies beyond.
+///
+/// Exceedances that come alone are as many clusters; those that come together count once. Were there so many clusters,
+/// each by itself, their number in a run would have the variance that it has: the square of all exceedances, over the
+/// long-run variance of their count. Where fewer than half the seconds have any, clusters are no more than the runs of
+/// neighbouring seconds that have (runs declustering; S. Coles, *Extreme Values*, 2001, ch. 5).
+pub fn clusters(runs: &[Vec<Element>], beyond: f64) -> f64 {
+    let all = || runs.iter().flatten();
+    let whole: f64 = all().map(|e| e.whole).sum();
+    let exceed = |e: &Element| (e.whole - e.part).max(0.0);
+    let seen = all().map(exceed).sum::<f64>() / whole;
+    let number = whole * beyond;
+    if !(number > 0.0 && seen.is_finite()) {
+        return 0.0;
+    }
+    let variance = |run: &Vec<Element>| -> f64 {
+        let off: Vec<f64> = run.iter().map(|e| exceed(e) - seen * e.whole).collect();
+        let spread = autocorrelated(&off).or_else(|| independent(&off));
+        spread.map_or(0.0, |spread| (off.len() as f64 * spread.error).powi(2))
+    };
+    let variance: f64 = runs.iter().map(variance).sum();
+    let dispersed = if variance > 0.0 { number * number / variance } else { number };
+    let having = all().filter(|e| exceed(e) >= 0.5).count();
+    let apart = match having * 2 < all().count() {
+        true => runs.iter().map(|run| begins(run.iter().map(|e| exceed(e) >= 0.5))).sum::<usize>(),
+        false => usize::MAX,
+    };
+    dispersed.min(number).min(apart as f64)
+}
+
+/// How often a run of `true` begins.
+fn begins(having: impl Iterator<Item = bool>) -> usize {
+    let mut before = false;
+    having.filter(|now| !std::mem::replace(&mut before, *now) && *now).count()
 }
 
 /// Means of batches of a length; what is left over is left out at the beginning, where a load is least settled.

@@ -23,6 +23,7 @@
 //!
 //! What each covers is measured on made-up series in the tests, and stated in `docs/compare.md`.
 
+mod change;
 mod difference;
 mod error;
 mod figure;
@@ -30,8 +31,9 @@ mod holm;
 mod power;
 mod student;
 
+pub use change::{CHANGE_ALPHA, CHANGE_TOLERANCE, LevelCheck, POINTS_MIN, Shape};
 pub use difference::Difference;
-pub use error::{BATCHES_MIN, Spread, autocorrelated, independent};
+pub use error::{BATCHES_MIN, CLUSTERS_MIN, Spread, autocorrelated, clusters, independent};
 pub(crate) use figure::BEYOND_MIN;
 pub use figure::{Element, FigureSample, Percentile, Scale};
 pub use holm::holm;

@@ -1,7 +1,7 @@
 //! Runs compared, from records written by hand: what is paired, what is decided, and what is said before any figure.
 
 use crate::support::{Sketch, Work};
-use findings::comparison::{Against, CompareOptions, Compared, MetricPair, Opinion};
+use findings::comparison::{Against, CompareOptions, Compared, Evidence, MetricPair, Opinion};
 use findings::{Comparison, compare};
 use record::{Record, Status};
 use scenario::Step;
@@ -19,6 +19,16 @@ type Kept = (TempDir, Record);
 
 fn run(scenario: &str, work: impl Fn(&Step, &str) -> Work) -> Kept {
     Sketch::of(scenario).record(work)
+}
+
+/// A simulated run: nothing but the system differs from one to the next.
+fn simulated(scenario: &str, work: impl Fn(&Step, &str) -> Work) -> Kept {
+    Sketch::of(scenario).fact("run", "simulated", "yes").record(work)
+}
+
+/// A measured run that began so many seconds after the first.
+fn at(seconds: u64, scenario: &str, work: impl Fn(&Step, &str) -> Work) -> Kept {
+    Sketch::of(scenario).later(seconds).record(work)
 }
 
 /// A load of so many operations a second that take so long.
@@ -68,8 +78,8 @@ fn equal_runs_are_undecided_everywhere() {
 #[test]
 fn a_tenth_more_is_better_and_a_tenth_longer_is_worse() {
     let plan = scenario("30s", "");
-    let a = run(&plan, |_, _| load(100, 1e6));
-    let b = run(&plan, |_, _| load(110, 1.1e6));
+    let a = simulated(&plan, |_, _| load(100, 1e6));
+    let b = simulated(&plan, |_, _| load(110, 1.1e6));
     let found = against(&a, &b);
     let check = |m: Compared, opinion: Opinion| {
         let m = metric(&found, m);
@@ -94,7 +104,7 @@ fn a_tenth_more_is_better_and_a_tenth_longer_is_worse() {
 #[test]
 fn the_first_of_several_runs_is_the_baseline_of_each() {
     let plan = scenario("30s", "");
-    let runs = [100, 110, 90].map(|ops| run(&plan, move |_, _| load(ops, 1e6)));
+    let runs = [100, 110, 90].map(|ops| simulated(&plan, move |_, _| load(ops, 1e6)));
     let [a, b, c] = &runs;
     let found = compared(&[a, b, c], &CompareOptions::default());
     let opinions: Vec<_> =
@@ -159,16 +169,16 @@ fn what_cannot_be_judged_says_why() {
 #[test]
 fn no_operation_is_undecided_and_errors_are_judged() {
     let plan = scenario("30s", "");
-    let good = run(&plan, |_, _| load(100, 1e6));
+    let good = simulated(&plan, |_, _| load(100, 1e6));
     let idle = run(&plan, |_, _| Work { ops: 0, ..load(0, 1e6) });
     let found = against(&good, &idle);
     let m = metric(&found, Compared::Iops);
     assert_eq!(m.opinion, Opinion::Undecided);
     assert_eq!(m.reason.as_deref(), Some("other run: no operation completed"));
-    let failing = run(&plan, |_, _| Work { errors: 1_000_000, ..load(100, 1e6) });
+    let failing = simulated(&plan, |_, _| Work { errors: 1_000_000, ..load(100, 1e6) });
     let m = metric(&against(&good, &failing), Compared::Errors).clone();
     assert_eq!((m.opinion, m.baseline), (Opinion::Worse, Some(0.0)), "{m:?}");
-    let dead = run(&plan, |_, _| Work { ops: 0, errors: 50, ..load(0, 1e6) });
+    let dead = simulated(&plan, |_, _| Work { ops: 0, errors: 50, ..load(0, 1e6) });
     assert_eq!(metric(&against(&good, &dead), Compared::Errors).opinion, Opinion::Worse);
 }
 
@@ -187,7 +197,7 @@ fn an_incomplete_run_is_said_first() {
 fn one_run_twice_is_said_to_be_one() {
     let a = run(&scenario("30s", ""), |_, _| load(100, 1e6));
     let found = against(&a, &a);
-    assert_eq!(codes(&found)[0], "same-run");
+    assert!(found.same && codes(&found)[0] == "same-run");
     assert_eq!((found.count.better, found.count.worse), (0, 0));
     assert!(found.differing.is_empty(), "{:?}", found.differing);
 }
@@ -198,7 +208,7 @@ fn repetitions_carry_what_one_run_cannot_show() {
     // Runs differ by 10% among themselves, and seconds within a run not at all.
     let noisy =
         |shift: u64| move |s: &Step, _: &str| load(100 + shift + 5 * u64::from(s.repetition), 1e6);
-    let (a, b) = (run(&plan, noisy(0)), run(&plan, noisy(3)));
+    let (a, b) = (simulated(&plan, noisy(0)), simulated(&plan, noisy(3)));
     let found = against(&a, &b);
     let m = metric(&found, Compared::Iops);
     assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
@@ -208,9 +218,10 @@ fn repetitions_carry_what_one_run_cannot_show() {
 
 #[test]
 fn a_side_without_repetitions_borrows_the_scatter_of_the_other() {
-    let several =
-        run(&scenario("20s", "repeat = 4"), |s, _| load(100 + 5 * u64::from(s.repetition), 1e6));
-    let single = run(&scenario("20s", ""), |_, _| load(104, 1e6));
+    let several = simulated(&scenario("20s", "repeat = 4"), |s, _| {
+        load(100 + 5 * u64::from(s.repetition), 1e6)
+    });
+    let single = simulated(&scenario("20s", ""), |_, _| load(104, 1e6));
     for (a, b, count) in [(&several, &single, "[4, 1]"), (&single, &several, "[1, 4]")] {
         let found = against(a, b);
         let m = metric(&found, Compared::Iops);
@@ -238,9 +249,83 @@ fn interleaved_rounds_cancel_drift() {
     assert!(format!("{:?}", m.method).contains("Rounds { count: 6 }"), "{m:?}");
     assert_eq!(m.opinion, Opinion::Better, "{m:?}");
     // The same figures without the fact: the drift hides the difference.
-    let apart = run(&plan, |s, _| load(510 + 510 * u64::from(s.repetition) / 10, 1e6));
+    let apart = at(3600, &plan, |s, _| load(510 + 510 * u64::from(s.repetition) / 10, 1e6));
     let m = metric(&against(&a, &apart), Compared::Iops).clone();
     assert_eq!(m.opinion, Opinion::Undecided, "{m:?}");
+}
+
+/// A fifth more: what the design of the runs entitles to say of it.
+#[track_caller]
+fn entitled(a: &[&Kept], b: &[&Kept], evidence: Evidence, expected: Opinion) -> Against {
+    let runs: Vec<&Kept> = a.iter().chain(b).copied().collect();
+    let options = CompareOptions { baseline: Some(a.len()), ..CompareOptions::default() };
+    let found = compared(&runs, &options).against.remove(0);
+    assert_eq!(found.sides, [(0..a.len()).collect::<Vec<_>>(), (a.len()..runs.len()).collect()]);
+    let m = metric(&found, Compared::Iops);
+    assert_eq!((found.steps[0].evidence, m.opinion), (evidence, expected), "{m:?}");
+    found
+}
+
+#[test]
+fn one_after_the_other_differs_and_so_may_the_machine() {
+    let once = scenario("30s", "");
+    let (a, b) = (at(0, &once, |_, _| load(100, 1e6)), at(60, &once, |_, _| load(120, 1e6)));
+    let found = entitled(&[&a], &[&b], Evidence::OneAfterTheOther, Opinion::Differs);
+    assert!(codes(&found).contains(&"one-after-the-other"), "{:?}", codes(&found));
+    assert_eq!((found.count.better, found.count.worse), (0, 0));
+    assert!(found.count.differs > 0);
+    // Repetitions without a pause replicate nothing.
+    let five = scenario("20s", "repeat = 5");
+    let side = |after: u64, ops: u64| {
+        at(after, &five, move |s, _| load(ops + u64::from(s.repetition % 2), 1e6))
+    };
+    let (a, b) = (side(0, 100), side(200, 120));
+    let found = entitled(&[&a], &[&b], Evidence::OneAfterTheOther, Opinion::Differs);
+    assert!(format!("{:?}", metric(&found, Compared::Iops).method).contains("Draws"));
+}
+
+#[test]
+fn records_made_in_turns_tell_better() {
+    let once = scenario("20s", "");
+    let side = |places: [u64; 4], ops: u64| {
+        places.map(|place| at(60 * place, &once, move |_, _| load(ops + place % 3, 1e6)))
+    };
+    let (a, b) = (side([0, 3, 4, 7], 100), side([1, 2, 5, 6], 120));
+    let found = entitled(&a.each_ref(), &b.each_ref(), Evidence::Turns, Opinion::Better);
+    let m = metric(&found, Compared::Iops);
+    assert!(format!("{:?}", m.method).contains("Rounds { count: 4 }"), "{m:?}");
+    assert!(!codes(&found).contains(&"one-after-the-other"));
+    // The same records, one side after the other, are no turns.
+    let (a, b) = (side([0, 1, 2, 3], 100), side([4, 5, 6, 7], 120));
+    entitled(&a.each_ref(), &b.each_ref(), Evidence::OneAfterTheOther, Opinion::Differs);
+}
+
+/// Always A first, on a machine that becomes faster: the drift of a turn is not taken for the system's.
+#[test]
+fn a_drift_falls_on_no_side() {
+    let once = scenario("20s", "");
+    let side = |first: u64, ops: u64| {
+        [0, 2, 4, 6, 8, 10].map(|place| {
+            let place = place + first;
+            at(60 * place, &once, move |_, _| load(ops + 20 * place, 1e6))
+        })
+    };
+    let (a, b) = (side(0, 1000), side(1, 1000));
+    entitled(&a.each_ref(), &b.each_ref(), Evidence::Turns, Opinion::Undecided);
+}
+
+#[test]
+fn repetitions_over_hours_are_draws_of_the_machine() {
+    let once = scenario("20s", "");
+    let side = |first: u64, ops: u64| {
+        [0, 1, 2, 3]
+            .map(|hour| at(3600 * (first + hour), &once, move |_, _| load(ops + hour % 2, 1e6)))
+    };
+    let (a, b, far) = (side(0, 100), side(4, 130), side(400, 130));
+    let refs = a.each_ref();
+    entitled(&refs, &b.each_ref(), Evidence::Spread, Opinion::Better);
+    // Weeks lie between: the hours of each side say nothing of weeks.
+    entitled(&refs, &far.each_ref(), Evidence::OneAfterTheOther, Opinion::Differs);
 }
 
 #[test]

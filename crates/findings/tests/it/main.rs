@@ -16,6 +16,7 @@ mod done;
 mod evidence;
 mod generator;
 mod goals;
+mod judged;
 mod knee;
 mod little;
 mod network;

@@ -325,7 +325,7 @@ fn repetitions_have_an_interval() {
     let sketch = sketch.step(&settings, 0, &at(100.0)).step(&settings, 1, &at(110.0));
     let analysis = analysed(&sketch.step(&settings, 2, &at(120.0)).step(&[], 0, &at(7.0)));
     let [repeated] = &analysis.network.repeated[..] else { panic!("one") };
-    let Estimate { mean, half_width, runs } = repeated.bytes_per_s;
+    let Estimate { mean, half_width, runs, .. } = repeated.bytes_per_s;
     near(mean, 110e6);
     assert_eq!(runs, 3);
     assert!((half_width.expect("three runs") - 24.8414e6).abs() < 1e3, "{half_width:?}");

@@ -4,7 +4,7 @@
 use clock::{Ns, Rng};
 use findings::statistics::{
     ALPHA, CONFIDENCE, Difference, Element, FigureSample, POWER, Scale, Spread, autocorrelated,
-    detectable, holm, independent, needed, quantile, two_sided,
+    clusters, detectable, holm, independent, needed, quantile, two_sided,
 };
 use proptest::prelude::*;
 use record::Histogram;
@@ -208,6 +208,13 @@ fn the_scatter_of_few_repetitions_covers_the_truth() {
     }
 }
 
+/// Moments of rounds whose order changes each time: A B B A.
+fn turns(rounds: usize) -> [&'static [f64]; 2] {
+    const A: [f64; 8] = [0.0, 3.0, 4.0, 7.0, 8.0, 11.0, 12.0, 15.0];
+    const B: [f64; 8] = [1.0, 2.0, 5.0, 6.0, 9.0, 10.0, 13.0, 14.0];
+    [&A[..rounds], &B[..rounds]]
+}
+
 /// Two systems that drift together while they are measured in turn: what both share cancels.
 #[test]
 fn rounds_cancel_what_both_sides_share() {
@@ -226,7 +233,8 @@ fn rounds_cancel_what_both_sides_share() {
                 FigureSample::ratio(&drifted, Scale::Ratio).expect("a positive ratio")
             });
             let [a, b] = &sides;
-            let together = Difference::paired(a, b).expect("rounds enough");
+            let together =
+                Difference::paired(a, b, turns(rounds), [None; 2]).expect("rounds enough");
             paired += together.error;
             let spread = |f: &FigureSample| independent(&f.residuals).expect("two or more");
             apart += Difference::apart([(a.clone(), spread(a)), (b.clone(), spread(b))]).error;
@@ -365,7 +373,44 @@ proptest! {
                 let p = difference.p_value();
                 prop_assert!((0.0..=1.0).contains(&p));
             }
-            let _ = Difference::paired(&a, &b).map(|d| d.p_value());
+            let at: Vec<f64> = (0..a.residuals.len()).map(|i| i as f64).collect();
+            let _ = Difference::paired(&a, &b, [&at, &at], [None; 2]).map(|d| d.p_value());
         }
     }
+}
+
+/// Exceedances of one in a thousand of 1000 operations a second: alone, or in bursts of `size` that begin by chance.
+fn exceedances(rng: &mut Rng, seconds: usize, size: f64) -> Vec<Element> {
+    let each = |_| {
+        // Poisson's counts, by multiplying.
+        let (least, mut product, mut count) = ((-1.0 / size).exp(), rng.unit(), 0.0);
+        while product > least {
+            product *= rng.unit();
+            count += 1.0;
+        }
+        Element { part: 1000.0 - count * size, whole: 1000.0 }
+    };
+    (0..seconds).map(each).collect()
+}
+
+#[test]
+fn clusters_are_counted_and_not_exceedances() {
+    for (size, expected) in [(1.0, 120.0), (10.0, 12.0), (40.0, 3.0)] {
+        let mut all: Vec<f64> = (0..301)
+            .map(|i| {
+                let mut rng = Rng::keyed(9, &[size as u64, i]);
+                clusters(&[exceedances(&mut rng, 120, size)], 0.001)
+            })
+            .collect();
+        all.sort_by(f64::total_cmp);
+        let middle = all[150];
+        assert!((0.6..1.5).contains(&(middle / expected)), "bursts of {size}: {middle} clusters");
+    }
+    // One burst of eight seconds is one cluster, whatever it holds.
+    let burst = |i: usize| if (20..28).contains(&i) { 15.0 } else { 0.0 };
+    let one: Vec<Element> =
+        (0..120).map(|i| Element { part: 1000.0 - burst(i), whole: 1000.0 }).collect();
+    assert!(clusters(&[one], 0.001) <= 1.0);
+    assert_eq!(clusters(&[], 0.001), 0.0);
+    assert_eq!(clusters(&[vec![Element::default(); 9]], 0.001), 0.0);
 }

@@ -48,6 +48,8 @@ pub struct Work {
     pub open_age: Ns,
     /// Whether the worker testifies at all.
     pub testifies: bool,
+    /// Operations of each second, where they are not all the same.
+    pub by_second: &'static [u64],
 }
 
 impl Default for Work {
@@ -70,6 +72,7 @@ impl Default for Work {
             open: 0,
             open_age: Ns::ZERO,
             testifies: true,
+            by_second: &[],
         }
     }
 }
@@ -91,6 +94,7 @@ pub struct Sketch<'a> {
     confidences: Vec<Confided<'a>>,
     timed: Option<Box<Timed<'a>>>,
     utilized: Vec<(&'a str, Box<Utilized<'a>>)>,
+    wall_ns: u64,
 }
 
 /// What a worker of a workload does in one measured second of a step.
@@ -120,6 +124,7 @@ impl<'a> Sketch<'a> {
             confidences: Vec::new(),
             timed: None,
             utilized: Vec::new(),
+            wall_ns: 1_780_000_000_000_000_000,
         }
     }
 
@@ -174,6 +179,12 @@ impl<'a> Sketch<'a> {
     }
 
     /// The record's title, where it is not the scenario's.
+    /// When it began: so many seconds after others.
+    pub fn later(mut self, seconds: u64) -> Sketch<'a> {
+        self.wall_ns += seconds * 1_000_000_000;
+        self
+    }
+
     pub fn title(mut self, title: &'a str) -> Sketch<'a> {
         self.title = Some(title);
         self
@@ -288,7 +299,7 @@ impl<'a> Sketch<'a> {
             producer: Producer::new(self.producer(), "wirespeed simulate"),
             scenario: text,
             epoch: Ns::ZERO,
-            wall_ns: 1_780_000_000_000_000_000,
+            wall_ns: self.wall_ns,
             seed: scenario.head.seed,
         };
         let mut writer = Writer::create(path, &head).expect("the record is created");
@@ -454,7 +465,8 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &dyn Fn
     for second in 0..all.min(work(0).seconds) {
         let work = work(second);
         let late_half = second * 2 >= all;
-        let ops = if late_half { (work.ops as f64 * work.drift) as u64 } else { work.ops };
+        let planned = work.by_second.get(second as usize).copied().unwrap_or(work.ops);
+        let ops = if late_half { (planned as f64 * work.drift) as u64 } else { planned };
         let (mut read, mut write) = (Completed::empty(open), Completed::empty(open));
         for i in 0..ops {
             let service = work.service_ns * shape(i, ops);

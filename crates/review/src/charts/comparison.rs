@@ -37,7 +37,7 @@ fn forest(comparison: &Comparison, against: &Against, at: usize, step: &StepPair
         return None;
     }
     let other = letter(against.run);
-    let data: Vec<Value> = [Opinion::Better, Opinion::Worse, Opinion::Undecided]
+    let data: Vec<Value> = [Opinion::Better, Opinion::Worse, Opinion::Differs, Opinion::Undecided]
         .into_iter()
         .filter_map(|opinion| trace(&rows, opinion))
         .collect();
@@ -86,6 +86,7 @@ fn trace(rows: &[&MetricPair], wanted: Opinion) -> Option<Value> {
     let (title, color) = match wanted {
         Opinion::Better => ("better", "var(--good)"),
         Opinion::Worse => ("worse", "var(--bad)"),
+        Opinion::Differs => ("differs", "var(--caution)"),
         Opinion::Undecided => ("undecided", MUTED),
     };
     let of = |m: &&&MetricPair| m.opinion == wanted;

@@ -46,6 +46,7 @@ const FULL: Work = Work {
     open: 0,
     open_age: clock::Ns::ZERO,
     testifies: true,
+    by_second: &[],
 };
 
 fn gathered(record: &Record) -> (Analysis, Evidence) {

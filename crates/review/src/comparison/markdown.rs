@@ -21,8 +21,7 @@ pub fn markdown(comparison: &Comparison) -> String {
 fn one(out: &mut String, comparison: &Comparison, against: &Against) {
     let verdict = words::verdict(comparison, against);
     out.push_str(&format!("### {} {}\n\n", verdict.tone.mark(), escaped(&verdict.text)));
-    for run in [0, against.run] {
-        let party = comparison.runs.get(run).map(|p| words::party(run, p)).unwrap_or_default();
+    for party in words::parties(comparison, against) {
         out.push_str(&format!("- {}\n", escaped(&party)));
     }
     out.push('\n');
@@ -68,8 +67,8 @@ fn write_step(out: &mut String, comparison: &Comparison, against: &Against, step
     out.push_str("|---|--:|--:|--:|--:|---|--:|--:|\n");
     for metric in &step.metrics {
         let l = MetricRow::of(metric);
-        let opinion =
-            if l.opinion == "undecided" { l.opinion } else { format!("**{}**", l.opinion) };
+        let decided = ["better", "worse"].contains(&l.opinion.as_str());
+        let opinion = if !decided { l.opinion } else { format!("**{}**", l.opinion) };
         let cells = [
             l.metric,
             l.baseline,

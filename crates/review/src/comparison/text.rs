@@ -27,8 +27,7 @@ pub fn text(comparison: &Comparison, style: Style) -> String {
             }
         }
         page.gap();
-        for run in [0, against.run] {
-            let text = comparison.runs.get(run).map(|p| words::party(run, p)).unwrap_or_default();
+        for text in words::parties(comparison, against) {
             page.hanging("  ", Ink::Plain, &text, Ink::Dim);
         }
         for step in &against.steps {

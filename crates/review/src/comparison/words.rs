@@ -4,7 +4,7 @@ use crate::number::moment;
 use crate::sentence::{Sentence, Tone};
 use crate::text::clean;
 use findings::comparison::{
-    Against, Differing, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair,
+    Against, Differing, Evidence, LatencyOf, Method, MetricPair, Needed, Opinion, Party, StepPair,
     UnpairedPoint,
 };
 use findings::warnings::Severity;
@@ -32,13 +32,33 @@ pub(crate) fn party(run: usize, party: &Party) -> String {
     format!("{}: {}{title} · {}", letter(run), clean(&party.name), moment(party.wall_ns))
 }
 
+/// The runs of both sides.
+pub(crate) fn parties(comparison: &Comparison, against: &Against) -> Vec<String> {
+    let of = |(side, runs): (usize, &Vec<usize>)| -> Vec<String> {
+        runs.iter().filter_map(|at| comparison.runs.get(*at)).map(|p| party(side, p)).collect()
+    };
+    [0, against.run].into_iter().zip(&against.sides).flat_map(of).collect()
+}
+
 /// How one run did against the baseline.
 pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
     let name = letter(against.run);
     let count = against.count;
-    let all = count.better + count.worse + count.undecided;
+    let all = count.better + count.worse + count.differs + count.undecided;
     let of = format!("{all} comparison{}", if all == 1 { "" } else { "s" });
     let (tone, text) = match (count.worse, count.better, against.family) {
+        _ if against.same => (
+            Tone::Note,
+            format!("The same record: A and {name} are one run, and nothing can differ."),
+        ),
+        (0, 0, 1..) if count.differs > 0 => {
+            let rest = rest(0, count.undecided);
+            let text = format!(
+                "{name} differs from A in {} of {of}, and so may the machine: one was measured after the other{rest}.",
+                count.differs
+            );
+            (Tone::Caution, text)
+        }
         (_, _, 0) => {
             (Tone::Bad, format!("Nothing could be compared: {name} against A is undecided."))
         }
@@ -57,18 +77,18 @@ pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
             )
         }
         (0, better, _) => {
-            let rest = rest(count.undecided);
+            let rest = rest(count.differs, count.undecided);
             (
                 Tone::Good,
                 format!("{name} is better than A in {better} of {of}, worse in none{rest}."),
             )
         }
         (worse, 0, _) => {
-            let rest = rest(count.undecided);
+            let rest = rest(count.differs, count.undecided);
             (Tone::Bad, format!("{name} is worse than A in {worse} of {of}, better in none{rest}."))
         }
         (worse, better, _) => {
-            let rest = rest(count.undecided);
+            let rest = rest(count.differs, count.undecided);
             (
                 Tone::Bad,
                 format!("{name} is worse than A in {worse} of {of}, better in {better}{rest}."),
@@ -78,8 +98,12 @@ pub(crate) fn verdict(comparison: &Comparison, against: &Against) -> Sentence {
     Sentence::new(tone, text, None)
 }
 
-fn rest(undecided: usize) -> String {
-    if undecided == 0 { String::new() } else { format!("; {undecided} undecided") }
+fn rest(differs: usize, undecided: usize) -> String {
+    let differs = match differs {
+        0 => String::new(),
+        n => format!("; {n} differ, and so may the machine"),
+    };
+    if undecided == 0 { differs } else { format!("{differs}; {undecided} undecided") }
 }
 
 /// Metrics that count once.
@@ -156,6 +180,7 @@ fn opinion(m: &MetricPair) -> (String, Tone) {
     match m.opinion {
         Opinion::Better => ("better".to_owned(), Tone::Good),
         Opinion::Worse => ("worse".to_owned(), Tone::Bad),
+        Opinion::Differs => ("differs".to_owned(), Tone::Caution),
         Opinion::Undecided => ("undecided".to_owned(), Tone::Caution),
     }
 }
@@ -201,6 +226,9 @@ fn method_words(method: &Method) -> String {
             format!("one run each, IOPS in {a} batches of {la} s and {b} of {lb} s")
         }
         Method::Repetitions { count: [a, b] } => format!("{a} and {b} repetitions"),
+        Method::Draws { count: [a, b] } => {
+            format!("{a} and {b} repetitions, each side one draw")
+        }
         Method::Rounds { count } => format!("{count} interleaved rounds"),
     }
 }
@@ -217,8 +245,14 @@ pub(crate) fn how_to_read(comparison: &Comparison, against: &Against) -> String 
         comparison.power * 100.0,
         share(comparison.sought),
     );
-    if against.interleaved.is_some() {
-        text.push_str(" A and the other run were interleaved: rounds are compared pair by pair, and drift cancels.");
+    let by = |evidence: Evidence| against.steps.iter().any(|s| s.evidence == evidence);
+    if by(Evidence::Turns) {
+        text.push_str(
+            " Both sides were measured in turns: neighbours are compared, and drift cancels.",
+        );
+    }
+    if by(Evidence::Spread) {
+        text.push_str(" Each side was measured several times over a longer time, and counts as one draw of it.");
     }
     if counted(against).count() < against.steps.iter().map(|s| s.metrics.len()).sum() {
         text.push_str(" With transfers of one size MB/s and IOPS are one comparison.");

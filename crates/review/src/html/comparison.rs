@@ -23,9 +23,7 @@ pub fn comparison(comparison: &Comparison) -> String {
                 main id="top" {
                     header.question {
                         h1 { "Comparison of " (comparison.runs.len()) " runs" }
-                        @for (i, party) in comparison.runs.iter().enumerate() {
-                            p.tested { (words::party(i, party)) }
-                        }
+                        @for party in parties(comparison) { p.tested { (party) } }
                     }
                     @for against in &comparison.against { (verdict(comparison, against)) }
                     (figures::section(&charts))
@@ -44,6 +42,18 @@ pub fn comparison(comparison: &Comparison) -> String {
     page.into_string()
 }
 
+/// The runs, each once.
+fn parties(comparison: &Comparison) -> Vec<String> {
+    let all = comparison.against.iter().flat_map(|against| words::parties(comparison, against));
+    let mut parties: Vec<String> = Vec::new();
+    for party in all {
+        if !parties.contains(&party) {
+            parties.push(party);
+        }
+    }
+    parties
+}
+
 fn bar(charts: bool) -> Markup {
     html! {
         a.skip href="#steps" { "Skip to the steps" }
@@ -60,7 +70,9 @@ fn bar(charts: bool) -> Markup {
 fn verdict(comparison: &Comparison, against: &Against) -> Markup {
     let sentence = words::verdict(comparison, against);
     let word = match (against.count.worse, against.count.better, against.family) {
+        _ if against.same => "The same record",
         (_, _, 0) => "Not compared",
+        (0, 0, _) if against.count.differs > 0 => "Different, or the machine",
         (0, 0, _) => "Undecided",
         (0, _, _) => "Better",
         (_, 0, _) => "Worse",

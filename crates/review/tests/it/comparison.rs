@@ -9,8 +9,17 @@ const PLAN: &str = "[scenario]\ntitle = \"Compared\"\n[[target]]\nname = \"t\"\n
      [workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"t\"\nwarmup = \"0s\"\nmeasure = \"30s\"\n";
 
 fn compared(ops: [u64; 2], title: &str, names: [&str; 2]) -> Comparison {
-    let runs = ops.map(|ops| {
-        let sketch = Sketch::of(PLAN).title(title).fact("host", title, &ops.to_string());
+    compared_as("simulated", ops, title, names)
+}
+
+fn compared_as(made: &str, ops: [u64; 2], title: &str, names: [&str; 2]) -> Comparison {
+    let runs = [0, 1].map(|side| {
+        let ops = ops[side];
+        let sketch = Sketch::of(PLAN)
+            .title(title)
+            .later(60 * side as u64)
+            .fact("host", title, &ops.to_string())
+            .fact("run", made, "yes");
         sketch.record(move |_, _| Work { ops, ..Work::default() })
     });
     let analyses = runs.each_ref().map(|(_, r)| findings::analyse(r).expect("it is analysed"));
@@ -42,6 +51,19 @@ fn the_verdict_comes_first() {
         assert!(markdown.starts_with(&format!("### {first}")), "{markdown}");
         assert_eq!(comparison_json(&comparison)["against"][0]["run"], 1);
     }
+}
+
+#[test]
+fn one_after_the_other_may_be_the_machine() {
+    let comparison = compared_as("measured", [100, 110], "Compared", ["a", "b"]);
+    let text = comparison_text(&comparison, PLAIN);
+    assert!(
+        text.starts_with("! B differs from A in 1 of 1 comparison, and so may the machine"),
+        "{text}"
+    );
+    assert!(text.contains("--against") && text.contains("differs"), "{text}");
+    let comparison = compared_as("measured", [100, 100], "Compared", ["a", "b"]);
+    assert!(comparison_text(&comparison, PLAIN).starts_with("! Undecided"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::path::Path;
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let format = format(args)?;
     args.out.as_deref().map_or(Ok(()), files::results_path)?;
-    if let [only] = &args.runs[..] {
+    if let ([only], []) = (&args.runs[..], &args.against[..]) {
         return Err(Failure::usage(format!(
             "there is nothing to compare {} with: name a second record, as in `wirespeed compare BEFORE AFTER`",
             only.display()
@@ -36,7 +36,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 /// Reads, analyses and compares.
 fn compared(args: &CompareArgs) -> Result<Comparison, Failure> {
     let mut runs: Vec<(Record, Analysis)> = Vec::new();
-    for path in &args.runs {
+    for path in args.runs.iter().chain(&args.against) {
         let record = Record::open(path)?;
         let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
         runs.push((record, analysis));
@@ -45,7 +45,8 @@ fn compared(args: &CompareArgs) -> Result<Comparison, Failure> {
     let options = CompareOptions {
         difference: args.difference.0 / 100.0,
         metrics: args.metrics.clone(),
-        names: args.runs.iter().map(|path| path.display().to_string()).collect(),
+        names: args.runs.iter().chain(&args.against).map(|p| p.display().to_string()).collect(),
+        baseline: (!args.against.is_empty()).then_some(args.runs.len()),
     };
     findings::compare(&runs, &options).map_err(|e| match e {
         CompareError::Record(error) => Failure::incomplete(error),
@@ -54,10 +55,13 @@ fn compared(args: &CompareArgs) -> Result<Comparison, Failure> {
     })
 }
 
-/// 1 where something is worse, or nothing was compared that could have been; strictly, also where anything is undecided.
+/// 1 where something is worse, or nothing was compared that could have been; strictly, also where anything is undecided or
+/// may be the machine's doing.
 fn exit_of(comparison: &Comparison, strict: bool) -> Exit {
     let bad = comparison.against.iter().any(|against| {
-        against.count.worse > 0 || against.family == 0 || (strict && against.count.undecided > 0)
+        against.count.worse > 0
+            || (against.family == 0 && !against.same)
+            || (strict && against.count.undecided + against.count.differs > 0)
     });
     if bad { Exit::GoalsNotMet } else { Exit::Met }
 }

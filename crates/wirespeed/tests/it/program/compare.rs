@@ -27,7 +27,7 @@ fn a_short_pair_is_undecided_in_every_format() {
     let json: Value = serde_json::from_str(&json).expect("one JSON document");
     assert_eq!(
         (&json["version"], &json["runs"][1]["name"]),
-        (&Value::from(1), &Value::from("b.wsr"))
+        (&Value::from(2), &Value::from("b.wsr"))
     );
     for (name, begins) in
         [("c.md", "### ✘"), ("c.html", "<!DOCTYPE html>"), ("c.txt", "✘"), ("c.json", "{")]
@@ -67,10 +67,21 @@ fn usage_that_helps() {
 fn one_record_twice_is_said_to_be_one() {
     let bench = Bench::new("");
     record(&bench, "a.wsr", &[]);
-    let text = bench.expect(1, &["compare", "a.wsr", "a.wsr"]).stdout;
-    assert!(
-        text.contains("both records are of the same run")
-            || text.contains("Both records are of the same run"),
-        "{text}"
-    );
+    let text = bench.expect(0, &["compare", "a.wsr", "a.wsr"]).stdout;
+    assert!(text.starts_with("· The same record") && !text.contains('✘'), "{text}");
+}
+
+#[test]
+fn several_records_are_a_side() {
+    let bench = Bench::new("");
+    for name in ["a1.wsr", "b1.wsr", "b2.wsr", "a2.wsr"] {
+        record(&bench, name, &[]);
+    }
+    let args = ["compare", "a1.wsr", "a2.wsr", "--against", "b1.wsr", "b2.wsr", "--format", "json"];
+    let json: Value = serde_json::from_str(&bench.expect(0, &args).stdout).expect("JSON");
+    let against = &json["against"][0];
+    assert_eq!(against["sides"], serde_json::json!([[0, 1], [2, 3]]));
+    assert_eq!(against["steps"][0]["evidence"], "turns");
+    let text = bench.expect(0, &args[..6]).stdout;
+    assert!(text.contains("2 interleaved rounds") && text.contains("A: a2.wsr"), "{text}");
 }
