@@ -12,6 +12,7 @@ mod compare;
 mod confidence;
 mod content;
 mod done;
+mod drawn;
 mod evidence;
 mod generator;
 mod goals;

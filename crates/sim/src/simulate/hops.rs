@@ -38,14 +38,33 @@ impl HopReader {
         let of = |(kind, places): &(HopKind, Vec<HopElement>)| {
             let seen: Vec<ElementCounts> =
                 places.iter().map(|place| self.elements.of(*place)).collect();
-            if seen.is_empty() { Vec::new() } else { readings(*kind, &seen, self.elements.span()) }
+            let busy = busy(*kind, places, &seen);
+            match seen.is_empty() {
+                true => Vec::new(),
+                false => readings(*kind, &seen, busy, self.elements.span()),
+            }
         };
         self.hops.iter().map(of).collect()
     }
 }
 
+/// Seconds for which all that a hop has was at work: those of its busiest place. Of a group of disks the mean counts, since an
+/// I/O takes whichever disk has its address.
+fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<f64> {
+    let most = |of: &mut dyn Iterator<Item = f64>| of.reduce(f64::max);
+    let serving = || places.iter().zip(seen).filter(|(_, s)| s.serves);
+    if kind != HopKind::Disks {
+        return most(&mut serving().map(|(_, s)| s.busy));
+    }
+    let is_disk = |place: &HopElement| matches!(place, HopElement::Station(_));
+    let disks: Vec<f64> = serving().filter(|(p, _)| is_disk(p)).map(|(_, s)| s.busy).collect();
+    let mean = disks.iter().sum::<f64>() / disks.len() as f64;
+    let wires = serving().filter(|(place, _)| !is_disk(place)).map(|(_, s)| s.busy);
+    most(&mut wires.chain((!disks.is_empty()).then_some(mean)))
+}
+
 /// The counters of a hop of these places over `span` seconds.
-fn readings(kind: HopKind, seen: &[ElementCounts], span: f64) -> Vec<Reading> {
+fn readings(kind: HopKind, seen: &[ElementCounts], busy: Option<f64>, span: f64) -> Vec<Reading> {
     let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
     let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
     let traffic =
@@ -58,8 +77,8 @@ fn readings(kind: HopKind, seen: &[ElementCounts], span: f64) -> Vec<Reading> {
         (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
         (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];
-    if seen.iter().any(|s| s.serves) {
-        all.push((CounterId::Busy, most(|s| s.busy).min(span) * 1e9));
+    if let Some(busy) = busy {
+        all.push((CounterId::Busy, busy.min(span) * 1e9));
     }
     all.push((CounterId::QueueDepthMean, sum(|s| s.present) / span));
     all.push((CounterId::Waiting, sum(|s| s.waiting) / span));
