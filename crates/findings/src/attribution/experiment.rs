@@ -9,7 +9,7 @@ use super::candidates::Candidate;
 use super::clues::{at, whole};
 use super::model::WEIGHTS;
 use super::observed::Observed;
-use super::signs::{HopSigns, Signs, SlotsSigns, Weights};
+use super::signs::{HopSigns, Signs, SlotsSigns, TwoSigns};
 use super::sort::HopRole;
 use crate::counters::OfSource;
 use crate::step::StepData;
@@ -28,6 +28,9 @@ const CLUES: f64 = 0.3;
 const CLUES_MOST: f64 = 1.5;
 /// Scores of "not determined" and of the generator beside experiments that decide.
 const UNDECIDED: f64 = 2.0;
+/// From this logarithm of the ratio of both throughputs on the estimator is another system, and by how much less it counts then.
+const APART: [f64; 2] = [0.1, 0.6];
+const TRUST_LEAST: f64 = 0.3;
 /// Other hops whose experiments are shown.
 const SHOWN: usize = 2;
 
@@ -40,6 +43,10 @@ pub(super) struct Experiments {
     served: BTreeMap<String, f64>,
     /// With its queue slots doubled.
     slots: BTreeMap<String, f64>,
+    /// Hops doubled at once, because none alone helps.
+    together: BTreeMap<String, f64>,
+    /// I/Os a second without doubling, by the same solver.
+    iops: Option<f64>,
 }
 
 impl Experiments {
@@ -53,7 +60,16 @@ impl Experiments {
         let (of, load) = sources.into_iter().find_map(with)?;
         let parts = |id: CounterId| parts(of, id);
         let (served, slots) = (parts(CounterId::DoubledGain), parts(CounterId::DoubledSlotsGain));
-        Some(Experiments { load, served, slots })
+        let together = parts(CounterId::DoubledTogetherGain);
+        let iops = of.capacity(CounterId::EstimatedOps);
+        Some(Experiments { load, served, slots, together, iops })
+    }
+
+    /// How far experiments decide, up to 1: less where the solver that they are of carries something else than the step did.
+    fn trust(&self, step: &Observed) -> f64 {
+        let apart = self.iops.map_or(0.0, |iops| (step.iops / iops).ln().abs());
+        let far = ((apart - APART[0]) / (APART[1] - APART[0])).clamp(0.0, 1.0);
+        1.0 - far * (1.0 - TRUST_LEAST)
     }
 
     fn hop(&self, hop: &str, slots: bool) -> f64 {
@@ -83,7 +99,7 @@ impl Experiments {
     pub fn scored(&self, step: &Observed, all: Vec<Candidate>) -> (Vec<Candidate>, Vec<f64>) {
         let mut all = all;
         self.add(step, &mut all);
-        let clues: Vec<f64> = all.iter().map(|of| clue_score(&of.signs, &WEIGHTS)).collect();
+        let clues: Vec<f64> = all.iter().map(|of| WEIGHTS.score(&of.signs)).collect();
         let gains: Vec<Option<f64>> = all.iter().map(|of| self.gain(step, of)).collect();
         let best = gains.iter().flatten().copied().fold(0.0, f64::max);
         let kept = (0..all.len()).filter(|i| {
@@ -92,21 +108,46 @@ impl Experiments {
             };
             !(0..all.len()).any(|j| better(&j))
         });
+        let trust = self.trust(step);
+        let most = CLUES_MOST / trust;
         let (mut answers, mut scores) = (Vec::new(), Vec::new());
         for i in kept {
-            let clue = (CLUES * clues[i]).clamp(-CLUES_MOST, CLUES_MOST);
+            let clue = (CLUES / trust * clues[i]).clamp(-most, most);
             let score = match gains[i] {
-                // Nothing alone helps: clues decide, and whatever was tried is not it.
-                Some(gain) if best < HELPS => clues[i] - BEST * (1.0 - gain.max(0.0) / HELPS),
-                None if best < HELPS => clues[i],
-                Some(gain) if gain < HELPS => clue,
-                Some(gain) => BEST * gain / best + clue,
+                None if all[i].limit == Limiter::Rate && step.is_carried() => BEST + clue,
+                Some(gain) if gain < HELPS || best < HELPS => clue,
+                Some(gain) => BEST * trust * gain / best + clue,
                 None => clues[i].min(UNDECIDED),
             };
             answers.push(all[i].clone());
             scores.push(score);
         }
+        if best < HELPS
+            && !step.is_carried()
+            && let Some(pair) = self.pair(step)
+        {
+            answers.push(pair);
+            scores.push(BEST * trust);
+        }
         (answers, scores)
+    }
+
+    /// What helps only at once: two hops, or one with the load.
+    fn pair(&self, step: &Observed) -> Option<Candidate> {
+        let of = |place: &usize| self.together.contains_key(step.hops[*place].name());
+        let about: Vec<usize> = (0..step.hops.len()).filter(of).collect();
+        let first = &step.hops[*about.first()?];
+        let Some(second) = about.iter().find(|place| step.hops[**place].alike != first.alike)
+        else {
+            let slots = first
+                .served
+                .is_none_or(|full| first.slots.is_some_and(|slots| slots.share > full.share));
+            return Some(added(step, about, slots));
+        };
+        let name = |place: usize| step.hops[place].name().to_owned();
+        let limit = Limiter::Two { first: name(about[0]), second: name(*second) };
+        let signs = Signs::Two(TwoSigns { base: 1.0, ..TwoSigns::default() });
+        Some(Candidate { limit, signs, about: vec![about[0], *second] })
     }
 
     /// Adds answers about hops that help and that counters do not show as full.
@@ -139,10 +180,16 @@ impl Experiments {
             }
             (Limiter::Unknown { .. } | Limiter::Generator, _) | (_, None) => {}
             (_, Some(place)) => {
-                let gain = self.gain(step, answer).unwrap_or(0.0);
-                let what = if slots { "with twice the slots" } else { "doubled" };
-                let text = format!("{what}, throughput {}", rises(gain));
-                out.push(at(&step.hops[*place], text));
+                let hop = &step.hops[*place];
+                let both = self.together.get(hop.name()).copied();
+                let gain = self.gain(step, answer);
+                let (what, gain) = match (both, gain) {
+                    (Some(both), None) => ("both doubled", both),
+                    (Some(both), Some(gain)) if gain < HELPS => ("doubled with the load", both),
+                    (_, gain) if slots => ("with twice the slots", gain.unwrap_or(0.0)),
+                    (_, gain) => ("doubled", gain.unwrap_or(0.0)),
+                };
+                out.push(at(hop, format!("{what}, throughput {}", rises(gain))));
             }
         }
         let mut others: Vec<(usize, f64)> = (0..step.hops.len())
@@ -164,11 +211,6 @@ fn parts(of: &OfSource, id: CounterId) -> BTreeMap<String, f64> {
 
 fn is_slots(of: &Candidate) -> bool {
     matches!(of.limit, Limiter::Hop { why: HopLimit::Slots, .. })
-}
-
-/// The score of what is seen, over that of an answer of its sort of which nothing is.
-fn clue_score(signs: &Signs, weights: &Weights) -> f64 {
-    weights.score(signs)
 }
 
 /// Whether two answers are about the same hop or both about the load.

@@ -16,6 +16,9 @@ const TRIED_FROM: f64 = 0.4;
 const TOGETHER: f64 = 0.75;
 /// Experiments of one plant at most: those of the fullest hops.
 const MOST: usize = 12;
+/// Where no doubling gains this much, pairs are tried: of so many of the fullest, and of one with the load.
+const HELPS: f64 = 0.02;
+const PAIRED: usize = 5;
 
 /// The doubling of one thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,42 +36,72 @@ pub enum Doubled {
     Served(Vec<usize>),
     /// The queue slots of these hops.
     Slots(Vec<usize>),
+    /// Several hops at once, what serves and what limits, perhaps with the load.
+    Together(Vec<usize>),
     /// Outstanding I/Os of closed loops, and the rates of open ones.
     Load,
 }
 
+/// What doubling does to a plant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experiments {
+    /// I/Os a second of all loads as it is.
+    pub iops: f64,
+    /// What was tried.
+    pub all: Vec<Experiment>,
+}
+
 /// What throughput gains by each doubling; nothing for a plant that an estimate does not represent, because something changes
 /// during the step or network streams take part.
-pub fn experiments(plant: &Plant) -> Vec<Experiment> {
+pub fn experiments(plant: &Plant) -> Experiments {
     let loads = plant.network.loads();
     let phases = loads.iter().any(|load| load.begins != Begin::Now || load.total.is_some());
     let moves = !plant.network.changes().is_empty() || phases;
     if moves || plant.issuers.is_empty() || plant.streams().next().is_some() {
-        return Vec::new();
+        return Experiments::default();
     }
     let (lumped, solved) = super::solved(plant);
-    try_all(plant, &lumped, &solved)
-}
-
-/// The same of a plant that is solved.
-pub(super) fn try_all(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<Experiment> {
-    let before = limits::total(lumped, &solved.state);
+    let iops = limits::total(&lumped, &solved.state);
     let gain = |changed: &Lumped| {
         let after = limits::solve(changed, Some(&solved.state));
-        limits::total(changed, &after.state) / before.max(1e-12) - 1.0
+        limits::total(changed, &after.state) / iops.max(1e-12) - 1.0
     };
-    let mut all =
-        vec![Experiment { doubled: Doubled::Load, gain: gain(&limits::more_load(lumped)) }];
-    for trial in trials(plant, lumped, solved) {
-        let gain = gain(&trial.network(lumped));
+    let trials = trials(plant, &lumped, &solved);
+    let more = limits::more_load(&lumped);
+    let mut all = vec![Experiment { doubled: Doubled::Load, gain: gain(&more) }];
+    for trial in &trials {
         let doubled = match trial.slots {
-            true => Doubled::Slots(trial.hops),
-            false => Doubled::Served(trial.hops),
+            true => Doubled::Slots(trial.hops.clone()),
+            false => Doubled::Served(trial.hops.clone()),
         };
-        all.push(Experiment { doubled, gain });
+        all.push(Experiment { doubled, gain: gain(&trial.network(&lumped)) });
+    }
+    if all.iter().all(|single| single.gain < HELPS) {
+        all.extend(pairs(&trials, &lumped, &more, &gain));
     }
     all.retain(|experiment| experiment.gain.is_finite());
-    all
+    Experiments { iops, all }
+}
+
+/// The pair of doublings that gains most, if any does.
+fn pairs(
+    trials: &[Trial],
+    lumped: &Lumped,
+    more: &Lumped,
+    gain: &dyn Fn(&Lumped) -> f64,
+) -> Option<Experiment> {
+    let mut all = Vec::new();
+    for (number, first) in trials.iter().take(PAIRED).enumerate() {
+        let one = first.network(lumped);
+        for second in trials.iter().take(PAIRED).skip(number + 1) {
+            let hops = [first.hops.as_slice(), second.hops.as_slice()].concat();
+            all.push((gain(&second.network(&one)), hops));
+        }
+        all.push((gain(&first.network(more)), first.hops.clone()));
+    }
+    let best = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    let (gain, hops) = best.filter(|(gain, _)| *gain >= HELPS)?;
+    Some(Experiment { doubled: Doubled::Together(hops), gain })
 }
 
 /// Something to double.

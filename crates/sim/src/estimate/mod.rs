@@ -32,7 +32,7 @@ mod stripes;
 mod symmetry;
 mod walk;
 
-pub use experiment::{Doubled, Experiment, experiments};
+pub use experiment::{Doubled, Experiment, Experiments, experiments};
 pub use session::{ESTIMATED, Order, Told, record};
 
 use crate::analytic::ThroughputBounds;

@@ -38,14 +38,17 @@ impl HopReader {
         let of = |(kind, places): &(HopKind, Vec<HopElement>)| {
             let seen: Vec<ElementCounts> =
                 places.iter().map(|place| self.elements.of(*place)).collect();
-            let busy = busy(*kind, places, &seen);
             match seen.is_empty() {
                 true => Vec::new(),
-                false => readings(*kind, &seen, busy, self.elements.span()),
+                false => readings(*kind, places, &seen, self.elements.span()),
             }
         };
         self.hops.iter().map(of).collect()
     }
+}
+
+fn is_disk(place: &HopElement) -> bool {
+    matches!(place, HopElement::Station(_))
 }
 
 /// Seconds for which all that a hop has was at work: those of its busiest place. Of a group of disks the mean counts, since an
@@ -56,7 +59,6 @@ fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<
     if kind != HopKind::Disks {
         return most(&mut serving().map(|(_, s)| s.busy));
     }
-    let is_disk = |place: &HopElement| matches!(place, HopElement::Station(_));
     let disks: Vec<f64> = serving().filter(|(p, _)| is_disk(p)).map(|(_, s)| s.busy).collect();
     let mean = disks.iter().sum::<f64>() / disks.len() as f64;
     let wires = serving().filter(|(place, _)| !is_disk(place)).map(|(_, s)| s.busy);
@@ -64,11 +66,23 @@ fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<
 }
 
 /// The counters of a hop of these places over `span` seconds.
-fn readings(kind: HopKind, seen: &[ElementCounts], busy: Option<f64>, span: f64) -> Vec<Reading> {
+fn readings(
+    kind: HopKind,
+    places: &[HopElement],
+    seen: &[ElementCounts],
+    span: f64,
+) -> Vec<Reading> {
     let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
     let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
-    let traffic =
-        |of: fn(&ElementCounts) -> f64| if kind == HopKind::Disks { sum(of) } else { most(of) };
+    // What goes to several disks comes over the wires of all of them once more.
+    let of_disks = |of: fn(&ElementCounts) -> f64| {
+        let disks = places.iter().zip(seen).filter(|(place, _)| is_disk(place));
+        disks.map(|(_, seen)| of(seen)).reduce(|a, b| a + b)
+    };
+    let traffic = |of: fn(&ElementCounts) -> f64| match kind {
+        HopKind::Disks => of_disks(of).unwrap_or_else(|| most(of)),
+        _ => most(of),
+    };
     let mut all = vec![
         (CounterId::ReadOps, traffic(|s| s.ops[0])),
         (CounterId::WriteOps, traffic(|s| s.ops[1])),
@@ -77,7 +91,7 @@ fn readings(kind: HopKind, seen: &[ElementCounts], busy: Option<f64>, span: f64)
         (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
         (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];
-    if let Some(busy) = busy {
+    if let Some(busy) = busy(kind, places, seen) {
         all.push((CounterId::Busy, busy.min(span) * 1e9));
     }
     all.push((CounterId::QueueDepthMean, sum(|s| s.present) / span));

@@ -195,8 +195,7 @@ impl Open {
         let Some(source) = self.workers.first() else { return Vec::new() };
         let mut all = Vec::new();
         for of in &self.experiments {
-            let reading = (of.counter, of.gain);
-            let plain = counter(*source, self.index, measured, &reading);
+            let plain = counter(*source, self.index, measured, &of.reading);
             match of.hops.is_empty() {
                 true => all.push(plain),
                 false => all.extend(

@@ -40,25 +40,30 @@ pub(crate) struct StepStart {
     pub times: StepTimes,
 }
 
-/// What throughput gains where some hops are doubled, or with none of them the load.
+/// What is known by experiment of some hops, or with none of them of the load.
 pub(crate) struct DoubledHops {
-    pub counter: CounterId,
+    pub reading: Reading,
     pub hops: Vec<String>,
-    pub gain: f64,
 }
 
 /// The experiments on a plant under the names of its hops.
 pub(crate) fn experiments(plant: &Plant) -> Vec<DoubledHops> {
+    let of = estimate::experiments(plant);
+    if of.all.is_empty() {
+        return Vec::new();
+    }
     let named = |Experiment { doubled, gain }| {
         let (counter, hops) = match doubled {
             Doubled::Served(hops) => (CounterId::DoubledGain, hops),
             Doubled::Slots(hops) => (CounterId::DoubledSlotsGain, hops),
+            Doubled::Together(hops) => (CounterId::DoubledTogetherGain, hops),
             Doubled::Load => (CounterId::DoubledGain, Vec::new()),
         };
         let hops = hops.into_iter().map(|hop| plant.hops[hop].name.clone()).collect();
-        DoubledHops { counter, hops, gain }
+        DoubledHops { reading: (counter, gain), hops }
     };
-    estimate::experiments(plant).into_iter().map(named).collect()
+    let before = DoubledHops { reading: (CounterId::EstimatedOps, of.iops), hops: Vec::new() };
+    std::iter::once(before).chain(of.all.into_iter().map(named)).collect()
 }
 
 /// A hop as the record names it.

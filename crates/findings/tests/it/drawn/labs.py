@@ -387,13 +387,15 @@ def resources(lab, hop, why):
     return set()
 
 
-def named(lab, limit):
+def named(lab, limit, gone):
     """The resources that an answer names, or `None` where it is "not determined"."""
     kind = limit["kind"]
     if kind == "hop":
-        return set().union(*(resources(lab, hop, limit["why"]) for hop in [limit["hop"], *limit["also"]]))
+        # Without counters nothing tells which of an array's limits it is.
+        why = {hop: "" if limit["why"] == "ops" and hop in gone else limit["why"] for hop in [limit["hop"], *limit["also"]]}
+        return set().union(*(resources(lab, hop, why[hop]) for hop in why))
     if kind == "two":
-        return resources(lab, limit["first"], "") | resources(lab, limit["second"], "")
+        return set().union(*(resources(lab, limit[end], why) for end in ("first", "second") for why in ("", "slots", "ops")))
     if kind == "path-imbalance":
         return resources(lab, limit["hop"], "rate")
     if kind == "slow-drain":
@@ -443,7 +445,7 @@ def judged(bench, seed, blind, known=None):
 def row(lab, found, iops, said, gone):
     """What is said of a lab beside its truth."""
     accepted, gain = found
-    names = named(lab, said["limit"])
+    names = named(lab, said["limit"], {hop for _, hop in gone})
     if names is None:
         # Not determined is right where the limit's own counters are what was removed, and it says so.
         dark = set().union(set(), *(resources(lab, hop, why) for _, hop in gone for why in ("slots", "ops", "rate")))
