@@ -23,6 +23,8 @@ const HELPS: f64 = 0.02;
 pub(super) const CARRIED: f64 = 0.98;
 /// Score of the doubling that gains most, over one that gains nothing.
 const BEST: f64 = 8.0;
+/// Score of two that gain only together.
+const PAIR: f64 = 4.0;
 /// What is left of the score of the clues beside an experiment, and the most that it may decide.
 const CLUES: f64 = 0.3;
 const CLUES_MOST: f64 = 1.5;
@@ -31,6 +33,10 @@ const UNDECIDED: f64 = 2.0;
 /// From this logarithm of the ratio of both throughputs on the estimator is another system, and by how much less it counts then.
 const APART: [f64; 2] = [0.1, 0.6];
 const TRUST_LEAST: f64 = 0.3;
+/// A gain that is beyond doubt.
+const CLEAR: f64 = 0.1;
+/// From this share of its room on a cache is full.
+const FULL: f64 = 0.95;
 /// Other hops whose experiments are shown.
 const SHOWN: usize = 2;
 
@@ -69,7 +75,11 @@ impl Experiments {
     fn trust(&self, step: &Observed) -> f64 {
         let apart = self.iops.map_or(0.0, |iops| (step.iops / iops).ln().abs());
         let far = ((apart - APART[0]) / (APART[1] - APART[0])).clamp(0.0, 1.0);
-        1.0 - far * (1.0 - TRUST_LEAST)
+        // How many writes a larger cache would gather is not tried.
+        let full_cache = step.hops.iter().any(|hop| {
+            hop.role == HopRole::Device && hop.slots.is_some_and(|slots| slots.share >= FULL)
+        });
+        (1.0 - far * (1.0 - TRUST_LEAST)) * if full_cache { 0.5 } else { 1.0 }
     }
 
     fn hop(&self, hop: &str, slots: bool) -> f64 {
@@ -88,9 +98,9 @@ impl Experiments {
             Limiter::PathImbalance { .. } => Some(most(false, &candidate.about)),
             Limiter::SlowDrain { .. } => Some(most(false, candidate.about.get(1..)?)),
             Limiter::Depth | Limiter::Latency { .. } | Limiter::None => Some(self.load),
-            Limiter::Generator | Limiter::Rate | Limiter::Two { .. } | Limiter::Unknown { .. } => {
-                None
-            }
+            // Of a load that is carried in part, some workers may have what they ask for.
+            Limiter::Rate => Some(self.load),
+            Limiter::Generator | Limiter::Two { .. } | Limiter::Unknown { .. } => None,
         }
     }
 
@@ -108,13 +118,14 @@ impl Experiments {
             };
             !(0..all.len()).any(|j| better(&j))
         });
-        let trust = self.trust(step);
+        // A gain of few percent may be the solver's error.
+        let trust = self.trust(step) * (best / CLEAR).clamp(TRUST_LEAST, 1.0);
         let most = CLUES_MOST / trust;
         let (mut answers, mut scores) = (Vec::new(), Vec::new());
         for i in kept {
             let clue = (CLUES / trust * clues[i]).clamp(-most, most);
             let score = match gains[i] {
-                None if all[i].limit == Limiter::Rate && step.is_carried() => BEST + clue,
+                Some(_) if step.is_carried() => BEST + CLUES * clues[i],
                 Some(gain) if gain < HELPS || best < HELPS => clue,
                 Some(gain) => BEST * trust * gain / best + clue,
                 None => clues[i].min(UNDECIDED),
@@ -127,7 +138,7 @@ impl Experiments {
             && let Some(pair) = self.pair(step)
         {
             answers.push(pair);
-            scores.push(BEST * trust);
+            scores.push(PAIR * self.trust(step));
         }
         (answers, scores)
     }

@@ -391,9 +391,9 @@ def named(lab, limit, gone):
     """The resources that an answer names, or `None` where it is "not determined"."""
     kind = limit["kind"]
     if kind == "hop":
-        # Without counters nothing tells which of an array's limits it is.
-        why = {hop: "" if limit["why"] == "ops" and hop in gone else limit["why"] for hop in [limit["hop"], *limit["also"]]}
-        return set().union(*(resources(lab, hop, why[hop]) for hop in why))
+        # Without counters nothing tells which of a hop's limits it is.
+        whys = lambda hop: ("ops", "rate") if hop in gone and limit["why"] != "slots" else (limit["why"],)
+        return set().union(*(resources(lab, hop, why) for hop in [limit["hop"], *limit["also"]] for why in whys(hop)))
     if kind == "two":
         return set().union(*(resources(lab, limit[end], why) for end in ("first", "second") for why in ("", "slots", "ops")))
     if kind == "path-imbalance":
