@@ -127,6 +127,10 @@ counters! {
     CommandsAborted = "commands-aborted", "1", Count, Worker, "commands aborted after their timeout";
     PathIosGivenUp = "path-ios-given-up", "1", Count, Worker, "I/Os that failed because no path was left";
     PathEventsUntold = "path-events-untold", "1", Count, Worker, "path events that were only counted";
+    DoubledGain = "doubled-gain", "1", Setting, Worker, "throughput that all loads gain, as a share, with the hop that `part` names doubled; without `part`, with twice the load";
+    DoubledSlotsGain = "doubled-slots-gain", "1", Setting, Worker, "the same with twice the queue slots of that hop";
+    DoubledTogetherGain = "doubled-together-gain", "1", Setting, Worker, "the same with this hop and the others of this counter doubled at once, where none alone gains";
+    EstimatedOps = "estimated-ops", "1/s", Setting, Worker, "I/Os of all loads by the estimator that the gains are of";
     VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
     VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read with unknown expected contents";
     VerifyWritten = "verify-written", "1", Count, Worker, "blocks that were written";

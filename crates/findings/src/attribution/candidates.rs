@@ -1,6 +1,7 @@
 //! Every answer that a step allows, with its [signs](super::signs). Their weights are in [`super::model`].
 
 use super::answer::{Gauge, HopLimit, HopLoad, Limiter};
+use super::experiment::CARRIED;
 use super::neighbours::NeighbourResponse;
 use super::observed::{Observed, ObservedHop, Utilization};
 use super::signs::{
@@ -57,6 +58,13 @@ fn close(ratio: f64) -> f64 {
 pub(super) fn candidates(step: &Observed, response: &NeighbourResponse) -> Vec<Candidate> {
     let view = Inputs::of(step, response);
     let mut out = view.load();
+    if step.is_carried() {
+        // Hops that carry all that falls due limit nothing, however full they are.
+        let (limit, signs) = (Limiter::Unknown { missing: Vec::new() }, UnknownSigns::default());
+        let signs = Signs::Unknown(UnknownSigns { base: 1.0, ..signs });
+        out.push(Candidate { limit, signs, about: Vec::new() });
+        return out;
+    }
     view.hops().for_each(|hop| out.push(hop));
     out.extend(view.slots());
     out.extend(view.two());
@@ -390,7 +398,7 @@ impl<'a> Inputs<'a> {
         }
         if step.loops != Loops::Closed && step.offered > 0.0 {
             let short = if self.open > 0.0 { 1.0 - step.iops / step.offered } else { 0.0 };
-            let short = ramp(short, 0.005, 0.05);
+            let short = ramp(short, 1.0 - CARRIED, 0.05);
             let signs = RateSigns { base: 1.0, short, full: self.full, waits: self.waits };
             push(Limiter::Rate, Signs::Rate(signs));
         }

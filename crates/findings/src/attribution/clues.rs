@@ -24,6 +24,10 @@ pub(super) fn clues(
         grew(step, response, *place, &mut out);
     }
     of_load(step, answer, &mut out);
+    if let Some(experiments) = &step.experiments {
+        let at = out.len().min(1);
+        out.splice(at..at, experiments.clues(step, answer));
+    }
     if let Some(elasticity) = response.elasticity {
         out.push(whole(carried(elasticity)));
     }
@@ -39,11 +43,11 @@ pub(super) fn clues(
     out
 }
 
-fn whole(text: String) -> Clue {
+pub(super) fn whole(text: String) -> Clue {
     Clue { hop: None, text }
 }
 
-fn at(hop: &ObservedHop, text: String) -> Clue {
+pub(super) fn at(hop: &ObservedHop, text: String) -> Clue {
     Clue { hop: Some(hop.name().to_owned()), text }
 }
 

@@ -1,13 +1,15 @@
 //! Attribution: for each step, what limits it, with a probability, the runner-up, and the evidence.
 //!
 //! A pure function of a record: of what workers and hops counted in a step, and of what they counted in its neighbours of a
-//! sweep. Measured and simulated records are treated alike; a missing counter is named, never guessed. The idea is
-//! operational analysis (Denning and Buzen, 1978): I/Os queue before a full resource, and added load queues there too.
+//! sweep. A missing counter is named, never guessed. The idea is operational analysis (Denning and Buzen, 1978): I/Os queue
+//! before a full resource, and added load queues there too. Where a record holds experiments, as those of simulations and
+//! estimates do, they decide ([`experiment`]).
 //! `docs/attribution.md` explains it to readers of reviews.
 
 mod answer;
 mod candidates;
 mod clues;
+mod experiment;
 mod model;
 mod neighbours;
 mod observed;
@@ -17,6 +19,7 @@ mod words;
 
 pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
 pub use candidates::Candidate;
+use model::shares;
 pub use model::{SURE, WEIGHTS, probabilities};
 pub use signs::*;
 
@@ -72,7 +75,16 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
     let step = steps.get(at).filter(|step| step.iops > 0.0)?;
     let response = neighbours::response(steps, at);
     let candidates = candidates::candidates(step, &response);
-    let probabilities = probabilities(&candidates, &WEIGHTS);
+    let (candidates, probabilities) = match &step.experiments {
+        Some(experiments) => {
+            let (candidates, scores) = experiments.scored(step, candidates);
+            (candidates, shares(&scores))
+        }
+        None => {
+            let probabilities = probabilities(&candidates, &WEIGHTS);
+            (candidates, probabilities)
+        }
+    };
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
     let first = *order.first()?;

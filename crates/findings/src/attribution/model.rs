@@ -100,7 +100,11 @@ pub const WEIGHTS: Weights = Weights {
 
 /// The probability of each answer.
 pub fn probabilities(candidates: &[Candidate], weights: &Weights) -> Vec<f64> {
-    let scores: Vec<f64> = candidates.iter().map(|of| weights.score(&of.signs)).collect();
+    shares(&candidates.iter().map(|of| weights.score(&of.signs)).collect::<Vec<f64>>())
+}
+
+/// Probabilities in proportion to the exponentials of scores.
+pub(super) fn shares(scores: &[f64]) -> Vec<f64> {
     let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let odds: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
     let sum: f64 = odds.iter().sum();

@@ -4,6 +4,7 @@
 //! flight, which does not suit a parallel device; it counts as utilization only where requests did not overlap.
 
 use super::answer::{Gauge, HopLimit, HopLoad};
+use super::experiment::{CARRIED, Experiments};
 use super::sort::{Alike, HopRole};
 use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
@@ -44,6 +45,8 @@ pub(super) struct Observed {
     pub mean_ns: Option<f64>,
     pub generator: Generator,
     pub hops: Vec<ObservedHop>,
+    /// What throughput gains where something is doubled, if that was tried.
+    pub experiments: Option<Experiments>,
 }
 
 pub(super) struct ObservedHop {
@@ -109,7 +112,13 @@ impl Observed {
             mean_ns,
             generator: figures.generator.clone(),
             hops: seen,
+            experiments: Experiments::of(step),
         }
+    }
+
+    /// Whether all that open loops were asked for was done, but for a little.
+    pub fn is_carried(&self) -> bool {
+        self.loops == Loops::Open && self.iops >= CARRIED * self.offered
     }
 
     /// In flight as a share of the depth, whether or not slots pause.

@@ -5,7 +5,7 @@ macro_rules! signs {
     ($($sort:ident $row:ident $signs:ident $about:literal { $($sign:ident $says:literal)+ })+) => {
         $(
             #[doc = $about]
-            #[derive(Clone, Copy, Debug, PartialEq)]
+            #[derive(Clone, Copy, Debug, Default, PartialEq)]
             pub struct $signs {
                 $(#[doc = $says] pub $sign: f64,)+
             }

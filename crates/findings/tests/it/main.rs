@@ -13,6 +13,7 @@ mod compare;
 mod confidence;
 mod content;
 mod done;
+mod drawn;
 mod evidence;
 mod generator;
 mod goals;

@@ -51,8 +51,9 @@ fn of_hop(
         }
         for (mine, theirs) in out.flows.iter_mut().zip(&at.flows) {
             // The same I/O visits several elements of a hop and is counted once; it visits one of many disks, which add
-            // up.
-            let with = if hop.kind == HopKind::Disks { |a, b| a + b } else { f64::max };
+            // up, and comes over their wires once more.
+            let disk = hop.kind == HopKind::Disks && matches!(place, HopElement::Station(_));
+            let with = if disk { |a, b| a + b } else { f64::max };
             mine.ops = with(mine.ops, theirs.ops);
             mine.bytes = with(mine.bytes, theirs.bytes);
             mine.time += theirs.time;

@@ -15,6 +15,7 @@
 
 mod blend;
 mod bounds;
+mod experiment;
 mod figures;
 mod fluid;
 mod gated;
@@ -31,6 +32,7 @@ mod stripes;
 mod symmetry;
 mod walk;
 
+pub use experiment::{Doubled, Experiment, Experiments, experiments};
 pub use session::{ESTIMATED, Order, Told, record};
 
 use crate::analytic::ThroughputBounds;

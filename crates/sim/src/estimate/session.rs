@@ -9,7 +9,7 @@ use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, estimate};
 use crate::plant::{EndMachine, NetStream, Plant};
 use crate::simulate::meter::StreamCounts;
 use crate::simulate::record_writer::RecordBook;
-use crate::simulate::step_event::{Cut, HopHead, Note, Reading, StepStart};
+use crate::simulate::step_event::{Cut, HopHead, Note, Reading, StepStart, experiments};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
@@ -142,6 +142,7 @@ impl Session<'_, '_> {
             assumptions: plant.assumptions.clone(),
             pairs: plant.pairs.clone(),
             notes: plant.notes.clone(),
+            experiments: experiments(plant),
             times,
         };
         let loads = self.book.begin(step, begun)?;

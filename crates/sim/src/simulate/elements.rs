@@ -144,7 +144,9 @@ impl ElementCounters {
         let seen = traffic(tally, [true, true]);
         let busy = tally.busy as f64 / SECOND;
         let servers = match self.stations.get(id.0 as usize)? {
-            Station::Queue { servers, .. } | Station::Sharing { servers } => f64::from(*servers),
+            Station::Queue { servers, .. }
+            | Station::Sharing { servers }
+            | Station::Sorted { servers, .. } => f64::from(*servers),
             Station::Processors { count } => f64::from(*count),
             // Nobody waits, and nothing can be full.
             _ => return Some(ElementCounts { waiting: 0.0, ..seen }),

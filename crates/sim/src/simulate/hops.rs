@@ -43,24 +43,48 @@ impl HopReader {
             if seen.is_empty() {
                 return Vec::new();
             }
-            readings(*kind, &seen, &passed, self.elements.span())
+            readings(*kind, &places[0], &seen, &passed, self.elements.span())
         };
         self.hops.iter().map(of).collect()
     }
 }
 
+fn is_disk(place: &HopElement) -> bool {
+    matches!(place, HopElement::Station(_))
+}
+
+/// Seconds for which all that a hop has was at work: those of its busiest place. Of a group of disks the mean counts, since an
+/// I/O takes whichever disk has its address.
+fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<f64> {
+    let most = |of: &mut dyn Iterator<Item = f64>| of.reduce(f64::max);
+    let serving = || places.iter().zip(seen).filter(|(_, s)| s.serves);
+    if kind != HopKind::Disks {
+        return most(&mut serving().map(|(_, s)| s.busy));
+    }
+    let disks: Vec<f64> = serving().filter(|(p, _)| is_disk(p)).map(|(_, s)| s.busy).collect();
+    let mean = disks.iter().sum::<f64>() / disks.len() as f64;
+    let wires = serving().filter(|(place, _)| !is_disk(place)).map(|(_, s)| s.busy);
+    most(&mut wires.chain((!disks.is_empty()).then_some(mean)))
+}
+
 /// The counters of a hop of these places over `span` seconds, whose traffic is counted at those that it `passed`.
 fn readings(
     kind: HopKind,
+    places: &[HopElement],
     seen: &[ElementCounts],
     passed: &[ElementCounts],
     span: f64,
 ) -> Vec<Reading> {
     let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
     let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
+    // What goes to several disks comes over the wires of all of them once more.
+    let of_disks = |of: fn(&ElementCounts) -> f64| {
+        let disks = places.iter().zip(seen).filter(|(place, _)| is_disk(place));
+        disks.map(|(_, seen)| of(seen)).reduce(|a, b| a + b)
+    };
     let traffic = |of: fn(&ElementCounts) -> f64| match kind {
         _ if !passed.is_empty() => passed.iter().map(of).sum(),
-        HopKind::Disks => sum(of),
+        HopKind::Disks => of_disks(of).unwrap_or_else(|| most(of)),
         _ => most(of),
     };
     let mut all = vec![
@@ -71,8 +95,8 @@ fn readings(
         (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
         (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];
-    if seen.iter().any(|s| s.serves) {
-        all.push((CounterId::Busy, most(|s| s.busy).min(span) * 1e9));
+    if let Some(busy) = busy(kind, places, seen) {
+        all.push((CounterId::Busy, busy.min(span) * 1e9));
     }
     all.push((CounterId::QueueDepthMean, sum(|s| s.present) / span));
     all.push((CounterId::Waiting, sum(|s| s.waiting) / span));

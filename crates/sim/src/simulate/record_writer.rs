@@ -5,7 +5,7 @@
 
 use super::SIMULATOR;
 use super::pairs::OpenPair;
-use super::step_event::{Cut, HopHead, Note, Reading, StepStart};
+use super::step_event::{Cut, DoubledHops, HopHead, Note, Reading, StepStart};
 use crate::plant::{Assumption, HopLimits, Issuer};
 use clock::Ns;
 use record::{
@@ -34,6 +34,7 @@ struct Open {
     workers: Vec<SourceId>,
     hops: Vec<(SourceId, HopLimits)>,
     pairs: Vec<OpenPair>,
+    experiments: Vec<DoubledHops>,
 }
 
 impl RecordBook {
@@ -82,7 +83,9 @@ impl RecordBook {
             workers: loads.clone(),
             streams,
         })?;
-        self.step = Some(Open { index: step.index, start, times, workers, hops, pairs });
+        let experiments = begun.experiments;
+        self.step =
+            Some(Open { index: step.index, start, times, workers, hops, pairs, experiments });
         for text in begun.notes {
             let (level, code) = (Level::Warning, "model");
             self.note(Note { at: Ns::ZERO, level, code, text })?;
@@ -149,6 +152,9 @@ impl RecordBook {
                 self.writer.counter(&counter)?;
             }
         }
+        for counter in step.experiments(measured) {
+            self.writer.counter(&counter)?;
+        }
         for pair in &step.pairs {
             pair.done(step.index, measured, &mut self.writer)?;
         }
@@ -180,6 +186,24 @@ impl RecordBook {
         self.writer.source(&Source { id, kind, name: name.to_owned(), group, agent })?;
         self.numbers.insert(name.to_owned(), id);
         Ok(id)
+    }
+}
+
+impl Open {
+    /// What was found by doubling, as counters of the first worker: they are of all loads together.
+    fn experiments(&self, measured: (Ns, Ns)) -> Vec<Counter> {
+        let Some(source) = self.workers.first() else { return Vec::new() };
+        let mut all = Vec::new();
+        for of in &self.experiments {
+            let plain = counter(*source, self.index, measured, &of.reading);
+            match of.hops.is_empty() {
+                true => all.push(plain),
+                false => all.extend(
+                    of.hops.iter().map(|hop| Counter { part: Some(hop.clone()), ..plain.clone() }),
+                ),
+            }
+        }
+        all
     }
 }
 

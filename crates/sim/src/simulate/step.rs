@@ -9,7 +9,7 @@ use super::confidence;
 use super::hops::HopReader;
 use super::meter::{Cell, Meter};
 use super::named::Named;
-use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, machines};
+use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, experiments, machines};
 use super::stocks::Stocks;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation, UnderWay};
@@ -121,6 +121,7 @@ impl StepRun<'_> {
             limits: hop.limits,
         };
         let begun = StepStart {
+            experiments: experiments(&plant),
             issuers: plant.issuers,
             workers,
             hops: plant.hops.into_iter().map(head).collect(),

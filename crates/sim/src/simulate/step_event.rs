@@ -4,7 +4,8 @@
 //! Times count from the step's start. No event depends on the simulation of other steps, so the number of threads has no effect.
 
 use super::meter::{StreamCounts, Tallies};
-use crate::plant::{Assumption, HopLimits, Issuer, MachinePair};
+use crate::estimate::{self, Doubled, Experiment};
+use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
@@ -34,7 +35,35 @@ pub(crate) struct StepStart {
     pub pairs: Vec<MachinePair>,
     /// Further notes.
     pub notes: Vec<String>,
+    /// What throughput gains where something is doubled.
+    pub experiments: Vec<DoubledHops>,
     pub times: StepTimes,
+}
+
+/// What is known by experiment of some hops, or with none of them of the load.
+pub(crate) struct DoubledHops {
+    pub reading: Reading,
+    pub hops: Vec<String>,
+}
+
+/// The experiments on a plant under the names of its hops.
+pub(crate) fn experiments(plant: &Plant) -> Vec<DoubledHops> {
+    let of = estimate::experiments(plant);
+    if of.all.is_empty() {
+        return Vec::new();
+    }
+    let named = |Experiment { doubled, gain }| {
+        let (counter, hops) = match doubled {
+            Doubled::Served(hops) => (CounterId::DoubledGain, hops),
+            Doubled::Slots(hops) => (CounterId::DoubledSlotsGain, hops),
+            Doubled::Together(hops) => (CounterId::DoubledTogetherGain, hops),
+            Doubled::Load => (CounterId::DoubledGain, Vec::new()),
+        };
+        let hops = hops.into_iter().map(|hop| plant.hops[hop].name.clone()).collect();
+        DoubledHops { reading: (counter, gain), hops }
+    };
+    let before = DoubledHops { reading: (CounterId::EstimatedOps, of.iops), hops: Vec::new() };
+    std::iter::once(before).chain(of.all.into_iter().map(named)).collect()
 }
 
 /// A hop as the record names it.
