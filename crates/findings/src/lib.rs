@@ -69,7 +69,7 @@ pub use map::LabMap;
 pub use pool::{IoFigures, Latency};
 pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
-    Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection,
+    Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, ProfileFigure, Projection,
 };
 pub use quantity::{Quantity, Unit};
 pub use run::{RunSummary, Verdict};
@@ -202,7 +202,7 @@ fn judge(
         if let Some(known) = known {
             fabric.see(&step, known, &mut figures, record.facts());
         }
-        projector.see(&step, &figures, random);
+        projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
         court.see(&step);
