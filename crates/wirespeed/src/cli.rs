@@ -96,7 +96,7 @@ pub enum Command {
     /// Show the hardware that scenarios can name, with the source of every figure
     Catalog(CatalogArgs),
     /// Load targets without a scenario file
-    Disk(DiskArgs),
+    Disk(Box<DiskArgs>),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
     Net(Net),
     /// Serve memory, files and devices by iSCSI, or list the LUNs of a portal

@@ -39,12 +39,12 @@ pub(crate) fn of(known: Option<(&Scenario, &Step)>) -> (Option<u64>, Option<u64>
             }
         }
     }
-    let sum = |of: fn(&(Option<u64>, Option<u64>)) -> Option<u64>| {
-        found.values().map(of).try_fold(0, |sum: u64, one| Some(sum.saturating_add(one?)))
-    };
+    fn sum(mut all: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+        all.try_fold(0, |sum: u64, one| Some(sum.saturating_add(one?)))
+    }
     match found.is_empty() {
         true => (None, None),
-        false => (sum(|of| of.0), sum(|of| of.1)),
+        false => (sum(found.values().map(|of| of.0)), sum(found.values().map(|of| of.1))),
     }
 }
 

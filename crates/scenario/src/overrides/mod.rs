@@ -135,7 +135,7 @@ fn element(
         Ok(chosen) => (chosen, rest),
         Err(_) if alone => (vec![0], path),
         Err(mistake) if items.iter().any(|item| item.value.name().is_some()) => {
-            return sink.push(|| mistake);
+            return sink.push(|| *mistake);
         }
         Err(mistake) => {
             let none = format!("the scenario has no {} with a name", def.title);
@@ -162,7 +162,7 @@ fn chosen(
     what: &str,
     list: &str,
     wanted: &At<String>,
-) -> Result<Vec<usize>, Mistake> {
+) -> Result<Vec<usize>, Box<Mistake>> {
     let word = wanted.value.as_str();
     let exact = |item: &Node| item.value.name() == Some(word);
     if let Some(n) = items.iter().position(exact) {
@@ -186,7 +186,9 @@ fn chosen(
                 "write `{list}.{}` for all of them, or give the others a table of their own",
                 clip(text)
             );
-            return Err(Mistake::new(wanted.at, message).class(Class::Absence).help(help));
+            return Err(Box::new(
+                Mistake::new(wanted.at, message).class(Class::Absence).help(help),
+            ));
         }
         if named > 0 {
             found.push(n);
@@ -206,7 +208,8 @@ fn chosen(
     };
     let near =
         suggestion(word, known).map_or_else(String::new, |near| format!("{near} In general, "));
-    Err(Mistake::new(wanted.at, message).class(Class::Absence).help(format!("{near}{RULE}")))
+    let help = format!("{near}{RULE}");
+    Err(Box::new(Mistake::new(wanted.at, message).class(Class::Absence).help(help)))
 }
 
 /// Sets the value at the end of a path, making tables on the way where there are none.
@@ -255,7 +258,7 @@ fn list_element(
         Ok,
     ) {
         Ok(found) => found,
-        Err(mistake) => return sink.push(|| mistake),
+        Err(mistake) => return sink.push(|| *mistake),
     };
     if rest.is_empty() {
         return sink.push(|| {

@@ -52,7 +52,7 @@ fn readable(page: &str) -> String {
     for line in page.split_inclusive('\n') {
         let comment = line.starts_with("<!--");
         // The blank line behind a comment goes with it.
-        if !comment && !(dropped && line.trim().is_empty()) {
+        if !(comment || dropped && line.trim().is_empty()) {
             out.push_str(line);
         }
         dropped = comment;
