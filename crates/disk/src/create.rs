@@ -88,7 +88,7 @@ pub(crate) fn create_empty(path: &str, bytes: u64, sparse: bool) -> Result<NewFi
 }
 
 /// Bytes that an unprivileged user may still write in `folder`; `None` where its file system does not say.
-pub(crate) fn room_in(folder: &Path) -> Option<u64> {
+pub fn room_in(folder: &Path) -> Option<u64> {
     let folder = openat(CWD, folder, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let vfs = fstatvfs(folder).ok()?;
     // File systems without a size (ramfs) report no blocks at all.

@@ -10,6 +10,7 @@ use record::Fact;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, SeekFrom, StatxFlags, ioctl_blksszget, seek, statx};
 use rustix::io::Errno;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use workload::Extent;
@@ -46,6 +47,8 @@ pub struct TargetReport {
     pub what: String,
     /// Its size in bytes, or the size that it will have.
     pub size: Option<u64>,
+    /// Its logical block in bytes, of which every I/O is a multiple.
+    pub block: Option<u32>,
     /// What would be done with it; `Err` says why it cannot be or may not be
     /// ([`EngineError::Refused`] where the guard forbids it).
     pub fate: Result<Use, EngineError>,
@@ -113,6 +116,7 @@ fn inspect_remote(
         url: spec.url.clone(),
         what: what.to_owned(),
         size: None,
+        block: None,
         fate,
         filling: Filling::Nothing,
         examined: None,
@@ -131,6 +135,7 @@ fn inspect_remote(
     };
     TargetReport {
         size: Some(remote.size()),
+        block: Some(remote.block()),
         filling: match &fate {
             Ok(_) => Filling::of(spec, remote.size(), false),
             Err(_) => Filling::Nothing,
@@ -173,11 +178,24 @@ fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
         url: spec.url.clone(),
         what: what.to_owned(),
         size,
+        block: block_unopened(spec, found.as_ref()),
         fate,
         filling,
         examined: if writes { examined(spec, &own) } else { None },
         facts,
     }
+}
+
+/// The logical block of a file or device, or of the disk that a file would be created on.
+fn block_unopened(spec: &TargetSpec, found: Option<&PathTarget>) -> Option<u32> {
+    if spec.buffered || spec.url == "null:" {
+        return Some(BLOCK);
+    }
+    let device = match found {
+        Some(found) => found.device(),
+        None => std::fs::metadata(folder_of(Path::new(&spec.url))).ok()?.dev(),
+    };
+    Some(logical_block(device).unwrap_or(BLOCK))
 }
 
 /// What the guard finds at a target that is there and that Wirespeed did not make.

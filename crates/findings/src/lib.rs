@@ -79,7 +79,7 @@ pub use plan_limits::{LimitRange, MissingCounter, PlanLimits};
 pub use pool::{IoFigures, Latency};
 pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
-    Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection,
+    Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, ProfileFigure, Projection,
 };
 pub use quantity::{Quantity, Unit};
 pub use run::{RunSummary, Verdict};
@@ -215,7 +215,7 @@ fn judge(
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
-        projector.see(&step, &figures, random);
+        projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
         court.see(&step);

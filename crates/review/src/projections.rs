@@ -4,9 +4,9 @@
 use crate::number::latency;
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
-use findings::{Access, Carried, CarryLimit, Extrapolation, Measured, Projection, Unit};
+use findings::{Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, Projection, Unit};
 use std::time::Duration;
-use units::{binary_bytes, count, duration, percent, rate};
+use units::{Bytes, binary_bytes, count, duration, percent, rate, size};
 
 /// One sentence, or a few, for each application.
 pub(crate) fn sentences(projections: &[Projection]) -> Vec<Sentence> {
@@ -24,6 +24,7 @@ fn sentence(projection: &Projection) -> Sentence {
                 asked(projection),
                 basis(projection, step, limit)
             );
+            text.push_str(&rests_on(&step.footprint));
             if let Some(wanted) = projection.wanted {
                 text.push_str(&enough(projection, wanted));
             }
@@ -117,6 +118,20 @@ fn basis(projection: &Projection, step: &Measured, limit: &CarryLimit) -> String
         CarryLimit::Steps => "no step with more load was run".to_owned(),
     };
     format!("{} did {}; {end}.", clean(&capital(&step.label)), did(step))
+}
+
+/// How much lies behind the figure: what no step accessed, and what shows only after longer, is not in it.
+fn rests_on(of: &Footprint) -> String {
+    let time = duration(Duration::from_secs_f64(of.measured_s.clamp(0.0, 1e9)));
+    let place = match (of.accessed_bytes, of.capacity_bytes) {
+        (Some(accessed), Some(all)) if accessed < all => {
+            format!(" over a working set of {} of {}", size(Bytes(accessed)), size(Bytes(all)))
+        }
+        (Some(accessed), _) => format!(" over {}", size(Bytes(accessed))),
+        (None, Some(all)) => format!(" over a part of {}", size(Bytes(all))),
+        (None, None) => " over a capacity that the scenario does not say".to_owned(),
+    };
+    format!(" It was measured for {time}{place}.")
 }
 
 fn enough(projection: &Projection, wanted: f64) -> String {

@@ -2,7 +2,9 @@
 //! system calls are here; what the bytes mean is in `iscsi`. It knows no scenarios.
 
 pub mod initiator;
+mod private;
 pub mod server;
 pub mod volume;
 
+pub use private::private_file;
 pub use volume::VolumeAttributes;

@@ -5,6 +5,7 @@
 use crate::datum::{Datum, DatumKey, Decoded};
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::fields::{KeyField, Need, ROOT, TableDef, TableKind, Type};
+use crate::figures;
 use crate::nearest::{join, nearest, suggestion};
 use crate::scalar;
 use crate::tree::{Entry, Node, TomlTable, TomlValue, clip};
@@ -82,7 +83,9 @@ fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str
             Some(format!("`{name}` does not belong to a workload: write it without one"))
         }
         Some(near) => Some(format!("did you mean `{near}`?")),
-        None => elsewhere(name, def).or_else(|| suggestion(name, keys)),
+        None => elsewhere(name, def)
+            .or_else(|| figures::of_other_kinds(name))
+            .or_else(|| suggestion(name, keys)),
     };
     let message = format!("unknown key `{}` in {title}", clip(&key.value));
     // A key of another table that stands at the top may only have lost its header to a syntax error.

@@ -24,8 +24,13 @@ fn nearest_of<'a>(word: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> 
         .filter(|c| c.len() <= LENGTH_MAX)
         .map(|c| (strsim::damerau_levenshtein(&plain, &self::plain(c)), c))
         .filter(|(distance, c)| *distance <= (length / 3).max(1) && *distance < length.max(c.len()))
-        .min_by_key(|(distance, _)| *distance)
+        .min_by_key(|(distance, c)| (*distance, std::cmp::Reverse(common(&plain, &self::plain(c)))))
         .map(|(_, candidate)| candidate)
+}
+
+/// How many characters two words begin with alike: of two that are as near, the one is meant that begins as the word does.
+fn common(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
 /// "did you mean …?" for the nearest candidate, or the candidates themselves when they are few.
@@ -40,6 +45,16 @@ fn suggestion_of(word: &str, candidates: Vec<&str>) -> Option<String> {
     const LISTED_MAX: usize = 16;
     if let Some(near) = nearest(word, candidates.iter().copied()) {
         return Some(format!("did you mean `{near}`?"));
+    }
+    let started: Vec<String> = match plain(word) {
+        word if word.chars().count() < 3 => Vec::new(),
+        word => {
+            let started = candidates.iter().filter(|c| plain(c).starts_with(&word));
+            started.map(|c| format!("`{c}`")).take(LISTED_MAX).collect()
+        }
+    };
+    if !started.is_empty() {
+        return Some(format!("did you mean {}?", join(&started, "or")));
     }
     let listed: Vec<String> =
         candidates.into_iter().take(LISTED_MAX + 1).map(|c| format!("`{c}`")).collect();

@@ -32,7 +32,9 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::Size { .. } => "a size such as `8KiB`".to_owned(),
         Type::Time { .. } => "a duration such as `10s`".to_owned(),
         Type::Iops => "a rate such as `5000 IOPS`".to_owned(),
-        Type::Percent => "a share from 0 to 100, such as `67` or `67%`".to_owned(),
+        Type::Percent => {
+            "a share such as `67%`, or a number from 2 to 100 without the sign".to_owned()
+        }
         Type::SizeOrPercent => "a size such as `10GiB` or a share such as `20%`".to_owned(),
         Type::Amount => {
             "a whole number, a rate such as `5000 IOPS` or a size such as `8KiB`".to_owned()
@@ -183,12 +185,29 @@ fn from_integer(n: i64, ty: &Type) -> Result<Datum, ScalarProblem> {
 fn from_number(n: f64, ty: &Type) -> Result<Datum, ScalarProblem> {
     match ty {
         Type::Number { min, max } if (*min..=*max).contains(&n) => Ok(Datum::Number(n)),
-        Type::Percent if (0.0..=100.0).contains(&n) => Ok(Datum::Percent(Percent(n + 0.0))),
+        Type::Percent => match Percent::without_sign(n) {
+            Some(share) => Ok(Datum::Percent(share)),
+            None if (0.0..=1.0).contains(&n) => Err(bare_share(n)),
+            None => Err(ScalarProblem::Shape),
+        },
         Type::Iops | Type::IopsOrRate if n.is_finite() && n >= 0.0 => {
             Ok(Datum::Iops(Iops(n + 0.0)))
         }
         _ => Err(ScalarProblem::Shape),
     }
+}
+
+/// A share without its sign that may be meant as a fraction: `0.7` for 70%, or 0.7%.
+fn bare_share(n: f64) -> ScalarProblem {
+    ScalarProblem::Because(
+        format!("`{n}` can be read as {}% or as {n}%", clean(n * 100.0)),
+        Some(format!("did you mean `\"{}%\"`? for {n}% write `\"{n}%\"`", clean(n * 100.0))),
+    )
+}
+
+/// A number without the noise of binary fractions: 57, not 56.99999999999999.
+fn clean(n: f64) -> f64 {
+    (n * 1e9).round() / 1e9
 }
 
 fn name(text: &str) -> Result<Datum, ScalarProblem> {

@@ -183,7 +183,11 @@ fn link_names() -> String {
 }
 
 fn percent(text: Value) -> Value {
-    json!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 100 }, text] })
+    json!({ "anyOf": [
+        { "const": 0 },
+        { "type": "number", "exclusiveMinimum": 1, "maximum": 100 },
+        text,
+    ] })
 }
 
 fn one_or_many(one: Value) -> Value {

@@ -11,7 +11,7 @@ mod print;
 
 pub use link::{LinkRate, LinkRateError, LinkStandard};
 pub use parse::UnitError;
-pub use print::{binary_bytes, count, duration, percent, rate};
+pub use print::{binary_bytes, count, duration, percent, rate, size};
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -67,6 +67,12 @@ impl Percent {
     /// No number, no `%`, or out of range.
     pub fn parse(text: &str) -> Result<Percent, UnitError> {
         parse::percent(text)
+    }
+
+    /// A number that was written without its `%`: 0, or more than 1 and at most 100. Between 0 and 1 it may be meant as a
+    /// fraction, and 1 may be 1% or the whole, so these are none.
+    pub fn without_sign(n: f64) -> Option<Percent> {
+        (n == 0.0 || n > 1.0 && n <= 100.0).then_some(Percent(n + 0.0))
     }
 
     /// The share as a fraction, 0 to 1.

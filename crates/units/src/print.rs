@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 impl fmt::Display for Bytes {
-    /// Exact: the largest binary unit that divides the number, else the largest decimal one, else bytes.
+    /// Exact: in the unit that needs the smallest number, a binary one where two need the same.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(&str, u64); 8] = [
             ("TiB", 1 << 40),
@@ -17,7 +17,9 @@ impl fmt::Display for Bytes {
             ("MB", 1_000_000),
             ("KB", 1_000),
         ];
-        match UNITS.iter().find(|(_, u)| self.0 >= *u && self.0.is_multiple_of(*u)) {
+        let whole =
+            UNITS.iter().filter(|(_, unit)| self.0 >= *unit && self.0.is_multiple_of(*unit));
+        match whole.min_by_key(|(_, unit)| self.0 / unit) {
             Some((name, unit)) => write!(f, "{}{name}", self.0 / unit),
             None => write!(f, "{}B", self.0),
         }
@@ -45,6 +47,16 @@ impl fmt::Display for Percent {
 /// A data rate in decimal MB/s, the project's default: `"397 MB/s"`, `"3.97 MB/s"`.
 pub fn rate(bytes_per_s: f64) -> String {
     format!("{} MB/s", digits(bytes_per_s / 1e6))
+}
+
+/// A size for people: exact where a unit makes that short (`"200 GB"`), else with three digits.
+pub fn size(bytes: Bytes) -> String {
+    let exact = bytes.to_string();
+    let end = exact.find(|c: char| !c.is_ascii_digit()).unwrap_or(exact.len());
+    match end {
+        0..=4 => format!("{} {}", &exact[..end], &exact[end..]),
+        _ => binary_bytes(bytes.0),
+    }
 }
 
 /// An approximate size in binary units: `"24.0 GiB"`.

@@ -2,22 +2,60 @@
 
 mod calibrate;
 mod catalog;
+mod disk;
 mod net;
 mod score;
+mod spelling;
 
 pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
+pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 
 use crate::commands::target::portal;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use findings::comparison::Compared;
 use san::server::PortalConfig;
 use san::volume::VolumeSpec;
 use std::path::PathBuf;
 use std::time::Duration;
-use units::{Bytes, Iops, Percent};
+use units::Percent;
+
+/// Commands by task, as `--help` lists them; those that no group has are not shown.
+const TASKS: &[(&str, &[&str])] = &[
+    ("Begin", &["demo", "doctor"]),
+    ("Measure", &["plan", "run", "disk", "net", "target"]),
+    ("Predict", &["simulate", "estimate", "score", "calibrate"]),
+    ("Read results", &["review", "compare"]),
+    ("Look up", &["catalog", "profiles"]),
+    ("Set up", &["completions", "man", "help"]),
+];
+
+/// The definition of the command line, from which help, completions and manual pages are made.
+pub fn definition() -> clap::Command {
+    let command = Cli::command();
+    let mut list = String::new();
+    for (task, names) in TASKS {
+        list += &format!("\n{task}:\n");
+        for name in *names {
+            let about = match command.find_subcommand(name).and_then(clap::Command::get_about) {
+                Some(about) => about.to_string(),
+                None => "Show the help of a command".to_owned(),
+            };
+            list += &format!("  {name:<12} {about}\n");
+        }
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// The command line of this process; on a mistake, or where help is asked for, the process ends.
+pub fn parse() -> Cli {
+    let matches = definition().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
 
 /// What a virtualized storage fabric will carry, what breaks first, and whether it will carry your application.
 #[derive(Debug, Parser)]
@@ -58,13 +96,37 @@ pub enum Command {
     /// Show the hardware that scenarios can name, with the source of every figure
     Catalog(CatalogArgs),
     /// Load targets without a scenario file
-    Disk(DiskArgs),
+    Disk(Box<DiskArgs>),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
     Net(Net),
     /// Serve memory, files and devices by iSCSI, or list the LUNs of a portal
     Target(TargetArgs),
+    /// Write the completions of a shell to stdout
+    Completions(Completions),
+    /// Write the manual pages: the main one to stdout, or all into a directory
+    Man(Man),
     /// Wait for a coordinator (started by `run --agent child`)
+    #[command(hide = true)]
     Agent(AgentArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  wirespeed completions bash > ~/.local/share/bash-completion/completions/wirespeed
+  wirespeed completions zsh > \"${fpath[1]}/_wirespeed\"
+  wirespeed completions fish > ~/.config/fish/completions/wirespeed.fish")]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: wirespeed man --dir ~/.local/share/man/man1")]
+pub struct Man {
+    /// Write a page for each command into this directory, which is made if it does not exist
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// Options of every command that prints results.
@@ -196,6 +258,9 @@ machine affects both equally. Each side has a record of its own, RUN and RUN-b."
 pub struct RunArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
+    /// A dry run, as `wirespeed plan` prints it: the steps, every target and what would be written
+    #[arg(long, help_heading = "Run")]
+    pub plan: bool,
     #[command(flatten)]
     pub against: AgainstArgs,
     #[command(flatten)]
@@ -291,7 +356,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "RUN", num_args = 1..)]
     pub against: Vec<PathBuf>,
     /// The difference to detect: the recommended measuring time is computed for it
-    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", default_value = "3%", value_parser = spelling::share)]
     pub difference: Percent,
     /// Compare only this metric (repeatable); fewer metrics give narrower intervals [default: all]
     #[arg(long = "metric", value_name = "METRIC", value_parser = parse_metric)]
@@ -355,146 +420,6 @@ pub enum ProfilesAction {
         #[command(flatten)]
         output: OutputArgs,
     },
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  wirespeed disk null: --depth 32                the overhead of the generator itself
-  wirespeed disk /dev/nvme0n1 --random 100       4 KiB random reads; it never writes
-  wirespeed disk t.dat --create 1GiB --read 70   writes, to a file created for this purpose
-  wirespeed disk t.dat --verify --verify-state S --read 70   … and verifies every block
-  wirespeed disk /dev/sdx --read 0 --plan        writes nothing; prints the token that would allow it
-  wirespeed disk 'iscsi://192.0.2.1,192.0.2.2/iqn.2026-11.example:disk/0?policy=least-queue'
-                                                 a LUN by two paths
-
-Options of a LUN's URL (?NAME=VALUE&NAME=VALUE…); each portal before the name is a path of its own:
-  policy=fixed|round-robin|least-queue|active-passive   which path carries an I/O (round-robin)
-  switch_after=N|SIZE        round-robin: I/Os or bytes before the next path is used (1)
-  no_path_retry=TIME         how long I/O waits while no path is up (30s; 0s with one path)
-  path_timeout=TIME          time without an answer after which a path is lost (10s)
-  command_timeout=TIME       how long a command may take before it is aborted (30s)
-  connections=N              connections of each session (1)
-  header_digest, data_digest=crc32c|none; immediate_data, initial_r2t=yes|no")]
-pub struct DiskArgs {
-    /// A file, a block device, a LUN (`iscsi://HOST[:PORT][,HOST[:PORT]…]/NAME/LUN[?OPTIONS]`), or `null:` (completes at once)
-    #[arg(required = true, value_name = "TARGET")]
-    pub targets: Vec<String>,
-    /// Transfer size
-    #[arg(long, default_value = "4KiB", value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Load")]
-    pub block: Bytes,
-    /// Share of reads among the operations
-    #[arg(long, default_value = "100%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
-    pub read: Percent,
-    /// Share of random operations; the others are sequential
-    #[arg(long, default_value = "0%", value_name = "SHARE", value_parser = parse_share, help_heading = "Load")]
-    pub random: Percent,
-    /// Operations outstanding per worker; with --rate, at most
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Load")]
-    pub depth: u32,
-    /// Workers (threads) per target
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Load")]
-    pub workers: u32,
-    /// An open loop at this rate per worker, as in `5000 IOPS` [default: a closed loop]
-    #[arg(long, value_parser = Iops::parse, help_heading = "Load")]
-    pub rate: Option<Iops>,
-    /// Load before the measurement
-    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
-    pub warmup: Duration,
-    /// Begin to measure once the load is steady by SNIA's rule, after the warm-up and within TIME [default TIME: 60s]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration, num_args = 0..=1, require_equals = true, default_missing_value = "60s", help_heading = "Time")]
-    pub steady: Option<Duration>,
-    /// Measured time
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = units::parse_duration, help_heading = "Time")]
-    pub time: Duration,
-    /// Seed of all random choices
-    #[arg(long, default_value_t = 1, help_heading = "Load")]
-    pub seed: u64,
-    /// Create the target file with this size if it does not exist
-    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse, help_heading = "Target")]
-    pub create: Option<Bytes>,
-    /// Use the page cache instead of O_DIRECT
-    #[arg(long, help_heading = "Target")]
-    pub buffered: bool,
-    /// The token that allows writing to a target that Wirespeed did not create; `--plan` prints it (repeatable)
-    #[arg(long, value_name = "TOKEN", help_heading = "Target")]
-    pub write_token: Vec<String>,
-    /// With the token: existing contents of the target (file systems, partitions, data) may be lost
-    #[arg(long, requires = "write_token", help_heading = "Target")]
-    pub overwrite: bool,
-    /// A dry run: what would be read and written, and the tokens of targets that Wirespeed did not create
-    #[arg(long, help_heading = "Run")]
-    pub plan: bool,
-    /// The I/O interface [auto: io_uring, or Linux AIO where the device makes io_uring slow, or pread]
-    #[arg(long, value_enum, default_value_t = QueueChoice::Auto, help_heading = "Target")]
-    pub queue: QueueChoice,
-    /// Poll for completions instead of waiting for interrupts (io_uring, on a device with polled queues)
-    #[arg(long, help_heading = "Target")]
-    pub polled: bool,
-    #[command(flatten)]
-    pub data: DataArgs,
-    #[command(flatten)]
-    pub verification: VerifyArgs,
-    #[command(flatten)]
-    pub recording: Recording,
-    #[command(flatten)]
-    pub output: Results,
-}
-
-/// The contents of targets before the load and of writes during it.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Data")]
-pub struct DataArgs {
-    /// Original over compressed size of what is written, from 1 to 16
-    #[arg(long, default_value_t = 1.0, value_name = "RATIO", value_parser = |t: &str| parse_ratio(t, 16.0))]
-    pub compress: f64,
-    /// Blocks of 4 KiB over different ones among what is written, from 1 to 50
-    #[arg(long, default_value_t = 1.0, value_name = "RATIO", value_parser = |t: &str| parse_ratio(t, 50.0))]
-    pub dedupe: f64,
-    /// Whether targets that may be written are filled first [auto: where samples show that they need it]
-    #[arg(long, value_enum, default_value_t = FillChoice::Auto)]
-    pub fill: FillChoice,
-    /// What is done to targets before the load [snia-pts: their whole capacity is written twice, and the warm-up goes on
-    /// until the load is steady, for up to 25 min]
-    #[arg(long, value_enum, default_value_t = Precondition::None)]
-    pub precondition: Precondition,
-}
-
-/// Verification of what is read.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Verification")]
-pub struct VerifyArgs {
-    /// Mark every block that is written, and check every block that is read
-    #[arg(long)]
-    pub verify: bool,
-    /// Keep the expected contents of each block in FILE, so that a later run can check them: after a crash or a power cut
-    #[arg(long, value_name = "FILE", requires = "verify")]
-    pub verify_state: Option<String>,
-    /// Require only flushed writes: after the target lost its power and this machine did not
-    #[arg(long, requires = "verify_state")]
-    pub verify_flushed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FillChoice {
-    Auto,
-    Always,
-    Never,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Precondition {
-    None,
-    SniaPts,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum QueueChoice {
-    Auto,
-    #[value(name = "io_uring")]
-    Uring,
-    Aio,
-    Pread,
 }
 
 #[derive(Debug, Args)]
@@ -638,11 +563,6 @@ fn parse_project(name: &str) -> Result<scenario::Project, scenario::profile::NoP
     scenario::profile::profile(name).map(scenario::Project::plain)
 }
 
-/// A share with or without its `%`: on the command line nothing else can be meant.
-fn parse_share(text: &str) -> Result<Percent, units::UnitError> {
-    if text.ends_with('%') { Percent::parse(text) } else { Percent::parse(&format!("{text}%")) }
-}
-
 /// A metric of a comparison by its name in JSON, or as people write it.
 fn parse_metric(text: &str) -> Result<Compared, String> {
     let wanted = text.to_ascii_lowercase();
@@ -653,41 +573,32 @@ fn parse_metric(text: &str) -> Result<Compared, String> {
     })
 }
 
-/// A ratio of original to reduced size.
-fn parse_ratio(text: &str, max: f64) -> Result<f64, String> {
-    let ratio = text.parse().ok().filter(|ratio| (1.0..=max).contains(ratio));
-    ratio.ok_or_else(|| format!("expected a ratio from 1 to {max}, original over reduced"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn help_lists_every_command_under_one_task() {
+        let command = definition();
+        let mut listed: Vec<&str> =
+            TASKS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        listed.retain(|name| *name != "help");
+        listed.sort_unstable();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut known: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        known.sort_unstable();
+        assert_eq!(listed, known);
     }
 
     #[test]
     fn overrides_are_split_at_the_first_equals_sign() {
         assert_eq!(parse_override("a.b = c=d"), Ok(("a.b".into(), "c=d".into())));
         assert!(parse_override("=1").is_err() && parse_override("plan.measure").is_err());
-    }
-
-    #[test]
-    fn shares_need_no_sign() {
-        assert_eq!(parse_share("67"), Ok(Percent(67.0)));
-        assert_eq!(parse_share("67%"), Ok(Percent(67.0)));
-        assert!(parse_share("167").is_err() && parse_share("many").is_err());
-    }
-
-    #[test]
-    fn ratios_have_bounds() {
-        assert_eq!((parse_ratio("1", 16.0), parse_ratio("2.5", 16.0)), (Ok(1.0), Ok(2.5)));
-        for wrong in ["0.5", "17", "-2", "NaN", "inf", "2:1", ""] {
-            assert!(parse_ratio(wrong, 16.0).is_err(), "{wrong}");
-        }
     }
 }
 

@@ -8,6 +8,8 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+/// Bytes that must be free where a record is written for the time of a run.
+const RECORD_ROOM: u64 = 256 << 20;
 /// The largest scenario or catalog that is read; a mistaken path should not fill the memory.
 const SCENARIO_BYTES_MAX: u64 = 16 << 20;
 
@@ -60,6 +62,45 @@ pub fn record_path(out: Option<&Path>, stem: &str) -> Result<PathBuf, Failure> {
                 Failure::usage(format!("100,000 records named {stem}-N.wsr: use --out"))
             }),
     }
+}
+
+/// A place for a record while a run measures, off the disks of its targets: memory, or another disk. `None` where the record
+/// may be written at `out` at once, or nowhere else.
+pub fn off_the_disks(out: &Path, targets: &[String]) -> Option<PathBuf> {
+    let disks: Vec<String> = targets
+        .iter()
+        .filter(|target| scenario::Scheme::of(target).is_none())
+        .filter_map(|target| disk::disk_under(Path::new(target)))
+        .collect();
+    let measured = |path: &Path| disk::disk_under(path).is_some_and(|disk| disks.contains(&disk));
+    if !measured(out) {
+        return None;
+    }
+    let name = format!("wirespeed-{}-{}.wsr", std::process::id(), clock::wall_ns());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let folders = runtime.into_iter().chain([PathBuf::from("/dev/shm"), std::env::temp_dir()]);
+    let place = |folder: PathBuf| {
+        let roomy = disk::room_in(&folder).is_some_and(|room| room >= RECORD_ROOM);
+        (roomy && !measured(&folder)).then(|| folder.join(&name))
+    };
+    // Opened and closed again: a folder of others is no place.
+    folders.filter_map(place).find(|path| {
+        let made = std::fs::File::create_new(path).is_ok();
+        made && std::fs::remove_file(path).is_ok()
+    })
+}
+
+/// Moves a record to where it is kept, over file systems.
+pub fn moved<'p>(from: &Path, to: &'p Path) -> Result<&'p Path, Failure> {
+    let copy = || {
+        let mut target = std::fs::File::create_new(to)?;
+        std::io::copy(&mut std::fs::File::open(from)?, &mut target)?;
+        std::fs::remove_file(from)
+    };
+    copy().map(|()| to).map_err(|e| {
+        let (from, to) = (from.display(), to.display());
+        Failure::incomplete(format!("the record cannot be moved to {to}: {e}; it is {from}"))
+    })
 }
 
 /// Refuses a place for results where they would destroy more than older results: a record, or what a device holds.

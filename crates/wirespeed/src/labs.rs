@@ -1,8 +1,7 @@
 //! The lab of a scenario for its solvers: compiled before anything is written, with all mistakes at their places.
 
-use crate::exit::Failure;
 use scenario::topology::Topology;
-use scenario::{Scenario, Stage, Step};
+use scenario::{Diagnostics, Scenario, Stage, Step};
 use sim::lab::{self, LabError};
 use sim::plant::Plant;
 
@@ -14,7 +13,10 @@ pub struct CompiledLab<'a> {
 
 impl<'a> CompiledLab<'a> {
     /// The lab of `scenario`, tried with all its steps; of a search with the first and the largest load.
-    pub fn new(scenario: &'a Scenario, stages: &[Stage]) -> Result<CompiledLab<'a>, Failure> {
+    ///
+    /// # Errors
+    /// Something that the lab lacks, or cannot do, at its place in the scenario.
+    pub fn new(scenario: &'a Scenario, stages: &[Stage]) -> Result<CompiledLab<'a>, Diagnostics> {
         let lab = CompiledLab { scenario, topology: scenario.topology()? };
         let mut mistakes: Vec<LabError> = Vec::new();
         for step in stages.iter().flat_map(Stage::examples) {
@@ -28,7 +30,12 @@ impl<'a> CompiledLab<'a> {
             return Ok(lab);
         }
         let told = mistakes.iter().map(|mistake| (mistake.subject(), mistake.to_string()));
-        Err(scenario.mistaken(told).into())
+        Err(scenario.mistaken(told))
+    }
+
+    /// Its hops and paths.
+    pub fn into_topology(self) -> Topology {
+        self.topology
     }
 
     /// A step on it.

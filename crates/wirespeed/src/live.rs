@@ -3,6 +3,7 @@
 use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
+use crate::files;
 use crate::hops;
 use crate::out;
 use crate::present::{self, Presentation};
@@ -31,6 +32,8 @@ pub struct LiveJob {
     pub scenario: Scenario,
     /// Where its record goes.
     pub out: PathBuf,
+    /// Where the record is moved when the run has ended, if it must not be written there while the run measures.
+    pub kept: Option<PathBuf>,
     pub agent: AgentKind,
     pub output: Results,
     /// What the record is to know besides.
@@ -55,8 +58,13 @@ pub fn run_and_present(
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present(&record, &analysis)?;
+    drop(record);
+    let kept = match &job.kept {
+        Some(kept) => files::moved(&job.out, kept)?,
+        None => &job.out,
+    };
     if !job.output.quiet {
-        out::note(format_args!("record: {}", job.out.display()));
+        out::note(format_args!("record: {}", kept.display()));
     }
     if let Some(failure) = &outcome.failure {
         return Err(Failure::Other(

@@ -22,12 +22,10 @@ mod receivers;
 mod targets;
 mod versus;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match commands::dispatch(cli) {
+    match commands::dispatch(cli::parse()) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

@@ -98,8 +98,7 @@ pub fn token_of_command(file: Option<&Path>) -> Result<Option<Secret>, Failure> 
 
 /// Editors and `echo` put a newline behind it.
 fn first_line(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(TOKEN_FILE_MAX).read_to_end(&mut bytes)?;
+    let bytes = san::private_file(path, TOKEN_FILE_MAX)?;
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     Ok(line.strip_suffix(b"\r").unwrap_or(line).to_vec())
 }
@@ -172,6 +171,7 @@ impl Drop for Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_token_is_the_first_line_of_its_file() {
@@ -185,6 +185,7 @@ mod tests {
             ("", false),
         ] {
             std::fs::write(&path, content).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
             let token = token_of_file(&path);
             assert_eq!(token.is_ok(), good, "{content:?}");
             let told = token.err().unwrap_or_default();

@@ -4,12 +4,12 @@
 use crate::exit::{Exit, Failure};
 use crate::live::{self, AGENT};
 use disk::{Filling, TargetReport, Use};
-use engine::{EngineError, Fill, TargetSpec};
+use engine::{EngineError, Fill, StepSpec, TargetSpec, WorkerSpec};
 use fleet::{AssignError, Assignment};
 use scenario::{Scenario, Stage, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
-use workload::IoDemand;
+use workload::{Extent, IoDemand, Placement, Skew, SpecError, Stream, StreamKey, WorkloadKind};
 
 /// What the steps of a scenario ask of one target.
 pub struct TargetUse {
@@ -56,7 +56,58 @@ pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<TargetUse>, As
         };
         TargetUse { report, reads, writes }
     };
-    Ok(order.into_iter().map(look).collect())
+    let mut asked: Vec<TargetUse> = order.into_iter().map(look).collect();
+    for step in &steps {
+        let specs = assignment.step(step)?.specs;
+        for spec in specs.iter().flatten() {
+            spec.workers.iter().for_each(|worker| fits(spec, worker, &mut asked));
+        }
+    }
+    Ok(asked)
+}
+
+/// Refuses a target whose blocks or whose size a worker's operations do not fit, before anything is made.
+fn fits(step: &StepSpec, worker: &WorkerSpec, asked: &mut [TargetUse]) {
+    let used = worker.targets.iter().filter_map(|&n| step.targets.get(usize::from(n)));
+    let places: Vec<usize> = used
+        .filter_map(|target| asked.iter().position(|of| of.report.name == target.name))
+        .collect();
+    let extent = |place: &usize| {
+        let TargetReport { size, block, .. } = asked[*place].report;
+        Some(Extent { size: size?, block: block? })
+    };
+    let Some(targets) = places.iter().map(extent).collect::<Option<Vec<Extent>>>() else { return };
+    let (sharer, sharers) = (worker.sharer, worker.sharers);
+    let place = Placement { targets, sharer, sharers, start: clock::Ns::ZERO };
+    // Where random addresses lie makes no difference, and may take long to compute.
+    let mut spec = worker.workload.clone();
+    if let WorkloadKind::Access(access) = &mut spec.kind {
+        access.skew = Skew::Uniform;
+    }
+    let key = StreamKey { seed: step.seed, step: step.index, worker: worker.key, slot: 0 };
+    let Err(problem) = Stream::new(&spec, &place, key) else { return };
+    let at = match problem {
+        SpecError::Misfit { target, .. } | SpecError::TooSmall { target, .. } => target,
+        SpecError::Invalid { .. } | SpecError::NoTargets => 0,
+    };
+    let Some(target) = places.get(usize::from(at)).and_then(|place| asked.get_mut(*place)) else {
+        return;
+    };
+    if target.report.fate.is_ok() {
+        let name = &target.report.name;
+        let problem = match problem {
+            SpecError::Misfit { what, bytes, block, .. } => format!(
+                "{name} has logical blocks of {block} bytes, and {what} of {bytes} bytes is not a multiple of them"
+            ),
+            SpecError::TooSmall { room, block, .. } => format!(
+                "{name} offers a slot of {} {room} bytes, less than one block of {block} bytes",
+                worker.name
+            ),
+            problem => problem.to_string(),
+        };
+        target.report.fate = Err(EngineError::Unsupported(problem));
+        target.report.filling = Filling::Nothing;
+    }
 }
 
 /// A volume of an embedded array: it is made for the run and is gone with it, so that nothing can be lost.
@@ -66,11 +117,13 @@ fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetRep
     let mut volumes = scenario.lab.volumes.iter();
     let volume = volumes.find(|known| known.array == array && known.name == volume);
     let size = volume.and_then(|volume| volume.size).map(|size| size.0);
+    let block = volume.map(|volume| volume.block.unwrap_or(512));
     TargetReport {
         name: target.name.clone(),
         url: target.url.clone(),
         what: format!("memory of the embedded array `{array}`, made for the run"),
         size,
+        block,
         fate: Ok(if writes { Use::Write } else { Use::CreateAndRead }),
         filling: if writes {
             Filling::of(target, size.unwrap_or(0), false)

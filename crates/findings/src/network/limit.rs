@@ -20,6 +20,8 @@ pub const LINK_FROM: f64 = 0.95;
 pub const LINK_TO: f64 = 1.05;
 /// From this share of one processor's time a thread has no more to give.
 pub const THREAD_FROM: f64 = 0.90;
+/// The share of a host's processors up to which their counters are taken for what they say.
+const BUSY_MAX: f64 = 1.05;
 /// From this share of all processors' time a host has no more to give.
 pub const HOST_FROM: f64 = 0.90;
 /// From this share of the time with data under way the receiver's window is what the sender waits for.
@@ -274,7 +276,15 @@ fn thread(by: NetLimit, machine: &Machine) -> Check {
 
 fn host(by: NetLimit, machine: &Machine) -> Check {
     let found = match machine.host_share {
-        Some(share) => Ok((share, format!("{} was {} busy", machine.title(), percent(share)))),
+        // CPU time and the measured time are cut apart by a little; more than that is no figure.
+        Some(share) if share > BUSY_MAX => Err(format!(
+            "how busy the host was (its counters add up to {} of its processors)",
+            percent(share)
+        )),
+        Some(share) => {
+            let share = share.min(1.0);
+            Ok((share, format!("{} was {} busy", machine.title(), percent(share))))
+        }
         None => Err(format!("how busy the host was (no counters `host-…` of {})", machine.hop)),
     };
     check(by, HOST_FROM, found)

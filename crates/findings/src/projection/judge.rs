@@ -5,7 +5,9 @@
 //! beyond the latency limit count. Where the block size differs, the truth is between equal operations a second and
 //! equal bytes a second, since an operation has a fixed cost and a cost for each byte.
 
-use super::{Access, Carried, CarryLimit, Extrapolation, Measured, ProfileFigure, Projection};
+use super::{
+    Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, ProfileFigure, Projection,
+};
 use crate::figures::{Loops, StepFigures, label};
 use crate::generator::Limit;
 use crate::little::Little;
@@ -44,6 +46,7 @@ struct PointRepetitions {
     write: Completed,
     open_loop: bool,
     random: Option<f64>,
+    footprint: Footprint,
     generator: Limit,
     cached: bool,
     unsteady: bool,
@@ -58,8 +61,15 @@ struct Near<'a> {
 }
 
 impl Projector {
-    /// Takes in a step; `random` are the random ones among its operations in percent, where the scenario can be read.
-    pub fn see(&mut self, step: &StepData, figures: &StepFigures, random: Option<f64>) {
+    /// Takes in a step. Of its scenario, where it can be read: `random` are the random ones among its operations in percent,
+    /// `places` its capacity and its working set in bytes.
+    pub fn see(
+        &mut self,
+        step: &StepData,
+        figures: &StepFigures,
+        random: Option<f64>,
+        places: (Option<u64>, Option<u64>),
+    ) {
         let both = &figures.total.both;
         let sound = matches!(figures.little, Little::Agrees { .. } | Little::NotApplicable);
         if !figures.complete() || !sound || both.errors > 0 || both.ops == 0 || both.bytes == 0 {
@@ -71,10 +81,11 @@ impl Projector {
         let cell = match self.cells.iter_mut().find(same) {
             Some(cell) => cell,
             None => {
-                self.cells.push(PointRepetitions::new(figures, random));
+                self.cells.push(PointRepetitions::new(figures, random, places));
                 self.cells.last_mut().expect("just pushed")
             }
         };
+        cell.footprint.measured_s += figures.measured_ns as f64 / 1e9;
         cell.iops.push(both.iops);
         cell.bytes_per_s.push(both.bytes_per_s);
         for worker in &step.workers {
@@ -308,7 +319,11 @@ fn is_cached(served: &Served) -> bool {
 }
 
 impl PointRepetitions {
-    fn new(figures: &StepFigures, random: Option<f64>) -> PointRepetitions {
+    fn new(
+        figures: &StepFigures,
+        random: Option<f64>,
+        (capacity_bytes, accessed_bytes): (Option<u64>, Option<u64>),
+    ) -> PointRepetitions {
         PointRepetitions {
             plan: figures.plan.clone(),
             settings: figures.settings.clone(),
@@ -323,6 +338,7 @@ impl PointRepetitions {
             write: Completed::empty(false),
             open_loop: false,
             random,
+            footprint: Footprint { measured_s: 0.0, capacity_bytes, accessed_bytes },
             generator: figures.generator.limit,
             cached: false,
             unsteady: false,
@@ -355,6 +371,7 @@ impl PointRepetitions {
                 read_percent: self.read.ops as f64 / ops * 100.0,
                 random_percent: self.random?,
             },
+            footprint: self.footprint,
         })
     }
 

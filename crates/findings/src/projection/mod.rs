@@ -6,9 +6,12 @@
 //! is between two steps. A step that a cache, the generator or a missing worker flatters is not used, or marked.
 
 mod access;
+mod footprint;
 mod judge;
 
 pub use access::Access;
+pub use footprint::Footprint;
+pub(crate) use footprint::of as footprint;
 pub(crate) use judge::Projector;
 
 use crate::quantity::Quantity;
@@ -103,6 +106,8 @@ pub struct Measured {
     pub latency_ns: Option<f64>,
     /// What its operations were like.
     pub access: Access,
+    /// What its figures rest on.
+    pub footprint: Footprint,
 }
 
 /// What keeps a figure from being larger.

@@ -65,7 +65,7 @@ pub(crate) fn warnings(
 ) -> Vec<Warning> {
     let mut list = WarningList { steps, warnings: Vec::new() };
     list.run(run);
-    list.completeness();
+    list.completeness(run);
     list.record_itself();
     list.generator();
     list.operations();
@@ -137,7 +137,7 @@ impl<'a> WarningList<'a> {
         }
     }
 
-    fn completeness(&mut self) {
+    fn completeness(&mut self, run: &RunSummary) {
         let of = self.that(|s| s.completeness.iter().any(|c| !c.is_full()));
         let missing = || of.iter().flat_map(|s| s.completeness.iter().filter(|c| !c.is_full()));
         let Some(worst) = missing().min_by(|a, b| a.share.total_cmp(&b.share)) else {
@@ -160,7 +160,14 @@ impl<'a> WarningList<'a> {
             worst.worker,
             (worst.share * 100.0).floor(),
         );
-        let next = "look for a lost agent or a worker that ended early; rates still divide by the step's whole time";
+        let next = match (run.end, run.agents_lost) {
+            (record::Status::Stopped, 0) => {
+                "the run was stopped in this step: run it to its end; rates divide by the step's whole time"
+            }
+            _ => {
+                "look for a lost agent or a worker that ended early; rates still divide by the step's whole time"
+            }
+        };
         self.add("workers-incomplete", Severity::Error, &of, &text, next);
     }
 
@@ -300,18 +307,17 @@ impl<'a> WarningList<'a> {
         let carried =
             |s: &StepFigures| s.complete() && s.network.iter().any(|p| p.bytes_per_s() > 0.0);
         let of = self.that(|s| (whole(s) || carried(s)) && s.measured_ns < SHORT_NS);
-        let shortest = of.iter().map(|s| s.measured_ns).min().unwrap_or(0);
+        let time = span(of.iter().map(|s| s.measured_ns), ns_text);
         let text = format!(
-            "measured for no more than {} {{in}}: too short to average out noise or to judge steadiness",
-            ns_text(shortest)
+            "measured for only {time} {{in}}: too short to average out noise or to judge steadiness"
         );
         self.add("too-short", Severity::Warning, &of, &text, "set `measure` to 5 s or more");
 
         let of = self.that(|s| whole(s) && s.total.both.ops < SHORT_OPS);
-        let fewest = of.iter().map(|s| s.total.both.ops).min().unwrap_or(0);
+        let ops = span(of.iter().map(|s| s.total.both.ops), |ops| count(ops as f64));
+        let noun = if ops == "1" { "operation" } else { "operations" };
         let text = format!(
-            "no more than {} completed {{in}}: high percentiles rest on one or two of them",
-            plural_u64(fewest, "operation")
+            "only {ops} {noun} completed {{in}}: high percentiles rest on one or two of them"
         );
         self.add("few-operations", Severity::Warning, &of, &text, "measure longer");
     }
@@ -414,6 +420,16 @@ fn plural(n: usize, noun: &str) -> String {
 
 fn plural_u64(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(n as f64), if n == 1 { "" } else { "s" })
+}
+
+/// The least and the most of several figures: `1 s`, or `1 s to 2 s`.
+fn span(all: impl Iterator<Item = u64>, text: impl Fn(u64) -> String) -> String {
+    let (least, most) =
+        all.fold((u64::MAX, 0), |(least, most), one| (least.min(one), most.max(one)));
+    match (text(least), text(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    }
 }
 
 fn ns_text(ns: u64) -> String {

@@ -47,7 +47,7 @@ fn operations() {
     let idle = Work { ops: 0, ..Work::default() };
     check(OPEN, idle, &["zero-ios"], "no operation completed");
     let few = Work { ops: 10, ..Work::default() };
-    check("rate = \"10 IOPS\"", few, &["few-operations"], "no more than 50 operations completed");
+    check("rate = \"10 IOPS\"", few, &["few-operations"], "only 50 operations completed");
     let hung = Work { open: 2, open_age: Ns::secs(4), ..Work::default() };
     check(OPEN, hung, &["stalled"], "in flight for up to 4 s");
     let slow = Work { open: 2, open_age: Ns::millis(900), ..Work::default() };
@@ -72,7 +72,7 @@ fn a_short_step() {
     let analysis = Sketch::of(&short).analyse(|_, _| Work::default());
     assert_eq!(codes(&analysis), ["too-short"]);
     assert!(
-        analysis.warnings[0].text.starts_with("measured for no more than 2 s"),
+        analysis.warnings[0].text.starts_with("measured for only 2 s"),
         "{:?}",
         analysis.warnings
     );

@@ -10,7 +10,7 @@ use findings::comparison::{
 use findings::warnings::Severity;
 use findings::{Comparison, Quantity, Unit};
 use std::time::Duration;
-use units::{count, duration};
+use units::duration;
 
 /// A run's letter: the baseline is A.
 pub(crate) fn letter(run: usize) -> String {
@@ -298,7 +298,8 @@ fn unsigned(d: f64, unit: Unit) -> String {
     let points = if unit == Unit::Percent { " pp" } else { "%" };
     match d * 100.0 {
         p if !p.is_finite() => "∞".to_owned(),
-        p if p >= 1000.0 => format!("{}{points}", count(p)),
+        // Nothing is that much different: such a measurement sees no difference.
+        p if p >= 1000.0 => format!("> 1,000{points}"),
         p if p >= 99.5 => format!("{p:.0}{points}"),
         p if p >= 9.95 => format!("{p:.1}{points}"),
         p => format!("{p:.2}{points}"),

@@ -5,14 +5,18 @@
 
 mod text;
 
-use crate::limits;
+use crate::text::clean;
+use crate::{goals, limits};
 use findings::attribution::{HopLoad, Limiter};
-use findings::{Analysis, StepFigures, Verdict};
+use findings::{Analysis, GoalOutcome, Status, StepFigures, Verdict};
 use serde::Serialize;
 use std::slice;
 
 /// The version of this form.
 const VERSION: u32 = 1;
+
+/// What a limit begins with where a queue is full.
+const QUEUE: &str = "the queue limit of ";
 
 /// What a scenario's lab will carry.
 #[derive(Clone, Debug, Serialize)]
@@ -26,8 +30,26 @@ pub struct Document {
     /// The verdict on its goals: `met`, `failed`, `undecided`, `no-goals`, `incomplete` or `wrong`; `not-judged`
     /// where steps were chosen.
     pub verdict: String,
+    /// Every goal; none where steps were chosen.
+    pub goals: Vec<Goal>,
     /// Every step, in the order of the plan; those of a search in the order in which it tried them.
     pub steps: Vec<Estimated>,
+}
+
+/// A goal, and whether the estimate meets it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Goal {
+    /// Its name.
+    pub name: String,
+    /// `met`, `failed` or `undecided`.
+    pub status: String,
+    /// What was found, with its unit.
+    pub observed: Option<String>,
+    /// Where that was: the member and the step.
+    pub place: String,
+    /// Why it is not met; nothing where it is.
+    pub reason: Option<String>,
 }
 
 /// A step.
@@ -194,7 +216,9 @@ impl Document {
             Verdict::Incomplete { .. } => "incomplete",
             Verdict::Wrong { .. } => "wrong",
         };
-        Document { version: VERSION, title: title.to_owned(), verdict: verdict.to_owned(), steps }
+        let goals = if whole { analysis.goals.iter().map(Goal::of).collect() } else { Vec::new() };
+        let (title, verdict) = (title.to_owned(), verdict.to_owned());
+        Document { version: VERSION, title, verdict, goals, steps }
     }
 
     /// The same for people: a line a step, what limits it and what would be next, and what was assumed.
@@ -208,6 +232,23 @@ impl Document {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+}
+
+impl Goal {
+    fn of(outcome: &GoalOutcome) -> Goal {
+        let status = match outcome.status {
+            Status::Met => "met",
+            Status::Failed => "failed",
+            Status::Undecided => "undecided",
+        };
+        Goal {
+            name: outcome.name.clone(),
+            status: status.to_owned(),
+            observed: outcome.observed.map(|observed| observed.to_string()),
+            place: goals::place(outcome),
+            reason: (outcome.status != Status::Met).then(|| outcome.reason.clone()),
+        }
     }
 }
 
@@ -239,6 +280,16 @@ impl Estimated {
         if let Some(used) = used.max_by(f64::total_cmp) {
             first.utilization = used;
             first.headroom = (used > 0.0).then(|| 1.0 / used - 1.0);
+        }
+        // Several hops that are alike are one phrase.
+        let words = found.limit.to_string();
+        let bare = words.strip_prefix("limited by ").unwrap_or(&words);
+        if let (Limiter::Hop { also, .. }, Some(line)) = (&found.limit, self.limited.first_mut())
+            && !also.is_empty()
+            && let Some(rest) = line.strip_prefix(&clean(bare))
+        {
+            let queue = if bare.starts_with(QUEUE) { QUEUE } else { "" };
+            *line = format!("{queue}{}{rest}", clean(&text::named(&hops)));
         }
         (first.limit, first.hops) = (limit, hops);
     }

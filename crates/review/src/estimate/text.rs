@@ -1,6 +1,7 @@
 //! An estimate as text: one line for each step, what limits it, what would limit next, and the assumptions.
 
 use super::{Document, Estimated, LimitKind, Limited};
+use crate::text::clean;
 use std::time::Duration;
 
 /// Names of equal hops that are written out.
@@ -19,6 +20,13 @@ pub(super) fn render(document: &Document) -> String {
     line(&document.title);
     line("Estimated, not measured: means of a model of the lab, without percentiles.");
     line(&format!("Goals: {}.", document.verdict.replace("no-goals", "the scenario sets none")));
+    for goal in document.goals.iter().filter(|goal| goal.reason.is_some()) {
+        let mark = if goal.status == "failed" { "✘" } else { "?" };
+        let reason = goal.reason.as_deref().unwrap_or_default();
+        let place =
+            if goal.place.is_empty() { String::new() } else { format!(" ({})", goal.place) };
+        line(&format!("  {mark} {}: {reason}{place}", clean(&goal.name)));
+    }
     let mut plan: Option<&str> = None;
     let width = document.steps.iter().map(|step| step.name.chars().count()).max().unwrap_or(0);
     let width = width.clamp(4, 44);
@@ -35,10 +43,10 @@ pub(super) fn render(document: &Document) -> String {
         }
         line(&row(number, width, step));
         let chain = chain(step);
-        if chain != last_chain {
-            chain.lines().for_each(|text| line(&format!("        {text}")));
-            last_chain = chain;
-        }
+        // Every step says what limits it; what would be next, only where it is not the same as before.
+        let shown = if chain == last_chain { 1 } else { usize::MAX };
+        chain.lines().take(shown).for_each(|text| line(&format!("        {text}")));
+        last_chain = chain;
         for text in &step.left_out {
             line(&format!("        left out: {text}"));
         }
@@ -102,9 +110,11 @@ fn describe(limited: &Limited) -> String {
 }
 
 /// The names of hops; those that differ in a number alone as the first and the last of them.
-fn named(hops: &[String]) -> String {
+pub(super) fn named(hops: &[String]) -> String {
     let shape = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut hops: Vec<&String> = hops.iter().collect();
+    hops.sort_by_key(|hop| (hop.len(), hop.as_str()));
     for hop in hops {
         let shape = shape(hop);
         match kinds.iter_mut().find(|(known, _)| *known == shape) {

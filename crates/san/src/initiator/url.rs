@@ -5,6 +5,7 @@
 //! file that the environment names.
 
 use super::multipath::PathOptions;
+use crate::private_file;
 use iscsi::initiator::Conn;
 use iscsi::params::Digest;
 use std::fmt;
@@ -36,6 +37,9 @@ const SECRET: &str = "WIRESPEED_CHAP_SECRET";
 const MUTUAL: &str = "WIRESPEED_CHAP_MUTUAL_SECRET";
 /// Behind either: the file that holds it.
 const FILE: &str = "_FILE";
+
+/// What iSCSI names begin with.
+const NAMES: [&str; 3] = ["iqn.", "eui.", "naa."];
 
 /// Why a URL is refused. The text says what is wrong and what to write.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -176,14 +180,44 @@ impl fmt::Display for PortalUrl {
 fn redacted(url: &str) -> String {
     let cut = url.char_indices().nth(URL_MAX).map_or(url.len(), |(at, _)| at);
     let url = &url[..cut];
-    let at = url.find("://").map_or(0, |at| at + 3);
-    let end = url[at..].find('/').map_or(url.len(), |n| at + n);
-    match (url[at..end].find('%'), url[at..end].rfind('@')) {
-        (Some(secret), Some(host)) if secret < host => {
-            format!("{}%…{}", &url[..at + secret], &url[at + host..])
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let at = place.find("://").map_or(0, |at| at + 3);
+    let end = place[at..].find('/').map_or(place.len(), |n| at + n);
+    let host = place[at..end].rfind('@').map(|host| at + host);
+    let mut shown = match host.and_then(|host| Some((at + secret_in(&place[at..host])?, host))) {
+        Some((secret, host)) => format!("{}…{}", &place[..=secret], &place[host..]),
+        None => place.to_owned(),
+    };
+    let options = query.split('&').filter(|part| !part.is_empty());
+    for (part, first) in options.zip(std::iter::once('?').chain(std::iter::repeat('&'))) {
+        shown.push(first);
+        match part.split_once('=') {
+            Some((name, _)) if is_secret(name) => shown += &format!("{name}=…"),
+            _ => shown += part,
         }
-        _ => url.to_owned(),
     }
+    shown
+}
+
+/// Where a secret stands behind a user: `user%secret`, as libiscsi writes it, or `user:secret`. The names that initiators
+/// have, which many use as users, hold colons of their own.
+fn secret_in(user: &str) -> Option<usize> {
+    let named = NAMES.iter().any(|kind| user.to_lowercase().starts_with(kind));
+    user.find('%').or_else(|| user.find(':').filter(|_| !named))
+}
+
+/// Whether an option is meant to hold a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["pass", "secret", "chap", "token", "key"].iter().any(|word| name.contains(word))
+}
+
+/// What is said of a secret in a URL.
+fn no_secret() -> String {
+    format!(
+        "a secret in a URL would be written into the record; write `user@` and put the secret into the environment's \
+         {SECRET}, or into a file named by {SECRET}{FILE}"
+    )
 }
 
 /// One portal or more. A user who is named once, before the first, is meant for all.
@@ -213,12 +247,7 @@ fn portals(authority: &str) -> Result<Vec<PortalUrl>, String> {
 fn portal(authority: &str) -> Result<PortalUrl, String> {
     let (user, host) = match authority.rsplit_once('@') {
         None => (None, authority),
-        Some((user, _)) if user.contains('%') => {
-            return Err(format!(
-                "a secret in a URL would be written into the record; write `user@` and put the secret into the \
-                 environment's {SECRET}, or into a file named by {SECRET}{FILE}"
-            ));
-        }
+        Some((user, _)) if secret_in(user).is_some() => return Err(no_secret()),
         Some(("", _)) => return Err("there is no user before the `@`".to_owned()),
         Some((user, host)) => (Some(user.to_owned()), host),
     };
@@ -272,12 +301,11 @@ fn place(path: &str) -> Result<(Option<String>, Option<u16>), String> {
 }
 
 fn target_name(name: &str) -> Result<String, String> {
-    let kinds = ["iqn.", "eui.", "naa."];
     if name.len() > NAME_MAX {
         return Err(format!("the target's name is longer than {NAME_MAX} bytes"));
     }
     let lower = name.to_lowercase();
-    if !kinds.iter().any(|kind| lower.starts_with(kind)) {
+    if !NAMES.iter().any(|kind| lower.starts_with(kind)) {
         return Err(format!(
             "`{name}` is no target's name; one begins with `iqn.`, `eui.` or `naa.`, as in `iqn.2026-11.example:disk`"
         ));
@@ -300,6 +328,7 @@ fn options(query: &str) -> Result<(SessionOptions, PathOptions), String> {
             "immediate_data" => options.immediate_data = flag("yes", "no")?,
             "initial_r2t" => options.initial_r2t = flag("yes", "no")?,
             "connections" => options.connections = connections(value)?,
+            _ if is_secret(name) => return Err(no_secret()),
             _ => match paths.set(name, value) {
                 Some(taken) => taken?,
                 None => {
@@ -370,8 +399,8 @@ impl Secrets {
 
 fn from_file(path: &Path) -> Result<Vec<u8>, String> {
     let shown = path.display();
-    let text =
-        std::fs::read(path).map_err(|e| format!("the secret in {shown} cannot be read ({e})"))?;
+    let text = private_file(path, SECRET_MAX as u64 + 3)
+        .map_err(|e| format!("the secret in {shown} cannot be read ({e})"))?;
     let text = text.trim_ascii_end();
     match text.len() {
         0 => Err(format!("{shown} holds no secret")),
@@ -386,6 +415,7 @@ fn from_file(path: &Path) -> Result<Vec<u8>, String> {
 mod tests {
     use super::super::multipath::PathPolicy;
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[track_caller]
     fn check(url: &str, portal: &str, target: Option<&str>, lun: Option<u16>) {
@@ -476,10 +506,30 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_in_a_url_is_refused_and_never_shown() {
+        for url in [
+            "iscsi://me%hush@host/eui.1/0",
+            "iscsi://me:hush@host/eui.1/0",
+            "iscsi://a,me:hush@host/eui.1/0",
+            "iscsi://iqn.2026-11.example:me%hush@host/eui.1/0",
+            "iscsi://me@host/eui.1/0?password=hush",
+            "iscsi://me@host/eui.1/0?policy=fixed&chap_secret=hush",
+            "iscsi://me@host/eui.1/0?TOKEN=hush",
+        ] {
+            let told = Url::parse(url).expect_err(url).to_string();
+            assert!(told.contains("a secret in a URL") && told.contains(SECRET), "{told}");
+            assert!(!told.contains("hush"), "{told}");
+        }
+        let named = Url::parse("iscsi://iqn.2026-11.example:me@host/eui.1/0").expect("a URL");
+        assert_eq!(named.portal().user.as_deref(), Some("iqn.2026-11.example:me"));
+    }
+
+    #[test]
     fn secrets_come_from_the_environment_or_from_files() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("secret");
         std::fs::write(&path, "from a file\n").expect("room");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("ours");
         let path = path.to_str().expect("UTF-8").to_owned();
         let read = |all: &[(&str, &str)]| {
             Secrets::read(&|name| {

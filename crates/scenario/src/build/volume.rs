@@ -21,7 +21,9 @@ impl LabBuilder<'_> {
             let each = disks / groups;
             let paired = matches!(level, Raid::Raid1 | Raid::Raid10);
             let problem = if !disks.is_multiple_of(groups) {
-                Some(format!("{disks} disks cannot be divided among {groups} LUNs"))
+                let (fewer, more) = (each * groups, (each + 1) * groups);
+                let take = if fewer > 0 { format!("{fewer} or {more}") } else { more.to_string() };
+                Some(format!("{disks} disks cannot be divided among {groups} LUNs: take {take}"))
             } else if each < level.disks_min() {
                 let least = level.disks_min();
                 Some(format!(
@@ -29,7 +31,20 @@ impl LabBuilder<'_> {
                     level.word()
                 ))
             } else if paired && !each.is_multiple_of(2) {
-                Some(format!("{} pairs disks, and {each} is odd", level.word()))
+                let word = level.word();
+                Some(match groups {
+                    1 => format!(
+                        "{word} keeps each block on two disks, so their number is even: {} or {}, not {each}",
+                        each - 1,
+                        each + 1
+                    ),
+                    _ => format!(
+                        "{word} keeps each block on two disks, so a LUN has an even number of them; {disks} over \
+                         {groups} LUNs are {each} each: take {} or {}",
+                        (each - 1) * groups,
+                        (each + 1) * groups
+                    ),
+                })
             } else {
                 None
             };

@@ -12,7 +12,7 @@ pub use table::figures_of;
 
 use crate::catalog::catalog;
 use crate::model::{Figure, Lab, Part, PartKind};
-use crate::nearest::suggestion;
+use crate::nearest::{join, nearest, suggestion};
 use crate::tree::clip;
 use dimension::ParsedFigure;
 use std::time::Duration;
@@ -42,7 +42,13 @@ pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), Figur
     let all = figures_of(kind);
     let Some(def) = all.iter().find(|def| def.name == name) else {
         let message = format!("{} has no figure `{}`", kind.words(), clip(name));
-        let help = suggestion(name, all.iter().map(|def| def.name));
+        let own = nearest(name, all.iter().map(|def| def.name));
+        let help = match own {
+            None => {
+                of_other_kinds(name).or_else(|| suggestion(name, all.iter().map(|def| def.name)))
+            }
+            Some(near) => Some(format!("did you mean `{near}`?")),
+        };
         return Err(FigureRefusal { name: true, message, help });
     };
     match def.dimension.read(value) {
@@ -51,6 +57,17 @@ pub(crate) fn check(kind: PartKind, name: &str, value: &str) -> Result<(), Figur
             Err(FigureRefusal { name: false, message: format!("{name}: {problem}"), help })
         }
     }
+}
+
+/// The figure that was probably meant, of parts of other kinds.
+pub(crate) fn of_other_kinds(name: &str) -> Option<String> {
+    let all =
+        || PartKind::ALL.into_iter().flat_map(|kind| figures_of(kind).iter().map(|def| def.name));
+    let near = nearest(name, all())?;
+    let has = |kind: &PartKind| figures_of(*kind).iter().any(|def| def.name == near);
+    let kinds: Vec<String> =
+        PartKind::ALL.into_iter().filter(has).map(|kind| kind.words().to_owned()).collect();
+    Some(format!("did you mean `{near}`? it is a figure of the part of {}", join(&kinds, "or")))
 }
 
 /// Whether an interval is one of the figure's dimension that holds its value; or else what is wrong with it.

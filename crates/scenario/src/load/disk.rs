@@ -4,7 +4,10 @@ use super::{Load, LoadFamily, LoadOf, Uses, workers};
 use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
-use workload::{Arrivals, Process, WorkloadKind};
+use clock::Ns;
+use std::time::Duration;
+use units::Bytes;
+use workload::{Arrivals, Ladder, Process, Regions, Row, Skew, WorkingSet, WorkloadKind};
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
 pub(crate) const LIMIT_DEFAULT: u32 = 256;
@@ -140,8 +143,35 @@ impl LoadFamily for DiskWorkload {
     }
 
     fn describe(&self) -> String {
+        let each = if self.each_disk { "for each disk" } else { "each" };
+        let mut all =
+            vec![self.operations(), format!("{} {each}", workers(self.workers)), self.arrivals()];
+        all.push(match self.spec.working_set {
+            None => "on all of each disk".to_owned(),
+            Some(WorkingSet::Bytes(bytes)) => format!("on the first {} of each disk", Bytes(bytes)),
+            Some(WorkingSet::Percent(share)) => {
+                format!("on the first {} of each disk", units::percent(share))
+            }
+        });
+        if self.spec.regions == Regions::Own && self.workers > 1 {
+            all.push("each worker in a region of its own".to_owned());
+        }
+        if self.verify {
+            all.push("verified".to_owned());
+        }
+        all.join("; ")
+    }
+}
+
+impl DiskWorkload {
+    /// When it issues, for a dry run.
+    fn arrivals(&self) -> String {
         let rate = |r: f64| format!("{} IOPS", units::count(r));
-        let arrivals = match self.spec.arrivals {
+        match self.spec.arrivals {
+            Arrivals::Closed { depth, think } if think > Ns::ZERO => {
+                let think = units::duration(Duration::from_nanos(think.0));
+                format!("closed loop, depth {depth}, think time {think}")
+            }
             Arrivals::Closed { depth, .. } => format!("closed loop, depth {depth}"),
             Arrivals::Open { process, limit } => {
                 let when = match process {
@@ -153,8 +183,70 @@ impl LoadFamily for DiskWorkload {
                 };
                 format!("open loop, {when} a worker, at most {limit} outstanding")
             }
+        }
+    }
+
+    /// What it issues, for a dry run.
+    fn operations(&self) -> String {
+        let access = match &self.spec.kind {
+            WorkloadKind::Access(access) => access,
+            WorkloadKind::Transaction(of) => {
+                return format!(
+                    "transactions of {} index and {} table pages of {}, {} of the table pages read",
+                    of.index_pages,
+                    of.table_pages,
+                    Bytes(of.page.into()),
+                    units::percent(of.read)
+                );
+            }
         };
-        format!("{} each, {arrivals}", workers(self.workers))
+        let row = |row: &Row| {
+            let size = match access.ladder {
+                None => Bytes(row.size.into()).to_string(),
+                Some(Ladder { from, to, .. }) => {
+                    format!("{} to {}", Bytes(from.into()), Bytes(to.into()))
+                }
+            };
+            let mut text = format!("{size} {}", mix(row.read, row.random));
+            if row.delay > Ns::ZERO {
+                let pause = units::duration(Duration::from_nanos(row.delay.0));
+                text += &format!(", bursts of {} with pauses of {pause}", row.burst);
+            }
+            if row.align > 0 && row.align != row.size {
+                text += &format!(", aligned to {}", Bytes(row.align.into()));
+            }
+            text
+        };
+        let mut text = match access.rows.as_slice() {
+            [one] => row(one),
+            rows => {
+                let one = |of: &Row| format!("{} of {}", units::percent(of.share), row(of));
+                rows.iter().map(one).collect::<Vec<_>>().join(" + ")
+            }
+        };
+        match access.skew {
+            Skew::Uniform => {}
+            Skew::Zipf(theta) => text += &format!(", Zipf {theta}"),
+            Skew::Pareto(shape) => text += &format!(", Pareto {shape}"),
+            Skew::HotSpot { accesses, blocks } => {
+                let (accesses, blocks) = (units::percent(accesses), units::percent(blocks));
+                text += &format!(", {accesses} of the random I/Os on {blocks} of the blocks");
+            }
+        }
+        if let Some(stride) = access.stride {
+            text += &format!(", stride {}", Bytes(stride));
+        }
+        text
+    }
+}
+
+/// `random reads`, or `at 70% reads, 100% random`.
+fn mix(read: f64, random: f64) -> String {
+    let order = if random == 100.0 { "random" } else { "sequential" };
+    let dir = if read == 100.0 { "reads" } else { "writes" };
+    match [read, random].iter().all(|share| [0.0, 100.0].contains(share)) {
+        true => format!("{order} {dir}"),
+        false => format!("at {} reads, {} random", units::percent(read), units::percent(random)),
     }
 }
 

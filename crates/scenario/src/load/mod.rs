@@ -338,7 +338,13 @@ impl fmt::Display for Load {
         if !phase.after.is_empty() {
             write!(f, ", after {}", listed(&phase.after))?;
         }
-        phase.amount.map_or(Ok(()), |amount| write!(f, ", until {amount}"))
+        let done = match &self.workload {
+            Workload::Copy(_) => "are copied",
+            Workload::Disk(_) => "are read and written",
+            Workload::Net(_) => "are carried",
+        };
+        let amount = |amount| write!(f, ", until {} {done}", units::size(amount));
+        phase.amount.map_or(Ok(()), amount)
     }
 }
 

@@ -9,6 +9,7 @@ mod part;
 use crate::diagnostics::{At, Class, Mistake, Origin, Sink, Span};
 use crate::fields::{ROOT, TableDef, Type};
 use crate::model::Part;
+use crate::names;
 use crate::nearest::suggestion;
 use crate::tree::{self, Entry, Node, TomlTable, TomlValue, clip};
 
@@ -35,23 +36,28 @@ pub(crate) fn apply(
 
 type KeyPath<'a> = &'a [At<String>];
 
-/// Splits a dotted path; a segment in double quotes may hold dots.
+/// The rule of `--set`, which messages about names end with.
+const RULE: &str = "the path is SECTION.NAME.KEY; NAME is a name, a range such as `data{1..8}` or a pattern such as `data*`, \
+                    in quotes where it holds dots";
+
+/// Splits a dotted path; dots in quotes, of either kind, and those of a range belong to a segment.
 pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec<At<String>>> {
     let mut segments = Vec::new();
     let mut start = 0;
-    let mut quoted = false;
+    // The quote or the brace that is open.
+    let mut open: Option<u8> = None;
     let bytes = key.as_bytes();
     for end in 0..=bytes.len() {
-        match bytes.get(end) {
-            Some(b'"') => quoted = !quoted,
-            Some(b'.') if !quoted => {}
-            None => {}
-            Some(_) => continue,
+        match (bytes.get(end), open) {
+            (Some(quote @ (b'"' | b'\'')), None) => open = Some(*quote),
+            (Some(b'{'), None) => open = Some(b'}'),
+            (Some(close), Some(by)) if *close == by => open = None,
+            _ => {}
         }
-        if bytes.get(end) == Some(&b'"') {
+        if !matches!((bytes.get(end), open), (Some(b'.'), None) | (None, _)) {
             continue;
         }
-        let text = key[start..end].trim().trim_matches('"');
+        let text = unquoted(key[start..end].trim());
         segments.push(At::new(Span::new(origin, start..end), text.to_owned()));
         start = end + 1;
     }
@@ -64,6 +70,12 @@ pub(crate) fn segments(key: &str, origin: Origin, sink: &mut Sink) -> Option<Vec
         return None;
     }
     Some(segments)
+}
+
+/// A segment without its quotes.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
 /// The first segment: a section of the file.
@@ -104,7 +116,7 @@ fn named(table: &TomlTable, segment: &str, def: &TableDef) -> bool {
         && matches!(table.get("name"), Some(At { value: TomlValue::Text(name), .. }) if name == segment)
 }
 
-/// The second segment: an element of a list of tables, by its name.
+/// The second segment: the elements of a list of tables that it names.
 fn element(
     root: &mut TomlTable,
     section: &At<String>,
@@ -118,30 +130,86 @@ fn element(
         Some(TomlValue::List(items)) => items.as_mut_slice(),
         _ => &mut [],
     };
-    let names: Vec<String> =
-        items.iter().filter_map(|item| item.value.name()).map(str::to_owned).collect();
     let alone = items.len() == 1 && def.field(&name.value).is_some();
-    let found = names.contains(&name.value);
-    let chosen = items.iter_mut().find(|item| match found {
-        true => item.value.name() == Some(name.value.as_str()),
-        false => alone,
-    });
-    let rest = if found { rest } else { path };
-    match chosen.map(|item| &mut item.value) {
-        Some(TomlValue::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
-        Some(_) => sink.push(|| {
+    let (chosen, rest) = match chosen(items, section.value.as_str(), &section.value, name) {
+        Ok(chosen) => (chosen, rest),
+        Err(_) if alone => (vec![0], path),
+        Err(mistake) if items.iter().any(|item| item.value.name().is_some()) => {
+            return sink.push(|| *mistake);
+        }
+        Err(mistake) => {
+            let none = format!("the scenario has no {} with a name", def.title);
+            return sink.push(|| mistake.help(none));
+        }
+    };
+    if rest.is_empty() {
+        return sink.push(|| {
             Mistake::new(name.at, format!("`{}.{}` is not a value", section.value, name.value))
                 .help("write the key too")
-        }),
-        None => sink.push(|| {
-            let message = format!("no {} is named `{}`", section.value, clip(&name.value));
-            let help = match names.is_empty() {
-                true => Some(format!("the scenario has no {} with a name", def.title)),
-                false => suggestion(&name.value, names.iter().map(String::as_str)),
-            };
-            Mistake::new(name.at, message).class(Class::Absence).maybe_help(help)
-        }),
+        });
     }
+    for n in chosen {
+        if let TomlValue::Table(table) = &mut items[n].value {
+            insert(table, rest, node.clone(), sink);
+        }
+    }
+}
+
+/// The tables of a list that a segment names: by a name, by a range or by a pattern. One table may define several items,
+/// which are changed together: the segment must name all of them.
+fn chosen(
+    items: &[Node],
+    what: &str,
+    list: &str,
+    wanted: &At<String>,
+) -> Result<Vec<usize>, Box<Mistake>> {
+    let word = wanted.value.as_str();
+    let exact = |item: &Node| item.value.name() == Some(word);
+    if let Some(n) = items.iter().position(exact) {
+        return Ok(vec![n]);
+    }
+    let ranged = names::expand(word).unwrap_or_else(|_| vec![word.to_owned()]);
+    let means = |name: &str| ranged.iter().any(|wanted| names::matches(wanted, name));
+    let (mut found, mut defined, mut known) = (Vec::new(), 0, Vec::new());
+    for (n, item) in items.iter().enumerate() {
+        let Some(text) = item.value.name() else { continue };
+        let all = names::expand(text).unwrap_or_else(|_| vec![text.to_owned()]);
+        let named = all.iter().filter(|name| means(name)).count();
+        if named > 0 && named < all.len() {
+            let message = format!(
+                "one table defines all of `{}`, and `{}` names {named} of its {} items",
+                clip(text),
+                clip(word),
+                all.len()
+            );
+            let help = format!(
+                "write `{list}.{}` for all of them, or give the others a table of their own",
+                clip(text)
+            );
+            return Err(Box::new(
+                Mistake::new(wanted.at, message).class(Class::Absence).help(help),
+            ));
+        }
+        if named > 0 {
+            found.push(n);
+            defined += named;
+        }
+        known.push(text);
+    }
+    let missing = !word.contains('*') && defined < ranged.len();
+    if !found.is_empty() && !missing {
+        return Ok(found);
+    }
+    let message = match found.is_empty() {
+        true => format!("no {what} is named `{}`", clip(word)),
+        false => {
+            format!("`{}` names {} of {list}, and {defined} are there", clip(word), ranged.len())
+        }
+    };
+    let near =
+        suggestion(word, known).map_or_else(String::new, |near| format!("{near} In general, "));
+    let help = format!("{near}{RULE}");
+    Err(Box::new(Mistake::new(wanted.at, message).class(Class::Absence).help(help)))
 }
 
 /// Sets the value at the end of a path, making tables on the way where there are none.
@@ -181,20 +249,26 @@ fn list_element(
     sink: &mut Sink,
 ) {
     let [name, rest @ ..] = path else { return };
-    let names: Vec<String> =
-        items.iter().filter_map(|item| item.value.name()).map(str::to_owned).collect();
-    let by_name = items.iter().position(|item| item.value.name() == Some(name.value.as_str()));
     let by_number = || {
         let number = name.value.parse::<usize>().ok()?;
-        items.get(number).filter(|item| item.value.name().is_none()).map(|_| number)
+        items.get(number).filter(|item| item.value.name().is_none()).map(|_| vec![number])
     };
-    let chosen = by_name.or_else(by_number);
-    match chosen.map(|n| &mut items[n].value) {
-        Some(TomlValue::Table(table)) if !rest.is_empty() => insert(table, rest, node, sink),
-        _ => sink.push(|| {
-            let message = format!("no element of `{}` is named `{}`", key.value, clip(&name.value));
-            let help = suggestion(&name.value, names.iter().map(String::as_str));
-            Mistake::new(name.at, message).class(Class::Absence).maybe_help(help)
-        }),
+    let found = match by_number().map_or_else(
+        || chosen(items, &format!("element of `{}`", clip(&key.value)), &key.value, name),
+        Ok,
+    ) {
+        Ok(found) => found,
+        Err(mistake) => return sink.push(|| *mistake),
+    };
+    if rest.is_empty() {
+        return sink.push(|| {
+            Mistake::new(name.at, format!("`{}.{}` is not a value", key.value, name.value))
+                .help("write the key too")
+        });
+    }
+    for n in found {
+        if let TomlValue::Table(table) = &mut items[n].value {
+            insert(table, rest, node.clone(), sink);
+        }
     }
 }

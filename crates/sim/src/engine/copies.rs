@@ -68,10 +68,9 @@ impl<O: Observer> Simulation<O> {
         Some(copy)
     }
 
-    /// Starts a copy in the background.
-    pub(super) fn fork(&mut self, who: u32) {
-        let first = self.entities[who].hop + 1;
-        self.copy(who, first);
+    /// Starts a copy in the background at step `start`.
+    pub(super) fn fork(&mut self, start: u32, who: u32) {
+        self.copy(who, start);
     }
 
     /// Starts copies that `who` waits for.

@@ -91,7 +91,7 @@ fn entered(steps: &[RouteStep], starts: &[u32]) -> BTreeSet<u32> {
         RouteStep::Skip { to, .. }
         | RouteStep::SkipHeld { to, .. }
         | RouteStep::Leave { to, .. } => Some(*to),
-        RouteStep::Fork { next } | RouteStep::Together { next, .. } => Some(*next),
+        RouteStep::Fork { next, .. } | RouteStep::Together { next, .. } => Some(*next),
         _ => None,
     });
     targets.chain(starts.iter().copied()).collect()

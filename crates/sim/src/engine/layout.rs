@@ -53,8 +53,9 @@ pub enum RouteStep {
         arm: u32,
         to: u32,
     },
-    /// The copy starts at the next step; the I/O continues at `next`.
+    /// The copy starts at `start`; the I/O continues at `next`.
     Fork {
+        start: u32,
         next: u32,
     },
     /// The copies' first steps are in the table of starts.
@@ -155,6 +156,8 @@ pub struct RouteLayout<'a> {
     /// Per path at a fluid station: how many I/Os can be on it, and the load that was added last.
     rooms: BTreeMap<(u32, u32), (u64, usize)>,
     load: usize,
+    /// The first steps of this load's background copies, by route: a copy does not depend on where it starts.
+    copies: BTreeMap<*const Hop, u32>,
 }
 
 /// The tables of all routes.
@@ -177,12 +180,14 @@ impl<'a> RouteLayout<'a> {
             ios: 0,
             rooms: BTreeMap::new(),
             load: 0,
+            copies: BTreeMap::new(),
         }
     }
 
     /// The routes that follow belong to load `number`, of which `ios` I/Os can exist at once.
     pub fn load(&mut self, number: usize, ios: u64) {
         (self.load, self.ios) = (number, ios);
+        self.copies.clear();
     }
 
     /// Lays out the route of a class and returns its first step.
@@ -254,15 +259,7 @@ impl<'a> RouteLayout<'a> {
     fn hop(&mut self, hop: &Hop, inside: &RouteContext) {
         match hop {
             Hop::Branch { selector, arms } => self.branch(selector.0, arms, inside),
-            Hop::Fork { route } => {
-                let at = self.push(RouteStep::Fork { next: 0 }, inside);
-                let handed = net_of(route).into_iter().map(|(pool, tokens)| (pool, -tokens));
-                let held = handed.filter(|(_, tokens)| *tokens > 0).collect();
-                let strand = Strand::Background;
-                let copy = RouteContext { held, arms: Vec::new(), inherited: 0, strand };
-                self.route(route, &copy, RouteStep::Gone);
-                self.steps[at] = RouteStep::Fork { next: self.steps.len() as u32 };
-            }
+            Hop::Fork { route } => self.fork(route, inside),
             Hop::Together { routes } => {
                 let (starts, count) = (self.starts.len() as u32, routes.len() as u32);
                 self.starts.resize(self.starts.len() + routes.len(), 0);
@@ -283,6 +280,22 @@ impl<'a> RouteLayout<'a> {
                 self.push(step, inside);
             }
         }
+    }
+
+    fn fork(&mut self, route: &Arc<[Hop]>, inside: &RouteContext) {
+        let at = self.push(RouteStep::Fork { start: 0, next: 0 }, inside);
+        let known = self.copies.get(&route.as_ptr()).copied();
+        let start = known.unwrap_or_else(|| {
+            let start = self.steps.len() as u32;
+            self.copies.insert(route.as_ptr(), start);
+            let handed = net_of(route).into_iter().map(|(pool, tokens)| (pool, -tokens));
+            let held = handed.filter(|(_, tokens)| *tokens > 0).collect();
+            let strand = Strand::Background;
+            let copy = RouteContext { held, arms: Vec::new(), inherited: 0, strand };
+            self.route(route, &copy, RouteStep::Gone);
+            start
+        });
+        self.steps[at] = RouteStep::Fork { start, next: self.steps.len() as u32 };
     }
 
     fn raid(&mut self, visit: &RaidVisit, inside: &RouteContext) {

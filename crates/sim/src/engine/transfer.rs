@@ -93,7 +93,7 @@ impl<O: Observer> Simulation<O> {
                 to.extend(&self.starts[starts as usize..starts as usize + arms]);
             }
             RouteStep::Leave { to: behind, .. } => to.push(behind),
-            RouteStep::Fork { next }
+            RouteStep::Fork { next, .. }
             | RouteStep::Together { next, .. }
             | RouteStep::Run { next, .. } => to.push(next),
             RouteStep::Joined | RouteStep::Gone | RouteStep::End => {}

@@ -78,8 +78,8 @@ impl<O: Observer> Simulation<O> {
                     self.entities[who].hop = to;
                     continue;
                 }
-                RouteStep::Fork { next } => {
-                    self.fork(who);
+                RouteStep::Fork { start, next } => {
+                    self.fork(start, who);
                     self.entities[who].hop = next;
                     continue;
                 }

@@ -203,22 +203,32 @@ fn route(
             Hop::Branch { selector, arms } => {
                 let policy = network.selectors()[selector.0 as usize].policy;
                 let shared = !matches!(policy, Policy::Fixed | Policy::ActivePassive);
-                copies(network, (sites, sizes), arms, 15 + (u64::from(shared) << 32), touch);
+                copies(
+                    network,
+                    (sites, sizes),
+                    slices(arms),
+                    15 + (u64::from(shared) << 32),
+                    touch,
+                );
             }
             Hop::Fork { route } => {
-                copies(network, (sites, sizes), std::slice::from_ref(route), 16, touch);
+                copies(network, (sites, sizes), std::iter::once(&**route), 16, touch);
             }
-            Hop::Together { routes } => copies(network, (sites, sizes), routes, 17, touch),
+            Hop::Together { routes } => copies(network, (sites, sizes), slices(routes), 17, touch),
             Hop::As { dir } => touch(None, 18 + *dir as u64),
         }
     }
 }
 
+fn slices(routes: &[Vec<Hop>]) -> impl Iterator<Item = &[Hop]> {
+    routes.iter().map(Vec::as_slice)
+}
+
 /// The routes nested in a route, each with a start mark, and their end.
-fn copies(
+fn copies<'a>(
     network: &Network,
     known: (&Sites, &[SizeShare]),
-    routes: &[Vec<Hop>],
+    routes: impl Iterator<Item = &'a [Hop]>,
     word: u64,
     touch: &mut impl FnMut(Option<Site>, u64),
 ) {

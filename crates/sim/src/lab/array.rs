@@ -230,7 +230,7 @@ impl Dirty {
             hops.push(Hop::Skip { chance: 1.0 - 1.0 / several, hops: 2 });
         }
         hops.push(Hop::Take { pool: self.pool, tokens });
-        hops.push(Hop::Fork { route });
+        hops.push(Hop::Fork { route: route.into() });
         let (pool, all) = (self.pool, hops.len() as u32);
         hops.insert(0, Hop::SkipHeld { pool, chances: chances.into(), hops: all });
         hops

@@ -9,11 +9,12 @@
 use super::visits;
 use crate::Ps;
 use crate::model::{
-    Change, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
+    Change, HOPS_MAX, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
 };
 use crate::plant::{Assumption, HopElement, HopLimits, Issuer, MachinePair, Plant, PlantHop};
 use scenario::topology::{HopId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Stands for the station of all wires until they are divided. No network has this many stations.
@@ -50,9 +51,61 @@ pub enum DraftError {
     /// More wires than link numbers.
     #[error("the lab has more than {0} directions of ports and links; simulate a part of it")]
     TooManyWires(usize),
+    /// A member's disk is reached by too many paths.
+    #[error(
+        "an I/O of `{member}` would have {hops} hops over all its paths, and at most {} are simulated: zone its \
+         host to fewer ports of the array",
+        HOPS_MAX
+    )]
+    TooManyPaths {
+        /// The member.
+        member: String,
+        /// Hops of all its paths.
+        hops: usize,
+    },
+    /// The load of a member cannot be simulated.
+    #[error("the load of `{member}`: {problem}")]
+    Load {
+        /// The member.
+        member: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The resulting network cannot be simulated.
     #[error(transparent)]
-    Network(#[from] NetworkError),
+    Network(NetworkError),
+}
+
+impl DraftError {
+    /// The member that it concerns, if any.
+    pub fn member(&self) -> Option<&str> {
+        match self {
+            DraftError::TooManyPaths { member, .. } | DraftError::Load { member, .. } => {
+                Some(member)
+            }
+            DraftError::TooManyWires(_) | DraftError::Network(_) => None,
+        }
+    }
+
+    /// The error in the scenario's words, where a member's load caused it.
+    fn of(error: NetworkError, issuers: &[Issuer]) -> DraftError {
+        let member = |load: usize| {
+            let issuer = issuers.iter().find(|issuer| issuer.load.0 as usize == load)?;
+            Some(issuer.group.clone())
+        };
+        match error {
+            NetworkError::Long { load, hops } => match member(load) {
+                Some(member) => DraftError::TooManyPaths { member, hops },
+                None => DraftError::Network(error),
+            },
+            NetworkError::Load { load, ref problem }
+            | NetworkError::Hop { load, ref problem, .. } => match member(load) {
+                Some(member) => DraftError::Load { member, problem: problem.clone() },
+                None => DraftError::Network(error),
+            },
+            error => DraftError::Network(error),
+        }
+    }
 }
 
 /// A plant under construction.
@@ -235,9 +288,10 @@ impl Draft {
         }
         let Draft { mut network, mut hops, issuers, assumptions, pairs, notes, wires, .. } = self;
         let division = Division::of(&mut network, &wires);
+        let mut copies = CopyRoutes::new();
         for load in &mut network.loads {
             for class in &mut load.classes {
-                each_cross(&mut class.route, &mut |station, links| {
+                each_cross(&mut class.route, &mut copies, &mut |station, links| {
                     if *station == WIRES {
                         *station = division.station(links);
                         links.iter_mut().for_each(|link| *link = division.link(*link));
@@ -266,7 +320,7 @@ impl Draft {
             }
         }
         visits::count_once(&network, &mut hops);
-        network.check()?;
+        network.check().map_err(|error| DraftError::of(error, &issuers))?;
         let (assumptions, notes) = (assumptions.into_iter().collect(), notes.into_iter().collect());
         Ok(Plant { network, hops, issuers, assumptions, pairs, notes })
     }
@@ -342,8 +396,9 @@ impl Crossings {
             known: BTreeMap::new(),
             tied: (0..wires).collect(),
         };
+        let mut copies = CopyRoutes::new();
         for class in network.loads.iter_mut().flat_map(|load| &mut load.classes) {
-            each_cross(&mut class.route, &mut |station, links| {
+            each_cross(&mut class.route, &mut copies, &mut |station, links| {
                 if *station == WIRES {
                     crossings.add(links);
                 }
@@ -377,15 +432,30 @@ fn root(tied: &mut [usize], wire: u16) -> usize {
     at
 }
 
-/// Every crossing of a route and its inner routes, in order.
-fn each_cross(route: &mut [Hop], to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>)) {
+/// Routes of background copies that were visited: as they were, and as they are now. Clones of one stay clones of one.
+type CopyRoutes = BTreeMap<*const Hop, [Arc<[Hop]>; 2]>;
+
+/// Every crossing of a route and its inner routes, in order; those of a copy's route that several share, once.
+fn each_cross(
+    route: &mut [Hop],
+    copies: &mut CopyRoutes,
+    to: &mut dyn FnMut(&mut StationId, &mut Vec<u16>),
+) {
     for hop in route {
         match hop {
             Hop::Cross { station, links, .. } => to(station, links),
             Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
-                routes.iter_mut().for_each(|route| each_cross(route, to));
+                routes.iter_mut().for_each(|route| each_cross(route, copies, to));
             }
-            Hop::Fork { route } => each_cross(route, to),
+            Hop::Fork { route } => match copies.get(&route.as_ptr()) {
+                Some([_, now]) => *route = now.clone(),
+                None => {
+                    let mut now = route.to_vec();
+                    each_cross(&mut now, copies, to);
+                    let was = std::mem::replace(route, now.into());
+                    copies.insert(was.as_ptr(), [was, route.clone()]);
+                }
+            },
             Hop::Visit { .. }
             | Hop::Take { .. }
             | Hop::Give { .. }

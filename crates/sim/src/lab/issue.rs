@@ -140,7 +140,7 @@ impl<'a> Issue<'a, '_> {
         let Some(thread) = self.front.initiator(group) else { return Vec::new() };
         let pool = self.draft.network().pool(Pool { tokens: limit.max(1) });
         let route = vec![Hop::visit(thread, Law::ZERO), Hop::Give { pool, tokens: 1 }];
-        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route }]
+        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: route.into() }]
     }
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {

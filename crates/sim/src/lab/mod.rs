@@ -140,7 +140,8 @@ impl LabError {
     /// The scenario's name that it concerns, if any.
     pub fn subject(&self) -> Option<&str> {
         match self {
-            LabError::NothingToDo { .. } | LabError::Draft(_) => None,
+            LabError::NothingToDo { .. } => None,
+            LabError::Draft(error) => error.member(),
             LabError::NoPlace { receiver: name }
             | LabError::NoSender { receiver: name }
             | LabError::NoHost { vm: name } => Some(name),

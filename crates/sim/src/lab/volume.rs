@@ -190,7 +190,7 @@ impl VolumeSite<'_> {
         let tokens = window.ceil().clamp(2.0, AHEAD_MAX) as u32;
         let pool = draft.network().pool(Pool { tokens });
         work.push(Hop::Give { pool, tokens: 1 });
-        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work }]
+        vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: work.into() }]
     }
 
     fn store(&self, draft: &mut Draft, scenario: &Scenario, shared: &ArrayStations) -> MediumWork {

@@ -24,7 +24,9 @@ pub use stripe::{
     DiskParts, RaidAccess, RaidGroup, RaidLevel, RaidVisit, StripeChoice, StripeStart,
 };
 
-pub(crate) use check::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
+pub(crate) use check::{
+    HOPS_MAX, HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of,
+};
 
 use crate::Ps;
 

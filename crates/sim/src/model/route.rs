@@ -102,8 +102,9 @@ pub enum Hop {
     /// Starts a copy on this route in the background, which the I/O does not wait for: a cache's destage. The copy
     /// takes over tokens that the I/O took and returns them at the end of its route; they bound the number of copies.
     Fork {
-        /// The copy's route. The tokens that it returns in all are handed over to it here.
-        route: Vec<Hop>,
+        /// The copy's route. The tokens that it returns in all are handed over to it here. Clones of one route are laid
+        /// out once: the paths of a volume share the work behind its array's ports.
+        route: Arc<[Hop]>,
     },
     /// Starts copies on these routes at once and continues when all have ended: a mirrored write. Each returns exactly
     /// the tokens that it takes. If one is lost, so is the I/O, once the others have ended.

@@ -96,7 +96,7 @@ fn nothing_that_happens_allocates() {
         let branch = Hop::Branch { selector, arms };
         let spread =
             Hop::Spread { first: stations[0], count: 3, demand: Demand::of(service.clone()) };
-        let fork = Hop::Fork { route: vec![spread, give] };
+        let fork = Hop::Fork { route: [spread, give].into() };
         over(&mut network, vec![branch, take, fork]);
         let more = Class::read(512, vec![visit(1)]);
         let first = network.load(

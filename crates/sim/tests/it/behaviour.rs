@@ -131,7 +131,7 @@ fn a_skip_goes_by_the_tokens_that_are_held() {
     let pool = network.pool(Pool { tokens: 1 });
     let (take, give) = (Hop::Take { pool, tokens: 1 }, Hop::Give { pool, tokens: 1 });
     let skip = Hop::SkipHeld { pool, chances: [0.0, 1.0].into(), hops: 2 };
-    let fork = Hop::Fork { route: vec![visit(disk, 25), give] };
+    let fork = Hop::Fork { route: [visit(disk, 25), give].into() };
     network.load(every(10, 5, vec![skip, take, fork, visit(cache, 1)]));
     // The first and the fourth take the token, for 25 us each; the others find it held.
     let snapshot = check(&network, &[11, 21, 31, 41, 51]);
@@ -144,7 +144,7 @@ fn a_copy_in_the_background_is_not_waited_for_but_bounded() {
     let (cache, disk) = (network.station(Station::Delay), network.station(Station::SINGLE));
     let pool = network.pool(Pool { tokens: 2 });
     let (take, give) = (Hop::Take { pool, tokens: 1 }, Hop::Give { pool, tokens: 1 });
-    let route = vec![take, visit(cache, 1), Hop::Fork { route: vec![visit(disk, 100), give] }];
+    let route = vec![take, visit(cache, 1), Hop::Fork { route: [visit(disk, 100), give].into() }];
     network.load(every(10, 4, route));
     // Two find room; the third waits until 111 for the first destaged, the fourth until 211.
     check(&network, &[11, 21, 112, 212]);

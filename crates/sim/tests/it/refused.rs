@@ -54,7 +54,7 @@ fn routes() {
     let law = |law| vec![Hop::visit(HERE, law)];
     let branch = |selector, arms| Hop::Branch { selector: SelectorId(selector), arms };
     let together = |route| Hop::Together { routes: vec![route] };
-    let fork = |route| Hop::Fork { route };
+    let fork = |route: Vec<Hop>| Hop::Fork { route: route.into() };
     let spread = |first, count| Hop::Spread {
         first: StationId(first),
         count,
@@ -81,8 +81,8 @@ fn routes() {
         (vec![skip(0.5, 1), take(1), give(1)], "skips tokens"),
         (vec![skip(1.5, 1), visit()], "a probability of 0 to 1"),
         (vec![skip(0.5, 0), visit()], "at least one hop"),
-        (vec![visit(); 5000], "at most 4096"),
-        (vec![branch(0, vec![vec![visit()]; 5000])], "at most 4096"),
+        (vec![visit(); 70_000], "load 0: a route of 70000 hops"),
+        (vec![branch(0, vec![vec![visit()]; 70_000])], "at most 65536 are simulated"),
         (vec![branch(1, vec![vec![]])], "there is no selector 1"),
         (vec![branch(0, vec![])], "a branch without an arm"),
         (vec![branch(0, vec![vec![visit(), take(1)]])], "arm 0, hop 2 of it: ends with tokens"),
@@ -107,6 +107,23 @@ fn routes() {
     ] {
         refused(&over(route), says);
     }
+}
+
+#[test]
+fn what_several_routes_share_is_counted_once() {
+    let copy: std::sync::Arc<[Hop]> = [vec![visit(); 60_000], vec![give(1)]].concat().into();
+    let arm = || vec![take(1), Hop::Fork { route: copy.clone() }];
+    let branch = Hop::Branch { selector: SelectorId(0), arms: vec![arm(), arm(), arm()] };
+    let network = over(vec![branch.clone()]);
+    assert_eq!(network.check(), Ok(()));
+    let mut copies = vec![take(1), Hop::Fork { route: copy.clone() }];
+    copies.extend([take(1), Hop::Fork { route: copy.iter().cloned().collect() }]);
+    refused(&over(copies), "a route of 120006 hops");
+    let mut network = network;
+    for _ in 1..140 {
+        network.load(Load::closed(1, Law::ZERO, Class::read(1, vec![branch.clone()])));
+    }
+    refused(&network, "the routes of all loads have 8401120 hops");
 }
 
 #[test]

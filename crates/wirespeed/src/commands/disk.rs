@@ -23,17 +23,30 @@ pub fn disk(args: &DiskArgs) -> Result<Exit, Failure> {
             "a verification state is that of one target: name one, or write a scenario with `verify_state` for each",
         ));
     }
+    if args.poisson && args.worker_rate().is_none() {
+        return Err(Failure::usage("--poisson is for a rate: give --rate or --total-rate"));
+    }
     let scenario = scenario::load(&source)?;
     if args.plan {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
     }
-    let out = files::record_path(args.recording.out.as_deref(), "disk")?;
+    let kept = files::record_path(args.recording.out.as_deref(), "disk")?;
+    // Where the user names no place, its writes are no part of the load.
+    let off = match args.recording.out {
+        None => files::off_the_disks(&kept, &args.targets),
+        Some(_) => None,
+    };
+    let (out, kept) = match off {
+        Some(off) => (off, Some(kept)),
+        None => (kept, None),
+    };
     live::run_and_review(&LiveJob {
         source,
         scenario,
         out,
         agent: args.recording.agent,
         output: args.output.clone(),
+        kept,
         facts: Vec::new(),
         control: live::control()?,
     })
@@ -83,7 +96,7 @@ fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
             }
             path => line(format!("file = {}", quoted(path))),
         }
-        if let (Some(size), true) = (args.create, *target != "null:") {
+        if let (Some(size), None) = (args.create, Scheme::of(target)) {
             line(format!("create = \"{size}\""));
         }
         if args.buffered && *target != "null:" {
@@ -109,13 +122,7 @@ fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
         }
         data_lines(&args.data, *target == "null:", &mut line);
     }
-    line(format!("\n[workload.load]\nblock = \"{}\"", args.block));
-    line(format!("read = \"{}%\"\nrandom = \"{}%\"", args.read.0, args.random.0));
-    match args.rate {
-        Some(rate) => line(format!("rate = \"{} IOPS\"\nlimit = {}", rate.0, args.depth)),
-        None => line(format!("depth = {}", args.depth)),
-    }
-    line(format!("workers = {}", args.workers));
+    load_lines(args, &mut line);
     if args.verification.verify {
         line("verify = true".to_owned());
     }
@@ -131,6 +138,55 @@ fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
         line("precondition = \"snia-pts\"".to_owned());
     }
     text
+}
+
+/// The workload, without what is checked.
+fn load_lines(args: &DiskArgs, line: &mut impl FnMut(String)) {
+    let (read, random) = args.shares();
+    line("\n[workload.load]".to_owned());
+    let pauses = args.burst.map(|(count, pause)| {
+        [format!("burst = {count}"), format!("delay = \"{}ns\"", pause.as_nanos())]
+    });
+    match &args.mix {
+        None => {
+            line(format!("block = \"{}\"", args.block));
+            line(format!("read = \"{}%\"\nrandom = \"{}%\"", read.0, random.0));
+            pauses.into_iter().flatten().for_each(&mut *line);
+        }
+        Some(mix) => {
+            line("rows = [".to_owned());
+            let pauses =
+                pauses.map_or_else(String::new, |pauses| format!(", {}", pauses.join(", ")));
+            for row in &mix.0 {
+                let (read, random) = (row.read.unwrap_or(read), row.random.unwrap_or(random));
+                line(format!(
+                    "  {{ size = \"{}\", share = \"{}%\", read = \"{}%\", random = \"{}%\"{pauses} }},",
+                    row.size, row.share.0, read.0, random.0
+                ));
+            }
+            line("]".to_owned());
+        }
+    }
+    match args.worker_rate() {
+        Some(rate) => {
+            line(format!("rate = \"{} IOPS\"", rate.0));
+            args.depth.iter().for_each(|limit| line(format!("limit = {limit}")));
+            if args.poisson {
+                line("arrivals = \"poisson\"".to_owned());
+            }
+        }
+        None => line(format!("depth = {}", args.depth.unwrap_or(1))),
+    }
+    if let Some(think) = args.think {
+        line(format!("think = \"{}ns\"", think.as_nanos()));
+    }
+    if let Some(skew) = &args.skew {
+        line(format!("skew = {skew}"));
+    }
+    if let Some(set) = &args.working_set {
+        line(format!("working_set = \"{set}\""));
+    }
+    line(format!("workers = {}", args.workers));
 }
 
 /// What a target holds: only what differs from the defaults.
@@ -157,14 +213,22 @@ fn queue_word(queue: QueueChoice) -> Option<&'static str> {
 }
 
 fn title(args: &DiskArgs, targets: &[&str]) -> String {
-    let mix = match (args.read.0, args.random.0) {
+    let (read, random) = args.shares();
+    let mix = match (read.0, random.0) {
         (100.0, 0.0) => "sequential reads".to_owned(),
         (100.0, 100.0) => "random reads".to_owned(),
         (0.0, 0.0) => "sequential writes".to_owned(),
         (0.0, 100.0) => "random writes".to_owned(),
         (read, random) => format!("{read}% reads, {random}% random"),
     };
-    format!("{} {mix} on {}", args.block, targets.join(", "))
+    let size = match &args.mix {
+        None => args.block.to_string(),
+        Some(mix) => {
+            let sizes: Vec<String> = mix.0.iter().map(|row| row.size.to_string()).collect();
+            sizes.join("/")
+        }
+    };
+    format!("{size} {mix} on {}", targets.join(", "))
 }
 
 /// A TOML basic string: a JSON string is one, whatever it holds.
@@ -177,6 +241,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
+    use workload::{Arrivals, Process, WorkloadKind};
 
     #[track_caller]
     fn loads(args: &[&str]) -> scenario::Scenario {
@@ -194,6 +259,9 @@ mod tests {
         loads(&["null:", "--depth", "32", "--random", "100", "--block", "8KiB"]);
         loads(&["a file \"with\" \\ odd\tname", "--create", "1GiB", "--read", "67", "--buffered"]);
         loads(&["null:", "--rate", "5000 IOPS", "--depth", "64", "--workers", "4"]);
+        loads(&["null:", "--total-rate", "5k IOPS", "--poisson", "--burst", "8/5ms"]);
+        loads(&["null:", "--mix", "4k/60:64k/40/100/0", "--burst", "8/5ms", "--skew", "zipf:1.1"]);
+        loads(&["null:", "--think", "5ms", "--working-set", "20%", "--skew", "hot:80/20"]);
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
         let verifies = |scenario: &scenario::Scenario| {
@@ -219,5 +287,36 @@ mod tests {
         assert!(
             loads(&["x", "--precondition", "snia-pts", "--fill", "always"]).plans[0].precondition
         );
+    }
+    fn spec(args: &[&str]) -> workload::Spec {
+        loads(args).workloads[0].disk().expect("a disk workload").spec.clone()
+    }
+
+    #[test]
+    fn what_fio_calls_otherwise_is_the_same_load() {
+        let ours =
+            ["null:", "--block", "8KiB", "--read", "70%", "--random", "100%", "--depth", "32"];
+        let fio = ["null:", "--bs=8k", "--rw=randrw", "--rwmixread=70", "--iodepth=32"];
+        assert_eq!(spec(&ours), spec(&fio));
+        let scenario = loads(&["null:", "--numjobs=4", "--runtime=60", "--ramp_time=5"]);
+        let step = &scenario.steps()[0];
+        assert_eq!((step.warmup.as_secs(), step.measure.as_secs()), (5, 60));
+        assert_eq!(scenario.workloads[0].disk().map(|w| w.workers), Some(4));
+    }
+
+    #[test]
+    fn a_total_rate_is_shared_by_all_workers_of_all_targets() {
+        let args = ["null:", "x", "--workers", "5", "--total-rate", "20000 IOPS", "--poisson"];
+        let Arrivals::Open { process, limit } = spec(&args).arrivals else { panic!() };
+        assert_eq!((process, limit), (Process::Poisson { rate: 2000.0 }, 256));
+    }
+
+    #[test]
+    fn each_row_of_a_mix_has_the_shares_of_all_unless_it_has_its_own() {
+        let args = ["null:", "--mix", "4k/60:64k/40/100/0", "--read", "70", "--random", "50"];
+        let WorkloadKind::Access(access) = spec(&args).kind else { panic!() };
+        let rows: Vec<_> =
+            access.rows.iter().map(|r| (r.size, r.share, r.read, r.random)).collect();
+        assert_eq!(rows, [(4096, 60.0, 70.0, 50.0), (65536, 40.0, 100.0, 0.0)]);
     }
 }

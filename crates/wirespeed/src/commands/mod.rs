@@ -4,13 +4,14 @@ mod agent;
 mod calibrate;
 mod catalog;
 mod compare;
+mod completions;
 mod demo;
 mod disk;
 mod doctor;
 mod estimate;
 mod luns;
 mod net;
-mod plan;
+pub mod plan;
 mod profiles;
 mod review;
 mod run;
@@ -40,6 +41,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),
         Command::Target(args) => target::target(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => completions::man(&args),
         Command::Agent(args) => agent::agent(&args),
     }
 }

@@ -1,6 +1,7 @@
 //! `wirespeed plan FILE`: a dry run. Nothing is opened for writing and nothing is made.
 
 mod arrays;
+pub mod cautions;
 mod nets;
 mod simulated;
 
@@ -27,7 +28,7 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
 pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let stages = scenario.stages();
     let targets = targets::asked(scenario, &stages);
-    let lab = simulated::lab(scenario);
+    let lab = simulated::lab(scenario, &stages);
     out::result(&match format {
         Format::Text => text(scenario, &stages, &targets, lab.as_ref()),
         Format::Json => format!("{:#}\n", as_json(scenario, &stages, &targets, lab.as_ref())),
@@ -106,6 +107,7 @@ fn text(
         Err(error) => line(format!("  {error}")),
         Ok(targets) => targets.iter().for_each(|t| line(target_lines(t))),
     }
+    cautions::cautions(scenario, stages).iter().for_each(|text| line(format!("\ncaution: {text}")));
     line(format!("\n{}{}", summary(targets, lab), nets::summary(scenario, stages)));
     out
 }
@@ -428,5 +430,6 @@ fn as_json(
         "targets": list,
         "impossible": impossible,
         "lab": simulated::as_json(lab),
+        "cautions": cautions::cautions(scenario, stages),
     })
 }

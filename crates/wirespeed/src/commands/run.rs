@@ -1,13 +1,20 @@
 //! `wirespeed run FILE`: a scenario, for real; with a second side, in turns.
 
 use crate::cli::RunArgs;
+use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, LiveJob};
+use crate::present;
 use crate::versus;
 
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.against.against.is_some() || !args.against.set_b.is_empty() {
+        if args.plan {
+            return Err(Failure::usage(
+                "--plan shows one scenario: leave --against and --set-b out",
+            ));
+        }
         return versus::run(args);
     }
     if args.against.rounds.is_some() {
@@ -17,7 +24,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let source = files::scenario_source(&args.scenario)?;
     let scenario = scenario::load(&source)?;
+    if args.plan {
+        return plan::show(&scenario, present::of_plan(args.output.format)?);
+    }
     scenario.live()?;
+    plan::cautions::warn(&scenario, &scenario.stages(), args.output.quiet);
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;
     live::run_and_review(&LiveJob {
         source,
@@ -25,6 +36,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         out,
         agent: args.recording.agent,
         output: args.output.clone(),
+        kept: None,
         facts: Vec::new(),
         control: live::control()?,
     })

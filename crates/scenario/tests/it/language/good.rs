@@ -429,9 +429,12 @@ fn wrong_projects_point_and_suggest() {
     for (project, expected) in [
         ("profile = \"exchange-2003-havy\"", "did you mean `exchange-2003-heavy`?"),
         ("profile = \"backup\"\nlimit = \"1ms\"", "limit: `backup` is a backup"),
-        ("profile = \"vdi-boot\"\nwindow = \"1h\"", "window: `vdi-boot` has no backup window"),
-        ("profile = \"vdi-boot\"\niops_each = 0", "iops_each: expected more than 0 IOPS"),
-        ("profile = \"vdi-boot\"\nlimit = \"0s\"", "limit:"),
+        (
+            "profile = \"vdi-boot-streamed\"\nwindow = \"1h\"",
+            "window: `vdi-boot-streamed` has no backup window",
+        ),
+        ("profile = \"vdi-boot-streamed\"\niops_each = 0", "iops_each: expected more than 0 IOPS"),
+        ("profile = \"vdi-boot-streamed\"\nlimit = \"0s\"", "limit:"),
         ("limit = \"1ms\"", "profile"),
     ] {
         let text =
@@ -454,4 +457,66 @@ fn settings_say_where_they_come_from() {
     assert!(paths(0).contains(&("workload.checked.block", "8KiB")), "{:?}", paths(0));
     assert_eq!(paths(1), [("plan.verified.measure", "1s")]);
     assert_eq!(s.assumed[1].claim.as_deref(), Some("as published"));
+}
+
+/// A share that may be meant as a fraction is never taken for a percentage, wherever it stands.
+#[test]
+fn a_share_below_one_percent_needs_its_sign() {
+    let with = |line: &str| {
+        format!(
+            "scenario.title = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n[workload.w]\n{line}\n\
+             [plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n"
+        )
+    };
+    for (line, meant) in [
+        ("block = \"8KiB\"\nread = 0.7", "70%"),
+        ("block = \"8KiB\"\nrandom = 0.57", "57%"),
+        ("block = \"8KiB\"\nread = 1", "100%"),
+        ("block = \"8KiB\"\nread = 1.0", "100%"),
+        ("rows = [{ size = \"8KiB\", share = 0.5 }, { size = \"4KiB\", share = 50 }]", "50%"),
+        ("block = \"8KiB\"\nskew = { hot = 20, accesses = 0.8 }", "80%"),
+        ("block = \"8KiB\"\n[plan.sweep]\nread = [0, 0.3, 100]", "30%"),
+    ] {
+        let told = bad(&with(line)).to_string();
+        assert!(told.contains(&format!("did you mean `\"{meant}\"`?")), "{line}: {told}");
+    }
+    let read = |value: &str| {
+        let scenario = good(&with(&format!("block = \"8KiB\"\nread = {value}")));
+        match &scenario.workloads[0].disk().expect("of disks").spec.kind {
+            workload::WorkloadKind::Access(access) => access.rows[0].read,
+            workload::WorkloadKind::Transaction(_) => f64::NAN,
+        }
+    };
+    for (value, share) in
+        [("0", 0.0), ("\"0.7%\"", 0.7), ("\"1%\"", 1.0), ("1.5", 1.5), ("70", 70.0), ("100", 100.0)]
+    {
+        assert_eq!(read(value), share, "{value}");
+    }
+}
+
+/// What a dry run says of a load is all that it does.
+#[test]
+fn a_load_is_described_as_a_whole() {
+    #[track_caller]
+    fn check(lines: &str, expected: &str) {
+        let text = format!(
+            "scenario.title = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n[workload.w]\n{lines}\n\
+             [plan]\nworkload = \"w\"\non = \"n\"\nmeasure = \"1s\"\n"
+        );
+        assert_eq!(good(&text).steps()[0].loads[0].to_string(), format!("w on n: {expected}"));
+    }
+    check(
+        "block = \"8KiB\"\nread = 70\nrandom = 100\ndepth = 4\nworkers = 2\nworking_set = \"200GB\"",
+        "8KiB at 70% reads, 100% random; 2 workers each; closed loop, depth 4; on the first 200GB of each disk",
+    );
+    check(
+        "block = \"64KiB\"\nread = 0\nthink = \"5ms\"",
+        "64KiB sequential writes; 1 worker each; closed loop, depth 1, think time 5 ms; on all of each disk",
+    );
+    check(
+        "rows = [{ size = \"4KiB\", share = 60, random = 100 }, { size = \"64KiB\", share = 40, burst = 8, delay = \"5ms\" }]\n\
+         skew = { zipf = 1.1 }\nrate = \"500 IOPS\"\narrivals = \"poisson\"",
+        "60% of 4KiB random reads + 40% of 64KiB sequential reads, bursts of 8 with pauses of 5 ms, Zipf 1.1; 1 worker each; \
+         open loop, Poisson 500 IOPS a worker, at most 256 outstanding; on all of each disk",
+    );
 }

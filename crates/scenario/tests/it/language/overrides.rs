@@ -36,6 +36,47 @@ fn an_override_reaches_every_part() {
     assert_eq!(set(FILES, "workload.load.transaction.page", "16KiB").workloads.len(), 2);
 }
 
+/// What a text of several targets, each of which reads as `name size`, becomes with `key=3MiB`.
+#[track_caller]
+fn sizes(names: &[&str], key: &str) -> Result<Vec<u64>, String> {
+    let mut text = "scenario.title = \"t\"\n".to_owned();
+    for name in names {
+        text += &format!("[[target]]\nname = \"{name}\"\nurl = \"null:\"\nsize = \"1MiB\"\n");
+    }
+    text +=
+        "[workload.w]\nblock = \"8KiB\"\n[plan]\nworkload = \"w\"\non = \"*\"\nmeasure = \"1s\"\n";
+    let source = source(&text, &[(key, "3MiB")]);
+    let sizes = |of: Scenario| of.lab.targets.iter().map(|t| t.size.unwrap().0 >> 20).collect();
+    load(&source).map(sizes).map_err(|mistakes| mistakes.to_string())
+}
+
+#[test]
+fn a_name_is_a_name_or_a_range_or_a_pattern_and_may_be_quoted() {
+    let names = ["a{1..2}", "b", "c.d"];
+    for (key, expected) in [
+        ("target.b.size", [1, 1, 3, 1]),
+        ("target.'b'.size", [1, 1, 3, 1]),
+        ("target.\"c.d\".size", [1, 1, 1, 3]),
+        ("target.'c.d'.size", [1, 1, 1, 3]),
+        ("target.a{1..2}.size", [3, 3, 1, 1]),
+        ("target.\"a{1..2}\".size", [3, 3, 1, 1]),
+        ("target.a*.size", [3, 3, 1, 1]),
+        ("target.*.size", [3, 3, 3, 3]),
+    ] {
+        assert_eq!(sizes(&names, key), Ok(expected.to_vec()), "{key}");
+    }
+    for (key, says) in [
+        ("target.a1.size", "write `target.a{1..2}` for all of them"),
+        ("target.a{2..2}.size", "names 1 of its 2 items"),
+        ("target.a{1..3}.size", "names 3 of target, and 2 are there"),
+        ("target.x.size", "NAME is a name, a range such as"),
+        ("target.x*.size", "no target is named `x*`"),
+    ] {
+        let told = sizes(&names, key).unwrap_err();
+        assert!(told.contains(says), "{key}: {told}");
+    }
+}
+
 #[test]
 fn a_single_plan_is_reached_with_and_without_its_name() {
     assert_eq!(set(SINGLE, "plan.measure", "3s").plans[0].measure.as_secs(), 3);

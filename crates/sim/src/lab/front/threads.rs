@@ -275,6 +275,6 @@ fn paced(pool: PoolId, most: u32, sizes: &[(u32, f64)], crossing: Hop) -> Vec<Ho
     let tokens = ((mean / TOKEN).round().max(1.0) as u32).min(most);
     vec![
         Hop::Take { pool, tokens },
-        Hop::Fork { route: vec![crossing, Hop::Give { pool, tokens }] },
+        Hop::Fork { route: [crossing, Hop::Give { pool, tokens }].into() },
     ]
 }

@@ -5,14 +5,19 @@ mod order;
 mod route;
 
 use super::{Change, Law, Load, Network, PRIORITIES, Policy, Source, Station};
+use std::collections::BTreeSet;
 use thiserror::Error;
 
-pub(crate) use route::{HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of};
+pub(crate) use route::{
+    HOPS_MAX, HeldTokens, arms_of, copies_at_once, hold, ios_at_once, ios_of, net_of,
+};
 
 /// Limit of stations, loads and selectors together: their numbers share a word with the event sequence.
 const PLACES_MAX: usize = 1 << 20;
 /// Limit of I/Os outstanding at once, over all loads, copies included.
 const OUTSTANDING_MAX: u64 = 1 << 28;
+/// Limit of hops of all loads together, each of which takes some 200 bytes while it is simulated.
+const STEPS_MAX: usize = 1 << 23;
 /// Limit of scheduled changes.
 const CHANGES_MAX: usize = 1 << 20;
 /// Range of a queue's gain by sorting.
@@ -63,6 +68,17 @@ pub enum NetworkError {
         /// What is wrong, and the remedy.
         problem: String,
     },
+    /// A route of too many hops.
+    #[error(
+        "load {load}: a route of {hops} hops, arms and copies included; at most {} are simulated",
+        HOPS_MAX
+    )]
+    Long {
+        /// The load's number.
+        load: usize,
+        /// Hops of its longest route.
+        hops: usize,
+    },
     /// A hop of a route.
     #[error("load {load}, class {class}, hop {hop}: {problem}")]
     Hop {
@@ -82,7 +98,7 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
     // One place more is that of freed processors.
     if places >= PLACES_MAX {
         return Err(NetworkError::Whole(format!(
-            "{places} stations, loads and selectors; at most {PLACES_MAX} are simulated"
+            "the lab has {places} places where I/Os queue or begin; at most {PLACES_MAX} are simulated"
         )));
     }
     for (number, station) in network.stations.iter().enumerate() {
@@ -96,6 +112,7 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
     for (number, load) in network.loads.iter().enumerate() {
         self::load(network, number, load)?;
     }
+    lengths(network)?;
     arms_agree(network)?;
     // Copies can be counted only now that the routes are known to be sound.
     let outstanding = ios_at_once(network);
@@ -106,6 +123,27 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
     }
     order::check(network)?;
     changes(network)
+}
+
+/// The tables of all routes stay within bounds.
+fn lengths(network: &Network) -> Result<(), NetworkError> {
+    let mut all = 0;
+    for (load, of) in network.loads.iter().enumerate() {
+        let mut copies = BTreeSet::new();
+        for class in &of.classes {
+            let long = route::count(&class.route, &mut BTreeSet::new());
+            if long > HOPS_MAX {
+                return Err(NetworkError::Long { load, hops: long });
+            }
+            all += route::count(&class.route, &mut copies);
+        }
+    }
+    match all > STEPS_MAX {
+        true => Err(NetworkError::Whole(format!(
+            "the routes of all loads have {all} hops; at most {STEPS_MAX} are simulated"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn selectors(network: &Network) -> Result<(), NetworkError> {

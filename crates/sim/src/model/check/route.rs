@@ -4,10 +4,11 @@ use super::law;
 use crate::model::{
     Class, Demand, Hop, Law, Load, Network, PoolId, RaidVisit, Source, Station, StationId,
 };
+use std::collections::BTreeSet;
 use workload::IoDemand;
 
-/// Limit of hops of one route, arms and copies included.
-const HOPS_MAX: usize = 4096;
+/// Limit of hops of one route, arms and copies included: a thousand paths of a RAID volume.
+pub const HOPS_MAX: usize = 65_536;
 /// Limit of the nesting depth of arms and copies.
 const DEPTH_MAX: usize = 8;
 /// Limit of bytes on the wire per byte.
@@ -20,10 +21,6 @@ pub(crate) type HeldTokens = Vec<(PoolId, i64)>;
 pub fn check(network: &Network, class: &Class) -> Result<(), (usize, String)> {
     if depth(&class.route) > DEPTH_MAX {
         return Err((0, format!("arms and copies are nested more than {DEPTH_MAX} deep")));
-    }
-    let hops = count(&class.route);
-    if hops > HOPS_MAX {
-        return Err((0, format!("{hops} hops; at most {HOPS_MAX}")));
     }
     RouteCheck { network, arms: Vec::new() }.route(&class.route, HeldTokens::new())
 }
@@ -46,13 +43,19 @@ fn inner(hop: &Hop) -> Vec<&[Hop]> {
         Hop::Branch { arms: routes, .. } | Hop::Together { routes } => {
             routes.iter().map(Vec::as_slice).collect()
         }
-        Hop::Fork { route } => vec![route],
+        Hop::Fork { route } => vec![&**route],
         _ => Vec::new(),
     }
 }
 
-fn count(hops: &[Hop]) -> usize {
-    hops.iter().map(|hop| 1 + inner(hop).into_iter().map(count).sum::<usize>()).sum()
+/// Hops of a route, arms and copies included. Clones of one background copy's route count once, as they are laid out once;
+/// `copies` holds those that were counted.
+pub fn count(hops: &[Hop], copies: &mut BTreeSet<*const Hop>) -> usize {
+    let mut within = |hop: &Hop| match hop {
+        Hop::Fork { route } if !copies.insert(route.as_ptr()) => 0,
+        hop => inner(hop).into_iter().map(|route| count(route, copies)).sum::<usize>(),
+    };
+    hops.len() + hops.iter().map(&mut within).sum::<usize>()
 }
 
 struct RouteCheck<'a> {

@@ -103,7 +103,7 @@ fn copies_take_capacity_but_not_always_time() {
             ],
         },
         Hop::Fork {
-            route: vec![Hop::visit(disk, constant(50)), Hop::Give { pool: cache, tokens: 1 }],
+            route: [Hop::visit(disk, constant(50)), Hop::Give { pool: cache, tokens: 1 }].into(),
         },
     ];
     lab.issuer("worker", Load::closed(2, constant(50), Class::write(4096, route.clone())));

@@ -180,7 +180,7 @@ fn copies_in_the_background_hold_what_they_give_back() {
             take(own),
             take(cache),
             Hop::visit(port, exponential(50)),
-            Hop::Fork { route: destage },
+            Hop::Fork { route: destage.into() },
             give(own),
         ];
         let load = Load::closed(16, constant(20), Class::read(4096, route));

@@ -326,7 +326,8 @@ fn overload_is_littles_law() {
     let (cache, flush) = (lab.pool("cache", 300), lab.pool("flush", 4));
     let (take, give) = (|pool| Hop::Take { pool, tokens: 1 }, |pool| Hop::Give { pool, tokens: 1 });
     let destage = vec![take(flush), Hop::visit(disk, constant(800)), give(flush), give(cache)];
-    let route = vec![take(cache), Hop::visit(port, exponential(50)), Hop::Fork { route: destage }];
+    let route =
+        vec![take(cache), Hop::visit(port, exponential(50)), Hop::Fork { route: destage.into() }];
     lab.issuer("w", Load::open(exponential(200), 4096, Class::write(4096, route)));
     let of = estimate(&lab.plant);
     near("full cache", of.iops, 1250.0, 0.02);

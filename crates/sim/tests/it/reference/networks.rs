@@ -168,7 +168,7 @@ fn hops_of(piece: &Piece, stations: &[Station], pools: &[Pool], within: &[u32]) 
         }
         Piece::Fork(pool, route) => {
             let (take, give) = take(*pool, 1);
-            vec![take, Hop::Fork { route: [all(route, &[]), vec![give]].concat() }]
+            vec![take, Hop::Fork { route: [all(route, &[]), vec![give]].concat().into() }]
         }
         Piece::Held(pool, tokens, of) => {
             let (take, give) = take(*pool, *tokens);

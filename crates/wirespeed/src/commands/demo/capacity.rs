@@ -47,6 +47,7 @@ pub fn measure(dir: &Path, output: &Results, control: &Arc<Control>) -> Result<C
         out: passing.0.clone(),
         agent: AgentKind::Child,
         output: output.clone(),
+        kept: None,
         facts: Vec::new(),
         control: Arc::clone(control),
     })?;

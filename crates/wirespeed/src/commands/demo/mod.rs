@@ -49,6 +49,7 @@ pub fn demo(args: &Demo) -> Result<Exit, Failure> {
         out: record.clone(),
         agent: AgentKind::Child,
         output: args.output.clone(),
+        kept: None,
         facts: chosen.iter().flat_map(Chosen::facts).collect(),
         control,
     })?;

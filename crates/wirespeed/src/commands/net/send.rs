@@ -38,6 +38,7 @@ pub fn send(args: &NetSend) -> Result<Exit, Failure> {
         out,
         agent: args.recording.agent,
         output: args.output.clone(),
+        kept: None,
         facts: Vec::new(),
         control: live::control()?,
     };

@@ -1,12 +1,15 @@
 //! The dry run of a lab that is not present: what only the simulator carries out, and whether it could.
 
+use crate::labs::CompiledLab;
 use scenario::topology::Topology;
-use scenario::{Diagnostics, Incident, Scenario, Step};
+use scenario::{Diagnostics, Incident, Scenario, Stage, Step};
 use serde_json::{Value, json};
 
-/// The lab as the simulator would have it, where a live run cannot carry the scenario out.
-pub fn lab(scenario: &Scenario) -> Option<Result<Topology, Diagnostics>> {
-    scenario.live().err().map(|_| scenario.topology())
+/// The lab as the simulator would have it, where a live run cannot carry the scenario out: every step is compiled, as the
+/// simulator does it first, so that both refuse the same.
+pub fn lab(scenario: &Scenario, stages: &[Stage]) -> Option<Result<Topology, Diagnostics>> {
+    scenario.live().err()?;
+    Some(CompiledLab::new(scenario, stages).map(CompiledLab::into_topology))
 }
 
 /// The copies of a step, one a line.

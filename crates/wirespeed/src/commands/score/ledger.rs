@@ -29,7 +29,7 @@ pub fn print(args: &ScoreArgs, labs: &[Lab]) -> Result<Exit, Failure> {
             let json = serde_json::to_value(LedgerDocument { labs: &ledgers });
             out::result(&format!("{:#}\n", json.map_err(Failure::incomplete)?))?;
         }
-        (Format::Text, None) => out::result(&page)?,
+        (Format::Text, None) => out::result(&super::readable(&page))?,
         (Format::Text, Some(_)) => {}
     }
     Ok(Exit::Met)

@@ -45,6 +45,21 @@ fn labs(args: &ScoreArgs) -> Result<Vec<Lab>, Failure> {
     args.files.iter().map(lab).collect()
 }
 
+/// A page for a terminal: without the comments that say how its file is made.
+fn readable(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    let mut dropped = false;
+    for line in page.split_inclusive('\n') {
+        let comment = line.starts_with("<!--");
+        // The blank line behind a comment goes with it.
+        if !(comment || dropped && line.trim().is_empty()) {
+            out.push_str(line);
+        }
+        dropped = comment;
+    }
+    out
+}
+
 /// How many threads share the work.
 fn threads(args: &ScoreArgs) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);

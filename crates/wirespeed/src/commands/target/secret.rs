@@ -5,7 +5,6 @@ use crate::exit::Failure;
 use iscsi::chap::{Credentials, MAX_SECRET, SHORT_SECRET, Secret};
 use san::server::Auth;
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::Path;
 
 /// What was asked for on the command line.
@@ -93,9 +92,7 @@ fn credentials(
 /// The file's first line; editors and `echo` put a newline behind it.
 fn from_file(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |e: std::io::Error| format!("the secret cannot be read: {}: {e}", path.display());
-    let file = std::fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_SECRET as u64 + 3).read_to_end(&mut bytes).map_err(failed)?;
+    let mut bytes = san::private_file(path, MAX_SECRET as u64 + 3).map_err(failed)?;
     let end = bytes.strip_suffix(b"\n").map_or(bytes.len(), <[u8]>::len);
     bytes.truncate(end);
     if bytes.last() == Some(&b'\r') {

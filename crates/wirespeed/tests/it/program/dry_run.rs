@@ -63,18 +63,21 @@ A SAN in small
 7 steps, 2 min 4 s of load, seed 1
 
    1  speeds port=4gfc block=4KiB        2 s warm-up + 10 s measured
-        stream on vm1, vm2: 1 worker each, closed loop, depth 8
+        stream on vm1, vm2: 4KiB sequential reads; 1 worker each; closed loop, depth 8; on all of each disk
         ports of store: 4gfc, 413 MB/s, scaled to 50%: 207 MB/s
         ports of edge: 4gfc, 413 MB/s
    2  speeds port=4gfc block=64KiB
+        stream on vm1, vm2: 64KiB sequential reads; 1 worker each; closed loop, depth 8; on all of each disk
    3  speeds port=8gfc block=4KiB
+        stream on vm1, vm2: 4KiB sequential reads; 1 worker each; closed loop, depth 8; on all of each disk
         ports of store: 8gfc, 827 MB/s, scaled to 50%: 413 MB/s
         ports of edge: 8gfc, 827 MB/s
    4  speeds port=8gfc block=64KiB
+        stream on vm1, vm2: 64KiB sequential reads; 1 worker each; closed loop, depth 8; on all of each disk
    5  rest
         every port at its own speed
    6  failover                           2 s warm-up + 30 s measured
-        update on failing: 1 worker each, closed loop, depth 1
+        update on failing: 8KiB at 50% reads, 0% random; 1 worker each; closed loop, depth 1; on all of each disk
         at 0 s: busy edge.e
         at 10 s: kill store.p1
         at 15 s: revive store.p1

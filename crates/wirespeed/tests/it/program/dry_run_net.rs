@@ -47,7 +47,7 @@ A fabric before its storage
    4  frames message=64KiB mtu=9000
         MTU 9000, offloads on at eth1, and at the interface of far
    5  both                               2 s warm-up + 2 s measured
-        small on n: 1 worker each, closed loop, depth 1
+        small on n: 8KiB sequential reads; 1 worker each; closed loop, depth 1; on all of each disk
         asks on vm1, vm2: 1 TCP stream, requests of 64B, responses of 4KiB
         grams on near: 1 UDP stream to the receiver, datagrams of 1400B, 16 a submission, cut by the kernel, with a probe, at 100 MB/s each
         interfaces unchanged

@@ -153,7 +153,7 @@ fn mistakes_are_told_with_what_would_be_right() {
     refused(2, &["receive", "--listen", "here"], "invalid socket address");
     refused(2, &["receive", "--listen", "0.0.0.0:0"], "senders must know a token");
     let no_host = bench();
-    std::fs::write(no_host.path("token"), TOKEN).expect("a scratch file");
+    no_host.secret("token", TOKEN);
     let told = no_host.expect(3, &["net", "send", "no.such.host.invalid", "--token-file", "token"]);
     assert!(told.stderr.contains("unknown host"), "{}", told.stderr);
     refused(3, &["send", "127.0.0.1:1"], "connection refused");
@@ -165,7 +165,7 @@ fn mistakes_are_told_with_what_would_be_right() {
 #[test]
 fn a_token_lets_in_and_is_never_shown() {
     let bench = bench();
-    std::fs::write(bench.path("token"), format!("{TOKEN}\n")).expect("a scratch file");
+    bench.secret("token", &format!("{TOKEN}\n"));
     let receiving = Receiving::start(&bench, &[], Some(TOKEN));
     let send = ["net", "send", &receiving.address, "-q"];
     let without = bench.expect(3, &[&send[..], &BRIEF[..]].concat());

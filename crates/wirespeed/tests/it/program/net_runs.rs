@@ -228,7 +228,7 @@ fn ctrl_c_ends_a_run_in_order() {
 
 /// A receiver that is asked for a token, and what it listens on.
 fn receiver(bench: &Bench) -> (Child, String) {
-    std::fs::write(bench.path("token"), TOKEN).expect("a scratch file");
+    bench.secret("token", TOKEN);
     let args =
         ["net", "receive", "--listen", "127.0.0.1:0", "--format", "json", "--token-file", "token"];
     let mut command = bench.command(&args);

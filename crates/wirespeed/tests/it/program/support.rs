@@ -1,6 +1,7 @@
 //! Ceremony of the whole-program tests: a scratch directory, a scenario in it, the program run on it.
 
 use crate::prelude::*;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 
 /// A scratch directory with a scenario `s.toml`, in which the program is run.
@@ -24,6 +25,14 @@ impl Bench {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
+    }
+
+    /// A file that only its owner may read.
+    pub fn secret(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a scratch file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
+            .expect("it is ours");
     }
 
     /// The program, ready to be run here with `args`.

@@ -160,7 +160,7 @@ fn it_prints_its_urls_once_it_listens_and_stops_cleanly() {
 #[test]
 fn secrets_are_never_shown() {
     let bench = bench();
-    std::fs::write(bench.path("secret"), format!("{SECRET}\n")).expect("a scratch file");
+    bench.secret("secret", &format!("{SECRET}\n"));
     let args = [
         "--volume",
         "ram:1MiB",
