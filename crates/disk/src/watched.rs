@@ -16,6 +16,9 @@ use std::thread::{Builder, JoinHandle};
 const PERIOD: Ns = Ns::secs(1);
 const SPARING: u64 = 50;
 
+/// How often the name and the size of a file are looked at, which costs two system calls.
+const GLANCE: Ns = Ns::millis(100);
+
 /// One target that is written, by its name.
 pub(crate) struct WatchedTarget {
     pub label: String,
@@ -145,12 +148,23 @@ impl Shared {
 }
 
 impl WatchedTarget {
+    /// What has become of a file that has lost its name or its size.
+    fn gone(&self) -> Option<EngineError> {
+        match &self.grant {
+            WatchedGrant::Local(grant) => self.failure(grant.still_there()),
+            WatchedGrant::Remote(_) => None,
+        }
+    }
+
     /// What has become of it, where it is not what was granted any more.
     fn trouble(&self) -> Option<EngineError> {
-        let held = match &self.grant {
+        self.failure(match &self.grant {
             WatchedGrant::Local(grant) => grant.still_held(),
             WatchedGrant::Remote(grant) => grant.still_held(),
-        };
+        })
+    }
+
+    fn failure(&self, held: Result<(), String>) -> Option<EngineError> {
         let why = held.err()?;
         let problem = format!("{why}; the run was stopped so that nothing is overwritten");
         Some(EngineError::Target { target: self.label.clone(), problem })
@@ -168,14 +182,22 @@ fn forward(from: &Receiver<Output>, to: &IntervalTx, targets: &[WatchedTarget], 
 
 /// Looks until the step is over or something is wrong.
 fn look(targets: &[WatchedTarget], until: &Receiver<Infallible>, shared: &Shared) {
-    let mut pause = PERIOD;
-    while until.recv_timeout(pause.into()) == Err(RecvTimeoutError::Timeout) {
+    let mut next = clock::now().plus(PERIOD);
+    while until.recv_timeout(GLANCE.into()) == Err(RecvTimeoutError::Timeout) {
         let began = clock::now();
+        // What was cut may soon have its size again, by the run's own writes.
+        if let Some(gone) = targets.iter().find_map(WatchedTarget::gone) {
+            lock(&shared.failure).get_or_insert(gone);
+            return shared.stop();
+        }
+        if began < next {
+            continue;
+        }
         if shared.look(targets).is_some() {
             return shared.stop();
         }
-        let took = clock::now().since(began);
-        pause = PERIOD.max(Ns(took.0.saturating_mul(SPARING)));
+        let now = clock::now();
+        next = now.plus(PERIOD.max(Ns(now.since(began).0.saturating_mul(SPARING))));
     }
 }
 

@@ -66,7 +66,7 @@ pub trait WriteClaim: Any + Send + Sync + fmt::Debug {
     /// How exclusive it is, in words.
     fn describe(&self) -> String;
 
-    /// Whether nobody else can write: what was reserved is reserved still. An unreachable target is no answer, and good.
+    /// Whether no other can write: what was reserved is reserved still. An unreachable target is no answer, and good.
     /// For the control plane, once a second.
     /// # Errors
     /// Who else may write, or what has become of the reservation, in words.

@@ -47,9 +47,9 @@ pub(crate) fn free(fd: BorrowedFd<'_>) -> Result<(), String> {
     })
 }
 
-/// Whether anybody has a file open for writing, asked by a read lease (F_SETLEASE), which the kernel gives only where
-/// nobody has: processes of other namespaces, the kernel's own users and this process included. `fd` can only read. `None`
-/// where there are no leases.
+/// Whether a file is open for writing, asked by a read lease (F_SETLEASE), which the kernel gives only where it is not: by
+/// processes of other namespaces, the kernel itself and this process included. `fd` can only read. `None` where there are
+/// no leases.
 pub(crate) fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
     // A lease that is broken before it is given back sends a signal, which is to be one that is ignored.
     // SAFETY: all three change what belongs to an open descriptor; no memory is passed.

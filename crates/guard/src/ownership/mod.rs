@@ -104,7 +104,7 @@ pub fn made_file(fd: BorrowedFd<'_>, grants: &Grants) -> Result<(), String> {
     marked_file(fd, grants).map(drop)
 }
 
-/// Whether nobody has written to a marked file since the last run left it, as far as that is known.
+/// Whether no other program has written to a marked file since the last run left it, as far as that is known.
 fn unwritten(fd: BorrowedFd<'_>) -> Result<(), String> {
     let mark = read_mark(fd).unwrap_or_default();
     match parted(&mark).1 {

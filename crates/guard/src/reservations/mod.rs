@@ -2,7 +2,7 @@
 //!
 //! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved or
 //! cleared here, so any reservation is another host's, unless the medium knows its key. A registered key alone reserves
-//! nothing, but whoever has registered one is about to reserve, and may write under a reservation for registrants.
+//! nothing, but an initiator that has registered one may reserve, and may write under a reservation for registrants.
 //! Parsing is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
 
 mod scsi;
@@ -47,7 +47,8 @@ pub(crate) struct Reservation {
     registered: usize,
 }
 
-/// The reservation of another on a device, or else another's registration; `None` without one or without support. A senseless answer is an error.
+/// The reservation of another on a device, or else another's registration; `None` without one or without support. A
+/// senseless answer is an error.
 pub(crate) fn foreign(device: &dyn ReservationQuerier) -> io::Result<Option<Reservation>> {
     let Some(answer) = device.persistent_reserve_in(ReserveInAction::ReadReservation)? else {
         return Ok(None);

@@ -58,7 +58,7 @@ pub(super) struct ClaimState {
     unreserved: AtomicBool,
     /// The control plane's session over which it was taken, by its number.
     taken_over: AtomicU64,
-    /// Held by whoever takes it again.
+    /// Held while it is taken again.
     retaking: Mutex<()>,
 }
 
@@ -141,7 +141,7 @@ impl OpenLun {
     }
 
     /// Takes the claim again that a restarted target has forgotten, if what is there now may be written: it carries nothing
-    /// but what Wirespeed wrote, and nobody uses it. The text says why not.
+    /// but what Wirespeed wrote, and it is not in use. The text says why not.
     pub(super) fn retake(&self) -> Result<(), String> {
         let _alone = self.claim.retaking.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |e: CommandError| e.to_string();

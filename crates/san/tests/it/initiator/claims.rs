@@ -1,4 +1,4 @@
-//! The claim of a LUN: one unit on all paths, nobody else's key, there again after a restart or not written, released in the
+//! The claim of a LUN: one unit on all paths, no other's key, there again after a restart or not written, released in the
 //! end. The files behind the volumes say what was written, and a scripted initiator registers and clears.
 
 use crate::initiator::peer::{granted, mixed, schemes, step};
