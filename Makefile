@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz soak soak-san lab5-network labs predict docs clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san lab5-network labs predict docs clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,6 +36,11 @@ attribution: ## Bottleneck attribution in 1,000 simulated labs, half of them wit
 fuzz: ## Ten minutes of fuzzing per parser
 	@scripts/need $@
 	scripts/fuzz long
+
+guard: ## More than 1,000 attempts to write where it was not granted, as root: minutes
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/guard
 
 soak: ## An hour of verified load in ./soak without any error (SOAK=10m for less)
 	@scripts/need $@

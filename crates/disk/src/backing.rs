@@ -3,9 +3,9 @@
 
 use crate::create;
 use crate::device::logical_block;
-use crate::target::{TargetVerdict, judge, open_to_read, request, ungranted};
+use crate::target::{TargetVerdict, judge, judge_for, open_to_read, request, ungranted};
 use engine::{EngineError, TargetSpec};
-use guard::{Grants, PathTarget, WriteGrant, own_file};
+use guard::{Grants, PathTarget, WriteGrant, WriteRequest, own_file};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, FlockOperation, SeekFrom, StatxFlags};
 use rustix::fs::{flock, fstat, ioctl_blksszget, seek, statx};
@@ -89,8 +89,8 @@ impl OpenedBacking {
         };
         // An existing target has its size; nothing is left to create.
         target.create = None;
-        let TargetVerdict::Open(found) =
-            judge(&target, why.is_none(), &own).map_err(BackingError::from)?
+        let TargetVerdict::Open(found) = judge_for(&served(&target), &target, why.is_none(), &own)
+            .map_err(BackingError::from)?
         else {
             return Err(trouble(spec, "it is neither a file nor a block device"));
         };
@@ -123,9 +123,9 @@ impl OpenedBacking {
         let file = create::create_empty(&spec.path, bytes, spec.sparse)
             .map_err(|problem| trouble(spec, problem))?;
         let direct = spec.unit.is_multiple_of(alignment(file.as_fd(), None));
-        let (grant, direct) = file
-            .into_grant(direct)
-            .map_err(|e| trouble(spec, format!("it cannot be opened ({e})")))?;
+        let (grant, direct) = file.into_grant(direct).map_err(|why| {
+            BackingError::Refused(format!("{} ({}): {why}", spec.name, spec.path))
+        })?;
         let backing = OpenedBacking {
             held: Descriptor::Write(grant),
             size: bytes,
@@ -162,7 +162,7 @@ impl OpenedBacking {
         }
         let open = |target: &TargetSpec| match why {
             Some(_) => open_to_read(target, found).map(Descriptor::Read),
-            None => WriteGrant::check(&request(target), found, &mut Grants::default())
+            None => WriteGrant::check(&served(target), found, &mut Grants::default())
                 .map(Descriptor::Write)
                 .map_err(|e| ungranted(target, e)),
         };
@@ -180,22 +180,29 @@ impl OpenedBacking {
         Ok(backing)
     }
 
-    /// A writer of a file excludes others; readers share it. Of a device the grant holds the exclusive open already.
+    /// A writer of a file excludes others, by its grant; readers share it.
     fn lock(&self, spec: &BackingSpec) -> Result<(), BackingError> {
+        let Descriptor::Read(fd) = &self.held else { return Ok(()) };
         if self.device {
             return Ok(());
         }
-        let how = match self.held {
-            Descriptor::Read(_) => FlockOperation::NonBlockingLockShared,
-            Descriptor::Write(_) => FlockOperation::NonBlockingLockExclusive,
-        };
-        match flock(self.as_fd(), how) {
+        match flock(fd, FlockOperation::NonBlockingLockShared) {
             Err(Errno::WOULDBLOCK) => Err(BackingError::Refused(format!(
                 "{} ({}): another serves it",
                 spec.name, spec.path
             ))),
             // A file system without locks has none to respect.
             _ => Ok(()),
+        }
+    }
+
+    /// Whether what is written still has its name and its size.
+    /// # Errors
+    /// What happened to it, in words.
+    pub fn still_there(&self) -> Result<(), String> {
+        match &self.held {
+            Descriptor::Read(_) => Ok(()),
+            Descriptor::Write(grant) => grant.still_there(),
         }
     }
 
@@ -242,11 +249,16 @@ fn trouble(spec: &BackingSpec, problem: impl AsRef<str>) -> BackingError {
     BackingError::Unopened(format!("{} ({}): {}", spec.name, spec.path, problem.as_ref()))
 }
 
+/// What the guard is asked about what will be served.
+fn served(target: &TargetSpec) -> WriteRequest<'_> {
+    WriteRequest { serves: true, ..request(target) }
+}
+
 fn is_own(found: &PathTarget) -> bool {
     found.kind() == FileType::RegularFile
         && found
             .open_to_read(false)
-            .is_ok_and(|fd| own_file(fd.as_fd(), &Grants::default()).is_ok())
+            .is_ok_and(|fd| own_file(fd.as_fd(), &Grants::default(), true).is_ok())
 }
 
 /// What direct I/O wants offsets to be multiples of: for a device its logical block, for a file what its file system says.

@@ -1,7 +1,7 @@
 //! What the file system of a directory supports for targets, found out with an unnamed file.
 
 use crate::create::room_in;
-use guard::{NewFile, reopen_to_read};
+use guard::{FilePurpose, NewFile, reopen_to_read};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn direct_io(dir: &Path) -> Result<(), Unsupported> {
 /// No file can be created there, or it cannot be marked.
 pub fn marks(dir: &Path) -> Result<(), Unsupported> {
     let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
-    file.mark().map_err(Unsupported::Marks)
+    file.mark(FilePurpose::Load).map_err(Unsupported::Marks)
 }
 
 /// Bytes that an unprivileged user may still write in `dir`.

@@ -5,7 +5,7 @@ use crate::content::ContentMaker;
 use crate::fill::{Broken, CHUNK, FillProgress, FillRange};
 use crate::surface::WriteSurface;
 use engine::{EngineError, Stop};
-use guard::NewFile;
+use guard::{FilePurpose, NewFile};
 use rustix::fd::AsFd;
 use rustix::fs::{CWD, Mode, OFlags, fstatvfs, fsync, openat};
 use rustix::io::Errno;
@@ -50,7 +50,7 @@ pub(crate) fn create(
         Broken::Failed(e, _) => failed_at(e),
         Broken::Stopped(_) => failed("its creation was stopped; nothing is left behind".to_owned()),
     })?;
-    let marked = match file.mark() {
+    let marked = match file.mark(FilePurpose::Load) {
         Ok(()) => true,
         Err(Errno::OPNOTSUPP) => false,
         Err(e) => return Err(failed(format!("it cannot be marked as Wirespeed's own ({e})"))),
@@ -78,7 +78,7 @@ pub(crate) fn create_empty(path: &str, bytes: u64, sparse: bool) -> Result<NewFi
     if !sparse {
         file.reserve(bytes).map_err(failed_at)?;
     }
-    match file.mark() {
+    match file.mark(FilePurpose::Volume) {
         Ok(()) | Err(Errno::OPNOTSUPP) => {}
         Err(e) => return Err(format!("it cannot be marked as Wirespeed's own ({e})")),
     }

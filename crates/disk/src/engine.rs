@@ -13,6 +13,7 @@ use crate::target::{
     request, scheme, ungranted, unreachable,
 };
 use crate::verify::{TargetState, VerifyPlan, VerifyStates};
+use crate::watched::{Watched, WatchedGrant, WatchedTarget};
 use crate::{DiskWorker, Fresh, NullOpener, Opener, PayloadOpener};
 use clock::{Ns, Rng};
 use engine::{
@@ -255,6 +256,7 @@ impl Engine for DiskEngine {
         refuse_doubles(step, &resolved)?;
         let states = resolved.iter().map(|r| r.state.clone()).collect();
         let mut plan = self.watch.plan(step, states);
+        let watched = watched(step, &resolved)?;
         let post = |worker| post(&self.schemes, step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = CrewSettings {
@@ -268,8 +270,24 @@ impl Engine for DiskEngine {
         };
         let mut crew = Crew::assemble(orders, posts, notes)?;
         crew.add_facts(queue_facts(step, &crew));
-        plan.keep(step, Box::new(crew))
+        Ok(Watched::wrap(step.index, plan.keep(step, Box::new(crew))?, watched))
     }
+}
+
+/// The targets of a step that are open for writing.
+fn watched(step: &StepSpec, targets: &[Resolved]) -> Result<Vec<WatchedTarget>, EngineError> {
+    let mut all = Vec::new();
+    for (spec, resolved) in step.targets.iter().zip(targets) {
+        let grant = match &resolved.how {
+            How::Write(grant) => {
+                WatchedGrant::Local(grant.another().map_err(|e| cannot_open(spec, e))?)
+            }
+            How::Remote(RemoteAccess::Write(grant)) => WatchedGrant::Remote(grant.clone()),
+            How::Null | How::Read(..) | How::Remote(RemoteAccess::Read(_)) => continue,
+        };
+        all.push(WatchedTarget { label: label(spec), grant });
+    }
+    Ok(all)
 }
 
 /// Verification cannot hold where one thing is two targets: neither knows what is written to the other.

@@ -25,6 +25,7 @@ mod surface;
 mod target;
 mod uring;
 mod verify;
+mod watched;
 mod worker;
 
 pub use arena::Arena;
@@ -42,7 +43,7 @@ pub use null::NullOpener;
 pub use payload::{Payload, PayloadOpener};
 pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
 pub use remote::{RemoteAccess, Resolver, Schemes, Unreachable};
-pub use target::{TargetReport, Use, inspect};
+pub use target::{TargetReport, Use, inspect, inspect_served};
 pub use uring::io_uring;
 pub use verify::VerifierSpec;
 pub use worker::DiskWorker;

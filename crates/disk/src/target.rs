@@ -65,11 +65,16 @@ pub fn inspect(spec: &TargetSpec, writes: bool) -> TargetReport {
     Schemes::default().inspect(spec, writes)
 }
 
+/// Examines what would be served as a volume, for reading or also for writing.
+pub fn inspect_served(spec: &TargetSpec, writes: bool) -> TargetReport {
+    inspect_local(&WriteRequest { serves: true, ..request(spec) }, spec, writes)
+}
+
 impl Schemes {
     /// [`inspect`], with targets of these schemes as well.
     pub fn inspect(&self, spec: &TargetSpec, writes: bool) -> TargetReport {
         match self.remote(spec) {
-            None => inspect_local(spec, writes),
+            None => inspect_local(&request(spec), spec, writes),
             Some(found) => inspect_remote(spec, writes, found),
         }
     }
@@ -146,9 +151,9 @@ fn inspect_remote(
     }
 }
 
-fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
+fn inspect_local(request: &WriteRequest<'_>, spec: &TargetSpec, writes: bool) -> TargetReport {
     let own = Grants::default();
-    let judged = judge(spec, writes, &own);
+    let judged = judge_for(request, spec, writes, &own);
     let found = PathTarget::at(Path::new(&spec.url), true).ok().flatten();
     let what = match (&found, &judged) {
         (_, Ok(TargetVerdict::Null { .. })) => "nothing: I/O completes at once",
@@ -181,7 +186,7 @@ fn inspect_local(spec: &TargetSpec, writes: bool) -> TargetReport {
         block: block_unopened(spec, found.as_ref()),
         fate,
         filling,
-        examined: if writes { examined(spec, &own) } else { None },
+        examined: if writes { examined(spec, &own, request.serves) } else { None },
         facts,
     }
 }
@@ -199,8 +204,8 @@ fn block_unopened(spec: &TargetSpec, found: Option<&PathTarget>) -> Option<u32> 
 }
 
 /// What the guard finds at a target that is there and that Wirespeed did not make.
-fn examined(spec: &TargetSpec, own: &Grants) -> Option<Result<Examined, String>> {
-    guard::examine(&find(Path::new(&spec.url), true).ok()??, own)
+fn examined(spec: &TargetSpec, own: &Grants, serves: bool) -> Option<Result<Examined, String>> {
+    guard::examine(&find(Path::new(&spec.url), true).ok()??, own, serves)
 }
 
 /// What is to be done with a target.
@@ -212,6 +217,16 @@ pub(crate) enum TargetVerdict {
 
 /// Decides on a target: what it is, and whether the step may have it.
 pub(crate) fn judge(
+    spec: &TargetSpec,
+    writes: bool,
+    own: &Grants,
+) -> Result<TargetVerdict, EngineError> {
+    judge_for(&request(spec), spec, writes, own)
+}
+
+/// The same for a request of another kind.
+pub(crate) fn judge_for(
+    request: &WriteRequest<'_>,
     spec: &TargetSpec,
     writes: bool,
     own: &Grants,
@@ -237,8 +252,8 @@ pub(crate) fn judge(
             ),
         )),
         (None, Some(bytes)) => creatable(spec, path, bytes),
-        (Some(found), Some(bytes)) => reusable(spec, found, bytes, own),
-        (Some(found), None) => usable(spec, found, writes, own),
+        (Some(found), Some(bytes)) => reusable(request, spec, found, bytes, writes, own),
+        (Some(found), None) => usable(request, spec, found, writes, own),
     }
 }
 
@@ -253,6 +268,7 @@ pub(crate) fn request(spec: &TargetSpec) -> WriteRequest<'_> {
         token: spec.write_token.as_deref(),
         overwrite: spec.overwrite,
         buffered: spec.buffered,
+        serves: false,
         made_as: spec.made_as.as_deref(),
     }
 }
@@ -305,9 +321,11 @@ fn creatable(spec: &TargetSpec, path: &Path, bytes: u64) -> Result<TargetVerdict
 
 /// Something stands where a file is to be created: reused if it is the very file that was created before.
 fn reusable(
+    request: &WriteRequest<'_>,
     spec: &TargetSpec,
     found: PathTarget,
     bytes: u64,
+    writes: bool,
     own: &Grants,
 ) -> Result<TargetVerdict, EngineError> {
     let refused = |what: String| {
@@ -320,7 +338,12 @@ fn reusable(
         return refused(format!("is {}", found.kind_name()));
     }
     let file = found.open_to_read(false).map_err(|e| cannot_open(spec, e))?;
-    if let Err(why) = guard::own_file(file.as_fd(), own) {
+    let made = match writes {
+        true => guard::own_file(file.as_fd(), own, request.serves),
+        // What it holds by now is what a run that only reads is to find out.
+        false => guard::made_file(file.as_fd(), own),
+    };
+    if let Err(why) = made {
         return refused(format!("is protected: {why}"));
     }
     let size = found.stat().st_size;
@@ -333,6 +356,7 @@ fn reusable(
 }
 
 fn usable(
+    request: &WriteRequest<'_>,
     spec: &TargetSpec,
     found: PathTarget,
     writes: bool,
@@ -340,7 +364,7 @@ fn usable(
 ) -> Result<TargetVerdict, EngineError> {
     if writes {
         // Examined here without opening it for writing; the grant repeats the check on the descriptor it holds.
-        guard::may_write(&request(spec), &found, own).map_err(|e| ungranted(spec, e))?;
+        guard::may_write(request, &found, own).map_err(|e| ungranted(spec, e))?;
     }
     match found.kind() {
         FileType::RegularFile if found.stat().st_size == 0 => Err(trouble(

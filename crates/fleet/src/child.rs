@@ -14,7 +14,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 /// How long a child may take to leave before it is killed.
-const GRACE: Ns = Ns::secs(2);
+const GRACE: Ns = Ns::secs(10);
 
 /// How often to look whether it has left.
 const POLL: Ns = Ns::millis(5);

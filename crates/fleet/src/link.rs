@@ -5,9 +5,11 @@ use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
 use crate::offset::ClockOffset;
 use crate::registry::EngineRegistry;
+use std::convert::Infallible;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 /// An agent that a coordinator may use for one run.
@@ -15,6 +17,8 @@ pub struct AgentLink {
     pub(crate) name: String,
     pub(crate) carrier: CoordinatorEnd,
     pub(crate) child: Option<Child>,
+    /// Hears the end of its thread, where it is one of this process.
+    pub(crate) thread: Option<Receiver<Infallible>>,
     /// The arrays that it is to serve; it carries no workers then.
     pub(crate) arrays: Vec<String>,
     /// Its clock beside the coordinator's.
@@ -25,7 +29,7 @@ impl AgentLink {
     /// An agent of this machine behind a carrier that is set up elsewhere.
     pub fn over(name: &str, carrier: CoordinatorEnd) -> AgentLink {
         let (name, clock) = (name.to_owned(), ClockOffset::SAME);
-        AgentLink { name, carrier, child: None, arrays: Vec::new(), clock }
+        AgentLink { name, carrier, child: None, thread: None, arrays: Vec::new(), clock }
     }
 
     /// The same agent with a clock of its own, as on another machine.
@@ -39,8 +43,11 @@ impl AgentLink {
     /// Where the thread cannot be started.
     pub fn in_process(identity: AgentIdentity, engines: EngineRegistry) -> io::Result<AgentLink> {
         let (ours, theirs) = carrier::in_process();
-        let link = AgentLink::over(&identity.name, ours);
+        let (alive, thread) = mpsc::channel();
+        let link = AgentLink { thread: Some(thread), ..AgentLink::over(&identity.name, ours) };
         let serve = move || {
+            // Closed when the engines are gone, and what they held is released.
+            let _alive: Sender<Infallible> = alive;
             // The carrier reports every failure to the coordinator; this result has no other reader.
             let _ = agent::serve(theirs, engines, identity);
         };

@@ -65,6 +65,12 @@ pub trait WriteClaim: Any + Send + Sync + fmt::Debug {
 
     /// How exclusive it is, in words.
     fn describe(&self) -> String;
+
+    /// Whether no other can write: what was reserved is reserved still. An unreachable target is no answer, and good.
+    /// For the control plane, once a second.
+    /// # Errors
+    /// Who else may write, or what has become of the reservation, in words.
+    fn still_held(&self) -> Result<(), String>;
 }
 
 /// The guard's permission to claim a target for writing. No other crate can make one.
@@ -107,6 +113,14 @@ impl RemoteGrant {
     /// The target.
     pub fn remote(&self) -> &Arc<dyn Remote> {
         &self.remote
+    }
+
+    /// Whether the target still is this run's alone.
+    /// # Errors
+    ///
+    /// Why it is not, in words.
+    pub fn still_held(&self) -> Result<(), String> {
+        self.claim.still_held()
     }
 
     /// What keeps others away.

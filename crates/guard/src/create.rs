@@ -4,7 +4,8 @@
 
 use crate::WriteGrant;
 use crate::found::{past_cache, reopen};
-use crate::ownership;
+use crate::grant::unopened;
+use crate::ownership::{self, FilePurpose};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use rustix::fs::{fallocate, fsync, ftruncate, linkat, openat, unlink};
@@ -76,12 +77,12 @@ impl NewFile {
         }
     }
 
-    /// Marks it, finished, as Wirespeed's own.
+    /// Marks it, finished, as Wirespeed's own, for a purpose.
     /// # Errors
     ///
     /// The kernel's; `EOPNOTSUPP` where the file system keeps no extended attributes.
-    pub fn mark(&self) -> Result<(), Errno> {
-        ownership::mark(self.fd.as_fd())
+    pub fn mark(&self, purpose: FilePurpose) -> Result<(), Errno> {
+        ownership::mark(self.fd.as_fd(), purpose)
     }
 
     /// Gives it its name, which is to outlive a crash as the file does.
@@ -102,12 +103,12 @@ impl NewFile {
     /// The right to write it; past the page cache where requested and possible, which the second value says.
     /// # Errors
     ///
-    /// The kernel's, where it cannot be opened again.
-    pub fn into_grant(self, direct: bool) -> Result<(WriteGrant, bool), Errno> {
+    /// Why it cannot be opened again, or locked.
+    pub fn into_grant(self, direct: bool) -> Result<(WriteGrant, bool), String> {
         let open = |direct| reopen(self.fd.as_fd(), OFlags::RDWR | past_cache(direct));
         match direct.then(|| open(true)) {
-            Some(Ok(fd)) => Ok((WriteGrant::made(fd, true), true)),
-            _ => Ok((WriteGrant::made(open(false)?, false), false)),
+            Some(Ok(fd)) => Ok((WriteGrant::made(fd, true)?, true)),
+            _ => Ok((WriteGrant::made(open(false).map_err(unopened)?, false)?, false)),
         }
     }
 

@@ -2,6 +2,7 @@
 //! descriptor, so that what was examined is what is written.
 
 use crate::grant::{is_examinable, is_own, unopened};
+use crate::locks;
 use crate::media::{OpenedMedium, ReadableMedium};
 use crate::ownership::{own_file, stamp};
 use crate::reservations::{self, Reservation, ReservationQuerier, ReserveInAction, Scsi};
@@ -10,13 +11,11 @@ use crate::uses::System;
 use crate::{Grants, PathTarget, Remote, samples, signatures};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, SeekFrom, StatxFlags};
-use rustix::fs::{ioctl_blksszget, major, minor, openat, seek, statx};
+use rustix::fs::{fstat, ioctl_blksszget, major, minor, openat, seek, statx};
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Which blocks are sampled: the same each time, so that a plan and a run see the same.
-const SEED: u64 = 1;
 
 /// What was found at a target that a workload would write to and that Wirespeed did not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,17 +28,24 @@ pub struct Examined {
     pub uses: Vec<String>,
     /// What would be lost: signatures or foreign data. The second flag gives it up.
     pub carries: Vec<String>,
+    /// What the token is made of: the target, and what it carries.
     pub(crate) identity: TargetIdentity,
+    /// The same if it carried nothing.
+    pub(crate) blank: TargetIdentity,
 }
 
 /// What is at a path that Wirespeed did not make, for `plan`; `None` where there is nothing to examine. The
-/// error is why it cannot be examined.
-pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, String>> {
-    if !is_examinable(found) || is_own(found, grants) {
+/// error is why it cannot be examined. `serves`: it would be served.
+pub fn examine(
+    found: &PathTarget,
+    grants: &Grants,
+    serves: bool,
+) -> Option<Result<Examined, String>> {
+    if !is_examinable(found) || is_own(found, grants, serves) {
         return None;
     }
     Some(match found.open_to_read(false) {
-        Ok(fd) => Examined::new(found, fd.as_fd()),
+        Ok(fd) => Examined::new(found, fd.as_fd(), false),
         Err(e) => Err(unopened(e)),
     })
 }
@@ -49,26 +55,38 @@ pub fn examine(found: &PathTarget, grants: &Grants) -> Option<Result<Examined, S
 ///
 /// Why it cannot be examined.
 pub fn examine_remote(remote: &dyn Remote) -> Result<Examined, String> {
-    let identity = identity_of(remote);
     let uses = uses_of(remote)?;
-    let carries = carries(remote).map_err(|e| format!("it cannot be examined ({e})"))?;
-    Ok(Examined { what: remote.what(), token: identity.token(), uses, carries, identity })
+    let content = content(remote).map_err(|e| format!("it cannot be examined ({e})"))?;
+    Ok(Examined::of(remote.what(), identity_of(remote), uses, content))
 }
 
 impl Examined {
     /// Looks at what was found, through a readable descriptor. A reading error is a refusal: the content is unknown.
-    pub(crate) fn new(found: &PathTarget, fd: BorrowedFd<'_>) -> Result<Examined, String> {
+    /// `claimed`: the locks are this process's own.
+    pub(crate) fn new(
+        found: &PathTarget,
+        fd: BorrowedFd<'_>,
+        claimed: bool,
+    ) -> Result<Examined, String> {
         let unread = |e: io::Error| format!("it cannot be examined ({e})");
         let size = seek(fd, SeekFrom::End(0)).map_err(|e| unread(e.into()))?;
         let medium = OpenedMedium::new(&fd, size);
-        let system = System::default();
         let (what, identity, uses) = match found.kind() {
-            FileType::BlockDevice => device(found, fd, size, &system)?,
-            FileType::RegularFile => file(found, fd, size, &system).map_err(unread)?,
+            FileType::BlockDevice => device(found, fd, size, claimed)?,
+            FileType::RegularFile => file(found, fd, size, claimed).map_err(unread)?,
             _ => return Err(format!("it is {}", found.kind_name())),
         };
-        let carries = carries(&medium).map_err(unread)?;
-        Ok(Examined { what, token: identity.token(), uses, carries, identity })
+        Ok(Examined::of(what, identity, uses, content(&medium).map_err(unread)?))
+    }
+
+    /// The token is bound to the target and to what was found on it: what comes there later is another matter.
+    fn of(what: String, blank: TargetIdentity, uses: Vec<String>, content: Content) -> Examined {
+        let mut identity = blank.clone();
+        if !content.carries.is_empty() {
+            identity.push("content", content.digest);
+        }
+        let token = identity.token();
+        Examined { what, token, uses, carries: content.carries, identity, blank }
     }
 }
 
@@ -108,16 +126,35 @@ impl ReservationQuerier for ReservationQuery<'_> {
     }
 }
 
+/// What a medium carries that Wirespeed did not write.
+struct Content {
+    /// In words; nothing where it is blank or ours.
+    carries: Vec<String>,
+    /// Of all foreign samples and of what bears a signature, in hexadecimal.
+    digest: String,
+}
+
 /// Signatures; and where there are none, whether samples show data that Wirespeed did not write.
-fn carries(medium: &dyn ReadableMedium) -> io::Result<Vec<String>> {
+fn content(medium: &dyn ReadableMedium) -> io::Result<Content> {
     let signatures = signatures::signatures(medium)?;
-    let mut all: Vec<String> = signatures.iter().map(ToString::to_string).collect();
-    if all.is_empty()
-        && let Some(offset) = samples::foreign(medium, SEED, stamp::is_ours)?
-    {
-        all.push(format!("data that Wirespeed did not write, at byte {offset} for one"));
+    let survey = samples::survey(medium, stamp::is_ours)?;
+    let mut digest = Sha256::new();
+    digest.update(survey.digest);
+    for signature in &signatures {
+        let mut page = [0; 4096];
+        let there = (medium.size() - signature.offset).min(page.len() as u64) as usize;
+        medium.read_at(signature.offset, &mut page[..there])?;
+        digest.update(signature.to_string());
+        digest.update(page);
     }
-    Ok(all)
+    let mut carries: Vec<String> = signatures.iter().map(ToString::to_string).collect();
+    if carries.is_empty()
+        && let Some(offset) = survey.foreign
+    {
+        carries.push(format!("data that Wirespeed did not write, at byte {offset} for one"));
+    }
+    let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Content { carries, digest })
 }
 
 type Parts = (String, TargetIdentity, Vec<String>);
@@ -126,8 +163,9 @@ fn device(
     found: &PathTarget,
     fd: BorrowedFd<'_>,
     size: u64,
-    system: &System,
+    claimed: bool,
 ) -> Result<Parts, String> {
+    let system = System::default();
     let number = found.stat().st_rdev;
     let node = system.node(number).ok_or("it is a block device that /sys does not know")?;
     let disk = match node.join("partition").exists() {
@@ -160,6 +198,9 @@ fn device(
     if read(&node.join("ro")).is_some_and(|flag| flag == "1") {
         uses.push("it is read-only".to_owned());
     }
+    if !claimed {
+        uses.extend(locked_device(fd, number, &node));
+    }
     match reserved(fd, &node, &disk) {
         Ok(None) => {}
         Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
@@ -182,7 +223,19 @@ fn reserved(fd: BorrowedFd<'_>, node: &Path, disk: &Path) -> io::Result<Option<R
     reservations::foreign(&Scsi::new(&whole))
 }
 
-fn file(found: &PathTarget, fd: BorrowedFd<'_>, size: u64, system: &System) -> io::Result<Parts> {
+/// Another's lock on a device, by this node or by the one that programs of the system use.
+fn locked_device(fd: BorrowedFd<'_>, number: u64, node: &Path) -> Option<String> {
+    if let Err(why) = locks::free(fd) {
+        return Some(why);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let usual = Path::new("/dev").join(node.file_name()?);
+    let usual = openat(CWD, usual, flags, Mode::empty()).ok()?;
+    let same = fstat(&usual).is_ok_and(|stat| stat.st_rdev == number);
+    same.then(|| locks::free(usual.as_fd()).err()).flatten()
+}
+
+fn file(found: &PathTarget, fd: BorrowedFd<'_>, size: u64, claimed: bool) -> io::Result<Parts> {
     let stat = found.stat();
     let born = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME)?.stx_btime;
     let mut identity = TargetIdentity::default();
@@ -191,10 +244,26 @@ fn file(found: &PathTarget, fd: BorrowedFd<'_>, size: u64, system: &System) -> i
     identity.push("inode", stat.st_ino);
     identity.push("born", format!("{}.{:09}", born.tv_sec, born.tv_nsec));
     identity.push("size", size);
-    let uses = system.uses_of_file(stat.st_dev, stat.st_ino);
-    let why = own_file(fd, &Grants::default()).err().unwrap_or_default();
+    let uses = uses_of_file(found, fd, claimed);
+    let why = own_file(fd, &Grants::default(), false).err().unwrap_or_default();
     let why = why.trim_start_matches("it ");
     Ok((format!("a regular file of {size} bytes that {why}"), identity, uses))
+}
+
+/// Who uses a file. `claimed`: the locks are this process's own, which has it open for writing.
+pub(crate) fn uses_of_file(found: &PathTarget, fd: BorrowedFd<'_>, claimed: bool) -> Vec<String> {
+    let system = System::default();
+    let (device, inode) = (found.stat().st_dev, found.stat().st_ino);
+    let mut uses = system.uses_of_file(device, inode);
+    if claimed {
+        return uses;
+    }
+    uses.extend(locks::free(fd).err());
+    if uses.is_empty() && locks::has_writers(fd) == Some(true) && !system.own_writer(device, inode)
+    {
+        uses.push("it is open for writing by a program that is not visible here".to_owned());
+    }
+    uses
 }
 
 fn read(path: &PathBuf) -> Option<String> {

@@ -1,7 +1,9 @@
 //! The decision whether a path may be written, and the grant, which holds the checked and opened descriptor.
 
+use crate::examine::uses_of_file;
 use crate::found::{past_cache, reopen};
-use crate::ownership::{not_protected, own_file, writable};
+use crate::hold::Hold;
+use crate::ownership::{marked_file, not_protected, own_file, purpose_of};
 use crate::token::Mismatch;
 use crate::{Examined, Grants, PathTarget, reopen_to_read};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,6 +20,8 @@ pub struct WriteRequest<'a> {
     pub overwrite: bool,
     /// Whether it is written through the page cache.
     pub buffered: bool,
+    /// Whether it is served, and written only as its initiators say: what a volume of ours holds is theirs and stays.
+    pub serves: bool,
     /// The unit serial number under which this run has made it, where it is a volume of the run.
     pub made_as: Option<&'a str>,
 }
@@ -38,8 +42,8 @@ pub enum GrantError {
 pub struct WriteGrant {
     fd: OwnedFd,
     flags: OFlags,
-    /// The exclusive open of a device: it prevents mounting or claiming the device meanwhile.
-    claim: Option<Arc<OwnedFd>>,
+    /// The locks of a file; the exclusive open of a device, which prevents mounting or claiming it meanwhile.
+    hold: Arc<Hold>,
 }
 
 impl WriteGrant {
@@ -64,20 +68,20 @@ impl WriteGrant {
                 e => refused(unopened(e)),
             })
         };
-        if is_own(found, grants) {
-            let fd = open(flags)?;
-            writable(fd.as_fd(), grants).map_err(refused)?;
-            return Ok(WriteGrant { fd, flags, claim: None });
-        }
         // Examined without the right to write first: to open a device for writing is to be noticed.
         may_write(request, found, grants)?;
-        let claim = match found.kind() {
-            FileType::BlockDevice => Some(Arc::new(open(flags | OFlags::EXCL)?)),
-            _ => None,
-        };
-        let fd = match &claim {
-            Some(claim) => reopen(claim.as_fd(), flags).map_err(|e| refused(unopened(e)))?,
-            None => open(flags)?,
+        let (fd, hold) = match found.kind() {
+            FileType::BlockDevice => {
+                let hold = Hold::device(open(flags | OFlags::EXCL)?).map_err(refused)?;
+                let fd = reopen(hold.as_fd(), flags).map_err(|e| refused(unopened(e)))?;
+                (fd, hold)
+            }
+            _ => {
+                let fd = open(flags)?;
+                let own = purpose_of(fd.as_fd(), grants);
+                let hold = Hold::file(fd.as_fd(), own).map_err(refused)?;
+                (fd, hold)
+            }
         };
         let same = fstat(&fd).is_ok_and(|stat| {
             (stat.st_dev, stat.st_ino, stat.st_rdev)
@@ -86,15 +90,20 @@ impl WriteGrant {
         if !same {
             return Err(refused("it was replaced while it was being opened".to_owned()));
         }
-        decide(request, found, fd.as_fd(), claim.is_some()).map_err(refused)?;
-        let grant = WriteGrant { fd, flags, claim };
+        decide(request, found, fd.as_fd(), true, grants).map_err(refused)?;
+        hold.begin().map_err(|e| refused(format!("its mark cannot be changed ({e})")))?;
+        let grant = WriteGrant { fd, flags, hold: Arc::new(hold) };
         grants.keep(&grant).map_err(|e| refused(unopened(e)))?;
         Ok(grant)
     }
 
     /// The right to write a file that Wirespeed has just made.
-    pub(crate) fn made(fd: OwnedFd, direct: bool) -> WriteGrant {
-        WriteGrant { fd, flags: OFlags::RDWR | past_cache(direct), claim: None }
+    pub(crate) fn made(fd: OwnedFd, direct: bool) -> Result<WriteGrant, String> {
+        let own = purpose_of(fd.as_fd(), &Grants::default());
+        let hold = Hold::file(fd.as_fd(), own)?;
+        hold.begin().map_err(|e| format!("its mark cannot be changed ({e})"))?;
+        let flags = OFlags::RDWR | past_cache(direct);
+        Ok(WriteGrant { fd, flags, hold: Arc::new(hold) })
     }
 
     /// The same right through an open file of its own, so that workers do not contend for one reference count.
@@ -103,7 +112,23 @@ impl WriteGrant {
     /// The kernel's, where it cannot be opened again.
     pub fn another(&self) -> Result<WriteGrant, Errno> {
         let fd = reopen(self.fd.as_fd(), self.flags)?;
-        Ok(WriteGrant { fd, flags: self.flags, claim: self.claim.clone() })
+        Ok(WriteGrant { fd, flags: self.flags, hold: self.hold.clone() })
+    }
+
+    /// Whether what was granted still is what it was, and this process's alone. For the control plane, once a second.
+    /// # Errors
+    ///
+    /// Who uses it, or what happened to it, in words.
+    pub fn still_held(&self) -> Result<(), String> {
+        self.hold.still_held()
+    }
+
+    /// Whether what was granted still has its name and its size: two system calls.
+    /// # Errors
+    ///
+    /// What happened to it, in words.
+    pub fn still_there(&self) -> Result<(), String> {
+        self.hold.still_there()
     }
 
     /// A descriptor for a worker that only reads, with no right to write.
@@ -146,10 +171,7 @@ pub fn may_write(
     }
     let device = found.kind() == FileType::BlockDevice;
     let peek = found.open_to_read(device).map_err(|e| refused(unopened(e)))?;
-    if is_own(found, grants) {
-        return writable(peek.as_fd(), grants).map_err(refused);
-    }
-    decide(request, found, peek.as_fd(), false).map_err(refused)
+    decide(request, found, peek.as_fd(), false, grants).map_err(refused)
 }
 
 /// Whether it is anything that can be examined and written.
@@ -157,29 +179,37 @@ pub(crate) fn is_examinable(found: &PathTarget) -> bool {
     matches!(found.kind(), FileType::RegularFile | FileType::BlockDevice)
 }
 
-/// Whether it is a file that Wirespeed made.
-pub(crate) fn is_own(found: &PathTarget, grants: &Grants) -> bool {
+/// Whether it is a file of Wirespeed's, which holds nothing else.
+pub(crate) fn is_own(found: &PathTarget, grants: &Grants, serves: bool) -> bool {
     found.kind() == FileType::RegularFile
-        && found.open_to_read(false).is_ok_and(|fd| own_file(fd.as_fd(), grants).is_ok())
+        && found.open_to_read(false).is_ok_and(|fd| own_file(fd.as_fd(), grants, serves).is_ok())
 }
 
-/// Whether an opened target that is not Wirespeed's own may be written; otherwise why not. `claimed` says that this
-/// process holds it exclusively, which is no use by another.
+/// Whether an opened target may be written; otherwise why not. `claimed` says that this process holds it exclusively,
+/// which is no use by another.
 fn decide(
     request: &WriteRequest<'_>,
     found: &PathTarget,
     fd: BorrowedFd<'_>,
     claimed: bool,
+    grants: &Grants,
 ) -> Result<(), String> {
     if found.kind() == FileType::RegularFile {
         // A token names one file; a second name of it, or a protection, was not in view of who gave it.
-        own_file(fd, &Grants::default()).or_else(|why| match fstat(fd) {
+        marked_file(fd, grants).map(drop).or_else(|why| match fstat(fd) {
             Ok(stat) if stat.st_nlink == 1 => Ok(()),
             _ => Err(why),
         })?;
         not_protected(fd)?;
+        if own_file(fd, grants, request.serves).is_ok() {
+            let uses = uses_of_file(found, fd, claimed);
+            return match uses.is_empty() {
+                true => Ok(()),
+                false => Err(in_use("a regular file that Wirespeed made", &uses)),
+            };
+        }
     }
-    let mut examined = Examined::new(found, fd)?;
+    let mut examined = Examined::new(found, fd, claimed)?;
     let free = examined.uses.is_empty();
     if !claimed && found.kind() == FileType::BlockDevice && free && is_claimed(found) {
         examined.uses.push(BUSY.to_owned());
@@ -187,11 +217,15 @@ fn decide(
     permitted(request, &examined)
 }
 
+fn in_use(what: &str, uses: &[String]) -> String {
+    format!("it is {what}; {}; no token opens that", uses.join("; "))
+}
+
 /// Whether a target may be written: it is not in use, the user has named it, and whatever it carries may be lost.
 pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Result<(), String> {
-    let Examined { what, uses, carries, identity, .. } = examined;
+    let Examined { what, uses, carries, identity, blank, .. } = examined;
     if !uses.is_empty() {
-        return Err(format!("it is {what}; {}; no token opens that", uses.join("; ")));
+        return Err(in_use(what, uses));
     }
     let carrying = match carries.as_slice() {
         [] => ", on which nothing was found".to_owned(),
@@ -204,6 +238,12 @@ pub(crate) fn permitted(request: &WriteRequest<'_>, examined: &Examined) -> Resu
         Err(Mismatch::Mistyped) => {
             return Err(format!(
                 "`{token}` is no token, or has a slip in it; `plan` prints the one of {what}"
+            ));
+        }
+        Err(Mismatch::Stale) if blank.matches(token).is_ok() => {
+            return Err(format!(
+                "it is {what}{carrying}, which was not there when `plan` printed the token {token}; if that may be \
+                 lost, take the token that `plan` prints now, and say `overwrite = true` (`--overwrite`) besides"
             ));
         }
         Err(Mismatch::Stale) => {

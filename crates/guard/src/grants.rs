@@ -7,8 +7,8 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
 
-/// What a run may write without being asked again: files that it made where the file system keeps no marks, and targets
-/// that it was granted by token. All are held open, so that nothing else can get their identity, and so that no other
+/// What a run may write without being asked again: files that it made where the file system keeps no marks, and what it
+/// was granted. All are held open, so that nothing else can get their identity, and so that no other
 /// program can claim a device between two steps.
 #[derive(Debug, Default)]
 pub struct Grants {
@@ -29,7 +29,7 @@ impl Grants {
         Ok(())
     }
 
-    /// Remembers what was granted by token.
+    /// Remembers what was granted.
     pub(crate) fn keep(&mut self, grant: &WriteGrant) -> Result<(), Errno> {
         let granted = id(&fstat(grant)?);
         self.granted.push((grant.another()?, granted));

@@ -2,10 +2,11 @@
 //! queues and no engines: those ask it, and nothing is written without its permission, a [`WriteGrant`] or, for a
 //! target that is reached by a protocol, a [`RemoteGrant`].
 //!
-//! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked (`ownership/`), for a volume that it
-//! serves for this run alone (`claim.rs`), and for what the user names with its token (`token.rs`). A second flag gives up
-//! what is found there (`signatures/`, `samples.rs`); nothing helps against a use by others (`uses.rs`, `reservations/`,
-//! and the kernel's exclusive open). The checks are made on the opened descriptor, which the grant keeps: no race.
+//! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked, while it holds nothing else
+//! (`ownership/`), for a volume that it serves for this run alone (`claim.rs`), and for what the user names with its token
+//! (`token.rs`). A second flag gives up what is found there (`signatures/`, `samples.rs`); nothing helps against a use by
+//! others (`uses.rs`, `loops.rs`, `openers.rs`, `locks.rs`, `reservations/`, and the kernel's exclusive open). The checks
+//! are made on the opened descriptor, which the grant keeps, locked (`hold.rs`): no race.
 //!
 //! # Invariant
 //!
@@ -14,7 +15,7 @@
 //!
 //! ```compile_fail,E0451
 //! fn forged(fd: rustix::fd::OwnedFd) -> guard::WriteGrant {
-//!     guard::WriteGrant { fd, flags: rustix::fs::OFlags::RDWR, claim: None }
+//!     guard::WriteGrant { fd, ..unreachable!() }
 //! }
 //! ```
 //!
@@ -30,9 +31,14 @@ mod examine;
 mod found;
 mod grant;
 mod grants;
+mod hold;
+mod locks;
+mod loops;
 mod media;
+mod openers;
 mod ownership;
 mod reservations;
+mod results;
 mod samples;
 mod signatures;
 mod token;
@@ -45,4 +51,5 @@ pub use found::{MediumId, PathTarget, reopen_to_read};
 pub use grant::{GrantError, WriteGrant, WriteRequest, may_write};
 pub use grants::Grants;
 pub use media::ReadableMedium;
-pub use ownership::{own_file, stamp};
+pub use ownership::{FilePurpose, made_file, own_file, stamp};
+pub use results::{are_results, mark_results};

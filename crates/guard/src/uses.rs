@@ -1,9 +1,12 @@
 //! Users of a device or a file, from `/proc` and `/sys`: mounts in every visible namespace, swap, device mapper, MD, loop
-//! devices, Btrfs. It only reads, and never opens a device; tests give other roots.
+//! devices, Btrfs, and programs that have it open for writing. It only reads; of devices it opens loop devices alone, to
+//! ask what is behind them. Tests give other roots.
 //!
 //! The kernel's own answer, an exclusive open, is requested elsewhere; this module names the user and looks further: at
 //! the disk under a partition, the partitions of a disk, and the backing of a loop device.
 
+use crate::loops::Backing;
+use crate::openers::{self, Wanted};
 use rustix::fs::{major, makedev, minor};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -21,6 +24,7 @@ pub(crate) struct System {
     sys: PathBuf,
     /// Read once: a look at one target asks for it many times.
     mounts: OnceCell<Vec<Mount>>,
+    loops: OnceCell<Vec<(String, u64, Backing)>>,
 }
 
 /// A mounted file system.
@@ -39,7 +43,7 @@ impl Default for System {
 
 impl System {
     fn at(proc: PathBuf, sys: PathBuf) -> System {
-        System { proc, sys, mounts: OnceCell::new() }
+        System { proc, sys, mounts: OnceCell::new(), loops: OnceCell::new() }
     }
 
     /// Uses of a block device, of its partitions, and of the disk that it is a partition of: one sentence each, without a
@@ -47,50 +51,78 @@ impl System {
     pub fn uses_of_device(&self, device: u64) -> Vec<String> {
         let mut uses = Vec::new();
         self.add_uses_of_device(device, "it", 0, &mut uses);
+        self.add_writers(Wanted::Device(device), &mut uses);
         uses
     }
 
-    /// Uses of a regular file: as swap, or by a loop device.
+    /// Uses of a regular file: as swap, by a loop device, or by a program that has it open for writing.
     pub fn uses_of_file(&self, device: u64, inode: u64) -> Vec<String> {
         let mut uses = Vec::new();
         self.add_uses_of_file(device, inode, "it", None, &mut uses);
+        self.add_writers(Wanted::File { device, inode }, &mut uses);
         uses
     }
 
+    /// Whether this process has a file open for writing.
+    pub fn own_writer(&self, device: u64, inode: u64) -> bool {
+        openers::own_writer(&self.proc, Wanted::File { device, inode })
+    }
+
+    fn add_writers(&self, wanted: Wanted, uses: &mut Vec<String>) {
+        let writers = openers::writers(&self.proc, wanted);
+        uses.extend(writers.iter().map(|who| format!("it is open for writing by {who}")));
+    }
+
     fn add_uses_of_device(&self, device: u64, it: &str, nested: usize, uses: &mut Vec<String>) {
+        self.add_uses_of_device_but(device, it, nested, None, uses);
+    }
+
+    /// The same without the loop device `but`, which is what is asked about.
+    fn add_uses_of_device_but(
+        &self,
+        device: u64,
+        it: &str,
+        nested: usize,
+        but: Option<u64>,
+        uses: &mut Vec<String>,
+    ) {
         let Some(node) = self.node(device) else { return };
-        self.add_own_uses(&node, device, it, uses);
+        self.add_own_uses(&node, device, it, but, uses);
         if node.join("partition").exists() {
             if let Some((disk, node)) = node.parent().and_then(|d| Some((number_of(d)?, d))) {
-                self.add_own_uses(node, disk, &format!("its disk {}", name_of(node)), uses);
+                let it = format!("its disk {}", name_of(node));
+                self.add_own_uses(node, disk, &it, but, uses);
             }
         } else {
             for part in children(&node).into_iter().filter(|c| c.join("partition").exists()) {
                 if let Some(device) = number_of(&part) {
-                    self.add_own_uses(
-                        &part,
-                        device,
-                        &format!("its partition {}", name_of(&part)),
-                        uses,
-                    );
+                    let it = format!("its partition {}", name_of(&part));
+                    self.add_own_uses(&part, device, &it, but, uses);
                 }
             }
         }
         if nested < NESTED_MAX
-            && let Some(behind) = read(&node.join("loop/backing_file"))
-            && let Ok(meta) = fs::metadata(&behind)
+            && let Some(path) = read(&node.join("loop/backing_file"))
         {
-            let it = format!("{behind} behind it");
-            if meta.file_type().is_block_device() {
-                self.add_uses_of_device(meta.rdev(), &it, nested + 1, uses);
-            } else {
-                self.add_uses_of_file(meta.dev(), meta.ino(), &it, Some(device), uses);
+            let behind = Backing::of(&name_of(&node), device, &path);
+            let it = format!("{path} behind it");
+            if let Some(number) = behind.device() {
+                self.add_uses_of_device_but(number, &it, nested + 1, Some(device), uses);
+            } else if let Some((on, inode)) = behind.file() {
+                self.add_uses_of_file(on, inode, &it, Some(device), uses);
             }
         }
     }
 
     /// Uses of one device and of nothing around it.
-    fn add_own_uses(&self, node: &Path, device: u64, it: &str, uses: &mut Vec<String>) {
+    fn add_own_uses(
+        &self,
+        node: &Path,
+        device: u64,
+        it: &str,
+        but: Option<u64>,
+        uses: &mut Vec<String>,
+    ) {
         let mounts = self.mounts.get_or_init(|| self.read_mounts());
         for mount in mounts.iter().filter(|mount| mount.is_of(device)) {
             uses.push(format!("{it} is mounted at {}", mount.point));
@@ -114,10 +146,8 @@ impl System {
                 ));
             }
         }
-        for (name, _, behind) in self.loops() {
-            if fs::metadata(&behind)
-                .is_ok_and(|m| m.file_type().is_block_device() && m.rdev() == device)
-            {
+        for (name, number, behind) in self.loops() {
+            if Some(*number) != but && behind.device() == Some(device) {
                 uses.push(format!("{it} is held by the loop device {name}"));
             }
         }
@@ -137,7 +167,7 @@ impl System {
             uses.push(format!("{it} is in use as swap"));
         }
         for (name, number, behind) in self.loops() {
-            if Some(number) != but && same(&behind) {
+            if Some(*number) != but && behind.file() == Some((device, inode)) {
                 uses.push(format!("{it} is held by the loop device {name}"));
             }
         }
@@ -190,13 +220,17 @@ impl System {
     }
 
     /// Loop devices in use: name, number and what is behind them.
-    fn loops(&self) -> Vec<(String, u64, String)> {
-        let all = children(&self.sys.join("block")).into_iter();
-        let used = |node: PathBuf| {
-            let behind = read(&node.join("loop/backing_file"))?;
-            Some((name_of(&node), number_of(&node)?, behind))
-        };
-        all.filter(|node| name_of(node).starts_with("loop")).filter_map(used).collect()
+    fn loops(&self) -> &[(String, u64, Backing)] {
+        self.loops.get_or_init(|| {
+            let all = children(&self.sys.join("block")).into_iter();
+            let used = |node: PathBuf| {
+                let path = fs::read_to_string(node.join("loop/backing_file")).ok()?;
+                let (name, number) = (name_of(&node), number_of(&node)?);
+                let behind = Backing::of(&name, number, path.trim_end_matches('\n'));
+                Some((name, number, behind))
+            };
+            all.filter(|node| name_of(node).starts_with("loop")).filter_map(used).collect()
+        })
     }
 
     /// The folder of a device in `/sys`.

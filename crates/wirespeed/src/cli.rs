@@ -434,6 +434,8 @@ pub enum TargetAction {
     Serve(Box<Serve>),
     /// List the targets of a portal, with their LUNs and URLs
     Ls(Luns),
+    /// Release the reservation that a killed run left at a LUN
+    Release(Release),
 }
 
 #[derive(Debug, Args)]
@@ -611,6 +613,23 @@ pub struct Luns {
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+#[derive(Debug, Args)]
+#[command(after_help = RELEASE_HELP)]
+pub struct Release {
+    /// The LUN, as a run names it: `iscsi://[USER@]HOST[:PORT]/TARGET/LUN`
+    #[arg(value_name = "URL")]
+    pub url: String,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+const RELEASE_HELP: &str = "\
+Only registrations of Wirespeed are removed, and of them none of a run that is alive on this machine.
+A run on another machine cannot be seen from here: make sure that none uses the LUN.
+Keys of other programs are left alone and listed; the exit code is then 4.
+
+Example: wirespeed target release iscsi://192.0.2.1/iqn.2026-11.example:disk/0";
 
 const LUNS_HELP: &str = "\
 Where the URL names a user, the secret comes from the environment: WIRESPEED_CHAP_SECRET, or the

@@ -103,30 +103,32 @@ pub fn moved<'p>(from: &Path, to: &'p Path) -> Result<&'p Path, Failure> {
     })
 }
 
-/// Refuses a place for results where they would destroy more than older results: a record, or what a device holds.
+/// Refuses a place for results where they would destroy anything but older results: a file is replaced only if it holds
+/// what Wirespeed wrote there.
 pub fn results_path(out: &Path) -> Result<(), Failure> {
     // What is not there, or cannot be looked at, is left to the writing, which says why it fails.
     let Ok(meta) = std::fs::metadata(out) else { return Ok(()) };
     let refused = |what: &str| {
         let out = out.display();
         Err(Failure::usage(format!(
-            "{out} is {what}, which is never overwritten: choose another --out"
+            "{out} is {what}, which is never overwritten: choose another place, or remove it"
         )))
     };
     if meta.file_type().is_block_device() {
         return refused("a block device");
     }
-    if meta.is_file() && begins_as_sqlite(out) {
-        return refused("a record (or another SQLite file)");
+    if meta.is_file() && !guard::are_results(out).unwrap_or(false) {
+        return refused("a file that Wirespeed did not write, or that was changed since");
     }
     Ok(())
 }
 
-fn begins_as_sqlite(path: &Path) -> bool {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let mut start = [0; MAGIC.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *MAGIC
+/// Marks results that were written, so that the next ones may replace them.
+pub fn results_written(out: &Path) {
+    // Without extended attributes they stay until the user removes them.
+    if std::fs::metadata(out).is_ok_and(|meta| meta.is_file()) {
+        let _ = guard::mark_results(out);
+    }
 }
 
 /// The stem of a scenario's records: its file name without the ending.
@@ -162,8 +164,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         for (name, content, free) in [
-            ("old.csv", &b"step,plan\n0,plan\n"[..], true),
-            ("short.txt", b"SQLite", true),
+            ("old.csv", &b"step,plan\n0,plan\n"[..], false),
+            ("empty.txt", b"", true),
             ("run.wsr", b"SQLite format 3\0 and pages", false),
         ] {
             std::fs::write(path(name), content).unwrap();
@@ -177,6 +179,14 @@ mod tests {
         assert!(
             results_path(&path("new.csv")).is_ok() && results_path(Path::new("/dev/null")).is_ok()
         );
+        std::fs::write(path("ours.csv"), "ours").unwrap();
+        if guard::mark_results(&path("ours.csv")).is_err() {
+            return eprintln!("skipped: no extended attributes here");
+        }
+        assert!(results_path(&path("ours.csv")).is_ok());
+        // A copy with its attributes is as good; a change of one byte is the user's.
+        std::fs::write(path("ours.csv"), "Ours").unwrap();
+        assert!(results_path(&path("ours.csv")).is_err());
     }
 
     /// Only checks: a test that writes would endanger the user's disk.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Format, ResultFormat, Rows};
 use crate::exit::Failure;
+use crate::files;
 use crate::out;
 use export::NtttcpEnd;
 use export::csv::CsvError;
@@ -72,10 +73,13 @@ pub fn write(
     let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
     if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
         let mut file = BufWriter::new(File::create(path).map_err(fail)?);
-        return written(export::csv::intervals(record, choice.step, &mut file), &mut file);
+        written(export::csv::intervals(record, choice.step, &mut file), &mut file)?;
+    } else {
+        let text = text(record, analysis, choice)?;
+        std::fs::write(path, text).map_err(fail)?;
     }
-    let text = text(record, analysis, choice)?;
-    std::fs::write(path, text).map_err(fail)
+    files::results_written(path);
+    Ok(())
 }
 
 /// Results that are small enough to be held.

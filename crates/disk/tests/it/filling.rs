@@ -65,6 +65,15 @@ fn once(target: TargetSpec, read: f64) -> Prepared {
     prepare(&mut DiskEngine::new(Pinning::Never), target, read, &Stop::default())
 }
 
+/// What stands at a path, with its token where it is not ours any more.
+fn open(path: &Path) -> TargetSpec {
+    let spec = file(path, None);
+    match disk::inspect(&spec, true).examined {
+        Some(Ok(found)) => TargetSpec { write_token: Some(found.token), overwrite: true, ..spec },
+        _ => spec,
+    }
+}
+
 /// A file that Wirespeed made, from which everything beyond `kept` bytes was taken again.
 fn hollow(path: &Path, bytes: u64, kept: u64) {
     once(file(path, Some(bytes)), 100.0).verdict.expect("a new file");
@@ -147,10 +156,10 @@ fn what_needs_it_is_filled_before_it_is_written() {
     let path = folder.path().join("data");
     hollow(&path, 8 * MIB, 0);
     assert_eq!(blocks_with_data(&path), 0);
-    let filled = once(file(&path, None), 50.0);
+    let filled = once(open(&path), 50.0);
     assert_eq!((filled.verdict.clone(), blocks_with_data(&path)), (Ok(()), 2048));
     assert!(filled.fact("fill").expect("a fact").starts_with("8 MiB in "));
-    let again = once(file(&path, None), 50.0);
+    let again = once(open(&path), 50.0);
     assert_eq!((again.codes(), again.fact("fill")), (vec!["fill-not-needed"], None));
     assert_eq!(again.sampling().sound(), 1000);
 }
@@ -160,7 +169,7 @@ fn only_what_the_workload_can_touch_is_filled() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 8 * MIB, 0);
-    let mut step = step_of(file(&path, None), 0.0);
+    let mut step = step_of(open(&path), 0.0);
     step.workers[0].workload.working_set = Some(WorkingSet::Bytes(3 * MIB));
     prepare_step(&mut DiskEngine::default(), &step, &Stop::default()).verdict.expect("filled");
     assert_eq!(blocks_with_data(&path), 768);
@@ -169,7 +178,7 @@ fn only_what_the_workload_can_touch_is_filled() {
     let reach = Footprint { bytes: 0, percent: 75.0 };
     step.targets[0] = TargetSpec {
         demand: IoDemand { reach, ..IoDemand::default() },
-        ..file(&path.with_extension("2"), None)
+        ..open(&path.with_extension("2"))
     };
     prepare_step(&mut DiskEngine::default(), &step, &Stop::default()).verdict.expect("filled");
     assert_eq!(blocks_with_data(&path.with_extension("2")), 1536);
@@ -181,7 +190,7 @@ fn a_target_is_filled_once_a_run_and_before_a_step_that_only_reads_it() {
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB, 0);
     let writes = IoDemand { writes: true, reach: Footprint::WHOLE, ..IoDemand::default() };
-    let target = TargetSpec { demand: writes, fill: Fill::Always, ..file(&path, None) };
+    let target = TargetSpec { demand: writes, fill: Fill::Always, ..open(&path) };
     let mut engine = DiskEngine::new(Pinning::Never);
     let first = prepare(&mut engine, target.clone(), 100.0, &Stop::default());
     assert!(first.fact("fill").is_some());
@@ -209,7 +218,7 @@ fn rules_for_filling_are_kept() {
         let path = folder.path().join("data");
         hollow(&path, 4 * MIB, kept);
         let before = fs::read(&path).expect("readable");
-        let prepared = once(TargetSpec { fill: rule, ..file(&path, None) }, 50.0);
+        let prepared = once(TargetSpec { fill: rule, ..open(&path) }, 50.0);
         let fact = prepared.fact("fill").or(prepared.fact("precondition"));
         assert_eq!(fact.is_some(), filled, "{rule:?} {kept}");
         assert_eq!(before != fs::read(&path).expect("readable"), filled, "{rule:?} {kept}");
@@ -228,7 +237,7 @@ fn data_of_other_ratios_is_made_anew() {
     hollow(&path, 4 * MIB, 4 * MIB);
     let data = Reduction { compress: 2.0, dedupe: 1.0 };
     for (data, fills) in [(data, true), (data, false), (Reduction::default(), true)] {
-        let prepared = once(TargetSpec { data, ..file(&path, None) }, 50.0);
+        let prepared = once(TargetSpec { data, ..open(&path) }, 50.0);
         assert_eq!(prepared.fact("fill").is_some(), fills, "{data:?}");
     }
 }
@@ -245,7 +254,7 @@ fn a_target_that_is_only_read_is_looked_at_once_and_left_alone() {
     let before = fs::metadata(&path).expect("there");
     for rule in [Fill::Auto, Fill::Always, Fill::Never] {
         let mut engine = DiskEngine::new(Pinning::Never);
-        let target = TargetSpec { fill: rule, ..file(&path, None) };
+        let target = TargetSpec { fill: rule, ..open(&path) };
         let first = prepare(&mut engine, target.clone(), 100.0, &Stop::default());
         let Sampling { blocks, over, unwritten, zero, repeated, .. } = first.sampling();
         assert_eq!((blocks, over), (1000, 16 * MIB));
@@ -269,7 +278,7 @@ fn space_that_is_reserved_and_not_written_holds_nothing() {
         }
         Err(e) => panic!("{e}"),
     }
-    let Sampling { blocks, unwritten, zero, .. } = once(file(&path, None), 100.0).sampling();
+    let Sampling { blocks, unwritten, zero, .. } = once(open(&path), 100.0).sampling();
     assert_eq!((blocks, unwritten + zero), (1000, 1000));
 }
 
@@ -317,7 +326,7 @@ fn preconditioning_writes_everything_twice_and_says_that_nothing_was_purged() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB + 512, 0);
-    let mut step = step_of(TargetSpec { fill: Fill::SniaPts, ..file(&path, None) }, 100.0);
+    let mut step = step_of(TargetSpec { fill: Fill::SniaPts, ..open(&path) }, 100.0);
     step.workers[0].workload.working_set = Some(WorkingSet::Bytes(MIB));
     let prepared = prepare_step(&mut DiskEngine::default(), &step, &Stop::default());
     assert_eq!(prepared.codes(), ["preconditioning", "not-purged"]);
@@ -344,7 +353,7 @@ fn a_fill_that_is_called_off_says_what_it_leaves() {
     let stop = Stop::default();
     stop.ask();
     let mut engine = DiskEngine::new(Pinning::Never);
-    let filling = prepare(&mut engine, file(&old, None), 0.0, &stop);
+    let filling = prepare(&mut engine, open(&old), 0.0, &stop);
     assert_eq!(filling.codes(), ["fill-stopped"]);
     assert!(filling.events[0].text.contains("after 0 of 4 MiB"), "{:?}", filling.events);
     assert!(matches!(filling.verdict, Err(EngineError::Target { .. })));
@@ -353,7 +362,7 @@ fn a_fill_that_is_called_off_says_what_it_leaves() {
     let words = creating.verdict.expect_err("stopped").to_string();
     assert!(words.contains("nothing is left behind") && !new.exists(), "{words}");
     // Whoever goes on is not told that it was filled.
-    let later = prepare(&mut engine, file(&old, None), 0.0, &Stop::default());
+    let later = prepare(&mut engine, open(&old), 0.0, &Stop::default());
     assert!(later.fact("fill").is_some());
 }
 
@@ -362,7 +371,7 @@ fn a_buffered_target_is_filled_and_not_left_in_the_page_cache() {
     let folder = folder();
     let path = folder.path().join("data");
     hollow(&path, 4 * MIB, 0);
-    let filled = once(TargetSpec { buffered: true, ..file(&path, None) }, 50.0);
+    let filled = once(TargetSpec { buffered: true, ..open(&path) }, 50.0);
     assert!(filled.fact("fill").is_some());
     assert_eq!(blocks_with_data(&path), 1024);
 }

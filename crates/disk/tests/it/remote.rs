@@ -98,6 +98,10 @@ impl WriteClaim for Taken {
         Ok(())
     }
 
+    fn still_held(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn describe(&self) -> String {
         "alone".to_owned()
     }

@@ -17,6 +17,7 @@ use clock::Ns;
 use record::{Event, Level, Source, Status};
 use scenario::Step;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 
 /// How often to poll for a stop by the user while nothing comes in.
@@ -43,7 +44,27 @@ struct Fleet {
 struct RunAgent {
     outbox: Option<Box<dyn Outbox<Numbered<ToAgent>>>>,
     child: Option<Child>,
+    /// Hears the end of its thread, where it is one of this process.
+    thread: Option<Receiver<Infallible>>,
 }
+
+impl RunAgent {
+    /// Waits until it has released what it held; it has been dismissed.
+    fn wait(&mut self) {
+        // Its process is waited for as it is dropped.
+        drop(self.child.take());
+        let Some(thread) = self.thread.take() else { return };
+        if thread.recv_timeout(LEAVING.into()) == Err(RecvTimeoutError::Timeout) {
+            eprintln!(
+                "wirespeed: warning: an agent does not end; reservations that it holds are left behind \
+                 (`wirespeed target release URL`)"
+            );
+        }
+    }
+}
+
+/// How long a dismissed agent may take to release what it holds.
+const LEAVING: Ns = Ns::secs(15);
 
 impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
@@ -156,11 +177,11 @@ impl Fleet {
         let (tx, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
         let (mut agents, mut specs) = (Vec::new(), Vec::new());
         for (number, link) in links.into_iter().enumerate() {
-            let AgentLink { name, carrier, child, arrays, clock } = link;
+            let AgentLink { name, carrier, child, thread, arrays, clock } = link;
             let tx = tx.clone();
             let deliver = move |message| tx.send((number, message)).is_ok();
             carrier::pump(carrier.inbox, &format!("from-{name}"), deliver)?;
-            agents.push(RunAgent { outbox: Some(carrier.outbox), child });
+            agents.push(RunAgent { outbox: Some(carrier.outbox), child, thread });
             specs.push(AgentSpec { name, arrays, clock });
         }
         Ok(Fleet { conversation: begin(&specs), agents, inbox, news: VecDeque::new() })
@@ -197,8 +218,8 @@ impl Fleet {
             }
             Effect::Release { agents } => {
                 agents.iter().for_each(|&agent| self.agents[agent].outbox = None);
-                // Children are waited for as they are dropped, after the carriers of all have been closed.
-                agents.iter().for_each(|&agent| drop(self.agents[agent].child.take()));
+                // They are waited for after the carriers of all have been closed.
+                agents.iter().for_each(|&agent| self.agents[agent].wait());
             }
             Effect::Record(_) | Effect::Show(_) | Effect::Ended(_) => {}
         }

@@ -1,7 +1,8 @@
 //! Persistent reservations (SCSI Primary Commands, SPC-4): whether a device is reserved by hosts of a cluster.
 //!
 //! Two answers of PERSISTENT RESERVE IN are read: READ RESERVATION and READ KEYS. Nothing is ever registered, reserved or
-//! cleared here, so any reservation is another host's, unless the medium knows its key. A registered key alone reserves nothing.
+//! cleared here, so any reservation is another host's, unless the medium knows its key. A registered key alone reserves
+//! nothing, but an initiator that has registered one may reserve, and may write under a reservation for registrants.
 //! Parsing is pure; `scsi.rs` asks a device of the kernel, and other initiators may ask in their own way.
 
 mod scsi;
@@ -18,6 +19,9 @@ pub(crate) enum ReserveInAction {
     ReadReservation,
 }
 
+/// No reservation has this type.
+const NO_KIND: u8 = u8::MAX;
+
 /// Bytes that an answer may have: more keys than that are counted, not read.
 const ALLOCATION: u16 = 4096;
 
@@ -32,28 +36,39 @@ pub(crate) trait ReservationQuerier {
     fn persistent_reserve_in(&self, action: ReserveInAction) -> io::Result<Option<Vec<u8>>>;
 }
 
-/// A reservation that is in force.
+/// A reservation that is in force, or a registration that may become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reservation {
-    kind: u8,
+    /// `None`: a key is registered, and nothing reserved.
+    kind: Option<u8>,
     /// Zero where all registrants hold it.
     key: u64,
     /// Registered keys, one a path of a host.
     registered: usize,
 }
 
-/// The reservation of another on a device; `None` without one or without support. A senseless answer is an error.
+/// The reservation of another on a device, or else another's registration; `None` without one or without support. A
+/// senseless answer is an error.
 pub(crate) fn foreign(device: &dyn ReservationQuerier) -> io::Result<Option<Reservation>> {
     let Some(answer) = device.persistent_reserve_in(ReserveInAction::ReadReservation)? else {
         return Ok(None);
     };
-    let Some((kind, key)) = reservation(&answer)? else { return Ok(None) };
-    if device.is_ours(key) {
-        return Ok(None);
-    }
+    let held = reservation(&answer)?.filter(|(_, key)| !device.is_ours(*key));
     let keys = device.persistent_reserve_in(ReserveInAction::ReadKeys)?;
-    let registered = keys.map_or(Ok(0), |answer| keys_in(&answer))?;
-    Ok(Some(Reservation { kind, key, registered }))
+    let (registered, foreign) = match keys {
+        Some(answer) => (keys_in(&answer)?, foreign_key(&answer, device)),
+        None => (0, None),
+    };
+    let holder = held.map(|(kind, key)| (Some(kind), key));
+    let found = holder.or_else(|| foreign.map(|key| (None, key)));
+    Ok(found.map(|(kind, key)| Reservation { kind, key, registered }))
+}
+
+/// The first key of others in an answer to READ KEYS.
+fn foreign_key(answer: &[u8], device: &dyn ReservationQuerier) -> Option<u64> {
+    let keys = answer.get(8..)?.as_chunks().0.iter().map(|key| u64::from_be_bytes(*key));
+    let told = keys_in(answer).unwrap_or_default();
+    keys.take(told).find(|key| !device.is_ours(*key))
 }
 
 impl ReserveInAction {
@@ -102,7 +117,8 @@ fn cut(answer: &[u8]) -> io::Error {
 impl fmt::Display for Reservation {
     /// "write exclusive, registrants only; key 0x00000000deadbeef; 2 keys registered".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
+        match self.kind.unwrap_or(NO_KIND) {
+            NO_KIND => f.write_str("registered, nothing reserved yet")?,
             0 => f.write_str("read shared")?,
             1 => f.write_str("write exclusive")?,
             2 => f.write_str("read exclusive")?,
@@ -193,7 +209,9 @@ mod tests {
     fn without_a_reservation_there_is_none() {
         check(&[], None, None);
         check(&[], Some(keys(&[])), None);
-        check(&[1, 2, 3], Some(keys(&[])), None);
+        let registered =
+            "registered, nothing reserved yet; key 0x0000000000000001; 3 keys registered";
+        check(&[1, 2, 3], Some(keys(&[])), Some(registered));
     }
 
     #[test]
@@ -202,7 +220,7 @@ mod tests {
         cut.truncate(ALLOCATION.into());
         let says = Scripted { keys: Ok(Some(cut)), reservation: Ok(Some(held(1, 5))) };
         let found = foreign(&says).expect("the answers make sense").expect("it is reserved");
-        assert_eq!(found, Reservation { kind: 1, key: 5, registered: 2000 });
+        assert_eq!(found, Reservation { kind: Some(1), key: 5, registered: 2000 });
     }
 
     #[test]

@@ -52,11 +52,39 @@ pub(crate) fn signatures(medium: &dyn ReadableMedium) -> io::Result<Vec<Signatur
             found.push(Signature { name: row.name, offset });
         }
     }
+    if !found.iter().any(|known| known.name == table::XFS)
+        && let Some(offset) = xfs_copy(&mut pages)?
+    {
+        found.push(Signature { name: table::XFS, offset });
+    }
     // The boot code of a file system ends in the same mark: it is no thing of its own.
     if found.iter().any(|one| one.offset == 0 && one.name != partitions::BOOT_SECTOR) {
         found.retain(|one| one.name != partitions::BOOT_SECTOR);
     }
     Ok(found)
+}
+
+/// The second superblock of an XFS file system whose first one is lost. Each allocation group begins with one; their size
+/// stands in the superblock alone, so that the sizes are tried that `mkfs.xfs` divides a medium into.
+fn xfs_copy(pages: &mut PageCache) -> io::Result<Option<u64>> {
+    let size = pages.medium.size();
+    let groups = |block: u64| {
+        let blocks = size / block;
+        (2..=64_u64).map(move |groups| blocks.div_ceil(groups) * block)
+    };
+    let sizes = [4096, 1024, 512, 65536].into_iter().flat_map(groups);
+    // The largest that there are, and what groups have by default on stripes of disks.
+    let large = [1_u64 << 40, (1 << 40) - 4096, 1 << 32, 1 << 30];
+    let mut all: Vec<u64> = sizes.chain(large).filter(|at| at + 512 <= size && *at > 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    for at in all {
+        let mut mark = [0; 4];
+        if pages.read(at, &mut mark)? == mark.len() && mark == *b"XFSB" {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 fn rows() -> impl Iterator<Item = &'static Magic> {

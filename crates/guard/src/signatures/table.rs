@@ -28,6 +28,9 @@ const MD_MARK: &[&[u8]] = &[b"\xfc\x4e\x2b\xa9"];
 /// What is written first to the log that a swap area becomes while a machine sleeps.
 const SLEEPS: &[&[u8]] = &[b"S1SUSPEND", b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"];
 
+/// What is looked for in more places than a row has.
+pub const XFS: &str = "an XFS file system";
+
 /// In the order in which they are named.
 pub const ROWS: &[Magic] = &[
     // File systems of Linux.
@@ -35,7 +38,7 @@ pub const ROWS: &[Magic] = &[
     Magic::new("an ext3 file system", EXT, 56, EXT_MARK).only_if(checks::ext3),
     Magic::new("an ext2 file system", EXT, 56, EXT_MARK).only_if(checks::ext2),
     Magic::new("a journal of an ext file system", EXT, 56, EXT_MARK).only_if(checks::ext_journal),
-    Magic::new("an XFS file system", START, 0, &[b"XFSB"]),
+    Magic::new(XFS, START, 0, &[b"XFSB"]),
     Magic::new("an XFS log", START, 0, &[b"\xfe\xed\xba\xbe"])
         .every(512, 511)
         .only_if(checks::xfs_log),

@@ -80,6 +80,10 @@ impl WriteClaim for Taken {
     fn describe(&self) -> String {
         "exclusive".to_owned()
     }
+
+    fn still_held(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Whether a grant is given, and how often the LUN was claimed for that.
@@ -105,13 +109,16 @@ fn a_lun_is_claimed_once_and_only_with_leave() {
     let empty = || Lun { bytes: vec![0; 4096], ..Lun::default() };
     let full = || Lun { bytes: vec![7; 4096], ..Lun::default() };
     let used = || Lun { forbidden: Some("it is write-protected"), ..empty() };
-    let token = examine_remote(&empty()).expect("it can be read").token;
+    let token_of = |lun: Lun| examine_remote(&lun).expect("it can be read").token;
+    let (token, of_full) = (token_of(empty()), token_of(full()));
     let named = WriteRequest { token: Some(&token), ..WriteRequest::default() };
+    let named_full = WriteRequest { token: Some(&of_full), ..named };
     let flagged = WriteRequest { overwrite: true, ..named };
     check(empty(), &WriteRequest::default(), Err("on which nothing was found"));
     check(empty(), &named, Ok(()));
-    check(full(), &named, Err("data that Wirespeed did not write"));
-    check(full(), &flagged, Ok(()));
+    check(full(), &named_full, Err("data that Wirespeed did not write"));
+    check(full(), &flagged, Err("was not there when `plan` printed the token"));
+    check(full(), &WriteRequest { overwrite: true, ..named_full }, Ok(()));
     check(used(), &flagged, Err("no token opens that"));
 }
 

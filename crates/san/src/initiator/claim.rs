@@ -2,19 +2,21 @@
 //! plane's session and each writing session of a worker are registered under keys of their own. No other initiator can write
 //! meanwhile, on any path; readers are not affected.
 //!
-//! A reservation outlives its process. The key names the process, so that a reservation left by a dead process of this machine
-//! is distinguished from another initiator's and taken over.
+//! A registered initiator can write, so that no key of others may be there. The claim also proves that all portals lead to
+//! one unit: the key that was registered by one of them is read by each other one. What a dead process left is taken over
+//! (`keys.rs`). A target that has restarted has forgotten the claim: the unit is examined again, and taken again if it
+//! carries nothing, since it may be another one.
 
 use super::client::{Client, CommandData, CommandError};
-use super::lun::{OpenLun, Retry};
-use guard::WriteClaim;
+use super::keys::{self, LifeSign, is_left_behind, own_key};
+use super::lun::{OpenLun, Retry, fresh_isid};
+use super::portals::PortalState;
+use guard::{ReadableMedium as _, WriteClaim, examine_remote};
 use iscsi::initiator::Cdb;
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use iscsi::pdu::Lun;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Service actions of PERSISTENT RESERVE OUT.
 const REGISTER: u8 = 0x00;
@@ -36,62 +38,9 @@ const KIND: u8 = 0x05;
 /// Bytes of the parameter list.
 const LIST: usize = 24;
 
-/// The first two bytes of every key of Wirespeed.
-const MARK: u64 = 0x5753;
-
-/// Bits of a key: the mark, the machine, the process (Linux numbers them with 22 bits at most), and the path of a worker.
-const PLACE_BITS: u32 = 14;
-const PROCESS_BITS: u32 = 22;
-const PATH_BITS: u32 = 12;
-
-/// The key of this process's claim.
-fn own_key() -> u64 {
-    key_of(std::process::id(), 0)
-}
-
-/// A key for a worker's path. After some four thousand of them they begin again: a worker that is expelled in the place of
-/// another one, because they share a key, finds its reservation gone, and says so.
-pub(super) fn path_key() -> u64 {
-    static COUNT: AtomicU16 = AtomicU16::new(0);
-    let paths = (1_u16 << PATH_BITS) - 1;
-    key_of(std::process::id(), 1 + COUNT.fetch_add(1, Ordering::Relaxed) % paths)
-}
-
-fn key_of(process: u32, path: u16) -> u64 {
-    let process = u64::from(process) & ((1 << PROCESS_BITS) - 1);
-    (MARK << PLACE_BITS | place()) << (PROCESS_BITS + PATH_BITS)
-        | process << PATH_BITS
-        | u64::from(path)
-}
-
-/// Distinguishes the processes that this one can see from all others: the machine's boot, and the PID namespace.
-fn place() -> u64 {
-    let mut hasher = DefaultHasher::new();
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().hash(&mut hasher);
-    fs::read_link("/proc/self/ns/pid").unwrap_or_default().hash(&mut hasher);
-    hasher.finish() & ((1 << PLACE_BITS) - 1)
-}
-
-/// Whether a key is this process's, or that of a process of this machine that is no more.
-pub(super) fn is_ours(key: u64) -> bool {
-    process_of(key).is_some_and(|process| process == own_process()) || is_left_behind(key)
-}
-
-fn is_left_behind(key: u64) -> bool {
-    process_of(key).is_some_and(|process| {
-        process != own_process() && !Path::new("/proc").join(process.to_string()).exists()
-    })
-}
-
-fn own_process() -> u64 {
-    u64::from(std::process::id())
-}
-
-/// The process of this machine that a key is of.
-fn process_of(key: u64) -> Option<u64> {
-    let machine = PROCESS_BITS + PATH_BITS;
-    (key >> machine == own_key() >> machine).then_some(key >> PATH_BITS & ((1 << PROCESS_BITS) - 1))
-}
+/// Blocks of 4 KiB by which the content of two paths is compared, where there are no reservations.
+const COMPARED: u64 = 256;
+const COMPARED_BYTES: u64 = 4096;
 
 fn list(key: u64, service_key: u64) -> [u8; LIST] {
     let mut list = [0; LIST];
@@ -100,68 +49,266 @@ fn list(key: u64, service_key: u64) -> [u8; LIST] {
     list
 }
 
+/// What a LUN knows of its claim.
+#[derive(Debug, Default)]
+pub(super) struct ClaimState {
+    /// A reservation of this process keeps others away.
+    reserved: AtomicBool,
+    /// It is written without one, since its target has none.
+    unreserved: AtomicBool,
+    /// The control plane's session over which it was taken, by its number.
+    taken_over: AtomicU64,
+    /// Held while it is taken again.
+    retaking: Mutex<()>,
+}
+
+impl ClaimState {
+    pub fn is_reserved(&self) -> bool {
+        self.reserved.load(Ordering::Relaxed)
+    }
+
+    /// Whether what was reserved is registered still, as a session sees it.
+    pub fn stands(&self, client: &mut Client, lun: Lun) -> Result<bool, CommandError> {
+        Ok(!self.is_reserved() || has_key(client, lun)?)
+    }
+}
+
 /// A LUN that is this process's to write.
 #[derive(Debug)]
-pub(super) struct LunClaim(Arc<OpenLun>);
+pub(super) struct LunClaim {
+    lun: Arc<OpenLun>,
+    life: LifeSign,
+}
 
 impl LunClaim {
-    /// Reserves the LUN, if its target knows how.
+    /// Reserves the LUN, if its target knows how, and proves that all paths lead to it.
     pub fn take(lun: Arc<OpenLun>) -> io::Result<LunClaim> {
-        let claim = LunClaim(lun);
-        match claim.out(REGISTER_AND_IGNORE, 0, own_key()) {
+        let mut claim = LunClaim { lun, life: LifeSign::show() };
+        let lun = claim.lun.clone();
+        match lun.out(REGISTER_AND_IGNORE, 0, own_key()) {
             Ok(()) => {}
-            Err(e) if e.is_unknown() => return Ok(claim),
+            Err(e) if e.is_unknown() => {
+                claim.life.released();
+                equal_content(&lun)?;
+                lun.claim.unreserved.store(true, Ordering::Relaxed);
+                lun.claim.taken_over.store(lun.generation(), Ordering::Relaxed);
+                return Ok(claim);
+            }
             Err(e) => return Err(e.into()),
         }
         // From here on dropping the claim takes the registration back.
-        claim.0.set_reserved(true);
-        match claim.holder()? {
-            Some(key) if is_left_behind(key) => claim.out(PREEMPT, own_key(), key)?,
-            _ => claim.out(RESERVE, own_key(), 0)?,
-        }
-        for key in claim.keys()?.into_iter().filter(|key| is_left_behind(*key)) {
+        lun.claim.reserved.store(true, Ordering::Relaxed);
+        lun.reserve()?;
+        for key in lun.keys()?.into_iter().filter(|key| is_left_behind(*key)) {
             // A path of the process that is no more. One that is gone by now does no harm.
-            let _ = claim.out(PREEMPT, own_key(), key);
+            let _ = lun.out(PREEMPT, own_key(), key);
+            keys::forget(key);
         }
+        one_unit(&lun)?;
         Ok(claim)
+    }
+}
+
+impl OpenLun {
+    /// Reserves it for this process, which is registered: a dead one's reservation is taken over.
+    fn reserve(&self) -> Result<(), CommandError> {
+        match self.holder()? {
+            Some(key) if is_left_behind(key) => self.out(PREEMPT, own_key(), key)?,
+            _ => self.out(RESERVE, own_key(), 0)?,
+        }
+        self.claim.taken_over.store(self.generation(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// The keys of all that are registered.
     fn keys(&self) -> Result<Vec<u64>, CommandError> {
-        let cdb = Cdb::persistent_reserve_in(READ_KEYS, KEYS);
-        let ask = |client: &mut Client| client.ask(self.0.address(), cdb, KEYS.into());
-        let answer = self.0.with(Retry::Freely, ask)?;
-        let len = answer.get(4..8).and_then(<[u8]>::first_chunk);
-        let len = len.map_or(0, |len| u32::from_be_bytes(*len) as usize);
-        let keys = answer.get(8..).unwrap_or(&[]);
-        let keys = keys[..len.min(keys.len())].as_chunks().0.iter();
-        Ok(keys.map(|key| u64::from_be_bytes(*key)).collect())
+        self.with(Retry::Freely, |client| keys(client, self.address()))
     }
 
     fn out(&self, action: u8, key: u64, service_key: u64) -> Result<(), CommandError> {
         let (cdb, list) = (Cdb::persistent_reserve_out(action, KIND), list(key, service_key));
         let out =
-            |client: &mut Client| client.execute(self.0.address(), cdb, CommandData::Out(&list));
-        self.0.with(Retry::Never, out).map(drop)
+            |client: &mut Client| client.execute(self.address(), cdb, CommandData::Out(&list));
+        self.with(Retry::Never, out).map(drop)
     }
 
     /// The key of the reservation that there is.
     fn holder(&self) -> Result<Option<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_RESERVATION, 64);
-        let answer = self.0.with(Retry::Freely, |client| client.ask(self.0.address(), cdb, 64))?;
+        let answer = self.with(Retry::Freely, |client| client.ask(self.address(), cdb, 64))?;
         let held = answer.get(8..).and_then(<[u8]>::first_chunk);
         Ok(held.map(|key| u64::from_be_bytes(*key)))
     }
+
+    /// Takes the claim again that a restarted target has forgotten, if what is there now may be written: it carries nothing
+    /// but what Wirespeed wrote, and it is not in use. The text says why not.
+    pub(super) fn retake(&self) -> Result<(), String> {
+        let _alone = self.claim.retaking.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |e: CommandError| e.to_string();
+        if self.claim.unreserved.load(Ordering::Relaxed) {
+            return self.examined_again();
+        }
+        if self.keys().map_err(failed)?.contains(&own_key()) {
+            return Ok(());
+        }
+        if self.claim.taken_over.load(Ordering::Relaxed) == self.generation() {
+            return Err("its registration was taken away (CLEAR or PREEMPT of another initiator)"
+                .to_owned());
+        }
+        self.examined_again()?;
+        self.out(REGISTER_AND_IGNORE, 0, own_key()).map_err(failed)?;
+        self.reserve().map_err(failed)
+    }
+
+    fn examined_again(&self) -> Result<(), String> {
+        let found = examine_remote(self)?;
+        let all = [found.uses, found.carries].concat();
+        match all.is_empty() {
+            true => Ok(()),
+            false => Err(format!(
+                "its target has forgotten the reservation, and the unit there may be another one: it carries {}",
+                all.join("; ")
+            )),
+        }
+    }
+
+    /// Whether a path's unit is the one that is claimed; if the claim is gone because the target has restarted, it is taken
+    /// again. The text says why the path must not be written by.
+    pub(super) fn claimed_by(&self, client: &mut Client) -> Result<(), String> {
+        let failed = |e: CommandError| e.to_string();
+        if self.claim.unreserved.load(Ordering::Relaxed) {
+            return match self.generation() == self.claim.taken_over.load(Ordering::Relaxed) {
+                true => Ok(()),
+                false => self.retake(),
+            };
+        }
+        if !self.claim.is_reserved() || has_key(client, self.address()).map_err(failed)? {
+            return Ok(());
+        }
+        self.retake()?;
+        match has_key(client, self.address()).map_err(failed)? {
+            true => Ok(()),
+            false => {
+                Err("another unit answers: the registration of this run is not there".to_owned())
+            }
+        }
+    }
+
+    fn still_held(&self) -> Result<(), String> {
+        if !self.claim.is_reserved() {
+            return Ok(());
+        }
+        let (Ok(registered), Ok(holder)) = (self.keys(), self.holder()) else { return Ok(()) };
+        let foreign: Vec<u64> =
+            registered.iter().copied().filter(|key| !keys::is_ours(*key)).collect();
+        if let [first, ..] = foreign.as_slice() {
+            return Err(format!(
+                "{} registered by another initiator ({first:#018x}), which can write now",
+                if foreign.len() == 1 { "a key was" } else { "keys were" }
+            ));
+        }
+        match (registered.contains(&own_key()), holder) {
+            (true, Some(key)) if keys::is_own(key) => Ok(()),
+            (true, _) => Err("its reservation was released or taken by another".to_owned()),
+            (false, _) => self.retake(),
+        }
+    }
+}
+
+/// The keys that are registered at a unit.
+pub(super) fn keys(client: &mut Client, lun: Lun) -> Result<Vec<u64>, CommandError> {
+    let answer = client.ask(lun, Cdb::persistent_reserve_in(READ_KEYS, KEYS), KEYS.into())?;
+    let len = answer.get(4..8).and_then(<[u8]>::first_chunk);
+    let len = len.map_or(0, |len| u32::from_be_bytes(*len) as usize);
+    let keys = answer.get(8..).unwrap_or(&[]);
+    let keys = keys[..len.min(keys.len())].as_chunks().0.iter();
+    Ok(keys.map(|key| u64::from_be_bytes(*key)).collect())
+}
+
+fn has_key(client: &mut Client, lun: Lun) -> Result<bool, CommandError> {
+    Ok(keys(client, lun)?.contains(&own_key()))
+}
+
+/// A session by each portal that was reached, other than the first of them.
+fn others<T>(
+    lun: &OpenLun,
+    mut ask: impl FnMut(&mut Client) -> Result<T, CommandError>,
+    mut told: impl FnMut(&str, T) -> io::Result<()>,
+) -> io::Result<()> {
+    let open = lun.portal_states().iter().enumerate();
+    let open = open.filter(|(_, state)| matches!(state, PortalState::Open { .. }));
+    if lun.url().portals.len() < 2 {
+        return Ok(());
+    }
+    for (portal, _) in open {
+        let name = lun.url().portals[portal].to_string();
+        let (link, _) = lun
+            .control(portal, fresh_isid())
+            .enter()
+            .map_err(|e| io::Error::other(format!("{name}: {e}")))?;
+        let answer =
+            ask(&mut Client::of(link)).map_err(|e| io::Error::other(format!("{name}: {e}")))?;
+        told(&name, answer)?;
+    }
+    Ok(())
+}
+
+/// Proves that every portal leads to the claimed unit: the registration is seen by each.
+fn one_unit(lun: &OpenLun) -> io::Result<()> {
+    others(
+        lun,
+        |client| has_key(client, lun.address()),
+        |portal, there| match there {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "the portal {portal} leads to another unit of the same identifiers: it does not know the registration that \
+             was made by another portal; name portals that lead to the same LUN"
+            ))),
+        },
+    )
+}
+
+/// Proves the same by reading, where there are no reservations. Blank units prove nothing.
+fn equal_content(lun: &OpenLun) -> io::Result<()> {
+    let block = u64::from(lun.facts().block).max(COMPARED_BYTES);
+    let blocks = lun.facts().size() / block;
+    let parts = COMPARED.min(blocks).max(1);
+    let read = |client: &mut Client| -> Result<Vec<u8>, CommandError> {
+        let mut all = Vec::new();
+        for part in 0..parts {
+            let at = (u128::from(blocks.saturating_sub(1)) * u128::from(part)
+                / u128::from((parts - 1).max(1))) as u64
+                * block;
+            let mut data = vec![0; block.min(lun.size()) as usize];
+            let logical = u64::from(lun.facts().block);
+            let cdb = Cdb::read(at / logical, (data.len() as u64 / logical) as u32);
+            client.execute(lun.address(), cdb, CommandData::In(&mut data))?;
+            all.extend(data);
+        }
+        Ok(all)
+    };
+    let mut first: Option<Vec<u8>> = None;
+    others(lun, read, |portal, data| {
+        let blank = data.iter().all(|byte| *byte == data[0]);
+        let equal = first.get_or_insert_with(|| data.clone()) == &data;
+        match equal && !blank {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "its target has no persistent reservations, and the content read by {portal} does not prove that all \
+                 portals lead to one unit; name one portal"
+            ))),
+        }
+    })
 }
 
 impl WriteClaim for LunClaim {
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let lba = self.0.whole(offset, data.len())?;
-        Ok(self.0.write_blocks(lba, data)?)
+        let lba = self.lun.whole(offset, data.len())?;
+        Ok(self.lun.write_blocks(lba, data)?)
     }
 
     fn describe(&self) -> String {
-        match self.0.is_reserved() {
+        match self.lun.claim.is_reserved() {
             true => format!(
                 "reserved for this process (write exclusive, registrants only; key {:#018x})",
                 own_key()
@@ -171,16 +318,67 @@ impl WriteClaim for LunClaim {
             }
         }
     }
+
+    fn still_held(&self) -> Result<(), String> {
+        self.lun.still_held()
+    }
 }
 
 impl Drop for LunClaim {
     fn drop(&mut self) {
-        if self.0.is_reserved() {
-            // The holder's registration takes the reservation with it. Where that fails the next run takes it over.
-            let _ = self.out(REGISTER, own_key(), 0);
-            self.0.set_reserved(false);
+        if !self.lun.claim.is_reserved() {
+            return;
+        }
+        // The holder's registration takes the reservation with it. A conflict: it is gone already.
+        match self.lun.out(REGISTER, own_key(), 0) {
+            Ok(()) | Err(CommandError::Reserved) => self.life.released(),
+            // The next run on this machine takes it over.
+            Err(e) => eprintln!(
+                "wirespeed: warning: the reservation of {} could not be released ({e}); `wirespeed target release {}` does",
+                self.lun.name(),
+                self.lun.location()
+            ),
+        }
+        self.lun.claim.reserved.store(false, Ordering::Relaxed);
+    }
+}
+
+/// What was released at a LUN, and what was left alone.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// Keys of runs of Wirespeed that are no more, or are not known here.
+    pub released: Vec<u64>,
+    /// Keys of runs of Wirespeed on this machine that are alive.
+    pub alive: Vec<u64>,
+    /// Keys of others.
+    pub foreign: Vec<u64>,
+}
+
+/// Releases what a killed run of Wirespeed left at a LUN: its registrations, and the reservation with them. A run that is
+/// alive on this machine and other programs' keys are left alone.
+pub(super) fn release(lun: &OpenLun) -> io::Result<Released> {
+    let (mut all, mut found) = (lun.keys()?, Released::default());
+    all.sort_unstable();
+    all.dedup();
+    for key in all {
+        match (keys::is_of_wirespeed(key), keys::is_alive(key)) {
+            (false, _) => found.foreign.push(key),
+            (true, true) => found.alive.push(key),
+            (true, false) => found.released.push(key),
         }
     }
+    if found.released.is_empty() {
+        return Ok(found);
+    }
+    lun.out(REGISTER_AND_IGNORE, 0, own_key())?;
+    let freed = found.released.iter().try_for_each(|key| {
+        lun.out(PREEMPT, own_key(), *key)?;
+        keys::forget(*key);
+        Ok(())
+    });
+    let left = lun.out(REGISTER, own_key(), 0);
+    freed.and(left).map_err(|e: CommandError| io::Error::from(e))?;
+    Ok(found)
 }
 
 /// The command that registers a path's writer with a key, or takes the registration back (`key` is the present one, and 0
@@ -193,22 +391,4 @@ pub(super) fn registration(key: u64, new: u64) -> (Cdb, [u8; LIST]) {
 /// PREEMPT AND ABORT: the writer with `key` expels the one with `victim`.
 pub(super) fn expulsion(key: u64, victim: u64) -> (Cdb, [u8; LIST]) {
     (Cdb::persistent_reserve_out(PREEMPT_AND_ABORT, KIND), list(key, victim))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_identify_their_process() {
-        assert!(is_ours(own_key()) && is_ours(path_key()));
-        assert!(!is_left_behind(own_key()) && !is_left_behind(path_key()));
-        assert_ne!(path_key(), path_key());
-        // The first process of a namespace lives as long as the namespace.
-        assert!(!is_ours(key_of(1, 0)));
-        // Numbers above the kernel's maximum are never in use.
-        assert!(is_left_behind(key_of(0x003f_fffe, 0)) && is_left_behind(key_of(0x003f_fffe, 77)));
-        assert!(!is_ours(key_of(0x003f_fffe, 0) ^ 1 << 40), "another machine's");
-        assert!(!is_ours(0xdead_beef));
-    }
 }

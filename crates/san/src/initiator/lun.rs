@@ -1,10 +1,11 @@
 //! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and claimed for
 //! writing by a persistent reservation.
 
-use super::claim::{self, LunClaim};
+use super::claim::{ClaimState, LunClaim};
 use super::client::{Client, CommandData, CommandError};
 use super::dial::Call;
 use super::inquiry::LunFacts;
+use super::keys;
 use super::link::Lost;
 use super::portals::{self, PortalState, PortalsError};
 use super::url::Url;
@@ -15,7 +16,7 @@ use iscsi::initiator::Cdb;
 use iscsi::pdu::{self, Isid};
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of one command on the control plane.
@@ -37,8 +38,10 @@ pub struct OpenLun {
     /// What names the control plane's session: the same after a reconnection, since a reservation belongs to it.
     isid: Isid,
     control: Mutex<ControlSession>,
-    /// A reservation of this process keeps others away.
-    reserved: AtomicBool,
+    /// What keeps others away.
+    pub(super) claim: ClaimState,
+    /// How many sessions of the control plane there were.
+    generation: AtomicU64,
 }
 
 /// The control plane's session.
@@ -86,7 +89,8 @@ impl OpenLun {
             portal_states: Vec::new(),
             isid: fresh_isid(),
             control: Mutex::default(),
-            reserved: AtomicBool::new(false),
+            claim: ClaimState::default(),
+            generation: AtomicU64::new(0),
         };
         let seen = portals::inspect(&lun).map_err(|e| Unreachable::Target(lun.trouble(&e)))?;
         (lun.facts, lun.portal_states) = seen;
@@ -134,6 +138,11 @@ impl OpenLun {
         &self.url
     }
 
+    /// Its URL, without the user and the options.
+    pub(super) fn location(&self) -> String {
+        format!("iscsi://{}/{}/{}", self.url.portals(), self.target, self.number)
+    }
+
     /// "LUN 0 of iqn.…".
     pub(super) fn name(&self) -> String {
         format!("LUN {} of {}", self.number, self.target)
@@ -163,11 +172,17 @@ impl OpenLun {
     }
 
     pub(super) fn is_reserved(&self) -> bool {
-        self.reserved.load(Ordering::Relaxed)
+        self.claim.is_reserved()
     }
 
-    pub(super) fn set_reserved(&self, reserved: bool) {
-        self.reserved.store(reserved, Ordering::Relaxed);
+    /// The number of the control plane's session: another one after a reconnection.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// What was found by each of the portals.
+    pub(super) fn portal_states(&self) -> &[PortalState] {
+        &self.portal_states
     }
 
     /// Makes the control plane's session: by the portal that worked last, or by the next one that does.
@@ -187,6 +202,16 @@ impl OpenLun {
         Err(first.unwrap_or(CommandError::Lost(Lost::Closed)))
     }
 
+    /// The same for a command; one that writes is sent only where the claim still stands.
+    fn reach_to(&self, again: Retry, control: &mut ControlSession) -> Result<Client, CommandError> {
+        let mut client = self.reach(control)?;
+        if again == Retry::Reinstated && !self.claim.stands(&mut client, self.address())? {
+            let why = "the target has forgotten the reservation of this run: nothing is written";
+            return Err(CommandError::Failed(why.to_owned()));
+        }
+        Ok(client)
+    }
+
     /// Logs in by a portal, and makes sure that the same unit is still there.
     fn enter(&self, portal: usize) -> Result<(Client, Option<u16>), CommandError> {
         let (link, group) = self.control(portal, self.isid).enter()?;
@@ -195,6 +220,7 @@ impl OpenLun {
         if names != (self.facts.serial.clone(), self.facts.designator.clone()) {
             return Err(CommandError::Failed("another unit answers than before".to_owned()));
         }
+        self.generation.fetch_add(1, Ordering::Relaxed);
         Ok((client, group))
     }
 
@@ -237,7 +263,7 @@ impl OpenLun {
         }
         let mut client = match kept {
             Some(client) => client,
-            None => self.reach(&mut held)?,
+            None => self.reach_to(again, &mut held)?,
         };
         match act(&mut client) {
             Err(CommandError::Lost(_)) if stale && again != Retry::Never => {}
@@ -249,7 +275,7 @@ impl OpenLun {
         }
         drop(client);
         let (portal, group) = (held.portal, held.group);
-        let mut client = self.reach(&mut held)?;
+        let mut client = self.reach_to(again, &mut held)?;
         let same = held.portal == portal || (group.is_some() && held.group == group);
         if again == Retry::Reinstated && !same {
             held.client = Some(client);
@@ -412,7 +438,7 @@ impl Remote for OpenLun {
     }
 
     fn is_ours(&self, key: u64) -> bool {
-        claim::is_ours(key)
+        keys::is_ours(key)
     }
 
     fn flush(&self) -> io::Result<()> {

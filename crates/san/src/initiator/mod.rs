@@ -11,6 +11,7 @@ mod dial;
 mod discover;
 mod disposition;
 mod inquiry;
+mod keys;
 mod link;
 mod lun;
 mod multipath;
@@ -22,6 +23,7 @@ mod recover;
 mod unit;
 mod url;
 
+pub use claim::Released;
 pub use client::CommandError;
 pub use dial::DialError;
 pub use discover::{DiscoverError, FoundLun, FoundTarget, discover};
@@ -84,6 +86,14 @@ impl Resolver for Initiator {
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {
         Ok(Box::new(LunOpener::new(targets)?))
     }
+}
+
+/// Releases what a killed run of Wirespeed left at the LUN of a URL.
+/// # Errors
+/// The URL is invalid, the LUN cannot be reached, or the target refuses.
+pub fn release(url: &str) -> Result<Released, Unreachable> {
+    let lun = OpenLun::find(url, &initiator_name(), SILENCE)?;
+    claim::release(&lun).map_err(|e| Unreachable::Target(format!("{}: {e}", lun.name())))
 }
 
 /// The default name of this initiator.

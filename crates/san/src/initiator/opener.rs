@@ -1,6 +1,6 @@
 //! Builds a queue from targets: on the worker's own thread, before its start, each path gets its session.
 
-use super::claim;
+use super::keys;
 use super::link::Link;
 use super::lun::{OpenLun, fresh_isid};
 use super::multipath::{
@@ -91,7 +91,7 @@ fn open_sessions(
     for portal in 0..bundle.paths {
         // One more than the worker has, for inquiries about the unit itself.
         let slots = arena.slots() + 1;
-        let spec = PathSpec { portal, isid: fresh_isid(), key: claim::path_key(), slots };
+        let spec = PathSpec { portal, isid: fresh_isid(), key: keys::path_key(), slots };
         let lun = &bundle.luns[0].lun;
         let mut session = PathSession::new(spec, lun.silence(), bundle.paths > 1);
         match spec.attach(&bundle.luns) {
@@ -103,7 +103,9 @@ fn open_sessions(
                 bundle.table.open(portal, attached.group);
                 session.install(attached, clock::now());
             }
-            Err(e @ PathRefusal::Other { .. }) => return Err(problem(lun, portal, &e)),
+            Err(e @ (PathRefusal::Other { .. } | PathRefusal::Unclaimed(_))) => {
+                return Err(problem(lun, portal, &e));
+            }
             Err(e) => trouble = trouble.or(Some(problem(lun, portal, &e))),
         }
         sessions.push(session);

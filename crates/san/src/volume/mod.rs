@@ -26,6 +26,7 @@ pub use slots::Counters;
 pub use spec::{SpecError, VolumeKind, VolumeSpec};
 pub use store::Store;
 
+use clock::Ns;
 use disk::{BackingError, BackingSpec, OpenedBacking};
 use gate::CommandGate;
 use ram::Ram;
@@ -91,6 +92,22 @@ pub struct Volume {
     failed: AtomicI32,
     /// Operations that the store turned out not to support: freeing space, writing zeros.
     cannot: [AtomicBool; 2],
+    /// Its store was removed or cut: nothing is written any more.
+    gone: AtomicBool,
+}
+
+/// How often a volume's store is looked at beside the syncs, each of which looks for itself.
+const LOOK: Ns = Ns::millis(100);
+
+/// Looks at a volume's store for as long as the volume lasts, or until it is gone.
+fn watch(volume: &Arc<Volume>) -> std::io::Result<()> {
+    let volume = Arc::downgrade(volume);
+    let look = move || {
+        while volume.upgrade().is_some_and(|volume| volume.look().is_ok()) {
+            clock::sleep_until(clock::now().plus(LOOK));
+        }
+    };
+    std::thread::Builder::new().name("volume-watch".to_owned()).spawn(look).map(drop)
 }
 
 #[derive(Debug)]
@@ -150,7 +167,11 @@ impl Volume {
         }
         let read_only = backing.read_only().map(str::to_owned);
         attributes.read_only = read_only.is_some();
-        Ok(Arc::new(Volume::of(attributes, VolumeStore::Stored(Arc::new(backing)), read_only)))
+        let kind = VolumeStore::Stored(Arc::new(backing));
+        let volume = Arc::new(Volume::of(attributes, kind, read_only));
+        watch(&volume)
+            .map_err(|e| VolumeError::Unopened(format!("{path} cannot be watched ({e})")))?;
+        Ok(volume)
     }
 
     /// A volume kept in something else than a file or a device.
@@ -168,6 +189,7 @@ impl Volume {
             slots: Slots::new(),
             failed: AtomicI32::new(0),
             cannot: Default::default(),
+            gone: AtomicBool::new(false),
         }
     }
 
@@ -200,6 +222,23 @@ impl Volume {
             0 => None,
             errno => Some(std::io::Error::from_raw_os_error(errno)),
         }
+    }
+
+    /// Whether its store was found removed or cut.
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Looks at its store. What was acknowledged and not yet synced is lost with the store, and no later sync makes it good.
+    fn look(&self) -> std::io::Result<()> {
+        let VolumeStore::Stored(store) = &self.kind else { return Ok(()) };
+        store.still_there().inspect_err(|_| {
+            self.gone.store(true, Ordering::Relaxed);
+            let errno = rustix::io::Errno::IO.raw_os_error();
+            let order = (Ordering::AcqRel, Ordering::Acquire);
+            // The first failure stays.
+            let _ = self.failed.compare_exchange(0, errno, order.0, order.1);
+        })
     }
 
     fn ram(&self) -> Option<&Ram> {

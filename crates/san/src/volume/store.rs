@@ -24,6 +24,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether what is written can be found again: a file that was removed has no name, and one that was cut has lost data.
+    /// # Errors
+    /// What happened to it.
+    fn still_there(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Reads at a byte; returns how many bytes there were, which may be fewer than asked for.
     /// # Errors
     /// The read failed.
@@ -62,6 +69,10 @@ impl Store for OpenedBacking {
     fn taken(&self) -> Option<u64> {
         let stat = fstat(self).ok().filter(|_| !self.is_device())?;
         Some(stat.st_blocks as u64 * 512)
+    }
+
+    fn still_there(&self) -> io::Result<()> {
+        OpenedBacking::still_there(self).map_err(io::Error::other)
     }
 
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<usize> {

@@ -24,6 +24,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             std::fs::write(path, document(&comparison, format, plain())).map_err(|e| {
                 Failure::incomplete(format!("cannot write {}: {e}", path.display()))
             })?;
+            files::results_written(path);
             if !args.quiet {
                 out::note(format_args!("comparison written to {}", path.display()));
             }

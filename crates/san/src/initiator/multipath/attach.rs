@@ -66,6 +66,9 @@ pub(in crate::initiator) enum PathRefusal {
     /// A unit's answers fail.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// The claim is not there, so that the unit may be another one.
+    #[error("{0}")]
+    Unclaimed(String),
     /// Another unit is there.
     #[error(
         "another unit answers: {found}; the other paths lead to {wanted}; every portal of a URL leads to the \
@@ -122,6 +125,9 @@ impl PathSpec {
                     wanted: size(known, all),
                 });
             }
+        }
+        if used.writes && look.state.carries() {
+            lun.claimed_by(client).map_err(PathRefusal::Unclaimed)?;
         }
         if used.writes && lun.is_reserved() {
             look.registered = self.register(client, used)?;

@@ -12,7 +12,7 @@
 
 use super::super::lun::fresh_isid;
 use super::attach::{Attached, LunUse, PathRefusal, PathSpec};
-use crate::initiator::claim;
+use crate::initiator::keys;
 use clock::Ns;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -201,7 +201,7 @@ impl Rescuer {
                     let attached = Box::new(attached);
                     return link.tell(Message::Returned { session: self.session, attached });
                 }
-                Err(PathRefusal::Other { .. }) if !refused => {
+                Err(PathRefusal::Other { .. } | PathRefusal::Unclaimed(_)) if !refused => {
                     refused = true;
                     link.tell(Message::Refused { session: self.session });
                 }
@@ -234,7 +234,7 @@ impl Rescuer {
 
     fn expels(&self, portal: usize) -> bool {
         let reserved = self.luns.iter().all(|used| !used.writes || used.lun.is_reserved());
-        let key = claim::path_key();
+        let key = keys::path_key();
         let spec = PathSpec { portal, isid: fresh_isid(), key, slots: 1 };
         reserved && spec.expel(&self.spec, &self.luns).is_ok()
     }

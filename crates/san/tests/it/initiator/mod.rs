@@ -1,6 +1,7 @@
 //! The initiator against other targets, our own, and misbehaving ones: the disk engine on LUNs.
 
 mod bad;
+mod claims;
 mod guard;
 mod load;
 pub mod peer;

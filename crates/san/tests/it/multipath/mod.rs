@@ -4,6 +4,6 @@
 mod failover;
 mod fence;
 mod policy;
-mod relay;
-mod rig;
+pub mod relay;
+pub mod rig;
 mod trouble;

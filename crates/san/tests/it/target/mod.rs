@@ -2,7 +2,7 @@
 //! hang guards; nothing is asserted about time.
 
 mod commands;
-mod hand;
+pub mod hand;
 mod hostile;
 mod logins;
 mod portals;

@@ -70,7 +70,7 @@ fn what_was_made_is_ours_again_and_serves_one_at_a_time() {
     refused(&format!("file:{path},ro,size=1MiB"), "holds nothing");
     let mut bench = Bench::of(&format!("file:{path},size=1MiB"));
     bench.write(5, &[3; 1024]);
-    refused(&format!("file:{path}"), "another serves it");
+    refused(&format!("file:{path}"), "locked by another program");
     drop(bench);
     let mut bench = Bench::of(&format!("file:{path}"));
     assert_eq!(bench.volume.attributes().blocks, 2048);

@@ -5,6 +5,7 @@ mod carrying;
 mod durability;
 mod faults;
 mod gate;
+mod gone;
 mod guard;
 mod model;
 mod space;

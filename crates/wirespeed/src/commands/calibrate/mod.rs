@@ -67,6 +67,7 @@ fn write(path: &Path, args: &Calibrate, found: &Calibrated) -> Result<(), Failur
     }
     std::fs::write(path, found.part_file(&args.named))
         .map_err(|e| Failure::incomplete(format!("cannot write {}: {e}", path.display())))?;
+    files::results_written(path);
     if !args.output.quiet {
         out::note(format_args!("part: {} (for --catalog)", path.display()));
     }

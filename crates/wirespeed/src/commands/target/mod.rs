@@ -4,6 +4,7 @@
 mod log;
 mod plan;
 mod portal;
+mod release;
 mod secret;
 mod serial;
 mod show;
@@ -27,6 +28,7 @@ pub fn target(args: &TargetArgs) -> Result<Exit, Failure> {
         TargetAction::Serve(args) if args.plan => plan::plan(args),
         TargetAction::Serve(args) => serve(args),
         TargetAction::Ls(args) => super::luns::luns(args),
+        TargetAction::Release(args) => release::release(args),
     }
 }
 

@@ -51,11 +51,11 @@ fn look(spec: &VolumeSpec) -> Looked {
         overwrite: spec.overwrite,
         ..TargetSpec::new("volume", path)
     };
-    let mut report = disk::inspect(&target, !spec.read_only);
+    let mut report = disk::inspect_served(&target, !spec.read_only);
     let examined = report.examined.take();
     // Without a token what Wirespeed did not make is served read-only, which is no refusal.
     if spec.write_token.is_none() && matches!(report.fate, Err(EngineError::Refused(_))) {
-        report = disk::inspect(&target, false);
+        report = disk::inspect_served(&target, false);
     }
     Looked { volume: named(spec), size: report.size, report: Some(report), examined }
 }

@@ -132,6 +132,9 @@ impl CommandContext<'_> {
         if self.volume.attributes.read_only {
             return Err(sense::PROTECTED);
         }
+        if self.volume.is_gone() {
+            return Err(self.ending(Errno::IO, During::Write, extent.lba * self.block()));
+        }
         self.bytes_of(extent)
     }
 
@@ -208,7 +211,13 @@ impl CommandContext<'_> {
                 }
             }
         }
-        if durable && !at_once { self.sync().await } else { Ok(()) }
+        match (durable, at_once) {
+            (true, true) => {
+                self.volume.look().map_err(|_| self.ending(Errno::IO, During::Write, at))
+            }
+            (true, false) => self.sync().await,
+            (false, _) => Ok(()),
+        }
     }
 
     /// What was written before is on the backing store. Once this has failed it never succeeds again: the kernel has
@@ -222,6 +231,8 @@ impl CommandContext<'_> {
             self.still_durable()?;
             match self.hub.perform(store, StoreOp::Sync).await {
                 Ok(_) => {
+                    // Where it is gone `still_durable` says so.
+                    let _ = self.volume.look();
                     lead.end();
                     break;
                 }

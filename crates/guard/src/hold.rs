@@ -1,0 +1,105 @@
+//! What a grant holds for as long as anything can be written through it: the exclusive open of a device, the locks of a
+//! file, and the mark of a file that is Wirespeed's own. And the look, once a second in a run, whether others respect it:
+//! a loop device takes no lock, and a FUSE server need not.
+
+use crate::found::{MediumId, id, reopen};
+use crate::locks;
+use crate::ownership::{self, FilePurpose};
+use crate::uses::System;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, OFlags, SeekFrom, fstat, seek};
+use rustix::io::Errno;
+
+/// One file or device in use by this process.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    /// An open file of its own, to which the locks belong.
+    fd: OwnedFd,
+    id: MediumId,
+    size: u64,
+    /// Set for a file whose mark is kept up to date.
+    own: Option<FilePurpose>,
+}
+
+impl Hold {
+    /// Takes the locks of a file; `own` is what a file of ours was made for.
+    /// # Errors
+    ///
+    /// Another has one, or the file cannot be examined.
+    pub fn file(fd: BorrowedFd<'_>, own: Option<FilePurpose>) -> Result<Hold, String> {
+        let unopened = |e: Errno| format!("it cannot be opened ({e})");
+        Hold::new(reopen(fd, OFlags::RDWR).map_err(unopened)?, own)
+    }
+
+    /// Takes the locks of a device that `fd` holds exclusively.
+    /// # Errors
+    ///
+    /// Another has one, or the device cannot be examined.
+    pub fn device(fd: OwnedFd) -> Result<Hold, String> {
+        Hold::new(fd, None)
+    }
+
+    fn new(fd: OwnedFd, own: Option<FilePurpose>) -> Result<Hold, String> {
+        let unexamined = |e: Errno| format!("it cannot be examined ({e})");
+        locks::hold(fd.as_fd())?;
+        let id = id(&fstat(&fd).map_err(unexamined)?);
+        let size = seek(&fd, SeekFrom::End(0)).map_err(unexamined)?;
+        Ok(Hold { fd, id, size, own })
+    }
+
+    /// From here on the content of a file of ours tells whose it is, and no longer the time of its last write.
+    /// # Errors
+    ///
+    /// The kernel's, where the mark cannot be changed.
+    pub fn begin(&self) -> Result<(), Errno> {
+        self.own.map_or(Ok(()), |purpose| ownership::taken(self.fd.as_fd(), purpose))
+    }
+
+    /// Whether it still is what was granted, and this process's alone.
+    /// # Errors
+    ///
+    /// What happened to it, in words.
+    pub fn still_held(&self) -> Result<(), String> {
+        self.still_there()?;
+        let system = System::default();
+        let uses = match self.id {
+            (u64::MAX, device) => system.uses_of_device(device),
+            (device, inode) => system.uses_of_file(device, inode),
+        };
+        match uses.is_empty() {
+            true => Ok(()),
+            false => Err(uses.join("; ")),
+        }
+    }
+
+    /// Whether it still has its name and its size.
+    /// # Errors
+    ///
+    /// What happened to it, in words.
+    pub fn still_there(&self) -> Result<(), String> {
+        let stat = fstat(&self.fd).map_err(|e| format!("it cannot be examined ({e})"))?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 0 {
+            return Err("it was removed: nothing that is written to it will be found".to_owned());
+        }
+        match seek(&self.fd, SeekFrom::End(0)) {
+            Ok(size) if size == self.size => Ok(()),
+            Ok(size) => Err(format!("its size was changed from {} to {size} bytes", self.size)),
+            Err(e) => Err(format!("it cannot be examined ({e})")),
+        }
+    }
+}
+
+impl AsFd for Hold {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some(purpose) = self.own {
+            // Where this fails the content decides, as after a run that was killed.
+            let _ = ownership::left(self.fd.as_fd(), purpose);
+        }
+    }
+}
