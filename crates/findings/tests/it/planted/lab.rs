@@ -68,7 +68,15 @@ impl Builder<'_> {
     fn hop(&mut self, name: String, kind: HopKind, device: &str) -> usize {
         let (device, part) = (device.to_owned(), None);
         let (places, limits) = (Vec::new(), HopLimits::default());
-        self.plant.hops.push(PlantHop { name, kind, device, part, places, limits });
+        self.plant.hops.push(PlantHop {
+            name,
+            kind,
+            device,
+            part,
+            places,
+            passed: Vec::new(),
+            limits,
+        });
         self.plant.hops.len() - 1
     }
 
