@@ -259,8 +259,7 @@ pub(crate) fn uses_of_file(found: &PathTarget, fd: BorrowedFd<'_>, claimed: bool
         return uses;
     }
     uses.extend(locks::free(fd).err());
-    if uses.is_empty() && locks::has_writers(fd) == Some(true) && !system.own_writer(device, inode)
-    {
+    if uses.is_empty() && !system.own_writer(device, inode) && locks::is_written(fd) {
         uses.push("it is open for writing by a program that is not visible here".to_owned());
     }
     uses

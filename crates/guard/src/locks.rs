@@ -50,7 +50,7 @@ pub(crate) fn free(fd: BorrowedFd<'_>) -> Result<(), String> {
 /// Whether a file is open for writing, asked by a read lease (F_SETLEASE), which the kernel gives only where it is not: by
 /// processes of other namespaces, the kernel itself and this process included. `fd` can only read. `None` where there are
 /// no leases.
-pub(crate) fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
+fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
     // A lease that is broken before it is given back sends a signal, which is to be one that is ignored.
     // SAFETY: all three change what belongs to an open descriptor; no memory is passed.
     let lease = unsafe {
@@ -64,6 +64,11 @@ pub(crate) fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
         errno
     };
     (lease == Some(Errno::AGAIN)).then_some(true)
+}
+
+/// Whether others go on having a file open for writing: a process that was just forked shares what its parent has open.
+pub(crate) fn is_written(fd: BorrowedFd<'_>) -> bool {
+    patiently(|| has_writers(fd) == Some(true)).is_err()
 }
 
 fn patiently(mut is_locked: impl FnMut() -> bool) -> Result<(), String> {

@@ -24,8 +24,21 @@ fn nearest_of<'a>(word: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> 
         .filter(|c| c.len() <= LENGTH_MAX)
         .map(|c| (strsim::damerau_levenshtein(&plain, &self::plain(c)), c))
         .filter(|(distance, c)| *distance <= (length / 3).max(1) && *distance < length.max(c.len()))
-        .min_by_key(|(distance, c)| (*distance, std::cmp::Reverse(common(&plain, &self::plain(c)))))
+        .min_by_key(|(distance, c)| {
+            let c = self::plain(c);
+            (*distance, !is_swapped(&plain, &c), std::cmp::Reverse(common(&plain, &c)))
+        })
         .map(|(_, candidate)| candidate)
+}
+
+/// Whether two words have the same characters in another order: two swapped keys are the likeliest slip.
+fn is_swapped(a: &str, b: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut all: Vec<char> = word.chars().collect();
+        all.sort_unstable();
+        all
+    };
+    sorted(a) == sorted(b)
 }
 
 /// How many characters two words begin with alike: of two that are as near, the one is meant that begins as the word does.

@@ -6,10 +6,16 @@ use review::printable;
 use std::fmt::Display;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 
-/// Writes a result. A reader that has seen enough (`| head`) is no failure; a full disk behind a redirection is.
+/// Writes a result.
 pub fn result(text: &str) -> Result<(), Failure> {
+    page(&printable(text))
+}
+
+/// Writes a page for a browser as it is: its templates have cleaned every word of others. A reader that has seen enough
+/// (`| head`) is no failure; a full disk behind a redirection is.
+pub fn page(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(printable(text).as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::incomplete(format!("the result could not be written: {e}")))
         }

@@ -47,6 +47,9 @@ pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Resu
         let mut stdout = out::rows();
         return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
     }
+    if choice.format == ResultFormat::Html {
+        return out::page(&text(record, analysis, choice)?);
+    }
     if choice.format != ResultFormat::Text {
         return out::result(&text(record, analysis, choice)?);
     }

@@ -320,7 +320,7 @@ fn a_state_serves_one_run_at_a_time() {
     );
     check_refused(
         &verified(place.target(true), 1, spec.clone(), SHORT),
-        &["in use by another run"],
+        &["locked by another program"],
     );
     drop(first);
     check_honest(&run(&verified(place.target(true), 1, spec, SHORT)));

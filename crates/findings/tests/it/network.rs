@@ -175,7 +175,7 @@ fn each_limit_with_its_evidence() {
         thread("thread-cpu/up-0", At::Receiver, 9.2e9).once(At::Sender, &[("thread-cpu/x", 9.5e9)]);
     check(both, NetLimit::SendingThread, "also thread up-0 of beta used 92.0%");
     let host = idle_half().each(At::Receiver, &[("host-softirq", 3e9)]);
-    check(host, NetLimit::ReceivingHost, "beta was 104.2% busy");
+    check(host, NetLimit::ReceivingHost, "beta was 100.0% busy");
     let window = idle_half().once(At::Sent, &[("receiver-limited", 6e9)]);
     check(window, NetLimit::ReceiverWindow, "shut for 60.6% of the time with data under way");
     let buffer = idle_half().once(At::Sent, &[("buffer-limited", 6e9)]);
@@ -284,7 +284,7 @@ fn warnings_with_their_numbers() {
 fn two_ends_on_one_machine() {
     let sketch = NetSketch::of(SCENARIO).fact("far", "receiver-host", "alpha");
     let analysis =
-        analysed(&sketch.step(&[], 0, &[idle_half().each(At::Sender, &[("host-user", 4e9)])]));
+        analysed(&sketch.step(&[], 0, &[idle_half().each(At::Sender, &[("host-user", 2.9e9)])]));
     let pair = &analysis.steps[0].network[0];
     assert!(pair.one_machine);
     assert_eq!(pair.directions[0].limit.by, NetLimit::OneHost);

@@ -332,18 +332,7 @@ impl<'a> Sketch<'a> {
                 moved[0] += (reads * work.block) as f64;
                 moved[1] += ((work.ops - reads) * work.block) as f64;
             }
-            for (id, (_, times)) in hops[self.hops.len()..].iter().zip(&self.passed) {
-                let [read, write] = moved.map(|bytes| bytes * times);
-                count(&mut writer, &head, *id, &[("read-bytes", read), ("write-bytes", write)]);
-            }
-            for (id, (_, counters)) in hops.iter().zip(&self.hops) {
-                count(&mut writer, &head, *id, counters);
-            }
-            for (id, (_, share)) in
-                hops[self.hops.len() + self.passed.len()..].iter().zip(&self.utilized)
-            {
-                count(&mut writer, &head, *id, &[("busy", share(step) * 1e9)]);
-            }
+            self.count_hops(&mut writer, (step, &head), &hops, moved);
             self.confide(&mut writer, step.index);
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");
@@ -358,6 +347,28 @@ impl<'a> Sketch<'a> {
 }
 
 impl Sketch<'_> {
+    /// What all hops count in a step in which workers `moved` so many bytes a second, read and written.
+    fn count_hops(
+        &self,
+        writer: &mut Writer,
+        (step, head): (&Step, &StepHead),
+        hops: &[SourceId],
+        moved: [f64; 2],
+    ) {
+        let (own, rest) = hops.split_at(self.hops.len());
+        let (passed, utilized) = rest.split_at(self.passed.len());
+        for (id, (_, times)) in passed.iter().zip(&self.passed) {
+            let [read, write] = moved.map(|bytes| bytes * times);
+            count(writer, head, *id, &[("read-bytes", read), ("write-bytes", write)]);
+        }
+        for (id, (_, counters)) in own.iter().zip(&self.hops) {
+            count(writer, head, *id, counters);
+        }
+        for (id, (_, share)) in utilized.iter().zip(&self.utilized) {
+            count(writer, head, *id, &[("busy", share(step) * 1e9)]);
+        }
+    }
+
     /// The intervals of confidence of a step.
     fn confide(&self, writer: &mut Writer, step: u32) {
         let here = |of: &Option<u32>| of.is_none_or(|of| of == step);

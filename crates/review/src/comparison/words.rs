@@ -290,7 +290,14 @@ fn quantity(value: f64, unit: Unit) -> String {
 /// A difference with its sign.
 pub(crate) fn change(d: f64, unit: Unit) -> String {
     let sign = if d < 0.0 { "−" } else { "+" };
-    if d == 0.0 { unsigned(d, unit) } else { format!("{sign}{}", unsigned(d.abs(), unit)) }
+    match unsigned(d.abs(), unit) {
+        zero if d == 0.0 => zero,
+        // Its sign belongs to the figure.
+        text => match text.strip_prefix("> ") {
+            Some(figure) => format!("> {sign}{figure}"),
+            None => format!("{sign}{text}"),
+        },
+    }
 }
 
 /// A difference without its sign: percent, or for shares percentage points.
@@ -299,7 +306,8 @@ fn unsigned(d: f64, unit: Unit) -> String {
     match d * 100.0 {
         p if !p.is_finite() => "∞".to_owned(),
         // Nothing is that much different: such a measurement sees no difference.
-        p if p >= 1000.0 => format!("> 1,000{points}"),
+        p if p >= 1e5 => format!("> 100,000{points}"),
+        p if p >= 1000.0 => format!("{}{points}", units::count(p.round())),
         p if p >= 99.5 => format!("{p:.0}{points}"),
         p if p >= 9.95 => format!("{p:.1}{points}"),
         p => format!("{p:.2}{points}"),
@@ -348,6 +356,7 @@ mod tests {
             (0.0123, Unit::Ns, "+1.23%"),
             (-0.123, Unit::Iops, "−12.3%"),
             (11.0, Unit::Iops, "+1,100%"),
+            (-1e12, Unit::Iops, "> −100,000%"),
             (0.004, Unit::Percent, "+0.40 pp"),
             (f64::INFINITY, Unit::Ns, "+∞"),
         ] {

@@ -35,6 +35,10 @@ fn check(name: &str, producer: ProducerKind, hops: &[(&str, HopKind)]) -> Record
         assert_eq!(unknown, None, "every counter is one of the registry");
     }
     let analysis = findings::analyse(&record).expect("it is analysed");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        let text = terminal(&analysis, Style { color: false, width: 100 });
+        std::fs::write(corpus(&format!("{name}.txt")), text).expect("a writable file");
+    }
     let said = std::fs::read_to_string(corpus(&format!("{name}.txt"))).expect("what was said");
     let found = terminal(&analysis, Style { color: false, width: 100 });
     let said: Vec<&str> = said.lines().map(str::trim_end).collect();

@@ -29,6 +29,9 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
                 out::note(format_args!("comparison written to {}", path.display()));
             }
         }
+        None if format == CompareFormat::Html => {
+            out::page(&document(&comparison, format, plain()))?
+        }
         None => out::result(&document(&comparison, format, present::style()))?,
     }
     Ok(exit_of(&comparison, args.strict))

@@ -1,5 +1,6 @@
 //! What a scenario may not mean as it is written: said by the dry run, and before a run.
 
+use crate::out;
 use scenario::{Goal, Scenario, Stage};
 
 /// One sentence for each goal that would be judged in steps that a search overloads on purpose.
@@ -27,7 +28,9 @@ pub fn cautions(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
 /// The same on stderr, unless notes are not wanted.
 pub fn warn(scenario: &Scenario, stages: &[Stage], quiet: bool) {
     if !quiet {
-        cautions(scenario, stages).iter().for_each(|text| eprintln!("caution: {text}"));
+        cautions(scenario, stages)
+            .iter()
+            .for_each(|text| out::note(format_args!("caution: {text}")));
     }
 }
 

@@ -213,13 +213,14 @@ fn the_map_steps_through_the_plan() {
         assert!(at, "{action}: {label}, not {expected}");
     }
     let drawn = "document.getElementById('lab-map').outerHTML";
+    let slide = "const s = document.getElementById('map-step'); s.value = 6; s.dispatchEvent(new Event('input'));";
+    // It opens on the step that the first finding is about.
+    check(&mut page, &slide.replace("= 6", "= 0"), "depth 1");
     let (first, table) = (page.value(drawn), "document.getElementById('map-table').innerText");
     let figures = page.value(table);
-    check(&mut page, "", "depth 1");
     check(&mut page, "document.querySelector('[data-map=back]').click()", "depth 1");
     check(&mut page, "document.querySelector('[data-map=on]').click()", "depth 2");
     assert_ne!(page.value(drawn), first, "the picture is another step's");
-    let slide = "const s = document.getElementById('map-step'); s.value = 6; s.dispatchEvent(new Event('input'));";
     check(&mut page, slide, "depth 64");
     check(&mut page, "document.querySelector('[data-map=on]').click()", "depth 64");
     let key = |key: &str| {

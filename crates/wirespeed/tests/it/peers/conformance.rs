@@ -219,6 +219,17 @@ fn foreseen(test: &str, complaint: &str) -> bool {
     COMPLAINTS.iter().any(|(known, what, _)| *known == test && complaint.contains(what))
 }
 
+/// Whether a test fails by a fault of the suite: these write 512 bytes to a disk of 4096-byte blocks and expect it to be
+/// done. A part of a block is refused, which is what a later version of the suite asks for (`Write10Residuals`).
+fn is_fault_of_suite(test: &str, kind: &str, why: &[String]) -> bool {
+    let part = |line: &String| {
+        line.contains("WRITE10 command") && line.contains("(0x0e03)")
+            || line.contains("test_prout_reserve_access.c")
+                && line.contains("CU_ASSERT_EQUAL(0,ret)")
+    };
+    kind == "4k" && test.starts_with("ProutReserve.Access") && why.iter().all(part)
+}
+
 /// Failures first, then how the skips of one kind of volume differ from the list.
 fn judge(kind: &str, reports: &BTreeMap<String, Report>, expected: &BTreeSet<Skip>) -> Vec<String> {
     let (mut wrong, mut found) = (Vec::new(), BTreeSet::new());
@@ -228,6 +239,7 @@ fn judge(kind: &str, reports: &BTreeMap<String, Report>, expected: &BTreeSet<Ski
             let name = format!("{suite}.{test}");
             match verdict {
                 Verdict::Passed => {}
+                Verdict::Failed(why) if is_fault_of_suite(&name, kind, why) => {}
                 Verdict::Complained(all) if all.iter().all(|what| foreseen(&name, what)) => {}
                 Verdict::Failed(why) | Verdict::Complained(why) => {
                     let shown: Vec<&str> = why.iter().take(5).map(String::as_str).collect();

@@ -134,7 +134,9 @@ fn an_estimate_and_its_review_name_the_same_limit() {
         let (text, review) =
             (words(&run(&["estimate", "s.toml"])), words(&run(&["review", "e.wsr"])));
         assert!(text.contains(&format!("limit: {}", words(most.1))), "{} in {text}", most.1);
-        assert!(review.contains(&words(most.1)), "{} in {review}", most.1);
+        // A review says it once a plan, over its sweep.
+        let hop = most.1.split([',', ' ']).next().expect("a word");
+        assert!(review.contains(hop), "{hop} in {review}");
     }
 }
 

@@ -181,9 +181,13 @@ fn secrets_are_never_shown() {
     for text in [&told, &ended.stderr] {
         assert!(!text.contains(SECRET) && !text.contains("another of them"), "{text}");
     }
-    let short = bench.expect(
-        2,
-        &["target", "serve", "--volume", "ram:1MiB", "--chap", "u", "--chap-secret-file", "s.toml"],
-    );
-    assert!(short.stderr.contains("RFC 7143"), "{}", short.stderr);
+    let refused = |mode: u32, said: &str| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(bench.path("s.toml"), mode).expect("a file of the test's own");
+        let args = ["--volume", "ram:1MiB", "--chap", "u", "--chap-secret-file", "s.toml"];
+        let ended = bench.expect(2, &[&["target", "serve"], &args[..]].concat());
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    };
+    refused(0o600, "RFC 7143");
+    refused(0o640, "chmod 600");
 }
