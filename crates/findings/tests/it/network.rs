@@ -284,7 +284,7 @@ fn warnings_with_their_numbers() {
 fn two_ends_on_one_machine() {
     let sketch = NetSketch::of(SCENARIO).fact("far", "receiver-host", "alpha");
     let analysis =
-        analysed(&sketch.step(&[], 0, &[idle_half().each(At::Sender, &[("host-user", 2.9e9)])]));
+        analysed(&sketch.step(&[], 0, &[idle_half().each(At::Sender, &[("host-user", 3.4e9)])]));
     let pair = &analysis.steps[0].network[0];
     assert!(pair.one_machine);
     assert_eq!(pair.directions[0].limit.by, NetLimit::OneHost);
