@@ -111,12 +111,10 @@ fn steps(all: &[StepFigures]) -> String {
     let of = |s: &StepFigures| s.total.both.latency();
     let unit = time_unit(steps.iter().map(|s| &s.total.both));
     let means = steps.iter().any(|s| s.total.both.means_only());
-    let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     let errors = steps.iter().any(|s| s.total.both.errors > 0);
     let row = |s: &&StepFigures| {
         let both = &s.total.both;
-        let plan = if plans > 1 { format!("{}: ", s.plan) } else { String::new() };
-        let mut cells = vec![escape(&clean(&format!("{plan}{}", s.label())))];
+        let mut cells = vec![escape(&clean(&s.label()))];
         cells.push(digits(both.iops));
         cells.push(digits(both.bytes_per_s / 1e6));
         let latency = |point: fn(&findings::Latency) -> u64| {

@@ -4,7 +4,7 @@ use crate::evidence::{Evidence, Judged};
 use crate::ledger::{ClaimLedger, kind_word};
 use crate::tally::EvidenceTally;
 use crate::unit::SourceUnits;
-use findings::{Analysis, ClaimOutcome, Quantity, Score, ShapeOutcome, StepFigures, Unit};
+use findings::{Analysis, ClaimOutcome, Quantity, Score, ShapeOutcome, Unit};
 use scenario::Scenario;
 use serde::Serialize;
 
@@ -102,7 +102,7 @@ impl Scored {
         });
         let claims: Vec<ScoredClaim> = claims.collect();
         let steps = judged.steps.iter().enumerate().map(|(n, step)| ScoredStep {
-            name: named(step, scenario.plans.len() > 1),
+            name: step.label(),
             estimated: estimate.steps.get(n).map_or_else(nothing, figures),
             simulated: simulation.map_or_else(nothing, |_| figures(step)),
         });
@@ -123,12 +123,6 @@ impl Scored {
             searches: judged.searches.iter().map(answer).collect(),
         }
     }
-}
-
-/// The name of a step by its settings, and by its plan where there are several.
-fn named(step: &StepFigures, several: bool) -> String {
-    let label = step.label();
-    if several && !step.settings.is_empty() { format!("{}: {label}", step.plan) } else { label }
 }
 
 fn nothing() -> [String; 3] {
