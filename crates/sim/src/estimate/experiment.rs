@@ -9,6 +9,7 @@ use super::lumped::{Lumped, SiteKind};
 use crate::model::Begin;
 use crate::plant::Plant;
 use scenario::topology::HopKind;
+use std::cell::Cell;
 
 /// Hops below this utilization are not tried.
 const TRIED_FROM: f64 = 0.4;
@@ -19,6 +20,10 @@ const MOST: usize = 12;
 /// Where no doubling gains this much, pairs are tried: of so many of the fullest, and of one with the load.
 const HELPS: f64 = 0.02;
 const PAIRED: usize = 5;
+/// Iterations of the solver for all experiments of a plant, as a multiple of those that its solution took, and at least so
+/// many: then no further one is begun. The fullest hops are tried first; large labs would take seconds otherwise.
+const WORK: usize = 3;
+const WORK_LEAST: usize = 300;
 
 /// The doubling of one thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,24 +67,31 @@ pub fn experiments(plant: &Plant) -> Experiments {
     }
     let (lumped, solved) = super::solved(plant);
     let iops = limits::total(&lumped, &solved.state);
+    let (spent, most) = (Cell::new(0), WORK_LEAST.max(WORK * solved.work));
     let gain = |changed: &Lumped| {
+        if spent.get() > most {
+            return None;
+        }
         let after = limits::solve(changed, Some(&solved.state));
-        limits::total(changed, &after.state) / iops.max(1e-12) - 1.0
+        spent.set(spent.get() + after.work);
+        let gain = limits::total(changed, &after.state) / iops.max(1e-12) - 1.0;
+        gain.is_finite().then_some(gain)
     };
     let trials = trials(plant, &lumped, &solved);
     let more = limits::more_load(&lumped);
-    let mut all = vec![Experiment { doubled: Doubled::Load, gain: gain(&more) }];
+    let load = gain(&more).map(|gain| Experiment { doubled: Doubled::Load, gain });
+    let mut all: Vec<Experiment> = load.into_iter().collect();
     for trial in &trials {
         let doubled = match trial.slots {
             true => Doubled::Slots(trial.hops.clone()),
             false => Doubled::Served(trial.hops.clone()),
         };
-        all.push(Experiment { doubled, gain: gain(&trial.network(&lumped)) });
+        let gain = gain(&trial.network(&lumped));
+        all.extend(gain.map(|gain| Experiment { doubled, gain }));
     }
     if all.iter().all(|single| single.gain < HELPS) {
         all.extend(pairs(&trials, &lumped, &more, &gain));
     }
-    all.retain(|experiment| experiment.gain.is_finite());
     Experiments { iops, all }
 }
 
@@ -88,16 +100,16 @@ fn pairs(
     trials: &[Trial],
     lumped: &Lumped,
     more: &Lumped,
-    gain: &dyn Fn(&Lumped) -> f64,
+    gain: &dyn Fn(&Lumped) -> Option<f64>,
 ) -> Option<Experiment> {
     let mut all = Vec::new();
     for (number, first) in trials.iter().take(PAIRED).enumerate() {
         let one = first.network(lumped);
         for second in trials.iter().take(PAIRED).skip(number + 1) {
             let hops = [first.hops.as_slice(), second.hops.as_slice()].concat();
-            all.push((gain(&second.network(&one)), hops));
+            all.extend(gain(&second.network(&one)).map(|gain| (gain, hops)));
         }
-        all.push((gain(&first.network(more)), first.hops.clone()));
+        all.extend(gain(&first.network(more)).map(|gain| (gain, first.hops.clone())));
     }
     let best = all.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let (gain, hops) = best.filter(|(gain, _)| *gain >= HELPS)?;
