@@ -7,7 +7,9 @@
 #![no_main]
 
 use iscsi::digest;
-use iscsi::initiator::{Cdb, Command, Conn, Event, Out, Session, Settings, LoginNumbers, Transfer, Want};
+use iscsi::initiator::{
+    Cdb, Command, Conn, Event, LoginNumbers, Out, Session, Settings, Transfer, Want,
+};
 use iscsi::pdu::{
     AsyncEvent, AsyncMessage, DataIn, DataInStatus, LogoutOutcome, LogoutResponse, Lun, NopIn, R2t,
     RESERVED_TAG, Reject, RejectReason, Request, Residual, Response, ScsiResponse, Sequence,

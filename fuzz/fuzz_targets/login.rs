@@ -7,8 +7,8 @@
 
 use iscsi::chap::{Algorithm, Challenge, Credentials, Secret, encode, respond};
 use iscsi::login::{
-    LoginAccess, Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
-    MAX_EXCHANGES, MAX_LOGIN_PDU, LoginPolicy, TargetLogin, TargetConfig, TargetStep,
+    Admitted, Auth, Initiator, InitiatorAuth, InitiatorConfig, InitiatorStep, IscsiName,
+    LoginAccess, LoginPolicy, MAX_EXCHANGES, MAX_LOGIN_PDU, TargetConfig, TargetLogin, TargetStep,
 };
 use iscsi::params::DesiredParams;
 use iscsi::pdu::{BHS_LEN, Isid, LoginStatus, Response};
@@ -27,7 +27,11 @@ fn credentials(name: &str) -> Credentials {
 struct Door(bool);
 
 impl LoginPolicy for Door {
-    fn access(&mut self, who: &IscsiName, _: Option<&IscsiName>) -> Result<LoginAccess, LoginStatus> {
+    fn access(
+        &mut self,
+        who: &IscsiName,
+        _: Option<&IscsiName>,
+    ) -> Result<LoginAccess, LoginStatus> {
         if who.as_str() == "iqn.not" {
             return Err(LoginStatus::AUTHORIZATION_FAILURE);
         }

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use guard::{Examined, PathTarget, Grants};
+use guard::{Examined, Grants, PathTarget};
 use libfuzzer_sys::fuzz_target;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -34,6 +34,6 @@ fuzz_target!(|input: (u8, &[u8])| {
 
 fn examine() -> Examined {
     let found = PathTarget::at(&PATH, true).expect("a path").expect("a file");
-    let examined = guard::examine(&found, &Grants::default());
+    let examined = guard::examine(&found, &Grants::default(), false);
     examined.expect("it is not of Wirespeed's own making").expect("it can be read")
 }

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use iscsi::params::{Digest, Negotiation, Params, Negotiator, SessionType, DesiredParams};
+use iscsi::params::{DesiredParams, Digest, Negotiation, Negotiator, Params, SessionType};
 use iscsi::text::parse;
 use libfuzzer_sys::fuzz_target;
 

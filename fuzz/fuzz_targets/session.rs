@@ -13,7 +13,7 @@ use iscsi::pdu::{
     Cdb, DataOut, Lengths, LogoutReason, LogoutRequest, Lun, NopOut, R2t, RESERVED_TAG, Request,
     Response, ScsiCommand, TaskAttribute, TaskFunction, TaskRequest, TextRequest,
 };
-use iscsi::target::{Limits, Notice, TaskScope, SessionParams};
+use iscsi::target::{Limits, Notice, SessionParams, TaskScope};
 use libfuzzer_sys::fuzz_target;
 use rig::{Rig, Setup};
 

@@ -47,8 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn step() -> StepSpec {
     let text = |name: &str| FOLDER.join(name).to_str().expect("a path in UTF-8").to_owned();
     let arrivals = Arrivals::closed(1);
-    let workload =
-        Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Own);
+    let workload = Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Own);
     StepSpec {
         index: 0,
         seed: 1,
