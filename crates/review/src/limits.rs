@@ -269,13 +269,13 @@ fn how(missing: &MissingCounter, simulated: bool) -> &'static str {
         _ if simulated => "give its part that figure in the scenario",
         Some("block-device") => "run on the machine that has the device",
         Some("host-cpu" | "array-cpu" | "vm-cpu") => {
-            "run an agent on that machine, which counts its CPU time"
+            "watch the CPU time there during a run, as with `mpstat 1`"
         }
         Some("volume" | "target-port" | "controller" | "disks") => {
             "take it from the array's own monitoring"
         }
         Some("switch-port" | "link" | "trunk") => "take it from the switch's port counters",
-        _ => "run an agent where it can be counted",
+        _ => "read it where it is counted, during a run",
     }
 }
 

@@ -69,7 +69,7 @@ fn case() -> impl Strategy<Value = Case> {
         );
         let (block, read, random, arrivals, workers) = work;
         let work = format!(
-            "[workload.w]\nblock = \"{block}\"\nread = {read}\nrandom = {random}\n{arrivals}\nworkers = {workers}\n"
+            "[workload.w]\nblock = \"{block}\"\nread = \"{read}%\"\nrandom = \"{random}%\"\n{arrivals}\nworkers = {workers}\n"
         );
         Case { figures, volume, disks, work }
     })

@@ -227,7 +227,8 @@ fn is_fault_of_suite(test: &str, kind: &str, why: &[String]) -> bool {
             || line.contains("test_prout_reserve_access.c")
                 && line.contains("CU_ASSERT_EQUAL(0,ret)")
     };
-    kind == "4k" && test.starts_with("ProutReserve.Access") && why.iter().all(part)
+    let refused = why.iter().any(|line| line.contains("(0x0e03)"));
+    kind == "4k" && test.starts_with("ProutReserve.Access") && refused && why.iter().all(part)
 }
 
 /// Failures first, then how the skips of one kind of volume differ from the list.
