@@ -4,6 +4,7 @@
 //! as a rate. A delay has no capacity and stays. Hops that are alike and nearly as full are doubled together, because one alone
 //! would leave the others as they are. Hops that are far from full gain nothing and are not tried.
 
+use super::Solution;
 use super::limits::{self, HopGroup, Solved};
 use super::lumped::{Lumped, SiteKind};
 use crate::model::Begin;
@@ -56,43 +57,55 @@ pub struct Experiments {
     pub all: Vec<Experiment>,
 }
 
-/// What throughput gains by each doubling; nothing for a plant that an estimate does not represent, because something changes
-/// during the step or network streams take part.
+/// The experiments on a plant; none where [`Solution::experiments`] makes none, which then is not solved.
 pub fn experiments(plant: &Plant) -> Experiments {
+    if is_represented(plant) { Solution::of(plant).experiments() } else { Experiments::default() }
+}
+
+/// Whether an estimate represents the plant: nothing changes during the step, and no network streams take part.
+fn is_represented(plant: &Plant) -> bool {
     let loads = plant.network.loads();
     let phases = loads.iter().any(|load| load.begins != Begin::Now || load.total.is_some());
     let moves = !plant.network.changes().is_empty() || phases;
-    if moves || plant.issuers.is_empty() || plant.streams().next().is_some() {
-        return Experiments::default();
-    }
-    let (lumped, solved) = super::solved(plant);
-    let iops = limits::total(&lumped, &solved.state);
-    let (spent, most) = (Cell::new(0), WORK_LEAST.max(WORK * solved.work));
-    let gain = |changed: &Lumped| {
-        if spent.get() > most {
-            return None;
+    !moves && !plant.issuers.is_empty() && plant.streams().next().is_none()
+}
+
+impl Solution<'_> {
+    /// What throughput gains by each doubling; nothing for a plant that an estimate does not represent, because something
+    /// changes during the step or network streams take part.
+    pub fn experiments(&self) -> Experiments {
+        let Solution { plant, lumped, solved } = self;
+        if !is_represented(plant) {
+            return Experiments::default();
         }
-        let after = limits::solve(changed, Some(&solved.state));
-        spent.set(spent.get() + after.work);
-        let gain = limits::total(changed, &after.state) / iops.max(1e-12) - 1.0;
-        gain.is_finite().then_some(gain)
-    };
-    let trials = trials(plant, &lumped, &solved);
-    let more = limits::more_load(&lumped);
-    let load = gain(&more).map(|gain| Experiment { doubled: Doubled::Load, gain });
-    let mut all: Vec<Experiment> = load.into_iter().collect();
-    for trial in &trials {
-        let doubled = match trial.slots {
-            true => Doubled::Slots(trial.hops.clone()),
-            false => Doubled::Served(trial.hops.clone()),
+        let iops = limits::total(lumped, &solved.state);
+        let (spent, most) = (Cell::new(0), WORK_LEAST.max(WORK * solved.work));
+        let gain = |changed: &Lumped| {
+            if spent.get() > most {
+                return None;
+            }
+            let after = limits::solve(changed, Some(&solved.state));
+            spent.set(spent.get() + after.work);
+            let gain = limits::total(changed, &after.state) / iops.max(1e-12) - 1.0;
+            gain.is_finite().then_some(gain)
         };
-        let gain = gain(&trial.network(&lumped));
-        all.extend(gain.map(|gain| Experiment { doubled, gain }));
+        let trials = trials(plant, lumped, solved);
+        let more = limits::more_load(lumped);
+        let load = gain(&more).map(|gain| Experiment { doubled: Doubled::Load, gain });
+        let mut all: Vec<Experiment> = load.into_iter().collect();
+        for trial in &trials {
+            let doubled = match trial.slots {
+                true => Doubled::Slots(trial.hops.clone()),
+                false => Doubled::Served(trial.hops.clone()),
+            };
+            let gain = gain(&trial.network(lumped));
+            all.extend(gain.map(|gain| Experiment { doubled, gain }));
+        }
+        if all.iter().all(|single| single.gain < HELPS) {
+            all.extend(pairs(&trials, lumped, &more, &gain));
+        }
+        Experiments { iops, all }
     }
-    if all.iter().all(|single| single.gain < HELPS) {
-        all.extend(pairs(&trials, &lumped, &more, &gain));
-    }
-    Experiments { iops, all }
 }
 
 /// The pair of doublings that gains most, if any does.

@@ -8,8 +8,9 @@
 //! behind the tokens would require a lower one before them, and that again a higher one behind: where many I/Os wait
 //! for few tokens, the two would diverge. A multiple of the hold stays right whatever the prices behind.
 
-use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedSite, SiteKind};
-use super::state::{CopyEnd, SiteSums, SolverState};
+use super::in_use::InUse;
+use super::lumped::{ItemKind, Lumped, LumpedItem, SiteKind};
+use super::state::{CopyEnd, SolverState};
 
 /// Greatest number of prices that are set.
 pub const SET_MAX: usize = 400;
@@ -29,21 +30,20 @@ pub struct FluidSolution {
     /// Per spot: seconds of waiting per visit, or the share by which a service takes longer; for tokens, the wait as a
     /// multiple of the time for which they are held.
     pub prices: Vec<f64>,
-    /// Utilization per spot.
-    pub utilization: Vec<f64>,
     /// How many prices were set.
     pub set: usize,
     /// Per spot in the background: the pools whose tokens bound the I/Os there.
     copies: Vec<Vec<usize>>,
+    in_use: InUse,
 }
 
 /// Solves the network. Times in batches and at flow-equivalent servers are taken from `steady`, since they are
 /// not those of queues.
 pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
     let prices = vec![0.0; lumped.spots.len()];
-    let copies = copies(lumped);
+    let (copies, in_use) = (copies(lumped), InUse::new(lumped));
     let state = SolverState::alone(lumped, CopyEnd::Steady);
-    let mut fluid = FluidSolution { state, prices, utilization: Vec::new(), set: 0, copies };
+    let mut fluid = FluidSolution { state, prices, set: 0, copies, in_use };
     for (load, stays) in lumped.loads.iter().zip(fluid.state.stays.iter_mut().zip(&steady.stays)) {
         for ((item, stay), known) in load.items.iter().zip(stays.0).zip(stays.1) {
             if item.kind == ItemKind::Service
@@ -53,7 +53,12 @@ pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
             }
         }
     }
-    fluid.update(lumped);
+    for (load, stays) in lumped.loads.iter().zip(&mut fluid.state.stays) {
+        for (item, stay) in load.items.iter().zip(stays) {
+            *stay = stay_of(lumped, item, &fluid.prices).unwrap_or(*stay);
+        }
+    }
+    fluid.settle(lumped, (0..lumped.loads.len()).collect());
     while fluid.set < SET_MAX {
         let Some(spot) = fluid.worst() else { break };
         fluid.clear(lumped, spot);
@@ -68,71 +73,71 @@ pub fn has_company(lumped: &Lumped) -> bool {
 }
 
 impl FluidSolution {
-    /// Computes residence times, rates and utilizations from the prices.
-    fn update(&mut self, lumped: &Lumped) {
-        for (load, stays) in lumped.loads.iter().zip(&mut self.state.stays) {
-            for (item, stay) in load.items.iter().zip(stays) {
-                if let Some(now) = stay_of(lumped, item, &self.prices) {
-                    *stay = now;
-                }
+    /// Computes residence times, rates and utilizations after the price of a spot has changed.
+    fn update(&mut self, lumped: &Lumped, spot: usize) {
+        let mut changed = Vec::new();
+        for (number, item) in self.in_use.items_at(spot) {
+            let (number, at) = (*number as usize, *item as usize);
+            let item = &lumped.loads[number].items[at];
+            if let Some(now) = stay_of(lumped, item, &self.prices) {
+                self.state.stays[number][at] = now;
             }
+            changed.push(number);
         }
-        self.state.settle(lumped, CopyEnd::Steady);
-        self.wait(lumped);
-        let sums = SiteSums::in_use(lumped, &self.state);
-        let spots = 0..lumped.spots.len();
-        self.utilization = spots.map(|spot| sums.utilization(lumped, spot)).collect();
+        changed.sort_unstable();
+        changed.dedup();
+        self.settle(lumped, changed);
     }
 
-    /// Computes the waits for tokens from their prices and hold times. An I/O that waits for tokens keeps those that it
-    /// has, so this takes one pass per nesting level.
-    fn wait(&mut self, lumped: &Lumped) {
-        let dear =
-            |spot: &LumpedSite, price: &f64| matches!(spot.kind, SiteKind::Pool(_)) && *price > 0.0;
-        if !lumped.spots.iter().zip(&self.prices).any(|(spot, price)| dear(spot, price)) {
-            return;
-        }
+    /// Computes the rates of some loads from their residence times, the waits for tokens of all loads from prices and hold
+    /// times, and what is in use. An I/O that waits for tokens keeps those that it has, so this takes one pass per
+    /// nesting level.
+    fn settle(&mut self, lumped: &Lumped, mut changed: Vec<usize>) {
+        let mut all = changed.clone();
         for _ in 0..PASSES {
-            let held = self.held(lumped);
-            let mut moved = false;
-            for (load, stays) in lumped.loads.iter().zip(&mut self.state.stays) {
-                for (item, stay) in load.items.iter().zip(stays) {
-                    if let ItemKind::Tokens(_) = item.kind {
-                        let pool = item.touches[0].spot;
-                        let now = self.prices[pool] * held[pool];
-                        moved |= (now - *stay).abs() > SAME * now;
-                        *stay = now;
-                    }
-                }
+            for number in &changed {
+                let load = &lumped.loads[*number];
+                self.state.settle_load(*number, load, CopyEnd::Steady);
+                self.in_use.hold(*number, load, &self.state);
             }
-            if !moved {
-                return;
+            changed = self.wait(lumped, &changed);
+            if changed.is_empty() {
+                break;
             }
-            self.state.settle(lumped, CopyEnd::Steady);
+            all.extend_from_slice(&changed);
         }
+        all.sort_unstable();
+        all.dedup();
+        self.in_use.update(lumped, &self.state, &all);
     }
 
-    /// Per pool: mean seconds that tokens are held.
-    fn held(&self, lumped: &Lumped) -> Vec<f64> {
-        let mut held = vec![0.0; lumped.spots.len()];
-        let mut taken = vec![0.0; lumped.spots.len()];
-        for (number, load) in lumped.loads.iter().enumerate() {
-            let rate = self.state.rates[number] * load.count;
-            for (section, hold) in load.sections.iter().zip(self.state.holds(number, load)) {
-                taken[section.spot] += rate * section.visits;
-                held[section.spot] += rate * section.visits * hold;
+    /// Computes the waits for the tokens that these loads hold; returns the loads that wait longer or shorter.
+    fn wait(&mut self, lumped: &Lumped, loads: &[usize]) -> Vec<usize> {
+        let sections = loads.iter().flat_map(|number| &lumped.loads[*number].sections);
+        let dear = |pool: &usize| self.prices[*pool] > 0.0;
+        let mut pools: Vec<usize> = sections.map(|section| section.spot).filter(dear).collect();
+        pools.sort_unstable();
+        pools.dedup();
+        let mut moved = Vec::new();
+        for pool in pools {
+            let now = self.prices[pool] * self.in_use.held(lumped, &self.state, pool);
+            for (number, item) in self.in_use.items_at(pool) {
+                let stay = &mut self.state.stays[*number as usize][*item as usize];
+                if (now - *stay).abs() > SAME * now {
+                    *stay = now;
+                    moved.push(*number as usize);
+                }
             }
         }
-        for (held, taken) in held.iter_mut().zip(taken) {
-            *held /= f64::max(taken, f64::MIN_POSITIVE);
-        }
-        held
+        moved.sort_unstable();
+        moved.dedup();
+        moved
     }
 
     /// The spot whose price is furthest off.
     fn worst(&self) -> Option<usize> {
         let off = |spot: usize| {
-            let over = self.utilization[spot] - 1.0;
+            let over = self.in_use.utilization[spot] - 1.0;
             if self.prices[spot] > 0.0 { over.abs() } else { over }
         };
         let spots = (0..self.prices.len()).map(|spot| (off(spot), spot));
@@ -142,14 +147,14 @@ impl FluidSolution {
 
     fn at(&mut self, lumped: &Lumped, spot: usize, price: f64) -> f64 {
         self.prices[spot] = price;
-        self.update(lumped);
+        self.update(lumped, spot);
         // A price in the background only delays I/Os that then wait for tokens.
         for pool in self.copies[spot].clone() {
-            if self.utilization[pool] > 1.0 + OFF || self.prices[pool] > 0.0 {
+            if self.in_use.utilization[pool] > 1.0 + OFF || self.prices[pool] > 0.0 {
                 self.clear(lumped, pool);
             }
         }
-        self.utilization[spot] - 1.0
+        self.in_use.utilization[spot] - 1.0
     }
 
     /// Sets the price of one spot so that it is just full, or to zero where it is not.

@@ -25,6 +25,8 @@ const AT_WORK: f64 = 0.95;
 /// The solution of a network.
 pub struct Solved {
     pub state: SolverState,
+    /// I/Os a second in the fluid solution; where waits are not of queues, with those that it began with.
+    pub constant: f64,
     /// Per spot: the price in the fluid solution.
     pub prices: Vec<f64>,
     /// Utilization per spot.
@@ -54,12 +56,18 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
     let mut work = first.set;
     loop {
         let network = lumped.overloaded(&held);
-        let (solved, carried) = attempt(&network, &outstanding, &first);
+        let started = match lumped.loads.iter().any(|load| load.mix.rate.is_some()) {
+            true => fluid::fluid(&network, &first.state),
+            // Without open loads it is the same network.
+            false => first.clone(),
+        };
+        let (solved, carried) = attempt(&network, &outstanding, started);
         work += solved.work;
         let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
         if !more {
             let solved = fewer(lumped, network, Solved { held, work, ..solved }, &outstanding);
-            return finished(lumped, solved);
+            let constant = total(lumped, &first.state);
+            return finished(lumped, Solved { constant, ..solved });
         }
         held.iter_mut().zip(carried).for_each(|(held, carried)| *held |= !carried);
     }
@@ -87,7 +95,7 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
         }
         network.crowd();
         let start = fluid::fluid(&network, &solved.state);
-        let (next, _) = attempt(&network, outstanding, &start);
+        let (next, _) = attempt(&network, outstanding, start);
         let Solved { state, responses, is_fluid, work, prices, .. } = next;
         let work = solved.work + work;
         solved = Solved { state, responses, is_fluid, work, prices, ..solved };
@@ -105,13 +113,12 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
     solved
 }
 
-/// Solves a network whose open loads are all carried, and says which of them in fact are.
+/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid solution.
 fn attempt(
     network: &Lumped,
     outstanding: &[f64],
-    first: &fluid::FluidSolution,
+    started: fluid::FluidSolution,
 ) -> (Solved, Vec<bool>) {
-    let started = fluid::fluid(network, &first.state);
     let (random, rounds) = mean::mean(network, started.state.clone());
     let steady = match &random {
         Some(random) if fluid::has_company(network) => fluid::fluid(network, random),
@@ -124,6 +131,7 @@ fn attempt(
         open::carried(network, outstanding, &mut state, &varies);
     let solved = Solved {
         state,
+        constant: 0.0,
         prices: steady.prices,
         utilization: Vec::new(),
         held: Vec::new(),
@@ -269,7 +277,10 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
         let utilization = fullest.as_ref().map_or(0.0, used);
         return Bottleneck { full: Vec::new(), fullest, utilization };
     }
-    let now = total(lumped, &fluid::fluid(lumped, &solved.state).state);
+    let now = match fluid::has_company(lumped) {
+        true => total(lumped, &fluid::fluid(lumped, &solved.state).state),
+        false => solved.constant,
+    };
     let gain = |of: &[usize]| {
         let spots: Vec<usize> = of.iter().flat_map(|group| groups[*group].spots.clone()).collect();
         let doubled = scaled(lumped, &spots, 2.0);

@@ -126,12 +126,15 @@ impl<'a> MeanSolver<'a> {
             self.renew(state, &sums);
         }
         let step = step * (ROUNDS_BOLD as f64 / round as f64).min(1.0);
-        let closed = SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none());
-        let shares = self.shares(&closed);
+        let is_open = self.lumped.loads.iter().any(|load| load.mix.rate.is_some());
+        let apart =
+            is_open.then(|| SiteSums::of_loads(self.lumped, state, |load| load.mix.rate.is_none()));
+        let closed = apart.as_ref().unwrap_or(&sums);
+        let shares = self.shares(closed);
         let spots: Vec<Met> = (0..self.lumped.spots.len())
-            .map(|spot| self.meet(spot, (&sums, &closed), &shares))
+            .map(|spot| self.meet(spot, (&sums, closed), &shares))
             .collect();
-        let paces = self.paces(state, &closed, &spots);
+        let paces = self.paces(state, closed, &spots);
         let mut change: f64 = 0.0;
         for (number, load) in self.lumped.loads.iter().enumerate() {
             let holds = state.holds(number, load);
@@ -145,7 +148,7 @@ impl<'a> MeanSolver<'a> {
                     ItemKind::Tokens(section) => {
                         holds[section] * (spots[item.touches[0].spot].stretch - 1.0).max(0.0)
                     }
-                    ItemKind::Service => self.service(number, item, (&sums, &closed), &spots),
+                    ItemKind::Service => self.service(number, item, (&sums, closed), &spots),
                 };
                 let stay = &mut state.stays[number][at];
                 change = change.max((now - *stay).abs() * item.visits / cycle);

@@ -19,6 +19,7 @@ mod experiment;
 mod figures;
 mod fluid;
 mod gated;
+mod in_use;
 mod limits;
 mod lumped;
 mod mean;
@@ -181,6 +182,21 @@ pub fn means(plant: &Plant) -> Means {
     }
 }
 
+/// A plant whose network is solved, from which several answers follow.
+pub struct Solution<'a> {
+    plant: &'a Plant,
+    lumped: Lumped,
+    solved: Solved,
+}
+
+impl Solution<'_> {
+    /// Solves the network of a plant.
+    pub fn of(plant: &Plant) -> Solution<'_> {
+        let (lumped, solved) = solved(plant);
+        Solution { plant, lumped, solved }
+    }
+}
+
 /// The network with like elements merged, and its solution. A stock, such as the dirty data of a cache, is taken to be
 /// small; where that would fill it, it is full.
 fn solved(plant: &Plant) -> (Lumped, Solved) {
@@ -197,25 +213,32 @@ fn solved(plant: &Plant) -> (Lumped, Solved) {
 
 /// Estimates what the plant will carry.
 pub fn estimate(plant: &Plant) -> Estimate {
-    let (lumped, solved) = solved(plant);
-    let groups = limits::groups(plant, &lumped);
-    let (limits, rounds) = chain(&lumped, &groups, &solved);
-    Estimate {
-        hops: figures::hops(plant, &lumped, &solved),
-        issuers: figures::issuers(plant, &lumped, &solved),
-        streams: figures::streams(plant, &lumped, &solved),
-        iops: limits::total(&lumped, &solved.state),
-        bounds: figures::bounds(&lumped),
-        balanced: bounds::balanced(&lumped),
-        limits,
-        is_fluid: solved.is_fluid,
-        left_out: figures::left_out(plant, &solved, &SiteSums::of(&lumped, &solved.state)),
-        work: Work {
-            loads: lumped.loads.len(),
-            places: lumped.spots.len(),
-            visits: lumped.loads.iter().map(|load| load.items.len()).sum(),
-            rounds,
-        },
+    Solution::of(plant).estimate()
+}
+
+impl Solution<'_> {
+    /// What the plant will carry.
+    pub fn estimate(&self) -> Estimate {
+        let Solution { plant, lumped, solved } = self;
+        let groups = limits::groups(plant, lumped);
+        let (limits, rounds) = chain(lumped, &groups, solved);
+        Estimate {
+            hops: figures::hops(plant, lumped, solved),
+            issuers: figures::issuers(plant, lumped, solved),
+            streams: figures::streams(plant, lumped, solved),
+            iops: limits::total(lumped, &solved.state),
+            bounds: figures::bounds(lumped),
+            balanced: bounds::balanced(lumped),
+            limits,
+            is_fluid: solved.is_fluid,
+            left_out: figures::left_out(plant, solved, &SiteSums::of(lumped, &solved.state)),
+            work: Work {
+                loads: lumped.loads.len(),
+                places: lumped.spots.len(),
+                visits: lumped.loads.iter().map(|load| load.items.len()).sum(),
+                rounds,
+            },
+        }
     }
 }
 

@@ -5,11 +5,11 @@
 //! Searches go by the same rule as in a run. Where a limit speaks of a percentile, the search alone takes latency for
 //! exponential, and an event of the record says so.
 
-use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, estimate};
+use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, Solution};
 use crate::plant::{EndMachine, NetStream, Plant};
 use crate::simulate::meter::StreamCounts;
 use crate::simulate::record_writer::RecordBook;
-use crate::simulate::step_event::{Cut, HopHead, Note, Reading, StepStart, experiments};
+use crate::simulate::step_event::{Cut, HopHead, Note, Reading, StepStart, named};
 use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
@@ -80,8 +80,9 @@ impl Stepper for Session<'_, '_> {
                 return Ok(StepEnd::Failed);
             }
         };
-        let estimate = estimate(&plant);
-        self.write(step, &plant, &estimate, gauge)?;
+        let solution = Solution::of(&plant);
+        let estimate = solution.estimate();
+        self.write(step, &solution, &estimate, gauge)?;
         (self.tell)(Told { step, plant: &plant, estimate: &estimate });
         Ok(StepEnd::Done)
     }
@@ -112,10 +113,11 @@ impl Session<'_, '_> {
     fn write(
         &mut self,
         step: &Step,
-        plant: &Plant,
+        solution: &Solution,
         of: &Estimate,
         gauge: Option<&mut Gauge>,
     ) -> Result<(), RecordError> {
+        let plant = solution.plant;
         let mut workers: BTreeMap<&str, [Option<Completed>; 2]> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         for (issuer, figures) in plant.issuers.iter().zip(&of.issuers) {
@@ -142,7 +144,7 @@ impl Session<'_, '_> {
             assumptions: plant.assumptions.clone(),
             pairs: plant.pairs.clone(),
             notes: plant.notes.clone(),
-            experiments: experiments(plant),
+            experiments: named(plant, solution.experiments()),
             times,
         };
         let loads = self.book.begin(step, begun)?;

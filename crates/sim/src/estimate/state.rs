@@ -28,9 +28,14 @@ impl SolverState {
     /// Computes rates and weights from the residence times.
     pub fn settle(&mut self, lumped: &Lumped, copies: CopyEnd) {
         for (number, load) in lumped.loads.iter().enumerate() {
-            weigh(load, &self.stays[number], copies, &mut self.weights[number]);
-            self.rates[number] = load.rate(self.cycle(number, load));
+            self.settle_load(number, load, copies);
         }
+    }
+
+    /// Computes the rate and the weights of one load.
+    pub fn settle_load(&mut self, number: usize, load: &LumpedLoad, copies: CopyEnd) {
+        self.reweigh(number, load, copies);
+        self.rates[number] = load.rate(self.cycle(number, load));
     }
 
     /// Computes the weights of a load from its residence times.

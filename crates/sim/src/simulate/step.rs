@@ -9,10 +9,11 @@ use super::confidence;
 use super::hops::HopReader;
 use super::meter::{Cell, Meter};
 use super::named::Named;
-use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, experiments, machines};
+use super::step_event::{Cut, HopHead, Note, StepEvent, StepStart, machines, named};
 use super::stocks::Stocks;
 use crate::Ps;
 use crate::engine::{Seeds, Simulation, UnderWay};
+use crate::estimate::experiments;
 use crate::plant::{MachinePair, Plant};
 use crate::study::CELLS;
 use campaign::{Control, Warming, planned, remeasured};
@@ -121,7 +122,7 @@ impl StepRun<'_> {
             limits: hop.limits,
         };
         let begun = StepStart {
-            experiments: experiments(&plant),
+            experiments: named(&plant, experiments(&plant)),
             issuers: plant.issuers,
             workers,
             hops: plant.hops.into_iter().map(head).collect(),

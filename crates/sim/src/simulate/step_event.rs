@@ -4,7 +4,7 @@
 //! Times count from the step's start. No event depends on the simulation of other steps, so the number of threads has no effect.
 
 use super::meter::{StreamCounts, Tallies};
-use crate::estimate::{self, Doubled, Experiment};
+use crate::estimate::{Doubled, Experiment, Experiments};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
@@ -47,8 +47,7 @@ pub(crate) struct DoubledHops {
 }
 
 /// The experiments on a plant under the names of its hops.
-pub(crate) fn experiments(plant: &Plant) -> Vec<DoubledHops> {
-    let of = estimate::experiments(plant);
+pub(crate) fn named(plant: &Plant, of: Experiments) -> Vec<DoubledHops> {
     if of.all.is_empty() {
         return Vec::new();
     }
