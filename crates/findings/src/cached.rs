@@ -80,5 +80,5 @@ fn in_page_cache(target: &str, cached: &str, steps: Vec<u32>) -> Option<Warning>
 /// A warning about steps, unless there are none.
 fn warning(code: &str, text: String, next: &str, steps: Vec<u32>) -> Option<Warning> {
     let (code, next) = (code.to_owned(), next.to_owned());
-    (!steps.is_empty()).then(|| Warning { code, severity: Severity::Warning, text, next, steps })
+    (!steps.is_empty()).then_some(Warning { code, severity: Severity::Warning, text, next, steps })
 }
