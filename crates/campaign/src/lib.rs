@@ -15,6 +15,7 @@
 mod control;
 mod driver;
 mod gauge;
+mod hop_loads;
 mod progress;
 mod rates;
 mod times;
@@ -24,6 +25,7 @@ mod warming;
 pub use control::Control;
 pub use driver::{Campaign, StepEnd, Stepper};
 pub use gauge::Gauge;
+pub use hop_loads::{HopLoad, HopMeter, LoadOf};
 pub use progress::Progress;
 pub use rates::{DiskRates, NetRates, RateMeter, RecentRates};
 pub use times::{planned, remeasured};

@@ -1,5 +1,6 @@
 //! Progress reports for an observer of a run.
 
+use crate::hop_loads::HopLoad;
 use crate::rates::RecentRates;
 use clock::Ns;
 use record::Event;
@@ -32,6 +33,17 @@ pub enum Progress {
         remaining: Ns,
         /// The workers' recent rates.
         rates: RecentRates,
+        /// How full hops were, the fullest first.
+        hops: Vec<HopLoad>,
+    },
+    /// A second of simulated load of the step under way; others may be ahead of it.
+    SimulatedSecond {
+        /// Since the load started.
+        elapsed: Ns,
+        /// The workers' recent rates.
+        rates: RecentRates,
+        /// How full hops were, the fullest first.
+        hops: Vec<HopLoad>,
     },
     /// Simulated time so far, over all steps: steps may be simulated in parallel.
     Advanced(Ns),

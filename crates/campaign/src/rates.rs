@@ -22,6 +22,8 @@ pub struct DiskRates {
     pub bytes_per_s: f64,
     /// Failed operations.
     pub errors: u64,
+    /// The median of response time; `None` where nothing completed.
+    pub p50: Option<Ns>,
     /// The 99th percentile of response time; `None` where nothing completed.
     pub p99: Option<Ns>,
 }
@@ -109,9 +111,10 @@ impl RateMeter {
     }
 
     fn take_disk(&mut self) -> Option<DiskRates> {
+        let p50 = self.disk.latency.percentile(50.0);
         let (errors, p99) = (std::mem::take(&mut self.disk.errors), self.disk.p99());
         let (iops, bytes_per_s) = self.disk.take()?;
-        Some(DiskRates { iops, bytes_per_s, errors, p99 })
+        Some(DiskRates { iops, bytes_per_s, errors, p50, p99 })
     }
 
     fn take_net(&mut self) -> Option<NetRates> {

@@ -7,6 +7,7 @@ use crate::conditioning::{Conditioning, ConditioningTask};
 use crate::create::create;
 use crate::file::{FileAccess, FileOpener};
 use crate::remote::{RemoteAccess, Schemes};
+use crate::resident::resident;
 use crate::surface::{ReadTarget, WriteSurface};
 use crate::target::{
     BLOCK, TargetVerdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
@@ -180,6 +181,7 @@ impl DiskEngine {
                 WriteSurface::Fd(grant.as_fd()),
                 extent,
             )?);
+            facts.extend(page_cache(errand, &grant, extent));
             let how = How::Write(grant);
             return Ok(Resolved { extent, how, facts, state, identity: found.id() });
         }
@@ -188,6 +190,7 @@ impl DiskEngine {
         let state = self.watch.state(errand, ReadTarget::Found(&found), extent, created)?;
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         facts.extend(self.conditioning.readable(errand, ReadTarget::Found(&found), extent));
+        facts.extend(page_cache(errand, &fd, extent));
         let how = How::Read(fd, !spec.buffered);
         Ok(Resolved { extent, how, facts, state, identity: found.id() })
     }
@@ -307,6 +310,12 @@ fn refuse_doubles(step: &StepSpec, targets: &[Resolved]) -> Result<(), EngineErr
         }
     }
     Ok(())
+}
+
+/// How much of a target that goes through the page cache is there before its load begins.
+fn page_cache(errand: &ConditioningTask, fd: impl AsFd, extent: Extent) -> Option<Fact> {
+    let resident = errand.spec.buffered.then(|| resident(fd, extent.size)).flatten()?;
+    Some(errand.fact("page-cache", format!("{resident} of {}", extent.size)))
 }
 
 /// What carries the I/O to each target: the same for all of its workers.

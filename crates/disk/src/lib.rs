@@ -20,6 +20,7 @@ mod payload;
 mod pread;
 mod queue;
 mod remote;
+mod resident;
 mod sample;
 mod surface;
 mod target;

@@ -8,6 +8,7 @@
 
 pub mod attribution;
 mod balance;
+mod cached;
 mod claims;
 pub mod comparison;
 mod confidence;
@@ -247,7 +248,7 @@ fn judge(
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(&run, &steps, &events, &contents),
+        warnings: warnings::warnings(&run, &steps, &events, &contents, record.facts()),
         contents,
         verification,
         goals,

@@ -6,7 +6,9 @@ use crate::paint::{Ink, ReviewPage};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::{clean, fit};
 use findings::generator::Limit;
-use findings::{Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification};
+use findings::{
+    Analysis, Content, POOR_SHARE, RunSummary, StepFigures, Verdict, Verification, Warning,
+};
 use units::{count, percent};
 
 pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
@@ -35,6 +37,7 @@ pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(fabric::scaled(&analysis.scaled));
     all.extend(limited(&analysis.steps));
     all.extend(devices::caution(&analysis.steps));
+    all.extend(cached(&analysis.warnings));
     all.extend(verification(analysis.verification.as_ref()));
     all.extend(contents(&analysis.contents));
     all
@@ -124,6 +127,20 @@ fn contents(contents: &[Content]) -> Vec<Sentence> {
         }
     }
     all
+}
+
+/// Memory or a cache answers, as its own warning says.
+fn cached(warnings: &[Warning]) -> impl Iterator<Item = Sentence> + '_ {
+    let codes = ["cached-reads", "memory-target"];
+    let cached = warnings.iter().filter(move |warning| codes.contains(&warning.code.as_str()));
+    cached.map(|warning| {
+        let text = clean(&warning.text);
+        let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+        // A name keeps its letters.
+        let first = if rest.starts_with("he ") { first.to_uppercase() } else { first.to_owned() };
+        let end = if rest.ends_with('.') { "" } else { "." };
+        Sentence::new(Tone::Caution, format!("{first}{rest}{end}"), None)
+    })
 }
 
 /// How it came out, in a sentence.

@@ -57,6 +57,7 @@ pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy,
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use load::*;
 pub use model::*;
+pub use nearest::suggestion;
 pub use network::{
     AddressFamily, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, ReceiverSite, SENDER,
     TokenFrom, VmNic,

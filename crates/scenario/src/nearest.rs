@@ -47,10 +47,7 @@ fn common(a: &str, b: &str) -> usize {
 }
 
 /// "did you mean …?" for the nearest candidate, or the candidates themselves when they are few.
-pub(crate) fn suggestion<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     suggestion_of(word, candidates.into_iter().take(CANDIDATES_MAX).collect())
 }
 

@@ -22,7 +22,7 @@ pub struct Plant {
     /// Pairs of machines that exchange network traffic, with their streams.
     pub pairs: Vec<MachinePair>,
     /// Remarks on the step for its reader.
-    pub notes: Vec<String>,
+    pub notes: Vec<PlantNote>,
 }
 
 impl Plant {
@@ -30,6 +30,15 @@ impl Plant {
     pub fn streams(&self) -> impl Iterator<Item = &NetStream> {
         self.pairs.iter().flat_map(MachinePair::all)
     }
+}
+
+/// A remark on a step for its reader.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlantNote {
+    /// The code of its event in the record.
+    pub code: &'static str,
+    /// What is so.
+    pub text: String,
 }
 
 /// A member of a network load and its receiver.

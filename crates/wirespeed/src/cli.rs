@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod catalog;
+mod control;
 mod disk;
 mod net;
 mod score;
@@ -9,6 +10,7 @@ mod spelling;
 
 pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
+pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
@@ -99,7 +101,7 @@ pub enum Command {
     Disk(Box<DiskArgs>),
     /// Load a network: TCP or UDP streams, requests or connections between two hosts
     Net(Net),
-    /// Serve memory, files and devices by iSCSI, or list the LUNs of a portal
+    /// Serve memory, files and devices by iSCSI, control what runs, or list the LUNs of a portal
     Target(TargetArgs),
     /// Write the completions of a shell to stdout
     Completions(Completions),
@@ -436,6 +438,12 @@ pub enum TargetAction {
     Ls(Luns),
     /// Release the reservation that a killed run left at a LUN
     Release(Release),
+    /// Show what a running target does: sessions, rates, latency, reservations, ports
+    Status(StatusArgs),
+    /// Take a port of a running target down: it stops listening and its sessions are dropped
+    StopPort(PortArgs),
+    /// Bring a port of a running target back
+    StartPort(PortArgs),
 }
 
 #[derive(Debug, Args)]

@@ -94,7 +94,7 @@ pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
     let agents = agents(&job.scenario, job.agent).map_err(Failure::incomplete)?;
     let mut show = |progress| display.show(&progress);
     let outcome = coordinator.run(agents, writer, &mut show);
-    display.finish();
+    drop(display);
     outcome.map_err(|error| match error {
         RunError::Assign(error) => Failure::usage(error),
         error => Failure::incomplete(format!("{error} (record: {})", job.out.display())),

@@ -9,6 +9,7 @@ mod arrays;
 mod catalogs;
 mod cli;
 mod commands;
+mod control;
 mod exit;
 mod files;
 mod hops;
@@ -19,6 +20,7 @@ mod out;
 mod present;
 mod progress;
 mod receivers;
+mod sparkline;
 mod targets;
 mod versus;
 

@@ -2,6 +2,7 @@
 //! of peers, targets and files may hold anything, so all of it passes one filter here before a terminal sees it.
 
 use crate::exit::Failure;
+use console::{Term, measure_text_width, truncate_str};
 use review::printable;
 use std::fmt::Display;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
@@ -46,4 +47,81 @@ pub fn begin_line() {
 /// Whether notes are read on a terminal.
 pub fn notes_are_seen() -> bool {
     std::io::stderr().is_terminal()
+}
+
+/// Lines at the end of a terminal that are drawn again and again in place, each cut to its width.
+pub struct Screen {
+    term: Term,
+    /// Columns of the lines that stand there.
+    drawn: Vec<usize>,
+}
+
+impl Screen {
+    /// On standard output; `None` where that is no terminal, or one that cannot move its cursor.
+    pub fn of_results() -> Option<Screen> {
+        Screen::on(Term::stdout())
+    }
+
+    /// On standard error, in the same way.
+    pub fn of_notes() -> Option<Screen> {
+        Screen::on(Term::stderr())
+    }
+
+    fn on(term: Term) -> Option<Screen> {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        (term.is_term() && !dumb).then(|| Screen { term, drawn: Vec::new() })
+    }
+
+    /// Whether colours may be used.
+    pub fn is_coloured(&self) -> bool {
+        std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
+    /// Columns that a line may have; the last of the terminal stays free, so that no line is wrapped.
+    pub fn columns(&self) -> usize {
+        usize::from(self.term.size().1).saturating_sub(1).max(10)
+    }
+
+    /// Draws these lines in place of those that stand there; what the terminal has no rows for is left out.
+    pub fn draw(&mut self, lines: &[String]) {
+        let text = self.erasing() + &self.standing(lines);
+        self.write(&text);
+    }
+
+    /// Writes a text that stays, above lines that are drawn again.
+    pub fn above(&mut self, text: &str, lines: &[String]) {
+        let text = format!("{}{}\n{}", self.erasing(), printable(text), self.standing(lines));
+        self.write(&text);
+    }
+
+    /// Removes the lines: results follow.
+    pub fn clear(&mut self) {
+        let text = self.erasing();
+        self.write(&text);
+    }
+
+    /// The lines as they fit, each with its end.
+    fn standing(&mut self, lines: &[String]) -> String {
+        let (rows, columns) = (usize::from(self.term.size().0), self.columns());
+        let fits = lines.iter().take(rows.saturating_sub(1).max(1)).map(|line| {
+            let line = printable(&line.replace(['\n', '\t'], " "));
+            truncate_str(&line, columns, "…").into_owned()
+        });
+        let fits: Vec<String> = fits.collect();
+        self.drawn = fits.iter().map(|line| measure_text_width(line)).collect();
+        fits.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// What moves back over the lines that stand there, and erases them. In a terminal that has become narrower since,
+    /// they take more rows.
+    fn erasing(&mut self) -> String {
+        let columns = usize::from(self.term.size().1).max(1);
+        let rows: usize = self.drawn.drain(..).map(|wide| wide.div_ceil(columns).max(1)).sum();
+        if rows == 0 { String::new() } else { format!("\r\x1b[{rows}A\x1b[J") }
+    }
+
+    fn write(&self, text: &str) {
+        // A terminal that has gone shows nothing.
+        let _ = self.term.write_str(text).and_then(|()| self.term.flush());
+    }
 }

@@ -210,7 +210,7 @@ fn take_turns(
         }
     };
     let ended = campaign::take_turns([first, second], [&a.stages, &b.stages], turns);
-    display.into_inner().finish();
+    drop(display);
     ended.map_err(|(side, error)| failure([a, b][side], error))
 }
 

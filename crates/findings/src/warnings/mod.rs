@@ -4,6 +4,7 @@
 
 mod network;
 
+use crate::cached;
 use crate::content::{self, Content};
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{LATE_SHARE, Limit};
@@ -11,7 +12,7 @@ use crate::hung_io;
 use crate::little::Little;
 use crate::run::RunSummary;
 use crate::steady::{Moved, Steadiness};
-use record::{Event, Level};
+use record::{Event, Fact, Level};
 use serde::Serialize;
 use std::time::Duration;
 use units::{count, duration, percent};
@@ -62,6 +63,7 @@ pub(crate) fn warnings(
     steps: &[StepFigures],
     events: &[Event],
     contents: &[Content],
+    facts: &[Fact],
 ) -> Vec<Warning> {
     let mut list = WarningList { steps, warnings: Vec::new() };
     list.run(run);
@@ -78,6 +80,7 @@ pub(crate) fn warnings(
     list.unknown_devices();
     list.events(events);
     list.warnings.extend(content::warnings(contents));
+    list.warnings.extend(cached::warnings(facts, steps));
     list.warnings.sort_by_key(|w| w.severity);
     list.warnings
 }

@@ -21,7 +21,7 @@ use crate::message::{AgentFailure, FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
-use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
+use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use record::{Event, Fact, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
 use roster::{Roster, RosterAgent};
@@ -138,6 +138,7 @@ pub(crate) struct Conversation {
     /// All sources of network loads: hops and ends of streams, known from the start.
     nets: BTreeSet<SourceId>,
     meter: RateMeter,
+    hop_meter: HopMeter,
     next_tick: Ns,
     work: Option<CurrentStep>,
     /// What the step measures, where it is asked for.
@@ -175,6 +176,7 @@ impl Conversation {
             hops: AgentHops::after(sources),
             nets: nets.map(|source| source.id).collect(),
             meter: RateMeter::default(),
+            hop_meter: HopMeter::default(),
             next_tick: now,
             work: None,
             gauge: None,

@@ -24,6 +24,7 @@ impl Conversation {
     pub fn begin_step(&mut self, now: Ns, step: Step, assigned: AssignedStep) {
         self.now = now;
         self.hops.begin_step();
+        self.hop_meter.begin_step();
         let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
         self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
         let nets = nets().flat_map(|net| net.sources.all()).collect();
@@ -232,7 +233,8 @@ impl Conversation {
         if let (Some(times), Some(rates)) = (times, self.meter.take()) {
             let elapsed = now.since(self.epoch.plus(times.start));
             let remaining = self.epoch.plus(times.end).since(now);
-            self.show(Progress::Second { elapsed, remaining, rates });
+            let hops = self.hop_meter.take();
+            self.show(Progress::Second { elapsed, remaining, rates, hops });
         }
     }
 
@@ -253,6 +255,7 @@ impl Conversation {
                 self.take_intervals(agent, list);
             }
             (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
+                list.iter().for_each(|counter| self.hop_meter.add(counter));
                 self.record(RecordEntry::Counters(list));
             }
             (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
@@ -304,6 +307,7 @@ impl Conversation {
         let member = &mut self.roster.members[agent];
         for source in self.hops.ready(agent, &member.name, named) {
             member.sources.insert(source.id);
+            self.hop_meter.hop(&source);
             self.effects.push_back(Effect::Record(RecordEntry::Source(source)));
         }
     }

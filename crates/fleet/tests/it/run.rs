@@ -76,7 +76,9 @@ fn who_watches_is_told() {
         seen.push(match p {
             Progress::StepStarting { index, of, name, .. } => format!("{index} of {of}: {name}"),
             Progress::Preparing => "preparing".into(),
-            Progress::Second { .. } | Progress::Advanced(_) => return,
+            Progress::Second { .. } | Progress::SimulatedSecond { .. } | Progress::Advanced(_) => {
+                return;
+            }
             Progress::StepDone { index } => format!("{index} done"),
             Progress::Searched { text, .. } => text,
             Progress::Event(event) => event.code,

@@ -231,7 +231,7 @@ impl LogicalUnit {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, UnitState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, UnitState> {
         // After a panic with the lock held every part of the state is still consistent; refusing service is worse.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,6 +2,7 @@
 
 use super::event::{DropReason, Peer};
 use super::port::Port;
+use super::status::WorkerStatus;
 use iscsi::pdu::Lun;
 use iscsi::scsi::{Nexus, UnitAttention};
 use iscsi::target::{ConnectionParams, RequestHandle, SessionParams, TaskId};
@@ -29,6 +30,8 @@ pub(super) enum ToWorker {
     PortDown(usize),
     /// The speed of a portal changed: what sleeps until its turn has to look again.
     PortChanged,
+    /// Say which sessions there are, and with `reservations` who has reserved what.
+    Describe { reservations: bool, to: Sender<WorkerStatus> },
     /// Take leave of the initiators, and end.
     Stop,
 }

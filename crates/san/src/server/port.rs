@@ -1,6 +1,7 @@
 //! A portal as all threads see it: its address, speed, counters and injected faults.
 
 use super::counters::{CounterCell, TrafficCounts, total};
+use super::latency::{Latencies, LatencyCells};
 use super::pacing::{Pacer, PortRate};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +43,8 @@ pub(super) struct Port {
     /// Takes no connections, and has none.
     pub down: AtomicBool,
     cells: Box<[CounterCell]>,
+    /// How long its commands took, by thread.
+    pub latency: Box<[LatencyCells]>,
 }
 
 impl Port {
@@ -57,6 +60,7 @@ impl Port {
             busy: AtomicBool::new(false),
             down: AtomicBool::new(false),
             cells: (0..threads).map(|_| CounterCell::default()).collect(),
+            latency: LatencyCells::of_threads(threads),
         }
     }
 
@@ -68,6 +72,11 @@ impl Port {
     /// What went through it.
     pub fn counts(&self) -> TrafficCounts {
         total(self.cells.iter())
+    }
+
+    /// How long its commands took.
+    pub fn latencies(&self) -> Latencies {
+        Latencies::total(&self.latency)
     }
 
     /// Whether commands are to be answered with BUSY.

@@ -3,6 +3,7 @@
 use super::acceptor::listening;
 use super::counters::TrafficCounts;
 use super::error::StartError;
+use super::latency::Latencies;
 use super::messages::{ToAcceptor, ToWorker};
 use super::pacing::PortRate;
 use super::port::Port;
@@ -33,6 +34,16 @@ impl ServedPortal<'_> {
     /// What went through it so far.
     pub fn counts(&self) -> TrafficCounts {
         self.port.counts()
+    }
+
+    /// How long the commands that came by it took.
+    pub fn latencies(&self) -> Latencies {
+        self.port.latencies()
+    }
+
+    /// Whether it is down.
+    pub fn is_down(&self) -> bool {
+        self.port.is_down()
     }
 
     /// Takes it down: it listens no more, and connections that came by it are closed without a word.

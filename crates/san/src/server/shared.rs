@@ -1,6 +1,7 @@
 //! State shared by all threads of a target. Nothing in here is locked on the data path.
 
 use super::event::ServerListener;
+use super::latency::LatencyCells;
 use super::limits::TargetLimits;
 use super::mailbox::Address;
 use super::messages::{ToAcceptor, ToWorker};
@@ -16,6 +17,8 @@ pub(super) struct ServerShared {
     pub device: Device,
     /// What carries them out, in the order of the device's units.
     pub volumes: Vec<Arc<Volume>>,
+    /// How long the commands of each unit took, by thread.
+    pub latency: Vec<Box<[LatencyCells]>>,
     pub ports: Vec<Arc<Port>>,
     pub limits: TargetLimits,
     pub listener: ServerListener,

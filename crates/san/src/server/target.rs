@@ -5,12 +5,14 @@ use super::acceptor::{Acceptor, listening};
 use super::config::TargetSettings;
 use super::counters::TrafficCounts;
 use super::error::StartError;
+use super::latency::LatencyCells;
 use super::mailbox::Mailbox;
 use super::messages::{ToAcceptor, ToWorker};
 use super::persistence::{self, ReservationStore, ReservationWriter};
 use super::port::{Port, PortalConfig};
 use super::portal::ServedPortal;
 use super::shared::ServerShared;
+use super::status::TargetControl;
 use super::worker::Worker;
 use crate::volume::{Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob};
 use iscsi::login::Auth;
@@ -76,6 +78,7 @@ impl TargetServer {
         let acceptor = Mailbox::new().map_err(StartError::Thread)?;
         let shared = Arc::new(ServerShared {
             device,
+            latency: config.volumes.iter().map(|_| LatencyCells::of_threads(threads)).collect(),
             volumes: config.volumes.clone(),
             ports,
             limits: config.limits.clone(),
@@ -154,6 +157,12 @@ impl TargetServer {
     /// One of its portals, to inspect or to inject faults.
     pub fn portal(&self, index: usize) -> Option<ServedPortal<'_>> {
         self.shared.ports.get(index).map(|port| ServedPortal { shared: &self.shared, port })
+    }
+
+    /// To look at it and to take its portals down and up from other threads. What holds on to it must let go before
+    /// the target stops.
+    pub fn control(&self) -> TargetControl {
+        TargetControl::new(&self.shared)
     }
 
     /// Changes the access state (ALUA) of a portal group for all logical units, as the target's operator; initiators

@@ -11,7 +11,9 @@ use crate::Ps;
 use crate::model::{
     Change, HOPS_MAX, Hop, Load, LoadId, Network, NetworkError, Pool, PoolId, Station, StationId,
 };
-use crate::plant::{Assumption, HopElement, HopLimits, Issuer, MachinePair, Plant, PlantHop};
+use crate::plant::{
+    Assumption, HopElement, HopLimits, Issuer, MachinePair, Plant, PlantHop, PlantNote,
+};
 use scenario::topology::{HopId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -116,7 +118,7 @@ pub struct Draft {
     issuers: Vec<Issuer>,
     assumptions: BTreeSet<Assumption>,
     pairs: Vec<MachinePair>,
-    notes: BTreeSet<String>,
+    notes: BTreeSet<PlantNote>,
     /// Rate of each wire in bytes a second.
     wires: Vec<u64>,
     too_many: bool,
@@ -258,9 +260,14 @@ impl Draft {
         self.pairs.push(pair);
     }
 
-    /// Adds a note, once.
+    /// Adds a note about the model, once.
     pub fn note(&mut self, text: String) {
-        self.notes.insert(text);
+        self.caution("model", text);
+    }
+
+    /// Adds a reason to read the figures with care, once.
+    pub fn caution(&mut self, code: &'static str, text: String) {
+        self.notes.insert(PlantNote { code, text });
     }
 
     /// The issuers so far.

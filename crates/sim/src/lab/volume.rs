@@ -136,6 +136,9 @@ impl VolumeSite<'_> {
             draft.assume(self.name, "hit_share", units::percent(hit * 100.0), reason);
             hit
         });
+        if given.is_none() && fits >= 1.0 && reads.weight > 0.0 && !store.random_read.is_empty() {
+            draft.caution("cached-reads", all_cached(&self.array.name, cache.size, touched));
+        }
         // A stream over more than the cache holds finds nothing of its last pass.
         let stream_hit = given.unwrap_or(if fits >= 1.0 { 1.0 } else { 0.0 });
         let random = missing(hit, store.random_read);
@@ -364,6 +367,17 @@ impl VolumeSite<'_> {
             saved: defaults::disk_reorder().or(sheet.share("reorder")).noted(draft, self.name),
         }
     }
+}
+
+/// The load touches no more than the array's cache holds, so that once it is warm no read reaches a disk.
+fn all_cached(array: &str, cache: f64, touched: f64) -> String {
+    let size = |bytes: f64| units::binary_bytes(bytes as u64);
+    format!(
+        "the cache of {array} ({}) holds all that the load touches there ({}): once it is warm every read is answered from \
+         it and none by the disks, so these figures are the cache's. Touch more than the cache holds to load the disks",
+        size(cache),
+        size(touched)
+    )
 }
 
 impl MediumWork {

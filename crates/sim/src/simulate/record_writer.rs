@@ -6,7 +6,8 @@
 use super::SIMULATOR;
 use super::pairs::OpenPair;
 use super::step_event::{Cut, DoubledHops, HopHead, Note, Reading, StepStart};
-use crate::plant::{Assumption, HopLimits, Issuer};
+use crate::plant::{Assumption, HopLimits, Issuer, PlantNote};
+use campaign::HopMeter;
 use clock::Ns;
 use record::{
     Confidence, Counter, CounterId, Event, Fact, Interval, Level, Loop, RecordError, Source,
@@ -23,6 +24,8 @@ pub(crate) struct RecordBook {
     /// Where the steps so far end: a whole second.
     end: Ns,
     step: Option<Open>,
+    /// How full hops are, for those who watch.
+    pub hops: HopMeter,
 }
 
 /// The step that is being written.
@@ -40,7 +43,8 @@ struct Open {
 impl RecordBook {
     pub fn new(writer: Writer) -> RecordBook {
         let (numbers, facts) = (BTreeMap::new(), BTreeSet::new());
-        RecordBook { writer, numbers, facts, end: Ns::ZERO, step: None }
+        let hops = HopMeter::simulated();
+        RecordBook { writer, numbers, facts, end: Ns::ZERO, step: None, hops }
     }
 
     /// Adds facts that are not there yet.
@@ -74,6 +78,7 @@ impl RecordBook {
         let start = self.end;
         let loads = loads(&begun.issuers, &begun.workers, &workers);
         let times = begun.times;
+        self.hops.begin_step();
         self.writer.step(&StepHead {
             index: step.index,
             plan: step.plan.clone(),
@@ -86,9 +91,8 @@ impl RecordBook {
         let experiments = begun.experiments;
         self.step =
             Some(Open { index: step.index, start, times, workers, hops, pairs, experiments });
-        for text in begun.notes {
-            let (level, code) = (Level::Warning, "model");
-            self.note(Note { at: Ns::ZERO, level, code, text })?;
+        for PlantNote { code, text } in begun.notes {
+            self.note(Note { at: Ns::ZERO, level: Level::Warning, code, text })?;
         }
         self.writer.commit()?;
         Ok(loads)
@@ -116,6 +120,7 @@ impl RecordBook {
             for reading in readings {
                 let counter = counter(*source, step.index, (from, to), reading);
                 self.writer.counter(&counter)?;
+                self.hops.add(&counter);
             }
         }
         let mut streams = cut.streams.into_iter();
@@ -183,7 +188,11 @@ impl RecordBook {
         }
         let id = SourceId(self.numbers.len() as u32);
         let agent = SIMULATOR.to_owned();
-        self.writer.source(&Source { id, kind, name: name.to_owned(), group, agent })?;
+        let source = Source { id, kind, name: name.to_owned(), group, agent };
+        self.writer.source(&source)?;
+        if matches!(kind, SourceKind::Hop(_)) {
+            self.hops.hop(&source);
+        }
         self.numbers.insert(name.to_owned(), id);
         Ok(id)
     }

@@ -9,7 +9,7 @@ use super::step::{self, StepTerms};
 use super::step_event::{Note, StepEvent};
 use super::{Order, Outcome, SIMULATED, SIMULATOR, SimulateError};
 use crate::engine::Seeds;
-use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
+use campaign::{Campaign, Gauge, Progress, RateMeter, StepEnd, Stepper};
 use clock::{Ns, Rng};
 use record::{Event, Fact, Level, Status, Writer};
 use scenario::Step;
@@ -102,6 +102,7 @@ impl Stepper for Session<'_, '_, '_> {
         let Some(hear) = self.ahead.pop_front() else {
             return self.failed(step, "it was not announced".to_owned());
         };
+        let mut meter = RateMeter::default();
         loop {
             let step_event = match hear.recv_timeout(TICK) {
                 Ok(step_event) => Some(step_event),
@@ -118,11 +119,17 @@ impl Stepper for Session<'_, '_, '_> {
                 }
                 Some(StepEvent::Times(times)) => self.record_writer.times(times)?,
                 Some(StepEvent::Cut(cut)) => {
+                    let elapsed = cut.to;
                     for interval in self.record_writer.cut(*cut)? {
+                        meter.add(&interval);
                         let tallies = [&interval.read, &interval.write];
                         self.ios +=
                             tallies.into_iter().flatten().map(|tally| tally.ops).sum::<u64>();
                         gauge.iter_mut().for_each(|gauge| gauge.add(&interval));
+                    }
+                    let hops = self.record_writer.hops.take();
+                    if let Some(rates) = meter.take() {
+                        self.show(Progress::SimulatedSecond { elapsed, rates, hops });
                     }
                 }
                 Some(StepEvent::Note(note)) => {

@@ -5,7 +5,7 @@
 
 use super::meter::{StreamCounts, Tallies};
 use crate::estimate::{Doubled, Experiment, Experiments};
-use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant};
+use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant, PlantNote};
 use clock::Ns;
 use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
 
@@ -34,7 +34,7 @@ pub(crate) struct StepStart {
     pub assumptions: Vec<Assumption>,
     pub pairs: Vec<MachinePair>,
     /// Further notes.
-    pub notes: Vec<String>,
+    pub notes: Vec<PlantNote>,
     /// What throughput gains where something is doubled.
     pub experiments: Vec<DoubledHops>,
     pub times: StepTimes,

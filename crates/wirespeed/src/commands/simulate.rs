@@ -89,7 +89,7 @@ pub(super) fn carry_out(
     let mut display = Display::new(quiet, total);
     let begun = clock::now();
     let outcome = sim::simulate::simulate(order, writer, &mut |progress| display.show(&progress));
-    display.finish();
+    drop(display);
     let outcome = outcome
         .map_err(|error| Failure::incomplete(format!("{error} (record: {})", out.display())))?;
     if !quiet {

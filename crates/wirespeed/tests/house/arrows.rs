@@ -60,7 +60,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
 /// An empty room means that the library is weighed, but for crates that do not exist yet; the data plane never has it.
-const ROOMS: [(&str, &[&str]); 20] = [
+const ROOMS: [(&str, &[&str]); 19] = [
     ("libc", &["clock", "disk", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -78,7 +78,6 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("clap", &["wirespeed"]),
     ("clap_complete", &["wirespeed"]),
     ("clap_mangen", &["wirespeed"]),
-    ("indicatif", &["wirespeed"]),
     ("miette", &["wirespeed"]),
     ("tokio", &[]),
 ];

@@ -26,6 +26,7 @@ pub(super) struct TargetConnection {
     pub port: Arc<Port>,
     pub input: ReadAhead,
     pub output: SendQueue<TaskId>,
+    pub header_digest: bool,
     pub data_digest: bool,
     /// The digest of the data segment that is coming.
     pub digest: RunningDigest,
@@ -121,6 +122,7 @@ impl TargetConnection {
             port: new.port,
             input: ReadAhead::new(&new.already),
             output,
+            header_digest: new.params.header_digest,
             data_digest: new.params.data_digest,
             digest: RunningDigest::default(),
             readable: true,

@@ -4,6 +4,7 @@ use super::connection::ConnectionKey;
 use super::sanitize::Sanitizing;
 use super::session::WorkerSession;
 use crate::server::event::{DropReason, Peer, ServerEvent};
+use crate::server::latency::TimedWay;
 use crate::server::messages::{SweepId, ToAcceptor, Waiter};
 use crate::server::shared::ServerShared;
 use crate::volume::{FinishedCommand, Handle, VolumeExecutor};
@@ -35,6 +36,8 @@ pub(super) struct Context {
     pub outs: Vec<Out>,
     /// Tasks whose pieces left a queue, and whether it was the mark behind the last of them.
     pub gone: Vec<(TaskId, bool)>,
+    /// Commands that were answered in this turn of the loop.
+    pub timed: Vec<TimedCommand>,
     /// Lines that wait for their turn at a paced port.
     alarms: BinaryHeap<Reverse<(Ns, ConnectionKey)>>,
     /// What this thread asked all threads to abort, and how many have not answered.
@@ -45,6 +48,16 @@ pub(super) struct Context {
     /// Sessions that finished tasks since sweeps were last checked.
     pub recheck: Vec<u32>,
     next_serial: u32,
+}
+
+/// A command whose answer is with its socket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedCommand {
+    /// When it arrived.
+    pub began: Ns,
+    pub way: TimedWay,
+    pub port: usize,
+    pub unit: usize,
 }
 
 /// A sweep for which this thread still has work to end.
@@ -102,12 +115,26 @@ impl Context {
             pieces: Vec::new(),
             outs: Vec::new(),
             gone: Vec::new(),
+            timed: Vec::new(),
             alarms: BinaryHeap::new(),
             asked: BTreeMap::new(),
             next_ticket: 0,
             sweeping: Vec::new(),
             recheck: Vec::new(),
             next_serial: 0,
+        }
+    }
+
+    /// Counts how long the commands took that were answered in this turn: one look at the clock for all of them.
+    pub fn count_latencies(&mut self) {
+        if self.timed.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        for command in self.timed.drain(..) {
+            let took = now.since(command.began);
+            self.shared.ports[command.port].latency[self.thread].record(command.way, took);
+            self.shared.latency[command.unit][self.thread].record(command.way, took);
         }
     }
 

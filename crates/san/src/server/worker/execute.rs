@@ -1,8 +1,9 @@
 //! Execution of a command: the device server decides, a volume carries out, and the session answers.
 
-use super::context::{Context, JobToken};
+use super::context::{Context, JobToken, TimedCommand};
 use super::session::{TaskSlot, TaskStage, WorkerSession};
 use crate::server::event::DropReason;
+use crate::server::latency::TimedWay;
 use crate::server::messages::Waiter;
 use crate::volume::{Data, VolumeJob};
 use iscsi::pdu::LogoutReason;
@@ -71,7 +72,8 @@ impl WorkerSession {
         };
         let busy = ctx.shared.ports[port].is_busy();
         let place = &mut self.tasks[task.slot()];
-        *place = TaskSlot { id: Some(task), unit, port, ordered, ..TaskSlot::default() };
+        let began = ctx.now;
+        *place = TaskSlot { id: Some(task), unit, port, ordered, began, ..TaskSlot::default() };
         self.ordered += usize::from(ordered);
         if busy {
             return self.end(ctx, task, Ending::bare(ScsiStatus::Busy));
@@ -226,6 +228,11 @@ impl WorkerSession {
         let volume = ctx.volumes[unit].clone();
         let data = std::mem::take(&mut place.data);
         place.phase = TaskStage::Running;
+        place.way = match medium {
+            Medium::Read(_) => Some(TimedWay::Read),
+            Medium::Write { .. } => Some(TimedWay::Write),
+            _ => None,
+        };
         if let Some(done) = ctx.io.start(VolumeJob { token, volume, medium, data }) {
             self.done(ctx, task.slot() as u16, done.ending, done.data);
         }
@@ -336,6 +343,7 @@ impl WorkerSession {
         let place = &mut self.tasks[task.slot()];
         let unit = place.unit;
         place.phase = TaskStage::Idle;
+        place.answered = true;
         if std::mem::take(&mut place.ordered) {
             self.ordered -= 1;
         }
@@ -364,6 +372,9 @@ impl WorkerSession {
             return;
         }
         let port = place.port;
+        if let (true, Some(way), Some(unit)) = (place.answered, place.way, place.unit) {
+            ctx.timed.push(TimedCommand { began: place.began, way, port, unit });
+        }
         *place = TaskSlot::default();
         if let Some(port) = ctx.shared.ports.get(port) {
             port.cell(ctx.thread).ended.add(1);

@@ -6,6 +6,7 @@
 mod coalesce;
 mod connection;
 mod context;
+mod describe;
 mod execute;
 mod input;
 mod ordering;
@@ -111,6 +112,7 @@ impl Worker {
             self.ctx.io.submit();
             self.coalesce();
             self.settle();
+            self.ctx.count_latencies();
             self.recheck();
             if self.ctx.now >= self.ticks_at {
                 self.tick();
@@ -280,6 +282,10 @@ impl Worker {
                     self.each(|session, ctx| session.drop_port(ctx, index))
                 }
                 ToWorker::PortChanged => self.wake_all(),
+                ToWorker::Describe { reservations, to } => {
+                    // The one that asked may have given up.
+                    let _ = to.send(self.describe(reservations));
+                }
                 ToWorker::Stop => self.stop(),
             }
         }

@@ -3,6 +3,7 @@
 use super::connection::{ConnectionKey, TargetConnection};
 use super::context::Context;
 use crate::server::event::{DropReason, ServerEvent};
+use crate::server::latency::TimedWay;
 use crate::server::messages::{NewConnection, NewSession, ToAcceptor};
 use crate::server::poll::Poll;
 use crate::volume::Data;
@@ -83,6 +84,12 @@ pub(super) struct TaskSlot {
     pub queued: u32,
     /// It is an ordered task that has not been answered.
     pub ordered: bool,
+    /// When it arrived.
+    pub began: Ns,
+    /// What it is if its latency counts: set once a volume reads or writes for it.
+    pub way: Option<TimedWay>,
+    /// It has been answered, and not aborted.
+    pub answered: bool,
     /// The session is done with it.
     pub over: bool,
 }

@@ -7,4 +7,5 @@ mod hostile;
 mod logins;
 mod portals;
 mod resets;
+mod status;
 mod test_target;

@@ -108,8 +108,8 @@ fn what_lies_beyond_the_fit_is_said() {
   { name = "fitted_rate_max", value = "9000 IOPS", source = "a test", kind = "assumed" },"#;
     let said = |vms, work: &str| -> Vec<String> {
         let notes = plant(vms, "", work, range).notes;
-        let of = |note: &String| {
-            let (what, _) = note.strip_prefix("extrapolated: a ")?.split_once(" is ")?;
+        let of = |note: &sim::plant::PlantNote| {
+            let (what, _) = note.text.strip_prefix("extrapolated: a ")?.split_once(" is ")?;
             Some(what.rsplit_once(" of ")?.0.to_owned())
         };
         notes.iter().filter_map(of).collect()

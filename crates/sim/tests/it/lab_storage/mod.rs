@@ -131,6 +131,30 @@ fn reads_are_hit_by_how_much_of_them_fits() {
     near(Rig { lab: &past, work: &one, ..Rig::default() }.run().latency(), 5.35, 0.02);
 }
 
+/// Where no read reaches a disk, by the count of the disks themselves, the reader is told; and nowhere else.
+#[test]
+fn what_a_cache_answers_alone_is_said() {
+    let figures = [("cache", "25 GB"), ("write_back", "no")];
+    let told = |media: &str, load: &str| {
+        let lab = array(&figures, &volume(media));
+        let load = work(load);
+        let rig = Rig { lab: &lab, work: &load, ..Rig::default() };
+        let said = rig.plant().notes.iter().any(|note| note.code == "cached-reads");
+        (said, rig.run().visits("a/v.disks") > 0.0)
+    };
+    let disk = "media = \"disk-15k\"";
+    let set = |size: &str| format!("{READS}depth = 1\nworking_set = \"{size}\"");
+    assert_eq!(told(disk, &set("20GB")), (true, false));
+    assert_eq!(told(disk, &set("24GB")), (true, false));
+    assert_eq!(told(disk, &set("30GB")), (false, true));
+    let given = format!("{disk}\nhit_share = \"90%\"");
+    assert_eq!(told(&given, &set("20GB")), (false, true), "the scenario knows its share");
+    let past = format!("{disk}\ncache = \"none\"");
+    assert_eq!(told(&past, &set("20GB")), (false, true));
+    let writes = format!("{WRITES}depth = 1\nworking_set = \"20GB\"");
+    assert_eq!(told(disk, &writes), (false, true), "nothing is read");
+}
+
 /// A write-back cache absorbs a burst at its own speed, and then runs at the disks'.
 #[test]
 fn a_cache_absorbs_a_burst_and_then_waits_for_the_disks() {

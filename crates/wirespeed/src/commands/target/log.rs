@@ -38,6 +38,12 @@ impl Log {
         })
     }
 
+    /// Takes lines from another thread, which does not wait.
+    pub fn sayer(&self) -> impl Fn(String) + Send + 'static {
+        let lines = self.lines.clone();
+        move |line| drop(lines.try_send(line))
+    }
+
     /// Says something of the command's own.
     pub fn say(&self, line: String) {
         // Only a writer that has panicked takes nothing any more.

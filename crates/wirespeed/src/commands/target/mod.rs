@@ -1,6 +1,7 @@
 //! `wirespeed target`: storage over the network. `serve` checks the arguments, starts the target of `san`, says where it
-//! listens, and stops it at a signal.
+//! listens, opens the socket by which it is asked and told (`control`), and stops it at a signal.
 
+mod control;
 mod log;
 mod plan;
 mod portal;
@@ -8,8 +9,11 @@ mod release;
 mod secret;
 mod serial;
 mod show;
+mod status;
 
 use crate::cli::{LimitArgs, Serve, TargetAction, TargetArgs};
+use crate::control::PortState;
+use crate::control::server::open_or_say;
 use crate::exit::{Exit, Failure};
 use crate::out;
 use log::Log;
@@ -29,6 +33,9 @@ pub fn target(args: &TargetArgs) -> Result<Exit, Failure> {
         TargetAction::Serve(args) => serve(args),
         TargetAction::Ls(args) => super::luns::luns(args),
         TargetAction::Release(args) => release::release(args),
+        TargetAction::Status(args) => control::status(args),
+        TargetAction::StopPort(args) => control::port(args, PortState::Stopped),
+        TargetAction::StartPort(args) => control::port(args, PortState::Up),
     }
 }
 
@@ -39,12 +46,16 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
     let stop = stop_signal()?;
     let log = Log::start(args.output.quiet);
     let ended = started(args, chap, &log).and_then(|(target, volumes)| {
+        let named = args.volumes.iter().map(show::named).collect();
+        // Closed before the target stops.
+        let control = open_or_say(target.control(), named, args.output.quiet, log.sayer());
         let told = out::result(&shown(args, &target, &volumes).render(args.output.format));
         if told.is_ok() {
             log.say("listening; Ctrl-C stops it".to_owned());
             // The sender lives in the handler of signals, as long as the process.
             let _ = stop.recv();
         }
+        drop(control);
         let stopped = target.stop().map_err(Failure::incomplete);
         told.and(stopped)
     });

@@ -1,11 +1,13 @@
 //! The whole program, from the command line to the record: what its users and other programs rely on.
 
 mod arrays;
+mod cached;
 mod calibrate;
 mod carriers;
 mod catalog;
 mod commands;
 mod compare;
+mod control;
 mod data;
 mod demo;
 mod devices;
@@ -15,6 +17,7 @@ mod estimate;
 mod exports;
 mod frames;
 mod killed;
+mod live_figures;
 mod luns;
 mod memory;
 mod mistakes;
@@ -27,5 +30,6 @@ mod simulate;
 mod steady;
 mod support;
 mod target;
+mod terminal;
 mod verify;
 mod versus;

@@ -39,6 +39,8 @@ impl Bench {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
         command.args(args).current_dir(self.dir.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        // Its sockets are its own.
+        command.env("XDG_RUNTIME_DIR", self.dir.path());
         command
     }
 

@@ -1,0 +1,57 @@
+//! The arguments of `target status`, `target stop-port` and `target start-port`.
+
+use super::{Format, OutputArgs};
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(after_help = STATUS_HELP)]
+pub struct StatusArgs {
+    /// The target, where several run: its iSCSI name, its process ID, or a URL of one of its ports
+    #[arg(long, value_name = "NAME|PID|URL")]
+    pub target: Option<String>,
+    /// Show it again each second until Ctrl-C: in place on a terminal, else one line a second
+    #[arg(long, short)]
+    pub watch: bool,
+    /// One document for programs, as --format json; with --watch one line a second
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl StatusArgs {
+    /// Whether a program reads it.
+    pub fn is_json(&self) -> bool {
+        self.json || self.output.format == Format::Json
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = PORT_HELP)]
+pub struct PortArgs {
+    /// The port, by its address as `target status` shows it, or by its TCP port
+    #[arg(value_name = "PORT")]
+    pub port: String,
+    /// The target, where several run: its iSCSI name, its process ID, or a URL of one of its ports
+    #[arg(long, value_name = "NAME|PID|URL")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+const STATUS_HELP: &str = "\
+Only targets of the same user on this machine are found (see docs/san.md).
+Exit codes: 0 shown; 2 it is not clear which target is meant; 3 none runs, or it does not answer.
+
+Examples:
+  wirespeed target status
+  wirespeed target status --watch
+  wirespeed target status --target iscsi://127.0.0.1:3260 --json";
+
+const PORT_HELP: &str = "\
+Exit codes: 0 done, or it was so before; 2 there is no such port, or it is not clear which target is
+meant; 3 no target runs, or the port cannot be opened.
+
+Examples:
+  wirespeed target stop-port 127.0.0.1:3261
+  wirespeed target start-port 3261";
