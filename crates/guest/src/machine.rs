@@ -3,6 +3,7 @@
 use crate::accelerator::Accelerator;
 use crate::kernel::Kernel;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -69,6 +70,11 @@ impl Adapter {
         }
     }
 
+    /// Whether its disks may be read-only: an ATA disk has no such state.
+    pub fn may_be_read_only(self) -> bool {
+        self != Adapter::Ahci
+    }
+
     /// Disks that one such device carries at most.
     pub fn disks_max(self) -> usize {
         match self {
@@ -118,6 +124,8 @@ pub enum Backing {
 /// A disk of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drive {
+    /// How the guest reaches it.
+    pub adapter: Adapter,
     /// By which the guest finds it: unique, at most [`SERIAL_MAX`] letters and digits.
     pub serial: String,
     /// Its blocks.
@@ -140,9 +148,7 @@ pub struct Machine {
     pub vcpus: u32,
     /// How they run.
     pub accelerator: Accelerator,
-    /// Its storage adapter.
-    pub adapter: Adapter,
-    /// Its disks.
+    /// Its disks, each behind an adapter; those behind like adapters share as few of them as can be.
     pub drives: Vec<Drive>,
     /// Ports between guest and host: their names in the guest.
     pub ports: Vec<String>,
@@ -160,8 +166,9 @@ pub(crate) struct Wiring<'a> {
 impl Machine {
     /// The modules that it needs.
     pub fn modules(&self) -> Vec<&'static str> {
-        let ports: &[&str] = &["virtio_pci", "virtio_console"];
-        [ports, self.adapter.modules()].concat()
+        let mut all = vec!["virtio_pci", "virtio_console"];
+        all.extend(self.drives.iter().flat_map(|drive| drive.adapter.modules()));
+        all
     }
 
     /// QEMU's arguments.
@@ -204,26 +211,28 @@ impl Machine {
 
     /// Adapters and disks.
     fn storage(&self, add: &mut dyn FnMut(&str, String)) {
-        let most = self.adapter.disks_max();
+        let mut of_kind: BTreeMap<Adapter, usize> = BTreeMap::new();
         for (number, drive) in self.drives.iter().enumerate() {
-            let (adapter, slot) = (number / most, number % most);
-            let device = match self.adapter {
-                Adapter::VirtioScsi => "virtio-scsi-pci",
-                other => other.name(),
+            let kind = drive.adapter;
+            let earlier = of_kind.entry(kind).or_default();
+            let (adapter, slot) = (*earlier / kind.disks_max(), *earlier % kind.disks_max());
+            *earlier += 1;
+            let (adapter, device) = match kind {
+                Adapter::VirtioScsi => (format!("virtio{adapter}"), "virtio-scsi-pci"),
+                _ => (format!("{kind}{adapter}"), kind.name()),
             };
-            if slot == 0 && self.adapter != Adapter::Nvme {
-                add("-device", format!("{device},id=adapter{adapter}"));
+            if slot == 0 && kind != Adapter::Nvme {
+                add("-device", format!("{device},id={adapter}"));
             }
             add("-blockdev", drive.block(number).to_string());
-            let serial = &drive.serial;
-            let attached = match self.adapter {
-                Adapter::Nvme => format!("nvme,drive=disk{number},serial={serial}"),
-                Adapter::Ahci => {
-                    format!("ide-hd,bus=adapter{adapter}.{slot},drive=disk{number},serial={serial}")
+            let disk = format!("drive=disk{number},serial={}", drive.serial);
+            let attached = match kind {
+                Adapter::Nvme => format!("nvme,{disk}"),
+                Adapter::Ahci => format!("ide-hd,bus={adapter}.{slot},{disk}"),
+                _ => {
+                    let wwn = drive.wwn();
+                    format!("scsi-hd,bus={adapter}.0,scsi-id={slot},{disk},wwn={wwn:#x}")
                 }
-                _ => format!(
-                    "scsi-hd,bus=adapter{adapter}.0,scsi-id={slot},drive=disk{number},serial={serial}"
-                ),
             };
             add("-device", attached);
         }
@@ -231,6 +240,15 @@ impl Machine {
 }
 
 impl Drive {
+    /// A name of the disk in the fabric: without one the SAS adapter's driver takes no notice of it. Locally assigned (NAA 3),
+    /// from the serial number by FNV-1a.
+    fn wwn(&self) -> u64 {
+        let hash = self.serial.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        3 << 60 | hash >> 4
+    }
+
     /// The block node of the disk of this number.
     fn block(&self, number: usize) -> Value {
         let (below, direct) = match &self.backing {

@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use crate::machine::{Machine, Wiring};
 use crate::modules::{ModuleError, ModuleTree};
 use crate::program::{self, ProgramError};
-use crate::qmp::{Qmp, QmpError};
+use crate::qmp::Qmp;
 use clock::Ns;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
@@ -51,14 +51,6 @@ pub enum GuestError {
         name: String,
         /// How QEMU ended, and what it said.
         how: String,
-    },
-    /// The control channel failed.
-    #[error("the guest {name}: {why}")]
-    Control {
-        /// Which.
-        name: String,
-        /// Why.
-        why: QmpError,
     },
     /// A file or socket of the host.
     #[error("{what}: {why}")]
@@ -191,11 +183,7 @@ impl Guest {
         let Starting { name, child, console } = starting;
         match opened {
             Ok(qmp) => Ok(Guest { name, child, qmp, ports, console, status: None }),
-            Err(why) => {
-                let mut starting = Starting { name, child, console };
-                starting.kill();
-                Err(GuestError::Control { name: starting.name, why })
-            }
+            Err(why) => Err(Starting { name, child, console }.over(why.to_string())),
         }
     }
 
@@ -219,9 +207,14 @@ impl Guest {
         &mut self.qmp
     }
 
-    /// The last lines of the console and of what QEMU itself said.
+    /// What the console last showed, with what QEMU itself said.
     pub fn console(&self) -> String {
-        last_lines(&self.console)
+        String::from_utf8_lossy(&lock(&self.console)).into_owned()
+    }
+
+    /// The line of the console that says why the guest ended, or its last lines.
+    pub fn last_words(&self) -> String {
+        last_words(&self.console())
     }
 
     /// How QEMU ended, if it has.
@@ -313,7 +306,7 @@ impl Starting {
         self.kill();
         // What it said comes by another thread.
         clock::sleep_until(clock::now().plus(Ns::millis(50)));
-        let said = last_lines(&self.console);
+        let said = last_words(&String::from_utf8_lossy(&lock(&self.console)));
         let how = if said.is_empty() { how } else { format!("{how}; it said: {said}") };
         GuestError::Ended { name: self.name.clone(), how }
     }
@@ -377,11 +370,11 @@ fn lock(console: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     console.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn last_lines(console: &Mutex<Vec<u8>>) -> String {
-    const LINES: usize = 12;
-    let kept = lock(console);
-    let text = String::from_utf8_lossy(&kept);
-    let lines: Vec<&str> =
-        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+fn last_words(console: &str) -> String {
+    const LINES: usize = 4;
+    let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // What follows a panic is a list of registers.
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let end = panic.map_or(lines.len(), |line| line + 1);
+    lines[end.saturating_sub(LINES)..end].join("; ")
 }

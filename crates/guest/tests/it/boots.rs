@@ -38,13 +38,12 @@ fn accelerator(kernel: &Kernel) -> Accelerator {
     *BEST.get_or_init(|| Accelerator::best(kernel).0)
 }
 
-fn machine(kernel: &Kernel, adapter: Adapter, drives: Vec<Drive>) -> Machine {
+fn machine(kernel: &Kernel, drives: Vec<Drive>) -> Machine {
     Machine {
-        name: format!("test-{adapter}"),
+        name: "test".to_owned(),
         memory: 128 * MIB,
         vcpus: 1,
         accelerator: accelerator(kernel),
-        adapter,
         drives,
         ports: vec!["lines".to_owned()],
     }
@@ -76,38 +75,40 @@ fn a_disk_is_found_by_its_serial_number_behind_every_adapter() {
     let Some(kernel) = kernel() else { return };
     let file = tempfile::NamedTempFile::new().expect("a file");
     file.as_file().set_len(8 * MIB).expect("its size");
-    for adapter in Adapter::ALL {
-        let image =
-            Image::new(&kernel, &first_process(), &machine(&kernel, adapter, Vec::new()).modules());
+    // Two behind each, of which the second one is read-only and of another size.
+    let of = |(number, adapter): (u64, Adapter)| {
+        let null = Backing::Null { size: (4 + number) * MIB };
         let backing = Backing::File { path: file.path().to_owned(), direct: false };
-        let drives = vec![
-            Drive {
-                serial: "NOTHING1".to_owned(),
-                backing: Backing::Null { size: 4 * MIB },
-                read_only: false,
-            },
-            Drive { serial: "FILE2".to_owned(), backing, read_only: true },
-        ];
-        let mut guest =
-            Guest::start(&machine(&kernel, adapter, drives), &image.expect("an image"), &keeper())
-                .unwrap_or_else(|why| panic!("{adapter}: {why}"));
-        let mut lines = Lines::of(&mut guest);
-        for (serial, size) in [("FILE2", 8 * MIB), ("NOTHING1", 4 * MIB)] {
-            let answer = lines.ask(&format!("disk {serial}"));
-            let (device, bytes) = answer.split_once(' ').unwrap_or_default();
-            assert!(device.starts_with("/dev/"), "{adapter}: {answer}\n{}", guest.console());
-            assert_eq!(bytes, size.to_string(), "{adapter}: {answer}");
-        }
-        drop(lines);
-        let ended = guest.wait(Ns::secs(60)).expect("it can be waited for");
-        assert!(ended.is_some_and(|status| status.success()), "{adapter}: {}", guest.console());
+        let read_only = adapter.may_be_read_only();
+        [
+            Drive { adapter, serial: format!("NULL{number}"), backing: null, read_only: false },
+            Drive { adapter, serial: format!("FILE{number}"), backing, read_only },
+        ]
+    };
+    let drives: Vec<Drive> = (0..).zip(Adapter::ALL).flat_map(of).collect();
+    // Two writers of one file would be refused.
+    let drives: Vec<Drive> = drives.into_iter().filter(|drive| drive.serial != "FILE6").collect();
+    let machine = machine(&kernel, drives.clone());
+    let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
+    let mut guest = Guest::start(&machine, &image, &keeper()).unwrap_or_else(|why| panic!("{why}"));
+    let mut lines = Lines::of(&mut guest);
+    for (number, drive) in (0..).zip(&drives) {
+        let answer = lines.ask(&format!("disk {}", drive.serial));
+        let (device, bytes) = answer.split_once(' ').unwrap_or_default();
+        let size = if drive.serial.starts_with("FILE") { 8 } else { 4 + number / 2 } * MIB;
+        let adapter = drive.adapter;
+        assert!(device.starts_with("/dev/"), "{adapter}: {answer}\n{}", guest.console());
+        assert_eq!(bytes, size.to_string(), "{adapter}: {answer}");
     }
+    drop(lines);
+    let ended = guest.wait(Ns::secs(60)).expect("it can be waited for");
+    assert!(ended.is_some_and(|status| status.success()), "{}", guest.console());
 }
 
 #[test]
 fn a_guest_stops_goes_on_and_panics() {
     let Some(kernel) = kernel() else { return };
-    let machine = machine(&kernel, Adapter::VirtioScsi, Vec::new());
+    let machine = machine(&kernel, Vec::new());
     let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
     let mut guest = Guest::start(&machine, &image, &keeper()).expect("a guest");
     let mut lines = Lines::of(&mut guest);
@@ -128,9 +129,10 @@ fn a_guest_stops_goes_on_and_panics() {
 #[test]
 fn what_cannot_start_says_why() {
     let Some(kernel) = kernel() else { return };
-    let mut machine = machine(&kernel, Adapter::Nvme, Vec::new());
+    let mut machine = machine(&kernel, Vec::new());
     let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
     machine.drives.push(Drive {
+        adapter: Adapter::Nvme,
         serial: "GONE".to_owned(),
         backing: Backing::File { path: "/nowhere/disk".into(), direct: false },
         read_only: false,
