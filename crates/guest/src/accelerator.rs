@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
 /// How long such a boot may take.
-const BOOTS: Ns = Ns::secs(8);
+const BOOTS: Ns = Ns::secs(4);
 const POLL: Ns = Ns::millis(10);
 
 /// How a guest's processors run.

@@ -264,6 +264,17 @@ impl Drop for Guest {
 /// The program.
 pub const QEMU: &str = "qemu-system-x86_64";
 
+/// QEMU's version.
+/// # Errors
+/// It is not there.
+pub fn qemu_version() -> Result<String, GuestError> {
+    let said = Command::new(QEMU).arg("--version").output();
+    let said = said.map_err(|why| GuestError::NoQemu { program: QEMU.to_owned(), why })?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let version = text.split_once("version ").and_then(|(_, rest)| rest.split([' ', '\n']).next());
+    Ok(version.unwrap_or("of an unknown version").to_owned())
+}
+
 /// The path under which a file without a name is opened by a child.
 fn image_path(file: &fs::File) -> String {
     use std::os::fd::AsRawFd;

@@ -20,6 +20,7 @@ fn cpio_reads_what_is_written() {
         .spawn();
     let Ok(mut cpio) = cpio else {
         println!("skipped: cpio is not there");
+        assert!(std::env::var_os("CI").is_none(), "cpio is not there");
         return;
     };
     cpio.stdin.take().expect("its input").write_all(&bytes).expect("it reads");
