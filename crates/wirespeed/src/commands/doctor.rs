@@ -50,6 +50,7 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
         space(&args.dir),
         direct_io(&args.dir),
         marks(&args.dir),
+        guests(),
     ];
     out::result(&match args.output.format {
         Format::Text => text(&findings),
@@ -121,6 +122,36 @@ fn governor() -> Finding {
             "cpupower frequency-set -g performance",
         ),
         None => good("cpu governor", "none (fixed, or left to the hypervisor)".to_owned()),
+    }
+}
+
+/// What virtual machines would need; nothing else does.
+fn guests() -> Finding {
+    const CHECK: &str = "guests";
+    let version = match guest::process::qemu_version() {
+        Ok(version) => version,
+        Err(why) => return limited(CHECK, why.to_string(), "apt-get install qemu-system-x86"),
+    };
+    let kernel = match guest::Kernel::find(None) {
+        Ok(kernel) => kernel,
+        Err(why) => return limited(CHECK, why.to_string(), "apt-get install linux-image-amd64"),
+    };
+    let lacking = guest::Adapter::ALL.into_iter().filter(|adapter| {
+        guest::modules::ModuleTree::of(&kernel)
+            .is_ok_and(|tree| !adapter.modules().iter().all(|module| tree.has(module)))
+    });
+    let lacking: Vec<&str> = lacking.map(guest::Adapter::name).collect();
+    let detail = format!("QEMU {version}, kernel {}", kernel.version);
+    if !lacking.is_empty() {
+        let detail = format!("{detail}, which has no driver for {}", lacking.join(", "));
+        return limited(CHECK, detail, "apt-get install linux-image-amd64");
+    }
+    match guest::Accelerator::best(&kernel) {
+        (guest::Accelerator::Kvm, _) => good(CHECK, format!("{detail}, KVM")),
+        (guest::Accelerator::Tcg, why) => {
+            let detail = format!("{detail}, emulated: {why}");
+            limited(CHECK, detail, "guests run, some ten times slower than with KVM")
+        }
     }
 }
 

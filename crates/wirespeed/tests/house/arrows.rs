@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -19,6 +19,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
     ("campaign", &["clock", "record", "scenario"]),
     ("engine", &["clock", "record", "workload"]),
     ("guard", &["clock"]),
+    ("guest", &["clock"]),
     ("disk", &["clock", "engine", "guard", "record", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
@@ -43,6 +44,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
             "findings",
             "fleet",
             "guard",
+            "guest",
             "iscsi",
             "net",
             "probe",

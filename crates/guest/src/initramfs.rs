@@ -1,0 +1,84 @@
+//! The initial file system of a guest: a cpio archive of the kernel's `newc` form (`buffer-format.rst` of the kernel's
+//! documentation), uncompressed.
+
+use std::io::{self, Write};
+
+/// Type and permission bits of what an archive holds.
+const DIRECTORY: u32 = 0o040_755;
+const CHARACTER_DEVICE: u32 = 0o020_600;
+const REGULAR: u32 = 0o100_000;
+
+/// An archive under construction. Directories must come before what is in them.
+pub struct Initramfs<W: Write> {
+    out: W,
+    /// Bytes so far; entries are aligned to four.
+    written: u64,
+    entries: u32,
+}
+
+impl<W: Write> Initramfs<W> {
+    /// An empty archive.
+    pub fn new(out: W) -> Initramfs<W> {
+        Initramfs { out, written: 0, entries: 0 }
+    }
+
+    /// Adds a directory, by its path without a leading slash.
+    /// # Errors
+    /// The archive cannot be written.
+    pub fn directory(&mut self, path: &str) -> io::Result<()> {
+        self.entry(path, DIRECTORY, (0, 0), &[])
+    }
+
+    /// Adds a file with these permission bits.
+    /// # Errors
+    /// The archive cannot be written, or a file is longer than the form can say: 4 GiB.
+    pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) -> io::Result<()> {
+        self.entry(path, REGULAR | permissions, (0, 0), content)
+    }
+
+    /// Adds a character device by its numbers.
+    /// # Errors
+    /// The archive cannot be written.
+    pub fn device(&mut self, path: &str, major: u32, minor: u32) -> io::Result<()> {
+        self.entry(path, CHARACTER_DEVICE, (major, minor), &[])
+    }
+
+    /// Ends the archive and hands it back.
+    /// # Errors
+    /// The archive cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.entry("TRAILER!!!", 0, (0, 0), &[])?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn entry(
+        &mut self,
+        path: &str,
+        mode: u32,
+        (major, minor): (u32, u32),
+        content: &[u8],
+    ) -> io::Result<()> {
+        let long = || io::Error::new(io::ErrorKind::InvalidInput, format!("{path} is too long"));
+        let size = u32::try_from(content.len()).map_err(|_| long())?;
+        let name = u32::try_from(path.len() + 1).map_err(|_| long())?;
+        self.entries += 1;
+        let links = if mode & 0o170_000 == DIRECTORY & 0o170_000 { 2 } else { 1 };
+        // Inode, mode, owner, group, links, time, size, device, device numbers, length of the name, checksum.
+        let fields = [self.entries, mode, 0, 0, links, 0, size, 0, 0, major, minor, name, 0];
+        let mut header = String::from("070701");
+        fields.iter().for_each(|field| header.push_str(&format!("{field:08x}")));
+        header.push_str(path);
+        header.push('\0');
+        self.aligned(header.as_bytes())?;
+        self.aligned(content)
+    }
+
+    fn aligned(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        let padding = (self.written.next_multiple_of(4) - self.written) as usize;
+        self.written += padding as u64;
+        self.out.write_all(&[0; 3][..padding])
+    }
+}

@@ -1,0 +1,127 @@
+//! QEMU's control channel: commands and events as lines of JSON (the QEMU Machine Protocol).
+
+use clock::Ns;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+use thiserror::Error;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes of one line, and events kept, at most.
+const LINE_MAX: u64 = 1 << 20;
+const EVENTS_MAX: usize = 1024;
+
+/// Why a command failed.
+#[derive(Debug, Error)]
+pub enum QmpError {
+    /// QEMU has ended, or does not answer.
+    #[error("QEMU does not answer: {0}")]
+    Io(#[from] io::Error),
+    /// What it said is not of this protocol.
+    #[error("QEMU said what is no message of its protocol: {0}")]
+    Garbage(String),
+    /// It refused.
+    #[error("QEMU refused `{command}`: {why}")]
+    Refused {
+        /// The command.
+        command: String,
+        /// Its reason.
+        why: String,
+    },
+}
+
+/// Something that happened to a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QmpEvent {
+    /// Its name, such as `SHUTDOWN`, `GUEST_PANICKED`, `STOP`.
+    pub name: String,
+    /// What else is known.
+    pub data: Value,
+    /// When it was heard.
+    pub at: Ns,
+}
+
+/// The client of one QEMU.
+pub struct Qmp {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+    events: VecDeque<QmpEvent>,
+    number: u64,
+}
+
+impl Qmp {
+    /// Greets QEMU at the other end of a socket.
+    /// # Errors
+    /// It does not answer as it should.
+    pub fn open(socket: UnixStream) -> Result<Qmp, QmpError> {
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        let writer = socket.try_clone()?;
+        let mut qmp =
+            Qmp { reader: BufReader::new(socket), writer, events: VecDeque::new(), number: 0 };
+        let greeting = qmp.line()?;
+        if greeting.get("QMP").is_none() {
+            return Err(QmpError::Garbage(greeting.to_string()));
+        }
+        qmp.execute("qmp_capabilities", Value::Null)?;
+        Ok(qmp)
+    }
+
+    /// Carries out a command and returns its answer.
+    /// # Errors
+    /// QEMU refuses it, or is gone.
+    pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
+        self.number += 1;
+        let mut message = json!({ "execute": command, "id": self.number });
+        if !arguments.is_null() {
+            message["arguments"] = arguments;
+        }
+        self.writer.write_all(format!("{message}\n").as_bytes())?;
+        loop {
+            let mut answer = self.line()?;
+            if answer.get("event").is_some() {
+                self.keep(answer);
+                continue;
+            }
+            if answer.get("id").and_then(Value::as_u64) != Some(self.number) {
+                // The answer to a command that was given up.
+                continue;
+            }
+            if let Some(error) = answer.get("error") {
+                let why = error.get("desc").and_then(Value::as_str).unwrap_or("no reason given");
+                let (command, why) = (command.to_owned(), why.to_owned());
+                return Err(QmpError::Refused { command, why });
+            }
+            return Ok(answer["return"].take());
+        }
+    }
+
+    /// What has happened since the last call.
+    /// # Errors
+    /// QEMU is gone.
+    pub fn events(&mut self) -> Result<Vec<QmpEvent>, QmpError> {
+        // A command without effect: events that came before its answer are read with it.
+        self.execute("query-status", Value::Null)?;
+        Ok(self.events.drain(..).collect())
+    }
+
+    fn keep(&mut self, mut event: Value) {
+        let name = event["event"].as_str().unwrap_or_default().to_owned();
+        if self.events.len() == EVENTS_MAX {
+            self.events.pop_front();
+        }
+        self.events.push_back(QmpEvent { name, data: event["data"].take(), at: clock::now() });
+    }
+
+    fn line(&mut self) -> Result<Value, QmpError> {
+        let mut line = String::new();
+        let count = io::Read::take(&mut self.reader, LINE_MAX).read_line(&mut line)?;
+        if count == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        serde_json::from_str(&line).map_err(|_| QmpError::Garbage(line.trim_end().to_owned()))
+    }
+}
