@@ -140,6 +140,9 @@ impl<'c> Mapper<'c, '_, '_> {
                 }
             }
         }
+        if self.draft.phases.is_empty() && self.mistakes.is_empty() {
+            self.mistakes.add(0..1, "no worker has a load: there is nothing to run");
+        }
     }
 
     /// The worker that a file without a manager list is imported for.
@@ -427,8 +430,9 @@ impl<'c> Mapper<'c, '_, '_> {
             return name.clone();
         }
         let plain = target.split(": \"").next().unwrap_or(target).trim().trim_end_matches(':');
+        let short = plain.rsplit('/').next().unwrap_or(plain);
         let wanted = match managers.len() {
-            1 => plain.to_owned(),
+            1 => short.to_owned(),
             _ => format!("{}-{plain}", managers[seat.manager].name),
         };
         let name = self.names.give(&wanted.to_lowercase(), "disk");

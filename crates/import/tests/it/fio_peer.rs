@@ -4,12 +4,12 @@
 use crate::imported;
 use clock::Ns;
 use scenario::{Source, Step};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::process::Command;
 use workload::{Arrivals, Dir, Extent, Next, Placement, Stream, StreamKey};
 
 /// I/Os that are compared.
-const IOS: usize = 40_000;
+const IOS: usize = 30_000;
 /// Of how many I/Os before it one may be the continuation.
 const WINDOW: usize = 512;
 /// The disk of jobs that say no size.
@@ -49,15 +49,13 @@ impl Offer {
         let mut counts: Vec<u64> = counts.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let favourites = counts.iter().take(100).sum::<u64>() as f64 / all * 100.0;
-        let (mut ends, mut sequential) = (VecDeque::new(), 0.0);
-        for (read, offset, length, _) in ios {
+        let (mut ends, mut sequential) = (BTreeMap::new(), 0.0);
+        for (n, (read, offset, length, _)) in ios.iter().enumerate() {
             *sizes.entry((*read, *length)).or_insert(0.0) += 100.0 / all;
             tenths[((offset * 10 / disk) as usize).min(9)] += 100.0 / all;
-            sequential += if ends.contains(offset) { 100.0 / all } else { 0.0 };
-            ends.push_back(offset + length);
-            if ends.len() > WINDOW {
-                ends.pop_front();
-            }
+            let near = ends.get(offset).is_some_and(|last| n - last <= WINDOW);
+            sequential += if near { 100.0 / all } else { 0.0 };
+            ends.insert(offset + length, n);
         }
         let time = ios.last().map_or(0.0, |io| io.3) - ios.first().map_or(0.0, |io| io.3);
         Offer {
@@ -146,24 +144,17 @@ fn job(options: &str, limit: &str) -> String {
     format!("[job]\nioengine=null\n{size}{options}\n{limit}\n")
 }
 
-/// The I/Os that fio issued, by its log.
-fn fios(options: &str, timed: bool) -> Vec<Io> {
+/// The I/Os that fio issued for each of these jobs, by its logs. All of them run at once, in one fio.
+fn fios(jobs: &[&str], limit: &str) -> Vec<Vec<Io>> {
     let folder = tempfile::tempdir().expect("a folder");
-    let limit = match timed {
-        true => "runtime=1\ntime_based".to_owned(),
-        false => format!("number_ios={IOS}"),
+    let text = |(n, options): (usize, &&str)| {
+        job(options, limit).replace("[job]", &format!("[job{n}]\nwrite_iolog=log{n}"))
     };
-    let (file, log) = (folder.path().join("job.fio"), folder.path().join("log"));
-    std::fs::write(&file, job(options, &limit)).expect("a job file");
-    let run = Command::new("fio")
-        .current_dir(folder.path())
-        .arg(format!("--write_iolog={}", log.display()))
-        .arg(&file)
-        .output()
-        .expect("fio runs");
-    assert!(run.status.success(), "{options}: {}", String::from_utf8_lossy(&run.stderr));
-    let log = std::fs::read_to_string(&log).expect("a log");
-    assert!(log.starts_with("fio version 3 iolog"), "{}", log.lines().next().unwrap_or_default());
+    let text: String = jobs.iter().enumerate().map(text).collect();
+    std::fs::write(folder.path().join("jobs.fio"), &text).expect("a job file");
+    let run =
+        Command::new("fio").current_dir(folder.path()).arg("jobs.fio").output().expect("fio runs");
+    assert!(run.status.success(), "{text}: {}", String::from_utf8_lossy(&run.stderr));
     let io = |line: &str| {
         let mut words = line.split_whitespace();
         let time: f64 = words.next()?.parse().ok()?;
@@ -174,7 +165,16 @@ fn fios(options: &str, timed: bool) -> Vec<Io> {
         };
         Some((read, words.next()?.parse().ok()?, words.next()?.parse().ok()?, time))
     };
-    log.lines().filter_map(io).collect()
+    let log = |n| {
+        let log = std::fs::read_to_string(folder.path().join(format!("log{n}"))).expect("a log");
+        assert!(
+            log.starts_with("fio version 3 iolog"),
+            "{}",
+            log.lines().next().unwrap_or_default()
+        );
+        log.lines().filter_map(io).collect()
+    };
+    (0..jobs.len()).map(log).collect()
 }
 
 /// As many I/Os of the imported job, drawn as a worker draws them from a device that is never late.
@@ -226,7 +226,10 @@ fn differences(compare: Compare, fio: &Offer, ours: &Offer) -> Vec<String> {
         let share = |offer: &Offer| offer.sizes.get(key).copied().unwrap_or(0.0);
         check(&format!("share of {key:?}"), share(fio), share(ours), 1.0);
     }
-    check("favourites", fio.favourites, ours.favourites, 1.0);
+    // fio's zipf is a formula that comes near the distribution: of theta 1.2 over 26 million blocks the first hundred
+    // have 66.3% by definition, and fio gives them 68%.
+    let formula = if compare == Elsewhere { 3.0 } else { 1.0 };
+    check("favourites", fio.favourites, ours.favourites, formula);
     if matches!(compare, Gaps | Together) {
         // Said by the notes.
     } else {
@@ -255,15 +258,20 @@ fn imported_jobs_offer_what_fio_offers() {
         return;
     }
     let mut wrong = Vec::new();
-    for (compare, options) in JOBS {
-        let timed = matches!(compare, Rate | Poisson);
-        let theirs = fios(options, timed);
-        assert!(theirs.len() > 1000, "{options}: {} I/Os of fio", theirs.len());
-        let (drawn, disk) = ours(options, if timed { theirs.len() } else { IOS });
-        let (theirs, drawn) = (Offer::of(&theirs, disk), Offer::of(&drawn, disk));
-        wrong.extend(
-            differences(compare, &theirs, &drawn).into_iter().map(|d| format!("{options}: {d}")),
-        );
+    let timed = |compare: &Compare| matches!(compare, Rate | Poisson);
+    for (with_rate, limit) in
+        [(false, format!("number_ios={IOS}")), (true, "runtime=1\ntime_based".to_owned())]
+    {
+        let jobs: Vec<(Compare, &str)> =
+            JOBS.into_iter().filter(|(compare, _)| timed(compare) == with_rate).collect();
+        let texts: Vec<&str> = jobs.iter().map(|(_, options)| *options).collect();
+        for ((compare, options), theirs) in jobs.iter().zip(fios(&texts, &limit)) {
+            assert!(theirs.len() > 1000, "{options}: {} I/Os of fio", theirs.len());
+            let (drawn, disk) = ours(options, theirs.len());
+            let (theirs, drawn) = (Offer::of(&theirs, disk), Offer::of(&drawn, disk));
+            let differences = differences(*compare, &theirs, &drawn);
+            wrong.extend(differences.into_iter().map(|d| format!("{options}: {d}")));
+        }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
