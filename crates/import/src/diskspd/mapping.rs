@@ -159,12 +159,9 @@ impl Mapper<'_> {
         Some((16.0, 1.0))
     }
 
-    /// The workload of a target; equal ones are one.
-    fn work(&mut self, aim: &Aim, shared: bool) -> String {
-        let mut comments = Comments::default();
-        let mut line = Line::new(aim.block, 100.0, 100.0 - aim.write, aim.random);
+    /// The alignment of random addresses, or the distance of sequential ones.
+    fn unit(&mut self, aim: &Aim, line: &mut Line, comments: &mut Comments) -> Option<u64> {
         let mut stride = None;
-        let (mut workers, mut depth) = (aim.threads, aim.outstanding);
         match aim.align.filter(|align| *align != aim.block) {
             Some(align) if aim.random > 0.0 => {
                 line.align = align.is_multiple_of(512).then_some(align);
@@ -183,6 +180,15 @@ impl Mapper<'_> {
             }
             None => {}
         }
+        stride
+    }
+
+    /// The workload of a target; equal ones are one.
+    fn work(&mut self, aim: &Aim, shared: bool) -> String {
+        let mut comments = Comments::default();
+        let mut line = Line::new(aim.block, 100.0, 100.0 - aim.write, aim.random);
+        let (mut workers, mut depth) = (aim.threads, aim.outstanding);
+        let stride = self.unit(aim, &mut line, &mut comments);
         if aim.interlocked && aim.random == 0.0 && workers.saturating_mul(depth) <= 4096 {
             // One stream of all threads: the slots of a worker share it.
             (workers, depth) = (1, workers * depth);
@@ -218,22 +224,6 @@ impl Mapper<'_> {
                 comments.add("delay", self.notes.approximated(aim.line, "-i, -j", text));
             }
         }
-        let wanted = format!(
-            "{}-{}{}",
-            crate::toml::size(aim.block).trim_matches('"'),
-            if aim.random >= 100.0 {
-                "random"
-            } else if aim.random > 0.0 {
-                "mixed"
-            } else {
-                "sequential"
-            },
-            match aim.write {
-                0.0 => "-read".to_owned(),
-                100.0 => "-write".to_owned(),
-                write => format!("-{}-{write}", 100.0 - write),
-            }
-        );
         let work = Work {
             name: String::new(),
             lines: vec![line],
@@ -256,8 +246,28 @@ impl Mapper<'_> {
         if let Some(known) = self.draft.works.iter().find(|known| same(known)).filter(|_| !shared) {
             return known.name.clone();
         }
-        let name = self.works.give(&wanted, "load");
+        let name = self.works.give(&called(aim), "load");
         self.draft.works.push(Work { name: name.clone(), ..work });
         name
     }
+}
+
+/// A name that says what is issued.
+fn called(aim: &Aim) -> String {
+    format!(
+        "{}-{}{}",
+        crate::toml::size(aim.block).trim_matches('"'),
+        if aim.random >= 100.0 {
+            "random"
+        } else if aim.random > 0.0 {
+            "mixed"
+        } else {
+            "sequential"
+        },
+        match aim.write {
+            0.0 => "-read".to_owned(),
+            100.0 => "-write".to_owned(),
+            write => format!("-{}-{write}", 100.0 - write),
+        }
+    )
 }

@@ -285,6 +285,25 @@ impl Profile<'_, '_, '_> {
             pause_ms: self.number(element, "ThinkTime").unwrap_or(0),
             ..default
         };
+        self.order(element, &mut aim);
+        self.content(element, &mut aim);
+        self.throttle(element, &mut aim);
+        self.ranges(element, &mut aim);
+        if self.is(element, "ParallelAsyncIO") {
+            let text = "outstanding I/Os of a thread take blocks in turn, and not all the same one";
+            self.notes.lost(line, "ParallelAsyncIO", text);
+        }
+        for name in ["ThreadTargets", "Weight"] {
+            if element.child(name).is_some() {
+                self.notes.lost(line, name, "targets are chosen with equal probability");
+            }
+        }
+        aim
+    }
+
+    /// Pauses, bounds, caches, and the order of addresses.
+    fn order(&mut self, element: &Element, aim: &mut Aim) {
+        let line = aim.line;
         if aim.burst == 0 || aim.pause_ms == 0 {
             (aim.burst, aim.pause_ms) = (0, 0);
         }
@@ -311,19 +330,6 @@ impl Profile<'_, '_, '_> {
             let text = "random, as VMFleet makes such a template when it is used";
             self.notes.approximated(line, "no Random", text);
         }
-        self.content(element, &mut aim);
-        self.throttle(element, &mut aim);
-        self.ranges(element, &mut aim);
-        if self.is(element, "ParallelAsyncIO") {
-            let text = "outstanding I/Os of a thread take blocks in turn, and not all the same one";
-            self.notes.lost(line, "ParallelAsyncIO", text);
-        }
-        for name in ["ThreadTargets", "Weight"] {
-            if element.child(name).is_some() {
-                self.notes.lost(line, name, "targets are chosen with equal probability");
-            }
-        }
-        aim
     }
 
     fn content(&mut self, element: &Element, aim: &mut Aim) {
