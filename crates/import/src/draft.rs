@@ -3,6 +3,9 @@
 use crate::toml::{duration, percent, quoted, rate, size};
 use std::fmt::Write as _;
 
+/// Comments of a table at most; the notes have all.
+const COMMENTS_MAX: usize = 300;
+
 /// Comments, each above the key that it belongs to; `""` is the head of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Comments(Vec<(&'static str, String)>);
@@ -10,7 +13,7 @@ pub(crate) struct Comments(Vec<(&'static str, String)>);
 impl Comments {
     pub fn add(&mut self, key: &'static str, text: impl Into<String>) {
         let entry = (key, text.into());
-        if !self.0.contains(&entry) {
+        if self.0.len() < COMMENTS_MAX && !self.0.contains(&entry) {
             self.0.push(entry);
         }
     }

@@ -1,5 +1,6 @@
 //! What became of each setting of a file: carried over exactly, approximated, or lost.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What became of a setting.
@@ -83,18 +84,11 @@ impl Notes {
     pub fn finish(mut self) -> Vec<Note> {
         self.0.sort();
         self.0.dedup();
-        let worst = |note: &Note| {
-            let same = self.0.iter().filter(|n| n.line == note.line && n.setting == note.setting);
-            same.map(|n| n.severity).max()
-        };
-        // Sorted by line, so that equal settings are near; files are small.
-        let keep: Vec<bool> = self
-            .0
-            .iter()
-            .map(|note| note.severity > Severity::Exact || worst(note) == Some(Severity::Exact))
-            .collect();
-        let mut keep = keep.into_iter();
-        self.0.retain(|_| keep.next().unwrap_or(true));
+        let worse = |note: &Note| note.severity > Severity::Exact;
+        let place = |note: &Note| (note.line, note.setting.clone());
+        let not_exact: BTreeSet<(usize, String)> =
+            self.0.iter().filter(|note| worse(note)).map(place).collect();
+        self.0.retain(|note| worse(note) || !not_exact.contains(&place(note)));
         self.0
     }
 }

@@ -8,6 +8,9 @@ use std::ops::Range;
 /// Invocations of a file at most.
 const LINES_MAX: usize = 500;
 
+/// Targets of an invocation or a time span at most.
+pub(super) const TARGETS_MAX: usize = 100;
+
 /// A word of a line with its place.
 struct Word {
     text: String,
@@ -134,6 +137,10 @@ fn invocation(words: Vec<Word>, notes: &mut Notes, mistakes: &mut Mistakes<'_>) 
             }
             None => paths.push(word),
         }
+    }
+    if paths.len() > TARGETS_MAX {
+        reader.mistakes.add(whole, format!("more than {TARGETS_MAX} targets"));
+        return None;
     }
     if paths.is_empty() {
         reader.mistakes.add(whole, "no target: name a file or a disk behind the options");

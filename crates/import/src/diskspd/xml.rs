@@ -47,7 +47,7 @@ pub(super) fn spans(text: &str, notes: &mut Notes, mistakes: &mut Mistakes<'_>) 
     ];
     reader.known(&root, &none);
     let all = root.child("TimeSpans").map(|spans| &spans.children[..]).unwrap_or_default();
-    for element in all {
+    for element in all.iter().take(500) {
         match element.name.as_str() {
             "TimeSpan" => spans.push(reader.span(element)),
             other => reader.mistakes.unknown(element.span.clone(), "element", other, ["TimeSpan"]),
@@ -214,6 +214,10 @@ impl Profile<'_, '_, '_> {
         let random_data = self.is(element, "RandomWriteData");
         let targets =
             element.child("Targets").map(|targets| &targets.children[..]).unwrap_or_default();
+        if targets.len() > super::line::TARGETS_MAX {
+            self.mistakes.add(element.span.clone(), "more targets than a TimeSpan may have here");
+            return span;
+        }
         for target in targets {
             match target.name.as_str() {
                 "Target" => {

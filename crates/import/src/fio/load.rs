@@ -50,6 +50,13 @@ impl Importer<'_> {
             Some(rate) => Pace::Open { rate, poisson: job.poisson, limit: job.depth },
             None => Pace::Closed { depth: job.depth, think_us: 0 },
         };
+        let counted = job.section.settings.get("rate_iops");
+        if let Some(setting) =
+            counted.filter(|_| job.section.settings.contains_key("bssplit") && !job.poisson)
+        {
+            let text = "fio counts the smallest block, as version 3.33 does; later ones count I/Os of any size";
+            comments.add("rate", self.notes.approximated(setting.line, &setting.written, text));
+        }
         self.thinking(job, &mut lines, rate.is_some(), &mut comments);
         self.order(job, read, &lines, &mut comments);
         let uniform = lines.iter().all(|line| line.size == lines[0].size);

@@ -7,6 +7,7 @@ use crate::draft::{
 use crate::mistake::Mistakes;
 use crate::note::Notes;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What a file is made with where nothing says how large the disk is.
 const DISK_BYTES: u64 = 1 << 30;
@@ -14,6 +15,8 @@ const DISK_BYTES: u64 = 1 << 30;
 const SECTOR: u64 = 512;
 /// Iometer's cycle over 32 targets, 64 workers and depths makes many tests; a scenario has bounds.
 const TESTS_MAX: usize = 2_000;
+/// Loads of all tests, and specifications of all workers.
+const LOADS_MAX: usize = 20_000;
 
 pub(super) fn draft(
     name: &str,
@@ -38,6 +41,7 @@ pub(super) fn draft(
         machines: BTreeMap::new(),
         made: Vec::new(),
         fars: BTreeMap::new(),
+        loads: 0,
     };
     mapper.tests();
     mapper.draft
@@ -66,6 +70,7 @@ struct Mapper<'c, 'n, 'm> {
     /// Workloads by specification, depth and sectors.
     made: Vec<((String, u64, u64), String)>,
     fars: BTreeMap<String, String>,
+    loads: usize,
 }
 
 /// One test: how many workers of a manager, targets of a worker, targets of a manager or of all, and which depth.
@@ -114,7 +119,11 @@ impl<'c> Mapper<'c, '_, '_> {
                 })
             })
             .collect();
-        let assigned: Vec<Vec<Specification>> =
+        if seats.len().saturating_mul(self.config.specs.len()) > LOADS_MAX * 5 {
+            self.mistakes.add(0..1, "more workers and specifications than can be imported");
+            return;
+        }
+        let assigned: Vec<Vec<Rc<Specification>>> =
             seats.iter().map(|seat| self.specifications(seat.worker)).collect();
         let rounds = assigned.iter().map(Vec::len).max().unwrap_or(0);
         if rounds == 0 {
@@ -126,16 +135,18 @@ impl<'c> Mapper<'c, '_, '_> {
             let busy: Vec<(Seat<'_>, &Specification)> = seats
                 .iter()
                 .zip(&assigned)
-                .filter_map(|(seat, specs)| Some((*seat, specs.get(round)?)))
+                .filter_map(|(seat, specs)| Some((*seat, &**specs.get(round)?)))
                 .filter(|(_, spec)| !spec.name.eq_ignore_ascii_case("idle"))
                 .collect();
             if busy.is_empty() {
                 continue;
             }
             for active in self.active(&busy) {
+                self.loads += busy.len();
                 self.phase(managers, &busy, &active);
-                if self.draft.phases.len() > TESTS_MAX {
-                    self.mistakes.add(0..1, format!("more than {TESTS_MAX} tests"));
+                if self.draft.phases.len() > TESTS_MAX || self.loads > LOADS_MAX {
+                    self.mistakes
+                        .add(0..1, format!("more than {TESTS_MAX} tests or {LOADS_MAX} loads"));
                     return;
                 }
             }
@@ -165,15 +176,15 @@ impl<'c> Mapper<'c, '_, '_> {
     }
 
     /// What a worker runs, in turn.
-    fn specifications(&mut self, worker: &Worker) -> Vec<Specification> {
+    fn specifications(&mut self, worker: &Worker) -> Vec<Rc<Specification>> {
         let Some(assigned) = &worker.specs else {
-            let fits = |spec: &&Specification| match spec.assigned {
+            let fits = |spec: &&Rc<Specification>| match spec.assigned {
                 Assigned::None => false,
                 Assigned::All => true,
                 Assigned::Disk => worker.medium == Medium::Disk,
                 Assigned::Net => worker.medium != Medium::Disk,
             };
-            let by_default: Vec<Specification> =
+            let by_default: Vec<Rc<Specification>> =
                 self.config.specs.iter().filter(fits).cloned().collect();
             return match by_default.is_empty() {
                 true => self.config.specs.clone(),
@@ -191,9 +202,11 @@ impl<'c> Mapper<'c, '_, '_> {
                         rows: Vec::new(),
                         ..default_specification()
                     };
-                    specs.push(idle);
+                    specs.push(Rc::new(idle));
                 }
-                None if name.eq_ignore_ascii_case("default") => specs.push(default_specification()),
+                None if name.eq_ignore_ascii_case("default") => {
+                    specs.push(Rc::new(default_specification()))
+                }
                 None => {
                     let names = self.config.specs.iter().map(|spec| &spec.name[..]);
                     self.mistakes.unknown(span.clone(), "access specification", name, names);
@@ -602,5 +615,6 @@ impl<'c> Mapper<'c, '_, '_> {
 }
 
 fn crossed(slow: &[u64], fast: &[u64], make: impl Fn(u64, u64) -> Active) -> Vec<Active> {
-    slow.iter().flat_map(|s| fast.iter().map(|f| make(*s, *f))).collect()
+    let make = &make;
+    slow.iter().flat_map(|s| fast.iter().map(move |f| make(*s, *f))).take(TESTS_MAX + 1).collect()
 }

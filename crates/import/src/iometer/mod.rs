@@ -153,6 +153,6 @@ struct Config {
     depth: Cycle,
     test: Test,
     test_line: usize,
-    specs: Vec<Specification>,
+    specs: Vec<std::rc::Rc<Specification>>,
     managers: Vec<Manager>,
 }

@@ -338,7 +338,7 @@ impl<'t> Reader<'t, '_, '_> {
             let spec =
                 Specification { name: name.trim().to_owned(), line: head.line, assigned, rows };
             self.config.specs.retain(|other| !other.name.eq_ignore_ascii_case(&spec.name));
-            self.config.specs.push(spec);
+            self.config.specs.push(spec.into());
         }
         self.cut("no `'END access specifications`");
     }
@@ -402,7 +402,7 @@ impl<'t> Reader<'t, '_, '_> {
                 self.notes.exact(first.line, first.text);
                 let rows = std::mem::take(&mut rows);
                 let spec = Specification { name, line: first.line, assigned: Assigned::All, rows };
-                self.config.specs.push(spec);
+                self.config.specs.push(spec.into());
                 head = Some(first);
             }
         }

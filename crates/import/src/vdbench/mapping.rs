@@ -1,6 +1,7 @@
 //! Run definitions as plans, and their workloads on storages as loads.
 
-use super::{Definition, File, Parameter, seconds, size};
+use super::lists::{listed, ranged};
+use super::{Definition, File, Parameter, TESTS_MAX, seconds, size};
 use crate::draft::{Comments, Disk, Draft, Extent, Line, Names, Pace, Phase, Place, Skewed, Work};
 use crate::mistake::Mistakes;
 use crate::note::Notes;
@@ -8,8 +9,9 @@ use std::collections::BTreeMap;
 
 /// What a file is made with where nothing says how large it is.
 const FILE_BYTES: u64 = 1 << 30;
-/// Tests that loops may make.
-const TESTS_MAX: usize = 1000;
+/// Targets that storages may make.
+const TARGETS_MAX: usize = 2000;
+const TOO_LARGE: &str = "more storages, workloads and loops than can be imported";
 /// vdbench's threads of a storage.
 const THREADS: u64 = 8;
 
@@ -33,6 +35,7 @@ pub(super) fn draft(
         works: Names::default(),
         phases: Names::default(),
         disks: BTreeMap::new(),
+        work_left: 1_000_000,
     };
     mapper.all();
     mapper.draft
@@ -48,6 +51,8 @@ struct Mapper<'f, 'n, 'm, 't> {
     phases: Names,
     /// The target and the size of each storage by its name.
     disks: BTreeMap<String, (String, Option<u64>, u64)>,
+    /// Names that may still be looked at: what a file asks for is bounded.
+    work_left: usize,
 }
 
 /// A setting of a loop for one test.
@@ -126,6 +131,10 @@ impl Mapper<'_, '_, '_, '_> {
             }
             None => vec![None],
         };
+        if self.disks.len() + numbers.len() > TARGETS_MAX {
+            self.mistakes.add(storage.span.clone(), TOO_LARGE);
+            return;
+        }
         for number in numbers {
             let (name, path) = match number {
                 Some(number) => {
@@ -211,6 +220,11 @@ impl Mapper<'_, '_, '_, '_> {
     fn meant(&mut self, parameter: &Parameter, what: &str, known: &[String]) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for value in &parameter.values {
+            self.work_left = self.work_left.saturating_sub(known.len());
+            if self.work_left == 0 {
+                self.mistakes.add(parameter.span.clone(), TOO_LARGE);
+                return names;
+            }
             let fits: Vec<String> = match value.split_once('*') {
                 Some((start, _)) => {
                     known.iter().filter(|k| k.starts_with(start)).cloned().collect()
@@ -275,7 +289,7 @@ impl Mapper<'_, '_, '_, '_> {
             };
             points = points.iter().flat_map(cross).take(TESTS_MAX + 1).collect();
         }
-        if points.len() > TESTS_MAX || self.draft.phases.len() > TESTS_MAX {
+        if points.len() * workloads.len() > TESTS_MAX || self.draft.phases.len() > TESTS_MAX {
             self.mistakes.add(run.span.clone(), format!("more than {TESTS_MAX} tests"));
             return;
         }
@@ -757,44 +771,4 @@ impl<'a> Load<'a> {
     fn setting(&self, key: &str) -> Option<&'a Parameter> {
         self.run.get(key).or_else(|| self.workload.get(key))
     }
-}
-
-/// The values of a loop: a list, `(1-64,d)` which doubles, or `(10-100,10)` in steps.
-fn listed(parameter: &Parameter) -> Vec<String> {
-    if let [range, step] = &parameter.values[..] {
-        if let Some((from, to)) = range.split_once('-') {
-            if let (Some(from), Some(to)) = (size(from), size(to)) {
-                let double = step.eq_ignore_ascii_case("d");
-                let by = size(step).unwrap_or(0);
-                let mut values = Vec::new();
-                let mut value = from;
-                while value <= to && value > 0 && values.len() <= TESTS_MAX && (double || by > 0) {
-                    values.push(value.to_string());
-                    value = if double { value.saturating_mul(2) } else { value.saturating_add(by) };
-                }
-                if !values.is_empty() {
-                    return values;
-                }
-            }
-        }
-    }
-    parameter.values.clone()
-}
-
-/// `sd1-5`, `sd1-sd5`: those of the known names.
-fn ranged(value: &str, known: &[String]) -> Vec<String> {
-    let Some((from, to)) = value.split_once('-') else { return Vec::new() };
-    let stem = from.trim_end_matches(|c: char| c.is_ascii_digit());
-    let number = |text: &str| {
-        text.strip_prefix(stem)
-            .unwrap_or(text)
-            .parse::<u64>()
-            .ok()
-            .filter(|number| *number < 100_000)
-    };
-    let (Some(first), Some(last)) = (number(from), number(to)) else { return Vec::new() };
-    (first..=last.min(first + 2000))
-        .map(|n| format!("{stem}{n}"))
-        .filter(|name| known.contains(name))
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! vdbench's parameter files: storage, workload and run definitions.
 
+mod lists;
 mod mapping;
 mod read;
 
@@ -20,6 +21,9 @@ pub(crate) fn read(name: &str, text: &str) -> Result<(Draft, Notes), Diagnostics
     mistakes.finish(name)?;
     Ok((draft, notes))
 }
+
+/// Tests that loops may make.
+const TESTS_MAX: usize = 1000;
 
 /// `key=value`, or `key=(value,value)`.
 #[derive(Clone, Debug)]

@@ -326,6 +326,10 @@ impl Reader<'_, '_, '_> {
             let values: Vec<String> =
                 parts(inner, ',').map(|part| text(part).trim_matches('"').to_owned()).collect();
             let span = span_of(part).unwrap_or(0..0);
+            if values.len() > 1000 {
+                self.mistakes.add(span, format!("`{key}`: more than 1000 values"));
+                continue;
+            }
             if values.iter().all(String::is_empty) {
                 self.mistakes.add(span, format!("`{key}` needs a value"));
                 continue;
