@@ -56,3 +56,42 @@ fn what_is_no_workload_is_refused() {
     let odd = import("file", b"\xFF\xFEa", None, &around()).expect_err("cut off");
     assert!(odd.to_string().contains("cut off"));
 }
+
+/// A file cut off anywhere, with a line left out or twice, or with a character changed, is imported or refused: nothing panics.
+#[test]
+fn damaged_files_are_answered() {
+    let seeds: [&[u8]; 5] = [
+        include_bytes!("../../../../fuzz/seeds/import/fio"),
+        include_bytes!("../../../../fuzz/seeds/import/icf"),
+        include_bytes!("../../../../fuzz/seeds/import/vdbench"),
+        include_bytes!("../../../../fuzz/seeds/import/diskspd"),
+        include_bytes!("../../../../fuzz/seeds/import/profile"),
+    ];
+    for (seed, format) in seeds.into_iter().zip([
+        Format::Fio,
+        Format::Iometer,
+        Format::Vdbench,
+        Format::Diskspd,
+        Format::Diskspd,
+    ]) {
+        let whole = &seed[1..];
+        let mut damaged: Vec<Vec<u8>> =
+            (0..whole.len()).step_by(29).map(|end| whole[..end].to_vec()).collect();
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        for n in 0..lines.len() {
+            damaged.push([&lines[..n], &lines[n + 1..]].concat().concat());
+            damaged.push([&lines[..=n], &lines[n..]].concat().concat());
+        }
+        for (n, with) in (0..whole.len()).step_by(31).zip(b"0-9,=/()'%<\n\t ".iter().cycle()) {
+            let mut changed = whole.to_vec();
+            changed[n] = *with;
+            damaged.push(changed);
+        }
+        for bytes in damaged {
+            match import("file", &bytes, Some(format), &around()) {
+                Ok(imported) => assert_eq!(imported.format, format),
+                Err(error) => assert!(!error.to_string().is_empty()),
+            }
+        }
+    }
+}
