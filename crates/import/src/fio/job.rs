@@ -155,7 +155,9 @@ impl<'s> Options<'s, '_, '_> {
     ) -> [Option<T>; 2] {
         let Some((text, setting)) = self.text(name) else { return [None, None] };
         let mut wrong = false;
-        let values = directions(text).map(|part| {
+        // fio takes `bs=4k-8k` for `bs=4k,8k`.
+        let dashes = if name == "bs" { text.replace('-', ",") } else { text.to_owned() };
+        let values = directions(&dashes).map(|part| {
             let value = part.map(&parse);
             wrong |= matches!(value, Some(None));
             value.flatten()

@@ -48,6 +48,7 @@ fn kinds_and_mixes() {
 #[test]
 fn sizes() {
     check_rows("rw=randrw\nbs=4k,8k", &[(4096, 50.0, 100.0, 100.0), (8192, 50.0, 0.0, 100.0)]);
+    check_rows("rw=randrw\nbs=4k-8k", &[(4096, 50.0, 100.0, 100.0), (8192, 50.0, 0.0, 100.0)]);
     check_rows("rw=randrw\nbs=,8k", &[(4096, 50.0, 100.0, 100.0), (8192, 50.0, 0.0, 100.0)]);
     check_rows("rw=randread\nbs=4kib\nkb_base=1000", &[(4096, 100.0, 100.0, 100.0)]);
     check_rows("rw=randread\nbs=4kb\nkb_base=1000", &[(4000, 100.0, 100.0, 100.0)]);
