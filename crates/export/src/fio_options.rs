@@ -2,7 +2,7 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{Access, Arrivals, Row, WorkloadKind};
+use workload::{Access, Arrivals, Process, Row, Skew, Spec, WorkingSet, WorkloadKind};
 
 /// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(
@@ -28,53 +28,166 @@ pub(crate) fn options(
         Arrivals::Closed { .. } => None,
     });
     if let Some(depth) = workers.iter().filter_map(depth).max().or(limit) {
+        // fio's default has one operation outstanding, whatever its depth.
+        put("ioengine", "io_uring".to_owned());
         put("iodepth", depth.to_string());
     }
-    if let Some(Loop::Open { rate }) = workers.first().map(|w| w.load.arrivals) {
-        put("rate_iops", format!("{rate:.0}"));
-    }
     if let Some(spec) = spec {
-        mix(&spec.kind).put(&mut put);
+        let mix = mix(&spec.kind);
+        mix.put(&mut put);
+        pace(spec, &mix, &mut put);
+    } else if let Some(Loop::Open { rate }) = workers.first().map(|w| w.load.arrivals) {
+        put("rate_iops", format!("{rate:.0}"));
     }
     options
 }
 
+/// When operations are issued, and where.
+fn pace(spec: &Spec, mix: &Mix, put: &mut impl FnMut(&str, String)) {
+    match spec.arrivals {
+        Arrivals::Open { process, .. } => {
+            let (rate, poisson) = match process {
+                Process::Fixed { rate } => (rate, false),
+                Process::Poisson { rate } => (rate, true),
+                Process::Ramp { to, .. } => (to, false),
+            };
+            // fio gives each direction the whole of a rate.
+            let shares = [mix.read, 100.0 - mix.read].map(|share| share / 100.0 * rate);
+            let of = |scale: [f64; 2]| match mix.read {
+                100.0.. => format!("{:.0}", shares[0] * scale[0]),
+                read if read <= 0.0 => format!("{:.0}", shares[1] * scale[1]),
+                _ => format!("{:.0},{:.0}", shares[0] * scale[0], shares[1] * scale[1]),
+            };
+            // Of several sizes fio counts the smallest; a rate of bytes means the same in all of its versions.
+            match poisson || mix.sizes.iter().all(|sizes| sizes.len() <= 1) {
+                true => put("rate_iops", of([1.0, 1.0])),
+                false => put("rate", of([0, 1].map(|dir| mix.mean_size(dir)))),
+            }
+            if poisson {
+                put("rate_process", "poisson".to_owned());
+            }
+        }
+        Arrivals::Closed { depth, think } => {
+            let delay = match &spec.kind {
+                WorkloadKind::Access(access) => {
+                    access.rows.first().map(|row| (row.delay, row.burst))
+                }
+                WorkloadKind::Transaction(_) => None,
+            };
+            let (pause, burst) = delay.filter(|(d, _)| d.0 > 0).unwrap_or((think, 1));
+            if pause.0 > 0 {
+                put("thinktime", (pause.0 / 1000).to_string());
+                put("thinktime_blocks", burst.saturating_mul(depth).to_string());
+            }
+        }
+    }
+    match spec.working_set {
+        Some(WorkingSet::Bytes(bytes)) => put("size", bytes.to_string()),
+        Some(WorkingSet::Percent(share)) => put("size", format!("{share:.0}%")),
+        None => {}
+    }
+    let WorkloadKind::Access(access) = &spec.kind else { return };
+    if mix.random.iter().all(|random| *random <= 0.0) {
+        return;
+    }
+    put("norandommap", "1".to_owned());
+    match access.skew {
+        Skew::Uniform => {}
+        Skew::Zipf(theta) => put("random_distribution", format!("zipf:{theta}")),
+        Skew::Pareto(h) => put("random_distribution", format!("pareto:{h}")),
+        Skew::HotSpot { accesses, blocks } => {
+            let (cold, rest) = (100.0 - accesses, 100.0 - blocks);
+            put("random_distribution", format!("zoned:{accesses}/{blocks}:{cold}/{rest}"));
+        }
+    }
+}
+
 /// What the operations look like on the whole.
 struct Mix {
-    /// Sizes with their shares, in percent.
-    sizes: Vec<(u32, f64)>,
+    /// Sizes of reads and of writes with their shares, in percent of these.
+    sizes: [Vec<(u32, f64)>; 2],
     /// Reads among all, in percent.
     read: f64,
-    /// Random ones among all, in percent.
-    random: f64,
+    /// Random ones among reads and among writes, in percent.
+    random: [f64; 2],
+    /// Alignment where it is not the size.
+    align: u32,
+    /// Bytes from the end of a sequential operation to the start of the next.
+    skip: u64,
 }
 
 impl Mix {
+    /// Bytes of a mean operation of a direction.
+    fn mean_size(&self, dir: usize) -> f64 {
+        self.sizes[dir].iter().map(|(size, share)| f64::from(*size) * share / 100.0).sum()
+    }
+
+    /// The directions that the mix has.
+    fn dirs(&self) -> impl Iterator<Item = usize> {
+        let has = [self.read > 0.0, self.read < 100.0];
+        [0, 1].into_iter().filter(move |dir| has[*dir])
+    }
+
+    /// A value for both directions, or one for each.
+    fn by_direction(&self, value: impl Fn(usize) -> String) -> String {
+        let mut values: Vec<String> = self.dirs().map(value).collect();
+        values.dedup();
+        values.join(",")
+    }
+
     fn put(&self, put: &mut impl FnMut(&str, String)) {
-        let random = self.random > 0.0;
+        let random = self.dirs().any(|dir| self.random[dir] > 0.0);
         let rw = match self.read {
             100.0.. => ["read", "randread"][usize::from(random)],
             read if read <= 0.0 => ["write", "randwrite"][usize::from(random)],
             _ => ["rw", "randrw"][usize::from(random)],
         };
-        put("rw", rw.to_owned());
+        let skip = if self.skip > 0 && !random { format!(":{}", self.skip) } else { String::new() };
+        put("rw", format!("{rw}{skip}"));
         if self.read > 0.0 && self.read < 100.0 {
             put("rwmixread", format!("{:.0}", self.read));
         }
-        if random && self.random < 100.0 {
-            put("percentage_random", format!("{:.0}", self.random));
+        if random && self.dirs().any(|dir| self.random[dir] < 100.0) {
+            put("percentage_random", self.by_direction(|dir| format!("{:.0}", self.random[dir])));
         }
-        let (least, most) =
-            (self.sizes.iter().map(|s| s.0).min(), self.sizes.iter().map(|s| s.0).max());
-        let (Some(least), Some(most)) = (least, most) else { return };
-        if least == most {
-            put("bs", size(least));
-            return;
+        if self.dirs().all(|dir| self.sizes[dir].len() == 1) {
+            put("bs", self.by_direction(|dir| size(self.sizes[dir][0].0)));
+        } else {
+            let all = || self.dirs().flat_map(|dir| self.sizes[dir].iter().map(|s| s.0));
+            let (Some(least), Some(most)) = (all().min(), all().max()) else { return };
+            put("bs", format!("{}-{}", size(least), size(most)));
+            put("bssplit", self.by_direction(|dir| split(&self.sizes[dir])));
         }
-        put("bs", format!("{}-{}", size(least), size(most)));
-        let split = self.sizes.iter().map(|(bytes, share)| format!("{}/{share:.0}", size(*bytes)));
-        put("bssplit", split.collect::<Vec<_>>().join(":"));
+        if random && self.align > 0 {
+            put("blockalign", size(self.align));
+        }
     }
+}
+
+/// `4k/60:8k/40`: whole percents that make up 100.
+fn split(sizes: &[(u32, f64)]) -> String {
+    let shares = whole_percents(&sizes.iter().map(|s| s.1).collect::<Vec<f64>>());
+    let entry = |((bytes, _), share): (&(u32, f64), u32)| format!("{}/{share}", size(*bytes));
+    sizes
+        .iter()
+        .zip(shares)
+        .filter(|(_, share)| *share > 0)
+        .map(entry)
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+/// Shares in whole percents with the same sum: what rounding takes goes to those that lost most.
+pub(crate) fn whole_percents(shares: &[f64]) -> Vec<u32> {
+    let mut whole: Vec<u32> = shares.iter().map(|share| share.max(0.0) as u32).collect();
+    let missing = shares.iter().sum::<f64>().round() as u32;
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|a, b| shares[*b].fract().total_cmp(&shares[*a].fract()));
+    let missing = missing.saturating_sub(whole.iter().sum());
+    for index in order.into_iter().take(missing as usize) {
+        whole[index] += 1;
+    }
+    whole
 }
 
 /// `8k`, as people give it to fio.
@@ -92,29 +205,40 @@ fn mix(kind: &WorkloadKind) -> Mix {
         WorkloadKind::Transaction(t) => {
             let (index, table) = (f64::from(t.index_pages), f64::from(t.table_pages));
             let read = (index * 100.0 + table * t.read) / (index + table).max(1.0);
-            Mix { sizes: vec![(t.page, 100.0)], read, random: 100.0 }
+            let sizes = || vec![(t.page, 100.0)];
+            Mix { sizes: [sizes(), sizes()], read, random: [100.0, 100.0], align: 0, skip: 0 }
         }
     }
 }
 
 fn mix_of_rows(access: &Access) -> Mix {
-    let mean = |of: fn(&Row) -> f64| {
-        access.rows.iter().map(|row| row.share * of(row)).sum::<f64>() / 100.0
+    let read = access.rows.iter().map(|row| row.share * row.read).sum::<f64>() / 100.0;
+    let of = |dir: usize, row: &Row| {
+        row.share * if dir == 0 { row.read } else { 100.0 - row.read } / 100.0
     };
-    let mut sizes: Vec<(u32, f64)> = Vec::new();
-    match access.ladder {
-        Some(ladder) => {
+    let all = [read, 100.0 - read];
+    let random = [0, 1].map(|dir| {
+        let random = access.rows.iter().map(|row| of(dir, row) * row.random).sum::<f64>();
+        if all[dir] > 0.0 { random / all[dir] } else { 0.0 }
+    });
+    let sizes = [0, 1].map(|dir| {
+        let mut sizes: Vec<(u32, f64)> = Vec::new();
+        if let Some(ladder) = access.ladder {
             let steps: Vec<u32> = ladder.sizes().collect();
-            sizes.extend(steps.iter().map(|bytes| (*bytes, 100.0 / steps.len() as f64)));
+            return steps.iter().map(|bytes| (*bytes, 100.0 / steps.len() as f64)).collect();
         }
-        None => {
-            for row in &access.rows {
-                match sizes.iter_mut().find(|(bytes, _)| *bytes == row.size) {
-                    Some((_, share)) => *share += row.share,
-                    None => sizes.push((row.size, row.share)),
-                }
+        for row in access.rows.iter().filter(|row| of(dir, row) > 0.0) {
+            let share = of(dir, row) / all[dir] * 100.0;
+            match sizes.iter_mut().find(|(bytes, _)| *bytes == row.size) {
+                Some((_, sum)) => *sum += share,
+                None => sizes.push((row.size, share)),
             }
         }
-    }
-    Mix { sizes, read: mean(|row| row.read), random: mean(|row| row.random) }
+        sizes
+    });
+    let largest = access.rows.iter().map(|row| row.size).max().unwrap_or(0);
+    let align = access.rows.first().map_or(0, |row| row.align);
+    let same = access.rows.iter().all(|row| row.align == align);
+    let skip = access.stride.map_or(0, |stride| stride.saturating_sub(u64::from(largest)));
+    Mix { sizes, read, random, align: if same { align } else { 0 }, skip }
 }

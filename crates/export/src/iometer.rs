@@ -7,6 +7,7 @@
 use crate::ExportError;
 use crate::civil::Civil;
 use crate::csv::inert;
+use crate::fio_options::whole_percents;
 use crate::view::{MergedView, RecordView, StepView, WorkerView, per_second};
 use clock::Ns;
 use record::{Completed, Histogram, Loop, Record};
@@ -99,37 +100,43 @@ fn specifications(text: &mut String, step: &StepView) {
     line(text, format_args!("'End access specifications"));
 }
 
-/// Iometer's own lines; a transaction's are those of its index and its table.
+/// Iometer's own lines; a transaction's are those of its index and its table. To Iometer an alignment of 0 is the sector, so
+/// that of the size is written out; shares are whole percents that make up 100.
 fn access_lines(text: &mut String, kind: &WorkloadKind) {
-    let mut put = |size: u32, share: f64, read: f64, random: f64, row: Option<&Row>| {
-        let (delay, burst) = row.map_or((0, 1), |r| (r.delay.0 / 1_000_000, r.burst));
-        let (align, reply) = row.map_or((0, 0), |r| (r.align, r.reply));
-        line(
-            text,
-            format_args!("{size},{share:.0},{read:.0},{random:.0},{delay},{burst},{align},{reply}"),
-        );
-    };
-    match kind {
+    let rows: Vec<Row> = match kind {
         WorkloadKind::Access(access) => match access.ladder {
-            None => {
-                for row in &access.rows {
-                    put(row.size, row.share, row.read, row.random, Some(row));
-                }
-            }
+            None => access.rows.clone(),
             Some(ladder) => {
                 let sizes: Vec<u32> = ladder.sizes().collect();
-                for (size, row) in
-                    sizes.iter().flat_map(|s| access.rows.iter().map(move |r| (s, r)))
-                {
-                    put(*size, row.share / sizes.len() as f64, row.read, row.random, Some(row));
-                }
+                let count = sizes.len() as f64;
+                let at = |size: &u32| {
+                    let (size, rows) = (*size, access.rows.iter());
+                    rows.map(move |row| Row { size, share: row.share / count, ..*row })
+                };
+                sizes.iter().flat_map(at).collect()
             }
         },
         WorkloadKind::Transaction(t) => {
             let pages = f64::from(t.index_pages.saturating_add(t.table_pages).max(1));
-            put(t.page, f64::from(t.index_pages) * 100.0 / pages, 100.0, 100.0, None);
-            put(t.page, f64::from(t.table_pages) * 100.0 / pages, t.read, 100.0, None);
+            let page = |count: u32, read: f64| {
+                let share = f64::from(count) * 100.0 / pages;
+                Row { share, ..Row::new(t.page, read, 100.0) }
+            };
+            vec![page(t.index_pages, 100.0), page(t.table_pages, t.read)]
         }
+    };
+    // Iometer draws a row for a burst and not for an operation.
+    let bursts: Vec<f64> = rows.iter().map(|row| row.share / f64::from(row.burst.max(1))).collect();
+    let sum: f64 = bursts.iter().sum();
+    let shares = whole_percents(&bursts.iter().map(|b| b / sum * 100.0).collect::<Vec<f64>>());
+    for (row, share) in rows.iter().zip(shares) {
+        let Row { size, read, random, burst, reply, .. } = row;
+        let delay = row.delay.0 / 1_000_000;
+        let align = if row.align == 0 { *size } else { row.align };
+        line(
+            text,
+            format_args!("{size},{share},{read:.0},{random:.0},{delay},{burst},{align},{reply}"),
+        );
     }
 }
 

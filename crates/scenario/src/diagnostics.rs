@@ -95,6 +95,29 @@ impl Diagnostics {
     }
 }
 
+/// A mistake in a file of another program, for [`Diagnostics::of`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignMistake {
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    /// What is wrong and what was expected.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Diagnostics {
+    /// The mistakes of a text that is no scenario, shown as those of scenarios are; `None` if there are none.
+    pub fn of(name: &str, text: &str, mistakes: Vec<ForeignMistake>) -> Option<Diagnostics> {
+        let mut sink = Sink::default();
+        for ForeignMistake { span, message, help } in mistakes {
+            sink.push(|| Mistake::new(Span::new(Origin::File, span), message).maybe_help(help));
+        }
+        let source = Source { name: name.to_owned(), text: text.to_owned(), ..Source::default() };
+        (!sink.is_empty()).then(|| sink.finish(&source))
+    }
+}
+
 /// The number of the text that an origin means, where so many are overrides.
 fn number(origin: Origin, sets: usize) -> usize {
     match origin {

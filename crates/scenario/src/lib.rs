@@ -52,12 +52,12 @@ mod tree;
 pub use assumed::{Assumed, AssumedSetting, interval_ends, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};
-pub use diagnostics::{Diagnostic, Diagnostics, Origin, TextRange};
+pub use diagnostics::{Diagnostic, Diagnostics, ForeignMistake, Origin, TextRange};
 pub use embedded::{Embedded, EmbeddedPort, Fault, FaultAction, Patience, Policy, SwitchAfter};
 pub use figures::{Dimension, FigureDef, figures_of};
 pub use load::*;
 pub use model::*;
-pub use nearest::suggestion;
+pub use nearest::{nearest, suggestion};
 pub use network::{
     AddressFamily, NetHop, PROBE, RECEIVER, Receiver, ReceiverPlace, ReceiverSite, SENDER,
     TokenFrom, VmNic,

@@ -6,10 +6,7 @@ const CANDIDATES_MAX: usize = 1000;
 const LENGTH_MAX: usize = 64;
 
 /// The candidate nearest to `word`, when it is near enough to have been meant: about one slip in three characters.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_of(word, &mut candidates.into_iter())
 }
 

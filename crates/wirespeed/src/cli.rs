@@ -30,6 +30,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Measure", &["plan", "run", "disk", "net", "target"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
     ("Read results", &["review", "compare"]),
+    ("Bring along", &["import"]),
     ("Look up", &["catalog", "profiles"]),
     ("Set up", &["completions", "man", "help"]),
 ];
@@ -93,6 +94,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
+    /// Make a scenario of another program's workload file: Iometer, fio, vdbench, diskspd
+    Import(ImportArgs),
     /// Show the application profiles that a review can project
     Profiles(Profiles),
     /// Show the hardware that scenarios can name, with the source of every figure
@@ -396,6 +399,52 @@ pub enum CompareFormat {
     #[value(alias = "md")]
     Markdown,
     Html,
+}
+
+const IMPORT_HELP: &str = "\
+The scenario goes to stdout, with a comment beside each key that was approximated or lost.
+Exit codes: 0 done, and with --check nothing is lost; 1 with --check something is; 2 a mistake.
+
+Examples:
+  wirespeed import jobs.fio > jobs.toml
+  wirespeed import san.icf --check";
+
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub struct ImportArgs {
+    /// The file (`-` = stdin)
+    pub file: PathBuf,
+    /// Whose file it is [default: by its content]
+    #[arg(long = "as", value_name = "PROGRAM", value_enum)]
+    pub program: Option<ImportFormat>,
+    /// Print what became of the settings instead: approximated, lost
+    #[arg(long)]
+    pub check: bool,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ImportFormat {
+    /// Iometer's configuration files
+    Icf,
+    /// fio's job files
+    Fio,
+    /// vdbench's parameter files
+    Vdbench,
+    /// diskspd's command lines and XML profiles, also those of VMFleet
+    Diskspd,
+}
+
+impl From<ImportFormat> for import::Format {
+    fn from(format: ImportFormat) -> import::Format {
+        match format {
+            ImportFormat::Icf => import::Format::Iometer,
+            ImportFormat::Fio => import::Format::Fio,
+            ImportFormat::Vdbench => import::Format::Vdbench,
+            ImportFormat::Diskspd => import::Format::Diskspd,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

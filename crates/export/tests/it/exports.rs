@@ -282,3 +282,79 @@ fn options_are_in_fios_words() {
     check("preset = \"oblload\"", &[("rw", "randread")]);
     check("preset = \"file-server\"", &[("bs", "512-64k"), ("rwmixread", "80")]);
 }
+
+/// What is exported and imported again means the same: every row, pace, skew and working set.
+#[test]
+fn exported_workloads_come_back_the_same() {
+    #[track_caller]
+    fn spec_of(text: &str, format: import::Format) -> workload::Spec {
+        let around = import::Surroundings { variable: &|_| None, processors: 1 };
+        let imported = import::import("file", text.as_bytes(), Some(format), &around);
+        let scenario = imported.unwrap_or_else(|e| panic!("{e}\nof\n{text}")).scenario;
+        let source = scenario::Source { text: scenario, ..scenario::Source::default() };
+        let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
+        let steps = scenario.steps();
+        let load = steps[0].disk_loads().next().expect("a load");
+        load.workload.spec.clone()
+    }
+    /// Rows as they are issued, the alignment written out.
+    fn plain(spec: &workload::Spec) -> Vec<workload::Row> {
+        let workload::WorkloadKind::Access(access) = &spec.kind else { panic!("rows") };
+        let mut rows = access.rows.clone();
+        rows.iter_mut().filter(|row| row.align == 0).for_each(|row| row.align = row.size);
+        rows
+    }
+    #[track_caller]
+    fn check(workload: &str, iometer_too: bool) {
+        let (_dir, record) = Sketch::of(&one(workload)).record(|_, _| Work::default());
+        let asked = scenario::load(&scenario::Source {
+            text: one(workload),
+            ..scenario::Source::default()
+        });
+        let steps = asked.unwrap_or_else(|e| panic!("{e}")).steps();
+        let asked = steps[0].disk_loads().next().expect("a load").workload.spec.clone();
+        let options = fio(&record)["jobs"][0]["job options"].clone();
+        let lines = options.as_object().expect("options").iter();
+        let job: String =
+            lines.map(|(k, v)| format!("{k}={}\n", v.as_str().unwrap_or_default())).collect();
+        let back = spec_of(&format!("[w]\nfilename=x\n{job}"), import::Format::Fio);
+        assert_eq!(plain(&back), plain(&asked), "{workload}: {job}");
+        assert_eq!(back.arrivals, asked.arrivals, "{workload}: {job}");
+        assert_eq!(back.working_set, asked.working_set, "{workload}: {job}");
+        let skew = |spec: &workload::Spec| match &spec.kind {
+            workload::WorkloadKind::Access(access) => (access.skew, access.stride),
+            workload::WorkloadKind::Transaction(_) => panic!("rows"),
+        };
+        assert_eq!(skew(&back), skew(&asked), "{workload}: {job}");
+        if iometer_too {
+            let text = iometer(&record, None).expect("Iometer's text");
+            assert_eq!(
+                plain(&spec_of(&text, import::Format::Iometer)),
+                plain(&asked),
+                "{workload}: {text}"
+            );
+        }
+    }
+    check("block = \"4KiB\"", true);
+    check("block = \"8KiB\"\nread = 70\nrandom = 100\ndepth = 16", true);
+    check("block = \"64KiB\"\nread = 0\nrandom = 30\nalign = \"4KiB\"", true);
+    check("block = \"4KiB\"\nrandom = 100\ndelay = \"10ms\"\nburst = 8", true);
+    check(
+        "rows = [{ size = \"4KiB\", share = 60, read = 70, random = 100, align = \"4KiB\" }, \
+           { size = \"8KiB\", share = 40, read = 70, random = 100, align = \"4KiB\" }]",
+        true,
+    );
+    check(
+        "rows = [{ size = \"4KiB\", share = 70, read = 100, random = 100 }, \
+           { size = \"8KiB\", share = 30, read = 0, random = 100 }]",
+        true,
+    );
+    check("block = \"4KiB\"\nread = 50\nrandom = 100\nrate = 1000\nlimit = 8", true);
+    check("block = \"4KiB\"\nrandom = 100\nrate = 500\narrivals = \"poisson\"\nlimit = 8", true);
+    check("block = \"4KiB\"\nrandom = 100\nskew = { zipf = 1.2 }\nworking_set = \"512KiB\"", true);
+    check(
+        "block = \"4KiB\"\nrandom = 100\nskew = { hot = 10, accesses = 90 }\nworking_set = \"20%\"",
+        true,
+    );
+    check("block = \"4KiB\"\nstride = \"64KiB\"", false);
+}

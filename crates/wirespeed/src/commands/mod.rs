@@ -9,6 +9,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod estimate;
+mod import;
 mod luns;
 mod net;
 pub mod plan;
@@ -37,6 +38,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Catalog(args) => catalog::catalog(&args),
+        Command::Import(args) => import::import(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),
