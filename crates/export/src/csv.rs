@@ -46,6 +46,9 @@ const RESPONSE: [&str; 6] = [
     "response_max_us",
 ];
 
+/// Prefixes of the same columns for operations that move no data; empty where there are none.
+const OTHERS: [&str; 3] = ["trim_", "zeroes_", "flush_"];
+
 /// A row for each step of an analysis, or for one of them (by number, from 0).
 /// # Errors
 /// Where the analysis does not hold that one.
@@ -59,6 +62,9 @@ pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportErr
         header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
     }
     header.extend(["transactions_per_s", "in_flight_mean", "drift"].map(str::to_owned));
+    for prefix in OTHERS {
+        header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
+    }
     let mut text = record(&header);
     for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
         text += &record(&step_row(step, &keys));
@@ -101,6 +107,13 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
     }
     let figures = [step.total.transactions_per_s, step.total.in_flight, step.drift];
     row.extend(figures.map(|figure| figure.map_or(String::new(), number)));
+    let others = &step.total.others;
+    for flow in [&others.trim, &others.zeroes, &others.flush] {
+        match flow {
+            Some(flow) => flow_cells(&mut row, flow),
+            None => row.extend(vec![String::new(); FLOW.len() + RESPONSE.len()]),
+        }
+    }
     row
 }
 

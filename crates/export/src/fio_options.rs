@@ -2,7 +2,7 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{Access, Arrivals, Row, WorkloadKind};
+use workload::{Access, Arrivals, Durability, Row, WorkloadKind};
 
 /// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(
@@ -34,9 +34,34 @@ pub(crate) fn options(
         put("rate_iops", format!("{rate:.0}"));
     }
     if let Some(spec) = spec {
-        mix(&spec.kind).put(&mut put);
+        let mix = mix(&spec.kind);
+        mix.put(&mut put);
+        durability(&spec.durability, &mix, &mut put);
     }
     options
+}
+
+/// Flushes and FUA; and what fio cannot do, in its `description`.
+fn durability(of: &Durability, mix: &Mix, put: &mut impl FnMut(&str, String)) {
+    if of.flush_every > 0 {
+        put("fdatasync", of.flush_every.to_string());
+    }
+    let mut lacking = Vec::new();
+    match of.fua {
+        fua if fua <= 0.0 => {}
+        // Each write waits as with O_DSYNC, which asks a device for FUA.
+        fua if fua >= 100.0 => put("sync", "dsync".to_owned()),
+        fua => lacking.push(format!("{fua}% of the writes have FUA")),
+    }
+    if mix.trim > 0.0 && mix.trim < 100.0 {
+        lacking.push(format!("{}% of the operations are trims", mix.trim));
+    }
+    if mix.zeroes > 0.0 {
+        lacking.push(format!("{}% of the operations write zeroes without data", mix.zeroes));
+    }
+    if !lacking.is_empty() {
+        put("description", format!("without counterpart in fio: {}", lacking.join("; ")));
+    }
 }
 
 /// What the operations look like on the whole.
@@ -45,6 +70,9 @@ struct Mix {
     sizes: Vec<(u32, f64)>,
     /// Reads among all, in percent.
     read: f64,
+    /// Trims, and zeroes without data, among all, in percent.
+    trim: f64,
+    zeroes: f64,
     /// Random ones among all, in percent.
     random: f64,
 }
@@ -53,6 +81,7 @@ impl Mix {
     fn put(&self, put: &mut impl FnMut(&str, String)) {
         let random = self.random > 0.0;
         let rw = match self.read {
+            _ if self.trim >= 100.0 => ["trim", "randtrim"][usize::from(random)],
             100.0.. => ["read", "randread"][usize::from(random)],
             read if read <= 0.0 => ["write", "randwrite"][usize::from(random)],
             _ => ["rw", "randrw"][usize::from(random)],
@@ -92,7 +121,7 @@ fn mix(kind: &WorkloadKind) -> Mix {
         WorkloadKind::Transaction(t) => {
             let (index, table) = (f64::from(t.index_pages), f64::from(t.table_pages));
             let read = (index * 100.0 + table * t.read) / (index + table).max(1.0);
-            Mix { sizes: vec![(t.page, 100.0)], read, random: 100.0 }
+            Mix { sizes: vec![(t.page, 100.0)], read, trim: 0.0, zeroes: 0.0, random: 100.0 }
         }
     }
 }
@@ -116,5 +145,11 @@ fn mix_of_rows(access: &Access) -> Mix {
             }
         }
     }
-    Mix { sizes, read: mean(|row| row.read), random: mean(|row| row.random) }
+    Mix {
+        sizes,
+        read: mean(|row| row.read),
+        trim: mean(|row| row.trim),
+        zeroes: mean(|row| row.zeroes),
+        random: mean(|row| row.random),
+    }
 }
