@@ -69,6 +69,7 @@ const PAGE_BYTES: u32 = 16_384;
 ///         reads.success(8192, Ns(950_000), Ns(950_000));
 ///     }
 ///     writer.interval(&Interval {
+///         others: Default::default(),
 ///         source,
 ///         step: 0,
 ///         phase: Phase::Measure,
