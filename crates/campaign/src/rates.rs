@@ -181,7 +181,17 @@ mod tests {
         let (from, to) = (Ns::secs(1), Ns::millis(1500));
         let source = SourceId(source);
         let phase = Phase::Measure;
-        Interval { source, step: 0, phase, from, to, read, write, testimony: None }
+        Interval {
+            others: Default::default(),
+            source,
+            step: 0,
+            phase,
+            from,
+            to,
+            read,
+            write,
+            testimony: None,
+        }
     }
 
     fn moved(ops: u64, times: &[u64]) -> Option<Completed> {

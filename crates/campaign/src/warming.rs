@@ -131,6 +131,7 @@ mod tests {
         let mut read = Completed::empty(false);
         (0..ops).for_each(|_| read.success(8192, Ns(1000), Ns(1000)));
         Interval {
+            others: Default::default(),
             source: SourceId(source),
             step: 0,
             phase: Phase::Warmup,

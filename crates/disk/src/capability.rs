@@ -1,11 +1,14 @@
 //! What the file system of a directory supports for targets, found out with an unnamed file.
 
 use crate::create::room_in;
+use crate::without_data::{HOLE, ZEROES};
 use guard::{FilePurpose, NewFile, reopen_to_read};
 use rustix::fd::AsFd;
+use rustix::fs::fallocate;
 use rustix::io::Errno;
 use std::path::Path;
 use thiserror::Error;
+use workload::Dir;
 
 /// What a file system cannot do.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -21,6 +24,9 @@ pub enum Unsupported {
         "its file system keeps no marks ({0}): a created file can be written only in the run that made it"
     )]
     Marks(Errno),
+    /// Trims or zeroes are refused.
+    #[error("its file system refuses {0} ({1})")]
+    Operation(&'static str, Errno),
     /// The free space is not known.
     #[error("its free space is not known")]
     Room,
@@ -41,6 +47,23 @@ pub fn marks(dir: &Path) -> Result<(), Unsupported> {
     let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
     file.mark(FilePurpose::Load).map_err(Unsupported::Marks)
 }
+
+/// Whether an operation without data is possible on files in `dir`.
+/// # Errors
+/// No file can be created there, or its file system refuses the operation.
+pub fn operation(dir: &Path, kind: Dir) -> Result<(), Unsupported> {
+    let mode = match kind {
+        Dir::Trim => HOLE,
+        Dir::Zero => ZEROES,
+        Dir::Read | Dir::Write | Dir::Flush => return Ok(()),
+    };
+    let file = NewFile::nameless(dir).map_err(Unsupported::Create)?;
+    file.set_size(PROBED).map_err(Unsupported::Create)?;
+    fallocate(file.as_fd(), mode, 0, PROBED).map_err(|e| Unsupported::Operation(kind.name(), e))
+}
+
+/// Bytes of the file that an operation is tried on.
+const PROBED: u64 = 1 << 16;
 
 /// Bytes that an unprivileged user may still write in `dir`.
 /// # Errors

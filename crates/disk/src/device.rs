@@ -53,6 +53,14 @@ pub(crate) fn polled_queues(device: u64) -> bool {
     disk.and_then(|disk| read(&disk.join("queue/io_poll"))).is_some_and(|flag| flag == "1")
 }
 
+/// Whether a block device discards ranges.
+pub(crate) fn discards(device: u64) -> bool {
+    let disk = node(device).map(|n| if n.join("partition").exists() { parent(&n) } else { n });
+    let most = disk.and_then(|disk| read(&disk.join("queue/discard_max_bytes")));
+    // What sysfs does not show is tried.
+    most.is_none_or(|bytes| bytes != "0")
+}
+
 /// The size of a block device in bytes, without opening it. The kernel always counts sectors of 512 bytes here.
 pub(crate) fn size(device: u64) -> Option<u64> {
     let sectors: u64 = read(&node(device)?.join("size"))?.parse().ok()?;

@@ -6,6 +6,7 @@
 use crate::conditioning::{Conditioning, ConditioningTask};
 use crate::create::create;
 use crate::file::{FileAccess, FileOpener};
+use crate::operations::{remote_trim_zeroes, supported, supported_remotely, trim_zeroes};
 use crate::remote::{RemoteAccess, Schemes};
 use crate::resident::resident;
 use crate::surface::{ReadTarget, WriteSurface};
@@ -29,6 +30,7 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use workload::{Arrivals, Extent, IoDemand, Placement, StreamKey};
 
 /// How long workers wait for what is in flight at the end of a step.
@@ -100,6 +102,7 @@ impl DiskEngine {
         writes: bool,
     ) -> Result<Resolved, EngineError> {
         let spec = errand.spec;
+        supported_remotely(spec, &**remote, &errand.demand)?;
         let extent = Extent { size: remote.size(), block: remote.block() };
         let mut facts = crate::remote::facts_of(&spec.name, &spec.url, &**remote);
         facts.extend(spec.made_as.as_ref().map(|_| errand.fact("lifetime", "this run".to_owned())));
@@ -112,6 +115,7 @@ impl DiskEngine {
         };
         let thing = ReadTarget::Remote(remote);
         let state = self.watch.state(errand, thing, extent, false)?;
+        promise(state.as_deref(), remote_trim_zeroes(&**remote));
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         let access = match grant {
             None => {
@@ -156,6 +160,7 @@ impl DiskEngine {
                 return Err(EngineError::Target { target: spec.name.clone(), problem });
             }
             TargetVerdict::Create { bytes } => {
+                supported(spec, None, &errand.demand)?;
                 let (found, fact) = self.create(errand, writes, bytes)?;
                 filled = Some(fact);
                 found
@@ -163,6 +168,7 @@ impl DiskEngine {
         };
         self.known.insert(spec.url.clone());
         can_poll(spec, &found)?;
+        supported(spec, Some(&found), &errand.demand)?;
         let mut facts = facts_of(spec, Some(&found));
         let created = filled.is_some();
         facts.extend(filled);
@@ -171,6 +177,7 @@ impl DiskEngine {
             let grant = grant.map_err(|e| ungranted(spec, e))?;
             let extent = extent(spec, &found, &grant)?;
             let state = self.watch.state(errand, ReadTarget::Found(&found), extent, created)?;
+            promise(state.as_deref(), trim_zeroes(&found));
             facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
             if self.watch.holds(spec) {
                 self.conditioning.note_filled(spec);
@@ -277,6 +284,13 @@ impl Engine for DiskEngine {
     }
 }
 
+/// Notes of a verified target what a trim leaves there.
+fn promise(state: Option<&TargetState>, granule: u64) {
+    if let Some(state) = state {
+        state.trim_zeroes.store(granule, Ordering::Relaxed);
+    }
+}
+
 /// The targets of a step that are open for writing.
 fn watched(step: &StepSpec, targets: &[Resolved]) -> Result<Vec<WatchedTarget>, EngineError> {
     let mut all = Vec::new();
@@ -370,7 +384,12 @@ fn post(
         grace: GRACE,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
-    let scope = MeterScope { reads: demand.reads, writes: demand.writes, open_loop };
+    let scope = MeterScope {
+        reads: demand.reads,
+        writes: demand.data,
+        others: demand.without_data,
+        open_loop,
+    };
     let targets = used.iter().map(|(spec, _)| spec.name.clone()).collect();
     Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }

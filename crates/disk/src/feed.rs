@@ -82,8 +82,8 @@ impl IoBatch {
     }
 
     fn push(&mut self, slot: u32, op: Op) {
-        let Op { dir, target, offset, len, due } = op;
-        self.ios.push(Io { slot, dir, target, offset, len });
+        let Op { dir, target, offset, len, fua, due } = op;
+        self.ios.push(Io { slot, dir, target, offset, len, fua });
         self.dues.push(due);
     }
 
@@ -202,6 +202,7 @@ mod tests {
             target: 0,
             offset: 0,
             len: 512,
+            fua: false,
             due: Ns(slot.into()),
         };
         (0..5).for_each(|slot| batch.push(slot, op(slot)));

@@ -36,7 +36,7 @@ impl InFlight {
     /// What is left to do; `None` where the I/O asks for more than there is of its buffer or of an address.
     pub fn rest(&self, arena: &Arena) -> Option<Rest> {
         let InFlight { io, done } = *self;
-        if io.len as usize > arena.slot_bytes() {
+        if io.dir.moves_data() && io.len as usize > arena.slot_bytes() {
             return None;
         }
         io.offset.checked_add(u64::from(io.len)).filter(|end| *end <= i64::MAX as u64)?;
@@ -47,6 +47,8 @@ impl InFlight {
     /// Takes in the kernel's result: bytes moved, or a negated error number.
     pub fn landed(&mut self, result: i64) -> Progressed {
         match u32::try_from(result) {
+            // They are done as a whole or not at all.
+            Ok(_) if !self.io.dir.moves_data() => Progressed::Done,
             // The end of the file, or of the device.
             Ok(0) => Progressed::Failed(Errno::IO),
             Ok(moved) => {

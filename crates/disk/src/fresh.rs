@@ -124,9 +124,14 @@ impl Writes {
         else {
             return;
         };
-        if io.dir == Dir::Read {
-            slot.covered = 0;
-            return;
+        match io.dir {
+            Dir::Write => {}
+            Dir::Flush => return,
+            // A queue may need the buffer for a parameter list.
+            Dir::Read | Dir::Trim | Dir::Zero => {
+                slot.covered = 0;
+                return;
+            }
         }
         let kind = self.of_target.get(usize::from(io.target)).copied().unwrap_or(0);
         let len = (io.len as usize).min(self.arena.slot_bytes());
@@ -208,7 +213,7 @@ mod tests {
     }
 
     fn admit(payload: &mut dyn Payload, dir: Dir, target: u16, len: u32) {
-        let mut batch = IoBatch::of(Io { slot: 1, dir, target, offset: 0, len });
+        let mut batch = IoBatch::of(Io { fua: false, slot: 1, dir, target, offset: 0, len });
         assert_eq!(payload.admit(&mut batch, Ns::ZERO), 1);
         payload.completed(&mut [Completion { slot: 1, result: Ok(len) }], Ns::ZERO);
     }
@@ -268,8 +273,14 @@ mod tests {
         for salt in [1, 2, 3] {
             let fresh = Box::new(Fresh::new(vec![Reduction::default()], salt));
             let mut payload = fresh.open(&arena, 1).expect("a payload");
-            let mut batch =
-                IoBatch::of(Io { slot: 0, dir: Dir::Write, target: 0, offset: 0, len: 512 });
+            let mut batch = IoBatch::of(Io {
+                slot: 0,
+                dir: Dir::Write,
+                target: 0,
+                offset: 0,
+                len: 512,
+                fua: false,
+            });
             payload.admit(&mut batch, Ns::ZERO);
             let base = arena.slot(0).expect("a slot");
             // SAFETY: the slot is mapped and longer than a sector, and nothing else uses it in this test.

@@ -1,10 +1,12 @@
 //! Files and block devices by `pread` and `pwrite`: one call carries one I/O, so the depth is one. The fallback where
 //! io_uring is forbidden, and the reference that it is compared with.
 
+use crate::without_data;
 use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
 use rustix::fd::AsFd;
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
+use std::io::IoSlice;
 use workload::Dir;
 
 /// One I/O at a time, by a call that returns when it is done.
@@ -60,6 +62,9 @@ impl PreadQueue {
     fn carry(&self, io: &Io) -> Result<u32, Errno> {
         let base = self.arena.slot(io.slot).ok_or(Errno::INVAL)?;
         let target = self.targets.get(usize::from(io.target)).ok_or(Errno::NXIO)?.as_fd();
+        if !io.dir.moves_data() {
+            return without_data::call(target, io);
+        }
         let len = io.len as usize;
         if len > self.arena.slot_bytes() {
             return Err(Errno::INVAL);
@@ -72,7 +77,11 @@ impl PreadQueue {
             let at = io.offset.checked_add(done as u64).ok_or(Errno::INVAL)?;
             let moved = match io.dir {
                 Dir::Read => rustix::io::pread(target, &mut buffer[done..], at),
-                Dir::Write => rustix::io::pwrite(target, &buffer[done..], at),
+                _ if io.fua => {
+                    let parts = [IoSlice::new(&buffer[done..])];
+                    rustix::io::pwritev2(target, &parts, at, ReadWriteFlags::DSYNC)
+                }
+                _ => rustix::io::pwrite(target, &buffer[done..], at),
             };
             match moved {
                 Ok(0) => return Err(Errno::IO),

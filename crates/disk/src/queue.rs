@@ -11,14 +11,16 @@ use workload::Dir;
 pub struct Io {
     /// Which of the worker's slots (0 to depth - 1); names the buffer and comes back in the completion.
     pub slot: u32,
-    /// Read or write.
+    /// What it does.
     pub dir: Dir,
     /// Index into the queue's targets.
     pub target: u16,
     /// Byte offset into the target.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes; 0 for a flush, which is of the whole target.
     pub len: u32,
+    /// A write that completes once it is on the medium.
+    pub fua: bool,
 }
 
 /// How one I/O ended.
@@ -26,7 +28,7 @@ pub struct Io {
 pub struct Completion {
     /// The slot of its [`Io`].
     pub slot: u32,
-    /// Bytes moved, or the operating system's error number. Fewer bytes than asked for is an error of the queue's
+    /// Bytes moved (of a trim or zeroes: its length), or the operating system's error number. Fewer bytes than asked for is an error of the queue's
     /// making: it retries or reports `EIO`.
     pub result: Result<u32, i32>,
 }

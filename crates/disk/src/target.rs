@@ -3,6 +3,7 @@
 use crate::conditioning::Filling;
 use crate::create::{folder_of, room_in, short_of_room};
 use crate::device::{device_facts, logical_block, mount_facts, polled_queues};
+use crate::operations::{supported, supported_remotely};
 use crate::remote::{self, Schemes, Unreachable};
 use engine::{EngineError, QueueKind, TargetSpec};
 use guard::{Examined, GrantError, Grants, PathTarget, Remote, WriteRequest};
@@ -138,6 +139,8 @@ fn inspect_remote(
             .map(|()| Use::Write)
             .map_err(|e| ungranted(spec, e)),
     };
+    let fate =
+        fate.and_then(|fate| supported_remotely(spec, &*remote, &spec.demand).map(|()| fate));
     TargetReport {
         size: Some(remote.size()),
         block: Some(remote.block()),
@@ -165,6 +168,10 @@ fn inspect_local(request: &WriteRequest<'_>, spec: &TargetSpec, writes: bool) ->
         Ok(TargetVerdict::Create { bytes }) => Some(*bytes),
         _ => found.as_ref().and_then(size_unopened),
     };
+    let judged = judged.and_then(|verdict| match verdict {
+        TargetVerdict::Null { .. } => Ok(verdict),
+        other => supported(spec, found.as_ref(), &spec.demand).map(|()| other),
+    });
     let filling = match &judged {
         Ok(TargetVerdict::Create { bytes }) => Filling::of(spec, *bytes, true),
         Ok(TargetVerdict::Open(_)) => Filling::of(spec, size.unwrap_or(0), false),

@@ -8,7 +8,7 @@ use crate::heartbeat::Heartbeat;
 use crate::meter::MeterSlot;
 use crate::{ErrnoCounts, Phases, StepTimeline};
 use clock::Ns;
-use record::{Completed, Interval, Phase, SourceId, Testimony};
+use record::{Completed, Interval, OtherTallies, Phase, SourceId, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Buffers in addition to the one in use and those reserved for phase edges. The collector runs ten times a second
@@ -22,6 +22,8 @@ pub struct MeterScope {
     pub reads: bool,
     /// The worker may write.
     pub writes: bool,
+    /// The operations without data that it may issue, in the order of [`workload::Dir::WITHOUT_DATA`].
+    pub others: [bool; 3],
     /// Operations fall due by a clock: response time differs from service time, and starts can be late.
     pub open_loop: bool,
 }
@@ -33,6 +35,7 @@ pub(crate) struct IntervalBuffer {
     pub to: Ns,
     pub read: Option<Completed>,
     pub write: Option<Completed>,
+    pub others: OtherTallies,
     pub testimony: Testimony,
     pub errnos: ErrnoCounts,
     pub silence: Option<IdleSpan>,
@@ -109,6 +112,7 @@ impl IntervalBuffer {
             to: Ns::ZERO,
             read: tally(scope.reads),
             write: tally(scope.writes),
+            others: scope.others.map(tally),
             testimony: Testimony::default(),
             errnos: ErrnoCounts::default(),
             silence: None,
@@ -116,7 +120,8 @@ impl IntervalBuffer {
     }
 
     fn clear(&mut self) {
-        for tally in [&mut self.read, &mut self.write].into_iter().flatten() {
+        for tally in [&mut self.read, &mut self.write].into_iter().chain(&mut self.others).flatten()
+        {
             tally.ops = 0;
             tally.bytes = 0;
             tally.errors = 0;
@@ -188,6 +193,7 @@ impl IntervalContext<'_> {
             to,
             read: sheet.read.clone(),
             write: sheet.write.clone(),
+            others: sheet.others.clone(),
             testimony: Some(sheet.testimony),
         })
     }
@@ -217,6 +223,7 @@ impl IntervalContext<'_> {
                 to: until,
                 read: tally(scope.reads),
                 write: tally(scope.writes),
+                others: scope.others.map(tally),
                 testimony: Some(testimony),
             })
         })

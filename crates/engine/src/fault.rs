@@ -124,7 +124,7 @@ impl ErrorBudget {
         let events = events.map(|(errno, _)| first_seen(worker, interval, errno)).collect();
         self.seen.add(errnos);
 
-        let tallies = || [&interval.read, &interval.write].into_iter().flatten();
+        let tallies = || interval.tallies();
         let ops: u64 = tallies().map(|t| t.ops).sum();
         let errors: u64 = tallies().map(|t| t.errors).sum();
         if ops > 0 {

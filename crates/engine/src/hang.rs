@@ -105,8 +105,7 @@ impl HangWatch {
 /// How long the operation took that was submitted at `since` and ended within `interval`: the longest service time in
 /// the interval, unless it failed, because failed operations are in no histogram.
 fn took(interval: &Interval, since: Ns, after: Ns) -> Ns {
-    let tallies = [&interval.read, &interval.write].into_iter().flatten();
-    let longest = tallies.filter_map(|tally| tally.service.max()).max();
+    let longest = interval.tallies().filter_map(|tally| tally.service.max()).max();
     let until_end = interval.to.since(since);
     longest.filter(|longest| *longest >= after && *longest <= until_end).unwrap_or(until_end)
 }
@@ -129,6 +128,7 @@ mod tests {
         let testimony =
             Testimony { open: age.is_some().into(), open_age_max, ..Testimony::default() };
         Interval {
+            others: Default::default(),
             source: SourceId(0),
             step: 0,
             phase: Phase::Measure,

@@ -271,9 +271,11 @@ impl WorkerMeter {
     }
 }
 
+#[inline]
 fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Completed> {
     match dir {
         Dir::Read => sheet.read.as_mut(),
         Dir::Write => sheet.write.as_mut(),
+        other => sheet.others[other.without_data()?].as_mut(),
     }
 }

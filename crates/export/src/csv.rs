@@ -6,7 +6,7 @@
 
 use crate::{ExportError, no_step};
 use findings::network::{Direction, NetPair, Stream, Way};
-use findings::{Analysis, IoFigures, Latency, Loops, StepFigures};
+use findings::{Analysis, IoFigures, Latency, Loops, OtherFigures, StepFigures};
 use record::{Completed, Interval, Phase, Record, Source, SourceId};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -46,6 +46,9 @@ const RESPONSE: [&str; 6] = [
     "response_max_us",
 ];
 
+/// Prefixes of the same columns for operations that move no data, which follow where any step has some.
+const OTHERS: [&str; 3] = ["trim_", "zeroes_", "flush_"];
+
 /// A row for each step of an analysis, or for one of them (by number, from 0).
 /// # Errors
 /// Where the analysis does not hold that one.
@@ -59,9 +62,17 @@ pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportErr
         header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
     }
     header.extend(["transactions_per_s", "in_flight_mean", "drift"].map(str::to_owned));
+    let without_data = analysis.steps.iter().any(|step| !step.total.others.is_empty());
+    for prefix in OTHERS.iter().filter(|_| without_data) {
+        header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
+    }
     let mut text = record(&header);
     for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
-        text += &record(&step_row(step, &keys));
+        let mut row = step_row(step, &keys);
+        if without_data {
+            other_cells(&mut row, &step.total.others);
+        }
+        text += &record(&row);
     }
     Ok(text)
 }
@@ -102,6 +113,15 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
     let figures = [step.total.transactions_per_s, step.total.in_flight, step.drift];
     row.extend(figures.map(|figure| figure.map_or(String::new(), number)));
     row
+}
+
+fn other_cells(row: &mut Vec<String>, others: &OtherFigures) {
+    for flow in [&others.trim, &others.zeroes, &others.flush] {
+        match flow {
+            Some(flow) => flow_cells(row, flow),
+            None => row.extend(vec![String::new(); FLOW.len() + RESPONSE.len()]),
+        }
+    }
 }
 
 fn flow_cells(row: &mut Vec<String>, flow: &IoFigures) {

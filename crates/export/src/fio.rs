@@ -54,7 +54,9 @@ fn job(step: &StepView, workload: &str, number: usize) -> FioJob {
         .map(|((from, to), amounts)| (to.since(from), amounts))
         .filter(|(length, _)| *length >= SAMPLE_MIN)
         .collect();
-    let errors = merged.read.errors.saturating_add(merged.write.errors);
+    let [trims, _, flushes] = &merged.others;
+    let all = [&merged.read, &merged.write].into_iter().chain(&merged.others);
+    let errors = all.fold(0_u64, |sum, tally| sum.saturating_add(tally.errors));
     let cpu = |of: fn(&Testimony) -> Ns| {
         let share = |t| per_second(of(t).as_secs_f64() * 100.0, merged.worker_time);
         merged.testimony.as_ref().map(share)
@@ -75,8 +77,8 @@ fn job(step: &StepView, workload: &str, number: usize) -> FioJob {
         options: Ordered(options),
         read: side(&merged.read, span, &samples, |a| (a.read_ops, a.read_bytes)),
         write: side(&merged.write, span, &samples, |a| (a.write_ops, a.write_bytes)),
-        trim: side(&Completed::empty(false), Ns::ZERO, &[], |_| (0, 0)),
-        sync: Sync { total_ios: 0, lat_ns: FioLatency::default() },
+        trim: side(trims, if trims.ops > 0 { span } else { Ns::ZERO }, &[], |_| (0, 0)),
+        sync: Sync { total_ios: flushes.ops, lat_ns: latency_of(flushes) },
         job_runtime: span.0 / 1_000_000,
         usr_cpu: cpu(|t| t.cpu_user),
         sys_cpu: cpu(|t| t.cpu_system),
@@ -96,6 +98,15 @@ fn job(step: &StepView, workload: &str, number: usize) -> FioJob {
         total_err: (errors > 0).then_some(errors),
         first_error: (errors > 0).then_some(EIO),
     }
+}
+
+/// The latency of flushes, which fio calls syncs.
+fn latency_of(flushes: &Completed) -> FioLatency {
+    if flushes.ops == 0 {
+        return FioLatency::default();
+    }
+    let exact = Some(flushes.service_sum.0 as f64 / flushes.ops as f64);
+    FioLatency::of(&flushes.service, exact).with_bins(&flushes.service)
 }
 
 /// One direction; a rate's samples are those of its intervals.

@@ -2,7 +2,9 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{Access, Arrivals, Process, Row, Skew, Spec, WorkingSet, WorkloadKind};
+use workload::{
+    Access, Arrivals, Durability, Process, Row, Skew, Spec, WorkingSet, WorkloadKind,
+};
 
 /// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(
@@ -36,6 +38,7 @@ pub(crate) fn options(
         let mix = mix(&spec.kind);
         mix.put(&mut put);
         pace(spec, &mix, &mut put);
+        durability(&spec.durability, &mix, &mut put);
     } else if let Some(Loop::Open { rate }) = workers.first().map(|w| w.load.arrivals) {
         put("rate_iops", format!("{rate:.0}"));
     }
@@ -102,6 +105,29 @@ fn pace(spec: &Spec, mix: &Mix, put: &mut impl FnMut(&str, String)) {
     }
 }
 
+/// Flushes and FUA; and what fio cannot do, in its `description`.
+fn durability(of: &Durability, mix: &Mix, put: &mut impl FnMut(&str, String)) {
+    if of.flush_every > 0 {
+        put("fdatasync", of.flush_every.to_string());
+    }
+    let mut lacking = Vec::new();
+    match of.fua {
+        fua if fua <= 0.0 => {}
+        // Each write waits as with O_DSYNC, which asks a device for FUA.
+        fua if fua >= 100.0 => put("sync", "dsync".to_owned()),
+        fua => lacking.push(format!("{fua}% of the writes have FUA")),
+    }
+    if mix.trim > 0.0 && mix.trim < 100.0 {
+        lacking.push(format!("{}% of the operations are trims", mix.trim));
+    }
+    if mix.zeroes > 0.0 {
+        lacking.push(format!("{}% of the operations write zeroes without data", mix.zeroes));
+    }
+    if !lacking.is_empty() {
+        put("description", format!("without counterpart in fio: {}", lacking.join("; ")));
+    }
+}
+
 /// What the operations look like on the whole.
 struct Mix {
     /// Sizes of reads and of writes with their shares, in percent of these.
@@ -114,6 +140,9 @@ struct Mix {
     align: u32,
     /// Bytes from the end of a sequential operation to the start of the next.
     skip: u64,
+    /// Trims, and zeroes without data, among all, in percent.
+    trim: f64,
+    zeroes: f64,
 }
 
 impl Mix {
@@ -138,6 +167,7 @@ impl Mix {
     fn put(&self, put: &mut impl FnMut(&str, String)) {
         let random = self.dirs().any(|dir| self.random[dir] > 0.0);
         let rw = match self.read {
+            _ if self.trim >= 100.0 => ["trim", "randtrim"][usize::from(random)],
             100.0.. => ["read", "randread"][usize::from(random)],
             read if read <= 0.0 => ["write", "randwrite"][usize::from(random)],
             _ => ["rw", "randrw"][usize::from(random)],
@@ -206,7 +236,8 @@ fn mix(kind: &WorkloadKind) -> Mix {
             let (index, table) = (f64::from(t.index_pages), f64::from(t.table_pages));
             let read = (index * 100.0 + table * t.read) / (index + table).max(1.0);
             let sizes = || vec![(t.page, 100.0)];
-            Mix { sizes: [sizes(), sizes()], read, random: [100.0, 100.0], align: 0, skip: 0 }
+            let (sizes, random) = ([sizes(), sizes()], [100.0, 100.0]);
+            Mix { sizes, read, random, align: 0, skip: 0, trim: 0.0, zeroes: 0.0 }
         }
     }
 }
@@ -240,5 +271,16 @@ fn mix_of_rows(access: &Access) -> Mix {
     let align = access.rows.first().map_or(0, |row| row.align);
     let same = access.rows.iter().all(|row| row.align == align);
     let skip = access.stride.map_or(0, |stride| stride.saturating_sub(u64::from(largest)));
-    Mix { sizes, read, random, align: if same { align } else { 0 }, skip }
+    let mean = |share: fn(&Row) -> f64| {
+        access.rows.iter().map(|row| row.share * share(row)).sum::<f64>() / 100.0
+    };
+    Mix {
+        sizes,
+        read,
+        random,
+        align: if same { align } else { 0 },
+        skip,
+        trim: mean(|row| row.trim),
+        zeroes: mean(|row| row.zeroes),
+    }
 }

@@ -50,7 +50,13 @@ pub fn iometer(record: &Record, step: Option<u32>) -> Result<String, ExportError
     let head = record.head();
     let stamp = |at: Ns| Civil::of(head.wall_ns.saturating_add(at.0)).iometer();
     let mut text = String::new();
-    let title = plain(&head.title);
+    let mut left_out = false;
+    for head in view.heads(step)? {
+        let mut totals = record.totals(head.index)?.into_iter();
+        left_out |= totals.any(|total| total.others.iter().any(Option::is_some));
+    }
+    let lacking = if left_out { "; trims; zeroes and flushes are left out" } else { "" };
+    let title = plain(&head.title) + lacking;
     let version = env!("CARGO_PKG_VERSION");
     line(&mut text, format_args!("'Test Type,Test Description\n0,{title}"));
     line(&mut text, format_args!("'Version\n1.1.0 (wirespeed {version})"));

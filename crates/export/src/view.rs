@@ -159,6 +159,8 @@ impl WorkerView<'_> {
 pub(crate) struct MergedView {
     pub read: Completed,
     pub write: Completed,
+    /// Operations without data, in the order of [`workload::Dir::WITHOUT_DATA`].
+    pub others: [Completed; 3],
     /// `None` where no worker testifies.
     pub testimony: Option<Testimony>,
     /// Measured time, summed over the workers.
@@ -168,10 +170,14 @@ pub(crate) struct MergedView {
 impl MergedView {
     pub fn of<'w>(workers: impl Iterator<Item = &'w WorkerView<'w>>) -> MergedView {
         let (read, write) = (Completed::empty(false), Completed::empty(false));
-        let mut merged = MergedView { read, write, testimony: None, worker_time: Ns::ZERO };
+        let others = [0; 3].map(|_| Completed::empty(false));
+        let mut merged = MergedView { read, write, others, testimony: None, worker_time: Ns::ZERO };
         for total in workers.filter_map(|w| w.total.as_ref()) {
             total.read.iter().for_each(|t| merged.read.merge(t));
             total.write.iter().for_each(|t| merged.write.merge(t));
+            for (mine, theirs) in merged.others.iter_mut().zip(&total.others) {
+                theirs.iter().for_each(|t| mine.merge(t));
+            }
             if let Some(testimony) = &total.testimony {
                 merged.testimony.get_or_insert_default().merge(testimony);
             }

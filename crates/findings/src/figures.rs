@@ -96,10 +96,41 @@ pub struct Figures {
     pub write: IoFigures,
     /// Both; latencies are of the merged histogram.
     pub both: IoFigures,
+    /// Operations that move no data, which are in none of the above.
+    #[serde(skip_serializing_if = "OtherFigures::is_empty")]
+    pub others: OtherFigures,
     /// Transactions a second, where the workload has them.
     pub transactions_per_s: Option<f64>,
     /// Mean operations in flight, where the generators testify.
     pub in_flight: Option<f64>,
+}
+
+/// Operations that move no data. Bytes are those of their ranges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherFigures {
+    /// Trims: TRIM, UNMAP, discards, punched holes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<IoFigures>,
+    /// Zeroes written without their data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zeroes: Option<IoFigures>,
+    /// Flushes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<IoFigures>,
+}
+
+impl OtherFigures {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.each().next().is_none()
+    }
+
+    /// Those that there are, each with its name.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &IoFigures)> {
+        let all = [("trim", &self.trim), ("zeroes", &self.zeroes), ("flush", &self.flush)];
+        all.into_iter().filter_map(|(name, figures)| Some((name, figures.as_ref()?)))
+    }
 }
 
 /// One VM or target.
@@ -263,10 +294,12 @@ impl Completeness {
 
 impl Figures {
     pub(crate) fn of(pool: &Pool) -> Figures {
+        let of = |kind: usize| pool.others[kind].as_ref().map(|tally| pool.flow(tally));
         Figures {
             read: pool.flow(&pool.read),
             write: pool.flow(&pool.write),
             both: pool.flow(&pool.both()),
+            others: OtherFigures { trim: of(0), zeroes: of(1), flush: of(2) },
             transactions_per_s: pool.transactions_per_s,
             in_flight: pool.in_flight,
         }

@@ -68,7 +68,7 @@ pub use counter_check::{ByteCounts, CounterCheck};
 pub use done::{Done, Finish};
 pub use evidence::{Evidence, evidence};
 pub use faults::{FaultKind, FaultOutcome, FaultSpan, RECOVERED};
-pub use figures::{Completeness, Figures, GroupFigures, Loops, StepFigures};
+pub use figures::{Completeness, Figures, GroupFigures, Loops, OtherFigures, StepFigures};
 pub use gain::PortGain;
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};

@@ -3,7 +3,7 @@
 
 use crate::step::{StepData, WorkerData};
 use clock::Ns;
-use record::{Completed, Loop, Testimony};
+use record::{Completed, Loop, OtherTallies, Testimony};
 use scenario::{LatencyPoint, Metric};
 use serde::Serialize;
 
@@ -11,6 +11,8 @@ use serde::Serialize;
 pub(crate) struct Pool {
     pub read: Completed,
     pub write: Completed,
+    /// Operations without data, where any of them issues some.
+    pub others: OtherTallies,
     pub testimony: Option<Testimony>,
     /// The measured time of the step, which divides every rate: also that of a worker that finished early.
     pub span: Ns,
@@ -89,6 +91,7 @@ impl Pool {
         Pool {
             read: Completed::empty(false),
             write: Completed::empty(false),
+            others: OtherTallies::default(),
             testimony: None,
             span,
             transactions_per_s: None,
@@ -107,6 +110,10 @@ impl Pool {
         for w in &chosen {
             w.read.iter().for_each(|t| pool.read.merge(t));
             w.write.iter().for_each(|t| pool.write.merge(t));
+            for (mine, theirs) in pool.others.iter_mut().zip(&w.others) {
+                let Some(theirs) = theirs else { continue };
+                mine.get_or_insert_with(|| Completed::empty(false)).merge(theirs);
+            }
             if let Some(t) = &w.testimony {
                 pool.testimony.get_or_insert_default().merge(t);
             }
@@ -115,6 +122,12 @@ impl Pool {
         pool.in_flight = pool.testimony.map(|t| per_second(t.in_flight.as_secs_f64(), step.span));
         pool.open_loop = chosen.iter().any(|w| matches!(w.load.arrivals, Loop::Open { .. }));
         Some(pool)
+    }
+
+    /// Operations of all kinds that failed.
+    pub fn errors(&self) -> u64 {
+        let all = [&self.read, &self.write].into_iter().chain(self.others.iter().flatten());
+        all.fold(0, |sum, tally| sum.saturating_add(tally.errors))
     }
 
     /// Both directions merged.
@@ -147,7 +160,7 @@ impl Pool {
             Metric::WriteRate => Some(per_second(self.write.bytes as f64, self.span)),
             Metric::TotalRate => Some(per_second(sum(|t| t.bytes), self.span)),
             Metric::Iops => Some(per_second(sum(|t| t.ops), self.span)),
-            Metric::Errors => Some(sum(|t| t.errors)),
+            Metric::Errors => Some(self.errors() as f64),
             Metric::Latency { point, response } => latency_point(&self.both(), *point, *response),
             // Of a machine, and of several members: no pool has them.
             Metric::Cpu | Metric::Imbalance => None,
@@ -195,6 +208,6 @@ pub(crate) fn latency(histogram: &record::Histogram, exact_mean: Option<f64>) ->
 fn transactions(workers: &[&WorkerData], span: Ns) -> Option<f64> {
     let with: Vec<_> = workers.iter().filter(|w| w.load.ops_per_transaction > 1).collect();
     let sum: f64 =
-        with.iter().map(|w| w.ops() as f64 / f64::from(w.load.ops_per_transaction)).sum();
+        with.iter().map(|w| w.data_ops() as f64 / f64::from(w.load.ops_per_transaction)).sum();
     (!with.is_empty()).then(|| per_second(sum, span))
 }

@@ -143,7 +143,7 @@ pub(crate) fn second(measured: Ns) -> Ns {
 /// Whether a step was steady; `None` where nothing was done or a worker is missing, which alone the rounds would show.
 pub(crate) fn steadiness(step: &StepData, rule: &Steady) -> Option<Steadiness> {
     let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
-    if !whole || step.workers.iter().all(|w| w.ops() == 0) {
+    if !whole || step.workers.iter().all(|w| w.data_ops() == 0) {
         return None;
     }
     let of = |round: &Round| match rule.metric {

@@ -10,8 +10,8 @@ use crate::steady::{round, second};
 use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
-    Completed, Confidence, Counter, HopKind, Interval, Phase, Record, Rounds, Source, SourceId,
-    SourceKind, StepHead, Testimony, WorkerLoad,
+    Completed, Confidence, Counter, HopKind, Interval, OtherTallies, Phase, Record, Rounds, Source,
+    SourceId, SourceKind, StepHead, Testimony, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +55,7 @@ pub(crate) struct WorkerData {
     pub load: WorkerLoad,
     pub read: Option<Completed>,
     pub write: Option<Completed>,
+    pub others: OtherTallies,
     pub testimony: Option<Testimony>,
     /// Measured time that its intervals cover.
     pub covered: Ns,
@@ -85,6 +86,7 @@ impl StepData {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
                 w.read = total.read;
                 w.write = total.write;
+                w.others = total.others;
                 w.testimony = total.testimony;
             } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == total.source) {
                 end.tally = end.of(total);
@@ -177,6 +179,7 @@ impl WorkerData {
             load,
             read: None,
             write: None,
+            others: OtherTallies::default(),
             testimony: None,
             covered: Ns::ZERO,
             last: None,
@@ -192,7 +195,7 @@ impl WorkerData {
             self.open_max = self.open_max.max(t.open);
         }
         let tallies = || [interval.read.as_ref(), interval.write.as_ref()].into_iter().flatten();
-        if tallies().any(|t| t.ops > 0 || t.errors > 0) {
+        if interval.tallies().any(|t| t.ops > 0 || t.errors > 0) {
             self.done = self.done.max(Some(interval.to));
         }
         if interval.phase != Phase::Measure {
@@ -212,22 +215,30 @@ impl WorkerData {
         }
     }
 
-    /// Operations that completed successfully.
+    /// Operations of all kinds that completed successfully.
     pub fn ops(&self) -> u64 {
+        let all = self.tallies().chain(self.others.iter().flatten());
+        all.fold(0, |n, t| n.saturating_add(t.ops))
+    }
+
+    /// Reads and writes that completed successfully.
+    pub fn data_ops(&self) -> u64 {
         self.tallies().fold(0, |n, t| n.saturating_add(t.ops))
     }
 
-    /// Operations that failed.
+    /// Operations of all kinds that failed.
     pub fn errors(&self) -> u64 {
-        self.tallies().fold(0, |n, t| n.saturating_add(t.errors))
+        let all = self.tallies().chain(self.others.iter().flatten());
+        all.fold(0, |n, t| n.saturating_add(t.errors))
     }
 
-    /// The sum of the service times of its successful operations.
+    /// The sum of the service times of its successful operations of all kinds.
     pub fn service_sum(&self) -> Ns {
-        self.tallies().fold(Ns::ZERO, |sum, t| sum.plus(t.service_sum))
+        let all = self.tallies().chain(self.others.iter().flatten());
+        all.fold(Ns::ZERO, |sum, t| sum.plus(t.service_sum))
     }
 
-    /// The tallies that there are.
+    /// The tallies of reads and writes that there are.
     pub fn tallies(&self) -> impl Iterator<Item = &Completed> {
         [self.read.as_ref(), self.write.as_ref()].into_iter().flatten()
     }

@@ -42,6 +42,11 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     /// Whether the key of a reservation belongs to this process, or to a dead process of this machine.
     fn is_ours(&self, key: u64) -> bool;
 
+    /// The operations that it has besides reads, writes and flushes.
+    fn operations(&self) -> RemoteOperations {
+        RemoteOperations::default()
+    }
+
     /// Makes what was written survive a power cut.
     /// # Errors
     ///
@@ -53,6 +58,21 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     ///
     /// It cannot be reserved or reached.
     fn claim(self: Arc<Self>, warrant: Warrant) -> io::Result<Arc<dyn WriteClaim>>;
+}
+
+/// Operations of a remote target besides reads, writes and flushes, as it reports them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RemoteOperations {
+    /// The longest trim in bytes; `None` where it has none.
+    pub trim: Option<u64>,
+    /// What was trimmed reads as zeroes, in whole granules.
+    pub trim_zeroes: bool,
+    /// Bytes of which trims should be multiples; 0 where it says nothing.
+    pub trim_granule: u64,
+    /// The longest range of zeroes in bytes that it writes without their data; `None` where it does not.
+    pub zeroes: Option<u64>,
+    /// Writes may have FUA.
+    pub fua: bool,
 }
 
 /// A target claimed for writing. Dropping the last reference releases it.

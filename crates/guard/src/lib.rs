@@ -44,7 +44,9 @@ mod signatures;
 mod token;
 mod uses;
 
-pub use claim::{Remote, RemoteGrant, Warrant, WriteClaim, may_write_remote, remote_id};
+pub use claim::{
+    Remote, RemoteGrant, RemoteOperations, Warrant, WriteClaim, may_write_remote, remote_id,
+};
 pub use create::NewFile;
 pub use examine::{Examined, examine, examine_remote};
 pub use found::{MediumId, PathTarget, reopen_to_read};

@@ -5,10 +5,11 @@
 
 use crate::histogram::Encoder;
 use crate::schema::StoredWord;
-use crate::{Completed, Histogram, Testimony};
+use crate::{Completed, Histogram, OtherTallies, Testimony};
 use clock::Ns;
 use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
+use workload::Dir;
 
 /// Why a row cannot be read.
 #[derive(Debug)]
@@ -61,6 +62,24 @@ impl ColumnFigures<'_> {
             row.push(response(tally, encoder, coarse));
         }
     }
+}
+
+/// The figures of operations without data, those that there are, in the order of [`crate::schema::OTHER_FIGURES`].
+pub(crate) fn other_rows(
+    others: &OtherTallies,
+    encoder: &mut Encoder,
+    coarse: bool,
+) -> Vec<Vec<Value>> {
+    let named = Dir::WITHOUT_DATA.into_iter().zip(others);
+    let present = named.filter_map(|(dir, tally)| Some((dir, tally.as_ref()?)));
+    let row = |(dir, tally): (Dir, &Completed)| {
+        let mut row = vec![text(dir.word())];
+        push_tally(&mut row, Some(tally));
+        row.push(service(Some(tally), encoder, coarse));
+        row.push(response(Some(tally), encoder, coarse));
+        row
+    };
+    present.map(row).collect()
 }
 
 fn push_tally(row: &mut Vec<Value>, tally: Option<&Completed>) {
@@ -254,6 +273,22 @@ impl<'a> Cells<'a> {
                 Err(e) => self.bad(&format!("is no histogram: {e}")),
             },
             _ => self.bad("is not a blob"),
+        }
+    }
+
+    /// The figures of an operation without data, in the order of [`crate::schema::OTHER_FIGURES`].
+    pub(crate) fn other(
+        &mut self,
+        empty: fn() -> Histogram,
+    ) -> Result<(usize, Completed), RowError> {
+        let place = self.word::<Dir>()?.without_data();
+        let Some(tally) = self.tally(empty)? else { return self.bad("is missing") };
+        let Some(tally) = self.histograms(Some(tally), empty)? else {
+            return self.bad("is missing");
+        };
+        match place {
+            Some(place) => Ok((place, tally)),
+            None => self.bad("names an operation with data"),
         }
     }
 

@@ -1,8 +1,8 @@
 //! One function per table that turns the record's types into rows. `select` is its counterpart.
 
-use crate::columns::{ColumnFigures, int, opt_text, text};
+use crate::columns::{ColumnFigures, int, opt_text, other_rows, text};
 use crate::histogram::Encoder;
-use crate::schema::{FIGURES, StoredWord};
+use crate::schema::{FIGURES, OTHER_FIGURES, StoredWord};
 use crate::total::StepTotal;
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId,
@@ -147,6 +147,28 @@ pub(crate) fn interval_row(interval: &Interval, encoder: &mut Encoder) -> Vec<Va
 
 pub(crate) fn interval(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()> {
     insert(db, "interval", &format!("step, source, phase, from_ns, to_ns, {FIGURES}"), row)
+}
+
+/// The rows of an interval's operations without data.
+pub(crate) fn interval_others(interval: &Interval, encoder: &mut Encoder) -> Vec<Vec<Value>> {
+    let head = [int(interval.step.into()), int(interval.source.0.into()), int(interval.from.0)];
+    let rows = other_rows(&interval.others, encoder, true);
+    rows.into_iter().map(|row| head.iter().cloned().chain(row).collect()).collect()
+}
+
+pub(crate) fn interval_other(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()> {
+    insert(db, "interval_other", &format!("step, source, from_ns, {OTHER_FIGURES}"), row)
+}
+
+/// The rows of a total's operations without data.
+pub(crate) fn total_others(step: u32, total: &StepTotal, encoder: &mut Encoder) -> Vec<Vec<Value>> {
+    let head = [int(step.into()), int(total.source.0.into())];
+    let rows = other_rows(&total.others, encoder, false);
+    rows.into_iter().map(|row| head.iter().cloned().chain(row).collect()).collect()
+}
+
+pub(crate) fn total_other(db: &Connection, row: Vec<Value>) -> rusqlite::Result<()> {
+    insert(db, "total_other", &format!("step, source, {OTHER_FIGURES}"), row)
 }
 
 /// The row of a step's total, its histograms with all their digits.

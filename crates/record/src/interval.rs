@@ -34,11 +34,18 @@ pub struct Interval {
     pub read: Option<Completed>,
     /// Writes that completed in it; `None` where the source never writes.
     pub write: Option<Completed>,
+    /// Operations without data that completed in it.
+    #[serde(default)]
+    pub others: OtherTallies,
     /// The generator's testimony; `None` if the source is not a generator.
     pub testimony: Option<Testimony>,
 }
 
-/// Completed operations of one direction.
+/// Completed operations that move no data, in the order of [`Dir::WITHOUT_DATA`]; `None` where the source never issues
+/// them. The bytes of a trim and of zeroes are those of the range; a flush has none.
+pub type OtherTallies = [Option<Completed>; 3];
+
+/// Completed operations of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completed {
     /// Operations that succeeded.
@@ -197,11 +204,17 @@ impl Completed {
 }
 
 impl Interval {
-    /// The tally of one direction.
+    /// The tallies of all kinds of operations that the source may issue.
+    pub fn tallies(&self) -> impl Iterator<Item = &Completed> {
+        self.read.iter().chain(&self.write).chain(self.others.iter().flatten())
+    }
+
+    /// The tally of one kind of operations.
     pub fn tally(&self, dir: Dir) -> Option<&Completed> {
         match dir {
             Dir::Read => self.read.as_ref(),
             Dir::Write => self.write.as_ref(),
+            other => self.others[other.without_data()?].as_ref(),
         }
     }
 }

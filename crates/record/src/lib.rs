@@ -27,7 +27,7 @@ pub use error::RecordError;
 pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter};
 pub use histogram::{Histogram, HistogramError};
 pub use hop::HopKind;
-pub use interval::{Completed, Confidence, Event, Interval, Level, Phase, Testimony};
+pub use interval::{Completed, Confidence, Event, Interval, Level, OtherTallies, Phase, Testimony};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{

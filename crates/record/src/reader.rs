@@ -125,7 +125,8 @@ impl Record {
         f: &mut dyn FnMut(Interval),
     ) -> Result<(), RecordError> {
         self.known_step(step)?;
-        self.file.query(|db| select::each_interval(db, step, f))
+        let version = self.file.version;
+        self.file.query(|db| select::each_interval(db, version, step, f))
     }
 
     /// What every source did in the measured time of a step, by source; a source without a measured interval is left
@@ -134,9 +135,10 @@ impl Record {
     /// Where the step is unknown, or the file cannot be read or is damaged.
     pub fn totals(&self, step: u32) -> Result<Vec<StepTotal>, RecordError> {
         self.known_step(step)?;
+        let version = self.file.version;
         self.file.query(|db| {
-            let stored = select::totals(db, step)?;
-            if stored.is_empty() { merge_totals(db, step) } else { Ok(stored) }
+            let stored = select::totals(db, version, step)?;
+            if stored.is_empty() { merge_totals(db, version, step) } else { Ok(stored) }
         })
     }
 
@@ -287,9 +289,9 @@ fn immutable_uri(path: &Path) -> String {
 }
 
 /// The totals of a step that ended without writing any.
-fn merge_totals(db: &Connection, step: u32) -> Result<Vec<StepTotal>, RowError> {
+fn merge_totals(db: &Connection, version: u32, step: u32) -> Result<Vec<StepTotal>, RowError> {
     let mut totals: BTreeMap<SourceId, StepTotal> = BTreeMap::new();
-    select::each_interval(db, step, &mut |interval| {
+    select::each_interval(db, version, step, &mut |interval| {
         totals
             .entry(interval.source)
             .or_insert_with(|| StepTotal::new(interval.source))

@@ -2,19 +2,21 @@
 //! explains all of them; a test compares the two.
 
 use crate::{Flow, Level, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd};
+use workload::Dir;
 
 /// `PRAGMA application_id`: the letters `WSPD`.
 pub(crate) const APPLICATION_ID: u32 = 0x5753_5044;
 
 /// `PRAGMA user_version`: the version of this format. It increases with any change that readers could misread.
-pub(crate) const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 7;
 
 /// The oldest version that this program reads: version 2 has no network streams, version 3 no confidence intervals,
-/// version 4 only those over all workers; version 5 has only names, which `legacy` interprets.
+/// version 4 only those over all workers; version 5 has only names, which `legacy` interprets; version 6 has
+/// reads and writes only.
 pub(crate) const OLDEST: u32 = 2;
 
 /// Tables that a record must have, with the version that introduced them.
-pub(crate) const TABLES: [(&str, u32); 14] = [
+pub(crate) const TABLES: [(&str, u32); 16] = [
     ("run", 2),
     ("scenario_override", 2),
     ("fact", 2),
@@ -25,6 +27,8 @@ pub(crate) const TABLES: [(&str, u32); 14] = [
     ("stream_load", STREAMS_SINCE),
     ("interval", 2),
     ("total", 2),
+    ("interval_other", OTHERS_SINCE),
+    ("total_other", OTHERS_SINCE),
     ("counter_kind", TYPED_SINCE),
     ("counter", 2),
     ("event", 2),
@@ -42,6 +46,13 @@ pub(crate) const CONFIDENCE_OF_SINCE: u32 = 5;
 
 /// The version that introduced kinds of hops, counters and producers.
 pub(crate) const TYPED_SINCE: u32 = 6;
+
+/// The version that introduced operations that move no data.
+pub(crate) const OTHERS_SINCE: u32 = 7;
+
+/// The columns of the figures of operations without data, in the order in which `columns` writes and reads them.
+pub(crate) const OTHER_FIGURES: &str =
+    "operation, ops, bytes, errors, service_sum_ns, service, response";
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms
 /// are last, so that SQLite reads the figures without passing over them.
@@ -75,6 +86,19 @@ macro_rules! figure_columns {
     read_response BLOB,
     write_service BLOB,
     write_response BLOB"
+    };
+}
+
+/// The columns of the figures of operations without data.
+macro_rules! other_columns {
+    () => {
+        "    operation TEXT NOT NULL,
+    ops INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    service_sum_ns INTEGER NOT NULL,
+    service BLOB,
+    response BLOB"
     };
 }
 
@@ -181,6 +205,25 @@ CREATE TABLE total (
     ",
     PRIMARY KEY (step, source)
 ) STRICT;
+
+CREATE TABLE interval_other (
+    step INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    from_ns INTEGER NOT NULL,
+",
+    other_columns!(),
+    ",
+    PRIMARY KEY (step, from_ns, source, operation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE total_other (
+    step INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+",
+    other_columns!(),
+    ",
+    PRIMARY KEY (step, source, operation)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE counter_kind (
     name TEXT NOT NULL,
@@ -291,6 +334,11 @@ pub(crate) trait StoredWord: Copy + PartialEq + Sized + 'static {
     fn of(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(_, w)| *w == word).map(|(value, _)| *value)
     }
+}
+
+impl StoredWord for Dir {
+    const WORDS: &'static [(Dir, &'static str)] =
+        &[(Dir::Trim, "trim"), (Dir::Zero, "zeroes"), (Dir::Flush, "flush")];
 }
 
 impl StoredWord for Status {

@@ -3,12 +3,13 @@
 use crate::columns::{Cells, RowError};
 use crate::legacy;
 use crate::schema::{
-    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, STREAMS_SINCE, StoredWord, TABLES, TYPED_SINCE,
+    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, OTHER_FIGURES, OTHERS_SINCE, STREAMS_SINCE,
+    StoredWord, TABLES, TYPED_SINCE,
 };
 use crate::{
     Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
-    Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind, Status, StepHead,
-    StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    OtherTallies, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind,
+    Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
 };
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
@@ -155,26 +156,68 @@ fn streams(db: &Connection) -> Result<BTreeMap<u32, Vec<StreamLoad>>, RowError> 
 /// The intervals of a step by start and source.
 pub(crate) fn each_interval(
     db: &Connection,
+    version: u32,
     step: u32,
     f: &mut dyn FnMut(Interval),
 ) -> Result<(), RowError> {
+    let others = version >= OTHERS_SINCE && has_others(db, step)?;
     let sql = format!(
         "SELECT source, phase, from_ns, to_ns, {FIGURES} FROM interval \
          WHERE step = ? ORDER BY from_ns, source"
     );
     each_row(db, &sql, [step], |cells| {
-        f(interval(step, cells)?);
+        let mut interval = interval(step, cells)?;
+        if others {
+            let sql = format!(
+                "SELECT {OTHER_FIGURES} FROM interval_other WHERE step = ? AND from_ns = ? AND source = ?"
+            );
+            let from = i64::try_from(interval.from.0).unwrap_or(i64::MAX);
+            let key = (step, from, interval.source.0);
+            other_tallies(db, &sql, key, Histogram::coarse, &mut interval.others)?;
+        }
+        f(interval);
         Ok(())
     })
 }
 
+/// Whether a step has operations without data.
+fn has_others(db: &Connection, step: u32) -> Result<bool, RowError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM interval_other WHERE step = ?)";
+    Ok(db.query_row(sql, [step], |row| row.get(0))?)
+}
+
+/// Reads the operations without data of one source into their places.
+fn other_tallies(
+    db: &Connection,
+    sql: &str,
+    key: impl Params,
+    empty: fn() -> Histogram,
+    into: &mut OtherTallies,
+) -> Result<(), RowError> {
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query(key)?;
+    while let Some(row) = rows.next()? {
+        let (place, tally) = Cells::new(row).other(empty)?;
+        into[place] = Some(tally);
+    }
+    Ok(())
+}
+
 /// The totals that were written of a step, by source.
-pub(crate) fn totals(db: &Connection, step: u32) -> Result<Vec<StepTotal>, RowError> {
+pub(crate) fn totals(db: &Connection, version: u32, step: u32) -> Result<Vec<StepTotal>, RowError> {
     let sql = format!(
         "SELECT t.source, t.measured_ns, s.done, {FIGURES} \
          FROM total t JOIN step s ON s.step = t.step WHERE t.step = ? ORDER BY t.source"
     );
-    rows(db, &sql, [step], total)
+    let mut all = rows(db, &sql, [step], total)?;
+    if version >= OTHERS_SINCE {
+        let sql = format!("SELECT {OTHER_FIGURES} FROM total_other WHERE step = ? AND source = ?");
+        for total in &mut all {
+            let key = (step, total.source.0);
+            other_tallies(db, &sql, key, Histogram::new, &mut total.others)?;
+        }
+    }
+    Ok(all)
 }
 
 /// The counters of a step, or of none.
@@ -244,7 +287,8 @@ fn interval(step: u32, cells: &mut Cells) -> Result<Interval, RowError> {
     let phase = cells.word()?;
     let (from, to) = (cells.ns()?, cells.ns()?);
     let (read, write, testimony) = cells.figures(Histogram::coarse)?;
-    Ok(Interval { source, step, phase, from, to, read, write, testimony })
+    let others = OtherTallies::default();
+    Ok(Interval { source, step, phase, from, to, read, write, others, testimony })
 }
 
 fn total(cells: &mut Cells) -> Result<StepTotal, RowError> {
@@ -252,7 +296,8 @@ fn total(cells: &mut Cells) -> Result<StepTotal, RowError> {
     let measured = cells.ns()?;
     let complete = cells.flag()?;
     let (read, write, testimony) = cells.figures(Histogram::new)?;
-    Ok(StepTotal { source, read, write, testimony, measured, complete })
+    let others = OtherTallies::default();
+    Ok(StepTotal { source, read, write, others, testimony, measured, complete })
 }
 
 fn pair(cells: &mut Cells) -> Result<(String, String), RowError> {

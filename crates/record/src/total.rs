@@ -1,8 +1,9 @@
 //! A step's figures for one source: its merged measured intervals. Writer and reader share this code, so that a killed
 //! record's totals differ from a finished one's only in lost intervals and in digits.
 
-use crate::{Completed, Interval, Phase, SourceId, Testimony};
+use crate::{Completed, Interval, OtherTallies, Phase, SourceId, Testimony};
 use clock::Ns;
+use workload::Dir;
 
 /// What one source did in the measured time of one step.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub struct StepTotal {
     pub read: Option<Completed>,
     /// Writes; `None` where the source never writes.
     pub write: Option<Completed>,
+    /// Operations without data.
+    pub others: OtherTallies,
     /// The generator's overhead, with `open` from the last measured interval; `None` if the source is no generator.
     pub testimony: Option<Testimony>,
     /// Total length of the merged intervals.
@@ -24,8 +27,24 @@ pub struct StepTotal {
 impl StepTotal {
     /// Nothing measured yet.
     pub fn new(source: SourceId) -> StepTotal {
-        let (read, write, testimony) = (None, None, None);
-        StepTotal { source, read, write, testimony, measured: Ns::ZERO, complete: false }
+        StepTotal {
+            source,
+            read: None,
+            write: None,
+            others: OtherTallies::default(),
+            testimony: None,
+            measured: Ns::ZERO,
+            complete: false,
+        }
+    }
+
+    /// The tally of one kind of operations.
+    pub fn tally(&self, dir: Dir) -> Option<&Completed> {
+        match dir {
+            Dir::Read => self.read.as_ref(),
+            Dir::Write => self.write.as_ref(),
+            other => self.others[other.without_data()?].as_ref(),
+        }
     }
 
     /// Merges an interval if it is in the measured phase. A source's intervals arrive in order of time.
@@ -35,6 +54,9 @@ impl StepTotal {
         }
         add_tally(&mut self.read, interval.read.as_ref());
         add_tally(&mut self.write, interval.write.as_ref());
+        for (mine, theirs) in self.others.iter_mut().zip(&interval.others) {
+            add_tally(mine, theirs.as_ref());
+        }
         if let Some(theirs) = &interval.testimony {
             let mine = self.testimony.get_or_insert_default();
             mine.merge(theirs);

@@ -69,6 +69,7 @@ const PAGE_BYTES: u32 = 16_384;
 ///         reads.success(8192, Ns(950_000), Ns(950_000));
 ///     }
 ///     writer.interval(&Interval {
+///         others: Default::default(),
 ///         source,
 ///         step: 0,
 ///         phase: Phase::Measure,
@@ -185,6 +186,7 @@ impl Writer {
         self.known_source(interval.source)?;
         self.open_step(interval.step)?;
         let row = insert::interval_row(interval, &mut self.encoder);
+        let others = insert::interval_others(interval, &mut self.encoder);
         self.write_once(
             || {
                 let at = interval.from.as_secs_f64();
@@ -192,6 +194,11 @@ impl Writer {
             },
             |db| insert::interval(db, row),
         )?;
+        if !others.is_empty() {
+            self.write(|db| {
+                others.into_iter().try_for_each(|row| insert::interval_other(db, row))
+            })?;
+        }
         self.open_step(interval.step)?
             .entry(interval.source)
             .or_insert_with(|| StepTotal::new(interval.source))
@@ -292,11 +299,15 @@ impl Writer {
         let Some(totals) = self.steps.insert(index, None).flatten() else {
             return Ok(());
         };
-        let measured = totals.values().filter(|t| t.measured.0 > 0);
-        let rows: Vec<_> =
-            measured.map(|t| insert::total_row(index, t, &mut self.encoder)).collect();
+        let encoder = &mut self.encoder;
+        let (mut rows, mut others) = (Vec::new(), Vec::new());
+        for total in totals.values().filter(|t| t.measured.0 > 0) {
+            rows.push(insert::total_row(index, total, encoder));
+            others.extend(insert::total_others(index, total, encoder));
+        }
         self.write(|db| {
             rows.into_iter().try_for_each(|row| insert::total(db, row))?;
+            others.into_iter().try_for_each(|row| insert::total_other(db, row))?;
             db.execute("UPDATE step SET done = ? WHERE step = ?", params![complete, index])?;
             Ok(())
         })

@@ -127,6 +127,7 @@ fn tally(rng: &mut Rng, ops: u64) -> Completed {
 fn interval(step: &StepHead, source: u32, from: Ns, made: &[Completed; 2]) -> Interval {
     let in_flight = made[0].service_sum.plus(made[1].service_sum);
     Interval {
+        others: Default::default(),
         source: SourceId(source),
         step: step.index,
         phase: step.times.phase_at(from).unwrap_or(Phase::Measure),

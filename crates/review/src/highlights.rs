@@ -14,8 +14,8 @@ use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
 use findings::{
-    Analysis, Content, Coverage, Loops, SearchOutcome, Steadiness, StepFigures, Sweep, Unit,
-    Verification, WarmUpEnd,
+    Analysis, Content, Coverage, IoFigures, Loops, SearchOutcome, Steadiness, StepFigures, Sweep,
+    Unit, Verification, WarmUpEnd,
 };
 use units::{count, rate};
 
@@ -48,6 +48,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(peak(steps).filter(|_| lead));
     all.extend(limits::sentences(analysis));
     all.extend(peak(steps).filter(|_| !lead));
+    all.extend(others(steps));
     all.extend(answers::further(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
@@ -144,6 +145,36 @@ fn peak(steps: &[StepFigures]) -> Option<Sentence> {
         loops(best.loops)
     );
     Some(found(text, Section::Step(best.index)))
+}
+
+/// The operations that move no data, at the step that issued the most of them.
+fn others(steps: &[StepFigures]) -> Option<Sentence> {
+    let rate = |s: &StepFigures| s.total.others.each().map(|(_, of)| of.iops).sum::<f64>();
+    let busiest = steps.iter().rev().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let at = match steps.len() {
+        1 => String::new(),
+        _ => format!("At {}: ", clean(&busiest.label())),
+    };
+    let one = |(name, of): (&str, &IoFigures)| {
+        let noun = match name {
+            "trim" => "trims",
+            "flush" => "flushes",
+            other => other,
+        };
+        let time = match (of.latency(), of.mean_latency_ns()) {
+            (Some(l), _) => format!(", p99 {}", latency(l.p99_ns as f64)),
+            (None, Some(mean)) => format!(", mean service time {}", latency(mean)),
+            (None, None) => String::new(),
+        };
+        let failed = match of.errors {
+            0 => String::new(),
+            n => format!(", {} failed", count(n as f64)),
+        };
+        format!("{} {noun}/s{time}{failed}", count(of.iops.round()))
+    };
+    let all: Vec<String> = busiest.total.others.each().map(one).collect();
+    (!all.is_empty())
+        .then(|| found(format!("{at}{}.", all.join("; ")), Section::Step(busiest.index)))
 }
 
 /// The kinds of loop in which a latency was measured.

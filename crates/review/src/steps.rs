@@ -61,6 +61,7 @@ fn plan(page: &mut ReviewPage, steps: &[StepFigures], sweeps: &[&Sweep]) {
     let mut columns = settings(steps);
     columns.extend(work(steps));
     columns.extend(latencies(steps));
+    columns.extend(others(steps));
     columns.extend(load(steps));
     if steps.len() > 1 {
         columns.push(bars(steps, sweeps));
@@ -198,6 +199,36 @@ fn latencies(steps: &[StepFigures]) -> Vec<TableColumn> {
     if mixed {
         columns.push(side("read p99", |s| &s.total.read).rank(4));
         columns.push(side("write p99", |s| &s.total.write).rank(4));
+    }
+    columns
+}
+
+/// The kinds of operations that move no data: the name of each, and its figures in a step.
+pub(crate) type OtherKind = (&'static str, fn(&StepFigures) -> Option<&IoFigures>);
+
+/// Those that the steps have.
+pub(crate) fn other_kinds(steps: &[StepFigures]) -> impl Iterator<Item = OtherKind> + '_ {
+    let all: [OtherKind; 3] = [
+        ("trim", |s| s.total.others.trim.as_ref()),
+        ("zeroes", |s| s.total.others.zeroes.as_ref()),
+        ("flush", |s| s.total.others.flush.as_ref()),
+    ];
+    all.into_iter().filter(|(_, of)| steps.iter().any(|step| of(step).is_some()))
+}
+
+/// Operations that move no data: how many, and the latency of each kind.
+fn others(steps: &[StepFigures]) -> Vec<TableColumn> {
+    let mut columns = Vec::new();
+    for (name, of) in other_kinds(steps) {
+        let unit = time_unit(steps.iter().filter_map(of));
+        let rate = |s: &StepFigures| of(s).map_or("-".to_owned(), |f| digits(f.iops));
+        let p99 = |s: &StepFigures| {
+            let latency = of(s).and_then(IoFigures::latency);
+            latency.map_or("-".to_owned(), |l| unit.show(l.p99_ns))
+        };
+        columns.push(TableColumn::numbers(name, "1/s").fill(steps.iter().map(rate)).rank(5));
+        let title = format!("{name} p99");
+        columns.push(TableColumn::numbers(&title, unit.name).fill(steps.iter().map(p99)).rank(5));
     }
     columns
 }

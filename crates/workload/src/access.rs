@@ -5,7 +5,7 @@
 //! the common cases a draw compares integers, and neither divides nor allocates.
 
 use crate::address::{AddressGrid, OpShape, Region, regions};
-use crate::draw::{Draw, ReadShare, Rngs};
+use crate::draw::{Draw, KindShares, ReadShare, Rngs};
 use crate::sequential::SequentialRun;
 use crate::skew::IndexSampler;
 use crate::{Access, Placement, Row, Skew, Spec, SpecError, StreamKey};
@@ -38,7 +38,7 @@ enum Addresses {
 }
 
 struct RowState {
-    read: ReadShare,
+    kinds: KindShares,
     random: ReadShare,
     delay: Ns,
     burst: u32,
@@ -134,7 +134,7 @@ impl Accesses {
         let index = self.pick_row();
         let row = &self.rows[index];
         let word = self.rngs.mix.next_u64();
-        let dir = row.read.dir(word as u32);
+        let dir = row.kinds.dir(word as u32);
         let wants_random = row.random.has((word >> 32) as u32);
         let pause = row.pause(&mut self.before_pause[index]);
         let shape = match &mut self.ladder {
@@ -150,7 +150,7 @@ impl Accesses {
             Addresses::Mixed { run, .. } => run.take(shape, len),
             Addresses::Anywhere => (0, 0),
         };
-        Draw { dir, target: target as u16, offset, len, pause }
+        Draw { dir, target: target as u16, offset, len, fua: false, pause }
     }
 
     /// The same operations without offsets. With one target, no addresses are drawn; no other draw depends on them.
@@ -170,9 +170,15 @@ impl Accesses {
         else {
             return None;
         };
-        let same = row.read.is_sure() && row.delay == Ns::ZERO;
-        let draw =
-            Draw { dir: row.read.dir(0), target: 0, offset: 0, len: shape.size, pause: Ns::ZERO };
+        let same = row.kinds.is_sure() && row.delay == Ns::ZERO;
+        let draw = Draw {
+            dir: row.kinds.dir(0),
+            target: 0,
+            offset: 0,
+            len: shape.size,
+            fua: false,
+            pause: Ns::ZERO,
+        };
         same.then_some(draw)
     }
 
@@ -188,7 +194,7 @@ impl Accesses {
 impl RowState {
     fn new(row: &Row) -> RowState {
         RowState {
-            read: ReadShare::percent(row.read),
+            kinds: KindShares::of(row),
             random: ReadShare::percent(row.random),
             delay: row.delay,
             burst: row.burst,

@@ -2,9 +2,10 @@
 //!
 //! What depends on the targets (room, logical blocks) is found when a stream is built; see [`SpecError`].
 
+use crate::spec::SHARES_TOLERANCE;
 use crate::{
-    Access, Arrivals, Ladder, Process, Row, Skew, Spec, SpecError, Transaction, WorkingSet,
-    WorkloadKind,
+    Access, Arrivals, Durability, Ladder, Process, Row, Skew, Spec, SpecError, Transaction,
+    WorkingSet, WorkloadKind,
 };
 
 /// The most rows of an access specification, as in Iometer.
@@ -19,8 +20,6 @@ const DEPTH_MAX: u32 = 4096;
 const RATE_MAX: f64 = 1e9;
 /// The most pages of each kind in one transaction.
 const PAGES_MAX: u32 = 1_000_000;
-/// How far the sum of shares may be from 100: three thirds of 33.333% count as whole.
-const SHARES_TOLERANCE: f64 = 0.001 + 1e-9;
 
 impl Spec {
     /// Everything that is wrong with this spec for any targets; empty when it is valid.
@@ -46,6 +45,7 @@ impl Spec {
             }
             _ => {}
         }
+        found.durability(self);
         found.list
     }
 }
@@ -112,6 +112,9 @@ impl SpecProblems {
         }
         self.percent("share", row.share);
         self.percent("read", row.read);
+        self.percent("trim", row.trim);
+        self.percent("zeroes", row.zeroes);
+        self.kinds(row);
         self.percent("random", row.random);
         if row.burst == 0 {
             self.report("burst", "a burst has at least 1 operation");
@@ -131,6 +134,47 @@ impl SpecProblems {
             (Some(stride), Some(ladder)) => {
                 ladder.sizes().for_each(|size| self.stride(stride, size, row.align));
             }
+        }
+    }
+
+    /// Reads, trims and zeroes are shares of one whole, of which writes are the rest.
+    fn kinds(&mut self, row: &Row) {
+        let sum = row.read + row.trim + row.zeroes;
+        if sum <= 100.0 + SHARES_TOLERANCE || row.trim + row.zeroes <= 0.0 {
+            return;
+        }
+        let field = if row.trim > 0.0 { "trim" } else { "zeroes" };
+        let most = 100.0 - row.trim - row.zeroes;
+        let hint = match row.read {
+            100.0 if most >= 0.0 => {
+                format!(
+                    "; without `read` all operations are reads: say `read = \"{most}%\"` or less"
+                )
+            }
+            _ => String::new(),
+        };
+        self.report(
+            field,
+            format!(
+                "{}% reads, {}% trims and {}% zeroes are {sum}% of the operations; they and writes share 100%{hint}",
+                row.read, row.trim, row.zeroes
+            ),
+        );
+    }
+
+    /// Flushes and FUA are of writes.
+    fn durability(&mut self, spec: &Spec) {
+        let Durability { flush_every, fua } = spec.durability;
+        self.percent("fua", fua);
+        let writes = match &spec.kind {
+            WorkloadKind::Access(access) => {
+                access.rows.iter().any(|row| row.share > 0.0 && row.write() > 0.0)
+            }
+            WorkloadKind::Transaction(of) => of.table_pages > 0 && of.read < 100.0,
+        };
+        let asked = [("flush_every", flush_every > 0), ("fua", fua > 0.0)];
+        for (field, _) in asked.into_iter().filter(|(_, asked)| *asked && !writes) {
+            self.report(field, "the workload writes nothing; give `read` below 100%, or remove it");
         }
     }
 

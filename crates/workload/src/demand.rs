@@ -1,6 +1,6 @@
 //! What a workload needs of its targets, derived from its specification before any target is opened.
 
-use crate::{Spec, WorkingSet, WorkloadKind};
+use crate::{Dir, Durability, Spec, WorkingSet, WorkloadKind};
 use serde::{Deserialize, Serialize};
 
 /// Directions, largest block and footprint of a workload, or of several workloads that share a target.
@@ -8,8 +8,17 @@ use serde::{Deserialize, Serialize};
 pub struct IoDemand {
     /// The workload may read.
     pub reads: bool,
-    /// The workload may write.
+    /// The workload may change what the target holds: it writes, trims or zeroes.
     pub writes: bool,
+    /// The workload may write data.
+    #[serde(default)]
+    pub data: bool,
+    /// The operations without data that it may issue, in the order of [`Dir::WITHOUT_DATA`].
+    #[serde(default)]
+    pub without_data: [bool; 3],
+    /// Writes may have FUA.
+    #[serde(default)]
+    pub fua: bool,
     /// Largest block in bytes.
     pub block_max: u32,
     /// How much of each target the workload may touch.
@@ -29,6 +38,8 @@ impl IoDemand {
     /// The demand of one workload.
     pub fn of(spec: &Spec) -> IoDemand {
         let reach = Footprint::of(spec.working_set);
+        let Durability { flush_every, fua } = spec.durability;
+        let (flushes, fua) = (flush_every > 0, fua > 0.0);
         match &spec.kind {
             WorkloadKind::Access(access) => {
                 let rows = || access.rows.iter().filter(|row| row.share > 0.0);
@@ -36,6 +47,13 @@ impl IoDemand {
                 IoDemand {
                     reads: rows().any(|row| row.read > 0.0),
                     writes: rows().any(|row| row.read < 100.0),
+                    data: rows().any(|row| row.write() > 0.0),
+                    without_data: [
+                        rows().any(|row| row.trim > 0.0),
+                        rows().any(|row| row.zeroes > 0.0),
+                        flushes,
+                    ],
+                    fua,
                     block_max: access.ladder.map_or(largest, |ladder| ladder.to),
                     reach,
                 }
@@ -43,9 +61,21 @@ impl IoDemand {
             WorkloadKind::Transaction(t) => IoDemand {
                 reads: t.index_pages > 0 || t.read > 0.0,
                 writes: t.table_pages > 0 && t.read < 100.0,
+                data: t.table_pages > 0 && t.read < 100.0,
+                without_data: [false, false, flushes],
+                fua,
                 block_max: t.page,
                 reach,
             },
+        }
+    }
+
+    /// Whether operations of this kind may be issued.
+    pub fn has(&self, dir: Dir) -> bool {
+        match (dir, dir.without_data()) {
+            (Dir::Read, _) => self.reads,
+            (_, Some(n)) => self.without_data[n],
+            (_, None) => self.data,
         }
     }
 
@@ -54,6 +84,9 @@ impl IoDemand {
         IoDemand {
             reads: self.reads || other.reads,
             writes: self.writes || other.writes,
+            data: self.data || other.data,
+            without_data: [0, 1, 2].map(|n| self.without_data[n] || other.without_data[n]),
+            fua: self.fua || other.fua,
             block_max: self.block_max.max(other.block_max),
             reach: Footprint {
                 bytes: self.reach.bytes.max(other.reach.bytes),

@@ -1,6 +1,6 @@
 //! What the generators of operations share: the drawn operation, the random streams, and decisions by percentage.
 
-use crate::{Dir, StreamKey};
+use crate::{Dir, Row, StreamKey};
 use clock::{Ns, Rng};
 
 /// An operation before it has a time.
@@ -10,6 +10,8 @@ pub(crate) struct Draw {
     pub target: u16,
     pub offset: u64,
     pub len: u32,
+    /// A write that is acknowledged once it is on the medium.
+    pub fua: bool,
     /// What a closed loop waits for after the completion, in addition to the think time.
     pub pause: Ns,
 }
@@ -21,6 +23,7 @@ enum Purpose {
     Address,
     Arrival,
     Popular,
+    Durable,
 }
 
 /// The random streams of one slot. They are separate, so that a change of the read share moves no address.
@@ -40,6 +43,11 @@ impl Rngs {
     /// The stream for arrival times.
     pub fn arrival(key: StreamKey) -> Rng {
         stream(key, Purpose::Arrival)
+    }
+
+    /// The stream that decides which writes have FUA.
+    pub fn durable(key: StreamKey) -> Rng {
+        stream(key, Purpose::Durable)
     }
 
     /// The stream that scatters hot blocks. It depends on the run's seed only: all slots, workers and steps have the
@@ -75,9 +83,54 @@ impl ReadShare {
         self.0 == 0 || self.0 == 1 << 32
     }
 
+    /// Whether the share is 100%.
+    fn is_all(self) -> bool {
+        self.0 == 1 << 32
+    }
+
     /// A read if these random bits fall into the share, otherwise a write.
     #[inline]
     pub fn dir(self, bits: u32) -> Dir {
         if self.has(bits) { Dir::Read } else { Dir::Write }
+    }
+}
+
+/// Shares of the kinds of operations, compared with the same 32 random bits.
+#[derive(Clone, Copy)]
+pub(crate) struct KindShares {
+    read: ReadShare,
+    /// Reads and writes; the comparison that almost all writes end with.
+    data: ReadShare,
+    /// Reads, writes and trims; the rest are zeroes.
+    trim: ReadShare,
+}
+
+impl KindShares {
+    /// Those of a row.
+    pub fn of(row: &Row) -> KindShares {
+        let read = ReadShare::percent(row.read);
+        let upto = |rest: f64| ReadShare::percent(100.0 - rest);
+        let data = if row.write() > 0.0 { upto(row.trim + row.zeroes) } else { read };
+        // Where there are no zeroes every other draw is a trim, whatever was rounded.
+        KindShares { read, data, trim: upto(row.zeroes) }
+    }
+
+    /// The kind that these random bits fall on.
+    #[inline]
+    pub fn dir(self, bits: u32) -> Dir {
+        if self.read.has(bits) {
+            Dir::Read
+        } else if self.data.has(bits) {
+            Dir::Write
+        } else if self.trim.has(bits) {
+            Dir::Trim
+        } else {
+            Dir::Zero
+        }
+    }
+
+    /// Whether all operations are reads, or all are writes, so that the bits do not matter.
+    pub fn is_sure(self) -> bool {
+        self.read.is_sure() && self.data.is_all()
     }
 }

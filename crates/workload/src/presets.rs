@@ -3,7 +3,7 @@
 //! Every preset is a closed loop with one operation outstanding that reads the whole target and shares it; a scenario
 //! can override this. `docs/workloads.md` repeats the table for users, and a test compares the two.
 
-use crate::{Access, Arrivals, Regions, Row, Skew, Spec, Transaction, WorkloadKind};
+use crate::{Access, Arrivals, Durability, Regions, Row, Skew, Spec, Transaction, WorkloadKind};
 
 /// A named workload.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,14 @@ fn access(rows: Vec<Row>) -> Spec {
 }
 
 fn spec(kind: WorkloadKind) -> Spec {
-    Spec { kind, arrivals: Arrivals::closed(1), working_set: None, regions: Regions::Shared }
+    let arrivals = Arrivals::closed(1);
+    Spec {
+        kind,
+        arrivals,
+        working_set: None,
+        regions: Regions::Shared,
+        durability: Durability::default(),
+    }
 }
 
 fn obldisk() -> Spec {

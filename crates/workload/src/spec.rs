@@ -4,13 +4,58 @@ use clock::Ns;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The direction of an operation.
+/// How far a sum of shares may be from 100: three thirds of 33.333% count as whole.
+pub(crate) const SHARES_TOLERANCE: f64 = 0.001 + 1e-9;
+
+/// What an operation does; fio's data direction. Only reads and writes move data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Dir {
     /// Data travels from the target to the initiator.
     Read,
     /// Data travels from the initiator to the target.
     Write,
+    /// The range is deallocated: TRIM, UNMAP, discard, a punched hole.
+    Trim,
+    /// The range reads as zeroes afterwards, and no data travels: write zeroes, WRITE SAME.
+    Zero,
+    /// What was acknowledged before survives a loss of power afterwards: fdatasync, SYNCHRONIZE CACHE.
+    Flush,
+}
+
+impl Dir {
+    /// Those that move no data, in the order in which they are reported.
+    pub const WITHOUT_DATA: [Dir; 3] = [Dir::Trim, Dir::Zero, Dir::Flush];
+
+    /// Whether data travels.
+    pub const fn moves_data(self) -> bool {
+        matches!(self, Dir::Read | Dir::Write)
+    }
+
+    /// Whether the target may hold something else afterwards.
+    pub const fn changes(self) -> bool {
+        matches!(self, Dir::Write | Dir::Trim | Dir::Zero)
+    }
+
+    /// Several of them: `reads`, `trims`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dir::Read => "reads",
+            Dir::Write => "writes",
+            Dir::Trim => "trims",
+            Dir::Zero => "zeroes",
+            Dir::Flush => "flushes",
+        }
+    }
+
+    /// The place of one that moves no data in [`Dir::WITHOUT_DATA`].
+    pub const fn without_data(self) -> Option<usize> {
+        match self {
+            Dir::Read | Dir::Write => None,
+            Dir::Trim => Some(0),
+            Dir::Zero => Some(1),
+            Dir::Flush => Some(2),
+        }
+    }
 }
 
 /// A workload: what one worker issues repeatedly.
@@ -24,6 +69,18 @@ pub struct Spec {
     pub working_set: Option<WorkingSet>,
     /// Whether workers that share a target get disjoint regions or the whole target.
     pub regions: Regions,
+    /// What is asked for so that writes survive a loss of power.
+    #[serde(default)]
+    pub durability: Durability,
+}
+
+/// Flushes among the operations, and writes that wait for the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Durability {
+    /// Each slot flushes the target of its last write after so many writes of its own; 0 = never.
+    pub flush_every: u32,
+    /// Share of writes with FUA (force unit access), in percent.
+    pub fua: f64,
 }
 
 /// The type of a workload.
@@ -58,6 +115,12 @@ pub struct Row {
     pub share: f64,
     /// Share of reads among these operations, in percent.
     pub read: f64,
+    /// Share of trims among these operations, in percent; what is left after reads, trims and zeroes are writes.
+    #[serde(default)]
+    pub trim: f64,
+    /// Share of operations that write zeroes without data, in percent.
+    #[serde(default)]
+    pub zeroes: f64,
     /// Share of random operations among these, in percent.
     pub random: f64,
     /// Pause after each burst.
@@ -253,7 +316,25 @@ impl Ladder {
 impl Row {
     /// All operations are of `size` bytes and aligned to it; `read` and `random` are percentages.
     pub const fn new(size: u32, read: f64, random: f64) -> Row {
-        Row { size, share: 100.0, read, random, delay: Ns::ZERO, burst: 1, align: 0, reply: 0 }
+        Row {
+            size,
+            share: 100.0,
+            read,
+            trim: 0.0,
+            zeroes: 0.0,
+            random,
+            delay: Ns::ZERO,
+            burst: 1,
+            align: 0,
+            reply: 0,
+        }
+    }
+
+    /// Share of writes among these operations, in percent: what the other shares leave.
+    pub fn write(&self) -> f64 {
+        let left = 100.0 - self.read - self.trim - self.zeroes;
+        // Thirds of 33.333% leave nothing.
+        if left > SHARES_TOLERANCE { left } else { 0.0 }
     }
 }
 
@@ -275,7 +356,8 @@ impl Spec {
     /// [`Access::new`] on the whole of every target.
     pub const fn access(rows: Vec<Row>, arrivals: Arrivals, regions: Regions) -> Spec {
         let kind = WorkloadKind::Access(Access::new(rows));
-        Spec { kind, arrivals, working_set: None, regions }
+        let durability = Durability { flush_every: 0, fua: 0.0 };
+        Spec { kind, arrivals, working_set: None, regions, durability }
     }
 
     /// Operations that one worker may have outstanding: the depth, or the limit of an open loop.

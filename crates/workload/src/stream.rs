@@ -2,10 +2,10 @@
 
 use crate::access::Accesses;
 use crate::arrival::ArrivalTimes;
-use crate::draw::{Draw, Rngs};
+use crate::draw::{Draw, ReadShare, Rngs};
 use crate::transaction::Transactions;
-use crate::{Arrivals, Dir, Spec, SpecError, WorkloadKind};
-use clock::Ns;
+use crate::{Arrivals, Dir, Durability, Spec, SpecError, WorkloadKind};
+use clock::{Ns, Rng};
 use serde::{Deserialize, Serialize};
 
 /// What a slot does next.
@@ -24,14 +24,16 @@ pub enum Next {
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// Read or write.
+    /// What it does.
     pub dir: Dir,
     /// Index into the worker's targets.
     pub target: u16,
     /// Byte offset into the target.
     pub offset: u64,
-    /// Length in bytes.
+    /// Length in bytes; 0 for a flush, which covers the target.
     pub len: u32,
+    /// A write that is acknowledged once it is on the medium (force unit access).
+    pub fua: bool,
     /// When the operation was due: in a closed loop the time of the request, in an open loop its arrival.
     pub due: Ns,
 }
@@ -86,6 +88,21 @@ enum OpSource {
     Transaction(Box<Transactions>),
     /// Every operation is this one.
     Same(Draw),
+    /// Flushes follow, and some writes wait for the medium.
+    Durable(Box<Durable>),
+}
+
+/// The operations of a slot with flushes among them, and with FUA on some writes. What it adds has random bits of its own:
+/// nothing else changes with it.
+struct Durable {
+    operations: OpSource,
+    flush_every: u32,
+    /// Writes before the next flush.
+    writes_left: u32,
+    /// A flush of this target is next.
+    flush: Option<u16>,
+    fua: ReadShare,
+    rng: Rng,
 }
 
 enum Pacing {
@@ -125,6 +142,7 @@ impl Stream {
                 Pacing::Open { arrival, due }
             }
         };
+        let operations = Durable::around(operations, spec, key);
         Ok(Stream { pacing, operations })
     }
 
@@ -161,16 +179,7 @@ impl Stream {
     /// The same stream for callers that ignore offsets, such as a simulator of networks. Offsets become meaningless,
     /// and nothing is drawn for them; everything else is unchanged.
     pub fn without_offsets(self) -> Stream {
-        let operations = match self.operations {
-            OpSource::Access(accesses) => {
-                let accesses = accesses.without_offsets();
-                match accesses.always() {
-                    Some(same) => OpSource::Same(same),
-                    None => OpSource::Access(Box::new(accesses)),
-                }
-            }
-            other => other,
-        };
+        let operations = self.operations.without_offsets();
         Stream { operations, ..self }
     }
 
@@ -216,19 +225,78 @@ impl Stream {
 }
 
 impl OpSource {
+    fn without_offsets(self) -> OpSource {
+        match self {
+            OpSource::Access(accesses) => {
+                let accesses = accesses.without_offsets();
+                match accesses.always() {
+                    Some(same) => OpSource::Same(same),
+                    None => OpSource::Access(Box::new(accesses)),
+                }
+            }
+            OpSource::Durable(durable) => OpSource::Durable(Box::new(durable.without_offsets())),
+            other => other,
+        }
+    }
+
     #[inline]
     fn draw(&mut self) -> Draw {
         match self {
             OpSource::Access(accesses) => accesses.draw(),
             OpSource::Transaction(transactions) => transactions.draw(),
             OpSource::Same(draw) => *draw,
+            OpSource::Durable(durable) => durable.draw(),
         }
+    }
+}
+
+impl Durable {
+    /// These operations with what the spec asks for; the same where it asks for nothing.
+    fn around(operations: OpSource, spec: &Spec, key: StreamKey) -> OpSource {
+        let Durability { flush_every, fua } = spec.durability;
+        if flush_every == 0 && fua <= 0.0 {
+            return operations;
+        }
+        // Slots take turns, so that a worker's flushes are apart.
+        let (slot, slots) = (u64::from(key.slot), u64::from(spec.streams().max(1)));
+        let ahead = (u64::from(flush_every) * slot / slots) as u32;
+        OpSource::Durable(Box::new(Durable {
+            operations,
+            flush_every,
+            writes_left: flush_every - ahead,
+            flush: None,
+            fua: ReadShare::percent(fua),
+            rng: Rngs::durable(key),
+        }))
+    }
+
+    fn without_offsets(self) -> Durable {
+        Durable { operations: self.operations.without_offsets(), ..self }
+    }
+
+    fn draw(&mut self) -> Draw {
+        if let Some(target) = self.flush.take() {
+            let (dir, pause) = (Dir::Flush, Ns::ZERO);
+            return Draw { dir, target, offset: 0, len: 0, fua: false, pause };
+        }
+        let mut draw = self.operations.draw();
+        if draw.dir == Dir::Write {
+            draw.fua = self.fua.has(self.rng.next_u64() as u32);
+            if self.flush_every > 0 {
+                self.writes_left -= 1;
+                if self.writes_left == 0 {
+                    (self.writes_left, self.flush) = (self.flush_every, Some(draw.target));
+                }
+            }
+        }
+        draw
     }
 }
 
 impl Draw {
     #[inline]
     fn due(self, due: Ns) -> Op {
-        Op { dir: self.dir, target: self.target, offset: self.offset, len: self.len, due }
+        let Draw { dir, target, offset, len, fua, .. } = self;
+        Op { dir, target, offset, len, fua, due }
     }
 }

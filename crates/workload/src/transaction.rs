@@ -78,6 +78,7 @@ impl Transactions {
             target: self.database as u16,
             offset: database.pages.offset(page),
             len: self.page,
+            fua: false,
             pause: Ns::ZERO,
         }
     }

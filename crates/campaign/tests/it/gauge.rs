@@ -17,6 +17,7 @@ fn interval(source: u32, second: u64, phase: Phase, ops: u64) -> Interval {
     let mut read = Completed::empty(true);
     (0..ops).for_each(|_| read.success(100, Ns::millis(2), Ns::millis(3)));
     Interval {
+        others: Default::default(),
         source: SourceId(source),
         step: 0,
         phase,

@@ -115,6 +115,7 @@ impl Stepper for Script {
             let to = if self.at == Some(At::Loses(index)) { Ns::millis(500) } else { second };
             gauge.begin(times.measured(), &[load]);
             gauge.add(&Interval {
+                others: Default::default(),
                 source,
                 step: index,
                 phase: Phase::Measure,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+const FDSYNC: u16 = 3;
 
 /// What a ring that can be read says of itself.
 const RING_MAGIC: u32 = 0xa10a_10a1;
@@ -17,7 +18,7 @@ const RING_MAGIC: u32 = 0xa10a_10a1;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Iocb {
     data: u64,
-    /// The key and the flags of the call, in an order that depends on the machine; both are zero.
+    /// The key and the flags of the call, in an order that depends on the machine; the key is zero.
     key_and_flags: [u32; 2],
     opcode: u16,
     priority: i16,
@@ -81,6 +82,18 @@ impl Iocb {
             offset: offset as i64,
             ..Iocb::default()
         }
+    }
+
+    /// A request to write back what the device's cache holds.
+    pub fn flush(slot: u32, descriptor: i32) -> Iocb {
+        let data = slot.into();
+        Iocb { data, opcode: FDSYNC, descriptor: descriptor as u32, ..Iocb::default() }
+    }
+
+    /// A write completes once it is on the medium.
+    pub fn force_unit_access(&mut self) {
+        let place = if cfg!(target_endian = "little") { 1 } else { 0 };
+        self.key_and_flags[place] = libc::RWF_DSYNC as u32;
     }
 
     /// The slot that it was made for.

@@ -7,6 +7,7 @@
 mod context;
 
 use crate::flight::{InFlight, Progressed, Rest, failure};
+use crate::without_data;
 use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
 use context::{AioContext, IoEvent, Iocb};
@@ -30,6 +31,7 @@ pub(crate) struct AioQueue {
     /// Requests that wait to be submitted, as the kernel wants them named.
     waiting: Vec<*mut Iocb>,
     events: Box<[IoEvent]>,
+    /// Completed without the context: refused, or carried out by a call.
     failed: Completions,
     how: &'static str,
 }
@@ -73,11 +75,25 @@ impl AioQueue {
             return false;
         };
         let descriptor = target.as_fd().as_raw_fd();
-        let write = io.dir == Dir::Write;
         let request = &mut self.requests[io.slot as usize];
-        *request = Iocb::new(io.slot, write, descriptor, base, len, offset);
+        *request = match io.dir {
+            Dir::Flush => Iocb::flush(io.slot, descriptor),
+            dir => Iocb::new(io.slot, dir == Dir::Write, descriptor, base, len, offset),
+        };
+        if io.fua {
+            request.force_unit_access();
+        }
         self.waiting.push(request);
         true
+    }
+
+    /// Linux AIO has no trims and zeroes: a call carries them out, and the worker waits for it.
+    #[cold]
+    fn call(&mut self, io: &Io) {
+        let target = self.targets.get(usize::from(io.target)).ok_or(Errno::NXIO);
+        let result = target.and_then(|target| without_data::call(target.as_fd(), io));
+        let result = result.map_err(Errno::raw_os_error);
+        self.failed.push(Completion { slot: io.slot, result });
     }
 
     /// Submits what waits. A single I/O that the kernel refuses has failed; what it has no room for waits on.
@@ -144,7 +160,9 @@ impl Queue for AioQueue {
     fn submit(&mut self, ios: &[Io]) -> usize {
         for io in ios {
             let flight = InFlight::new(*io);
-            if io.slot < self.arena.slots() && self.prepare(flight) {
+            if matches!(io.dir, Dir::Trim | Dir::Zero) {
+                self.call(io);
+            } else if io.slot < self.arena.slots() && self.prepare(flight) {
                 self.flights[io.slot as usize] = Some(flight);
                 self.in_flight += 1;
             } else {

@@ -9,6 +9,7 @@ mod enter;
 mod setup;
 
 use crate::flight::{InFlight, Progressed, Rest, failure};
+use crate::without_data::{self, HOLE, RING_DISCARD, ZEROES, is_device};
 use crate::{Arena, Completion, Completions, FileAccess, Io, Queue};
 use clock::Ns;
 use io_uring::squeue::Entry;
@@ -33,6 +34,8 @@ pub(crate) struct UringQueue {
     setup: Setup,
     arena: Arena,
     targets: Vec<FileAccess>,
+    /// Which of them are block devices.
+    devices: Box<[bool]>,
     /// What each slot has in flight.
     flights: Vec<Option<InFlight>>,
     in_flight: u32,
@@ -63,6 +66,7 @@ impl UringQueue {
         Ok(UringQueue {
             setup,
             arena: arena.clone(),
+            devices: targets.iter().map(is_device).collect(),
             targets,
             flights: vec![None; slots],
             in_flight: 0,
@@ -81,6 +85,7 @@ impl UringQueue {
         let target = self.targets.get(usize::from(io.target))?;
         let buffer = self.setup.slots_a_buffer.map(|slots| (io.slot / slots) as u16);
         // A macro, because what files and descriptors have in common has no name outside the library.
+        let flags = if io.fua { libc::RWF_DSYNC } else { 0 };
         macro_rules! entry_on {
             ($file:expr) => {
                 match (io.dir, buffer) {
@@ -88,11 +93,30 @@ impl UringQueue {
                         opcode::ReadFixed::new($file, base, len, n).offset(offset).build()
                     }
                     (Dir::Read, None) => opcode::Read::new($file, base, len).offset(offset).build(),
-                    (Dir::Write, Some(n)) => {
-                        opcode::WriteFixed::new($file, base, len, n).offset(offset).build()
-                    }
+                    (Dir::Write, Some(n)) => opcode::WriteFixed::new($file, base, len, n)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
                     (Dir::Write, None) => {
-                        opcode::Write::new($file, base, len).offset(offset).build()
+                        opcode::Write::new($file, base, len).offset(offset).rw_flags(flags).build()
+                    }
+                    (Dir::Flush, _) => {
+                        opcode::Fsync::new($file).flags(types::FsyncFlags::DATASYNC).build()
+                    }
+                    (Dir::Trim, _) if self.devices[usize::from(io.target)] => {
+                        let mut command = [0; 16];
+                        command[..8].copy_from_slice(&u64::from(len).to_ne_bytes());
+                        opcode::UringCmd16::new($file, RING_DISCARD)
+                            .cmd(command)
+                            .addr(Some(offset))
+                            .build()
+                    }
+                    (Dir::Trim | Dir::Zero, _) => {
+                        let mode = if io.dir == Dir::Trim { HOLE } else { ZEROES };
+                        opcode::Fallocate::new($file, len.into())
+                            .offset(offset)
+                            .mode(mode.bits() as i32)
+                            .build()
                     }
                 }
             };
@@ -140,6 +164,13 @@ impl UringQueue {
             let Some(Some(flight)) = self.flights.get_mut(slot as usize) else { continue };
             let result = match flight.landed(entry.result().into()) {
                 Progressed::Done => Ok(flight.io.len),
+                // The kernel's io_uring discards nothing before Linux 6.12: a call does.
+                Progressed::Failed(Errno::OPNOTSUPP | Errno::INVAL)
+                    if flight.io.dir == Dir::Trim =>
+                {
+                    let target = &self.targets[usize::from(flight.io.target)];
+                    without_data::call(target.as_fd(), &flight.io).map_err(Errno::raw_os_error)
+                }
                 Progressed::Failed(e) => Err(e.raw_os_error()),
                 Progressed::Partial => {
                     self.partial.push(slot);

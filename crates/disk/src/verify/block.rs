@@ -110,7 +110,8 @@ impl BlockReading {
 #[inline]
 pub(crate) fn spoil(block: &mut [u8]) {
     if let Some(magic) = block.get_mut(4..8) {
-        magic.fill(0);
+        // Neither the magic number nor zeroes.
+        magic.fill(0xff);
     }
 }
 

@@ -175,7 +175,10 @@ fn look(state: &TargetState, offset: u64, data: &[u8]) -> BlockVerdict {
     let block = state.block_at(offset);
     let word = state.ledger.get(block);
     if word.is_open() {
-        return look_at_open(state, offset, data);
+        return match word.is_zeroed() {
+            true => look_at_zeroed(state, offset, data),
+            false => look_at_open(state, offset, data),
+        };
     }
     let BlockReading::Whole(header) = BlockReading::of(data) else { return BlockVerdict::Wrong };
     let age = if state.at_least {
@@ -188,6 +191,15 @@ fn look(state: &TargetState, offset: u64, data: &[u8]) -> BlockVerdict {
         BlockVerdict::Right
     } else {
         BlockVerdict::Wrong
+    }
+}
+
+/// A block that must read as zeroes; after a power cut it may hold what was written later, too.
+fn look_at_zeroed(state: &TargetState, offset: u64, data: &[u8]) -> BlockVerdict {
+    match data.iter().all(|byte| *byte == 0) {
+        true => BlockVerdict::Right,
+        false if state.at_least => look_at_open(state, offset, data),
+        false => BlockVerdict::Wrong,
     }
 }
 

@@ -153,7 +153,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn io(slot: u32, dir: Dir, offset: u64, len: u32) -> Io {
-        Io { slot, dir, target: 0, offset, len }
+        Io { fua: false, slot, dir, target: 0, offset, len }
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
                 } else {
                     let dir = if write { Dir::Write } else { Dir::Read };
                     let target = (block % 2) as u16;
-                    present.push(Io { slot, dir, target, offset: block * 512, len: blocks * 512 });
+                    present.push(Io { fua: false,  slot, dir, target, offset: block * 512, len: blocks * 512 });
                 }
                 for (i, io) in present.iter().enumerate() {
                     let excludes = |other: &Io| {

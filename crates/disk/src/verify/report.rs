@@ -65,7 +65,7 @@ impl Reports for FaultReports {
                 CounterId::VerifyBlocks,
                 self.lead.states.iter().map(|s| s.ledger.len()).sum(),
             ));
-            counts.push((CounterId::VerifyBlocksKnown, count(|word| !word.is_open())));
+            counts.push((CounterId::VerifyBlocksKnown, count(|word| word.is_known())));
             counts.push((CounterId::VerifyBlocksSeen, count(|word| word.is_seen())));
         }
         counts
@@ -152,6 +152,7 @@ fn generations(word: BlockWord, at_least: bool) -> String {
     let (oldest, newest) = (word.oldest(), word.newest());
     match () {
         () if word.is_unwritten() => "nothing of this run".to_owned(),
+        () if word.is_zeroed() => "zeroes".to_owned(),
         () if at_least => format!("generation {oldest} or newer"),
         () if oldest == newest && word.is_seen() => {
             format!("generation {newest}, which had been read before")

@@ -24,6 +24,8 @@ pub(crate) struct TargetState {
     pub since: u64,
     /// Only what was flushed before a power cut is certain: newer generations are as good, and writes are forbidden.
     pub at_least: bool,
+    /// A trim of whole granules of so many bytes leaves zeroes; 0 = it may leave anything.
+    pub trim_zeroes: AtomicU64,
     /// Where it outlives the process.
     pub kept: Option<StateFile>,
 }
@@ -43,6 +45,7 @@ impl TargetState {
             ledger,
             since,
             at_least: false,
+            trim_zeroes: AtomicU64::new(0),
             kept: None,
         })
     }
@@ -60,10 +63,11 @@ impl TargetState {
         let request = StateRequest { path, size, block, blocks, flushed, id: new_id(), target };
         let Loaded { kept, ledger, id, at_least, damaged, old } = state_file::open(request)
             .map_err(|e| format!("its verification state {} {e}", path.display()))?;
-        let known = ledger.words().filter(|word| !word.is_open()).count() as u64;
+        let known = ledger.words().filter(|word| word.is_known()).count() as u64;
         let found = StateFound { old, known, damaged };
         let since = clock::wall_ns();
-        Ok((TargetState { label, id, block, ledger, since, at_least, kept: Some(kept) }, found))
+        let (trim_zeroes, kept) = (AtomicU64::new(0), Some(kept));
+        Ok((TargetState { label, id, block, ledger, since, at_least, trim_zeroes, kept }, found))
     }
 
     /// The target is about to be overwritten with something else.
@@ -71,6 +75,12 @@ impl TargetState {
         for block in 0..self.ledger.len() {
             self.ledger.set(block, self.ledger.get(block).forgotten());
         }
+    }
+
+    /// Whether what was trimmed there reads as zeroes.
+    pub fn trims_to_zeroes(&self, offset: u64, len: u32) -> bool {
+        let granule = self.trim_zeroes.load(Ordering::Relaxed);
+        granule > 0 && offset.is_multiple_of(granule) && u64::from(len).is_multiple_of(granule)
     }
 
     /// What is worth knowing about it, for the record's provenance.

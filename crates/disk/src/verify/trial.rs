@@ -17,9 +17,10 @@ use crate::{Arena, Completion, Io, Payload, PayloadOpener};
 use clock::{Ns, Rng};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use workload::{
-    Arrivals, Dir, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec, StreamKey,
-    Transaction, WorkloadKind as Work,
+    Arrivals, Dir, Durability, Extent, Ladder, Placement, Process, Regions, Row, Skew, Spec,
+    StreamKey, Transaction, WorkloadKind as Work,
 };
 
 /// What the disk does to the write it picks.
@@ -217,8 +218,27 @@ impl Trial {
                     result = Ok(flight.io.len / 2);
                 }
             }
+            Dir::Trim | Dir::Zero => self.empty(&flight.io, fails),
+            Dir::Flush => {}
         }
         self.complete(&[Completion { slot: flight.io.slot, result }]);
+    }
+
+    /// Zeroes a range, or trims it; one that fails may have been carried out in part.
+    fn empty(&mut self, io: &Io, fails: bool) {
+        let state = self.states[usize::from(io.target)].clone();
+        let zeroes = io.dir == Dir::Zero || state.trims_to_zeroes(io.offset, io.len);
+        let block = state.block;
+        for at in (io.offset..io.offset + u64::from(io.len)).step_by(block as usize) {
+            let mut data = vec![0; block as usize];
+            match self.rng.below(3) {
+                // What was trimmed may hold anything, and so may what failed.
+                0 if fails || !zeroes => continue,
+                1 if !zeroes => self.rng.fill(&mut data),
+                _ => {}
+            }
+            self.apply(io, at, &data);
+        }
     }
 
     fn apply(&mut self, io: &Io, offset: u64, data: &[u8]) {
@@ -268,9 +288,13 @@ impl Trial {
 
     /// Submits until a write of something that is known is in flight, and takes it out.
     fn next_write(&mut self, fits: impl Fn(&Trial, &TrialIo) -> bool) -> Option<TrialIo> {
+        self.next_of(Dir::Write, fits)
+    }
+
+    fn next_of(&mut self, dir: Dir, fits: impl Fn(&Trial, &TrialIo) -> bool) -> Option<TrialIo> {
         for _ in 0..3000 {
             self.submit();
-            let is = |f: &TrialIo| f.io.dir == Dir::Write && fits(self, f);
+            let is = |f: &TrialIo| f.io.dir == dir && fits(self, f);
             if let Some(at) = self.flights.iter().position(is) {
                 return Some(self.flights.swap_remove(at));
             }
@@ -339,6 +363,19 @@ fn spec(number: u64, rng: &mut Rng) -> Spec {
     }
 }
 
+/// The same load with trims, zeroes and flushes among its operations.
+fn emptying(mut spec: Spec) -> Spec {
+    if let Work::Access(access) = &mut spec.kind {
+        for row in access.rows.iter_mut().filter(|row| row.read <= 50.0) {
+            (row.trim, row.zeroes) = (10.0, 15.0);
+        }
+    }
+    if workload::IoDemand::of(&spec).data {
+        spec.durability = Durability { flush_every: 7, fua: 20.0 };
+    }
+    spec
+}
+
 fn seeds() -> std::ops::Range<u64> {
     let count = std::env::var("WIRESPEED_TRIALS").ok().and_then(|n| n.parse().ok());
     0..count.unwrap_or(30)
@@ -356,7 +393,10 @@ fn honest_loads_are_never_accused() {
                 true => extents.iter().map(|e| extent(e.size / 512, 4096)).collect(),
                 false => extents,
             };
+        let spec = if rng.chance(0.5) { emptying(spec) } else { spec };
         let mut trial = Trial::new(seed, &spec, &extents, states(&extents));
+        let granule = [0, 1, 4096][rng.below(3) as usize];
+        trial.states.iter().for_each(|state| state.trim_zeroes.store(granule, Ordering::Relaxed));
         trial.failing = [0.0, 0.1][rng.below(2) as usize];
         trial.run(400);
         trial.settle();
@@ -574,6 +614,37 @@ fn check_found(trial: &Trial, lie: DiskFault, expected: &[Expected]) {
             );
         } else {
             assert!(told.len() >= super::examiner::DETAILS_MAX, "{lie:?} at {offset}: {told:?}");
+        }
+    }
+}
+
+/// What must read as zeroes and does not is found, block by block: zeroes always, trims where they promise zeroes.
+#[test]
+fn zeroes_that_never_arrive_are_found() {
+    for (dir, granule) in [(Dir::Zero, 0), (Dir::Trim, 1), (Dir::Trim, 0)] {
+        for seed in seeds() {
+            let block = if seed % 2 == 0 { 512 } else { 4096 };
+            let spec = emptying(access(&[block, block * 3], 20.0, 80.0, closed(8)));
+            let extents = [extent(64, block)];
+            let mut trial = Trial::new(seed, &spec, &extents, states(&extents));
+            trial.states[0].trim_zeroes.store(granule, Ordering::Relaxed);
+            trial.run(600);
+            let victim = trial.next_of(dir, |_, _| true).expect("one among so many");
+            trial.complete(&[Completion { slot: victim.io.slot, result: Ok(victim.io.len) }]);
+            trial.settle();
+            let state = trial.states[0].clone();
+            // What was written or emptied again meanwhile is as it should be.
+            let wrong = blocks(&state, &victim.io).filter(|b| {
+                let data = &trial.disks[0][(b * u64::from(block)) as usize..][..block as usize];
+                state.ledger.get(*b).is_zeroed() && data.iter().any(|byte| *byte != 0)
+            });
+            let wrong = wrong.count() as u64;
+            assert!(dir == Dir::Zero || granule > 0 || wrong == 0, "{dir:?} {granule}");
+            let (told, faults, _) = trial.sweep();
+            assert_eq!((faults, trial.accused), (wrong, 0), "{dir:?}, seed {seed}: {told:?}");
+            assert!(told.iter().all(|fault| {
+                blocks(&state, &victim.io).any(|b| b * u64::from(block) == fault.offset)
+            }));
         }
     }
 }

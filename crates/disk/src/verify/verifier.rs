@@ -158,6 +158,16 @@ impl Verifier {
     /// Takes in an I/O that succeeded; whether it was right.
     fn conclude(&mut self, io: &Io, now: Ns) -> bool {
         match io.dir {
+            Dir::Flush => true,
+            Dir::Trim | Dir::Zero => {
+                let Some(state) = self.examiner.state(io.target) else { return true };
+                if io.dir == Dir::Zero || state.trims_to_zeroes(io.offset, io.len) {
+                    for block in blocks(state, io) {
+                        state.ledger.set(block, state.ledger.get(block).zeroed());
+                    }
+                }
+                true
+            }
             Dir::Write => {
                 let Some(state) = self.examiner.state(io.target) else { return true };
                 let mut written = 0;
@@ -178,6 +188,14 @@ impl Verifier {
 
 /// Stamps the blocks of a write; makes those of a read fail unless data arrives in them.
 fn prepare(state: &TargetState, io: &Io, buffer: &mut [u8], stamp: &Stamp, now: Ns) {
+    match io.dir {
+        Dir::Flush => return,
+        Dir::Trim | Dir::Zero => {
+            return blocks(state, io)
+                .for_each(|block| state.ledger.set(block, state.ledger.get(block).emptied()));
+        }
+        Dir::Read | Dir::Write => {}
+    }
     let places = buffer.chunks_exact_mut(state.block as usize).zip(blocks(state, io));
     if io.dir == Dir::Read {
         return places.for_each(|(data, _)| spoil(data));

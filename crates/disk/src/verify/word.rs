@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! bit 31      open: it may hold anything, because its old content is unknown
+//! bits 31, 30 zeroed: it must read as zeroes, because its newest generation was a write of zeroes
 //! bit 30      seen: its newest generation has been read since it was written
 //! bit 29      accused: what it holds instead has been reported
 //! bits 25-28  doubt: so many generations before the newest are as good as the newest
@@ -61,7 +62,28 @@ impl BlockWord {
 
     /// The newest generation has been read since it was written.
     pub fn is_seen(self) -> bool {
-        self.0 & SEEN != 0
+        self.0 & (SEEN | OPEN) == SEEN
+    }
+
+    /// It must read as zeroes.
+    pub fn is_zeroed(self) -> bool {
+        self.0 & (SEEN | OPEN) == SEEN | OPEN
+    }
+
+    /// It is known what it must hold.
+    pub fn is_known(self) -> bool {
+        !self.is_open() || self.is_zeroed()
+    }
+
+    /// Zeroes, or a trim, are about to be submitted for it: a generation without content. Until they have succeeded it may
+    /// hold anything.
+    pub fn emptied(self) -> BlockWord {
+        BlockWord::of(self.issued().newest(), 0, true)
+    }
+
+    /// The zeroes that were submitted are there.
+    pub fn zeroed(self) -> BlockWord {
+        BlockWord(BlockWord::of(self.newest(), 0, true).0 | SEEN)
     }
 
     /// A write of the next generation is about to be submitted.
@@ -113,7 +135,10 @@ impl BlockWord {
 
     /// Nothing has been read yet: where a new run begins.
     pub fn unread(self) -> BlockWord {
-        BlockWord(self.0 & !(SEEN | ACCUSED))
+        match self.is_zeroed() {
+            true => BlockWord(self.0 & !ACCUSED),
+            false => BlockWord(self.0 & !(SEEN | ACCUSED)),
+        }
     }
 
     /// How a generation that was found here relates to what may be here.
@@ -279,6 +304,22 @@ mod tests {
         assert!(forgotten.is_open() && !forgotten.is_seen() && !forgotten.is_unwritten());
         assert_eq!(forgotten.issued().settled(), BlockWord::of(3, 0, false));
         assert_eq!(BlockWord::default().forgotten(), BlockWord::default());
+    }
+
+    #[test]
+    fn what_was_zeroed_reads_as_zeroes_until_it_is_written() {
+        let known = BlockWord::default().issued().settled().issued().settled().seen();
+        let emptied = known.emptied();
+        assert!(emptied.is_open() && !emptied.is_known() && emptied.newest() == 3);
+        let zeroed = emptied.zeroed();
+        assert!(zeroed.is_zeroed() && zeroed.is_known() && zeroed.is_open() && !zeroed.is_seen());
+        assert_eq!(zeroed.accused().unread(), zeroed, "a new run knows it too");
+        assert_eq!((zeroed.age(2), zeroed.age(1)), (Age::Older(1), Age::Older(2)));
+        let again = zeroed.issued();
+        assert!(!again.is_known() && !again.is_zeroed(), "it may hold zeroes or what was written");
+        assert_eq!(again.settled(), BlockWord::of(4, 0, false));
+        assert!(BlockWord::default().emptied().zeroed().is_zeroed());
+        assert!(!BlockWord::default().is_zeroed() && !known.is_zeroed() && known.is_known());
     }
 
     #[test]

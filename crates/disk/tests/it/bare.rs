@@ -96,6 +96,8 @@ impl Memory {
             Dir::Read => buffer.copy_from_slice(place),
             Dir::Write if self.writes.is_multiple_of(self.forgets) => {}
             Dir::Write => place.copy_from_slice(buffer),
+            Dir::Trim | Dir::Zero => place.fill(0),
+            Dir::Flush => {}
         }
     }
 }

@@ -32,7 +32,7 @@ fn open(arena: &Arena, targets: Vec<FileAccess>, kind: QueueKind) -> Box<dyn Que
 }
 
 fn read(slot: u32, target: u16, offset: u64, len: u32) -> Io {
-    Io { slot, dir: Dir::Read, target, offset, len }
+    Io { fua: false, slot, dir: Dir::Read, target, offset, len }
 }
 
 /// Carries I/Os to their end, in the order of their slots.

@@ -27,3 +27,4 @@ mod queues;
 mod remote;
 mod runs;
 mod verify;
+mod without_data;

@@ -163,7 +163,9 @@ impl FakeQueue {
         let done = match (io.dir, access) {
             (Dir::Read, access) => access.remote().read_at(io.offset, buffer),
             (Dir::Write, RemoteAccess::Write(grant)) => grant.claim().write_at(io.offset, buffer),
-            (Dir::Write, RemoteAccess::Read(_)) => return Err(9),
+            (Dir::Flush, access) => access.remote().flush(),
+            (_, RemoteAccess::Read(_)) => return Err(9),
+            (Dir::Trim | Dir::Zero, RemoteAccess::Write(_)) => return Err(95),
         };
         done.map(|()| io.len).map_err(|_| 5)
     }

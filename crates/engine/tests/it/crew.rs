@@ -130,7 +130,7 @@ fn muster_for(
         source: SourceId(i),
         name: format!("a-name-longer-than-the-kernel-keeps-äöü/{i}"),
         targets: ["a", "b"].map(str::to_owned).to_vec(),
-        scope: MeterScope { reads: true, writes: false, open_loop: false },
+        scope: MeterScope { reads: true, writes: false, others: [false; 3], open_loop: false },
         task: Box::new(*habit),
     };
     Crew::assemble(orders, (0..).zip(habits).map(post).collect(), notes)

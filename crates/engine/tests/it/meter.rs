@@ -10,7 +10,8 @@ use record::{Interval, Phase, SourceId};
 use workload::Dir;
 
 const SLOTS: u32 = 4;
-const CLOSED: MeterScope = MeterScope { reads: true, writes: true, open_loop: false };
+const CLOSED: MeterScope =
+    MeterScope { reads: true, writes: true, others: [false; 3], open_loop: false };
 const OPEN: MeterScope = MeterScope { open_loop: true, ..CLOSED };
 
 fn no_cpu() -> CpuTime {

@@ -321,7 +321,17 @@ mod tests {
         let (from, to) = (Ns::millis(from_ms), Ns::millis(to_ms));
         let read = Some(Completed { ops, bytes: ops * 512, ..Completed::empty(false) });
         let (source, phase) = (SourceId(0), Phase::Measure);
-        Interval { source, step: 0, phase, from, to, read, write: None, testimony: None }
+        Interval {
+            others: Default::default(),
+            source,
+            step: 0,
+            phase,
+            from,
+            to,
+            read,
+            write: None,
+            testimony: None,
+        }
     }
 
     fn gathered(intervals: &[(&str, Interval)]) -> Timeline {

@@ -504,6 +504,7 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &dyn Fn
         };
         writer
             .interval(&Interval {
+                others: Default::default(),
                 source: load.source,
                 step: head.index,
                 phase: Phase::Measure,

@@ -393,8 +393,17 @@ impl Hand {
         (from, to): (Ns, Ns),
         (read, write): (Option<Completed>, Option<Completed>),
     ) {
-        let interval =
-            Interval { source, step: head.index, phase, from, to, read, write, testimony: None };
+        let interval = Interval {
+            others: Default::default(),
+            source,
+            step: head.index,
+            phase,
+            from,
+            to,
+            read,
+            write,
+            testimony: None,
+        };
         self.writer.interval(&interval).expect("an interval is written");
     }
 

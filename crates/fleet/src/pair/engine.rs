@@ -250,6 +250,7 @@ impl SimAgent {
         let workers = self.spec.iter().flat_map(|spec| &spec.workers);
         let step = self.spec.as_ref().map_or(0, |spec| spec.index);
         let interval = |worker: &engine::WorkerSpec| Interval {
+            others: Default::default(),
             source: worker.source,
             step,
             phase: line.phase_at(from).expect("within the step"),

@@ -62,7 +62,17 @@ fn interval() -> impl Strategy<Value = Interval> {
     (any::<u32>(), any::<u32>(), phase, ns(), ns(), tally(), tally(), testimony).prop_map(
         |(source, step, phase, from, to, read, write, testimony)| {
             let source = SourceId(source);
-            Interval { source, step, phase, from, to, read, write, testimony }
+            Interval {
+                others: Default::default(),
+                source,
+                step,
+                phase,
+                from,
+                to,
+                read,
+                write,
+                testimony,
+            }
         },
     )
 }

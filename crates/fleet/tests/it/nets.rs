@@ -277,7 +277,17 @@ fn second(source: SourceId, step: u32, from: Ns, writes: bool) -> Interval {
     let tally = Some(Completed { ops: 4, bytes: 4000, ..Completed::empty(false) });
     let (write, read) = if writes { (tally, None) } else { (None, tally) };
     let (phase, to) = (Phase::Measure, from.plus(Ns::secs(1)));
-    Interval { source, step, phase, from, to, read, write, testimony: None }
+    Interval {
+        others: Default::default(),
+        source,
+        step,
+        phase,
+        from,
+        to,
+        read,
+        write,
+        testimony: None,
+    }
 }
 
 fn counter(source: SourceId, step: u32, from: Ns) -> Counter {

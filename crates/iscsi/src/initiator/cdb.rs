@@ -84,6 +84,32 @@ impl Cdb {
         Cdb::transfer(0x2a, 0x8a, lba, blocks)
     }
 
+    /// The same write with FUA: it ends once the blocks are on the medium.
+    #[inline]
+    pub const fn forced(mut self) -> Cdb {
+        self.0[1] |= 0x08;
+        self
+    }
+
+    /// UNMAP with a parameter list of one descriptor, [`unmap_list`].
+    pub const UNMAP: Cdb = Cdb::of([0x42, 0, 0, 0, 0, 0, 0, 0, UNMAP_LIST as u8, 0]);
+
+    /// WRITE SAME (16) of `blocks` blocks. With `unmap` they are deallocated; with `no_data` (NDOB) the block to be repeated
+    /// is one of zeroes and is not sent.
+    pub fn write_same(lba: u64, blocks: u32, unmap: bool, no_data: bool) -> Cdb {
+        let mut cdb = [0; 16];
+        (cdb[0], cdb[1]) = (0x93, u8::from(unmap) << 3 | u8::from(no_data));
+        cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+        cdb[10..14].copy_from_slice(&blocks.to_be_bytes());
+        Cdb(cdb)
+    }
+
+    /// REPORT SUPPORTED OPERATION CODES: one operation code.
+    pub const fn supported_command(opcode: u8, len: u32) -> Cdb {
+        let [a, b, c, d] = len.to_be_bytes();
+        Cdb::of([0xa3, 0x0c, 1, opcode, 0, 0, a, b, c, d, 0, 0])
+    }
+
     #[inline]
     fn transfer(short: u8, long: u8, lba: u64, blocks: u32) -> Cdb {
         let mut cdb = [0; 16];
@@ -103,9 +129,33 @@ impl Cdb {
     }
 }
 
+/// Bytes of a parameter list of UNMAP with one descriptor.
+pub const UNMAP_LIST: usize = 24;
+
+/// The parameter list of UNMAP for `blocks` blocks from `lba`.
+pub fn unmap_list(lba: u64, blocks: u32) -> [u8; UNMAP_LIST] {
+    let mut list = [0; UNMAP_LIST];
+    // The length of what follows these two bytes, and of the descriptors.
+    (list[1], list[3]) = (UNMAP_LIST as u8 - 2, 16);
+    list[8..16].copy_from_slice(&lba.to_be_bytes());
+    list[16..20].copy_from_slice(&blocks.to_be_bytes());
+    list
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// SBC-3, tables 78, 79 and 109.
+    #[test]
+    fn what_moves_no_data_is_as_the_standard_has_it() {
+        assert_eq!(Cdb::UNMAP, Cdb::of([0x42, 0, 0, 0, 0, 0, 0, 0, 24, 0]));
+        let list = [0, 22, 0, 16, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0x10, 0, 0, 0, 0, 0];
+        assert_eq!(unmap_list(0x1_0203_0405, 0x1000), list);
+        let same = [0x93, 9, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0x10, 0, 0, 0];
+        assert_eq!(Cdb::write_same(0x1_0203_0405, 0x1000, true, true), Cdb(same));
+        assert_eq!(Cdb::write_same(0, 1, false, false).0[..2], [0x93, 0]);
+    }
 
     #[test]
     fn transfers_use_the_shortest_cdb() {
@@ -113,6 +163,8 @@ mod tests {
         assert_eq!(Cdb::read(0x1234_5678, 0xffff), Cdb::of(short));
         let long = [0x8a, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0];
         assert_eq!(Cdb::write(1 << 32, 8), Cdb::of(long));
+        let forced = [0x2a, 8, 0, 0, 0, 1, 0, 0, 2, 0];
+        assert_eq!(Cdb::write(1, 2).forced(), Cdb::of(forced));
         assert_eq!(Cdb::read(0, 0x1_0000).0[..14], [0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
     }
 }

@@ -23,7 +23,7 @@ mod settings;
 mod task;
 mod window;
 
-pub use cdb::Cdb;
+pub use cdb::{Cdb, UNMAP_LIST, unmap_list};
 pub use error::{Error, Refused};
 pub use sense::SenseData;
 pub use session::Session;

@@ -129,6 +129,7 @@ impl<'a> FigureWriter<'a> {
         let tally = Completed { ops, bytes, errors, service_sum, service, response: None };
         let (read, write) = if writes { (None, Some(tally)) } else { (Some(tally), None) };
         let interval = Interval {
+            others: Default::default(),
             source,
             step: self.step,
             phase: phase(figures.phase),

@@ -97,6 +97,7 @@ pub fn testimony(n: u64) -> Testimony {
 pub fn interval(step: &StepHead, source: u32, second: u64) -> Interval {
     let from = step.times.start.plus(Ns::secs(second));
     Interval {
+        others: Default::default(),
         source: SourceId(source),
         step: step.index,
         phase: step.times.phase_at(from).expect("a second within the step"),
@@ -118,6 +119,7 @@ pub fn as_stored(interval: &Interval) -> Interval {
     Interval {
         read: interval.read.as_ref().map(coarse),
         write: interval.write.as_ref().map(coarse),
+        others: [0, 1, 2].map(|n| interval.others[n].as_ref().map(coarse)),
         ..interval.clone()
     }
 }
@@ -133,6 +135,7 @@ pub fn intervals(step: &StepHead, sources: u32) -> Vec<Interval> {
             all.push(Interval {
                 read: Some(tally(&mut rng, 50, odd)),
                 write: odd.then(|| tally(&mut rng, 20, true)),
+                others: [odd, false, odd].map(|has| has.then(|| tally(&mut rng, 5, true))),
                 testimony: Some(testimony(second)),
                 ..interval(step, source, second)
             });

@@ -345,6 +345,7 @@ fn tallies_merge_response_times_where_only_one_side_keeps_them() {
     let (from, to) = (Ns(0), Ns(1));
     let (step, phase, testimony) = (0, Phase::Measure, None);
     let interval = Interval {
+        others: Default::default(),
         source: SourceId(0),
         step,
         phase,

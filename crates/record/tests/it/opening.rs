@@ -72,15 +72,15 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 #[test]
 fn a_newer_format_is_refused_with_both_versions() {
     says(
-        changed("PRAGMA user_version = 7"),
-        &["format version 7", "reads versions 2 to 6", "newer"],
+        changed("PRAGMA user_version = 8"),
+        &["format version 8", "reads versions 2 to 7", "newer"],
     );
 }
 
 #[test]
 fn an_older_format_is_refused_with_both_versions() {
     for found in [0, 1] {
-        let said = [&format!("format version {found},")[..], "reads versions 2 to 6", "producer"];
+        let said = [&format!("format version {found},")[..], "reads versions 2 to 7", "producer"];
         says(changed(&format!("PRAGMA user_version = {found}")), &said);
     }
 }
@@ -111,6 +111,16 @@ fn a_record_from_before_intervals_of_parts_of_a_step_is_read() {
     let all: Vec<_> = record.confidences(0).map(|c| (c.source.clone(), c.low)).collect();
     assert_eq!(all, [(None, 1.0)]);
     says(changed(&format!("{old} 5")), &["source"]);
+}
+
+#[test]
+fn a_record_from_before_operations_without_data_is_read() {
+    let old = "DROP TABLE interval_other; DROP TABLE total_other; PRAGMA user_version = 6";
+    let record = changed(old).expect("a record");
+    assert_eq!(record.steps().len(), 2);
+    says(changed("DROP TABLE total_other"), &["the table total_other is missing"]);
+    let wrong = "INSERT INTO total_other VALUES (0, 0, 'verify', 1, 1, 0, 1, NULL, NULL)";
+    says(changed(wrong), &["unknown word"]);
 }
 
 /// A row of intervals of confidence that the writer would not write.

@@ -89,6 +89,44 @@ fn idle_absent_and_failing_directions_are_told_apart() {
     }
 }
 
+/// Each kind comes back where it was, beside another source's; SQLite itself sees the same sums.
+#[test]
+fn operations_without_data_are_kept_apart() {
+    let mut rng = Rng::keyed(3, &[]);
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    let mut all = Vec::new();
+    for second in 0..3 {
+        for source in 0..2 {
+            let others =
+                [source == 0, second == 1, true].map(|has| has.then(|| tally(&mut rng, 9, false)));
+            let read = (source == 1).then(|| tally(&mut rng, 3, false));
+            all.push(Interval { read, others, ..interval(&step(0, 3, 2), source, second) });
+        }
+    }
+    all.iter().for_each(|interval| writer.interval(interval).expect("an interval"));
+    writer.finish(Status::Complete).expect("one plain file");
+    let record = Record::open(&path).expect("a record");
+    let stored: Vec<Interval> = all.iter().map(common::as_stored).collect();
+    assert_eq!(record.intervals(0).expect("intervals"), stored);
+    let db = rusqlite::Connection::open(&path).expect("the database");
+    for (place, dir) in workload::Dir::WITHOUT_DATA.into_iter().enumerate() {
+        for source in 0..2 {
+            let of = |i: &&Interval| i.source == SourceId(source) && i.phase == Phase::Measure;
+            let measured = all.iter().filter(of).filter_map(|i| i.others[place].as_ref());
+            let (ops, bytes) = measured.fold((0, 0), |sum, t| (sum.0 + t.ops, sum.1 + t.bytes));
+            let total = record.totals(0).expect("totals").remove(source as usize);
+            let found = total.tally(dir).map_or((0, 0), |t| (t.ops, t.bytes));
+            assert_eq!(found, (ops, bytes));
+            let word = ["trim", "zeroes", "flush"][place];
+            let sql = "SELECT coalesce(sum(ops), 0), coalesce(sum(bytes), 0) FROM total_other \
+                       WHERE source = ? AND operation = ?";
+            let row = db.query_row(sql, (source, word), |row| Ok((row.get(0)?, row.get(1)?)));
+            assert_eq!(row.expect("a row"), (ops as i64, bytes as i64));
+        }
+    }
+}
+
 #[test]
 fn quantities_beyond_a_signed_integer_are_stored_as_the_largest() {
     let huge = Completed { ops: u64::MAX, bytes: u64::MAX, ..Completed::empty(false) };

@@ -10,6 +10,7 @@ fn interval(source: u32, from: u64, to: u64, reads: u64) -> Interval {
     let mut read = Completed::empty(false);
     (0..reads).for_each(|_| read.success(1000, Ns(2000), Ns(2000)));
     Interval {
+        others: Default::default(),
         source: SourceId(source),
         step: 0,
         phase: Phase::Warmup,

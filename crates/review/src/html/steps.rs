@@ -5,7 +5,7 @@ use super::grid::{Column, table};
 use super::ports;
 use crate::number::{TimeUnit, digits, percent};
 use crate::results::{self, ResultColumn, ResultRow};
-use crate::steps::{fullest, is_knee, loops_told, time_unit};
+use crate::steps::{fullest, is_knee, loops_told, other_kinds, time_unit};
 use crate::text::clean;
 use findings::{Analysis, IoFigures, Latency, StepFigures, Sweep};
 use maud::{Markup, html};
@@ -84,6 +84,12 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             details open[steps.len() <= OPEN_MAX] {
                 summary { "Reads and writes apart" }
                 (apart(steps, &rows, sweeps, name.as_deref()))
+            }
+        }
+        @if other_kinds(steps).next().is_some() {
+            details open[steps.len() <= OPEN_MAX] {
+                summary { (OTHERS) }
+                (others(steps, &rows, sweeps, name.as_deref()))
             }
         }
         details {
@@ -208,6 +214,32 @@ fn load(steps: &[StepFigures]) -> Vec<Steps<'_>> {
     }
     let flight = |s: &&StepFigures| s.total.in_flight.map_or("–".to_owned(), digits);
     vec![Column::numbers("in flight", "mean", flight)]
+}
+
+/// How the page calls them.
+const OTHERS: &str = "Operations without data";
+
+/// Trims, zeroes and flushes, each kind with its own latency.
+fn others(
+    steps: &[StepFigures],
+    rows: &[&StepFigures],
+    sweeps: &[&Sweep],
+    plan: Option<&str>,
+) -> Markup {
+    let mut columns = named(steps, sweeps);
+    for (name, of) in other_kinds(steps) {
+        let rate = move |s: &&StepFigures| of(s).map_or("–".to_owned(), |f| digits(f.iops));
+        columns.push(Column::numbers(name, "1/s", rate).under(&format!("{name} work")));
+        let unit = time_unit(steps.iter().filter_map(of));
+        let latency = move |s: &StepFigures| of(s).and_then(IoFigures::latency);
+        columns.extend(points(&format!("{name} latency"), unit, latency));
+        if steps.iter().filter_map(of).any(|f| f.errors > 0) {
+            let failed =
+                move |s: &&StepFigures| of(s).map_or("–".to_owned(), |f| digits(f.errors as f64));
+            columns.push(Column::numbers("errors", "", failed).under(&format!("{name} work")));
+        }
+    }
+    table(&titled(OTHERS, plan), &columns, rows, |_| (None, ""))
 }
 
 fn apart(

@@ -93,6 +93,7 @@ fn moment() -> impl Strategy<Value = u64> {
 fn interval() -> impl Strategy<Value = Interval> {
     (0..3_u32, moment(), moment(), tally(), tally(), testimony()).prop_map(
         |(source, from, to, read, write, testimony)| Interval {
+            others: Default::default(),
             source: SourceId(source),
             step: 0,
             phase: Phase::Measure,

@@ -2,6 +2,7 @@
 
 use super::client::{BUSY, CHECK_CONDITION, GOOD, RESERVATION_CONFLICT, TASK_SET_FULL};
 use super::multipath::AccessState;
+use disk::Io;
 use iscsi::initiator::{CommandEnd, SenseData};
 
 /// ABORTED COMMAND: the target could not go on, and did nothing.
@@ -24,11 +25,13 @@ pub(super) enum Disposition {
     Aborted,
 }
 
-/// What the end of a command means for an I/O of `len` bytes.
-pub(super) fn verdict(ending: CommandEnd, len: u32) -> Disposition {
+/// What the end of a command means for its I/O.
+pub(super) fn verdict(ending: CommandEnd, io: &Io) -> Disposition {
     let over = |errno| Disposition::Over(Err(errno));
+    let len = io.len;
     match ending {
-        CommandEnd::Status { status: GOOD, moved, .. } if moved == len => {
+        // The data of a trim or of zeroes are not those of its range.
+        CommandEnd::Status { status: GOOD, moved, .. } if moved == len || !io.dir.moves_data() => {
             Disposition::Over(Ok(len))
         }
         // Less than was asked for.
@@ -72,12 +75,14 @@ fn told(sense: &SenseData) -> Disposition {
 mod tests {
     use super::*;
     use iscsi::pdu::Residual;
+    use workload::Dir;
 
     #[track_caller]
     fn check(status: u8, moved: u32, sense: Option<(u8, u16)>, wanted: Disposition) {
         let sense = sense.map(|(key, code)| SenseData { key, code, ..SenseData::default() });
         let ending = CommandEnd::Status { status, moved, residual: Residual::None, sense };
-        assert_eq!(verdict(ending, 512), wanted, "{ending:?}");
+        let io = Io { slot: 0, dir: Dir::Read, target: 0, offset: 0, len: 512, fua: false };
+        assert_eq!(verdict(ending, &io), wanted, "{ending:?}");
     }
 
     #[test]
@@ -96,6 +101,10 @@ mod tests {
         check(CHECK_CONDITION, 0, Some((2, 0x3a00)), over(libc::ENOMEDIUM));
         check(CHECK_CONDITION, 0, Some((7, 0x2707)), over(libc::ENOSPC));
         check(CHECK_CONDITION, 0, Some((3, 0x1100)), over(libc::EIO));
-        assert_eq!(verdict(CommandEnd::Aborted, 512), Disposition::Aborted);
+        let io = Io { slot: 0, dir: Dir::Trim, target: 0, offset: 0, len: 512, fua: false };
+        assert_eq!(verdict(CommandEnd::Aborted, &io), Disposition::Aborted);
+        let residual = Residual::None;
+        let ending = CommandEnd::Status { status: GOOD, moved: 24, residual, sense: None };
+        assert_eq!(verdict(ending, &io), Disposition::Over(Ok(512)), "a list of 24 bytes");
     }
 }

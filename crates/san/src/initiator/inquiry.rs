@@ -1,6 +1,7 @@
 //! What a LUN reports about itself (SPC-4, SBC-3): INQUIRY and its pages, capacity, write protection. Pure: bytes in, facts out.
 
 use super::client::{Client, CommandError};
+use super::operations::LunOperations;
 use iscsi::initiator::Cdb;
 use iscsi::pdu::Lun;
 
@@ -32,6 +33,8 @@ pub struct LunFacts {
     pub thin: bool,
     /// Nothing may be written.
     pub read_only: bool,
+    /// How it trims and writes zeroes.
+    pub operations: LunOperations,
 }
 
 impl LunFacts {
@@ -80,19 +83,27 @@ impl LunFacts {
         }
         (facts.serial, facts.designator) = Self::names(client, lun)?;
         (facts.block, facts.blocks, facts.thin) = Self::capacity(client, lun)?;
-        facts.read_only = match client.ask(lun, Cdb::mode_sense_6(0x3f, 255), 255) {
-            Ok(answer) => answer.get(2).is_some_and(|specific| specific & 0x80 != 0),
+        facts.operations = LunOperations::ask(client, lun, facts.thin)?;
+        let header = match client.ask(lun, Cdb::mode_sense_6(0x3f, 255), 255) {
+            Ok(answer) => answer.get(2).copied().unwrap_or(0),
             // Where a reservation forbids to ask it is another's, or this process's own, which has asked before.
-            Err(CommandError::Reserved) => false,
-            Err(e) if e.is_unknown() => false,
+            Err(CommandError::Reserved) => 0,
+            Err(e) if e.is_unknown() => 0,
             Err(e) => return Err(e),
         };
+        // WP, and DPOFUA.
+        facts.read_only = header & 0x80 != 0;
+        facts.operations.fua = header & 0x10 != 0;
         Ok(facts)
     }
 }
 
 /// A page of vital product data; nothing where the unit does not know it.
-fn page(client: &mut Client, lun: Lun, page: u8) -> Result<Option<Vec<u8>>, CommandError> {
+pub(super) fn page(
+    client: &mut Client,
+    lun: Lun,
+    page: u8,
+) -> Result<Option<Vec<u8>>, CommandError> {
     match client.ask(lun, Cdb::vital(page, PAGE), PAGE.into()) {
         Ok(answer) => Ok(Some(answer)),
         Err(e) if e.is_unknown() => Ok(None),
@@ -127,7 +138,7 @@ fn text(bytes: Option<&[u8]>) -> String {
 }
 
 /// The body of a page of vital product data.
-fn body(answer: &[u8], page: u8) -> Option<&[u8]> {
+pub(super) fn body(answer: &[u8], page: u8) -> Option<&[u8]> {
     let [_, number, high, low, rest @ ..] = answer else { return None };
     let len = usize::from(u16::from_be_bytes([*high, *low])).min(rest.len());
     (*number == page).then_some(&rest[..len])

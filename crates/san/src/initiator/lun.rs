@@ -11,7 +11,7 @@ use super::portals::{self, PortalState, PortalsError};
 use super::url::Url;
 use clock::Ns;
 use disk::Unreachable;
-use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
+use guard::{ReadableMedium, Remote, RemoteOperations, Warrant, WriteClaim};
 use iscsi::initiator::Cdb;
 use iscsi::pdu::{self, Isid};
 use std::fmt;
@@ -439,6 +439,10 @@ impl Remote for OpenLun {
 
     fn is_ours(&self, key: u64) -> bool {
         keys::is_ours(key)
+    }
+
+    fn operations(&self) -> RemoteOperations {
+        self.facts.operations.in_bytes(self.facts.block)
     }
 
     fn flush(&self) -> io::Result<()> {

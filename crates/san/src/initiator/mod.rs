@@ -16,6 +16,7 @@ mod link;
 mod lun;
 mod multipath;
 mod opener;
+mod operations;
 mod path_session;
 mod portals;
 mod queue;

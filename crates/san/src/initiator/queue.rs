@@ -172,7 +172,7 @@ impl LunQueue {
         let Some(target) = self.targets.get_mut(usize::from(io.target)) else {
             return self.over(slot, Err(libc::ENXIO));
         };
-        let command = match target.command(&io, self.arena.slot_bytes()) {
+        let command = match target.command(&io, &self.arena) {
             Ok(command) => command,
             Err(errno) => return self.over(slot, Err(errno)),
         };
@@ -200,7 +200,7 @@ impl LunQueue {
         }
         let target = &self.targets[usize::from(flight.io.target)];
         // It has been one before.
-        let Ok(command) = target.command(&flight.io, self.arena.slot_bytes()) else { return };
+        let Ok(command) = target.command(&flight.io, &self.arena) else { return };
         flight.issued = self.now;
         if self.sessions[session].issue(slot, &command) {
             flight.state = IoState::Sent;
@@ -226,7 +226,7 @@ impl LunQueue {
         }
         self.sessions[session].in_flight = self.sessions[session].in_flight.saturating_sub(1);
         let Some(Some(flight)) = self.ios.get_mut(slot as usize) else { return };
-        let verdict = verdict(ending, flight.io.len);
+        let verdict = verdict(ending, &flight.io);
         if let Disposition::Over(result) = verdict {
             return self.over(slot, result);
         }

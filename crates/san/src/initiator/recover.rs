@@ -12,7 +12,6 @@ use clock::Ns;
 use disk::Io;
 use iscsi::initiator::{Cdb, Command, CommandEnd, Transfer};
 use iscsi::pdu::TaskAttribute;
-use workload::Dir;
 
 /// How long a write waits at least until its old session is over for certain.
 const FENCE: Ns = Ns::secs(10);
@@ -71,7 +70,7 @@ impl LunQueue {
                 continue;
             }
             flight.losses = flight.losses.saturating_add(1);
-            let suspect = sent && flight.io.dir == Dir::Write;
+            let suspect = sent && flight.io.dir.changes();
             if !tried || (flight.losses > LOSSES_MAX && !suspect) {
                 self.over(slot, Err(self.sessions[session].loss.errno));
                 continue;
@@ -133,7 +132,7 @@ impl LunQueue {
     pub fn has_unfenced(&self, io: &Io) -> bool {
         let bundle = &self.bundles[self.targets[usize::from(io.target)].bundle];
         let mut sessions = self.sessions[bundle.first..bundle.first + bundle.paths].iter();
-        io.dir == Dir::Write
+        io.dir.changes()
             && sessions.any(|session| session.loss.overlaps_unfenced(io.target, io.offset, io.len))
     }
 

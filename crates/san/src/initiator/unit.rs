@@ -1,8 +1,9 @@
 //! A target of a queue: one unit and its state on each path; and the bundle of paths that the units of a target share.
 
 use super::multipath::{AccessState, Chooser, LunUse, Mask, PathOptions, PathTable, UnitPathState};
+use super::operations::LunOperations;
 use clock::Ns;
-use disk::Io;
+use disk::{Arena, Io};
 use iscsi::initiator::{Cdb, Command, Transfer};
 use iscsi::pdu::{Lun, TaskAttribute};
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub(super) struct TargetUnit {
     block: u32,
     blocks: u64,
     writes: bool,
+    operations: LunOperations,
 }
 
 impl TargetUnit {
@@ -69,6 +71,7 @@ impl TargetUnit {
             block: facts.block,
             blocks: facts.blocks,
             writes: used.writes,
+            operations: facts.operations,
         }
     }
 
@@ -77,9 +80,13 @@ impl TargetUnit {
         self.lun
     }
 
-    /// The command of an I/O whose buffer has so many bytes, or the error number of what cannot be.
+    /// The command of an I/O, with its data in the slot's buffer, or the error number of what cannot be.
     #[inline]
-    pub fn command(&self, io: &Io, room: usize) -> Result<Command, i32> {
+    pub fn command(&self, io: &Io, arena: &Arena) -> Result<Command, i32> {
+        if !io.dir.moves_data() {
+            return self.without_data(io, arena);
+        }
+        let room = arena.slot_bytes();
         let block = u64::from(self.block);
         let (lba, blocks) = (io.offset / block, u64::from(io.len) / block);
         let whole = io.offset.is_multiple_of(block)
@@ -91,9 +98,36 @@ impl TargetUnit {
         }
         let (cdb, transfer) = match io.dir {
             Dir::Read => (Cdb::read(lba, blocks as u32), Transfer::In(io.len)),
-            Dir::Write if !self.writes => return Err(libc::EBADF),
-            Dir::Write => (Cdb::write(lba, blocks as u32), Transfer::Out(io.len)),
+            _ if !self.writes => return Err(libc::EBADF),
+            _ => {
+                let cdb = Cdb::write(lba, blocks as u32);
+                (if io.fua { cdb.forced() } else { cdb }, Transfer::Out(io.len))
+            }
         };
+        Ok(Command { lun: self.lun, cdb, transfer, attribute: TaskAttribute::Simple })
+    }
+
+    /// The command of a trim, of zeroes or of a flush.
+    fn without_data(&self, io: &Io, arena: &Arena) -> Result<Command, i32> {
+        if !self.writes {
+            return Err(libc::EBADF);
+        }
+        let block = u64::from(self.block);
+        let (lba, blocks) = (io.offset / block, u64::from(io.len) / block);
+        let end = lba.checked_add(blocks).ok_or(libc::EINVAL)?;
+        let whole = io.offset.is_multiple_of(block) && u64::from(io.len).is_multiple_of(block);
+        if !whole || end > self.blocks || self.block as usize > arena.slot_bytes() {
+            return Err(libc::EINVAL);
+        }
+        let base = arena.slot(io.slot).ok_or(libc::EINVAL)?;
+        // SAFETY: the slot is mapped and at least a block long; its I/O, which alone may use it, has not been sent.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(base, self.block as usize) };
+        let command = match io.dir {
+            Dir::Trim => self.operations.trim(lba, blocks as u32, buffer),
+            Dir::Zero => self.operations.zeroes(lba, blocks as u32, buffer),
+            _ => Some((Cdb::SYNCHRONIZE, Transfer::None)),
+        };
+        let (cdb, transfer) = command.ok_or(libc::EINVAL)?;
         Ok(Command { lun: self.lun, cdb, transfer, attribute: TaskAttribute::Simple })
     }
 
@@ -154,6 +188,7 @@ mod tests {
             block: 512,
             blocks: 8,
             writes: false,
+            operations: LunOperations::default(),
         };
         target.refresh(open, busy);
         assert_eq!(target.usable, wanted, "{policy} {states:?} {open:b} {busy:b}");

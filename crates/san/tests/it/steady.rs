@@ -46,7 +46,7 @@ fn check(target: &TargetServer, len: u32, depth: u32, options: &str) {
 
 fn read(slot: u32, nth: u32, len: u32) -> Io {
     let offset = u64::from(nth) * u64::from(len) % (SIZE - u64::from(len)) / 512 * 512;
-    Io { slot, dir: Dir::Read, target: 0, offset, len }
+    Io { fua: false, slot, dir: Dir::Read, target: 0, offset, len }
 }
 
 #[test]

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use units::ByteRate;
 use workload::{
-    Access, Arrivals, Ladder, Process, Regions, Row, Skew, Spec, SpecError, Transaction,
-    WorkingSet, WorkloadKind,
+    Access, Arrivals, Durability, Ladder, Process, Regions, Row, Skew, Spec, SpecError,
+    Transaction, WorkingSet, WorkloadKind,
 };
 
 /// Every workload of the file, family by family.
@@ -61,6 +61,12 @@ pub(crate) fn disk_workload(name: &At<String>, record: &Decoded, sink: &mut Sink
         }
     }
     access_keys(record, &mut workload.spec, sink);
+    if let Some(every) = count_u32(record, "flush_every") {
+        workload.spec.durability.flush_every = every;
+    }
+    if let Some(fua) = percent(record, "fua") {
+        workload.spec.durability.fua = fua;
+    }
     if let Some(arrivals) = arrivals(record, workload.spec.arrivals, sink) {
         workload.spec.arrivals = arrivals;
     }
@@ -98,6 +104,7 @@ fn base(record: &Decoded, sink: &mut Sink) -> Spec {
         arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
         working_set: None,
         regions: Regions::Shared,
+        durability: Durability::default(),
     });
     if let Some(table) = record.record("transaction") {
         spec.kind = match (spec.kind, given) {
@@ -169,6 +176,7 @@ fn sound_default() -> Spec {
         arrivals: Arrivals::Closed { depth: 1, think: Ns::ZERO },
         working_set: None,
         regions: Regions::Shared,
+        durability: Durability::default(),
     }
 }
 
@@ -196,6 +204,12 @@ fn rows(record: &Decoded) -> Vec<Row> {
 
 /// Keys that a row and a workload share.
 fn row_keys(record: &Decoded, row: &mut Row) {
+    if let Some(trim) = percent(record, "trim") {
+        row.trim = trim;
+    }
+    if let Some(zeroes) = percent(record, "zeroes") {
+        row.zeroes = zeroes;
+    }
     if let Some(delay) = ns(record, "delay") {
         row.delay = delay;
     }
@@ -215,7 +229,8 @@ fn access_keys(record: &Decoded, spec: &mut Spec, sink: &mut Sink) {
         WorkloadKind::Access(access) => access,
         WorkloadKind::Transaction(_) if record.has("transaction") => return,
         WorkloadKind::Transaction(_) => {
-            let keys = ["align", "burst", "delay", "reply", "stride", "skew", "ladder"];
+            let keys =
+                ["trim", "zeroes", "align", "burst", "delay", "reply", "stride", "skew", "ladder"];
             for key in keys.into_iter().filter(|key| record.has(key)) {
                 complain(record, key, "a transaction workload does not have it", sink);
             }

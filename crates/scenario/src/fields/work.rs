@@ -48,6 +48,19 @@ pub(super) static WORKLOAD: TableDef = TableDef {
             "0",
             "Operations at random addresses, in percent; the rest is sequential.",
         ),
+        default("trim", Type::Percent, "0", TRIM),
+        default("zeroes", Type::Percent, "0", ZEROES),
+        optional(
+            "flush_every",
+            count(1, 1_000_000_000),
+            "A slot flushes its target (fdatasync, SYNCHRONIZE CACHE) after so many writes of its own; default: never.",
+        ),
+        default(
+            "fua",
+            Type::Percent,
+            "0",
+            "Share of writes that wait for the medium (force unit access).",
+        ),
         default("depth", DEPTH, "1", "Operations outstanding per worker (closed loop)."),
         optional(
             "think",
@@ -140,9 +153,17 @@ pub(super) static WORKLOAD: TableDef = TableDef {
 };
 
 /// Keys of a workload that each row sets for itself.
-const ROW_KEYS: &[&str] = &["block", "read", "random", "align", "burst", "delay", "reply"];
-const TRANSACTION_CONFLICTS: &[&str] =
-    &["block", "read", "random", "align", "burst", "delay", "reply", "stride", "skew"];
+const ROW_KEYS: &[&str] =
+    &["block", "read", "trim", "zeroes", "random", "align", "burst", "delay", "reply"];
+const TRANSACTION_CONFLICTS: &[&str] = &[
+    "block", "read", "trim", "zeroes", "random", "align", "burst", "delay", "reply", "stride",
+    "skew",
+];
+
+const TRIM: &str =
+    "Share of trims (TRIM, UNMAP, punched holes); what reads, trims and zeroes leave are writes.";
+const ZEROES: &str =
+    "Share of operations that write zeroes without their data (WRITE SAME, BLKZEROOUT).";
 
 static RAMP: TableDef = TableDef {
     title: "`ramp`",
@@ -209,6 +230,8 @@ static ROW: TableDef = TableDef {
             "Share of the operations. The shares of all rows sum to 100.",
         ),
         default("read", Type::Percent, "100", "Share of reads among them."),
+        default("trim", Type::Percent, "0", TRIM),
+        default("zeroes", Type::Percent, "0", ZEROES),
         default("random", Type::Percent, "0", "Share of random addresses among them."),
         optional("delay", TIME, "Pause after each burst."),
         default("burst", count(1, 1_000_000), "1", "Operations in a burst."),

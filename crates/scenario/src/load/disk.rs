@@ -7,7 +7,9 @@ use crate::model::{Plan, Scenario, Setting};
 use clock::Ns;
 use std::time::Duration;
 use units::Bytes;
-use workload::{Arrivals, Ladder, Process, Regions, Row, Skew, WorkingSet, WorkloadKind};
+use workload::{
+    Arrivals, Durability, Ladder, Process, Regions, Row, Skew, WorkingSet, WorkloadKind,
+};
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
 pub(crate) const LIMIT_DEFAULT: u32 = 256;
@@ -207,7 +209,7 @@ impl DiskWorkload {
                     format!("{} to {}", Bytes(from.into()), Bytes(to.into()))
                 }
             };
-            let mut text = format!("{size} {}", mix(row.read, row.random));
+            let mut text = format!("{size} {}", mix(row));
             if row.delay > Ns::ZERO {
                 let pause = units::duration(Duration::from_nanos(row.delay.0));
                 text += &format!(", bursts of {} with pauses of {pause}", row.burst);
@@ -233,6 +235,13 @@ impl DiskWorkload {
                 text += &format!(", {accesses} of the random I/Os on {blocks} of the blocks");
             }
         }
+        let Durability { flush_every, fua } = self.spec.durability;
+        if fua > 0.0 {
+            text += &format!(", {} of the writes with FUA", units::percent(fua));
+        }
+        if flush_every > 0 {
+            text += &format!(", a flush after every {flush_every} writes of a slot");
+        }
         if let Some(stride) = access.stride {
             text += &format!(", stride {}", Bytes(stride));
         }
@@ -240,13 +249,20 @@ impl DiskWorkload {
     }
 }
 
-/// `random reads`, or `at 70% reads, 100% random`.
-fn mix(read: f64, random: f64) -> String {
+/// `random reads`, or `at 70% reads, 5% trims, 100% random`.
+fn mix(row: &Row) -> String {
+    let Row { read, trim, zeroes, random, .. } = *row;
     let order = if random == 100.0 { "random" } else { "sequential" };
-    let dir = if read == 100.0 { "reads" } else { "writes" };
-    match [read, random].iter().all(|share| [0.0, 100.0].contains(share)) {
-        true => format!("{order} {dir}"),
-        false => format!("at {} reads, {} random", units::percent(read), units::percent(random)),
+    let kinds = [(read, "reads"), (row.write(), "writes"), (trim, "trims"), (zeroes, "zeroes")];
+    match kinds.iter().find(|(share, _)| *share == 100.0) {
+        Some((_, kind)) if [0.0, 100.0].contains(&random) => format!("{order} {kind}"),
+        _ => {
+            let named = [(read, "reads"), (trim, "trims"), (zeroes, "zeroes")];
+            let of = |(share, kind): &(f64, &str)| format!("{} {kind}", units::percent(*share));
+            let some = named.iter().filter(|(share, kind)| *share > 0.0 || *kind == "reads");
+            let shares: Vec<String> = some.map(of).collect();
+            format!("at {}, {} random", shares.join(", "), units::percent(random))
+        }
     }
 }
 

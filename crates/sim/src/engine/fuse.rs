@@ -118,7 +118,7 @@ impl<O: Observer> Simulation<O> {
     pub(super) fn run_ends(&mut self, run: u32, next: u32, who: u32) {
         let run = &mut self.runs[run as usize];
         let entity = &self.entities[who];
-        let writes = usize::from(entity.dir == Dir::Write);
+        let writes = usize::from(entity.dir != Dir::Read);
         run.ios[writes] += 1;
         run.bytes[writes] += u64::from(entity.bytes);
         let mut moment = entity.entered;

@@ -5,9 +5,10 @@ use super::lane::AT_ONCE;
 use super::source::SourceKind;
 use super::{Observer, Simulation};
 use crate::Ps;
+use crate::model::Operations;
 use crate::model::{Begin, Network};
 use clock::Ns;
-use workload::{Dir, Next};
+use workload::Next;
 
 impl<O: Observer> Simulation<O> {
     /// Starts all sources that begin at time 0.
@@ -163,12 +164,13 @@ impl<O: Observer> Simulation<O> {
                     worker.outstanding += 1;
                     origin.left -= 1;
                     let class = origin.first_class
-                        + 2 * u32::from(op.target)
-                        + u32::from(op.dir == Dir::Write);
+                        + worker.kinds * u32::from(op.target)
+                        + Operations::place(op.dir, op.fua);
+                    let bytes = if op.dir.moves_data() { op.len } else { 0 };
                     let Some(who) = self.entities.take() else { return };
                     // A closed loop's operation is due when the slot asks, which is now to the picosecond.
                     let due = if op.due == now { self.now } else { later(op.due) };
-                    self.issue(who, class, slot, due, Some((op.offset, op.len)));
+                    self.issue(who, class, slot, due, Some((op.offset, bytes)));
                 }
                 Next::At(at) => return self.schedule_at(later(at), place, slot),
                 Next::AwaitCompletion | Next::Done => return,

@@ -3,7 +3,7 @@
 use super::build::any_of;
 use super::{Seeds, SetUpError};
 use crate::Ps;
-use crate::model::{Hop, Law, Load, Source};
+use crate::model::{Hop, Law, Load, Operations, Source};
 use clock::{Ns, Rng};
 use workload::{Stream, StreamKey};
 
@@ -59,6 +59,8 @@ pub struct OpenArrivals {
 /// A worker's slots.
 pub struct WorkerSlots {
     pub streams: Vec<Stream>,
+    /// Classes of each target.
+    pub kinds: u32,
     pub limit: u32,
     pub outstanding: u32,
     /// An open loop at its limit, asked again when an I/O ends.
@@ -99,7 +101,9 @@ impl SourceState {
                     true => streams,
                     false => streams.into_iter().map(Stream::without_offsets).collect(),
                 };
-                let worker = WorkerSlots { streams, limit, outstanding: 0, late: false, open };
+                let kinds = Operations::kinds(&of.spec).len() as u32;
+                let worker =
+                    WorkerSlots { streams, kinds, limit, outstanding: 0, late: false, open };
                 (SourceKind::Operations(worker), &[][..])
             }
         };

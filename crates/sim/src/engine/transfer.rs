@@ -203,7 +203,7 @@ impl<O: Observer> Simulation<O> {
             }
             let whole = f64::from(entity.bytes) * scale + f64::from(extra);
             let share = (1.0 - left / whole.max(1.0)).clamp(0.0, 1.0);
-            let way = usize::from(entity.dir == Dir::Write);
+            let way = usize::from(entity.dir != Dir::Read);
             for link in fluid.links_of(path) {
                 let part = &mut parts[usize::from(*link)];
                 part.ops[way] += share;

@@ -101,7 +101,7 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
                     }
                 }
                 let bytes = each * load.classes[item.class].bytes;
-                let side = usize::from(item.dir == Dir::Write);
+                let side = usize::from(item.dir != Dir::Read);
                 let here = &mut here[touch.spot];
                 here.flows[side].add(each, bytes, each * stay);
                 if let ItemKind::Tokens(section) = item.kind {
@@ -151,8 +151,13 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
     for (at, class) in load.classes.iter().enumerate() {
         let time = solved.state.response(number, load, at);
         let ops = rate * class.share;
-        let side = usize::from(class.dir == Dir::Write);
-        out.flows[side].add(ops, ops * class.bytes, ops * time);
+        match class.dir.without_data() {
+            None => {
+                let side = usize::from(class.dir != Dir::Read);
+                out.flows[side].add(ops, ops * class.bytes, ops * time);
+            }
+            Some(kind) => out.others[kind].add(ops, ops * class.range, ops * time),
+        }
         service += class.share * time;
     }
     // Customers that are not thinking are under way: by Little's law the time follows from the rate.
@@ -164,13 +169,17 @@ fn issuer(load: &LumpedLoad, number: usize, solved: &Solved) -> IssuerEstimate {
     };
     if let Some(little) = little {
         let scale = if service > 0.0 { little / service } else { 1.0 };
-        out.flows.iter_mut().for_each(|flow| flow.time *= scale);
+        let all = out.flows.iter_mut().chain(&mut out.others);
+        all.for_each(|flow| flow.time *= scale);
         service = little;
     }
-    out.service = service;
+    // The figures of an issuer are those of what moves data.
+    let data = out.flows.iter().fold((0.0, 0.0), |(ops, time), f| (ops + f.ops, time + f.time));
+    let apart = out.others.iter().any(|flow| flow.ops > 0.0) && data.0 > 0.0;
+    out.service = if apart { data.1 / data.0 } else { service };
     out.response = match load.mix.rate {
         Some(_) => solved.responses[number],
-        None => Some(service),
+        None => Some(out.service),
     };
     out
 }

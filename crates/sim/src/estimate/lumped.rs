@@ -99,6 +99,8 @@ pub struct LumpedClass {
     pub share: f64,
     /// Bytes of one I/O.
     pub bytes: f64,
+    /// Bytes of the range of an operation without data.
+    pub range: f64,
     /// Direction.
     pub dir: Dir,
     /// Indices of its items.
@@ -398,6 +400,7 @@ impl<'a> LumpedBuilder<'a> {
             let mut this = LumpedClass {
                 share: part.share,
                 bytes: part.bytes,
+                range: f64::from(class.bytes),
                 dir: class.dir,
                 items: first..first,
                 together: Vec::new(),

@@ -1,9 +1,9 @@
 //! The average of what a load issues: I/Os at once, pauses, shares of the classes and I/O sizes. Computed from a
 //! workload's specification without random draws.
 
-use crate::model::{Load, Source};
+use crate::model::{Load, Operations, Source};
 use std::sync::Arc;
-use workload::{Arrivals, Process, Row, Spec, WorkloadKind};
+use workload::{Arrivals, Dir, Durability, Process, Row, Spec, WorkloadKind};
 
 const NS: f64 = 1e-9;
 
@@ -77,7 +77,7 @@ pub fn mix(load: &Load) -> LoadMix {
             parts: constant(shares),
             sizes: sizes(),
         },
-        Source::Operations(of) => operations(&of.spec, load.classes.len() / 2),
+        Source::Operations(of) => operations(&of.spec, of.place.targets.len()),
     }
 }
 
@@ -92,10 +92,18 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
             Process::Ramp { to, .. } => (0.0, 0.0, Some(to)),
         },
     };
+    let kinds = Operations::kinds(spec);
     let of_dir = [sizes(&spec.kind, 0), sizes(&spec.kind, 1)];
+    let none: Arc<[SizeShare]> = [SizeShare { bytes: 0, align: 0, share: 1.0 }].into();
+    let of_kind = |(dir, _): &(Dir, bool)| match dir {
+        Dir::Read => of_dir[0].clone(),
+        Dir::Write => of_dir[1].clone(),
+        _ => none.clone(),
+    };
+    let shares = shares(spec, kinds, &sides);
     let count = targets.max(1) as f64;
-    let side = |side: &ClassMix| ClassMix { share: side.share / count, ..*side };
-    let parts = (0..targets).flat_map(|_| [side(&sides[0]), side(&sides[1])]);
+    let side = |share: &ClassMix| ClassMix { share: share.share / count, ..*share };
+    let parts = (0..targets).flat_map(|_| shares.iter().map(side));
     LoadMix {
         customers: f64::from(spec.outstanding_max()),
         // The pause after every so many operations is added to the pause after each.
@@ -103,8 +111,36 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
         scv,
         rate,
         parts: parts.collect(),
-        sizes: (0..targets).flat_map(|_| of_dir.clone()).collect(),
+        sizes: (0..targets).flat_map(|_| kinds.iter().map(of_kind)).collect(),
     }
+}
+
+/// The share of each kind among all operations, flushes included, with its bytes.
+fn shares(spec: &Spec, kinds: &[(Dir, bool)], sides: &[ClassMix; 2]) -> Vec<ClassMix> {
+    let Durability { flush_every, fua } = spec.durability;
+    let written = sides[1].share;
+    let flushes = if flush_every > 0 { written / f64::from(flush_every) } else { 0.0 };
+    let rows = match &spec.kind {
+        WorkloadKind::Access(access) => access.rows.as_slice(),
+        WorkloadKind::Transaction(_) => &[],
+    };
+    let whole: f64 = rows.iter().map(|row| row.share).sum();
+    let of_rows = |share: fn(&Row) -> f64| {
+        let sum: f64 = rows.iter().map(|row| row.share * share(row) / 100.0).sum();
+        if whole > 0.0 { sum / whole } else { 0.0 }
+    };
+    let share = |(dir, forced): &(Dir, bool)| {
+        let of_writes = if *forced { fua / 100.0 } else { 1.0 - fua / 100.0 };
+        let mix = match dir {
+            Dir::Read => sides[0],
+            Dir::Write => ClassMix { share: written * of_writes, ..sides[1] },
+            Dir::Trim => ClassMix { share: of_rows(|row| row.trim), ..ClassMix::default() },
+            Dir::Zero => ClassMix { share: of_rows(|row| row.zeroes), ..ClassMix::default() },
+            Dir::Flush => ClassMix { share: flushes, ..ClassMix::default() },
+        };
+        ClassMix { share: mix.share / (1.0 + flushes), ..mix }
+    };
+    kinds.iter().map(share).collect()
 }
 
 /// The sizes of the reads (0) or the writes (1) of an operation.
@@ -114,7 +150,7 @@ fn sizes(kind: &WorkloadKind, dir: usize) -> Arc<[SizeShare]> {
             let ladder: Option<Vec<u32>> = access.ladder.map(|ladder| ladder.sizes().collect());
             let of_row = |row: &Row| {
                 let sizes = ladder.clone().unwrap_or_else(|| vec![row.size]);
-                let side = [row.read, 100.0 - row.read][dir];
+                let side = [row.read, row.write()][dir];
                 let (share, align) = (row.share * side / sizes.len().max(1) as f64, row.align);
                 sizes.into_iter().map(move |bytes| SizeShare {
                     bytes,
@@ -146,7 +182,7 @@ fn sides(kind: &WorkloadKind) -> (f64, [ClassMix; 2]) {
                 pause += share * row.delay.0 as f64 * NS / f64::from(row.burst.max(1));
                 let one = [row.size];
                 let sizes = ladder.as_deref().unwrap_or(&one);
-                for (sum, of_side) in sums.iter_mut().zip([row.read, 100.0 - row.read]) {
+                for (sum, of_side) in sums.iter_mut().zip([row.read, row.write()]) {
                     for size in sizes {
                         let weight = share * of_side / 100.0 / sizes.len().max(1) as f64;
                         let bytes = f64::from(*size);

@@ -101,6 +101,8 @@ pub struct DirectionRates {
 pub struct IssuerEstimate {
     /// Read and written.
     pub flows: [DirectionRates; 2],
+    /// Operations without data, in the order of [`workload::Dir::WITHOUT_DATA`].
+    pub others: [DirectionRates; 3],
     /// Mean seconds from submission to completion.
     pub service: f64,
     /// Mean seconds from when an I/O was due; `None` where more falls due than is carried, so that it grows without

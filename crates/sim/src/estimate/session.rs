@@ -14,8 +14,8 @@ use crate::simulate::{Compile, SIMULATED, SIMULATOR};
 use campaign::{Campaign, Gauge, Progress, StepEnd, Stepper};
 use clock::Ns;
 use record::{
-    Completed, CounterId, Event, Fact, Histogram, Level, Loop, Phase, RecordError, Status,
-    StepTimes, Writer,
+    Completed, CounterId, Event, Fact, Histogram, Level, Loop, OtherTallies, Phase, RecordError,
+    Status, StepTimes, Writer,
 };
 use scenario::{Stage, Step};
 use std::collections::BTreeMap;
@@ -118,14 +118,15 @@ impl Session<'_, '_> {
         gauge: Option<&mut Gauge>,
     ) -> Result<(), RecordError> {
         let plant = solution.plant;
-        let mut workers: BTreeMap<&str, [Option<Completed>; 2]> = BTreeMap::new();
+        let mut workers: BTreeMap<&str, ([Option<Completed>; 2], OtherTallies)> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         for (issuer, figures) in plant.issuers.iter().zip(&of.issuers) {
             if !names.contains(&issuer.source) {
                 names.push(issuer.source.clone());
             }
-            let sides = workers.entry(&issuer.source).or_default();
-            for (side, flow) in sides.iter_mut().zip(&figures.flows) {
+            let (sides, others) = workers.entry(&issuer.source).or_default();
+            let all = sides.iter_mut().chain(others);
+            for (side, flow) in all.zip(figures.flows.iter().chain(&figures.others)) {
                 add(side, flow, matches!(issuer.arrivals, Loop::Open { .. }));
             }
         }
@@ -156,11 +157,13 @@ impl Session<'_, '_> {
         let machines = machines(plant, of);
         let hops = plant.hops.iter().zip(&of.hops).filter(|(hop, _)| !hop.places.is_empty());
         let tallies = names.iter().filter_map(|name| workers.remove(name.as_str()));
+        let (tallies, others) = tallies.unzip();
         let intervals = self.book.cut(Cut {
             phase: Phase::Measure,
             from: Ns::ZERO,
             to: STEP,
-            workers: tallies.collect(),
+            workers: tallies,
+            others,
             hops: hops.map(|(_, hop)| readings(hop)).collect(),
             streams,
             machines,

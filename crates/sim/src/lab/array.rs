@@ -124,8 +124,8 @@ impl ArrayStations {
     pub fn before(&self, draft: &Draft, controller: Option<HopId>, dir: Dir) -> Vec<Hop> {
         let controller = controller.and_then(|hop| self.controllers.get(&hop));
         let inward = match dir {
-            Dir::Read => None,
             Dir::Write => draft.cross(&self.write, 1.0, 0),
+            _ => None,
         };
         let hops = [self.ops.clone(), controller.cloned(), self.latency.clone(), inward];
         hops.into_iter().flatten().collect()
@@ -135,7 +135,7 @@ impl ArrayStations {
     pub fn after(&self, draft: &Draft, dir: Dir) -> Vec<Hop> {
         match dir {
             Dir::Read => draft.cross(&self.read, 1.0, 0).into_iter().collect(),
-            Dir::Write => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -208,6 +208,12 @@ impl Dirty {
     /// Bytes of dirty data for which there is room.
     pub fn room(&self) -> f64 {
         f64::from(self.tokens) * self.unit
+    }
+
+    /// A flush: it waits until no dirty data is left, and what is written after it waits behind it.
+    pub fn flush(&self) -> Vec<Hop> {
+        let Dirty { pool, tokens, .. } = *self;
+        vec![Hop::Take { pool, tokens }, Hop::Give { pool, tokens }]
     }
 
     /// A write of mean size `bytes` that continues as soon as there is room, and is destaged by `work` in the

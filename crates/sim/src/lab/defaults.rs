@@ -117,6 +117,16 @@ pub fn cache_hit_time() -> Given<f64> {
     )
 }
 
+/// Time of a command without data where there is no cache.
+pub fn map_time() -> Given<f64> {
+    Given::assumed(
+        "map_time",
+        100e-6,
+        "no part has a figure for trims, zeroes and flushes; the time of a look-up, and nothing is moved",
+        time,
+    )
+}
+
 /// Whether a cache writes back.
 pub fn write_back() -> Given<bool> {
     Given::assumed(

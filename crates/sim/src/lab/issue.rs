@@ -3,7 +3,7 @@
 use super::LabError;
 use super::crew::{Copier, share_of_amount};
 use super::draft::Draft;
-use super::front::{Front, is_sequential_read, sizes};
+use super::front::{Front, is_sequential_read, range, sizes};
 use super::storage::Storage;
 use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, PoolId, Source};
 use crate::plant::Issuer;
@@ -73,25 +73,30 @@ impl<'a> Issue<'a, '_> {
         let key = StreamKey { seed: 0, step: self.step.index, worker: number, slot: 0 };
         Stream::new(spec, &place, key)
             .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
-        let both = [Dir::Read, Dir::Write].map(|dir| (dir, sizes(spec, dir)));
+        let kinds = Operations::kinds(spec);
+        let kinds: Vec<_> = kinds.iter().map(|kind| (*kind, sizes(spec, kind.0))).collect();
+        let fua = spec.durability.fua;
         let mut thread = None;
-        let mut classes = Vec::with_capacity(2 * worker.targets.len());
+        let mut classes = Vec::with_capacity(kinds.len() * worker.targets.len());
         let issues = self.issue_pass(worker.group, spec);
         for way in &worker.targets {
-            for (dir, sizes) in &both {
-                let (dir, bytes) = (*dir, spec.largest());
-                let route = match sizes.is_empty() {
+            for ((dir, forced), sizes) in &kinds {
+                let dir = *dir;
+                let bytes = if dir.moves_data() { spec.largest() } else { range(spec, dir) };
+                let unused = dir == Dir::Write && if *forced { fua <= 0.0 } else { fua >= 100.0 };
+                let route = match sizes.is_empty() || unused {
                     // Never drawn.
                     true => Vec::new(),
                     false => {
                         let program = self.program(*way, &mut thread);
-                        [&program[..], &issues[..], &self.route(*way, dir, sizes)].concat()
+                        [&program[..], &issues[..], &self.route(*way, (dir, *forced), sizes)]
+                            .concat()
                     }
                 };
                 classes.push(Class { dir, bytes, priority: 0, route });
             }
         }
-        let all = [&both[0].1[..], &both[1].1[..]].concat();
+        let all = [&kinds[0].1[..], &kinds[1].1[..]].concat();
         let operations =
             Operations { spec: spec.clone(), place, step: self.step.index, worker: number };
         let mut load = Load::of(Source::Operations(Box::new(operations)), classes);
@@ -165,7 +170,7 @@ impl<'a> Issue<'a, '_> {
     /// One half of a copy, with half of its blocks: if all were read at the same time, all would be written at the same
     /// time, and the two directions would alternate.
     fn half(&mut self, way: usize, dir: Dir, of: &CopyWorkload) -> Vec<Hop> {
-        let mut route = self.route(way, dir, &[(of.block, 1.0)]);
+        let mut route = self.route(way, (dir, false), &[(of.block, 1.0)]);
         let software = self.front.software(way).filter(|_| of.files);
         if let Some(work) = software.and_then(|software| software.file_system(self.draft)) {
             // What was read is copied to the program; what it writes is copied before it leaves.
@@ -181,10 +186,10 @@ impl<'a> Issue<'a, '_> {
     }
 
     /// From the guest to the medium and back.
-    fn route(&mut self, way: usize, dir: Dir, sizes: &[(u32, f64)]) -> Vec<Hop> {
+    fn route(&mut self, way: usize, (dir, fua): (Dir, bool), sizes: &[(u32, f64)]) -> Vec<Hop> {
         let of = &self.topology.ways[way];
         let approach = self.front.approach(self.topology, way, dir, sizes, self.draft);
-        let behind = |path| self.storage.behind(self.draft, of, path, dir);
+        let behind = |path| self.storage.behind(self.draft, of, path, (dir, fua));
         let arrays = of.paths.iter().map(behind).collect();
         approach.route(arrays)
     }

@@ -60,7 +60,7 @@ pub fn on_disks(group: &RaidGroup, dir: Dir, work: &DiskWork) -> Vec<Hop> {
             visit(RaidAccess::Write, StripeChoice::Idle, &work.random),
             visit(RaidAccess::Gathered, StripeChoice::Idle, &work.sequential),
         ),
-        Dir::Write => (
+        _ => (
             visit(RaidAccess::Write, work.choice, &work.random),
             visit(RaidAccess::Write, StripeChoice::Addressed, &work.sequential),
         ),

@@ -101,7 +101,13 @@ impl<'a> Storage<'a> {
     }
 
     /// The hops of an I/O between the array's port and its return there, over this path.
-    pub fn behind(&mut self, draft: &mut Draft, way: &'a Way, path: &Route, dir: Dir) -> Vec<Hop> {
+    pub fn behind(
+        &mut self,
+        draft: &mut Draft,
+        way: &'a Way,
+        path: &Route,
+        (dir, fua): (Dir, bool),
+    ) -> Vec<Hop> {
         let array = array_of(&way.volume);
         self.build(draft, way, array, path);
         let (Some(shared), Some(behind)) =
@@ -113,7 +119,7 @@ impl<'a> Storage<'a> {
             path.hops.iter().copied().find(|hop| self.topology.hop(*hop).kind == kind)
         };
         let mut hops = shared.before(draft, kind(HopKind::Controller), dir);
-        hops.extend_from_slice(behind.of(dir));
+        hops.extend_from_slice(behind.of(dir, fua));
         hops.extend(shared.after(draft, dir));
         hops
     }

@@ -17,6 +17,8 @@ pub struct Usage {
     pub streams: u32,
     /// Bytes from the start that are touched.
     pub touched: u64,
+    /// Trims, zeroes or flushes are among the operations.
+    pub without_data: bool,
     /// Skew of random addresses: that of the workload with the most outstanding I/Os.
     skew: Option<(Skew, u64)>,
 }
@@ -59,9 +61,10 @@ impl Usage {
         let mut sequential = false;
         for kind in kinds(spec) {
             self.reads.add(here * kind.share * kind.read, kind.bytes(), kind.random);
-            self.writes.add(here * kind.share * (1.0 - kind.read), kind.bytes(), kind.random);
+            self.writes.add(here * kind.share * kind.write, kind.bytes(), kind.random);
             sequential |= kind.share > 0.0 && kind.random < 1.0;
         }
+        self.without_data |= IoDemand::of(spec).without_data != [false; 3];
         // The slots of a worker share one sequential run: one stream, however many I/Os are outstanding.
         self.streams += u32::from(sequential);
         self.touched = self.touched.max(IoDemand::of(spec).reach.within(size));
@@ -78,7 +81,7 @@ impl Usage {
     pub fn add_stream(&mut self, dir: Dir, bytes: u32, depth: u32, size: u64) {
         let mix = match dir {
             Dir::Read => &mut self.reads,
-            Dir::Write => &mut self.writes,
+            _ => &mut self.writes,
         };
         mix.add(f64::from(depth), f64::from(bytes), 0.0);
         self.streams += 1;
@@ -116,6 +119,7 @@ impl Usage {
 struct IoKind {
     share: f64,
     read: f64,
+    write: f64,
     random: f64,
     /// Sizes in bytes, equally frequent.
     sizes: Vec<u32>,
@@ -135,6 +139,7 @@ fn kinds(spec: &Spec) -> Vec<IoKind> {
             let row = |row: &workload::Row| IoKind {
                 share: row.share / 100.0,
                 read: row.read / 100.0,
+                write: row.write() / 100.0,
                 random: row.random / 100.0,
                 sizes: climbed.clone().unwrap_or_else(|| vec![row.size]),
             };
@@ -144,7 +149,7 @@ fn kinds(spec: &Spec) -> Vec<IoKind> {
             let (index, table) = (f64::from(of.index_pages), f64::from(of.table_pages));
             let all = (index + table).max(1.0);
             let read = (index + table * of.read / 100.0) / all;
-            vec![IoKind { share: 1.0, read, random: 1.0, sizes: vec![of.page] }]
+            vec![IoKind { share: 1.0, read, write: 1.0 - read, random: 1.0, sizes: vec![of.page] }]
         }
     }
 }

@@ -59,14 +59,23 @@ pub struct BackendHops {
     pub read: Vec<Hop>,
     /// The hops of a write, until it is acknowledged.
     pub write: Vec<Hop>,
+    /// The hops of a write with FUA, which the medium has when it is acknowledged.
+    pub through: Vec<Hop>,
+    /// The hops of a trim, or of zeroes without their data: the array's map is changed.
+    pub map: Vec<Hop>,
+    /// The hops of a flush: no dirty data is left when it is acknowledged.
+    pub flush: Vec<Hop>,
 }
 
 impl BackendHops {
-    /// The hops of one direction.
-    pub fn of(&self, dir: Dir) -> &[Hop] {
+    /// The hops of one kind of operations.
+    pub fn of(&self, dir: Dir, fua: bool) -> &[Hop] {
         match dir {
             Dir::Read => &self.read,
+            Dir::Write if fua => &self.through,
             Dir::Write => &self.write,
+            Dir::Trim | Dir::Zero => &self.map,
+            Dir::Flush => &self.flush,
         }
     }
 }
@@ -119,9 +128,13 @@ impl VolumeSite<'_> {
         let cache = shared.cache().filter(|_| mode != Some(CacheMode::None));
         let Some(cache) = cache else {
             let share = self.usage.reads.random();
+            let map = self.map(draft);
             return BackendHops {
                 read: mixed(share, store.random_read, store.stream_read),
+                through: store.write.clone(),
                 write: store.write,
+                flush: map.clone(),
+                map,
             };
         };
         let touched: f64 = self.cached.iter().map(|(.., usage)| usage.touched as f64).sum();
@@ -151,6 +164,8 @@ impl VolumeSite<'_> {
         };
         let mut read = mixed(reads.random(), random, stream);
         read.push(cache.answer.clone());
+        let (through, map) = (store.write.clone(), vec![cache.answer.clone()]);
+        let mut flush = map.clone();
         let back = cache.dirty.filter(|_| mode != Some(CacheMode::WriteThrough));
         let write = match back {
             Some(dirty) => {
@@ -159,11 +174,21 @@ impl VolumeSite<'_> {
                 let chances = self.coalesced(dirty.room());
                 let mut hops = dirty.store(self.usage.writes.bytes(), depth, &store.write, chances);
                 hops.push(cache.answer.clone());
+                flush.splice(0..0, dirty.flush());
                 hops
             }
             None => store.write,
         };
-        BackendHops { read, write }
+        BackendHops { read, write, through, map, flush }
+    }
+
+    /// What a command without data takes where there is no cache.
+    fn map(&self, draft: &mut Draft) -> Vec<Hop> {
+        if !self.usage.without_data {
+            return Vec::new();
+        }
+        let time = defaults::map_time().noted(draft, self.name);
+        vec![Hop::visit(draft.station(self.hop, Station::Delay), constant(time))]
     }
 
     /// The share of the volume's random reads that a cache of `size` bytes answers.

@@ -2,15 +2,15 @@
 
 use super::{Hop, Law, LoadId};
 use crate::Ps;
-use workload::{Dir, Placement, Spec};
+use workload::{Dir, IoDemand, Placement, Spec};
 
 /// A source of I/Os and the classes that it issues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
     /// When I/Os are issued, and of which class.
     pub source: Source,
-    /// What the source issues: one class per share, or two for each target of operations: reads of target 0, writes of
-    /// target 0, reads of target 1 …
+    /// What the source issues: one class per share, or for each target of operations reads and writes, in this order, and
+    /// after them the others of [`Operations::KINDS`] where the workload has such.
     pub classes: Vec<Class>,
     /// When it starts to issue. Times of [`Operations`] count from then.
     pub begins: Begin,
@@ -80,6 +80,37 @@ pub struct Operations {
     pub step: u32,
     /// The worker's number, part of the random stream's key.
     pub worker: u32,
+}
+
+impl Operations {
+    /// The kinds of operations that have classes of their own, and which of them have FUA.
+    pub const KINDS: [(Dir, bool); 6] = [
+        (Dir::Read, false),
+        (Dir::Write, false),
+        (Dir::Write, true),
+        (Dir::Trim, false),
+        (Dir::Zero, false),
+        (Dir::Flush, false),
+    ];
+
+    /// Those that a workload needs: reads and writes, or all.
+    pub fn kinds(spec: &Spec) -> &'static [(Dir, bool)] {
+        let demand = IoDemand::of(spec);
+        let plain = !demand.fua && demand.without_data == [false; 3];
+        &Self::KINDS[..if plain { 2 } else { Self::KINDS.len() }]
+    }
+
+    /// The place of an operation's kind among them.
+    #[inline]
+    pub fn place(dir: Dir, fua: bool) -> u32 {
+        match dir {
+            Dir::Read => 0,
+            Dir::Write => 1 + u32::from(fua),
+            Dir::Trim => 3,
+            Dir::Zero => 4,
+            Dir::Flush => 5,
+        }
+    }
 }
 
 impl Class {

@@ -12,7 +12,7 @@ use crate::engine::{Ended, Observer, UnderWay};
 use crate::model::{Load, Source};
 use crate::plant::Plant;
 use clock::Ns;
-use record::{Completed, Loop};
+use record::{Completed, Loop, OtherTallies};
 use workload::{Dir, IoDemand};
 
 /// A class without a worker.
@@ -128,9 +128,13 @@ impl Moved {
 pub(super) struct Meter {
     /// For each class the worker that issues it, that worker's group, and whether it writes.
     classes: Vec<(u32, u32, Dir)>,
+    /// For each class the bytes that an operation without data stands for.
+    ranges: Vec<u32>,
     /// Whether each worker reads, writes, and keeps response times.
     kinds: Vec<WorkerKind>,
     tallies: Vec<Tallies>,
+    /// Of each worker, operations without data.
+    others: Vec<OtherTallies>,
     /// What each worker, and each stream behind them, has moved; reads and writes.
     moved: Vec<[Moved; 2]>,
     /// Of each group, and of all streams: parts of I/Os under way now, and when the last cell was taken.
@@ -171,6 +175,7 @@ pub(super) fn groups(plant: &Plant) -> Vec<String> {
 struct WorkerKind {
     reads: bool,
     writes: bool,
+    others: [bool; 3],
     open: bool,
 }
 
@@ -188,10 +193,11 @@ impl Meter {
             let group = groups.iter().position(|group| *group == issuer.group);
             let group = group.map_or(NO_WORKER, |group| group as u32);
             worker_of[issuer.load.0 as usize] = (worker as u32, group);
-            let (reads, writes) = directions(load);
+            let (reads, writes, others) = directions(load);
             let kind = &mut kinds[worker];
             kind.reads |= reads;
             kind.writes |= writes;
+            kind.others = [0, 1, 2].map(|n| kind.others[n] || others[n]);
             kind.open |= matches!(issuer.arrivals, Loop::Open { .. });
         }
         // Streams are numbered behind the workers.
@@ -208,13 +214,29 @@ impl Meter {
                 load.classes.iter().map(|class| (*worker, *group, class.dir))
             })
             .collect();
+        let all = plant.network.loads().iter().flat_map(|load| &load.classes);
+        let ranges = all.map(|class| class.bytes).collect();
         let tallies = kinds.iter().map(WorkerKind::empty).collect();
+        let others = kinds.iter().map(WorkerKind::others).collect();
         let none = vec![Cell::default(); groups.len()];
         let (ever, net) = (vec![0; streams.len()], Cell::default());
         let moved = vec![<[Moved; 2]>::default(); names.len() + streams.len()];
         let parts = vec![<[[Parts; 2]; 2]>::default(); groups.len() + 1];
         let (cells, groups) = (none.clone(), none);
-        Meter { classes, kinds, tallies, moved, parts, cells, groups, streams, ever, net }
+        Meter {
+            classes,
+            ranges,
+            kinds,
+            tallies,
+            others,
+            moved,
+            parts,
+            cells,
+            groups,
+            streams,
+            ever,
+            net,
+        }
     }
 
     /// Takes in the I/Os under way at an edge; to be called before anything is taken.
@@ -227,6 +249,9 @@ impl Meter {
         for io in under_way {
             let (worker, group, dir) = self.classes[io.class as usize];
             let Some(moved) = self.moved.get_mut(worker as usize) else { continue };
+            if !dir.moves_data() {
+                continue;
+            }
             let way = usize::from(dir == Dir::Write);
             moved[way].parts.add(io);
             let group =
@@ -266,6 +291,20 @@ impl Meter {
         &self.ever
     }
 
+    /// An operation without data ended.
+    #[cold]
+    fn other(&mut self, worker: u32, kind: usize, io: &Ended) {
+        let range = self.ranges[io.class as usize];
+        let of = self.others.get_mut(worker as usize).and_then(|all| all[kind].as_mut());
+        let Some(tally) = of else { return };
+        if io.lost {
+            tally.errors += 1;
+            return;
+        }
+        let (served, responded) = (io.now.since(io.issued), io.now.since(io.due));
+        tally.success(range.into(), nanos(served), nanos(responded));
+    }
+
     /// A job of a stream ended.
     fn carried(&mut self, stream: usize, dir: Dir, io: &Ended) {
         let Some(of) = self.streams.get_mut(stream) else { return };
@@ -294,6 +333,12 @@ impl Meter {
             }
         }
         taken
+    }
+
+    /// The operations without data of all workers since they were last asked for.
+    pub fn take_others(&mut self) -> Vec<OtherTallies> {
+        let fresh = self.kinds.iter().map(WorkerKind::others).collect();
+        std::mem::replace(&mut self.others, fresh)
     }
 
     /// The sums over all workers since they were last asked for; where there are none, over all streams.
@@ -336,21 +381,25 @@ impl WorkerKind {
     fn empty(&self) -> Tallies {
         [self.reads, self.writes].map(|does| does.then(|| Completed::empty(self.open)))
     }
+
+    fn others(&self) -> OtherTallies {
+        self.others.map(|does| does.then(|| Completed::empty(self.open)))
+    }
 }
 
-/// Whether a load may read, and whether it may write.
-fn directions(load: &Load) -> (bool, bool) {
+/// Whether a load may read, whether it may write, and which operations without data it may issue.
+fn directions(load: &Load) -> (bool, bool, [bool; 3]) {
     match &load.source {
         Source::Operations(operations) => {
             let demand = IoDemand::of(&operations.spec);
-            (demand.reads, demand.writes)
+            (demand.reads, demand.data, demand.without_data)
         }
         Source::Closed { shares, .. } | Source::Open { shares, .. } => {
             let does = |dir| {
                 let mut used = load.classes.iter().zip(shares).filter(|(_, share)| **share > 0.0);
                 used.any(|(class, _)| class.dir == dir)
             };
-            (does(Dir::Read), does(Dir::Write))
+            (does(Dir::Read), does(Dir::Write), [false; 3])
         }
     }
 }
@@ -371,6 +420,9 @@ impl Observer for Meter {
             && worker != NO_WORKER
         {
             return self.carried(stream, dir, io);
+        }
+        if let Some(kind) = dir.without_data() {
+            return self.other(worker, kind, io);
         }
         let way = usize::from(dir == Dir::Write);
         let Some(Some(tally)) = self.tallies.get_mut(worker as usize).map(|both| &mut both[way])

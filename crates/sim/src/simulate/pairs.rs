@@ -283,6 +283,7 @@ impl Written<'_> {
             response: None,
         };
         let interval = |source, read, write| Interval {
+            others: Default::default(),
             source,
             step,
             phase,

@@ -110,9 +110,12 @@ impl RecordBook {
         let Some(step) = &mut self.step else { return Ok(Vec::new()) };
         let (from, to) = (step.start.plus(cut.from), step.start.plus(cut.to));
         let mut intervals = Vec::with_capacity(cut.workers.len());
-        for (source, [read, write]) in step.workers.iter().zip(cut.workers) {
+        let done = cut.workers.into_iter().zip(cut.others);
+        for (source, ([read, write], others)) in step.workers.iter().zip(done) {
             let (source, step, phase) = (*source, step.index, cut.phase);
-            let interval = Interval { source, step, phase, from, to, read, write, testimony: None };
+            let testimony = None;
+            let interval =
+                Interval { source, step, phase, from, to, read, write, others, testimony };
             self.writer.interval(&interval)?;
             intervals.push(interval);
         }

@@ -329,10 +329,11 @@ impl StepRun<'_> {
         }
         self.cut = to;
         let workers = self.simulation.observer_mut().take();
+        let others = self.simulation.observer_mut().take_others();
         let hops = self.hop_reader.readings(&mut self.simulation);
         let streams = self.simulation.observer_mut().take_streams();
         let machines = machines(&self.pairs, &hops);
-        let mut cut = Cut { phase, from, to, workers, hops, streams, machines };
+        let mut cut = Cut { phase, from, to, workers, others, hops, streams, machines };
         self.warming.iter_mut().for_each(|warming| watch(warming, &mut cut));
         self.say(StepEvent::Cut(Box::new(cut)))
     }
@@ -348,7 +349,17 @@ fn watch(warming: &mut Warming, cut: &mut Cut) {
     for (number, tallies) in (0..).zip(&mut cut.workers) {
         let [read, write] = std::mem::take(tallies);
         let source = SourceId(number);
-        let interval = Interval { source, step: 0, phase, from, to, read, write, testimony: None };
+        let interval = Interval {
+            others: Default::default(),
+            source,
+            step: 0,
+            phase,
+            from,
+            to,
+            read,
+            write,
+            testimony: None,
+        };
         warming.add(&interval);
         *tallies = [interval.read, interval.write];
     }

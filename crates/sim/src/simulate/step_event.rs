@@ -7,7 +7,7 @@ use super::meter::{StreamCounts, Tallies};
 use crate::estimate::{Doubled, Experiment, Experiments};
 use crate::plant::{Assumption, HopLimits, Issuer, MachinePair, Plant, PlantNote};
 use clock::Ns;
-use record::{Confidence, CounterId, HopKind, Level, Phase, StepTimes};
+use record::{Confidence, CounterId, HopKind, Level, OtherTallies, Phase, StepTimes};
 
 /// An event of a simulated step.
 pub(crate) enum StepEvent {
@@ -80,6 +80,8 @@ pub(crate) struct Cut {
     pub to: Ns,
     /// Of each worker.
     pub workers: Vec<Tallies>,
+    /// Of each worker, operations without data.
+    pub others: Vec<OtherTallies>,
     /// Of each hop: its counters.
     pub hops: Vec<Vec<Reading>>,
     /// Of each stream, in the order of the pairs.

@@ -76,7 +76,7 @@ impl Tally {
         self.departures += 1;
         self.level.present -= 1;
         self.stayed += u128::from(stayed.0);
-        let writes = dir == Dir::Write;
+        let writes = dir != Dir::Read;
         self.bytes[usize::from(writes)] += u64::from(bytes);
         if writes {
             self.writes += 1;
@@ -88,7 +88,7 @@ impl Tally {
     #[inline]
     pub fn pass_at_once(&mut self, now: Ps, dir: Dir, bytes: u32) {
         self.touch(now);
-        let writes = dir == Dir::Write;
+        let writes = dir != Dir::Read;
         self.arrivals += 1;
         self.departures += 1;
         self.writes += u64::from(writes);
@@ -113,7 +113,7 @@ impl Tally {
     #[inline]
     pub fn pass(&mut self, time: Ps, dir: Dir, bytes: u32) {
         let span = u128::from(time.0);
-        let writes = dir == Dir::Write;
+        let writes = dir != Dir::Read;
         self.arrivals += 1;
         self.departures += 1;
         self.bytes[usize::from(writes)] += u64::from(bytes);

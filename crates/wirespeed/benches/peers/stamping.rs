@@ -43,7 +43,7 @@ fn line(name: &str, depth: u32, opener: Box<dyn Opener>) -> Result<(), Problem> 
     for _ in 0..BATCHES {
         let io = |slot| {
             let offset = rng.below(SIZE / u64::from(BLOCK)) * u64::from(BLOCK);
-            Io { slot, dir: Dir::Read, target: 0, offset, len: BLOCK }
+            Io { fua: false, slot, dir: Dir::Read, target: 0, offset, len: BLOCK }
         };
         let ios: Vec<Io> = (0..depth).map(io).collect();
         batch(&mut *queue, &ios, &mut own, &mut errors);

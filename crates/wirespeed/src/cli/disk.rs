@@ -16,6 +16,8 @@ Examples:
                                                  the same kind of load as fio spells it
   wirespeed disk t.dat --mix 4k/60:64k/40 --skew zipf:1.1 --total-rate '5000 IOPS' --poisson
                                                  a block mix with hot blocks, in an open loop
+  wirespeed disk t.dat --create 1g --read 0 --trim 20 --flush-every 32
+                                                 writes with a flush after every 32, and trims
   wirespeed disk t.dat --verify --verify-state S --read 70   … and verifies every block
   wirespeed disk /dev/sdx --read 0 --plan        writes nothing; prints the token that would allow it
   wirespeed disk 'iscsi://192.0.2.1,192.0.2.2/iqn.2026-11.example:disk/0?policy=least-queue'
@@ -48,9 +50,21 @@ pub struct DiskArgs {
         help_heading = "Load"
     )]
     pub rw: Option<Pattern>,
-    /// Share of reads among the operations [default: 100%, or what --rw says]
+    /// Share of reads among the operations [default: what --trim and --zeroes leave, or what --rw says]; the rest are writes
     #[arg(long, visible_alias = "rwmixread", value_name = "SHARE", value_parser = share, help_heading = "Load")]
     pub read: Option<Percent>,
+    /// Share of trims among the operations (UNMAP, discards, punched holes)
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Load")]
+    pub trim: Option<Percent>,
+    /// Share of operations that write zeroes without their data (WRITE SAME, BLKZEROOUT)
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Load")]
+    pub zeroes: Option<Percent>,
+    /// A flush (fdatasync, SYNCHRONIZE CACHE) after every N writes of a slot
+    #[arg(long, visible_aliases = ["fdatasync", "fsync"], value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000), help_heading = "Load")]
+    pub flush_every: Option<u32>,
+    /// Share of writes that wait for the medium (FUA)
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Load")]
+    pub fua: Option<Percent>,
     /// Share of random operations; the others are sequential [default: 0%, or what --rw says]
     #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Load")]
     pub random: Option<Percent>,
@@ -168,20 +182,33 @@ pub enum Pattern {
     #[value(alias = "readwrite")]
     Rw,
     Randrw,
+    Trim,
+    Randtrim,
 }
 
 impl DiskArgs {
     /// The shares of reads and of random operations.
     pub fn shares(&self) -> (Percent, Percent) {
+        let (trim, zeroes) = self.emptied();
         let (read, random) = match self.rw {
-            None | Some(Pattern::Read) => (100.0, 0.0),
+            None => (100.0 - trim.0 - zeroes.0, 0.0),
+            Some(Pattern::Trim) => (0.0, 0.0),
+            Some(Pattern::Randtrim) => (0.0, 100.0),
+            Some(Pattern::Read) => (100.0, 0.0),
             Some(Pattern::Write) => (0.0, 0.0),
             Some(Pattern::Randread) => (100.0, 100.0),
             Some(Pattern::Randwrite) => (0.0, 100.0),
             Some(Pattern::Rw) => (50.0, 0.0),
             Some(Pattern::Randrw) => (50.0, 100.0),
         };
-        (self.read.unwrap_or(Percent(read)), self.random.unwrap_or(Percent(random)))
+        (self.read.unwrap_or(Percent(read.max(0.0))), self.random.unwrap_or(Percent(random)))
+    }
+
+    /// The shares of trims and of zeroes.
+    pub fn emptied(&self) -> (Percent, Percent) {
+        let all = matches!(self.rw, Some(Pattern::Trim | Pattern::Randtrim));
+        let trim = self.trim.unwrap_or(Percent(if all { 100.0 } else { 0.0 }));
+        (trim, self.zeroes.unwrap_or(Percent(0.0)))
     }
 
     /// Operations a second of each worker in an open loop.

@@ -143,6 +143,9 @@ fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
 /// The workload, without what is checked.
 fn load_lines(args: &DiskArgs, line: &mut impl FnMut(String)) {
     let (read, random) = args.shares();
+    let (trim, zeroes) = args.emptied();
+    let mut emptied = vec![("trim", trim.0), ("zeroes", zeroes.0)];
+    emptied.retain(|(_, share)| *share > 0.0);
     line("\n[workload.load]".to_owned());
     let pauses = args.burst.map(|(count, pause)| {
         [format!("burst = {count}"), format!("delay = \"{}ns\"", pause.as_nanos())]
@@ -151,16 +154,19 @@ fn load_lines(args: &DiskArgs, line: &mut impl FnMut(String)) {
         None => {
             line(format!("block = \"{}\"", args.block));
             line(format!("read = \"{}%\"\nrandom = \"{}%\"", read.0, random.0));
+            emptied.iter().for_each(|(key, share)| line(format!("{key} = \"{share}%\"")));
             pauses.into_iter().flatten().for_each(&mut *line);
         }
         Some(mix) => {
             line("rows = [".to_owned());
+            let shares = emptied.iter().map(|(key, share)| format!(", {key} = \"{share}%\""));
+            let shares: String = shares.collect();
             let pauses =
                 pauses.map_or_else(String::new, |pauses| format!(", {}", pauses.join(", ")));
             for row in &mix.0 {
                 let (read, random) = (row.read.unwrap_or(read), row.random.unwrap_or(random));
                 line(format!(
-                    "  {{ size = \"{}\", share = \"{}%\", read = \"{}%\", random = \"{}%\"{pauses} }},",
+                    "  {{ size = \"{}\", share = \"{}%\", read = \"{}%\", random = \"{}%\"{shares}{pauses} }},",
                     row.size, row.share.0, read.0, random.0
                 ));
             }
@@ -180,6 +186,8 @@ fn load_lines(args: &DiskArgs, line: &mut impl FnMut(String)) {
     if let Some(think) = args.think {
         line(format!("think = \"{}ns\"", think.as_nanos()));
     }
+    args.flush_every.iter().for_each(|every| line(format!("flush_every = {every}")));
+    args.fua.iter().for_each(|share| line(format!("fua = \"{}%\"", share.0)));
     if let Some(skew) = &args.skew {
         line(format!("skew = {skew}"));
     }
@@ -220,6 +228,16 @@ fn title(args: &DiskArgs, targets: &[&str]) -> String {
         (0.0, 0.0) => "sequential writes".to_owned(),
         (0.0, 100.0) => "random writes".to_owned(),
         (read, random) => format!("{read}% reads, {random}% random"),
+    };
+    let (trim, zeroes) = args.emptied();
+    let kinds = [(trim.0, "trims"), (zeroes.0, "zeroes")];
+    let mix = match kinds.iter().find(|(share, _)| *share >= 100.0) {
+        Some((_, kind)) if random.0 > 0.0 => format!("random {kind}"),
+        Some((_, kind)) => format!("sequential {kind}"),
+        None => {
+            let some = kinds.iter().filter(|(share, _)| *share > 0.0);
+            some.fold(mix, |mix, (share, kind)| format!("{mix}, {share}% {kind}"))
+        }
     };
     let size = match &args.mix {
         None => args.block.to_string(),
@@ -262,6 +280,8 @@ mod tests {
         loads(&["null:", "--total-rate", "5k IOPS", "--poisson", "--burst", "8/5ms"]);
         loads(&["null:", "--mix", "4k/60:64k/40/100/0", "--burst", "8/5ms", "--skew", "zipf:1.1"]);
         loads(&["null:", "--think", "5ms", "--working-set", "20%", "--skew", "hot:80/20"]);
+        loads(&["x", "--trim", "5", "--zeroes", "5%", "--read", "50", "--flush-every", "32"]);
+        loads(&["x", "--mix", "4k/60:64k/40", "--read", "0", "--trim", "10", "--fua", "100"]);
         loads(&["x", "--queue", "io_uring", "--polled"]);
         loads(&["null:", "x", "--queue", "pread"]);
         let verifies = |scenario: &scenario::Scenario| {
@@ -302,6 +322,22 @@ mod tests {
         let step = &scenario.steps()[0];
         assert_eq!((step.warmup.as_secs(), step.measure.as_secs()), (5, 60));
         assert_eq!(scenario.workloads[0].disk().map(|w| w.workers), Some(4));
+    }
+
+    #[test]
+    fn trims_zeroes_flushes_and_fua_have_options_and_fios_names() {
+        let row = |args: &[&str]| match spec(args).kind {
+            WorkloadKind::Access(access) => access.rows[0],
+            WorkloadKind::Transaction(_) => panic!("a plain load"),
+        };
+        let some = row(&["x", "--trim", "20", "--zeroes", "5"]);
+        assert_eq!((some.read, some.trim, some.zeroes, some.write()), (75.0, 20.0, 5.0, 0.0));
+        let all = row(&["x", "--rw=randtrim", "--bs=64k"]);
+        assert_eq!((all.read, all.trim, all.random), (0.0, 100.0, 100.0));
+        let ours = ["x", "--read", "0", "--flush-every", "32", "--fua", "50%"];
+        let durability = spec(&ours).durability;
+        assert_eq!((durability.flush_every, durability.fua), (32, 50.0));
+        assert_eq!(spec(&["x", "--rw=write", "--fdatasync=32"]).durability.flush_every, 32);
     }
 
     #[test]

@@ -112,6 +112,7 @@ fn spec() -> BoxedStrategy<Spec> {
     let regions = prop::sample::select(vec![Regions::Own, Regions::Shared]);
     (kind(), arrivals, prop::option::weighted(0.3, working_set), regions)
         .prop_map(|(kind, arrivals, working_set, regions)| Spec {
+            durability: Default::default(),
             kind,
             arrivals,
             working_set,

@@ -6,6 +6,7 @@ mod arrivals;
 mod common;
 mod loops;
 mod offsets;
+mod operations;
 mod order;
 mod presets;
 mod problems;

@@ -50,6 +50,25 @@ fn check_transaction(change: impl Fn(&mut Transaction), expected: &str) {
 }
 
 #[test]
+fn shares_of_kinds_and_durability() {
+    let fine = row(4096, 67.0, 100.0);
+    let over = "trim: 67% reads, 40% trims and 0% zeroes are 107% of the operations; they and writes share 100%";
+    check_row(Row { trim: 40.0, ..fine }, over);
+    let all_reads = "zeroes: 100% reads, 0% trims and 10% zeroes are 110% of the operations; they and writes share 100%; \
+                     without `read` all operations are reads: say `read = \"90%\"` or less";
+    check_row(Row { read: 100.0, zeroes: 10.0, ..fine }, all_reads);
+    check_row(Row { trim: -1.0, ..fine }, "trim: -1% is not between 0% and 100%");
+    let durable = |read, flush_every, fua, expected: &str| {
+        let durability = Durability { flush_every, fua };
+        check(Spec { durability, ..closed(access(vec![row(4096, read, 0.0)]), 1) }, expected);
+    };
+    let nothing = "the workload writes nothing; give `read` below 100%, or remove it";
+    durable(100.0, 8, 0.0, &format!("flush_every: {nothing}"));
+    durable(100.0, 0, 50.0, &format!("fua: {nothing}"));
+    durable(0.0, 0, 101.0, "fua: 101% is not between 0% and 100%");
+}
+
+#[test]
 fn rows() {
     let fine = row(4096, 67.0, 100.0);
     check_row(Row { size: 0, ..fine }, "size: 0 bytes is not between 1 byte and 64 MiB");

@@ -189,7 +189,7 @@ pub fn assemble(
         source: SourceId(i),
         name: format!("probe/{i}"),
         targets: vec!["t".to_owned()],
-        scope: MeterScope { reads: true, writes: true, open_loop },
+        scope: MeterScope { reads: true, writes: true, others: [false; 3], open_loop },
         task,
     };
     let posts = (0..).zip(tasks).map(post).collect();

@@ -179,7 +179,17 @@ fn interval(
         ..Testimony::default()
     });
     let (source, phase) = (SourceId(worker as u32), Phase::Measure);
-    Interval { source, step, phase, from, to, read: tally(0), write: tally(1), testimony }
+    Interval {
+        others: Default::default(),
+        source,
+        step,
+        phase,
+        from,
+        to,
+        read: tally(0),
+        write: tally(1),
+        testimony,
+    }
 }
 
 /// What a hop counts in an interval.

@@ -305,6 +305,7 @@ pub fn intervals(step: &StepSpec, start: Ns) -> Vec<Interval> {
         }
         let from = start.plus(Ns::secs(second));
         Interval {
+            others: Default::default(),
             source: worker.source,
             step: step.index,
             phase: if Ns::secs(second) < step.warmup { Phase::Warmup } else { Phase::Measure },

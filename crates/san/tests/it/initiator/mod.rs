@@ -4,4 +4,5 @@ mod bad;
 mod claims;
 mod guard;
 mod load;
+mod operations;
 pub mod peer;

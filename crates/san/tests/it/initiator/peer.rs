@@ -179,6 +179,8 @@ pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) ->
 pub struct Outcome {
     pub ops: u64,
     pub errors: u64,
+    /// Trims, zeroes and flushes.
+    pub without_data: [u64; 3],
     /// Codes and texts of events above information.
     pub events: Vec<(String, String)>,
     pub counters: Vec<(String, f64)>,
@@ -200,6 +202,10 @@ pub fn run_on(engine: &mut DiskEngine, step: &StepSpec) -> Result<Outcome, Engin
                 for tally in [&interval.read, &interval.write].into_iter().flatten() {
                     outcome.ops += tally.ops;
                     outcome.errors += tally.errors;
+                }
+                for (count, tally) in outcome.without_data.iter_mut().zip(&interval.others) {
+                    *count += tally.as_ref().map_or(0, |tally| tally.ops);
+                    outcome.errors += tally.as_ref().map_or(0, |tally| tally.errors);
                 }
             }
             Output::Event(event) if event.level > record::Level::Info => {

@@ -201,7 +201,7 @@ impl Hand {
 
     fn submit(&mut self, slot: u32, block: u64, dir: Dir) {
         let offset = block * u64::from(BLOCK);
-        let io = Io { slot, dir, target: 0, offset, len: BLOCK };
+        let io = Io { fua: false, slot, dir, target: 0, offset, len: BLOCK };
         assert_eq!(self.queue.submit(&[io]), 1);
         // One turn, so that it is sent.
         self.turn(Ns::ZERO);

@@ -120,7 +120,7 @@ impl PathProtocol {
         let asked = ((bytes - ISCSI_FIRST_BURST) / ISCSI_BURST).ceil().max(0.0);
         let (control, round_trips) = match dir {
             Dir::Read => (alone(1.0), 1.0),
-            Dir::Write => (alone(1.0 + asked), 1.0 + asked.min(1.0)),
+            _ => (alone(1.0 + asked), 1.0 + asked.min(1.0)),
         };
         let a_segment = match self {
             PathProtocol::Ethernet { mtu } => f64::from(mtu) - TCP_IP,
@@ -144,6 +144,8 @@ fn fibre(dir: Dir, bytes: f64) -> WireOverhead {
     let (with, against, round_trips) = match dir {
         Dir::Read => (frame(FCP_RSP), frame(FCP_CMND), 1.0),
         Dir::Write => (frame(FCP_CMND), frame(FCP_XFER_RDY) + frame(FCP_RSP), 2.0),
+        // A command and its response.
+        _ => (frame(FCP_CMND), frame(FCP_RSP), 1.0),
     };
     WireOverhead {
         along: (data + with) * efficiency - bytes,

@@ -37,7 +37,7 @@ use threads::{Buckets, Threads};
 use workload::Dir;
 
 pub use network::{HostEnd, NetPath, with_nets};
-pub use sizes::{is_sequential_read, sizes};
+pub use sizes::{is_sequential_read, range, sizes};
 pub use software::Software;
 
 /// All hops between guests and ports of arrays.
@@ -261,7 +261,7 @@ impl Front {
         let units = |bytes: f64| (bytes * line.scale).round() as u32;
         let (along, against) = match dir {
             Dir::Read => ([read, both].concat(), write),
-            Dir::Write => ([write, both].concat(), read),
+            _ => ([write, both].concat(), read),
         };
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;

@@ -1,24 +1,48 @@
 //! The I/O sizes of a workload in a direction, with their weights.
 
-use workload::{Dir, Spec, WorkloadKind};
+use workload::{Dir, IoDemand, Row, Spec, WorkloadKind};
 
-/// Bytes and weights of what `spec` reads or writes; empty where it does not.
+/// Bytes and weights of what `spec` moves by operations of a kind, none by those without data; empty where it has none.
 pub fn sizes(spec: &Spec, dir: Dir) -> Vec<(u32, f64)> {
+    if !dir.moves_data() {
+        return if IoDemand::of(spec).has(dir) { vec![(0, 1.0)] } else { Vec::new() };
+    }
     let access = match &spec.kind {
         // Every operation is a page, whatever its kind.
         WorkloadKind::Transaction(transaction) => return vec![(transaction.page, 1.0)],
         WorkloadKind::Access(access) => access,
     };
-    let weight = |share: f64, read: f64| match dir {
-        Dir::Read => share * read / 100.0,
-        Dir::Write => share * (100.0 - read) / 100.0,
+    let weight = |row: &Row| match dir {
+        Dir::Read => row.share * row.read / 100.0,
+        _ => row.share * row.write() / 100.0,
     };
-    let rows = access.rows.iter().map(|row| (row.size, weight(row.share, row.read)));
+    let rows = access.rows.iter().map(|row| (row.size, weight(row)));
     let rows: Vec<(u32, f64)> = rows.filter(|(_, weight)| *weight > 0.0).collect();
     match access.ladder {
         Some(ladder) if !rows.is_empty() => ladder.sizes().map(|size| (size, 1.0)).collect(),
         _ => rows,
     }
+}
+
+/// The mean range of the trims, or of the zeroes, of `spec`; 0 for flushes.
+pub fn range(spec: &Spec, dir: Dir) -> u32 {
+    let WorkloadKind::Access(access) = &spec.kind else { return 0 };
+    let share = |row: &Row| match dir {
+        Dir::Trim => row.share * row.trim,
+        Dir::Zero => row.share * row.zeroes,
+        _ => 0.0,
+    };
+    let size = |row: &Row| match access.ladder {
+        None => f64::from(row.size),
+        Some(ladder) => {
+            let (sum, count) =
+                ladder.sizes().fold((0.0, 0.0), |(s, n), size| (s + f64::from(size), n + 1.0));
+            sum / f64::max(count, 1.0)
+        }
+    };
+    let weight: f64 = access.rows.iter().map(share).sum();
+    let bytes: f64 = access.rows.iter().map(|row| share(row) * size(row)).sum();
+    if weight > 0.0 { (bytes / weight).round() as u32 } else { 0 }
 }
 
 /// Whether all that `spec` does is to read on from where it stopped.

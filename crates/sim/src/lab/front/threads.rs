@@ -248,17 +248,17 @@ impl PathMedium {
     ) -> (Vec<Hop>, Vec<Hop>) {
         let both = |data: Vec<Hop>, control: Vec<Hop>| match dir {
             Dir::Read => (control, data),
-            Dir::Write => (data, control),
+            _ => (data, control),
         };
         let Some(target) = &self.target else {
             return both(data.into_iter().collect(), control.into_iter().collect());
         };
         let data = data.map(|data| match self.buckets {
-            Some(pools) => {
+            Some(pools) if dir.moves_data() => {
                 let pool = pools[usize::from(dir == Dir::Write)];
                 paced(pool, draft.tokens(pool), sizes, data)
             }
-            None => vec![data],
+            _ => vec![data],
         });
         let (mut out, home) = both(data.unwrap_or_default(), Vec::new());
         out.push(target.hop());

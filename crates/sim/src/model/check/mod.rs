@@ -4,7 +4,7 @@
 mod order;
 mod route;
 
-use super::{Change, Law, Load, Network, PRIORITIES, Policy, Source, Station};
+use super::{Change, Law, Load, Network, Operations, PRIORITIES, Policy, Source, Station};
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -312,8 +312,11 @@ fn load(network: &Network, number: usize, load: &Load) -> Result<(), NetworkErro
                 return refuse(problem.to_string());
             }
             let targets = operations.place.targets.len();
-            if classes != 2 * targets {
-                return refuse(format!("{classes} classes for {targets} targets, two a target"));
+            let kinds = Operations::kinds(&operations.spec).len();
+            if classes != kinds * targets {
+                return refuse(format!(
+                    "{classes} classes for {targets} targets, {kinds} a target"
+                ));
             }
         }
     }

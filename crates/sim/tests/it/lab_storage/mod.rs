@@ -1,6 +1,7 @@
 //! From an array's controllers to its disks, simulated: small labs whose figures are known by hand.
 
 mod caches;
+mod durable;
 mod raid;
 mod random;
 mod rig;

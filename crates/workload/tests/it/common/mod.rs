@@ -22,6 +22,7 @@ pub fn closed(access: Access, depth: u32) -> Spec {
         arrivals: Arrivals::closed(depth),
         working_set: None,
         regions: Regions::Shared,
+        durability: Durability::default(),
     }
 }
 

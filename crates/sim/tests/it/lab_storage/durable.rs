@@ -1,0 +1,87 @@
+//! Flushes, FUA, trims and zeroes against closed forms: one customer, a disk that takes 10 ms a write, a cache that answers
+//! in 100 us.
+
+use super::rig::{Rig, Seen};
+use super::{array, volume, work};
+
+/// Seconds of a write on the disk, and of an answer of the cache.
+const DISK: f64 = 10e-3;
+const ANSWER: f64 = 100e-6;
+
+const SLOW: &str = r#"
+[[part]]
+name = "slow"
+kind = "disk"
+figures = [
+  { name = "read_latency", value = "1 ms", source = "test", kind = "assumed" },
+  { name = "write_latency", value = "10 ms", source = "test", kind = "assumed" },
+  { name = "channels", value = "1", source = "test", kind = "assumed" },
+  { name = "read_rate", value = "100 GB/s", source = "test", kind = "assumed" },
+  { name = "write_rate", value = "100 GB/s", source = "test", kind = "assumed" },
+]
+"#;
+
+/// What one customer does, in I/Os a second of each class: reads, writes, FUA writes, trims, zeroes, flushes.
+fn run(cache: bool, keys: &str) -> (Vec<f64>, f64) {
+    let mut figures =
+        vec![("cache", "1 GB"), ("cache_mirrored", "no"), ("cache_hit_time", "100 us")];
+    figures.truncate(if cache { 3 } else { 0 });
+    let volume = volume("media = \"slow\"\ndisks = 1");
+    let lab = array(&figures, &volume) + SLOW;
+    let work = work(&format!("block = \"4KiB\"\nrandom = 100\nworking_set = \"100GB\"\n{keys}"));
+    let rig = Rig { lab: &lab, work: &work, span: (4, 40), ..Rig::default() };
+    let Seen { counts, seconds, plant } = rig.run();
+    let rates = counts.classes.iter().map(|class| class.tally.departures as f64 / seconds);
+    (rates.collect(), sim::estimate::estimate(&plant).iops)
+}
+
+#[track_caller]
+fn near(found: f64, wanted: f64) {
+    assert!((found / wanted - 1.0).abs() < 0.01, "{found} instead of {wanted}");
+}
+
+/// Destages follow each other on the one disk from the first write on, and the flush ends an answer after the last of them.
+#[test]
+fn a_flush_waits_until_the_cache_is_empty() {
+    for every in [1_u32, 4, 32] {
+        let (rates, estimated) = run(true, &format!("read = 0\nflush_every = {every}"));
+        let cycle = f64::from(every) * DISK + ANSWER;
+        near(rates[1], f64::from(every) / cycle);
+        near(rates[5], 1.0 / cycle);
+        // The estimate has no flush that waits longer the more was written before it; it knows the disk's own rate.
+        assert!(
+            (0.5..1.1).contains(&(estimated * cycle / f64::from(every))),
+            "{every}: {estimated}"
+        );
+    }
+    // Without flushes the cache answers, until it is full.
+    near(run(true, "read = 0").0[1], 1.0 / ANSWER);
+}
+
+#[test]
+fn a_write_with_fua_waits_for_the_disk() {
+    for cache in [true, false] {
+        let (rates, estimated) = run(cache, "read = 0\nfua = \"100%\"");
+        assert_eq!(rates[1], 0.0);
+        near(rates[2], 1.0 / DISK);
+        near(estimated, 1.0 / DISK);
+    }
+    // Half of the writes: a pair takes the disk twice, and the other write an answer.
+    let (rates, _) = run(true, "read = 0\nfua = \"50%\"");
+    let share = rates[2] / (rates[1] + rates[2]);
+    assert!((share - 0.5).abs() < 0.03, "{share}");
+}
+
+/// They touch no disk: with a cache they take its answer, without one as long by assumption.
+#[test]
+fn trims_and_zeroes_cost_a_command_and_move_nothing() {
+    for (cache, keys, class) in [
+        (true, "read = 0\ntrim = \"100%\"", 3),
+        (false, "read = 0\ntrim = \"100%\"", 3),
+        (true, "read = 0\nzeroes = \"100%\"", 4),
+    ] {
+        let (rates, _) = run(cache, keys);
+        near(rates[class], 1.0 / ANSWER);
+        assert_eq!(rates.iter().sum::<f64>(), rates[class]);
+    }
+}
