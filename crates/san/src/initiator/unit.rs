@@ -50,7 +50,8 @@ pub(super) struct TargetUnit {
     lun: Lun,
     block: u32,
     blocks: u64,
-    writes: bool,
+    /// It is written to.
+    pub writes: bool,
 }
 
 impl TargetUnit {

@@ -14,6 +14,7 @@ mod dry_run_net;
 mod estimate;
 mod exports;
 mod frames;
+mod hardship;
 mod killed;
 mod luns;
 mod memory;
