@@ -31,7 +31,7 @@ const BACK_OFF_DOUBLED_MAX: u8 = 4;
 
 /// Reservations preempted, reservations released, registrations preempted: nothing more is written by a session that
 /// hears of it, before it was made again and the claim was found to stand.
-const TAKEN_AWAY: [u16; 3] = [0x2a03, 0x2a04, 0x2a05];
+pub(super) const TAKEN_AWAY: [u16; 3] = [0x2a03, 0x2a04, 0x2a05];
 
 /// How often a command that takes too long is sent again after it was aborted.
 const TIMEOUTS_MAX: u8 = 2;
