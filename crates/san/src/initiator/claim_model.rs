@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io;
 
 /// Steps from the beginning: in every test run, and where there is time.
-const DEPTH: usize = 6;
+const DEPTH: usize = 7;
 const DEEPER: usize = 11;
 
 /// Keys: of two runs, of their writers, and of another initiator.
