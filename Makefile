@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san lab5-network labs predict docs clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict docs clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -52,6 +52,11 @@ soak-san: ## Ten minutes of verified iSCSI load on our target, then on tgt (SOAK
 	@scripts/need $@
 	WIRESPEED_SOAK=$${SOAK:-600} cargo test --release --locked --quiet -p san --test it -- --nocapture \
 		goes_on_and_on
+
+soak-losses: ## Kills, resets, loss of a target and of its LUN under verified iSCSI load (ROUNDS=20 of each)
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/soak-losses
 
 lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s per step); review in ./lab5
 	@scripts/need $@

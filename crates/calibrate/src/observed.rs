@@ -160,8 +160,9 @@ struct WorkerSeries {
 impl WorkerSeries {
     fn of(record: &Record, step: u32) -> Result<WorkerSeries, RecordError> {
         let mut all: BTreeMap<(SourceId, u64), [f64; 3]> = BTreeMap::new();
+        let voids = record.voids(step)?;
         record.for_each_interval(step, &mut |interval| {
-            if interval.phase != Phase::Measure {
+            if interval.phase != Phase::Measure || voids.touch(interval.from, interval.to) {
                 return;
             }
             let sums = all.entry((interval.source, interval.from.0)).or_default();

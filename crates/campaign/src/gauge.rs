@@ -17,6 +17,8 @@ pub struct Gauge {
     measured: Ns,
     loads: Vec<WorkerLoad>,
     totals: BTreeMap<SourceId, StepTotal>,
+    /// Whether a part of the step does not count.
+    void: bool,
     /// Means of service and response time in nanoseconds, if only the means are known.
     means: Option<[Option<f64>; 2]>,
 }
@@ -32,6 +34,11 @@ impl Gauge {
     pub fn add(&mut self, interval: &Interval) {
         let source = interval.source;
         self.totals.entry(source).or_insert_with(|| StepTotal::new(source)).add(interval);
+    }
+
+    /// A process of the run did not run: what was measured meanwhile counts neither for nor against the load.
+    pub fn void(&mut self) {
+        self.void = true;
     }
 
     /// Sets the means of service and response time in nanoseconds, for a step without histograms.
@@ -53,7 +60,7 @@ impl Gauge {
         let seconds = self.measured.as_secs_f64();
         let (mut read, mut write) = (Completed::empty(false), Completed::empty(false));
         let (mut due, mut done, mut depth_carried) = (0.0, 0.0, 0.0);
-        let (mut open, mut complete) = (false, !self.loads.is_empty());
+        let (mut open, mut complete) = (false, !self.loads.is_empty() && !self.void);
         for worker in &self.loads {
             let total = self.totals.get(&worker.source);
             total.and_then(|t| t.read.as_ref()).into_iter().for_each(|t| read.merge(t));

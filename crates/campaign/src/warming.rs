@@ -49,6 +49,11 @@ impl Warming {
         }
     }
 
+    /// A process of the run did not run until `to`: the rounds begin again.
+    pub fn void(&mut self, to: Ns, workers: usize) {
+        self.rounds = Rounds::new(next_second(to), self.rule.round.into(), workers);
+    }
+
     /// Checks the last window; `None` while there is nothing to decide. The measurement starts no sooner than `lead`
     /// from now, so that the order to measure arrives in time; a simulator needs no lead.
     pub fn look(&self, now: Ns, lead: Ns) -> Option<Warmed> {

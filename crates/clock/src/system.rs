@@ -41,6 +41,12 @@ pub fn process_cpu() -> CpuTime {
     usage(libc::RUSAGE_SELF)
 }
 
+/// Time that the machine was suspended since it started, which [`now`] does not count.
+pub fn suspended() -> Ns {
+    let monotonic = read(libc::CLOCK_MONOTONIC);
+    Ns(read(libc::CLOCK_BOOTTIME).saturating_sub(monotonic))
+}
+
 /// Sleeps until the monotonic clock has reached `at`; returns at once if it already has.
 pub fn sleep_until(at: Ns) {
     let spec = libc::timespec {
@@ -65,7 +71,7 @@ pub fn sleep_until(at: Ns) {
 
 fn read(id: libc::clockid_t) -> u64 {
     let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `spec` is writable; the two clocks used here exist on every Linux.
+    // SAFETY: `spec` is writable; the clocks used here exist on every Linux.
     let rc = unsafe { libc::clock_gettime(id, &mut spec) };
     debug_assert_eq!(rc, 0);
     spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64

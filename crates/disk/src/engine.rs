@@ -252,6 +252,7 @@ impl Engine for DiskEngine {
         notes: &IntervalTx,
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
+        engine::check_memory(buffers(step), step.workers.len())?;
         let mut resolved = Vec::with_capacity(step.targets.len());
         for (index, target) in step.targets.iter().enumerate() {
             let demands = step.workers.iter().filter_map(|worker| {
@@ -289,6 +290,15 @@ fn promise(state: Option<&TargetState>, granule: u64) {
     if let Some(state) = state {
         state.trim_zeroes.store(granule, Ordering::Relaxed);
     }
+}
+
+/// Bytes of the buffers of all workers.
+fn buffers(step: &StepSpec) -> u64 {
+    let of = |worker: &WorkerSpec| {
+        let slots = u64::from(worker.workload.outstanding_max());
+        slots.saturating_mul(IoDemand::of(&worker.workload).block_max.into())
+    };
+    step.workers.iter().map(of).fold(0, u64::saturating_add)
 }
 
 /// The targets of a step that are open for writing.

@@ -5,10 +5,11 @@ use crate::buffers::IntervalDrain;
 use crate::fault::{ErrorBudget, ErrorStreak};
 use crate::hang::{Hang, HangWatch};
 use crate::{
-    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, Reports, StepTimeline, Stop,
+    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, OwnStop, OwnStops, Reports,
+    StepTimeline, Stop,
 };
 use clock::Ns;
-use record::{Counter, Event, Level, SourceId};
+use record::{Counter, Event, Interval, Level, Phase, SourceId};
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -17,9 +18,12 @@ use std::time::Duration;
 /// How often rings are drained.
 const TICK: Duration = Duration::from_millis(100);
 
-/// If the collector itself did not run for longer than this (a suspended machine, no free processor), it does not
-/// judge by the clock whether workers hang: they may have been suspended too. It checks again at the next tick.
+/// If the collector itself came later than this, it does not judge by the clock whether workers hang. It checks again at
+/// the next tick.
 const AWAY: Ns = Ns::secs(1);
+
+/// A worker whose operations were in flight for the measured time completed none of them.
+pub const NOTHING_COMPLETED: &str = "nothing-completed";
 
 /// One worker, seen from the control plane.
 pub(crate) struct WorkerState {
@@ -36,7 +40,17 @@ pub(crate) struct WorkerState {
     pub reports: Option<Box<dyn Reports>>,
     drought: ErrorStreak,
     watch: HangWatch,
+    work: MeasuredWork,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
+}
+
+/// What a worker did in the measured time, as far as it matters whether it did anything.
+#[derive(Clone, Copy, Debug, Default)]
+struct MeasuredWork {
+    time: Ns,
+    ended: u64,
+    /// Operations in flight at the end of the last interval.
+    open: u32,
 }
 
 /// Gathers what a crew reports until its last thread has ended.
@@ -71,6 +85,7 @@ impl WorkerState {
             reports: None,
             drought: ErrorStreak::default(),
             watch,
+            work: MeasuredWork::default(),
             thread: Some(thread),
         }
     }
@@ -97,11 +112,16 @@ impl Collector {
     pub fn run(mut self) {
         let mut stopped_until = Ns::MAX;
         let mut looked = clock::now();
+        let mut stops = OwnStops::begin();
         loop {
             let closed = self.alive.recv_timeout(TICK) == Err(RecvTimeoutError::Disconnected);
             let now = clock::now();
             if self.stop.asked() {
                 stopped_until = stopped_until.min(now.plus(self.grace));
+            }
+            // Before the intervals that it concerns.
+            if let Some(stop) = stops.woke(looked.plus(TICK.into()), now) {
+                self.own_stop(&stop);
             }
             // Before the sheets are read: whatever follows the edge was counted after it had been settled.
             self.line.follow(&self.edge);
@@ -118,6 +138,7 @@ impl Collector {
         }
         self.give_up_on_the_rest();
         self.count();
+        self.idle();
         let verdict = self.failure.take().map_or(Output::Finished, Output::Failed);
         let _ = self.out.send(verdict);
     }
@@ -126,7 +147,8 @@ impl Collector {
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
-            let WorkerState { source, name, targets, drain, drought, watch, reports, .. } = member;
+            let WorkerState { source, name, targets, drain, drought, watch, reports, work, .. } =
+                member;
             if let Some(reports) = reports {
                 reports.news(&mut |at, note| {
                     let event =
@@ -137,6 +159,7 @@ impl Collector {
             let Some(drain) = drain else { continue };
             drain.collect(*source, *step, line, |interval, errnos| {
                 let (mut events, over) = budget.weigh(name, drought, &interval, errnos);
+                work.see(&interval);
                 for hang in watch.on_interval(&interval).into_iter().flatten() {
                     let event = hung(name, targets, hang).event(*step, Some(*source));
                     events.push(Event { at: interval.to, ..event });
@@ -150,6 +173,44 @@ impl Collector {
                     failure.get_or_insert(e);
                 }
             });
+        }
+    }
+
+    /// This process did not run: what that covers is void, and no operation is older for it.
+    fn own_stop(&mut self, stop: &OwnStop) {
+        let Collector { line, step, out, members, .. } = self;
+        let until = line.on_record(stop.to);
+        members.iter_mut().for_each(|member| member.watch.excuse(until));
+        if stop.from >= line.end() || stop.to <= line.start() {
+            return;
+        }
+        if let Some(first) = members.first() {
+            let counter = stop.counter(first.source, *step, |at| line.on_record(at));
+            let _ = out.send(Output::Counter(counter));
+        }
+        let _ = out.send(Output::Event(stop.event("Wirespeed", *step, None, until)));
+    }
+
+    /// Reports the workers none of whose operations came back in the measured time.
+    fn idle(&mut self) {
+        let Collector { line, step, out, members, stop, failure, .. } = self;
+        if failure.is_some() || stop.asked() {
+            return;
+        }
+        for WorkerState { source, name, targets, work, .. } in members {
+            if work.time == Ns::ZERO || work.ended > 0 || work.open == 0 {
+                continue;
+            }
+            let text = format!(
+                "{name}: {targets} completed nothing in the {:.1} s of measured time, with {} operations in flight at \
+                 its end; look at the device and the path to it, or measure for longer than an operation takes",
+                work.time.as_secs_f64(),
+                work.open
+            );
+            let note = EventNote { level: Level::Error, code: NOTHING_COMPLETED, text };
+            let event =
+                Event { at: line.on_record(line.end()), ..note.event(*step, Some(*source)) };
+            let _ = out.send(Output::Event(event));
         }
     }
 
@@ -226,6 +287,18 @@ impl Collector {
             self.failure.get_or_insert(e);
             member.thread = None;
         }
+    }
+}
+
+impl MeasuredWork {
+    fn see(&mut self, interval: &Interval) {
+        if interval.phase != Phase::Measure {
+            return;
+        }
+        self.time = self.time.plus(interval.to.since(interval.from));
+        let tallies = [&interval.read, &interval.write].into_iter().flatten();
+        self.ended += tallies.map(|t| t.ops + t.errors).sum::<u64>();
+        self.open = interval.testimony.map_or(0, |t| t.open);
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct HangWatch {
     after: Ns,
     /// Submission of the oldest operation in flight, as of the last interval.
     oldest: Option<Ns>,
+    /// Up to here this process did not run: no operation is older for it.
+    excused: Ns,
     /// The hang that has been reported.
     reported: Option<ReportedHang>,
 }
@@ -47,7 +49,12 @@ struct ReportedHang {
 impl HangWatch {
     /// Watches for operations older than `after`.
     pub fn new(after: Ns) -> HangWatch {
-        HangWatch { after, oldest: None, reported: None }
+        HangWatch { after, oldest: None, excused: Ns::ZERO, reported: None }
+    }
+
+    /// This process did not run up to `until`.
+    pub fn excuse(&mut self, until: Ns) {
+        self.excused = self.excused.max(until);
     }
 
     /// Processes one interval of the worker. Returns a hang that is over, and one that continues, in this order.
@@ -87,7 +94,7 @@ impl HangWatch {
     }
 
     fn report(&mut self, since: Ns, now: Ns) -> Option<Hang> {
-        let age = now.since(since);
+        let age = now.since(since.max(self.excused));
         if age < self.reported.map_or(self.after, |reported| reported.again) {
             return None;
         }
@@ -161,6 +168,17 @@ mod tests {
         assert_eq!(seconds(hears), [5, 10, 20, 40]);
         assert_eq!(seconds(watch.on_interval(&interval(45, None, Some(45)))), [-45]);
         assert!(seconds(watch.on_interval(&interval(46, None, None))).is_empty(), "reported once");
+    }
+
+    #[test]
+    fn the_time_in_which_this_process_did_not_run_makes_no_operation_older() {
+        let mut watch = HangWatch::new(AFTER);
+        assert!(seconds(watch.on_interval(&interval(0, Some(1), None))).is_empty());
+        watch.excuse(Ns::secs(21));
+        assert_eq!(watch.check_blocked(Ns::secs(21), Ns::millis(900)), None);
+        // Open since the beginning; the device is judged from second 21 on.
+        let hears = (1..35).flat_map(|s| watch.on_interval(&interval(s, Some(s + 1), None)));
+        assert_eq!(seconds(hears), [5, 10]);
     }
 
     #[test]

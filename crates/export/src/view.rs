@@ -2,7 +2,7 @@
 
 use crate::{ExportError, no_step};
 use clock::Ns;
-use record::{Completed, Phase, Record, Source, StepHead, StepTotal, Testimony, WorkerLoad};
+use record::{Completed, Phase, Record, Source, StepHead, StepTotal, Testimony, Voids, WorkerLoad};
 use scenario::{Course, DiskLoad, Scenario, Step};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub(crate) struct StepView<'a> {
     pub head: &'a StepHead,
     planned: Option<Step>,
     pub workers: Vec<WorkerView<'a>>,
+    /// What does not count, because Wirespeed itself did not run.
+    voids: Voids,
 }
 
 /// A worker that the step announced, whether or not it reported.
@@ -92,8 +94,10 @@ impl<'a> RecordView<'a> {
                 intervals: Vec::new(),
             })
             .collect();
+        let voids = self.record.voids(head.index)?;
         self.record.for_each_interval(head.index, &mut |interval| {
-            if interval.phase != Phase::Measure {
+            let void = voids.touch(interval.from, interval.to);
+            if interval.phase != Phase::Measure || void {
                 return;
             }
             if let Some(worker) = workers.iter_mut().find(|w| w.load.source == interval.source) {
@@ -102,7 +106,7 @@ impl<'a> RecordView<'a> {
             }
         })?;
         let planned = self.course.step(head.index, &head.plan, &head.settings, head.repetition);
-        Ok(StepView { head, planned, workers })
+        Ok(StepView { head, planned, workers, voids })
     }
 }
 
@@ -127,7 +131,13 @@ impl StepView<'_> {
     pub fn span(&self) -> Ns {
         let ends = self.workers.iter().flat_map(|w| w.intervals.iter().map(|((_, to), _)| *to));
         let times = &self.head.times;
-        ends.max().map_or(Ns::ZERO, |end| end.min(times.cooldown).since(times.measure))
+        let end = ends.max().map_or(times.measure, |end| end.min(times.cooldown));
+        end.since(times.measure).since(self.void(end))
+    }
+
+    /// What of the measured time up to `end` does not count.
+    fn void(&self, end: Ns) -> Ns {
+        self.voids.within(self.head.times.measure, end)
     }
 
     /// `plan block 8KiB depth 4`, with the repetition from the second on.

@@ -2,7 +2,7 @@
 //!
 //! A count or a time is divided in proportion where its interval crosses an edge of the measured time; a level counts
 //! for the part of its interval that is within. **Coverage:** intervals with a number must cover the measured time, but
-//! for rounding ([`COMPLETE_SHARE`]); otherwise the counter has no figure in the step. What is not a number covers
+//! for rounding ([`COMPLETE_SHARE`]) and void seconds; otherwise the counter has no figure in the step. What is not a number covers
 //! nothing.
 //!
 //! A long record names a counter thousands of times, so a step's counters are gone through once, by source and counter. A
@@ -10,7 +10,7 @@
 
 use crate::step::COMPLETE_SHARE;
 use clock::Ns;
-use record::{Counter, CounterId, Source, SourceId, StepTimes};
+use record::{Counter, CounterId, Source, SourceId, StepTimes, Voids};
 use std::collections::BTreeMap;
 
 /// The integrals of a step's counters.
@@ -71,8 +71,14 @@ impl CounterIntegral {
 
 impl Integrals {
     /// Adds up the counters of a step.
-    pub fn of(counters: &[Counter], sources: &[Source], times: &StepTimes) -> Integrals {
-        let seconds = times.measured().as_secs_f64();
+    pub fn of(
+        counters: &[Counter],
+        sources: &[Source],
+        times: &StepTimes,
+        voids: &Voids,
+    ) -> Integrals {
+        let void = voids.within(times.measure, times.cooldown);
+        let seconds = times.measured().since(void).as_secs_f64();
         let mut by: BTreeMap<SourceId, OfSource> = BTreeMap::new();
         for counter in counters {
             let Some(id) = counter.kind.id() else { continue };
@@ -81,8 +87,14 @@ impl Integrals {
                 None => of.sums.entry(id).or_default(),
                 Some(part) => of.parts.entry((id, part.clone())).or_default(),
             };
-            let inside = counter.to.min(times.cooldown).since(counter.from.max(times.measure));
+            let (from, to) = (counter.from.max(times.measure), counter.to.min(times.cooldown));
             let length = counter.to.since(counter.from);
+            // One that was counted over a stop is of it; one that was read a little late is not.
+            let void = voids.within(from, to);
+            let inside = match void.0 > length.0 / 2 {
+                true => Ns::ZERO,
+                false => to.since(from).since(void),
+            };
             sum.add(counter.value, (inside.as_secs_f64(), length.as_secs_f64()));
         }
         let names = sources.iter().map(|source| (source.name.clone(), source.id)).collect();
@@ -215,7 +227,7 @@ mod tests {
             value: *value,
         };
         let counters: Vec<Counter> = counters.iter().map(counter).collect();
-        let all = Integrals::of(&counters, &[], &times);
+        let all = Integrals::of(&counters, &[], &times, &Voids::default());
         all.source(HOP).cloned().unwrap_or_default()
     }
 

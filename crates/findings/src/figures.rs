@@ -44,6 +44,8 @@ pub struct StepFigures {
     pub planned_ns: u64,
     /// The measured time that any worker reported: what every rate of the step divides by.
     pub measured_ns: u64,
+    /// What of the step counts neither for nor against anything, because Wirespeed itself did not run.
+    pub void: Vec<VoidTime>,
     /// All workers together.
     pub total: Figures,
     /// Each VM or target, in the order in which the step names them.
@@ -84,6 +86,16 @@ pub struct StepFigures {
     pub faults: Vec<FaultOutcome>,
     /// The phases of its job; empty where its loads do not end.
     pub job: Vec<JobPhase>,
+}
+
+/// A time that does not count, on the record's time base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct VoidTime {
+    /// Its beginning, in nanoseconds.
+    pub from_ns: u64,
+    /// Its end, exclusive.
+    pub to_ns: u64,
 }
 
 /// What some workers did in the measured time.
@@ -197,6 +209,12 @@ impl StepFigures {
             offered_iops: offered,
             planned_ns: step.head.times.measured().0,
             measured_ns: step.span.0,
+            void: step
+                .voids
+                .spans()
+                .iter()
+                .map(|(a, b)| VoidTime { from_ns: a.0, to_ns: b.0 })
+                .collect(),
             total: Figures::of(&pool),
             balance: balances(&groups),
             groups,
@@ -229,6 +247,11 @@ impl StepFigures {
         let announced = self.has_storage() || self.has_network();
         let streams = self.network.iter().all(|pair| pair.complete);
         announced && streams && self.completeness.iter().all(Completeness::is_full)
+    }
+
+    /// Whether nothing of the measured time counts.
+    pub fn all_void(&self) -> bool {
+        self.measured_ns == 0 && !self.void.is_empty()
     }
 
     /// Whether anything was issued to disks. A step of network loads alone has zeros for storage figures.
@@ -371,7 +394,8 @@ fn loops(workers: &[WorkerData]) -> Loops {
 /// Steady state in its simplest form: the two halves of the measured time compared. Where a worker is missing, the halves
 /// differ by its absence, so there is nothing to compare.
 fn drift(step: &StepData) -> Option<f64> {
-    let whole = step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
+    let whole = step.voids.is_empty()
+        && step.workers.iter().all(|w| step.completeness(w) >= COMPLETE_SHARE);
     let sum = |half: usize| step.workers.iter().map(|w| w.halves[half]).sum::<f64>();
     let (first, second) = (sum(0), sum(1));
     (whole && first + second > 0.0).then(|| (second - first) / ((first + second) / 2.0))

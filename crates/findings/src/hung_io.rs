@@ -20,10 +20,11 @@ struct Chain<'a> {
 }
 
 /// The warning about everything that hung; `None` where nothing did. Events come in the order of time.
-pub(crate) fn warning(events: &[Event]) -> Option<Warning> {
+pub(crate) fn warning(events: &[Event], is_void: impl Fn(&Event) -> bool) -> Option<Warning> {
     let mut open: BTreeMap<(Option<u32>, Option<SourceId>), Chain<'_>> = BTreeMap::new();
     let mut all: Vec<Chain<'_>> = Vec::new();
-    for event in events {
+    // What hung while Wirespeed itself did not run is no hang of a device.
+    for event in events.iter().filter(|event| !is_void(event)) {
         let who = (event.step, event.source);
         match event.code.as_str() {
             ON => {

@@ -229,7 +229,7 @@ fn judge(
     let searches = seekers.finish(record.status(), &steps);
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
     let sweeps = curves(&steps, &course);
-    let run = RunSummary::of(record, scenario, count);
+    let run = RunSummary::of(record, scenario, count, &steps);
     let contents = content::contents(record.facts());
     Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);

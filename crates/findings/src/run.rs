@@ -1,5 +1,6 @@
 //! What a record says of the run as a whole, and how the run came out.
 
+use crate::figures::StepFigures;
 use crate::goals::{GoalOutcome, Status};
 use crate::verification::Verification;
 use record::{Event, Fact, ProducerKind, Record};
@@ -8,6 +9,8 @@ use serde::Serialize;
 
 /// The event with which a coordinator says that an agent is gone.
 const AGENT_LOST: &str = "agent-lost";
+/// The event with which an engine says that a worker's operations did not come back.
+const NOTHING_COMPLETED: &str = "nothing-completed";
 
 /// The run: its question, its maker, its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,6 +45,10 @@ pub struct RunSummary {
     pub steps_recorded: u32,
     /// Agents that were lost.
     pub agents_lost: u32,
+    /// Workers whose target completed nothing in the measured time of a step without faults.
+    pub idle_workers: u32,
+    /// Steps of whose measured time nothing counts, because Wirespeed itself did not run.
+    pub void_steps: u32,
     /// Provenance.
     pub facts: Vec<Fact>,
 }
@@ -102,9 +109,18 @@ impl RunSummary {
         record: &Record,
         scenario: Result<&Scenario, &str>,
         steps_planned: Option<u32>,
+        steps: &[StepFigures],
     ) -> RunSummary {
         let head = record.head();
         let lost = |e: &&Event| e.code == AGENT_LOST;
+        let of = |e: &Event| steps.iter().find(|s| Some(s.index) == e.step);
+        let idle = |e: &&Event| {
+            let excused = |s: &StepFigures| !s.faults.is_empty() || !s.void.is_empty();
+            e.code == NOTHING_COMPLETED && !of(e).is_some_and(excused)
+        };
+        let events = |of: &dyn Fn(&&Event) -> bool| {
+            u32::try_from(record.events().iter().filter(of).count()).unwrap_or(u32::MAX)
+        };
         RunSummary {
             title: head.title.clone(),
             source: scenario.ok().and_then(|s| s.head.source.clone()),
@@ -120,8 +136,9 @@ impl RunSummary {
             seed: head.seed,
             steps_planned,
             steps_recorded: u32::try_from(record.steps().len()).unwrap_or(u32::MAX),
-            agents_lost: u32::try_from(record.events().iter().filter(lost).count())
-                .unwrap_or(u32::MAX),
+            agents_lost: events(&lost),
+            idle_workers: events(&idle),
+            void_steps: steps.iter().filter(|s| s.all_void()).count() as u32,
             facts: record.facts().to_vec(),
         }
     }
@@ -135,6 +152,12 @@ impl RunSummary {
             record::Status::Stopped => Some("was stopped early"),
             record::Status::Failed => Some("failed"),
             record::Status::Complete if self.agents_lost > 0 => Some("lost an agent"),
+            record::Status::Complete if self.idle_workers > 0 => {
+                Some("had a target that completed nothing in the measured time")
+            }
+            record::Status::Complete if self.void_steps > 0 => {
+                Some("did not itself run in the measured time of a step")
+            }
             record::Status::Complete
                 if self.steps_planned.is_some_and(|n| n > self.steps_recorded) =>
             {

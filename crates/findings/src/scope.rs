@@ -50,7 +50,11 @@ impl MetricReading {
 /// Reads a metric off a step; one reading for each member where the scope asks for each.
 pub(crate) fn read(step: &StepData, scope: &Scope, metric: &Metric) -> Vec<MetricReading> {
     let mut readings = values(step, scope, metric);
+    let too_little = step.too_little();
     for reading in &mut readings {
+        if let Some(why) = &too_little {
+            reading.missing.get_or_insert_with(|| why.clone());
+        }
         let known = |source: Option<&str>| span::known(&step.confidences, source, metric);
         reading.interval = match source(step, scope, reading.member.as_deref()) {
             Ok(None) => known(None),
@@ -157,7 +161,7 @@ fn rates(step: &StepData, scope: &Scope) -> (Vec<(String, f64)>, Option<String>)
         missing = missing.or(reading.missing);
         rates.push((name, reading.value.unwrap_or(0.0)));
     }
-    (rates, missing)
+    (rates, missing.or_else(|| step.too_little()))
 }
 
 /// A required or published value in the metric's base unit, where the wire of the scope carries so many bytes a second.
@@ -288,6 +292,11 @@ fn busy_reading(step: &StepData, hop: &str) -> MetricReading {
 }
 
 fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> MetricReading {
+    if !step.voids.is_empty() {
+        return unread(format!(
+            "hop {hop} counted on while Wirespeed itself did not run for a part of the measured time"
+        ));
+    }
     if *metric == Metric::Cpu && step.has_processors(hop) {
         return busy_reading(step, hop);
     }

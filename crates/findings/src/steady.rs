@@ -152,7 +152,7 @@ pub(crate) fn steadiness(step: &StepData, rule: &Steady) -> Option<Steadiness> {
         SteadyMetric::Latency => round.service_ns_per_op(),
     };
     let rounds: Vec<f64> = step.rounds.all().iter().map(of).collect();
-    if rounds.len() < rule.rounds as usize {
+    if rounds.len() < rule.rounds as usize || step.too_little().is_some() {
         return Some(Steadiness::TooShort);
     }
     let window = SteadyWindow::of(&rounds)?;

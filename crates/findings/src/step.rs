@@ -11,7 +11,7 @@ use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
     Completed, Confidence, Counter, HopKind, Interval, OtherTallies, Phase, Record, Rounds, Source,
-    SourceId, SourceKind, StepHead, Testimony, WorkerLoad,
+    SourceId, SourceKind, StepHead, Testimony, Voids, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +41,8 @@ pub(crate) struct StepData {
     pub confidences: Vec<Confidence>,
     /// From the beginning of the measured time to the last moment of it that any worker or stream reported.
     pub span: Ns,
+    /// What counts neither for nor against: a process of the run did not run itself.
+    pub voids: Voids,
     /// The measured time in rounds.
     pub rounds: Rounds,
     /// The same in seconds.
@@ -82,6 +84,7 @@ impl StepData {
         let mut streams: Vec<StreamData> =
             head.streams.iter().map(|load| StreamData::silent(load.clone(), sources)).collect();
         let mut probes = Vec::new();
+        let voids = record.voids(head.index)?;
         for total in record.totals(head.index)? {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
                 w.read = total.read;
@@ -103,8 +106,9 @@ impl StepData {
         let mut seconds = Rounds::new(head.times.measure, second, workers.len());
         record.for_each_interval(head.index, &mut |interval| {
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
-                w.take(&interval, middle);
-                if interval.phase == Phase::Measure {
+                let void = voids.touch(interval.from, interval.to);
+                w.take(&interval, middle, void);
+                if interval.phase == Phase::Measure && !void {
                     rounds.add(&interval);
                     seconds.add(&interval);
                 }
@@ -114,7 +118,7 @@ impl StepData {
             }
         })?;
         let counters = record.counters(Some(head.index))?;
-        let integrals = Integrals::of(&counters, sources, &head.times);
+        let integrals = Integrals::of(&counters, sources, &head.times, &voids);
         let counters = named_counters(counters, sources);
         let processors = [Some(HopKind::VmCpu), Some(HopKind::HostCpu)];
         let processors = sources.iter().filter(|source| processors.contains(&source.hop()));
@@ -122,7 +126,11 @@ impl StepData {
         let ends = workers.iter().map(|w| w.last).chain(streams.iter().map(|s| s.last));
         let end = ends.flatten().max();
         let span = match end {
-            Some(end) => end.min(head.times.cooldown).since(head.times.measure),
+            Some(end) => {
+                let end = end.min(head.times.cooldown);
+                let void = voids.within(head.times.measure, end);
+                end.since(head.times.measure).since(void)
+            }
             None => Ns::ZERO,
         };
         Ok(StepData {
@@ -135,6 +143,7 @@ impl StepData {
             processors: processors.map(|source| source.name.clone()).collect(),
             confidences: confidence::sound(record, head.index).cloned().collect(),
             span,
+            voids,
             rounds,
             seconds,
             wires: Vec::new(),
@@ -161,8 +170,29 @@ impl StepData {
 
     /// Share of the planned measured time that a worker reported, 0 to 1.
     pub fn completeness(&self, worker: &WorkerData) -> f64 {
-        let planned = self.head.times.measured().as_secs_f64();
-        if planned > 0.0 { (worker.covered.as_secs_f64() / planned).min(1.0) } else { 0.0 }
+        let planned = self.head.times.measured().since(self.void()).as_secs_f64();
+        match planned > 0.0 {
+            true => (worker.covered.as_secs_f64() / planned).min(1.0),
+            // Nothing is left to be reported.
+            false => f64::from(u8::from(!self.voids.is_empty())),
+        }
+    }
+
+    /// How much of the measured time is void.
+    pub fn void(&self) -> Ns {
+        self.voids.within(self.head.times.measure, self.head.times.cooldown)
+    }
+
+    /// Why too little of the measured time is left to decide anything; `None` where enough is.
+    pub fn too_little(&self) -> Option<String> {
+        let (void, planned) = (self.void(), self.head.times.measured());
+        (void.0 > planned.0 / 2).then(|| {
+            format!(
+                "Wirespeed itself did not run for {:.0} s of the measured {:.0} s",
+                void.as_secs_f64(),
+                planned.as_secs_f64()
+            )
+        })
     }
 }
 
@@ -189,8 +219,9 @@ impl WorkerData {
         }
     }
 
-    /// Takes in the light part of an interval; its histograms are in the step's totals already.
-    pub fn take(&mut self, interval: &Interval, middle: Ns) {
+    /// Takes in the light part of an interval; its histograms are in the step's totals already. A void one only shows
+    /// that the worker was there.
+    pub fn take(&mut self, interval: &Interval, middle: Ns, void: bool) {
         if let Some(t) = &interval.testimony {
             self.open_max = self.open_max.max(t.open);
         }
@@ -201,9 +232,12 @@ impl WorkerData {
         if interval.phase != Phase::Measure {
             return;
         }
+        self.last = self.last.max(Some(interval.to));
+        if void {
+            return;
+        }
         let length = interval.to.since(interval.from);
         self.covered = self.covered.plus(length);
-        self.last = self.last.max(Some(interval.to));
         let bytes = tallies().map(|t| t.bytes as f64).sum::<f64>();
         // An interval across the middle is divided in proportion to its time.
         let early = match length.0 {

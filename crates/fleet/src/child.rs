@@ -16,6 +16,11 @@ use std::{io, thread};
 /// How long a child may take to leave before it is killed.
 const GRACE: Ns = Ns::secs(10);
 
+/// How long a killed child may take to end. One that waits in the kernel, for a frozen file system or a device that
+/// hangs, is left behind: nothing can end it before that answers.
+const KILLED: Ns = Ns::secs(2);
+const STUCK: &str = "it was killed, but waits in the kernel (a frozen file system, a device that hangs; see dmesg) and ends when that answers";
+
 /// How often to look whether it has left.
 const POLL: Ns = Ns::millis(5);
 
@@ -67,15 +72,16 @@ impl Child {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        let deadline = clock::now().plus(GRACE);
+        let (mut killed, mut deadline) = (false, clock::now().plus(GRACE));
         let status = loop {
             match self.process.try_wait()? {
                 Some(status) => break status,
                 None if clock::now() < deadline => clock::sleep_until(clock::now().plus(POLL)),
-                None => {
+                None if !killed => {
                     self.process.kill()?;
-                    break self.process.wait()?;
+                    (killed, deadline) = (true, clock::now().plus(KILLED));
                 }
+                None => return Err(io::Error::other(STUCK)),
             }
         };
         self.status = Some(status);

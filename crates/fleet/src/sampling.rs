@@ -5,7 +5,7 @@
 //! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
 use clock::Ns;
-use engine::{MeasureStart, StepSpec, StepTimeline};
+use engine::{MeasureStart, OwnStops, StepSpec, StepTimeline};
 use record::{Counter, CounterId, HopKind, SourceId};
 use std::convert::Infallible;
 use std::io;
@@ -110,12 +110,18 @@ impl SamplingWork {
         let mut ended = self.sleep_until(self.line.start());
         let mut before = self.sampler.sample();
         let mut cut = self.line.start();
+        let mut stops = OwnStops::begin();
         while !ended {
             self.line.follow(&self.edge);
             // Cuts that were slept through, on a busy machine, are not made up for.
             let Some(next) = self.line.cut_after(cut.max(clock::now())) else { break };
             cut = next;
             ended = self.sleep_until(cut);
+            // Where workers run in this process, their collector sees the same.
+            let stop = stops.woke(cut, clock::now()).filter(|_| !ended);
+            if let (Some(stop), Some(hop)) = (stop, self.hops.first()) {
+                let _ = self.out.send(stop.counter(*hop, self.step, |at| self.line.on_record(at)));
+            }
             let now = self.sampler.sample();
             self.send(&before, &now);
             before = now;

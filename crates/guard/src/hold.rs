@@ -10,6 +10,9 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, SeekFrom, fstat, seek};
 use rustix::io::Errno;
 
+/// How long the mark of a file is waited for in the end.
+const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// One file or device in use by this process.
 #[derive(Debug)]
 pub(crate) struct Hold {
@@ -97,9 +100,18 @@ impl AsFd for Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Some(purpose) = self.own {
-            // Where this fails the content decides, as after a run that was killed.
-            let _ = ownership::left(self.fd.as_fd(), purpose);
+        let Some(purpose) = self.own else { return };
+        let Ok(fd) = self.fd.try_clone() else { return };
+        // On a thread of its own: a file system that is frozen, or gone, answers when it likes. Where this fails the content
+        // decides, as after a run that was killed.
+        let (done, left) = std::sync::mpsc::channel();
+        let mark = move || {
+            let _ = ownership::left(fd.as_fd(), purpose);
+            drop(fd);
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().name("file-mark".to_owned()).spawn(mark).is_ok() {
+            let _ = left.recv_timeout(LEAVING);
         }
     }
 }

@@ -27,6 +27,7 @@
 
 mod claim;
 mod create;
+mod dying;
 mod examine;
 mod found;
 mod grant;

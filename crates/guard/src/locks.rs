@@ -4,6 +4,7 @@
 //! A grant holds a record lock of the open file description (F_OFD_SETLK) on all of a file, and flock(2). Neither is lost
 //! when another descriptor of this process is closed. A file system without locks has none to respect.
 
+use crate::dying;
 use clock::Ns;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::{FlockOperation, flock};
@@ -25,7 +26,7 @@ const LOCKED: &str = "it is locked by another program";
 ///
 /// Another has one.
 pub(crate) fn hold(fd: BorrowedFd<'_>) -> Result<(), String> {
-    patiently(|| {
+    patiently(fd, || {
         let record = record_lock(fd, libc::F_OFD_SETLK, libc::F_WRLCK).map(drop);
         let taken = record.and_then(|()| flock(fd, FlockOperation::NonBlockingLockExclusive));
         matches!(taken, Err(Errno::AGAIN | Errno::ACCESS))
@@ -37,7 +38,7 @@ pub(crate) fn hold(fd: BorrowedFd<'_>) -> Result<(), String> {
 ///
 /// Another has one.
 pub(crate) fn free(fd: BorrowedFd<'_>) -> Result<(), String> {
-    patiently(|| {
+    patiently(fd, || {
         let record = record_lock(fd, libc::F_OFD_GETLK, libc::F_WRLCK);
         let tried = flock(fd, FlockOperation::NonBlockingLockExclusive);
         if tried.is_ok() {
@@ -68,17 +69,21 @@ fn has_writers(fd: BorrowedFd<'_>) -> Option<bool> {
 
 /// Whether others go on having a file open for writing: a process that was just forked shares what its parent has open.
 pub(crate) fn is_written(fd: BorrowedFd<'_>) -> bool {
-    patiently(|| has_writers(fd) == Some(true)).is_err()
+    patiently(fd, || has_writers(fd) == Some(true)).is_err()
 }
 
-fn patiently(mut is_locked: impl FnMut() -> bool) -> Result<(), String> {
+fn patiently(fd: BorrowedFd<'_>, mut is_locked: impl FnMut() -> bool) -> Result<(), String> {
     for _ in 0..TRIES {
         if !is_locked() {
             return Ok(());
         }
         clock::sleep_until(clock::now().plus(PAUSE));
     }
-    Err(LOCKED.to_owned())
+    let locked = || if is_locked() { vec![()] } else { Vec::new() };
+    match dying::outwaited(locked, |()| dying::holders_are_dying(fd)).is_empty() {
+        true => Ok(()),
+        false => Err(LOCKED.to_owned()),
+    }
 }
 
 /// Asks for a record lock on all of a file; the kind of lock that was found, where it is only asked about.

@@ -1,6 +1,7 @@
 //! Processes that have a file or a device open for writing, from `/proc`: servers of FUSE file systems, emulators, copies
 //! under way. It names them; what it cannot see (other PID namespaces, `hidepid`) a lease tells of (`locks.rs`).
 
+use crate::dying;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 use std::fs;
 use std::path::Path;
@@ -16,16 +17,19 @@ pub(crate) enum Wanted {
 const ACCESS: u32 = 0o3;
 
 /// Processes beside this one that have it open for writing: "PID 123 (qemu-nbd)", each once.
+/// One that was killed, or ends, is waited for.
 pub(crate) fn writers(proc: &Path, wanted: Wanted) -> Vec<String> {
     let own = std::process::id();
-    let process = |entry: fs::DirEntry| -> Option<String> {
+    let process = |entry: fs::DirEntry| -> Option<(u32, String)> {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
         (pid != own && writes(&entry.path(), wanted)).then(|| {
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            format!("PID {pid} ({})", name.trim())
+            (pid, format!("PID {pid} ({})", name.trim()))
         })
     };
-    fs::read_dir(proc).into_iter().flatten().flatten().filter_map(process).collect()
+    let find = || fs::read_dir(proc).into_iter().flatten().flatten().filter_map(process).collect();
+    let found = dying::outwaited(find, |(pid, _)| dying::is_dying(proc, *pid));
+    found.into_iter().map(|(_, who)| who).collect()
 }
 
 /// Whether this process itself has it open for writing.

@@ -131,6 +131,7 @@ counters! {
     DoubledSlotsGain = "doubled-slots-gain", "1", Setting, Worker, "the same with twice the queue slots of that hop";
     DoubledTogetherGain = "doubled-together-gain", "1", Setting, Worker, "the same with this hop and the others of this counter doubled at once, where none alone gains";
     EstimatedOps = "estimated-ops", "1/s", Setting, Worker, "I/Os of all loads by the estimator that the gains are of";
+    OwnStop = "own-stop", "ns", Time, Worker, "time in which the process of this source did not run: what overlaps it is void";
     VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
     VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read with unknown expected contents";
     VerifyWritten = "verify-written", "1", Count, Worker, "blocks that were written";

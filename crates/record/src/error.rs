@@ -17,6 +17,17 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
+    /// The file may not grow: this process may make none that is larger.
+    #[error(
+        "the record {path} has come near the size that a file may have ({limit} bytes; RLIMIT_FSIZE, `ulimit -f`); raise \
+         that limit, or run fewer or shorter steps"
+    )]
+    SizeLimit {
+        /// The file.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
     /// The file could not be created.
     #[error(
         "cannot create the record {path}: {source}; check that its directory exists and is writable"

@@ -20,6 +20,7 @@ mod sampling;
 mod schema;
 mod select;
 mod total;
+mod voids;
 mod writer;
 
 pub use error::RecordError;
@@ -36,4 +37,5 @@ pub use run::{
 };
 pub use sampling::{NoSampling, Sampling};
 pub use total::StepTotal;
+pub use voids::{VoidSearch, Voids};
 pub use writer::Writer;

@@ -9,7 +9,7 @@ use crate::schema::{APPLICATION_ID, OLDEST, TYPED_SINCE, VERSION};
 use crate::total::StepTotal;
 use crate::{
     Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
-    StepHead, legacy, select,
+    StepHead, VoidSearch, Voids, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
@@ -130,16 +130,44 @@ impl Record {
     }
 
     /// What every source did in the measured time of a step, by source; a source without a measured interval is left
-    /// out. Three digits where the run wrote its totals, two where they are merged here because it could not.
+    /// out. Three digits where the run wrote its totals, two where they are merged here because it could not, or because
+    /// parts of the step are void.
     /// # Errors
     /// Where the step is unknown, or the file cannot be read or is damaged.
     pub fn totals(&self, step: u32) -> Result<Vec<StepTotal>, RecordError> {
-        self.known_step(step)?;
+        let voids = self.voids(step)?;
         let version = self.file.version;
         self.file.query(|db| {
             let stored = select::totals(db, version, step)?;
-            if stored.is_empty() { merge_totals(db, version, step) } else { Ok(stored) }
+            if stored.is_empty() || !voids.is_empty() {
+                merge_totals(db, version, step, &voids)
+            } else {
+                Ok(stored)
+            }
         })
+    }
+
+    /// What counts neither for nor against anything in a step with workers.
+    /// # Errors
+    /// Where the step is unknown, or the file cannot be read or is damaged.
+    pub fn voids(&self, step: u32) -> Result<Voids, RecordError> {
+        self.known_step(step)?;
+        if self.file.version < TYPED_SINCE {
+            return Ok(Voids::default());
+        }
+        let stops = self.file.query(|db| select::own_stops(db, step))?;
+        let mut search = VoidSearch::new(stops);
+        let workers = self.steps.iter().filter(|head| head.index == step);
+        let workers: Vec<SourceId> =
+            workers.flat_map(|head| &head.workers).map(|load| load.source).collect();
+        if !search.is_needless() {
+            self.for_each_interval(step, &mut |interval| {
+                if workers.contains(&interval.source) {
+                    search.see(&interval);
+                }
+            })?;
+        }
+        Ok(search.finish())
     }
 
     fn known_step(&self, step: u32) -> Result<(), RecordError> {
@@ -288,14 +316,21 @@ fn immutable_uri(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-/// The totals of a step that ended without writing any.
-fn merge_totals(db: &Connection, version: u32, step: u32) -> Result<Vec<StepTotal>, RowError> {
+/// The totals of a step that ended without writing any, or of which parts are void.
+fn merge_totals(
+    db: &Connection,
+    version: u32,
+    step: u32,
+    voids: &Voids,
+) -> Result<Vec<StepTotal>, RowError> {
     let mut totals: BTreeMap<SourceId, StepTotal> = BTreeMap::new();
     select::each_interval(db, version, step, &mut |interval| {
-        totals
-            .entry(interval.source)
-            .or_insert_with(|| StepTotal::new(interval.source))
-            .add(&interval);
+        if !voids.touch(interval.from, interval.to) {
+            totals
+                .entry(interval.source)
+                .or_insert_with(|| StepTotal::new(interval.source))
+                .add(&interval);
+        }
     })?;
     Ok(totals.into_values().filter(|t| t.measured.0 > 0).collect())
 }

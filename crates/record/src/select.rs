@@ -7,10 +7,11 @@ use crate::schema::{
     StoredWord, TABLES, TYPED_SINCE,
 };
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop, Meaning,
-    OtherTallies, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId, SourceKind,
-    Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterId, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop,
+    Meaning, OtherTallies, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId,
+    SourceKind, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
 };
+use clock::Ns;
 use rusqlite::{Connection, Params};
 use std::collections::BTreeMap;
 
@@ -243,6 +244,14 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
         };
         Ok(Counter { kind, part: cells.opt_text()?, ..counter })
     })
+}
+
+/// When a process of the run did not run in a step.
+pub(crate) fn own_stops(db: &Connection, step: u32) -> Result<Vec<(Ns, Ns)>, RowError> {
+    let sql = "SELECT source, step, from_ns, to_ns, value FROM counter \
+               WHERE step IS ? AND name = ? ORDER BY seq";
+    let stop = |cells: &mut Cells| counter(cells).map(|stop| (stop.from, stop.to));
+    rows(db, sql, (step, CounterId::OwnStop.name()), stop)
 }
 
 /// The same of a version that only spells what they are.

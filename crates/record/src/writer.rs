@@ -8,7 +8,7 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, StoredWord, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Level, RecordError, RunHead, Source,
     SourceId, Status, StepHead, StepTimes, insert,
 };
 use clock::Ns;
@@ -29,6 +29,12 @@ const FOLD_PAUSE: Ns = Ns::millis(50);
 /// Bytes of a page of the file. Rows are not split, so small pages would waste a fifth with rows of several hundred
 /// bytes.
 const PAGE_BYTES: u32 = 16_384;
+
+/// What an empty record and its log take, generously.
+const LEAST: u64 = 256 << 10;
+
+/// See [`spare`].
+const SPARE: u64 = 4 << 20;
 
 /// A record that is being written.
 ///
@@ -98,8 +104,14 @@ pub struct Writer {
     /// Steps with their figures so far; `None` once their totals are written.
     steps: BTreeMap<u32, Option<BTreeMap<SourceId, StepTotal>>>,
     encoder: Encoder,
-    /// Whether a write failed, so that file and memory may differ.
-    broken: bool,
+    /// The size that a file of this process may have.
+    limit: Option<u64>,
+    /// The same once the record has come near it: nothing more is accepted.
+    full: Option<u64>,
+    /// The end of what was reported.
+    last: Ns,
+    /// Why a write failed, so that file and memory may differ.
+    broken: Option<String>,
 }
 
 impl Writer {
@@ -109,6 +121,9 @@ impl Writer {
     pub fn create(path: &Path, head: &RunHead) -> Result<Writer, RecordError> {
         // SQLite would take a path that begins with `file:` as a URI; an absolute one does not.
         let absolute = std::path::absolute(path).map_err(|e| create_error(path, e))?;
+        if let Some(limit) = size_limit().filter(|limit| *limit < LEAST) {
+            return Err(RecordError::SizeLimit { path: path.to_path_buf(), limit });
+        }
         // Created exclusively, so that only one of two runs that race for a name succeeds.
         OpenOptions::new()
             .write(true)
@@ -123,7 +138,10 @@ impl Writer {
                 counters: BTreeSet::new(),
                 steps: BTreeMap::new(),
                 encoder: Encoder::new(),
-                broken: false,
+                limit: size_limit(),
+                full: None,
+                last: Ns::ZERO,
+                broken: None,
             })
             .map_err(|e| {
                 // An incomplete file would block the next attempt.
@@ -199,6 +217,7 @@ impl Writer {
                 others.into_iter().try_for_each(|row| insert::interval_other(db, row))
             })?;
         }
+        self.last = self.last.max(interval.to);
         self.open_step(interval.step)?
             .entry(interval.source)
             .or_insert_with(|| StepTotal::new(interval.source))
@@ -257,7 +276,17 @@ impl Writer {
     /// If the file system is full or fails. Earlier commits are kept.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         self.write(|_| Ok(()))?;
-        self.db.execute_batch("COMMIT").map_err(|e| self.fail(e))
+        self.db.execute_batch("COMMIT").map_err(|e| self.fail(e))?;
+        self.full = self.limit.filter(|limit| self.room(*limit) < spare(*limit));
+        Ok(())
+    }
+
+    /// Bytes by which the file may still grow once its log is folded into it.
+    fn room(&self, limit: u64) -> u64 {
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
+        limit.saturating_sub(size(&self.path)).saturating_sub(size(Path::new(&log)))
     }
 
     /// Ends the record: totals of open steps, the status, one plain file, one fsync.
@@ -266,10 +295,17 @@ impl Writer {
     /// # Errors
     /// If the file system is full or fails; [`RecordError::HeldOpen`] if another reader prevents folding its log.
     pub fn finish(mut self, status: Status) -> Result<(), RecordError> {
-        if self.broken {
+        if let Some(why) = self.broken.take() {
             // Without its last intervals the file cannot support a total; a reader merges what is there.
-            self.broken = false;
             self.steps.clear();
+            // What is folded leaves its log to this event. Without room for it the status matters more.
+            let _ = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let (level, code) = (Level::Error, "record-failed".to_owned());
+            let event = Event { at: self.last, step: None, source: None, level, code, text: why };
+            if self.event(&event).and_then(|()| self.commit()).is_err() {
+                self.broken = None;
+            }
+            (self.limit, self.full) = (None, None);
         }
         let open: Vec<u32> =
             self.steps.iter().filter(|(_, totals)| totals.is_some()).map(|(i, _)| *i).collect();
@@ -351,7 +387,12 @@ impl Writer {
     }
 
     fn begin(&mut self) -> Result<(), RecordError> {
-        if self.broken {
+        if let Some(limit) = self.full.take() {
+            let error = RecordError::SizeLimit { path: self.path.clone(), limit };
+            self.broken = Some(error.to_string());
+            return Err(error);
+        }
+        if self.broken.is_some() {
             return Err(RecordError::Broken { path: self.path.clone() });
         }
         if self.db.is_autocommit() {
@@ -362,13 +403,25 @@ impl Writer {
 
     /// Rolls back the open transaction, part of which may be lost.
     fn fail(&mut self, e: rusqlite::Error) -> RecordError {
-        self.broken = true;
+        self.broken = Some(format!("the record could not be written: {e}"));
         if !self.db.is_autocommit() {
             // SQLite may have rolled it back itself, or this may fail too; the first error is reported.
             let _ = self.db.execute_batch("ROLLBACK");
         }
         RecordError::from_sql(&self.path, e)
     }
+}
+
+/// The size that a file of this process may have; `None` without a limit.
+fn size_limit() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max file size"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Room that is kept for the end of a record and for what one second may bring.
+fn spare(limit: u64) -> u64 {
+    (limit / 4).min(SPARE)
 }
 
 /// Leaves write-ahead mode, which fails while another program has the file open; returns whether it succeeded.

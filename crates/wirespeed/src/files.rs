@@ -131,6 +131,13 @@ pub fn results_written(out: &Path) {
     }
 }
 
+/// What was written of results before that failed is no result, and nothing else was there: it goes.
+pub fn results_failed(out: &Path) {
+    if std::fs::symlink_metadata(out).is_ok_and(|meta| meta.is_file()) {
+        let _ = std::fs::remove_file(out);
+    }
+}
+
 /// The stem of a scenario's records: its file name without the ending.
 pub fn stem(source_name: &str) -> String {
     let stem = Path::new(source_name).file_stem().and_then(|s| s.to_str()).unwrap_or("run");

@@ -26,7 +26,12 @@ mod versus;
 
 use std::process::ExitCode;
 
+/// Memory that is missing ends a command with its exit code and a sentence.
+#[global_allocator]
+static ALLOCATOR: engine::Allocator = engine::Allocator;
+
 fn main() -> ExitCode {
+    engine::ignore_file_size_signal();
     match commands::dispatch(cli::parse()) {
         Ok(exit) => exit.into(),
         Err(failure) => {

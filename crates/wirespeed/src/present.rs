@@ -73,6 +73,20 @@ pub fn write(
     choice: Presentation,
     path: &Path,
 ) -> Result<(), Failure> {
+    let done = write_to(record, analysis, choice, path);
+    match &done {
+        Ok(()) => files::results_written(path),
+        Err(_) => files::results_failed(path),
+    }
+    done
+}
+
+fn write_to(
+    record: &Record,
+    analysis: &Analysis,
+    choice: Presentation,
+    path: &Path,
+) -> Result<(), Failure> {
     let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
     if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
         let mut file = BufWriter::new(File::create(path).map_err(fail)?);
@@ -81,7 +95,6 @@ pub fn write(
         let text = text(record, analysis, choice)?;
         std::fs::write(path, text).map_err(fail)?;
     }
-    files::results_written(path);
     Ok(())
 }
 

@@ -221,8 +221,9 @@ fn seconds(
     let mut seconds: Vec<Second> = Vec::new();
     // As many as fit the planned time, whatever a made-up interval says.
     let last = (step.times.measured().0 / SECOND.0).saturating_sub(1);
+    let voids = record.voids(step.index)?;
     record.for_each_interval(step.index, &mut |interval| {
-        if interval.phase != Phase::Measure {
+        if interval.phase != Phase::Measure || voids.touch(interval.from, interval.to) {
             return;
         }
         let Some((interval, covers)) = members.see(interval) else { return };

@@ -68,6 +68,7 @@ pub(crate) fn warnings(
     let mut list = WarningList { steps, warnings: Vec::new() };
     list.run(run);
     list.completeness(run);
+    list.own_stops();
     list.record_itself();
     list.generator();
     list.operations();
@@ -172,6 +173,17 @@ impl<'a> WarningList<'a> {
             }
         };
         self.add("workers-incomplete", Severity::Error, &of, &text, next);
+    }
+
+    fn own_stops(&mut self) {
+        let of = self.that(|s| !s.void.is_empty());
+        let void = of.iter().flat_map(|s| &s.void).map(|v| v.to_ns - v.from_ns.min(v.to_ns));
+        let text = format!(
+            "Wirespeed itself did not run for a part of the time {{in}}: {} count neither for nor against the target",
+            ns_text(void.fold(0, u64::saturating_add))
+        );
+        let next = "run it again without stopping Wirespeed, on a machine with a free processor";
+        self.add("seconds-void", Severity::Warning, &of, &text, next);
     }
 
     fn record_itself(&mut self) {
@@ -359,7 +371,11 @@ impl<'a> WarningList<'a> {
 
     /// Events of the engine, the coordinator and the agents; one warning for each code.
     fn events(&mut self, events: &[Event]) {
-        self.warnings.extend(hung_io::warning(events));
+        let is_void = |event: &Event| {
+            let voids = self.steps.iter().filter(|s| Some(s.index) == event.step);
+            voids.flat_map(|s| &s.void).any(|v| (v.from_ns..=v.to_ns).contains(&event.at.0))
+        };
+        self.warnings.extend(hung_io::warning(events, is_void));
         let reported = |e: &&Event| {
             e.level >= Level::Warning && ![hung_io::ON, hung_io::OVER].contains(&e.code.as_str())
         };

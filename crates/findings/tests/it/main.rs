@@ -33,6 +33,7 @@ mod search;
 mod served;
 mod statistics;
 mod steady;
+mod stops;
 mod sweep;
 mod verification;
 mod warnings;

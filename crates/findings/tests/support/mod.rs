@@ -84,6 +84,7 @@ pub struct Sketch<'a> {
     steps_max: usize,
     facts: Vec<Fact>,
     events: Vec<Event>,
+    stops: Vec<(u64, u64)>,
     hops: Vec<(&'a str, Vec<(&'a str, f64)>)>,
     counts: Vec<(&'a str, f64)>,
     passed: Vec<(&'a str, f64)>,
@@ -114,6 +115,7 @@ impl<'a> Sketch<'a> {
             steps_max: usize::MAX,
             facts: Vec::new(),
             events: Vec::new(),
+            stops: Vec::new(),
             hops: Vec::new(),
             counts: Vec::new(),
             passed: Vec::new(),
@@ -131,6 +133,12 @@ impl<'a> Sketch<'a> {
     /// What workers do in each measured second, instead of the same in all of them.
     pub fn each_second(mut self, work: impl Fn(&Step, &str, u64) -> Work + 'a) -> Sketch<'a> {
         self.timed = Some(Box::new(work));
+        self
+    }
+
+    /// A time, in milliseconds of the record, in which the process of step 0's first worker did not run.
+    pub fn stop(mut self, from: u64, to: u64) -> Sketch<'a> {
+        self.stops.push((from, to));
         self
     }
 
@@ -333,6 +341,7 @@ impl<'a> Sketch<'a> {
                 moved[1] += ((work.ops - reads) * work.block) as f64;
             }
             self.count_hops(&mut writer, (step, &head), &hops, moved);
+            self.stop_workers(&mut writer, &head);
             self.confide(&mut writer, step.index);
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");
@@ -366,6 +375,23 @@ impl Sketch<'_> {
         }
         for (id, (_, share)) in utilized.iter().zip(&self.utilized) {
             count(writer, head, *id, &[("busy", share(step) * 1e9)]);
+        }
+    }
+
+    /// The stops, all of step 0.
+    fn stop_workers(&self, writer: &mut Writer, head: &StepHead) {
+        let stops = self.stops.iter().filter(|_| head.index == 0);
+        for ((from, to), load) in stops.zip(head.workers.iter().cycle()) {
+            let stop = Counter {
+                source: load.source,
+                step: Some(0),
+                from: Ns::millis(*from),
+                to: Ns::millis(*to),
+                kind: CounterId::OwnStop.into(),
+                part: None,
+                value: 1e6 * (to - from) as f64,
+            };
+            writer.counter(&stop).expect("the stop is written");
         }
     }
 

@@ -7,9 +7,12 @@ use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
 use crate::message::{AgentFailure, FromAgent, Reported, ToAgent};
 use crate::sink::RecordEntry;
-use campaign::{Progress, RateMeter, StepEnd, Warming};
+use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
-use record::{Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes, WorkerLoad};
+use record::{
+    Counter, CounterId, Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes,
+    WorkerLoad,
+};
 use scenario::Step;
 use std::collections::BTreeMap;
 
@@ -256,6 +259,7 @@ impl Conversation {
             }
             (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
                 list.iter().for_each(|counter| self.hop_meter.add(counter));
+                self.take_stops(&list);
                 self.record(RecordEntry::Counters(list));
             }
             (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
@@ -281,6 +285,19 @@ impl Conversation {
         } else {
             let problem = "it reports a load outside its step; an order to it may have been lost";
             self.lose(agent, problem.to_owned());
+        }
+    }
+
+    /// What was measured while a process of the run did not run decides neither a warm-up nor a search.
+    fn take_stops(&mut self, list: &[Counter]) {
+        let Some(work) = &mut self.work else { return };
+        let workers = work.assigned.loads.len();
+        let measured = work.times.map_or(Ns::MAX, |times| times.measure);
+        for stop in list.iter().filter(|c| c.kind.id() == Some(CounterId::OwnStop)) {
+            work.warming.iter_mut().for_each(|warming| warming.void(stop.to, workers));
+            if stop.to > measured {
+                self.gauge.iter_mut().for_each(Gauge::void);
+            }
         }
     }
 

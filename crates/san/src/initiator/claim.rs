@@ -7,8 +7,9 @@
 //! (`keys.rs`). A target that has restarted has forgotten the claim: the unit is examined again, and taken again if it
 //! carries nothing, since it may be another one.
 
+use super::claim_rules::{self, ClaimPort, KeyOwner};
 use super::client::{Client, CommandData, CommandError};
-use super::keys::{self, LifeSign, is_left_behind, own_key};
+use super::keys::{self, LifeSign, own_key};
 use super::lun::{OpenLun, Retry, fresh_isid};
 use super::portals::PortalState;
 use guard::{ReadableMedium as _, WriteClaim, examine_remote};
@@ -16,14 +17,14 @@ use iscsi::initiator::Cdb;
 use iscsi::pdu::Lun;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Service actions of PERSISTENT RESERVE OUT.
-const REGISTER: u8 = 0x00;
-const RESERVE: u8 = 0x01;
-const PREEMPT: u8 = 0x04;
+pub(super) const REGISTER: u8 = 0x00;
+pub(super) const RESERVE: u8 = 0x01;
+pub(super) const PREEMPT: u8 = 0x04;
 const PREEMPT_AND_ABORT: u8 = 0x05;
-const REGISTER_AND_IGNORE: u8 = 0x06;
+pub(super) const REGISTER_AND_IGNORE: u8 = 0x06;
 
 /// Service actions of PERSISTENT RESERVE IN.
 const READ_KEYS: u8 = 0x00;
@@ -53,13 +54,13 @@ fn list(key: u64, service_key: u64) -> [u8; LIST] {
 #[derive(Debug, Default)]
 pub(super) struct ClaimState {
     /// A reservation of this process keeps others away.
-    reserved: AtomicBool,
+    pub(super) reserved: AtomicBool,
     /// It is written without one, since its target has none.
-    unreserved: AtomicBool,
+    pub(super) unreserved: AtomicBool,
     /// The control plane's session over which it was taken, by its number.
-    taken_over: AtomicU64,
+    pub(super) taken_over: AtomicU64,
     /// Held while it is taken again.
-    retaking: Mutex<()>,
+    pub(super) retaking: Mutex<()>,
 }
 
 impl ClaimState {
@@ -84,43 +85,35 @@ impl LunClaim {
     /// Reserves the LUN, if its target knows how, and proves that all paths lead to it.
     pub fn take(lun: Arc<OpenLun>) -> io::Result<LunClaim> {
         let mut claim = LunClaim { lun, life: LifeSign::show() };
-        let lun = claim.lun.clone();
-        match lun.out(REGISTER_AND_IGNORE, 0, own_key()) {
-            Ok(()) => {}
-            Err(e) if e.is_unknown() => {
-                claim.life.released();
-                equal_content(&lun)?;
-                lun.claim.unreserved.store(true, Ordering::Relaxed);
-                lun.claim.taken_over.store(lun.generation(), Ordering::Relaxed);
-                return Ok(claim);
-            }
-            Err(e) => return Err(e.into()),
+        let taken = claim_rules::take(&*claim.lun);
+        if claim.lun.claim.unreserved.load(Ordering::Relaxed) {
+            claim.life.released();
         }
-        // From here on dropping the claim takes the registration back.
-        lun.claim.reserved.store(true, Ordering::Relaxed);
-        lun.reserve()?;
-        for key in lun.keys()?.into_iter().filter(|key| is_left_behind(*key)) {
-            // A path of the process that is no more. One that is gone by now does no harm.
-            let _ = lun.out(PREEMPT, own_key(), key);
-            keys::forget(key);
-        }
-        one_unit(&lun)?;
-        Ok(claim)
+        taken.map(|()| claim)
     }
 }
 
-impl OpenLun {
-    /// Reserves it for this process, which is registered: a dead one's reservation is taken over.
-    fn reserve(&self) -> Result<(), CommandError> {
-        match self.holder()? {
-            Some(key) if is_left_behind(key) => self.out(PREEMPT, own_key(), key)?,
-            _ => self.out(RESERVE, own_key(), 0)?,
-        }
-        self.claim.taken_over.store(self.generation(), Ordering::Relaxed);
-        Ok(())
+impl ClaimPort for OpenLun {
+    fn state(&self) -> &ClaimState {
+        &self.claim
     }
 
-    /// The keys of all that are registered.
+    fn own_key(&self) -> u64 {
+        own_key()
+    }
+
+    fn owner(&self, key: u64) -> KeyOwner {
+        match () {
+            () if keys::is_own(key) => KeyOwner::Own,
+            () if keys::is_left_behind(key) => KeyOwner::Dead,
+            () => KeyOwner::Other,
+        }
+    }
+
+    fn forget(&self, key: u64) {
+        keys::forget(key);
+    }
+
     fn keys(&self) -> Result<Vec<u64>, CommandError> {
         self.with(Retry::Freely, |client| keys(client, self.address()))
     }
@@ -132,7 +125,6 @@ impl OpenLun {
         self.with(Retry::Never, out).map(drop)
     }
 
-    /// The key of the reservation that there is.
     fn holder(&self) -> Result<Option<u64>, CommandError> {
         let cdb = Cdb::persistent_reserve_in(READ_RESERVATION, 64);
         let answer = self.with(Retry::Freely, |client| client.ask(self.address(), cdb, 64))?;
@@ -140,24 +132,8 @@ impl OpenLun {
         Ok(held.map(|key| u64::from_be_bytes(*key)))
     }
 
-    /// Takes the claim again that a restarted target has forgotten, if what is there now may be written: it carries nothing
-    /// but what Wirespeed wrote, and it is not in use. The text says why not.
-    pub(super) fn retake(&self) -> Result<(), String> {
-        let _alone = self.claim.retaking.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = |e: CommandError| e.to_string();
-        if self.claim.unreserved.load(Ordering::Relaxed) {
-            return self.examined_again();
-        }
-        if self.keys().map_err(failed)?.contains(&own_key()) {
-            return Ok(());
-        }
-        if self.claim.taken_over.load(Ordering::Relaxed) == self.generation() {
-            return Err("its registration was taken away (CLEAR or PREEMPT of another initiator)"
-                .to_owned());
-        }
-        self.examined_again()?;
-        self.out(REGISTER_AND_IGNORE, 0, own_key()).map_err(failed)?;
-        self.reserve().map_err(failed)
+    fn generation(&self) -> u64 {
+        OpenLun::generation(self)
     }
 
     fn examined_again(&self) -> Result<(), String> {
@@ -172,46 +148,20 @@ impl OpenLun {
         }
     }
 
-    /// Whether a path's unit is the one that is claimed; if the claim is gone because the target has restarted, it is taken
-    /// again. The text says why the path must not be written by.
-    pub(super) fn claimed_by(&self, client: &mut Client) -> Result<(), String> {
-        let failed = |e: CommandError| e.to_string();
-        if self.claim.unreserved.load(Ordering::Relaxed) {
-            return match self.generation() == self.claim.taken_over.load(Ordering::Relaxed) {
-                true => Ok(()),
-                false => self.retake(),
-            };
-        }
-        if !self.claim.is_reserved() || has_key(client, self.address()).map_err(failed)? {
-            return Ok(());
-        }
-        self.retake()?;
-        match has_key(client, self.address()).map_err(failed)? {
-            true => Ok(()),
-            false => {
-                Err("another unit answers: the registration of this run is not there".to_owned())
-            }
-        }
+    fn one_unit(&self) -> io::Result<()> {
+        one_unit(self)
     }
 
-    fn still_held(&self) -> Result<(), String> {
-        if !self.claim.is_reserved() {
-            return Ok(());
-        }
-        let (Ok(registered), Ok(holder)) = (self.keys(), self.holder()) else { return Ok(()) };
-        let foreign: Vec<u64> =
-            registered.iter().copied().filter(|key| !keys::is_ours(*key)).collect();
-        if let [first, ..] = foreign.as_slice() {
-            return Err(format!(
-                "{} registered by another initiator ({first:#018x}), which can write now",
-                if foreign.len() == 1 { "a key was" } else { "keys were" }
-            ));
-        }
-        match (registered.contains(&own_key()), holder) {
-            (true, Some(key)) if keys::is_own(key) => Ok(()),
-            (true, _) => Err("its reservation was released or taken by another".to_owned()),
-            (false, _) => self.retake(),
-        }
+    fn equal_content(&self) -> io::Result<()> {
+        equal_content(self)
+    }
+}
+
+impl OpenLun {
+    /// Whether a path's unit is the one that is claimed, or can be claimed again. The text says why it must not be written
+    /// by.
+    pub(super) fn claimed_by(&self, client: &mut Client) -> Result<(), String> {
+        claim_rules::claimed_by(self, || has_key(client, self.address()))
     }
 }
 
@@ -320,7 +270,7 @@ impl WriteClaim for LunClaim {
     }
 
     fn still_held(&self) -> Result<(), String> {
-        self.lun.still_held()
+        claim_rules::still_held(&*self.lun)
     }
 }
 
@@ -329,9 +279,8 @@ impl Drop for LunClaim {
         if !self.lun.claim.is_reserved() {
             return;
         }
-        // The holder's registration takes the reservation with it. A conflict: it is gone already.
-        match self.lun.out(REGISTER, own_key(), 0) {
-            Ok(()) | Err(CommandError::Reserved) => self.life.released(),
+        match claim_rules::give_back(&*self.lun) {
+            Ok(()) => self.life.released(),
             // The next run on this machine takes it over.
             Err(e) => eprintln!(
                 "wirespeed: warning: the reservation of {} could not be released ({e}); `wirespeed target release {}` does",
@@ -339,7 +288,6 @@ impl Drop for LunClaim {
                 self.lun.location()
             ),
         }
-        self.lun.claim.reserved.store(false, Ordering::Relaxed);
     }
 }
 

@@ -6,6 +6,9 @@
 
 mod busy_poll;
 mod claim;
+#[cfg(test)]
+mod claim_model;
+mod claim_rules;
 mod client;
 mod dial;
 mod discover;

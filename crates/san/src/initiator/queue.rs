@@ -29,6 +29,10 @@ const BUSY: Ns = Ns::secs(30);
 pub(super) const BACK_OFF: Ns = Ns::millis(10);
 const BACK_OFF_DOUBLED_MAX: u8 = 4;
 
+/// Reservations preempted, reservations released, registrations preempted: nothing more is written by a session that
+/// hears of it, before it was made again and the claim was found to stand.
+pub(super) const TAKEN_AWAY: [u16; 3] = [0x2a03, 0x2a04, 0x2a05];
+
 /// How often a command that takes too long is sent again after it was aborted.
 const TIMEOUTS_MAX: u8 = 2;
 
@@ -105,6 +109,8 @@ pub(super) struct LunQueue {
     pub now: Ns,
     /// When limits are checked next.
     pub audit: Ns,
+    /// A session heard that its reservation may be gone.
+    unclaimed: bool,
     /// A path is lost, or an I/O is held.
     pub trouble: bool,
     pub inbox: RescueInbox,
@@ -128,6 +134,7 @@ impl LunQueue {
             polls: Vec::with_capacity(sessions.len() * Conn::MOST + 1),
             busy_poll: BusyPoll::new(),
             endings: Vec::with_capacity(slots),
+            unclaimed: false,
             trouble: sessions.iter().any(|session| !session.is_open()),
             sessions,
             bundles,
@@ -234,6 +241,10 @@ impl LunQueue {
         match verdict {
             Disposition::Attention(code) => {
                 self.events.tell(now, session, PathEvent::Attention { code });
+                if TAKEN_AWAY.contains(&code) && self.targets[target].writes {
+                    self.unclaimed = true;
+                    return;
+                }
                 // Asymmetric access state changed; a transition that the target began by itself failed.
                 if matches!(code, 0x2a06 | 0x2a07) {
                     self.targets[target].stale = true;
@@ -329,6 +340,9 @@ impl LunQueue {
             }
             self.endings = endings;
             self.sessions[session].listened();
+            if std::mem::take(&mut self.unclaimed) {
+                return Err(Lost::Ended("a reservation was cleared, released or taken by another"));
+            }
             if let Some(lost) = lost {
                 return Err(lost);
             }

@@ -51,7 +51,8 @@ pub(super) struct TargetUnit {
     lun: Lun,
     block: u32,
     blocks: u64,
-    writes: bool,
+    /// It is written to.
+    pub writes: bool,
     operations: LunOperations,
 }
 

@@ -22,6 +22,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     match &args.out {
         Some(path) => {
             std::fs::write(path, document(&comparison, format, plain())).map_err(|e| {
+                files::results_failed(path);
                 Failure::incomplete(format!("cannot write {}: {e}", path.display()))
             })?;
             files::results_written(path);

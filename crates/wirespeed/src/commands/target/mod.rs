@@ -23,9 +23,13 @@ use secret::Chap;
 use show::Shown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 pub use portal::portal;
+
+/// How long a stop may take before it is said what it waits for.
+const SLOW: Duration = Duration::from_secs(5);
 
 pub fn target(args: &TargetArgs) -> Result<Exit, Failure> {
     match &args.action {
@@ -56,7 +60,9 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
             let _ = stop.recv();
         }
         drop(control);
+        let slow = says_if_slow();
         let stopped = target.stop().map_err(Failure::incomplete);
+        drop(slow);
         told.and(stopped)
     });
     log.end();
@@ -152,6 +158,22 @@ fn closed(args: &Serve) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Says so where the volumes cannot be synced for a while, until what is returned is dropped.
+fn says_if_slow() -> Sender<()> {
+    let (stopped, waits) = channel::<()>();
+    let wait = move || {
+        if waits.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
+            out::note(
+                "stopping: the file system of a volume does not answer (is it frozen?); what initiators wrote is synced \
+                 before the end, a second Ctrl-C gives that up",
+            );
+        }
+    };
+    // Without the thread nothing is said.
+    let _ = std::thread::Builder::new().name("target-stop".to_owned()).spawn(wait);
+    stopped
 }
 
 /// The first Ctrl-C (or SIGTERM) stops the target cleanly, the second ends the process.

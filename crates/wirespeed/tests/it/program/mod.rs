@@ -16,6 +16,7 @@ mod dry_run_net;
 mod estimate;
 mod exports;
 mod frames;
+mod hardship;
 mod import;
 mod killed;
 mod live_figures;

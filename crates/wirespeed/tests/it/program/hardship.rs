@@ -1,0 +1,168 @@
+//! Runs that are stopped themselves, or held short: what is said, what counts, and how they end.
+
+use crate::prelude::*;
+use crate::program::support::{Bench, ended, open, slow_null};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Child, Command, Stdio};
+
+/// Lets a run go for a while.
+fn wait(millis: u64) {
+    clock::sleep_until(clock::now().plus(clock::Ns::millis(millis)));
+}
+
+/// Waits for the end of a child for at most so many seconds.
+fn left(child: &mut Child, seconds: u64) -> Option<i32> {
+    for _ in 0..seconds * 20 {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            return Some(status.code().unwrap_or(-1));
+        }
+        wait(50);
+    }
+    None
+}
+
+/// A run of six seconds that stands still for a part of them: its exit code and its review.
+fn stopped_for(millis: u64) -> (i32, serde_json::Value) {
+    let goal = "[[goal]]\niops = { at_least = \"150\" }\n";
+    let bench = Bench::new(&(slow_null("6s") + goal));
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let pid = Pid::from_child(&child);
+    wait(2500);
+    kill_process(pid, Signal::STOP).expect("it runs");
+    wait(millis);
+    kill_process(pid, Signal::CONT).expect("it is there");
+    let ended = ended(child.wait_with_output().expect("it ends"));
+    let review = bench.run(&["review", "r.wsr", "--format", "json"]);
+    let review =
+        serde_json::from_str(&review.stdout).unwrap_or_else(|e| panic!("{e}: {}", ended.stderr));
+    (ended.code, review)
+}
+
+fn codes(review: &serde_json::Value) -> Vec<&str> {
+    let warnings = review["warnings"].as_array().expect("a list");
+    warnings.iter().filter_map(|w| w["code"].as_str()).collect()
+}
+
+#[test]
+fn the_seconds_of_an_own_stop_are_void() {
+    let (code, review) = stopped_for(1300);
+    assert!(codes(&review).contains(&"own-stop"), "{:?}", codes(&review));
+    assert!(codes(&review).contains(&"seconds-void") && !codes(&review).contains(&"hang"));
+    // The rate is that of the seconds that count: the goal is met as if nothing had been.
+    assert_eq!((code, review["goals"][0]["status"].as_str()), (0, Some("met")), "{review:#}");
+}
+
+#[test]
+fn a_run_that_was_stopped_for_most_of_its_time_decides_nothing() {
+    let (code, review) = stopped_for(3600);
+    assert!(!codes(&review).contains(&"hang"), "{:?}", codes(&review));
+    assert_eq!((code, review["goals"][0]["status"].as_str()), (1, Some("undecided")), "{review:#}");
+}
+
+/// A command under a limit of the shell's `ulimit`.
+fn limited(bench: &Bench, limit: &str, args: &[&str]) -> crate::program::support::Ended {
+    let program = env!("CARGO_BIN_EXE_wirespeed");
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, program]).args(args).current_dir(bench.path("."));
+    ended(command.env("NO_COLOR", "1").stdin(Stdio::null()).output().expect("a shell"))
+}
+
+#[test]
+fn a_record_that_may_not_grow_ends_the_run_and_says_why() {
+    let scenario = slow_null("60s")
+        .replace("[plan]\n", "[plan]\nsweep = { w.rate = [\"100 IOPS\", \"200 IOPS\"] }\n");
+    let bench = Bench::new(&scenario);
+    // Blocks of 512 bytes: not much more than an empty record.
+    let ended = limited(&bench, "-f 560", &["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    assert!(ended.stderr.contains("RLIMIT_FSIZE"), "{}", ended.stderr);
+    let review = bench.run(&["review", "r.wsr"]).stdout;
+    assert!(review.contains("RLIMIT_FSIZE"), "{review}");
+    // Results that cannot be written whole are not left in part.
+    let ended = limited(&bench, "-f 1", &["review", "r.wsr", "-o", "page.html"]);
+    assert_eq!((ended.code, bench.path("page.html").exists()), (3, false), "{}", ended.stderr);
+}
+
+#[test]
+fn a_load_that_memory_cannot_hold_is_refused_before_it_starts() {
+    let bench = Bench::new("");
+    std::fs::write(bench.path("t"), vec![0; 1 << 20]).expect("room");
+    let args = ["disk", "t", "--block", "1MiB", "--depth", "512", "--time", "1s", "--out", "r.wsr"];
+    let ended = limited(&bench, "-v 500000", &args);
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    let review = bench.run(&["review", "r.wsr"]).stdout;
+    assert!(review.contains("RLIMIT_AS"), "{review}\n{}", ended.stderr);
+    assert_eq!(open(&bench.path("r.wsr")).status(), record::Status::Failed);
+    // What nothing foresees has an exit code and words, too.
+    let ended = limited(&bench, "-v 60000", &["catalog", "ls"]);
+    assert!([0, 3, 127].contains(&ended.code), "{}: {}", ended.code, ended.stderr);
+}
+
+/// A small file system on a loop device, which can be frozen; thawed and gone when dropped.
+struct Frozen {
+    device: String,
+    at: PathBuf,
+}
+
+impl Frozen {
+    fn mount(bench: &Bench) -> Option<Frozen> {
+        let tool = |name: &str, args: &[&str]| {
+            let done = Command::new(name).args(args).output().ok()?;
+            done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        };
+        let (image, at) = (bench.path("fs.img"), bench.path("mnt"));
+        std::fs::File::create(&image).and_then(|file| file.set_len(96 << 20)).ok()?;
+        std::fs::create_dir(&at).ok()?;
+        let image = image.to_str()?;
+        tool("mkfs.ext4", &["-q", "-F", image])?;
+        let device = tool("losetup", &["--find", "--show", image])?;
+        let frozen = Frozen { device: device.clone(), at };
+        tool("mount", &[&device, frozen.at.to_str()?])?;
+        Some(frozen)
+    }
+
+    fn freeze(&self, how: &str) -> bool {
+        Command::new("fsfreeze").arg(how).arg(&self.at).status().is_ok_and(|s| s.success())
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(&self.at).stderr(Stdio::null()).status();
+        let _ = Command::new("umount").arg("--lazy").arg(&self.at).status();
+        let _ = Command::new("losetup").args(["-d", &self.device]).status();
+    }
+}
+
+#[test]
+fn the_first_interrupt_ends_a_run_whose_file_system_is_frozen() {
+    let bench = Bench::new("");
+    let Some(frozen) = Frozen::mount(&bench) else {
+        return println!(
+            "skipped: no loop devices here (root, `losetup` and `fsfreeze` are needed)"
+        );
+    };
+    let args = [
+        "disk", "mnt/t", "--create", "8MiB", "--read", "0", "--warmup", "0s", "--time", "60s",
+        "--agent", "child", "--out", "r.wsr", "--quiet",
+    ];
+    let mut command = bench.command(&args);
+    let mut child =
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait(3000);
+    if !frozen.freeze("-f") {
+        kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+        let _ = child.wait();
+        return println!("skipped: no file system can be frozen here (`fsfreeze`)");
+    }
+    wait(500);
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
+    let code = left(&mut child, 60);
+    drop(frozen);
+    let said = ended(child.wait_with_output().expect("it ended or is thawed")).stderr;
+    assert_eq!(code, Some(3), "{said}");
+    assert_ne!(open(&bench.path("r.wsr")).status(), record::Status::Running);
+    assert!(said.contains("hang"), "{said}");
+}
