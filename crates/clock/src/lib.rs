@@ -11,4 +11,4 @@ mod system;
 pub use ns::Ns;
 pub use rng::Rng;
 pub use secret::unpredictable;
-pub use system::{CpuTime, now, process_cpu, sleep_until, thread_cpu, wall_ns};
+pub use system::{CpuTime, now, process_cpu, sleep_until, thread_cpu, thread_time, wall_ns};

@@ -36,6 +36,11 @@ pub fn thread_cpu() -> CpuTime {
     usage(libc::RUSAGE_THREAD)
 }
 
+/// CPU time of the calling thread up to this moment, which [`thread_cpu`] may know late; a system call.
+pub fn thread_time() -> Ns {
+    Ns(read(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
 /// CPU time of the whole process; a system call.
 pub fn process_cpu() -> CpuTime {
     usage(libc::RUSAGE_SELF)
@@ -65,7 +70,7 @@ pub fn sleep_until(at: Ns) {
 
 fn read(id: libc::clockid_t) -> u64 {
     let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `spec` is writable; the two clocks used here exist on every Linux.
+    // SAFETY: `spec` is writable; the clocks used here exist on every Linux.
     let rc = unsafe { libc::clock_gettime(id, &mut spec) };
     debug_assert_eq!(rc, 0);
     spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64

@@ -34,6 +34,7 @@ mod pool;
 mod port_names;
 mod ports;
 mod projection;
+mod proof;
 mod quantity;
 mod ratio;
 mod rounding;
@@ -81,6 +82,7 @@ pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
     Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, ProfileFigure, Projection,
 };
+pub use proof::{Elasticity, LeftAlone, LeverName, Slowed, StepProof, elasticity};
 pub use quantity::{Quantity, Unit};
 pub use run::{RunSummary, Verdict};
 pub use scaled::{Scaled, ScaledRate};
@@ -212,6 +214,7 @@ fn judge(
         let known = scenario.ok().zip(planned.as_ref());
         equip(&mut step, known, record);
         let mut figures = figured(record, &step, &rule, (&nulls, &places));
+        figures.proof = proof::of_step(record, head)?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));

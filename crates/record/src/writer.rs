@@ -8,7 +8,7 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, StoredWord, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, RecordError, RunHead, Source,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Proof, RecordError, RunHead, Source,
     SourceId, Status, StepHead, StepTimes, insert,
 };
 use clock::Ns;
@@ -235,6 +235,14 @@ impl Writer {
             || format!("the interval of confidence of {}", confidence.figure),
             |db| insert::confidence(db, confidence),
         )
+    }
+
+    /// Adds the rounds that follow the measured time of a step.
+    /// # Errors
+    /// If the step was not announced or has rounds already, or the write fails.
+    pub fn proof(&mut self, step: u32, proof: &Proof) -> Result<(), RecordError> {
+        self.open_step(step)?;
+        self.write_once(|| format!("the proof of step {step}"), |db| insert::proof(db, step, proof))
     }
 
     /// Writes the totals of a step that ran to its end; it accepts no further intervals.

@@ -8,7 +8,7 @@ use record::Phase;
 const MS: u64 = 1_000_000;
 
 fn phases(warmup: u64, measure: u64, cooldown: u64) -> Phases {
-    Phases { warmup: Ns(warmup), measure: Ns(measure), cooldown: Ns(cooldown) }
+    Phases { warmup: Ns(warmup), measure: Ns(measure), cooldown: Ns(cooldown), slice: Ns::ZERO }
 }
 
 #[track_caller]

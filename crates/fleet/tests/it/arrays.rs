@@ -6,10 +6,12 @@ use crate::common;
 use crate::common::*;
 use crate::prelude::*;
 use fleet::arrays::{
-    ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep, ServedArray,
+    ArrayPart, ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep,
+    ServedArray,
 };
 use fleet::{AgentLink, Assignment, EngineRegistry, RunError, RunOutcome, ServeError};
-use record::{Event, Level, SourceId, Status};
+use record::{Event, Level, Lever, SourceId, Status};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -31,6 +33,7 @@ struct FakeArray {
     diary: Diary,
     stuck: bool,
     ports: Mutex<Vec<PortState>>,
+    limits: Mutex<BTreeMap<(ArrayPart, Lever), f64>>,
     looks: AtomicU64,
 }
 
@@ -52,6 +55,7 @@ impl ArrayServer for Fake {
             diary: self.diary.clone(),
             stuck: self.stuck,
             ports: Mutex::new(vec![PortState::default(); spec.ports.len()]),
+            limits: Mutex::default(),
             looks: AtomicU64::new(0),
         }))
     }
@@ -111,6 +115,20 @@ impl ServedArray for FakeArray {
     }
     fn set_busy(&self, port: usize, busy: bool) {
         self.change(port, if busy { "busy" } else { "ready" }, |port| port.busy = busy);
+    }
+    fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>) {
+        if let (ArrayPart::Port(port), Lever::Rate) = (part, lever) {
+            return self.set_speed(port, value.map(|value| value.round() as u64));
+        }
+        let mut limits = self.limits.lock().unwrap();
+        let before = match value {
+            Some(value) => limits.insert((part, lever), value),
+            None => limits.remove(&(part, lever)),
+        };
+        if before != value {
+            let value = value.map_or("free".to_owned(), |value| format!("{value:.3}"));
+            self.diary.lock().unwrap().push(format!("{part:?} {lever:?} {value}"));
+        }
     }
 }
 
@@ -426,7 +444,8 @@ impl Held {
 fn one_port() -> ArraySpec {
     let port = fleet::arrays::PortSpec { name: "p1".into(), speed: None };
     let (name, scale) = ("store".to_owned(), "100%".to_owned());
-    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes: Vec::new() }
+    let (volumes, limits) = (Vec::new(), Vec::new());
+    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes, limits }
 }
 
 /// A step of ten minutes on that port, which warms up for as long.
@@ -441,6 +460,7 @@ fn long_step(port: &str, faults: &[(u64, PortFault)]) -> ToAgent {
         measure: Ns::secs(600),
         cooldown: Ns::ZERO,
         ports: vec![PortStep { array, port, bytes_per_s: Some(1000), faults }],
+        proof: None,
     }))
 }
 
@@ -476,6 +496,7 @@ fn what_makes_no_sense_is_refused() {
         warmup: Ns::ZERO,
         measure: Ns::secs(1),
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
         nets: Vec::new(),
@@ -593,6 +614,7 @@ fn targets(disks: &str) -> Vec<String> {
         scale: "100%".into(),
         ports: vec![port("p1"), port("p2")],
         volumes: vec![volume("data"), volume("log")],
+        limits: Vec::new(),
     };
     let portals = fleet::arrays::Portals {
         array: "store".into(),

@@ -72,15 +72,15 @@ fn changed(sql: &str) -> Result<Record, RecordError> {
 #[test]
 fn a_newer_format_is_refused_with_both_versions() {
     says(
-        changed("PRAGMA user_version = 7"),
-        &["format version 7", "reads versions 2 to 6", "newer"],
+        changed("PRAGMA user_version = 8"),
+        &["format version 8", "reads versions 2 to 7", "newer"],
     );
 }
 
 #[test]
 fn an_older_format_is_refused_with_both_versions() {
     for found in [0, 1] {
-        let said = [&format!("format version {found},")[..], "reads versions 2 to 6", "producer"];
+        let said = [&format!("format version {found},")[..], "reads versions 2 to 7", "producer"];
         says(changed(&format!("PRAGMA user_version = {found}")), &said);
     }
 }
@@ -98,6 +98,34 @@ fn a_record_from_before_intervals_of_confidence_is_read() {
     let record = changed("DROP TABLE confidence; PRAGMA user_version = 3").expect("a record");
     assert_eq!(record.confidences(0).count(), 0);
     says(changed("DROP TABLE confidence"), &["the table confidence is missing"]);
+}
+
+#[test]
+fn a_record_from_before_proofs_is_read() {
+    let drop = "DROP TABLE proof_round; DROP TABLE perturbation; DROP TABLE proof";
+    let record = changed(&format!("{drop}; PRAGMA user_version = 6")).expect("a record");
+    assert!(record.proof(0).is_none());
+    says(changed(drop), &["the table proof is missing"]);
+}
+
+#[test]
+fn rounds_that_the_writer_would_not_write_are_refused() {
+    let proof = |round: u32| format!("INSERT INTO proof VALUES (0, {round}, 10)");
+    let slowed = |lever: &str, factor: &str| {
+        let row = format!("(0, 0, 'p', {lever}, {factor}, NULL)");
+        format!("{}; INSERT INTO perturbation VALUES {row}", proof(20))
+    };
+    let round = format!("{}; INSERT INTO proof_round VALUES (0, 0, 1)", slowed("'rate'", "0.9"));
+    for (sql, why) in [
+        (proof(10), "no length"),
+        (slowed("'magic'", "0.9"), "unknown way"),
+        (slowed("'rate'", "1.0"), "unknown way"),
+        (slowed("'rate'", "NULL"), "unknown way"),
+        (round, "not listed"),
+        ("INSERT INTO proof_round VALUES (0, 0, NULL)".to_owned(), "without a proof"),
+    ] {
+        says(changed(&sql), &[why]);
+    }
 }
 
 #[test]

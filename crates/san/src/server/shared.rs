@@ -1,6 +1,7 @@
 //! State shared by all threads of a target. Nothing in here is locked on the data path.
 
 use super::event::ServerListener;
+use super::hold::Holds;
 use super::limits::TargetLimits;
 use super::mailbox::Address;
 use super::messages::{ToAcceptor, ToWorker};
@@ -17,6 +18,7 @@ pub(super) struct ServerShared {
     /// What carries them out, in the order of the device's units.
     pub volumes: Vec<Arc<Volume>>,
     pub ports: Vec<Arc<Port>>,
+    pub holds: Holds,
     pub limits: TargetLimits,
     pub listener: ServerListener,
     /// Threads may look again for a moment before they sleep.
