@@ -273,6 +273,66 @@ mod tests {
         assert_eq!(issued, expected);
     }
 
+    /// The feed of a closed loop, or of an open one of 1000 a second.
+    fn feed_of(arrivals: Arrivals) -> Box<dyn Feed> {
+        let spec = Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Shared);
+        let targets = vec![Extent { size: 1 << 30, block: 512 }];
+        let place = Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
+        feed(&spec, &place, StreamKey { seed: 1, step: 0, worker: 0, slot: 0 }).expect("sound")
+    }
+
+    /// Fills at a moment in microseconds; the slots that issue.
+    fn issued(feed: &mut dyn Feed, us: u64) -> Vec<u32> {
+        let mut batch = IoBatch::with_capacity(64);
+        feed.fill(Ns(us * 1000), &mut batch);
+        batch.ios.iter().map(|io| io.slot).collect()
+    }
+
+    fn complete(feed: &mut dyn Feed, us: u64, slots: &[u32]) {
+        let done: Vec<Completion> =
+            slots.iter().map(|slot| Completion { slot: *slot, result: Ok(4096) }).collect();
+        feed.completed(&done, Ns(us * 1000));
+    }
+
+    #[test]
+    fn a_closed_loop_that_is_lowered_leaves_slots_idle_and_takes_them_back() {
+        let mut feed = feed_of(Arrivals::closed(4));
+        assert_eq!(issued(&mut *feed, 0), [0, 1, 2, 3]);
+        feed.throttle(Throttle { idle_slots: 1, ..Throttle::default() });
+        complete(&mut *feed, 10, &[3, 0]);
+        assert_eq!(issued(&mut *feed, 10), [0], "the last slot is idle");
+        complete(&mut *feed, 20, &[1]);
+        assert_eq!(issued(&mut *feed, 20), [1]);
+        feed.throttle(Throttle { more_think: Ns(5000), ..Throttle::default() });
+        assert_eq!(issued(&mut *feed, 30), [3], "it issues again");
+        complete(&mut *feed, 40, &[2]);
+        assert_eq!((issued(&mut *feed, 44), feed.wake(Ns(44_000))), (vec![], Ns(45_000)));
+        assert_eq!(issued(&mut *feed, 45), [2]);
+        feed.throttle(Throttle::default());
+        complete(&mut *feed, 50, &[0, 1, 2, 3]);
+        assert_eq!(issued(&mut *feed, 50).len(), 4);
+    }
+
+    #[test]
+    fn an_open_loop_that_is_lowered_leaves_arrivals_out() {
+        let process = Process::Fixed { rate: 1000.0 };
+        let mut feed = feed_of(Arrivals::Open { process, limit: 8 });
+        let mut count = |feed: &mut dyn Feed, from: u64, to: u64| {
+            let mut all = 0;
+            for us in (from..to).step_by(500) {
+                let slots = issued(feed, us);
+                all += slots.len();
+                complete(feed, us, &slots);
+            }
+            all
+        };
+        assert_eq!(count(&mut *feed, 0, 100_000), 100);
+        feed.throttle(Throttle { skip_every: 10, ..Throttle::default() });
+        assert_eq!(count(&mut *feed, 100_000, 200_000), 90);
+        feed.throttle(Throttle::default());
+        assert_eq!(count(&mut *feed, 200_000, 300_000), 100);
+    }
+
     #[test]
     fn an_arrival_that_is_close_goes_ahead_by_itself() {
         // Every 10 us: what is due goes together, what is close one by one.

@@ -31,6 +31,26 @@ fn cuts_fall_on_whole_seconds_of_the_epoch_and_on_phase_edges() {
 }
 
 #[test]
+fn slices_cut_what_follows_the_measurement() {
+    let sliced = Phases { slice: Ns::millis(400), ..phases(500 * MS, 1000 * MS, 1300 * MS) };
+    let line = StepTimeline::new(Ns::ZERO, Ns::ZERO, sliced);
+    let ends: Vec<u64> = line.pieces(line.start(), line.end()).map(|(_, to)| to.0 / MS).collect();
+    assert_eq!(ends, [500, 1000, 1500, 1900, 2000, 2300, 2700, 2800]);
+    for (at, before, after) in
+        [(1499, 1000, 1500), (1500, 1500, 1900), (2299, 2000, 2300), (2750, 2700, 2800)]
+    {
+        assert_eq!(line.cut_before(Ns::millis(at)), Ns::millis(before));
+        assert_eq!(line.cut_after(Ns::millis(at)), Some(Ns::millis(after)));
+    }
+    // They move with the measurement.
+    let mut line = StepTimeline::new(Ns::ZERO, Ns::ZERO, Phases { warmup: Ns::secs(5), ..sliced });
+    let edge = MeasureStart::default();
+    assert!(edge.settle(Ns::secs(2)));
+    line.follow(&edge);
+    assert_eq!(line.cut_after(Ns::secs(3)), Some(Ns::millis(3400)));
+}
+
+#[test]
 fn an_epoch_after_the_start_is_taken_as_the_start() {
     check(9000, 500, [0, 1200, 0], &[1500, 1700]);
 }

@@ -19,13 +19,13 @@ use std::thread::{self, JoinHandle};
 // ---------------------------------------------------------------------------------------------------- made up
 
 /// What was done to the ports of all arrays of a test, in order; what changes nothing is left out.
-type Diary = Arc<Mutex<Vec<String>>>;
+pub type Diary = Arc<Mutex<Vec<String>>>;
 
 /// Makes arrays of which it is known what is done to them.
-struct Fake {
-    diary: Diary,
+pub struct Fake {
+    pub diary: Diary,
     /// Ports that cannot be brought back.
-    stuck: bool,
+    pub stuck: bool,
 }
 
 struct FakeArray {
@@ -134,7 +134,7 @@ impl ServedArray for FakeArray {
 
 // ---------------------------------------------------------------------------------------------------- scenarios
 
-const LAB: &str = r#"
+pub const LAB: &str = r#"
 scenario.title = "arrays"
 workload.w = { block = "8KiB", depth = 1 }
 volume = [
@@ -151,7 +151,7 @@ disks = [{ lun = "store/data" }]
 
 const PLAN: &str = "[plan]\nworkload = \"w\"\non = \"vm*\"\nwarmup = \"0s\"\nmeasure = \"1s\"\ncooldown = \"0s\"\n";
 
-fn load(text: &str) -> Scenario {
+pub fn load(text: &str) -> Scenario {
     let (name, text) = ("s.toml".to_owned(), text.to_owned());
     match scenario::load(&Source { name, text, ..Source::default() }) {
         Ok(scenario) => scenario,
@@ -160,13 +160,17 @@ fn load(text: &str) -> Scenario {
 }
 
 /// A run of the laboratory with this plan, and what was done to its ports.
-struct Played {
-    outcome: Result<RunOutcome, RunError>,
-    log: Log,
-    diary: Vec<String>,
+pub struct Played {
+    pub outcome: Result<RunOutcome, RunError>,
+    pub log: Log,
+    pub diary: Vec<String>,
 }
 
-fn play(text: &str, worker: AgentLink, array: impl FnOnce(Diary) -> Option<AgentLink>) -> Played {
+pub fn play(
+    text: &str,
+    worker: AgentLink,
+    array: impl FnOnce(Diary) -> Option<AgentLink>,
+) -> Played {
     let scenario = load(text);
     let stages: Vec<Stage> = scenario.stages();
     let diary = Diary::default();
@@ -178,17 +182,17 @@ fn play(text: &str, worker: AgentLink, array: impl FnOnce(Diary) -> Option<Agent
     Played { outcome, log, diary }
 }
 
-fn worker(script: &str) -> AgentLink {
+pub fn worker(script: &str) -> AgentLink {
     let engines = EngineRegistry::new().register(&["iscsi"], Box::new(common::Fake(script.into())));
     AgentLink::in_process(identity("local"), engines).unwrap()
 }
 
-fn array_of(fake: Fake) -> AgentLink {
+pub fn array_of(fake: Fake) -> AgentLink {
     let engines = EngineRegistry::new().arrays(Box::new(fake));
     AgentLink::in_process(identity("store"), engines).unwrap().serving("store")
 }
 
-fn array(diary: Diary) -> Option<AgentLink> {
+pub fn array(diary: Diary) -> Option<AgentLink> {
     Some(array_of(Fake { diary, stuck: false }))
 }
 

@@ -145,12 +145,84 @@ impl Quota {
         }
         let used = clock::thread_time();
         let spent = self.used.replace(used).map_or(0, |before| used.since(before).0);
-        self.owes += (spent as f64 * f64::from(WHOLE - parts) / f64::from(parts)) as i64;
+        self.owes += owes(spent, parts);
         if self.owes >= REST.0 as i64 {
             let from = clock::now();
             clock::sleep_until(from.plus(Ns(self.owes as u64)));
             let slept = clock::now().since(from).0 as i64;
             self.owes = (self.owes - slept).max(-CREDIT);
+        }
+    }
+}
+
+/// How long a thread rests for so many nanoseconds of work, to keep to so many millionths of a processor.
+fn owes(spent: u64, parts: u32) -> i64 {
+    (spent as f64 * f64::from(WHOLE - parts) / f64::from(parts)) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iscsi::scsi::BlockRange;
+
+    const MS: u64 = 1_000_000;
+
+    fn read(blocks: u64) -> Medium {
+        Medium::Read(BlockRange { lba: 0, blocks })
+    }
+
+    /// Until when commands of 8 KiB that come at these milliseconds are held up, in milliseconds.
+    fn held(holds: &Holds, at: &[u64]) -> Vec<Option<u64>> {
+        let until = |at: &u64| holds.until(0, 0, &read(16), 512, Ns::millis(*at));
+        at.iter().map(|at| until(at).map(|until| until.0.div_ceil(MS))).collect()
+    }
+
+    #[test]
+    fn a_volume_serves_one_after_the_other_at_its_rate() {
+        let holds = Holds::none(1, 1);
+        assert_eq!(held(&holds, &[1000, 1000]), [None, None]);
+        // 10 ms each; what was idle is caught up with by a millisecond.
+        holds.limit_volume(0, VolumeLimit::Ops(100.0));
+        assert_eq!(held(&holds, &[2000, 2000, 2000]), [None, Some(2009), Some(2019)]);
+        assert_eq!(held(&holds, &[2100]), [None]);
+        // A tenth slower: what is held up stays so, and what follows takes 11.1 ms.
+        holds.limit_volume(0, VolumeLimit::Ops(90.0));
+        assert_eq!(held(&holds, &[3000, 3000, 3000]), [None, Some(3011), Some(3022)]);
+        holds.limit_volume(0, VolumeLimit::Ops(0.0));
+        // 8192 bytes at 819200 a second.
+        holds.limit_volume(0, VolumeLimit::Rate(819_200.0));
+        assert_eq!(held(&holds, &[4000, 4000, 4000]), [None, Some(4009), Some(4019)]);
+        holds.limit_volume(0, VolumeLimit::Rate(0.0));
+        assert_eq!(held(&holds, &[4000, 4000]), [None, None]);
+    }
+
+    #[test]
+    fn delays_of_a_port_and_a_volume_add_up_and_hold_up_reads_and_writes_alone() {
+        let holds = Holds::none(1, 1);
+        holds.limit_volume(0, VolumeLimit::Latency(Ns::millis(5)));
+        holds.delay_port(0, Ns::millis(2));
+        assert_eq!(held(&holds, &[1000, 1001]), [Some(1007), Some(1008)]);
+        let write = Medium::Write { to: BlockRange { lba: 0, blocks: 1 }, durable: false };
+        assert_eq!(holds.until(0, 0, &write, 512, Ns::millis(9)), Some(Ns::millis(16)));
+        let sync = Medium::Sync(BlockRange { lba: 0, blocks: 0 });
+        assert_eq!(holds.until(0, 0, &sync, 512, Ns::millis(9)), None);
+        holds.delay_port(0, Ns::ZERO);
+        holds.limit_volume(0, VolumeLimit::Latency(Ns::ZERO));
+        assert_eq!(held(&holds, &[1000]), [None]);
+    }
+
+    #[test]
+    fn a_share_of_a_processor_is_kept_to() {
+        for (share, owed) in [(0.2, 4_000_000), (0.5, 1_000_000), (0.9, 111_111), (1.0, 0)] {
+            let parts = (share * f64::from(WHOLE)) as u32;
+            assert_eq!(owes(MS, parts), owed, "a millisecond of work at {share}");
+        }
+        let holds = Holds::none(1, 1);
+        let mut quota = Quota::default();
+        for (share, is_set) in [(1.0, false), (0.2, true), (0.2, true), (1.0, false)] {
+            holds.limit_cpu(share);
+            quota.rest(&holds);
+            assert_eq!(quota.is_set(), is_set);
         }
     }
 }
