@@ -213,8 +213,7 @@ fn judge(
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
         equip(&mut step, known, record);
-        let mut figures = figured(record, &step, &rule, (&nulls, &places));
-        figures.proof = proof::of_step(record, head)?;
+        let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
@@ -324,12 +323,13 @@ fn figured(
     step: &StepData,
     rule: &scenario::Steady,
     (nulls, places): (&[&str], &Places<'_>),
-) -> StepFigures {
+) -> Result<StepFigures, RecordError> {
     let null = step.is_on_nothing_but(nulls);
     let mut figures = StepFigures::of(step, null, rule, record.events());
     figures.confidence = Confidence::of(record, step.head.index);
     figures.served = served::served(step, places);
-    figures
+    figures.proof = proof::of_step(record, &step.head)?;
+    Ok(figures)
 }
 
 /// What faults did in a step, and the phases of its job. Neither has a steady state, and a job no confidence in a mean.

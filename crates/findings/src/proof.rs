@@ -1,7 +1,7 @@
 //! Proof by perturbation: what throughput and p99 lost in the rounds in which a hop, or the load, was slowed, as elasticities.
 //!
-//! An elasticity is the logarithm of the ratio of two figures by that of two capacities: 1 means that a capacity lowered by a tenth
-//! takes a tenth of the throughput, 0 that it takes nothing. The rounds of a block are compared with the one of them in which
+//! An elasticity is the logarithm of the ratio of two figures by that of two capacities: 1 means that a capacity lowered by a
+//! tenth takes a tenth of the throughput, 0 that it takes nothing. The rounds of a block are compared with the one of them in which
 //! nothing was slowed, so that a drift cancels, and the differences of all blocks have a location and an interval
 //! ([`statistics::location`]).
 
@@ -12,6 +12,8 @@ use serde::Serialize;
 
 /// Latencies are stored with two digits: so far may a ratio of two be off.
 const RESOLUTION: f64 = 0.01;
+/// The logarithm of the largest ratio of two rounds that counts: a hundredfold.
+const FARTHEST: f64 = 4.6;
 /// A round of which more is missing than this share was not reported.
 const MISSING: f64 = 0.001;
 
@@ -212,10 +214,12 @@ fn told(proof: &Proof, tallies: &[Option<RoundFigures>]) -> StepProof {
 }
 
 /// The elasticity of a figure to a capacity that was lowered to a share: from pairs of the figure without and with that, each of
-/// which may be off by a share of `resolution`. `None` where the pairs are too few for an interval, or a figure is zero.
+/// which may be off by a share of `resolution`. `None` where the pairs are too few for an interval, or a pair is of zeros.
 pub fn elasticity(pairs: &[[f64; 2]], factor: f64, resolution: f64) -> Option<Elasticity> {
     let lowered = factor.ln();
-    let ratios: Vec<f64> = pairs.iter().map(|[usual, slowed]| (slowed / usual).ln()).collect();
+    // A round in which the machine stood still is as far off as a figure counts, and no further.
+    let ratio = |[usual, slowed]: &[f64; 2]| (slowed / usual).ln().clamp(-FARTHEST, FARTHEST);
+    let ratios: Vec<f64> = pairs.iter().map(ratio).collect();
     let found = location(&ratios, CONFIDENCE)?;
     // Capacity falls, so the ends of the interval change places.
     let by = |ratio: f64| ratio / lowered;

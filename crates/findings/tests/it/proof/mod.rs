@@ -109,7 +109,12 @@ fn an_elasticity_is_a_ratio_of_logarithms() {
     // What each may be off by widens the interval: 1% of what 10% changes.
     let found = elasticity(&pairs(90.0), 0.9, 0.01).expect("pairs");
     assert!((found.high - 1.0 - 0.01 / -0.9_f64.ln()).abs() < 1e-9);
-    assert_eq!(elasticity(&pairs(0.0), 0.9, 0.0), None);
+    assert_eq!(elasticity(&[[0.0, 0.0]; 8], 0.9, 0.0), None);
+    // One round in which the machine stood still is one of eight.
+    let mut stalled = pairs(90.0);
+    (stalled[3], stalled[5]) = ([100.0, 0.0], [0.0, 90.0]);
+    let found = elasticity(&stalled, 0.9, 0.0).expect("pairs");
+    assert!((found.value - 1.0).abs() < 1e-9, "{found:?}");
     assert_eq!(elasticity(&pairs(90.0)[..5], 0.9, 0.0), None);
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 
 /// Two VMs, each on a volume of its own, and what is planted: keys of the array, its ports and its volumes, of the workload,
 /// and of the VMs' disks.
+#[derive(Clone)]
 struct Planted<'a> {
     array: &'a str,
     ports: &'a str,
@@ -51,7 +52,7 @@ measure = "1s"
 }
 
 /// The rounds of these tests.
-const ROUNDS: &str = "prove = { rounds = 8, round = \"300ms\" }";
+const ROUNDS: &str = "prove = { rounds = 12, round = \"300ms\" }";
 
 /// The only step of a run.
 fn step(scenario: &str) -> Value {
@@ -68,6 +69,7 @@ fn interval(of: &Value) -> [f64; 2] {
 }
 
 /// A planted limit: what throughput must follow, and keys of the answer.
+#[derive(Clone)]
 struct Case {
     name: &'static str,
     planted: Planted<'static>,
@@ -95,88 +97,70 @@ fn proves(step: &Value, case: &Case) -> Result<(), String> {
     right.then_some(()).ok_or_else(|| format!("{}: {found:#} {:#}", case.name, step["proof"]))
 }
 
-fn cases() -> Vec<Case> {
-    let hop = |hop: &str, why: &str| json!({ "kind": "hop", "hop": hop, "why": why });
-    let latency = |hop: &str| json!({ "kind": "latency", "hop": hop });
-    let case = |name, planted, most, limit| Case { name, planted, most, limit };
+fn case(
+    name: &'static str,
+    planted: Planted<'static>,
+    most: &'static [(&'static str, &'static str)],
+    limit: Value,
+) -> Case {
+    Case { name, planted, most, limit }
+}
+
+fn hop(hop: &str, why: &str) -> Value {
+    json!({ "kind": "hop", "hop": hop, "why": why })
+}
+
+fn latency(hop: &str) -> Value {
+    json!({ "kind": "latency", "hop": hop })
+}
+
+/// Limits of what serves.
+fn of_service() -> Vec<Case> {
     let slow_port = "{ name = \"p1\", rate = \"4 MB/s\" }";
     let two_ports = "{ name = \"p1\", rate = \"60 MB/s\" }, { name = \"p2\", rate = \"2 MB/s\" }";
-    let far_port = "{ name = \"p1\", rate = \"60 MB/s\", latency = \"4ms\" }";
     let writes = Planted { ports: slow_port, workload: "depth = 4, read = 0", on: "vm*", ..USUAL };
     let mixed = Planted { volumes: "iops = 500", workload: "depth = 8, read = 70", ..USUAL };
+    let quota = Planted { array: "threads = 1, cpu = \"4%\"", workload: "depth = 1", ..USUAL };
+    let reads = Planted { ports: slow_port, ..USUAL };
+    let paths = Planted { ports: two_ports, ..USUAL };
+    let volume = Planted { volumes: "rate = \"4 MB/s\"", ..USUAL };
+    let (port, p2) = (&[("store.p1", "rate")], &[("store.p2", "rate")]);
+    let (rate, ops) = (&[("store/data1", "rate")], &[("store/data1", "ops")]);
+    vec![
+        case("a port that is read through", reads, port, hop("store.p1", "rate")),
+        case("a port that two VMs write through", writes, port, hop("store.p1", "rate")),
+        case("the slower of two paths", paths, p2, json!({ "hop": "store.p2" })),
+        case("the rate of a volume", volume, rate, hop("store/data1", "rate")),
+        case("the operations of a volume", mixed, ops, hop("store/data1", "ops")),
+        case("a quota of processor time", quota, &[("store", "cpu")], hop("store", "cpu")),
+    ]
+}
+
+/// Limits of loads, and of delays that loads do not fill.
+fn of_loads() -> Vec<Case> {
+    let far_port = "{ name = \"p1\", rate = \"60 MB/s\", latency = \"4ms\" }";
     let slow_volume =
         Planted { volumes: "latency = \"4ms\", iops = 4000", workload: "depth = 3", ..USUAL };
-    let deep =
+    let workers =
         Planted { volumes: "latency = \"9ms\"", workload: "workers = 3, depth = 2", ..USUAL };
-    let quota = Planted { array: "threads = 1, cpu = \"4%\"", workload: "depth = 1", ..USUAL };
+    let path = Planted { ports: far_port, workload: "depth = 3", ..USUAL };
+    let pauses = Planted { workload: "depth = 3, think = \"5ms\"", ..USUAL };
+    let open = Planted { workload: "rate = \"400 IOPS\"", ..USUAL };
+    let (volume, delay) = (&[("store/data1", "latency"), ("w", "depth")], latency("store/data1"));
+    let port = &[("store.p1", "latency"), ("w", "depth")];
+    let (pause, carried) = (json!({ "kind": "none" }), json!({ "kind": "rate" }));
     vec![
-        case(
-            "a port that is read through",
-            Planted { ports: slow_port, ..USUAL },
-            &[("store.p1", "rate")],
-            hop("store.p1", "rate"),
-        ),
-        case(
-            "a port that two VMs write through",
-            writes,
-            &[("store.p1", "rate")],
-            hop("store.p1", "rate"),
-        ),
-        case(
-            "the slower of two paths",
-            Planted { ports: two_ports, ..USUAL },
-            &[("store.p2", "rate")],
-            json!({ "hop": "store.p2" }),
-        ),
-        case(
-            "the rate of a volume",
-            Planted { volumes: "rate = \"4 MB/s\"", ..USUAL },
-            &[("store/data1", "rate")],
-            hop("store/data1", "rate"),
-        ),
-        case(
-            "the operations of a volume",
-            mixed,
-            &[("store/data1", "ops")],
-            hop("store/data1", "ops"),
-        ),
-        case(
-            "the latency of a volume",
-            slow_volume,
-            &[("store/data1", "latency"), ("w", "depth")],
-            latency("store/data1"),
-        ),
-        case(
-            "a slow path",
-            Planted { ports: far_port, workload: "depth = 3", ..USUAL },
-            &[("store.p1", "latency"), ("w", "depth")],
-            latency("store.p1"),
-        ),
-        case(
-            "the depth of several workers",
-            deep,
-            &[("store/data1", "latency"), ("w", "depth")],
-            latency("store/data1"),
-        ),
-        case(
-            "the pauses of workers",
-            Planted { workload: "depth = 3, think = \"5ms\"", ..USUAL },
-            &[("w", "think"), ("w", "depth")],
-            json!({ "kind": "none" }),
-        ),
-        case("a quota of processor time", quota, &[("store", "cpu")], hop("store", "cpu")),
-        case(
-            "a requested rate that is carried",
-            Planted { workload: "rate = \"400 IOPS\"", ..USUAL },
-            &[("w", "arrivals")],
-            json!({ "kind": "rate" }),
-        ),
+        case("the latency of a volume", slow_volume, volume, delay.clone()),
+        case("the depth of several workers", workers, volume, delay),
+        case("a slow path", path, port, latency("store.p1")),
+        case("the pauses of workers", pauses, &[("w", "think"), ("w", "depth")], pause),
+        case("a requested rate that is carried", open, &[("w", "arrivals")], carried),
     ]
 }
 
 #[test]
 fn throughput_follows_what_was_planted() {
-    let open = Mutex::new(VecDeque::from(cases()));
+    let open = Mutex::new(VecDeque::from([of_service(), of_loads()].concat()));
     let missed = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -189,8 +173,8 @@ fn throughput_follows_what_was_planted() {
             });
         }
     });
-    // A machine that is busy with other things may spoil rounds; then three times as many, alone, decide.
-    let more = ROUNDS.replace("rounds = 8", "rounds = 24");
+    // A machine that is busy with other things may spoil rounds; then many more, alone, decide.
+    let more = ROUNDS.replace("rounds = 12", "rounds = 30");
     for (case, first) in missed.into_inner().unwrap() {
         let second = proves(&step(&case.planted.scenario(&more)), &case);
         second.unwrap_or_else(|why| panic!("{first}\n{why}"));
