@@ -317,7 +317,7 @@ mod tests {
     fn an_open_loop_that_is_lowered_leaves_arrivals_out() {
         let process = Process::Fixed { rate: 1000.0 };
         let mut feed = feed_of(Arrivals::Open { process, limit: 8 });
-        let mut count = |feed: &mut dyn Feed, from: u64, to: u64| {
+        let count = |feed: &mut dyn Feed, from: u64, to: u64| {
             let mut all = 0;
             for us in (from..to).step_by(500) {
                 let slots = issued(feed, us);

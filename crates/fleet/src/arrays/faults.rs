@@ -20,7 +20,7 @@ pub(crate) struct FaultPlan {
     phases: Phases,
     speeds: Vec<(ServedPortId, Option<u64>)>,
     faults: VecDeque<PendingFault>,
-    rounds: Rounds,
+    rounds: Box<Rounds>,
 }
 
 /// The rounds of a proof, as far as they slow something here.
@@ -104,7 +104,7 @@ impl FaultPlan {
         let ArrayStep { index, warmup, measure, cooldown, .. } = *step;
         let proof = step.proof.clone().unwrap_or_default();
         let phases = Phases { warmup, measure, cooldown, slice: proof.settle };
-        let rounds = Rounds { proof, usual, next: 0 };
+        let rounds = Box::new(Rounds { proof, usual, next: 0 });
         Ok(FaultPlan { served, index, phases, speeds, faults: faults.into(), rounds })
     }
 

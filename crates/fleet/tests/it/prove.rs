@@ -89,7 +89,7 @@ fn the_load_of_workers_changes_with_the_rounds() {
     for worker in &orders.workers {
         // As of each round, what the last change before it has left.
         for (n, of) in proof.rounds.iter().enumerate() {
-            let now = worker.changes.iter().filter(|c| c.after <= proof.begin(n)).next_back();
+            let now = worker.changes.iter().rfind(|c| c.after <= proof.begin(n));
             let to = now.map(|change| change.to).unwrap_or_default();
             let lever = of.map(|of| proof.perturbations[of as usize].lever);
             assert_eq!(to.more_think, Ns::millis(u64::from(lever == Some(Lever::Think))));
