@@ -11,4 +11,6 @@ mod system;
 pub use ns::Ns;
 pub use rng::Rng;
 pub use secret::unpredictable;
-pub use system::{CpuTime, now, process_cpu, sleep_until, suspended, thread_cpu, wall_ns};
+pub use system::{
+    CpuTime, now, process_cpu, sleep_until, suspended, thread_cpu, thread_time, wall_ns,
+};

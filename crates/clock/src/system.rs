@@ -36,6 +36,11 @@ pub fn thread_cpu() -> CpuTime {
     usage(libc::RUSAGE_THREAD)
 }
 
+/// CPU time of the calling thread up to this moment, which [`thread_cpu`] may know late; a system call.
+pub fn thread_time() -> Ns {
+    Ns(read(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
 /// CPU time of the whole process; a system call.
 pub fn process_cpu() -> CpuTime {
     usage(libc::RUSAGE_SELF)

@@ -59,6 +59,7 @@ fn step(depth: u32) -> StepSpec {
         warmup: Ns::secs(1),
         measure: Ns::secs(3),
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         targets: vec![target],
         workers: vec![worker],
         nets: Vec::new(),

@@ -392,6 +392,7 @@ fn post(
         opener: opener(schemes, name, &used, demand.writes)?,
         payload,
         grace: GRACE,
+        changes: worker.changes.clone(),
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
     let scope = MeterScope {

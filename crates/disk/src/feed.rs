@@ -3,6 +3,7 @@
 
 use crate::{Completion, Io};
 use clock::Ns;
+use engine::Throttle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use workload::{Arrivals, Next, Op, Placement, Spec, SpecError, Stream, StreamKey};
@@ -25,6 +26,9 @@ pub(crate) trait Feed {
 
     /// When, as of `now`, there is something to issue though nothing completes; [`Ns::MAX`] where there is not.
     fn wake(&self, now: Ns) -> Ns;
+
+    /// Lowers the load from now on, or restores it.
+    fn throttle(&mut self, to: Throttle);
 }
 
 /// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry.
@@ -41,12 +45,17 @@ pub(crate) fn feed(
                 streams: (0..depth).map(stream).collect::<Result<_, _>>()?,
                 ready: (0..depth).collect(),
                 asleep: BinaryHeap::with_capacity(depth as usize),
+                parked: Vec::with_capacity(depth as usize),
+                active: depth,
+                more_think: Ns::ZERO,
             })
         }
         Arrivals::Open { .. } => Box::new(OpenFeed {
             stream: Stream::new(spec, place, StreamKey { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
             free: (0..depth).rev().collect(),
+            skip_every: 0,
+            arrivals: 0,
         }),
     })
 }
@@ -97,9 +106,14 @@ impl IoBatch {
 
 struct Closed {
     streams: Vec<Stream>,
-    /// Slots that are to be asked. A slot is here, asleep or in flight, so none of the lists outgrows the depth.
+    /// Slots that are to be asked. A slot is here, asleep, parked or in flight, so none of the lists outgrows the depth.
     ready: Vec<u32>,
     asleep: BinaryHeap<Reverse<(Ns, u32)>>,
+    /// Slots that issue nothing while the load is lowered.
+    parked: Vec<u32>,
+    /// The first so many slots issue.
+    active: u32,
+    more_think: Ns,
 }
 
 impl Feed for Closed {
@@ -111,6 +125,10 @@ impl Feed for Closed {
             self.ready.push(slot);
         }
         for slot in self.ready.drain(..) {
+            if slot >= self.active {
+                self.parked.push(slot);
+                continue;
+            }
             match self.streams[slot as usize].next(now) {
                 Next::Op(op) => batch.push(slot, op),
                 Next::At(at) => self.asleep.push(Reverse((at, slot))),
@@ -121,9 +139,15 @@ impl Feed for Closed {
 
     fn completed(&mut self, done: &[Completion], now: Ns) {
         for completion in done {
-            self.streams[completion.slot as usize].completed(now);
+            self.streams[completion.slot as usize].completed(now.plus(self.more_think));
             self.ready.push(completion.slot);
         }
+    }
+
+    fn throttle(&mut self, to: Throttle) {
+        self.active = (self.streams.len() as u32).saturating_sub(to.idle_slots);
+        self.more_think = to.more_think;
+        self.ready.append(&mut self.parked);
     }
 
     fn wake(&self, _: Ns) -> Ns {
@@ -143,6 +167,9 @@ const CATCH_UP: usize = 4;
 struct OpenFeed {
     stream: Stream,
     free: Vec<u32>,
+    /// Of so many arrivals one is left out; zero: none is.
+    skip_every: u32,
+    arrivals: u32,
 }
 
 impl OpenFeed {
@@ -151,6 +178,12 @@ impl OpenFeed {
         for _ in 0..most {
             let Some(slot) = self.free.last().copied() else { return };
             let Next::Op(op) = self.stream.next(moment) else { return };
+            if self.skip_every > 0 {
+                self.arrivals += 1;
+                if self.arrivals.is_multiple_of(self.skip_every) {
+                    continue;
+                }
+            }
             self.free.pop();
             batch.push(slot, op);
         }
@@ -171,6 +204,10 @@ impl Feed for OpenFeed {
             self.stream.completed(now);
             self.free.push(completion.slot);
         }
+    }
+
+    fn throttle(&mut self, to: Throttle) {
+        (self.skip_every, self.arrivals) = (to.skip_every, 0);
     }
 
     fn wake(&self, now: Ns) -> Ns {
@@ -235,6 +272,66 @@ mod tests {
             issued.push(batch.ios.len());
         }
         assert_eq!(issued, expected);
+    }
+
+    /// The feed of a closed loop, or of an open one of 1000 a second.
+    fn feed_of(arrivals: Arrivals) -> Box<dyn Feed> {
+        let spec = Spec::access(vec![Row::new(4096, 100.0, 100.0)], arrivals, Regions::Shared);
+        let targets = vec![Extent { size: 1 << 30, block: 512 }];
+        let place = Placement { targets, sharer: 0, sharers: 1, start: Ns::ZERO };
+        feed(&spec, &place, StreamKey { seed: 1, step: 0, worker: 0, slot: 0 }).expect("sound")
+    }
+
+    /// Fills at a moment in microseconds; the slots that issue.
+    fn issued(feed: &mut dyn Feed, us: u64) -> Vec<u32> {
+        let mut batch = IoBatch::with_capacity(64);
+        feed.fill(Ns(us * 1000), &mut batch);
+        batch.ios.iter().map(|io| io.slot).collect()
+    }
+
+    fn complete(feed: &mut dyn Feed, us: u64, slots: &[u32]) {
+        let done: Vec<Completion> =
+            slots.iter().map(|slot| Completion { slot: *slot, result: Ok(4096) }).collect();
+        feed.completed(&done, Ns(us * 1000));
+    }
+
+    #[test]
+    fn a_closed_loop_that_is_lowered_leaves_slots_idle_and_takes_them_back() {
+        let mut feed = feed_of(Arrivals::closed(4));
+        assert_eq!(issued(&mut *feed, 0), [0, 1, 2, 3]);
+        feed.throttle(Throttle { idle_slots: 1, ..Throttle::default() });
+        complete(&mut *feed, 10, &[3, 0]);
+        assert_eq!(issued(&mut *feed, 10), [0], "the last slot is idle");
+        complete(&mut *feed, 20, &[1]);
+        assert_eq!(issued(&mut *feed, 20), [1]);
+        feed.throttle(Throttle { more_think: Ns(5000), ..Throttle::default() });
+        assert_eq!(issued(&mut *feed, 30), [3], "it issues again");
+        complete(&mut *feed, 40, &[2]);
+        assert_eq!((issued(&mut *feed, 44), feed.wake(Ns(44_000))), (vec![], Ns(45_000)));
+        assert_eq!(issued(&mut *feed, 45), [2]);
+        feed.throttle(Throttle::default());
+        complete(&mut *feed, 50, &[0, 1, 2, 3]);
+        assert_eq!(issued(&mut *feed, 50).len(), 4);
+    }
+
+    #[test]
+    fn an_open_loop_that_is_lowered_leaves_arrivals_out() {
+        let process = Process::Fixed { rate: 1000.0 };
+        let mut feed = feed_of(Arrivals::Open { process, limit: 8 });
+        let count = |feed: &mut dyn Feed, from: u64, to: u64| {
+            let mut all = 0;
+            for us in (from..to).step_by(500) {
+                let slots = issued(feed, us);
+                all += slots.len();
+                complete(feed, us, &slots);
+            }
+            all
+        };
+        assert_eq!(count(&mut *feed, 0, 100_000), 100);
+        feed.throttle(Throttle { skip_every: 10, ..Throttle::default() });
+        assert_eq!(count(&mut *feed, 100_000, 200_000), 90);
+        feed.throttle(Throttle::default());
+        assert_eq!(count(&mut *feed, 200_000, 300_000), 100);
     }
 
     #[test]

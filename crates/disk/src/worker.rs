@@ -8,7 +8,8 @@ use crate::feed::{Feed, IoBatch, feed};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
 use engine::{
-    EngineError, EventNote, Opened, OpenedLoad, Reports, Spent, Stop, WorkerMeter, WorkerTask,
+    EngineError, EventNote, LoadChange, Opened, OpenedLoad, Reports, Spent, Stop, WorkerMeter,
+    WorkerTask,
 };
 use record::{CounterId, Level};
 use workload::{Arrivals, IoDemand, Placement, Spec, StreamKey};
@@ -35,6 +36,8 @@ pub struct DiskWorker {
     pub payload: Option<Box<dyn PayloadOpener>>,
     /// How long after the end it waits for what is in flight.
     pub grace: Ns,
+    /// How its load changes after the measurement, in order of time.
+    pub changes: Vec<LoadChange>,
 }
 
 impl WorkerTask for DiskWorker {
@@ -71,6 +74,8 @@ impl WorkerTask for DiskWorker {
             done: Vec::with_capacity(depth as usize),
             name: self.name,
             grace: self.grace,
+            changes: self.changes,
+            changed: 0,
             strays: 0,
         };
         let notes = (depth < asked)
@@ -128,6 +133,9 @@ struct DiskIssuer {
     done: Completions,
     name: String,
     grace: Ns,
+    changes: Vec<LoadChange>,
+    /// The first so many changes have been made.
+    changed: usize,
     /// Completions of what was not in flight.
     strays: u64,
 }
@@ -139,6 +147,7 @@ impl OpenedLoad for DiskIssuer {
         meter.advance(now, Spent::Waiting);
         // The end may move forward at a cut, if the measurement begins sooner than planned.
         while now < meter.line().end() && !stop.asked() {
+            self.change(meter, now);
             self.feed.fill(now.since(start), &mut self.batch);
             let ready = self.admit(now);
             if ready > 0 {
@@ -166,6 +175,17 @@ impl OpenedLoad for DiskIssuer {
 }
 
 impl DiskIssuer {
+    /// Lowers or restores the load where the moment has come, which is one of a cut.
+    #[inline]
+    fn change(&mut self, meter: &WorkerMeter, now: Ns) {
+        while let Some(LoadChange { after, to }) = self.changes.get(self.changed)
+            && now >= meter.line().cooldown().plus(*after)
+        {
+            self.feed.throttle(*to);
+            self.changed += 1;
+        }
+    }
+
     /// I/Os at the front of the batch that may go, their buffers prepared.
     fn admit(&mut self, now: Ns) -> usize {
         match &mut self.payload {

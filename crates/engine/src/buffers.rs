@@ -15,6 +15,9 @@ use rtrb::{Consumer, Producer, RingBuffer};
 /// and cuts are a second apart, so it may miss nine runs before a cut is missed.
 const SPARE: usize = 1;
 
+/// The same where slices of less than a second follow the measurement.
+const SPARE_SLICES: usize = 8;
+
 /// What a worker can report, so that no memory is reserved for anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterScope {
@@ -88,10 +91,11 @@ impl IntervalBuffers {
         phases: Phases,
     ) -> (IntervalBuffers, IntervalDrain) {
         let edges = phases.inner_edges();
-        let total = 1 + SPARE + edges;
+        let spare = if phases.slice > Ns::ZERO { SPARE_SLICES } else { SPARE };
+        let total = 1 + spare + edges;
         let (out, full) = RingBuffer::new(total);
         let (mut empty, back) = RingBuffer::new(total);
-        for _ in 0..SPARE {
+        for _ in 0..spare {
             // Cannot fail: the ring has room for every sheet.
             let _ = empty.push(IntervalBuffer::new(scope));
         }

@@ -19,6 +19,9 @@ pub struct StepSpec {
     pub measure: Ns,
     /// Load after the measurement.
     pub cooldown: Ns,
+    /// From the end of the measurement on intervals are cut at multiples of this as well; zero: they are not.
+    #[serde(default)]
+    pub slice: Ns,
     /// The targets, by the index that workers refer to.
     pub targets: Vec<TargetSpec>,
     /// The workers.
@@ -112,13 +115,37 @@ pub struct WorkerSpec {
     pub workload: workload::Spec,
     /// Whether written blocks carry checksums, and reads are verified.
     pub verify: bool,
+    /// How its load changes after the measurement, in order of time.
+    #[serde(default)]
+    pub changes: Vec<LoadChange>,
+}
+
+/// A load from some moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadChange {
+    /// When, since the end of the measurement.
+    pub after: Ns,
+    /// How it is from then on.
+    pub to: Throttle,
+}
+
+/// By how much a load is lowered, without a restart of its streams. The default is: by nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throttle {
+    /// So many slots of a closed loop issue nothing; what they have outstanding is completed.
+    pub idle_slots: u32,
+    /// The pause of a closed loop is this much longer.
+    pub more_think: Ns,
+    /// Of so many arrivals of an open loop one is left out; zero: none is.
+    pub skip_every: u32,
 }
 
 impl WorkerSpec {
     /// A worker that has its targets to itself and verifies nothing. Its key is the number of its source.
     pub fn new(id: u32, name: String, targets: Vec<u16>, workload: workload::Spec) -> WorkerSpec {
-        let (source, verify) = (SourceId(id), false);
-        WorkerSpec { source, name, key: id, targets, sharer: 0, sharers: 1, workload, verify }
+        let (source, verify, changes) = (SourceId(id), false, Vec::new());
+        let (key, sharer, sharers) = (id, 0, 1);
+        WorkerSpec { source, name, key, targets, sharer, sharers, workload, verify, changes }
     }
 }
 

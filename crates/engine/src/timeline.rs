@@ -19,6 +19,8 @@ pub struct Phases {
     pub measure: Ns,
     /// Load after the measurement.
     pub cooldown: Ns,
+    /// From the end of the measurement on intervals are cut at multiples of this as well; zero: they are not.
+    pub slice: Ns,
 }
 
 /// A step's phases and cuts on the monotonic clock.
@@ -26,11 +28,13 @@ pub struct Phases {
 pub struct StepTimeline {
     epoch: Ns,
     times: StepTimes,
+    slice: Ns,
 }
 
 impl From<&StepSpec> for Phases {
     fn from(step: &StepSpec) -> Phases {
-        Phases { warmup: step.warmup, measure: step.measure, cooldown: step.cooldown }
+        let StepSpec { warmup, measure, cooldown, slice, .. } = *step;
+        Phases { warmup, measure, cooldown, slice }
     }
 }
 
@@ -49,7 +53,8 @@ impl StepTimeline {
         let measure = start.plus(phases.warmup);
         let cooldown = measure.plus(phases.measure);
         let end = cooldown.plus(phases.cooldown);
-        StepTimeline { epoch: epoch.min(start), times: StepTimes { start, measure, cooldown, end } }
+        let times = StepTimes { start, measure, cooldown, end };
+        StepTimeline { epoch: epoch.min(start), times, slice: phases.slice }
     }
 
     /// Whether the measurement may start at `at`: at a regular cut, earlier than planned, and after the step's start.
@@ -78,6 +83,11 @@ impl StepTimeline {
         self.times.measure
     }
 
+    /// When the measurement ends.
+    pub fn cooldown(&self) -> Ns {
+        self.times.cooldown
+    }
+
     /// When the load ends.
     pub fn end(&self) -> Ns {
         self.times.end
@@ -103,7 +113,22 @@ impl StepTimeline {
         let whole =
             self.epoch.plus(Ns((at.since(self.epoch).0 / SECOND + 1).saturating_mul(SECOND)));
         let edges = [measure, cooldown, end].into_iter().filter(|edge| *edge > at);
-        edges.chain([whole]).min()
+        edges.chain(self.slice_after(at)).chain([whole]).min()
+    }
+
+    /// The first slice edge after `at`.
+    fn slice_after(&self, at: Ns) -> Option<Ns> {
+        let StepTimes { cooldown, .. } = self.times;
+        let sliced = self.slice > Ns::ZERO && at >= cooldown;
+        let done = || at.since(cooldown).0 / self.slice.0;
+        sliced.then(|| cooldown.plus(Ns((done() + 1).saturating_mul(self.slice.0))))
+    }
+
+    /// The last slice edge at or before `at`.
+    fn slice_before(&self, at: Ns) -> Option<Ns> {
+        let StepTimes { cooldown, .. } = self.times;
+        let sliced = self.slice > Ns::ZERO && at >= cooldown;
+        sliced.then(|| cooldown.plus(Ns(at.since(cooldown).0 / self.slice.0 * self.slice.0)))
     }
 
     /// The last cut at or before `at`; the start if there is none.
@@ -112,7 +137,7 @@ impl StepTimeline {
         let at = at.clamp(start, end);
         let whole = self.epoch.plus(Ns(at.since(self.epoch).0 / SECOND * SECOND));
         let edges = [start, measure, cooldown, end].into_iter().filter(|edge| *edge <= at);
-        edges.chain([whole]).max().unwrap_or(start)
+        edges.chain(self.slice_before(at)).chain([whole]).max().unwrap_or(start)
     }
 
     /// The pieces into which the cuts divide `from..to`, in order and without gaps.

@@ -2,9 +2,7 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{
-    Access, Arrivals, Durability, Process, Row, Skew, Spec, WorkingSet, WorkloadKind,
-};
+use workload::{Access, Arrivals, Durability, Process, Row, Skew, Spec, WorkingSet, WorkloadKind};
 
 /// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(

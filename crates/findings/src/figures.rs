@@ -12,6 +12,7 @@ use crate::little::{self, Little};
 use crate::network;
 use crate::pool::{IoFigures, Pool};
 use crate::ports::PortLoad;
+use crate::proof::StepProof;
 use crate::served::Served;
 use crate::steady::{self, Steadiness, WarmUp};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -80,6 +81,8 @@ pub struct StepFigures {
     pub done: Option<Done>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
+    /// What was slowed after its measured time, and what that changed; `None` where its plan asks for no proof.
+    pub proof: Option<StepProof>,
     /// Confidence intervals of its figures, where a simulation recorded them; of a job there are none.
     pub confidence: Vec<Confidence>,
     /// What the faults of its plan did, in the order of their moments.
@@ -234,6 +237,7 @@ impl StepFigures {
             confidence: Vec::new(),
             faults: Vec::new(),
             job: Vec::new(),
+            proof: None,
         }
     }
 

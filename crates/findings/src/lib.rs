@@ -35,6 +35,7 @@ mod pool;
 mod port_names;
 mod ports;
 mod projection;
+mod proof;
 mod quantity;
 mod ratio;
 mod rounding;
@@ -82,6 +83,7 @@ pub use ports::{PortFlow, PortLoad, PortSpeed, SATURATED_FROM};
 pub use projection::{
     Access, Carried, CarryLimit, Extrapolation, Footprint, Measured, ProfileFigure, Projection,
 };
+pub use proof::{Elasticity, LeftAlone, LeverName, Slowed, StepProof, elasticity};
 pub use quantity::{Quantity, Unit};
 pub use run::{RunSummary, Verdict};
 pub use scaled::{Scaled, ScaledRate};
@@ -212,7 +214,7 @@ fn judge(
         let mut step = StepData::read(record, head.clone(), record.sources(), &rule)?;
         let known = scenario.ok().zip(planned.as_ref());
         equip(&mut step, known, record);
-        let mut figures = figured(record, &step, &rule, (&nulls, &places));
+        let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
@@ -322,12 +324,13 @@ fn figured(
     step: &StepData,
     rule: &scenario::Steady,
     (nulls, places): (&[&str], &Places<'_>),
-) -> StepFigures {
+) -> Result<StepFigures, RecordError> {
     let null = step.is_on_nothing_but(nulls);
     let mut figures = StepFigures::of(step, null, rule, record.events());
     figures.confidence = Confidence::of(record, step.head.index);
     figures.served = served::served(step, places);
-    figures
+    figures.proof = proof::of_step(record, &step.head)?;
+    Ok(figures)
 }
 
 /// What faults did in a step, and the phases of its job. Neither has a steady state, and a job no confidence in a mean.

@@ -8,9 +8,10 @@ use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::draft::{IoTarget, TargetTable, WorkerDraft, draft};
 use crate::nets::{self, NetNumbers};
+use crate::prove;
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
-use record::{Loop, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
+use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
 use scenario::crew::cluster;
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +49,8 @@ pub struct AssignedStep {
     pub specs: Vec<Option<StepSpec>>,
     /// The orders to the embedded arrays, where there are some.
     pub arrays: Option<ArrayStep>,
+    /// The rounds that follow the measured time; they are in the orders.
+    pub proof: Option<Proof>,
 }
 
 /// Why a scenario cannot be run on live engines, with the remedy.
@@ -241,7 +244,11 @@ impl<'a> Assignment<'a> {
     /// Where the step uses a worker or target that was not assigned.
     pub fn step(&self, step: &Step) -> Result<AssignedStep, AssignError> {
         let drafts = draft(&self.lab, step)?;
-        let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| self.empty_spec(step)).collect();
+        let proof = prove::proof(&self.lab, step, &drafts, self.seed);
+        let mut changes =
+            proof.as_ref().map(|proof| prove::changes(proof, &drafts)).into_iter().flatten();
+        let empty = || self.empty_spec(step, proof.as_ref());
+        let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| empty()).collect();
         let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents];
         let mut loads = Vec::with_capacity(drafts.len());
         for (key, draft) in drafts.iter().enumerate() {
@@ -257,7 +264,8 @@ impl<'a> Assignment<'a> {
                 })
             };
             let targets = draft.targets.iter().map(&mut number).collect();
-            spec.workers.push(worker_spec(draft, source, key as u32, targets));
+            let worker = worker_spec(draft, source, key as u32, targets);
+            spec.workers.push(WorkerSpec { changes: changes.next().unwrap_or_default(), ..worker });
         }
         let mut streams = Vec::new();
         for draft in nets::draft(self.lab.scenario, step)? {
@@ -267,7 +275,8 @@ impl<'a> Assignment<'a> {
         }
         let has_load = |spec: &StepSpec| !spec.workers.is_empty() || !spec.nets.is_empty();
         let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
-        Ok(AssignedStep { loads, streams, specs, arrays: plan::step(self.lab.scenario, step) })
+        let arrays = plan::step(self.lab.scenario, step, proof.as_ref());
+        Ok(AssignedStep { loads, streams, specs, arrays, proof })
     }
 
     fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {
@@ -299,13 +308,15 @@ impl<'a> Assignment<'a> {
         TargetSpec { fill, demand, made_as, ..TargetSpec::new(name, url) }
     }
 
-    fn empty_spec(&self, step: &Step) -> StepSpec {
+    fn empty_spec(&self, step: &Step, proof: Option<&Proof>) -> StepSpec {
+        let [rounds, slice] = proof.map_or([Ns::ZERO; 2], |of| [of.length(), of.settle]);
         StepSpec {
             index: step.index,
             seed: self.seed,
             warmup: step.warmup_max().into(),
             measure: step.measure.into(),
-            cooldown: step.cooldown.into(),
+            cooldown: rounds.plus(step.cooldown.into()),
+            slice,
             targets: Vec::new(),
             workers: Vec::new(),
             nets: Vec::new(),
@@ -332,6 +343,7 @@ fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16
         sharers: draft.sharers,
         workload: draft.load.workload.spec.clone(),
         verify: draft.load.workload.verify,
+        changes: Vec::new(),
     }
 }
 

@@ -24,6 +24,7 @@ mod nets;
 mod offset;
 #[cfg(test)]
 mod pair;
+pub mod prove;
 mod registry;
 mod run;
 mod sampling;

@@ -1,6 +1,6 @@
 //! Where a coordinator writes agents' reports: a record, and in tests a list.
 
-use record::{Counter, Event, Fact, Interval, Source, Status, StepHead, StepTimes, Writer};
+use record::{Counter, Event, Fact, Interval, Proof, Source, Status, StepHead, StepTimes, Writer};
 
 /// A write error of a sink; its text names the file.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -23,6 +23,10 @@ pub trait RecordSink {
     /// # Errors
     /// Where the record takes nothing more.
     fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError>;
+    /// The rounds that follow the measured time of a step.
+    /// # Errors
+    /// Where the record takes nothing more.
+    fn proof(&mut self, index: u32, proof: &Proof) -> Result<(), SinkError>;
     /// What a source did.
     /// # Errors
     /// Where the record takes nothing more.
@@ -60,6 +64,8 @@ pub enum RecordEntry {
     Step(Box<StepHead>),
     /// The step's measurement begins at another time than was announced.
     StepTimes(u32, StepTimes),
+    /// The rounds that follow its measured time.
+    Proof(u32, Proof),
     /// What sources did.
     Intervals(Vec<Interval>),
     /// What hops counted.
@@ -82,6 +88,7 @@ impl RecordEntry {
             RecordEntry::Source(source) => sink.source(source),
             RecordEntry::Step(head) => sink.step(head),
             RecordEntry::StepTimes(index, times) => sink.step_times(*index, times),
+            RecordEntry::Proof(index, proof) => sink.proof(*index, proof),
             RecordEntry::Intervals(list) => list.iter().try_for_each(|one| sink.interval(one)),
             RecordEntry::Counters(list) => list.iter().try_for_each(|one| sink.counter(one)),
             RecordEntry::Event(event) => sink.event(event),
@@ -106,6 +113,10 @@ impl RecordSink for Writer {
 
     fn step_times(&mut self, index: u32, times: &StepTimes) -> Result<(), SinkError> {
         Ok(Writer::step_times(self, index, times)?)
+    }
+
+    fn proof(&mut self, index: u32, proof: &Proof) -> Result<(), SinkError> {
+        Ok(Writer::proof(self, index, proof)?)
     }
 
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {

@@ -5,8 +5,8 @@ use crate::histogram::Encoder;
 use crate::schema::{FIGURES, OTHER_FIGURES, StoredWord};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, RunHead, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Loop, Proof, RunHead, Source,
+    SourceId, SourceKind, Status, StepHead, StepTimes, StreamLoad, WorkerLoad,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -223,6 +223,29 @@ pub(crate) fn confidence(db: &Connection, confidence: &Confidence) -> rusqlite::
         int(confidence.batches.into()),
     ];
     insert(db, "confidence", "step, source, figure, low, high, unit, level, batches", row)
+}
+
+/// The rounds of a step: what is slowed comes first, what is not after it.
+pub(crate) fn proof(db: &Connection, step: u32, proof: &Proof) -> rusqlite::Result<()> {
+    let row = vec![int(step.into()), int(proof.round.0), int(proof.settle.0)];
+    insert(db, "proof", "step, round_ns, settle_ns", row)?;
+    let slowed = proof.perturbations.iter().map(|slowed| {
+        let lever = text(slowed.lever.word());
+        [text(&slowed.subject), lever, Value::Real(slowed.factor), Value::Null]
+    });
+    let untouched = proof
+        .untouched
+        .iter()
+        .map(|left| [text(&left.subject), Value::Null, Value::Null, text(&left.why)]);
+    for (seq, row) in (0..).zip(slowed.chain(untouched)) {
+        let row = [int(step.into()), int(seq)].into_iter().chain(row).collect();
+        insert(db, "perturbation", "step, seq, subject, lever, factor, why", row)?;
+    }
+    for (seq, slowed) in (0..).zip(&proof.rounds) {
+        let row = vec![int(step.into()), int(seq), opt_int(*slowed)];
+        insert(db, "proof_round", "step, seq, perturbation", row)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn event(db: &Connection, event: &Event) -> rusqlite::Result<()> {

@@ -13,6 +13,7 @@ mod histogram;
 mod insert;
 mod interval;
 mod legacy;
+mod proof;
 mod reader;
 mod rounds;
 mod run;
@@ -29,6 +30,7 @@ pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, 
 pub use histogram::{Histogram, HistogramError};
 pub use hop::HopKind;
 pub use interval::{Completed, Confidence, Event, Interval, Level, OtherTallies, Phase, Testimony};
+pub use proof::{Lever, Perturbation, Proof, ProofRound, Untouched};
 pub use reader::Record;
 pub use rounds::{Round, Rounds};
 pub use run::{

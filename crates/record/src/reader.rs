@@ -8,8 +8,8 @@ use crate::columns::RowError;
 use crate::schema::{APPLICATION_ID, OLDEST, TYPED_SINCE, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, RecordError, RunHead, Source, SourceId, Status,
-    StepHead, VoidSearch, Voids, legacy, select,
+    Confidence, Counter, Event, Fact, Interval, Proof, RecordError, RunHead, Source, SourceId,
+    Status, StepHead, VoidSearch, Voids, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::BTreeMap;
@@ -32,6 +32,7 @@ pub struct Record {
     steps: Vec<StepHead>,
     events: Vec<Event>,
     confidences: Vec<Confidence>,
+    proofs: BTreeMap<u32, Proof>,
 }
 
 impl Record {
@@ -54,10 +55,11 @@ impl Record {
             }
             let events = select::events(db)?;
             let confidences = select::confidences(db, file.version)?;
-            Ok((head, status, facts, sources, steps, events, confidences))
+            let proofs = select::proofs(db, file.version)?;
+            Ok((head, status, facts, sources, steps, events, confidences, proofs))
         })?;
-        let (head, status, facts, sources, steps, events, confidences) = record;
-        Ok(Record { file, head, status, facts, sources, steps, events, confidences })
+        let (head, status, facts, sources, steps, events, confidences, proofs) = record;
+        Ok(Record { file, head, status, facts, sources, steps, events, confidences, proofs })
     }
 
     /// How the run began.
@@ -93,6 +95,11 @@ impl Record {
     /// The confidence intervals of a step's figures, by source and figure, those over all workers first; possibly none.
     pub fn confidences(&self, step: u32) -> impl Iterator<Item = &Confidence> {
         self.confidences.iter().filter(move |confidence| confidence.step == step)
+    }
+
+    /// The rounds that follow the measured time of a step, if it has some.
+    pub fn proof(&self, step: u32) -> Option<&Proof> {
+        self.proofs.get(&step)
     }
 
     /// The counters of a step, or those that belong to no step, in the order in which they were written.

@@ -1,7 +1,7 @@
 //! The record file's tables and views, in SQL, and the words that its enumerations are stored as. `docs/record.md`
 //! explains all of them; a test compares the two.
 
-use crate::{Flow, Level, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd};
+use crate::{Flow, Level, Lever, Meaning, Phase, ProducerKind, Scope, Status, StreamEnd};
 use workload::Dir;
 
 /// `PRAGMA application_id`: the letters `WSPD`.
@@ -12,11 +12,11 @@ pub(crate) const VERSION: u32 = 7;
 
 /// The oldest version that this program reads: version 2 has no network streams, version 3 no confidence intervals,
 /// version 4 only those over all workers; version 5 has only names, which `legacy` interprets; version 6 has
-/// reads and writes only.
+/// reads and writes only, and no proofs.
 pub(crate) const OLDEST: u32 = 2;
 
 /// Tables that a record must have, with the version that introduced them.
-pub(crate) const TABLES: [(&str, u32); 16] = [
+pub(crate) const TABLES: [(&str, u32); 19] = [
     ("run", 2),
     ("scenario_override", 2),
     ("fact", 2),
@@ -33,6 +33,9 @@ pub(crate) const TABLES: [(&str, u32); 16] = [
     ("counter", 2),
     ("event", 2),
     ("confidence", CONFIDENCE_SINCE),
+    ("proof", PROOFS_SINCE),
+    ("perturbation", PROOFS_SINCE),
+    ("proof_round", PROOFS_SINCE),
 ];
 
 /// The version that introduced network streams.
@@ -53,6 +56,9 @@ pub(crate) const OTHERS_SINCE: u32 = 7;
 /// The columns of the figures of operations without data, in the order in which `columns` writes and reads them.
 pub(crate) const OTHER_FIGURES: &str =
     "operation, ops, bytes, errors, service_sum_ns, service, response";
+
+/// The version that introduced proofs by perturbation.
+pub(crate) const PROOFS_SINCE: u32 = 7;
 
 /// The columns that `interval` and `total` share, in the order in which `columns` writes and reads them. Histograms
 /// are last, so that SQLite reads the figures without passing over them.
@@ -269,6 +275,29 @@ CREATE TABLE confidence (
 ) STRICT;
 CREATE UNIQUE INDEX confidence_by_figure ON confidence (step, ifnull(source, ''), figure);
 
+CREATE TABLE proof (
+    step INTEGER PRIMARY KEY REFERENCES step (step),
+    round_ns INTEGER NOT NULL,
+    settle_ns INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE perturbation (
+    step INTEGER NOT NULL REFERENCES proof (step),
+    seq INTEGER NOT NULL,
+    subject TEXT NOT NULL,
+    lever TEXT,
+    factor REAL,
+    why TEXT,
+    PRIMARY KEY (step, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE proof_round (
+    step INTEGER NOT NULL REFERENCES proof (step),
+    seq INTEGER NOT NULL,
+    perturbation INTEGER,
+    PRIMARY KEY (step, seq)
+) STRICT, WITHOUT ROWID;
+
 CREATE VIEW v_interval AS
 SELECT
     i.step AS step,
@@ -395,4 +424,16 @@ impl StoredWord for StreamEnd {
 impl StoredWord for Level {
     const WORDS: &'static [(Level, &'static str)] =
         &[(Level::Info, "info"), (Level::Warning, "warning"), (Level::Error, "error")];
+}
+
+impl StoredWord for Lever {
+    const WORDS: &'static [(Lever, &'static str)] = &[
+        (Lever::Rate, "rate"),
+        (Lever::Ops, "ops"),
+        (Lever::Latency, "latency"),
+        (Lever::Cpu, "cpu"),
+        (Lever::Depth, "depth"),
+        (Lever::Think, "think"),
+        (Lever::Arrivals, "arrivals"),
+    ];
 }

@@ -3,13 +3,14 @@
 use crate::columns::{Cells, RowError};
 use crate::legacy;
 use crate::schema::{
-    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, OTHER_FIGURES, OTHERS_SINCE, STREAMS_SINCE,
-    StoredWord, TABLES, TYPED_SINCE,
+    CONFIDENCE_OF_SINCE, CONFIDENCE_SINCE, FIGURES, OTHER_FIGURES, OTHERS_SINCE, PROOFS_SINCE,
+    STREAMS_SINCE, StoredWord, TABLES, TYPED_SINCE,
 };
 use crate::{
-    Confidence, Counter, CounterId, CounterKind, Event, Fact, Histogram, HopKind, Interval, Loop,
-    Meaning, OtherTallies, Producer, ProducerKind, RunHead, ScenarioText, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, StepTotal, StreamLoad, WorkerLoad,
+    Confidence, Counter, CounterId, CounterKind, Event, Fact, Histogram, HopKind, Interval, Lever,
+    Loop, Meaning, OtherTallies, Perturbation, Producer, ProducerKind, Proof, RunHead,
+    ScenarioText, Source, SourceId, SourceKind, Status, StepHead, StepTimes, StepTotal, StreamLoad,
+    Untouched, WorkerLoad,
 };
 use clock::Ns;
 use rusqlite::{Connection, Params};
@@ -283,6 +284,49 @@ pub(crate) fn confidences(db: &Connection, version: u32) -> Result<Vec<Confidenc
          ORDER BY step, 2, figure"
     );
     rows(db, &sql, [], confidence)
+}
+
+/// The rounds of steps, by step.
+pub(crate) fn proofs(db: &Connection, version: u32) -> Result<BTreeMap<u32, Proof>, RowError> {
+    let mut all: BTreeMap<u32, Proof> = BTreeMap::new();
+    if version < PROOFS_SINCE {
+        return Ok(all);
+    }
+    each_row(db, "SELECT step, round_ns, settle_ns FROM proof", [], |cells| {
+        let step = cells.u32()?;
+        let (round, settle) = (cells.ns()?, cells.ns()?);
+        if settle >= round {
+            return Err(RowError::Bad(format!("the rounds of step {step} have no length")));
+        }
+        all.insert(step, Proof { round, settle, ..Proof::default() });
+        Ok(())
+    })?;
+    let stray = |step: u32| RowError::Bad(format!("step {step} has rounds without a proof"));
+    let sql = "SELECT step, subject, lever, factor, why FROM perturbation ORDER BY step, seq";
+    each_row(db, sql, [], |cells| {
+        let (step, subject, lever) = (cells.u32()?, cells.text()?, cells.opt_text()?);
+        let (factor, why) = (cells.real()?, cells.opt_text()?);
+        let proof = all.get_mut(&step).ok_or_else(|| stray(step))?;
+        match lever.as_deref().map(Lever::of) {
+            Some(Some(lever)) if factor > 0.0 && factor < 1.0 => {
+                proof.perturbations.push(Perturbation { subject, lever, factor });
+            }
+            Some(_) => return Err(RowError::Bad(format!("{subject} is slowed in an unknown way"))),
+            None => proof.untouched.push(Untouched { subject, why: why.unwrap_or_default() }),
+        }
+        Ok(())
+    })?;
+    let sql = "SELECT step, perturbation FROM proof_round ORDER BY step, seq";
+    each_row(db, sql, [], |cells| {
+        let (step, slowed) = (cells.u32()?, cells.opt_u32()?);
+        let proof = all.get_mut(&step).ok_or_else(|| stray(step))?;
+        if slowed.is_some_and(|slowed| slowed as usize >= proof.perturbations.len()) {
+            return Err(RowError::Bad(format!("a round of step {step} slows what is not listed")));
+        }
+        proof.rounds.push(slowed);
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 /// The events in the order of time.

@@ -132,6 +132,7 @@ mod tests {
                 to: Ns::secs(second + 1),
                 read: Some(read),
                 write: None,
+                others: Default::default(),
                 testimony: Some(testimony),
             });
         }

@@ -8,8 +8,8 @@ use crate::histogram::Encoder;
 use crate::schema::{APPLICATION_ID, CREATE, StoredWord, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, CounterKind, Event, Fact, Interval, Level, RecordError, RunHead, Source,
-    SourceId, Status, StepHead, StepTimes, insert,
+    Confidence, Counter, CounterKind, Event, Fact, Interval, Level, Proof, RecordError, RunHead,
+    Source, SourceId, Status, StepHead, StepTimes, insert,
 };
 use clock::Ns;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
@@ -261,6 +261,14 @@ impl Writer {
             || format!("the interval of confidence of {}", confidence.figure),
             |db| insert::confidence(db, confidence),
         )
+    }
+
+    /// Adds the rounds that follow the measured time of a step.
+    /// # Errors
+    /// If the step was not announced or has rounds already, or the write fails.
+    pub fn proof(&mut self, step: u32, proof: &Proof) -> Result<(), RecordError> {
+        self.open_step(step)?;
+        self.write_once(|| format!("the proof of step {step}"), |db| insert::proof(db, step, proof))
     }
 
     /// Writes the totals of a step that ran to its end; it accepts no further intervals.

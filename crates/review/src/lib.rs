@@ -26,6 +26,7 @@ mod network_loads;
 mod number;
 mod paint;
 mod projections;
+mod proof;
 mod provenance;
 mod published;
 mod results;

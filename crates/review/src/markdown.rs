@@ -38,6 +38,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     section(&mut out, "Steps", &steps(&analysis.steps));
     section(&mut out, "Jobs", &results(&results::PHASES, &results::phases(&analysis.steps)));
     section(&mut out, "Faults", &results(&results::FAULTS, &results::faults(&analysis.steps)));
+    section(&mut out, crate::proof::HEADING, &proof(&analysis.steps));
     section(&mut out, "Hops", &hops(&analysis.steps));
     section(&mut out, "Network", &network(&analysis.steps));
     section(&mut out, "What was published", &claims(&analysis.claims, &analysis.claims_summary));
@@ -103,6 +104,13 @@ fn goals(goals: &[GoalOutcome]) -> String {
         let _infallible = writeln!(text, "\n- {}", prose(&clean(&why(goal))));
     }
     text
+}
+
+fn proof(steps: &[StepFigures]) -> String {
+    let lines = crate::proof::lines(steps);
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {}", prose(line))).collect();
+    let table = results(&crate::proof::COLUMNS, &crate::proof::rows(steps));
+    format!("{table}\n{}", lines.join("\n")).trim().to_owned()
 }
 
 fn steps(all: &[StepFigures]) -> String {

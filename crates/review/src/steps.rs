@@ -2,6 +2,7 @@
 
 use crate::number::{TimeUnit, bar, digits, percent};
 use crate::paint::{Ink, ReviewPage};
+use crate::proof;
 use crate::results;
 use crate::table::{self, TableColumn};
 use crate::text::clean;
@@ -26,6 +27,7 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
         }
         plan(page, steps, &sweeps);
         faults(page, steps);
+        proof(page, steps);
         balance(page, steps);
     }
 }
@@ -49,6 +51,22 @@ fn faults(page: &mut ReviewPage, steps: &[StepFigures]) {
     page.hanging("  ", Ink::Plain, "Planned faults: the load before, during and after", Ink::Dim);
     results::write(page, &results::FAULTS, &rows);
     for line in results::times(steps) {
+        page.hanging("  ", Ink::Plain, &line, Ink::Plain);
+    }
+}
+
+/// What the rounds that prove the limits of a plan's steps changed.
+fn proof(page: &mut ReviewPage, steps: &[StepFigures]) {
+    let (rows, lines) = (proof::rows(steps), proof::lines(steps));
+    if lines.is_empty() {
+        return;
+    }
+    page.gap();
+    page.hanging("  ", Ink::Plain, proof::HEADING, Ink::Dim);
+    if !rows.is_empty() {
+        results::write(page, &proof::COLUMNS, &rows);
+    }
+    for line in lines {
         page.hanging("  ", Ink::Plain, &line, Ink::Plain);
     }
 }

@@ -207,6 +207,10 @@ pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Optio
             TomlValue::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
             _ => scalar::decode(node, &Type::Word(words), key, sink)?,
         },
+        Type::FlagOrTable(def) => match &node.value {
+            TomlValue::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
+            _ => scalar::decode(node, &Type::Flag, key, sink)?,
+        },
         Type::OneOrMany(one) => match &node.value {
             TomlValue::List(items) => Datum::List(list(node.at, items, one, key, sink)?),
             _ => return value(node, one, key, sink),

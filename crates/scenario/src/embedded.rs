@@ -18,6 +18,8 @@ pub struct Embedded {
     pub scale: Percent,
     /// Threads that serve; as many as there are cores when not given.
     pub threads: Option<u32>,
+    /// The part of a processor's time that each of these threads may use; all of it when not given.
+    pub cpu: Option<Percent>,
 }
 
 /// A port of an embedded array. As a hop it is named `ARRAY.PORT`.
@@ -27,6 +29,8 @@ pub struct EmbeddedPort {
     pub name: String,
     /// Its speed before it is scaled; as fast as it goes when not given.
     pub rate: Option<LinkRate>,
+    /// How long each I/O through it is held up.
+    pub latency: Duration,
 }
 
 impl Embedded {

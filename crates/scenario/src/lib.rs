@@ -32,6 +32,7 @@ mod nearest;
 mod network;
 mod overrides;
 pub mod profile;
+mod prove;
 mod reference;
 mod render;
 mod scalar;
@@ -63,6 +64,7 @@ pub use network::{
     TokenFrom, VmNic,
 };
 pub use profile::{Profile, Project, profiles};
+pub use prove::{Prove, SLOWED};
 pub use reference::reference;
 #[cfg(feature = "schema")]
 pub use schema::schema;

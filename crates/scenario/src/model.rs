@@ -4,7 +4,7 @@
 use crate::catalog::Used;
 use crate::{
     Assumed, CacheMode, Claim, Embedded, Fault, Incident, Load, Medium, Patience, Policy, Project,
-    Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
+    Prove, Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -282,6 +282,12 @@ pub struct Volume {
     pub block: Option<u32>,
     /// Memory is taken as it is written, and given back by UNMAP, on an embedded array: `false` unless given.
     pub thin: bool,
+    /// Bytes a second that it carries at most, both directions together, on an embedded array.
+    pub rate: Option<ByteRate>,
+    /// I/Os a second that it carries at most, on an embedded array.
+    pub iops: Option<Iops>,
+    /// How long each of its I/Os is held up, on an embedded array.
+    pub latency: Duration,
     /// Its RAID level.
     pub raid: Option<Raid>,
     /// Disks behind it, those of all of its LUNs together.
@@ -455,6 +461,8 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// What happens in a simulated lab in each step, in the order of its moments.
     pub incidents: Vec<Incident>,
+    /// The rounds after the measured time of each step, in which one hop at a time is slower.
+    pub prove: Option<Prove>,
 }
 
 /// One axis of a sweep.
@@ -538,6 +546,8 @@ pub struct Step {
     pub faults: Vec<Fault>,
     /// Incidents in a simulated lab, by moment. A step begins with everything whole and every VM in its place.
     pub incidents: Vec<Incident>,
+    /// The rounds after its measured time, in which one hop at a time is slower. Only live runs have them.
+    pub prove: Option<Prove>,
 }
 
 /// `[[goal]]`: what must hold, in every step that it selects.

@@ -46,6 +46,7 @@ fn collect(def: &'static TableDef, out: &mut Vec<&'static TableDef>) {
             Type::Table(inner)
             | Type::Tables(inner)
             | Type::TableOrTables(inner)
+            | Type::FlagOrTable(inner)
             | Type::WordOrTable(_, inner) => collect(inner, out),
             Type::Map(kinds) => kinds.iter().for_each(|kind| collect(kind.def, out)),
             _ => {}
@@ -105,6 +106,7 @@ fn value(ty: &Type) -> String {
         Type::Tables(def) => format!("a list, each {}", link(def)),
         Type::TableOrTables(def) => format!("{} or `[{}]`", link(def), def.title),
         Type::WordOrTable(_, def) => format!("{}, or a table: {}", words(ty), link(def)),
+        Type::FlagOrTable(def) => format!("`true` or `false`, or a table: {}", link(def)),
         Type::Word(_) => words(ty),
         _ => expected(ty),
     }

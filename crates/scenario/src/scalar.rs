@@ -59,6 +59,7 @@ pub(crate) fn expected(ty: &Type) -> String {
         Type::TableOrTables(_) => "a table or a list of tables".to_owned(),
         Type::Map(_) => "tables by name".to_owned(),
         Type::WordOrTable(words, _) => format!("{} or a table", one_of(words)),
+        Type::FlagOrTable(_) => "`true`, `false` or a table".to_owned(),
         Type::OneOrMany(one) => format!("{}, or a list of them", expected(one)),
         Type::Axis(one) => format!("a list{}, each {}", ladder_words(one), expected(one)),
     }

@@ -144,6 +144,9 @@ fn shape(ty: &Type, definitions: &mut Map<String, Value>) -> Value {
         Type::WordOrTable(words, def) => {
             json!({ "anyOf": [self::words(words), reference(def, definitions)] })
         }
+        Type::FlagOrTable(def) => {
+            json!({ "anyOf": [{ "type": "boolean" }, reference(def, definitions)] })
+        }
         Type::OneOrMany(one) => one_or_many(shape(one, definitions)),
         Type::Axis(one) => {
             let list = json!({ "type": "array", "minItems": 1, "items": shape(one, definitions) });

@@ -102,6 +102,7 @@ fn step(
         }),
         faults: plan.faults.clone(),
         incidents: plan.incidents.clone(),
+        prove: plan.prove,
     }
 }
 

@@ -5,9 +5,10 @@
 
 use clock::Ns;
 use engine::EngineError;
-use fleet::arrays::{ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, ServedArray};
+use fleet::arrays::{ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, ServedArray};
+use record::Lever;
 use san::server::{
-    PortRate, PortalConfig, ServedPortal, TargetLimits, TargetServer, TargetSettings,
+    PortRate, PortalConfig, ServedPortal, TargetLimits, TargetServer, TargetSettings, VolumeLimit,
 };
 use san::volume::{Volume, VolumeError, VolumeKind};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -164,6 +165,30 @@ impl ServedArray for RunningArray {
 
     fn set_busy(&self, port: usize, busy: bool) {
         self.at(port, |portal| portal.set_busy(busy));
+    }
+
+    fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>) {
+        let amount = value.unwrap_or(0.0);
+        let delay = Ns(amount.round() as u64);
+        match (part, lever) {
+            (ArrayPart::Port(port), Lever::Rate) => {
+                self.set_speed(port, value.map(|rate| rate.round() as u64));
+            }
+            (ArrayPart::Port(port), Lever::Latency) => {
+                self.at(port, |portal| portal.set_delay(delay))
+            }
+            (ArrayPart::Volume(volume), Lever::Rate) => {
+                self.target.limit_volume(volume, VolumeLimit::Rate(amount));
+            }
+            (ArrayPart::Volume(volume), Lever::Ops) => {
+                self.target.limit_volume(volume, VolumeLimit::Ops(amount));
+            }
+            (ArrayPart::Volume(volume), Lever::Latency) => {
+                self.target.limit_volume(volume, VolumeLimit::Latency(delay));
+            }
+            (ArrayPart::Threads, Lever::Cpu) => self.target.limit_cpu(value.unwrap_or(1.0)),
+            _ => {}
+        }
     }
 }
 

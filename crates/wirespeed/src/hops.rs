@@ -147,6 +147,7 @@ mod tests {
             warmup: Ns::ZERO,
             measure: Ns::secs(1),
             cooldown: Ns::ZERO,
+            slice: Ns::ZERO,
             targets: Vec::new(),
             workers: Vec::new(),
             nets: Vec::new(),

@@ -62,8 +62,12 @@ fn check(task: impl Fn() -> DiskWorker) -> Outcome {
         let task = task();
         Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn WorkerTask>
     };
-    let phases =
-        Phases { warmup: Ns::millis(200), measure: Ns::millis(1300), cooldown: Ns::millis(100) };
+    let phases = Phases {
+        warmup: Ns::millis(200),
+        measure: Ns::millis(1300),
+        cooldown: Ns::millis(100),
+        slice: Ns::ZERO,
+    };
     let open_loop = matches!(arrivals, Arrivals::Open { .. });
     let outcome = run_tasks((0..2).map(watched).collect(), open_loop, phases);
     assert_eq!(outcome.verdict, Ok(()));

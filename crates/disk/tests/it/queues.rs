@@ -240,8 +240,12 @@ fn every_completion_is_counted_or_was_open_at_the_end() {
     for arrivals in [closed(32), fixed(20_000.0, 32)] {
         let count = Arc::new(AtomicU64::new(0));
         let manner = Manner::Counts(count.clone());
-        let phases =
-            Phases { warmup: Ns::millis(300), measure: Ns::millis(900), cooldown: Ns::millis(200) };
+        let phases = Phases {
+            warmup: Ns::millis(300),
+            measure: Ns::millis(900),
+            cooldown: Ns::millis(200),
+            slice: Ns::ZERO,
+        };
         let outcome = run_tasks(vec![task(manner, 32, arrivals)], true, phases);
         outcome.check_tiling(1, Ns::ZERO, Ns::millis(1400));
         let open =

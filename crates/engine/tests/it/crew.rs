@@ -179,7 +179,7 @@ fn a_healthy_crew_finishes() {
 #[test]
 fn a_measurement_is_brought_forward_to_a_moment_that_is_still_to_come() {
     let (out, outputs) = mpsc::channel();
-    let phases = Phases { warmup: Ns::secs(3600), measure: Ns::millis(300), cooldown: Ns::ZERO };
+    let phases = Phases { warmup: Ns::secs(3600), measure: Ns::millis(300), ..Phases::default() };
     let crew = muster_for(&[Habit::Good; 2], phases, &out).expect("a good crew");
     let epoch = clock::now();
     let running = Box::new(crew).start(epoch, epoch.plus(Ns::millis(10)), out);

@@ -35,6 +35,7 @@ impl MeterBench {
             warmup: Ns::millis(warmup),
             measure: Ns::millis(measure),
             cooldown: Ns::millis(cooldown),
+            slice: Ns::ZERO,
         };
         let line = StepTimeline::new(Ns::secs(10), Ns::secs(10), phases);
         let (sheets, drain) = IntervalBuffers::provide(scope, SLOTS, phases);

@@ -8,7 +8,7 @@ use record::Phase;
 const MS: u64 = 1_000_000;
 
 fn phases(warmup: u64, measure: u64, cooldown: u64) -> Phases {
-    Phases { warmup: Ns(warmup), measure: Ns(measure), cooldown: Ns(cooldown) }
+    Phases { warmup: Ns(warmup), measure: Ns(measure), cooldown: Ns(cooldown), slice: Ns::ZERO }
 }
 
 #[track_caller]
@@ -28,6 +28,26 @@ fn cuts_fall_on_whole_seconds_of_the_epoch_and_on_phase_edges() {
     check(0, 0, [1500, 1000, 500], &[1000, 1500, 2000, 2500, 3000]);
     check(0, 0, [0, 100, 0], &[100]);
     check(0, 0, [0, 0, 0], &[]);
+}
+
+#[test]
+fn slices_cut_what_follows_the_measurement() {
+    let sliced = Phases { slice: Ns::millis(400), ..phases(500 * MS, 1000 * MS, 1300 * MS) };
+    let line = StepTimeline::new(Ns::ZERO, Ns::ZERO, sliced);
+    let ends: Vec<u64> = line.pieces(line.start(), line.end()).map(|(_, to)| to.0 / MS).collect();
+    assert_eq!(ends, [500, 1000, 1500, 1900, 2000, 2300, 2700, 2800]);
+    for (at, before, after) in
+        [(1499, 1000, 1500), (1500, 1500, 1900), (2299, 2000, 2300), (2750, 2700, 2800)]
+    {
+        assert_eq!(line.cut_before(Ns::millis(at)), Ns::millis(before));
+        assert_eq!(line.cut_after(Ns::millis(at)), Some(Ns::millis(after)));
+    }
+    // They move with the measurement.
+    let mut line = StepTimeline::new(Ns::ZERO, Ns::ZERO, Phases { warmup: Ns::secs(5), ..sliced });
+    let edge = MeasureStart::default();
+    assert!(edge.settle(Ns::secs(2)));
+    line.follow(&edge);
+    assert_eq!(line.cut_after(Ns::secs(3)), Some(Ns::millis(3400)));
 }
 
 #[test]

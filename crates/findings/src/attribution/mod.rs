@@ -3,7 +3,7 @@
 //! A pure function of a record: of what workers and hops counted in a step, and of what they counted in its neighbours of a
 //! sweep. A missing counter is named, never guessed. The idea is operational analysis (Denning and Buzen, 1978): I/Os queue
 //! before a full resource, and added load queues there too. Where a record holds experiments, as those of simulations and
-//! estimates do, they decide ([`experiment`]).
+//! estimates do, they decide ([`experiment`]); so do the rounds of a live step that proves its limit ([`proven`]).
 //! `docs/attribution.md` explains it to readers of reviews.
 
 mod answer;
@@ -13,6 +13,7 @@ mod experiment;
 mod model;
 mod neighbours;
 mod observed;
+mod proven;
 mod signs;
 mod sort;
 mod words;
@@ -52,7 +53,8 @@ impl GatherAttribution {
         for at in 0..self.0.len() {
             let index = self.0[at].index;
             if let Some(step) = steps.iter_mut().find(|step| step.index == index) {
-                step.attribution = attribute(&self.0, at);
+                let found = attribute(&self.0, at);
+                step.attribution = found.map(|of| proven::settled(of, step.proof.as_ref()));
             }
         }
     }

@@ -28,6 +28,7 @@ mod difference;
 mod error;
 mod figure;
 mod holm;
+mod paired;
 mod power;
 mod student;
 
@@ -37,5 +38,6 @@ pub use error::{BATCHES_MIN, CLUSTERS_MIN, Spread, autocorrelated, clusters, ind
 pub(crate) use figure::BEYOND_MIN;
 pub use figure::{Element, FigureSample, Percentile, Scale};
 pub use holm::holm;
+pub use paired::{Location, location};
 pub use power::{ALPHA, CONFIDENCE, POWER, detectable, needed};
 pub use student::{quantile, two_sided};

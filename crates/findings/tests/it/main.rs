@@ -25,6 +25,7 @@ mod network_goals;
 mod planted;
 mod ports;
 mod projection;
+mod proof;
 mod ratio;
 mod results;
 mod run;

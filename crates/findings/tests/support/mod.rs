@@ -10,8 +10,8 @@ use clock::Ns;
 use findings::{Analysis, analyse};
 use record::{
     Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Loop,
-    Meaning, Phase, Producer, ProducerKind, Record, RunHead, ScenarioText, Source, SourceId,
-    SourceKind, Status, StepHead, StepTimes, Testimony, WorkerLoad, Writer,
+    Meaning, Perturbation, Phase, Producer, ProducerKind, Proof, Record, RunHead, ScenarioText,
+    Source, SourceId, SourceKind, Status, StepHead, StepTimes, Testimony, WorkerLoad, Writer,
 };
 use scenario::Step;
 use std::collections::BTreeMap;
@@ -95,8 +95,12 @@ pub struct Sketch<'a> {
     confidences: Vec<Confided<'a>>,
     timed: Option<Box<Timed<'a>>>,
     utilized: Vec<(&'a str, Box<Utilized<'a>>)>,
+    rounds: Option<(Proof, Box<Carried<'a>>)>,
     wall_ns: u64,
 }
+
+/// I/Os of each worker, and their service time, in a round in which something is slowed.
+type Carried<'a> = dyn Fn(usize, Option<&Perturbation>) -> Option<(u64, f64)> + 'a;
 
 /// What a worker of a workload does in one measured second of a step.
 type Timed<'a> = dyn Fn(&Step, &str, u64) -> Work + 'a;
@@ -126,6 +130,7 @@ impl<'a> Sketch<'a> {
             confidences: Vec::new(),
             timed: None,
             utilized: Vec::new(),
+            rounds: None,
             wall_ns: 1_780_000_000_000_000_000,
         }
     }
@@ -145,6 +150,17 @@ impl<'a> Sketch<'a> {
     /// A hop that is busy for a share of its time, which depends on the step.
     pub fn busy(mut self, hop: &'a str, share: impl Fn(&Step) -> f64 + 'a) -> Sketch<'a> {
         self.utilized.push((hop, Box::new(share)));
+        self
+    }
+
+    /// Rounds after each step, with what each worker does in each: so many I/Os of 8 KiB that take so long; `None`: it does not
+    /// report the round.
+    pub fn rounds(
+        mut self,
+        proof: Proof,
+        carried: impl Fn(usize, Option<&Perturbation>) -> Option<(u64, f64)> + 'a,
+    ) -> Sketch<'a> {
+        self.rounds = Some((proof, Box::new(carried)));
         self
     }
 
@@ -340,13 +356,18 @@ impl<'a> Sketch<'a> {
                 moved[0] += (reads * work.block) as f64;
                 moved[1] += ((work.ops - reads) * work.block) as f64;
             }
+            if let Some((proof, carried)) = &self.rounds {
+                writer.proof(head.index, proof).expect("the rounds are announced");
+                rounds_of(&mut writer, &head, proof, carried);
+            }
             self.count_hops(&mut writer, (step, &head), &hops, moved);
             self.stop_workers(&mut writer, &head);
             self.confide(&mut writer, step.index);
             if self.status == Status::Complete {
                 writer.step_done(step.index).expect("the step is done");
             }
-            start = head.times.end;
+            let rounds = self.rounds.as_ref().map_or(Ns::ZERO, |(proof, _)| proof.length());
+            start = head.times.end.plus(rounds);
         }
         for event in &self.events {
             writer.event(event).expect("the event is written");
@@ -541,6 +562,26 @@ fn worker(writer: &mut Writer, head: &StepHead, load: &WorkerLoad, work: &dyn Fn
                 testimony: work.testifies.then_some(testimony),
             })
             .expect("an interval is written");
+    }
+}
+
+/// What every worker does in the rounds after a step; while a round settles, ten times as much.
+fn rounds_of(writer: &mut Writer, head: &StepHead, proof: &Proof, carried: &Carried<'_>) {
+    for (n, round) in proof.rounds_of(head).enumerate() {
+        let slowed = round.slowed.map(|n| &proof.perturbations[n as usize]);
+        let Some((ops, service)) = carried(n, slowed) else { continue };
+        let begin = Ns(round.from.0 - proof.settle.0);
+        for (from, to, ops) in [(begin, round.from, ops * 10), (round.from, round.to, ops)] {
+            for load in &head.workers {
+                let mut read = Completed::empty(matches!(load.arrivals, Loop::Open { .. }));
+                (0..ops).for_each(|_| read.success(8192, Ns(service as u64), Ns(service as u64)));
+                let (source, step, phase) = (load.source, head.index, Phase::Cooldown);
+                let (read, write, others, testimony) = (Some(read), None, Default::default(), None);
+                let one =
+                    Interval { source, step, phase, from, to, read, write, others, testimony };
+                writer.interval(&one).expect("an interval is written");
+            }
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use super::served::{ServedArrays, ServedPortId};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
 use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, StepTimeline};
-use record::{Event, Level, SourceId};
-use std::collections::VecDeque;
+use record::{Event, Level, Lever, Perturbation, Proof, SourceId};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
@@ -20,6 +20,49 @@ pub(crate) struct FaultPlan {
     phases: Phases,
     speeds: Vec<(ServedPortId, Option<u64>)>,
     faults: VecDeque<PendingFault>,
+    rounds: Box<Rounds>,
+}
+
+/// The rounds of a proof, as far as they slow something here.
+#[derive(Default)]
+struct Rounds {
+    proof: Proof,
+    /// The usual value of whatever can be slowed here.
+    usual: BTreeMap<(String, Lever), f64>,
+    /// The next round; one after the last ends them.
+    next: usize,
+}
+
+impl Rounds {
+    /// When the next round begins, since the end of the measured time.
+    fn due(&self) -> Option<Ns> {
+        let some = !self.proof.rounds.is_empty() && self.next <= self.proof.rounds.len();
+        some.then(|| self.proof.begin(self.next))
+    }
+
+    /// Begins the next round: restores what the one before slowed, and slows what is its turn.
+    fn begin(&mut self, served: &ServedArrays) {
+        let slowed = |round: Option<usize>| {
+            let number = (*self.proof.rounds.get(round?)?)?;
+            self.proof.perturbations.get(number as usize)
+        };
+        let (before, now) = (slowed(self.next.checked_sub(1)), slowed(Some(self.next)));
+        if before != now {
+            before.into_iter().for_each(|of| self.set(served, of, 1.0));
+            now.into_iter().for_each(|of| self.set(served, of, of.factor));
+        }
+        self.next += 1;
+    }
+
+    /// Leaves so much of the usual capacity of a part.
+    fn set(&self, served: &ServedArrays, of: &Perturbation, factor: f64) {
+        let Some(usual) = self.usual.get(&(of.subject.clone(), of.lever)) else { return };
+        let value = match of.lever {
+            Lever::Latency => usual / factor,
+            _ => usual * factor,
+        };
+        served.limit(&of.subject, of.lever, Some(value));
+    }
 }
 
 /// A fault to come.
@@ -42,9 +85,13 @@ impl FaultPlan {
     pub fn new(served: Arc<ServedArrays>, step: &ArrayStep) -> Result<FaultPlan, EngineError> {
         served.heal()?;
         let (mut speeds, mut faults) = (Vec::new(), Vec::new());
+        let mut usual: BTreeMap<_, _> =
+            served.limits().map(|of| ((of.hop, of.lever), of.value)).collect();
         for wanted in &step.ports {
             let port = served.port(&wanted.array, &wanted.port)?;
             speeds.push((port, wanted.bytes_per_s));
+            let hop = port_hop(&wanted.array, &wanted.port);
+            usual.extend(wanted.bytes_per_s.map(|rate| ((hop, Lever::Rate), rate as f64)));
             faults.extend(wanted.faults.iter().map(|fault| PendingFault {
                 at: fault.at,
                 port,
@@ -55,8 +102,10 @@ impl FaultPlan {
         // Stable: what happens to one port at one moment keeps its order.
         faults.sort_by_key(|fault| fault.at);
         let ArrayStep { index, warmup, measure, cooldown, .. } = *step;
-        let phases = Phases { warmup, measure, cooldown };
-        Ok(FaultPlan { served, index, phases, speeds, faults: faults.into() })
+        let proof = step.proof.clone().unwrap_or_default();
+        let phases = Phases { warmup, measure, cooldown, slice: proof.settle };
+        let rounds = Box::new(Rounds { proof, usual, next: 0 });
+        Ok(FaultPlan { served, index, phases, speeds, faults: faults.into(), rounds })
     }
 
     /// The lengths of the step's phases.
@@ -76,6 +125,7 @@ impl FaultPlan {
         for (port, speed) in &self.speeds {
             self.served.set_speed(*port, *speed);
         }
+        self.served.hold();
         let (orders, inbox) = mpsc::channel();
         let line = StepTimeline::new(epoch, at, self.phases);
         let edge = MeasureStart::default();
@@ -112,7 +162,9 @@ impl FaultThread {
             self.line.follow(&self.edge);
             let end = self.line.end();
             let next = self.plan.faults.front();
-            let due = next.map(|fault| self.line.measure().plus(fault.at)).filter(|due| *due < end);
+            let fault = next.map(|fault| self.line.measure().plus(fault.at));
+            let round = self.plan.rounds.due().map(|after| self.line.cooldown().plus(after));
+            let due = [fault, round].into_iter().flatten().min().filter(|due| *due < end);
             let wait = due.unwrap_or(end).since(clock::now());
             match self.inbox.recv_timeout(wait.into()) {
                 Ok(FaultOrder::Look) => continue,
@@ -120,6 +172,10 @@ impl FaultThread {
                     return Output::Finished;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
+            }
+            if due.is_some() && due == round {
+                self.plan.rounds.begin(&self.plan.served);
+                continue;
             }
             let fault = self.plan.faults.pop_front().filter(|_| due.is_some());
             let Some(fault) = fault else { return Output::Finished };

@@ -10,11 +10,12 @@ pub(crate) mod served;
 
 use clock::Ns;
 use engine::EngineError;
+use record::{Lever, Proof};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// An array to be served.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArraySpec {
     /// Its name in the scenario.
     pub name: String,
@@ -26,6 +27,30 @@ pub struct ArraySpec {
     pub ports: Vec<PortSpec>,
     /// Its volumes by LUN, from 0; at least one.
     pub volumes: Vec<ArrayVolume>,
+    /// What it is held to while a step runs, but for the speeds of its ports.
+    pub limits: Vec<ArrayLimit>,
+}
+
+/// What a part of an array is held to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayLimit {
+    /// The hop: a port, a volume, or the array for its processors.
+    pub hop: String,
+    /// What of it.
+    pub lever: Lever,
+    /// To how much: bytes or operations a second, nanoseconds, or a share of a processor.
+    pub value: f64,
+}
+
+/// A part of an array, by its number in the [`ArraySpec`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArrayPart {
+    /// A port.
+    Port(usize),
+    /// A volume.
+    Volume(usize),
+    /// The threads that serve.
+    Threads,
 }
 
 /// A port of an array.
@@ -73,7 +98,7 @@ pub struct Portals {
 }
 
 /// One step as an agent that serves arrays sees it. Before and after it every port is alive, ready, and as fast as it goes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrayStep {
     /// The step's number in the run.
     pub index: u32,
@@ -85,6 +110,8 @@ pub struct ArrayStep {
     pub cooldown: Ns,
     /// What becomes of ports; nothing becomes of one that is not named.
     pub ports: Vec<PortStep>,
+    /// The rounds at the beginning of the cool-down.
+    pub proof: Option<Proof>,
 }
 
 /// One port in one step.
@@ -169,6 +196,10 @@ pub trait ServedArray: Send + Sync {
 
     /// Lets a port answer every command with BUSY, or carry them out again.
     fn set_busy(&self, port: usize, busy: bool);
+
+    /// Holds a part to so many bytes or operations a second, to a delay in nanoseconds, or to a share of a processor; `None`:
+    /// to nothing. Of a port the rate is its speed.
+    fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>);
 }
 
 /// What a port or a volume has carried since the array was made.

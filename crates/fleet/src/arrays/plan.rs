@@ -1,13 +1,16 @@
 //! Derives the orders to array agents from a scenario's embedded arrays: before the first step, and for each.
 
 use super::{
-    ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec, PortStep,
+    ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
+    PortStep, port_hop, volume_hop,
 };
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
 use clock::Ns;
+use record::{Lever, Proof};
 use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, LinkRate, Scenario, Step};
 use std::io;
+use std::time::Duration;
 
 /// Bytes of a volume's logical block where the scenario says nothing.
 const BLOCK: u32 = 512;
@@ -72,6 +75,7 @@ fn spec<E: From<AssignError>>(
         return Err(AssignError::TooManyHops { array: name, most: BATCH_MAX - 1 }.into());
     }
     Ok(ArraySpec {
+        limits: limits(scenario, array, embedded),
         name,
         threads: embedded.threads.unwrap_or(0),
         scale: embedded.scale.to_string(),
@@ -80,8 +84,29 @@ fn spec<E: From<AssignError>>(
     })
 }
 
+/// What an array is held to beside the speeds of its ports.
+fn limits(scenario: &Scenario, array: &Array, embedded: &Embedded) -> Vec<ArrayLimit> {
+    let limit = |hop: &str, lever, value: f64| ArrayLimit { hop: hop.to_owned(), lever, value };
+    let delay = |hop: &str, time: Duration| {
+        (time > Duration::ZERO).then(|| limit(hop, Lever::Latency, time.as_nanos() as f64))
+    };
+    let cpu = embedded.cpu.filter(|cpu| cpu.0 < 100.0);
+    let mut all: Vec<ArrayLimit> =
+        cpu.map(|cpu| limit(&array.name, Lever::Cpu, cpu.fraction())).into_iter().collect();
+    for port in &embedded.ports {
+        all.extend(delay(&port_hop(&array.name, &port.name), port.latency));
+    }
+    for volume in scenario.lab.volumes.iter().filter(|volume| volume.array == array.name) {
+        let hop = volume_hop(&array.name, &volume.name);
+        all.extend(volume.rate.map(|rate| limit(&hop, Lever::Rate, rate.0)));
+        all.extend(volume.iops.map(|iops| limit(&hop, Lever::Ops, iops.0)));
+        all.extend(delay(&hop, volume.latency));
+    }
+    all
+}
+
 /// What a step asks of all embedded arrays; `None` where there are none.
-pub(crate) fn step(scenario: &Scenario, step: &Step) -> Option<ArrayStep> {
+pub(crate) fn step(scenario: &Scenario, step: &Step, proof: Option<&Proof>) -> Option<ArrayStep> {
     let ports: Vec<PortStep> = embedded(scenario)
         .flat_map(|(array, embedded)| {
             embedded.ports.iter().map(move |port| port_step(array, embedded, port, step))
@@ -91,8 +116,9 @@ pub(crate) fn step(scenario: &Scenario, step: &Step) -> Option<ArrayStep> {
         index: step.index,
         warmup: step.warmup_max().into(),
         measure: step.measure.into(),
-        cooldown: step.cooldown.into(),
+        cooldown: proof.map_or(Ns::ZERO, Proof::length).plus(step.cooldown.into()),
         ports,
+        proof: proof.cloned(),
     })
 }
 

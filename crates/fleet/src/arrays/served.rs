@@ -1,11 +1,12 @@
 //! The arrays that an agent serves: their ports by name, set for a step, restored after it, and sampled as hops.
 
 use super::{
-    ArrayServer, ArraySpec, ArrayTraffic, PortFault, Portals, ServedArray, port_hop, volume_hop,
+    ArrayLimit, ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortFault, PortSpec,
+    Portals, ServedArray, port_hop, volume_hop,
 };
 use crate::sampling::{HopReading, Sample, SampledHop, Sampler};
 use engine::{EngineError, StepSpec};
-use record::{CounterId, Fact, HopKind};
+use record::{CounterId, Fact, HopKind, Lever};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -18,6 +19,8 @@ pub(crate) struct ServedArrays {
     arrays: Vec<ServedEntry>,
     /// Ports by array and name, with their places among the hops.
     ports: BTreeMap<(String, String), ServedPortId>,
+    /// Parts by the names of their hops, with the numbers of their arrays.
+    parts: BTreeMap<String, (usize, ArrayPart)>,
 }
 
 struct ServedEntry {
@@ -40,8 +43,11 @@ impl ServedArrays {
         server: &mut dyn ArrayServer,
         specs: Vec<ArraySpec>,
     ) -> Result<ServedArrays, EngineError> {
-        let mut served =
-            ServedArrays { arrays: Vec::with_capacity(specs.len()), ports: BTreeMap::new() };
+        let mut served = ServedArrays {
+            arrays: Vec::with_capacity(specs.len()),
+            ports: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        };
         let mut hop = 0;
         for spec in specs {
             let array = server.serve(&spec)?;
@@ -61,6 +67,8 @@ impl ServedArrays {
                 hop += 1;
             }
             hop += spec.volumes.len();
+            let number = served.arrays.len();
+            served.parts.extend(parts(&spec).map(|(hop, part)| (hop, (number, part))));
             served.arrays.push(ServedEntry { spec, array });
         }
         Ok(served)
@@ -112,9 +120,34 @@ impl ServedArrays {
         })
     }
 
-    /// Makes every port reachable, ready and unlimited. Tries all of them, even if one cannot be brought back.
+    /// What the parts of the arrays are held to while a step runs: those with limits, and all processors.
+    pub fn limits(&self) -> impl Iterator<Item = ArrayLimit> {
+        let of = |entry: &ServedEntry| {
+            let cpu = ArrayLimit { hop: entry.spec.name.clone(), lever: Lever::Cpu, value: 1.0 };
+            // What the specification says of processors replaces the whole of them.
+            [cpu].into_iter().chain(entry.spec.limits.clone())
+        };
+        self.arrays.iter().flat_map(of)
+    }
+
+    /// Holds every part that has a limit to it.
+    pub fn hold(&self) {
+        let limits = self.arrays.iter().flat_map(|entry| &entry.spec.limits);
+        limits.for_each(|of| self.limit(&of.hop, of.lever, Some(of.value)));
+    }
+
+    /// Holds a part to a limit; `None`: to nothing. One of another agent's arrays is left alone.
+    pub fn limit(&self, hop: &str, lever: Lever, value: Option<f64>) {
+        if let Some((array, part)) = self.parts.get(hop) {
+            self.arrays[*array].array.limit(*part, lever, value);
+        }
+    }
+
+    /// Makes every port reachable, ready and unlimited, and every other part unlimited. Tries all of them, even if one
+    /// cannot be brought back.
     pub fn heal(&self) -> Result<(), EngineError> {
         let mut healed = Ok(());
+        self.limits().for_each(|of| self.limit(&of.hop, of.lever, None));
         for port in self.ports.values() {
             let array = self.array(*port);
             array.set_busy(port.port, false);
@@ -152,6 +185,18 @@ impl ServedArrays {
         };
         self.arrays.iter().flat_map(of).collect()
     }
+}
+
+/// The parts of an array, by the names of their hops.
+fn parts(spec: &ArraySpec) -> impl Iterator<Item = (String, ArrayPart)> {
+    let port =
+        |(n, port): (usize, &PortSpec)| (port_hop(&spec.name, &port.name), ArrayPart::Port(n));
+    let volume =
+        |(n, of): (usize, &ArrayVolume)| (volume_hop(&spec.name, &of.name), ArrayPart::Volume(n));
+    let ports = spec.ports.iter().enumerate().map(port);
+    let volumes = spec.volumes.iter().enumerate().map(volume);
+    let parts: Vec<_> = ports.chain(volumes).collect();
+    [(spec.name.clone(), ArrayPart::Threads)].into_iter().chain(parts)
 }
 
 fn hops_of(entry: &ServedEntry) -> Vec<SampledHop> {
@@ -213,7 +258,15 @@ fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
         readings.push(reading(CounterId::PortRate, speed));
         sample(readings)
     });
-    let volumes = (0..spec.volumes.len()).map(|lun| sample(readings(array.volume(lun))));
+    let volumes = spec.volumes.iter().enumerate().map(|(lun, volume)| {
+        let mut readings = readings(array.volume(lun));
+        let hop = volume_hop(&spec.name, &volume.name);
+        let limit = |lever| spec.limits.iter().find(|of| of.hop == hop && of.lever == lever);
+        let rate = |counter, lever| Some(reading(counter, limit(lever)?.value));
+        readings.extend(rate(CounterId::BothRate, Lever::Rate));
+        readings.extend(rate(CounterId::OpsRate, Lever::Ops));
+        sample(readings)
+    });
     process.into_iter().chain(ports).chain(volumes).collect()
 }
 

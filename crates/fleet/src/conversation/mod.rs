@@ -117,6 +117,10 @@ struct CurrentStep {
     nets: BTreeSet<SourceId>,
     /// What its workers can have in flight.
     depths: BTreeMap<SourceId, u32>,
+    /// Rounds follow its measured time.
+    proves: bool,
+    /// It was stopped among these rounds.
+    measured: bool,
 }
 
 /// The coordinator's end of the conversation.

@@ -6,6 +6,7 @@ use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
 use crate::message::{AgentFailure, FromAgent, Reported, ToAgent};
+use crate::prove;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
@@ -32,7 +33,9 @@ impl Conversation {
         self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
         let nets = nets().flat_map(|net| net.sources.all()).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
-        self.work = Some(CurrentStep { step, assigned, times, warming, nets, depths });
+        let (proves, measured) = (false, false);
+        let work = CurrentStep { step, assigned, times, warming, nets, depths, proves, measured };
+        self.work = Some(work);
         self.report_missing();
         self.arrange();
         self.advance();
@@ -133,7 +136,13 @@ impl Conversation {
         self.stage = StepStage::Running;
         let at = self.now.plus(self.limits.lead);
         let Some(work) = &mut self.work else { return };
-        let times = campaign::planned(&work.step, at.since(self.epoch));
+        let mut times = campaign::planned(&work.step, at.since(self.epoch));
+        let mut proof = work.assigned.proof.take();
+        if let Some(proof) = &mut proof {
+            times.end = times.end.plus(proof.length());
+            prove::carried_out(proof, &work.assigned.loads, &work.depths);
+        }
+        work.proves = proof.is_some();
         work.times = Some(times);
         let (step, assigned) = (&work.step, &work.assigned);
         let workers = assigned.loads.len();
@@ -150,7 +159,11 @@ impl Conversation {
             workers: carried,
             streams: assigned.streams.clone(),
         };
+        let index = head.index;
         self.record(RecordEntry::Step(Box::new(head)));
+        if let Some(proof) = proof {
+            self.record(RecordEntry::Proof(index, proof));
+        }
         let (quiet, until) = (self.limits.silence, self.until(times.end));
         for agent in self.roster.with(Duty::Wait) {
             self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
@@ -169,7 +182,12 @@ impl Conversation {
     /// Returns all agents to idle: stops those that are still busy.
     fn wind_down(&mut self, end: StepEnd) {
         self.stage = StepStage::WindingDown(end);
-        self.work.iter_mut().for_each(|work| work.warming = None);
+        let now = self.on_record();
+        if let Some(work) = &mut self.work {
+            work.warming = None;
+            let over = work.times.is_some_and(|times| times.cooldown <= now);
+            work.measured = work.proves && over && end == StepEnd::Stopped;
+        }
         let until = self.now.plus(self.limits.stop);
         for duty in [Duty::Prepare, Duty::Wait, Duty::Run] {
             for agent in self.roster.with(duty) {
@@ -188,8 +206,13 @@ impl Conversation {
             let text = format!("{count} messages of agent `{name}` arrived again and were ignored");
             self.event(Level::Info, "messages-repeated", text);
         }
-        if let (StepEnd::Done, Some(index)) = (end, self.index()) {
+        let measured = self.work.as_ref().is_some_and(|work| work.measured);
+        if let (true, Some(index)) = (end == StepEnd::Done || measured, self.index()) {
             self.record(RecordEntry::StepDone(index));
+        }
+        if measured {
+            let text = "stopped among the rounds that prove the limit: the step itself is complete";
+            self.event(Level::Warning, "proof-incomplete", text.to_owned());
         }
         self.record(RecordEntry::Commit);
         self.work = None;

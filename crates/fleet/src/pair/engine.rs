@@ -72,7 +72,7 @@ impl SimAgent {
             over: false,
             generation: 0,
             spec: None,
-            phases: Phases { warmup: Ns::ZERO, measure: Ns::ZERO, cooldown: Ns::ZERO },
+            phases: Phases::default(),
             load: None,
             will_fail: false,
         }
@@ -144,6 +144,7 @@ impl SimAgent {
                         warmup: step.warmup,
                         measure: step.measure,
                         cooldown: step.cooldown,
+                        slice: Ns::ZERO,
                     };
                     self.handle(
                         now,

@@ -27,8 +27,8 @@ pub fn array(agent: usize) -> String {
 }
 
 pub fn array_spec(agent: usize) -> ArraySpec {
-    let (ports, volumes) = (Vec::new(), Vec::new());
-    ArraySpec { name: array(agent), threads: 1, scale: "1".to_owned(), ports, volumes }
+    let (ports, volumes, limits) = (Vec::new(), Vec::new(), Vec::new());
+    ArraySpec { name: array(agent), threads: 1, scale: "1".to_owned(), ports, volumes, limits }
 }
 
 pub fn portals(spec: &ArraySpec) -> Portals {
@@ -96,6 +96,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         port: None,
         faults: Vec::new(),
         incidents: Vec::new(),
+        prove: None,
     };
     let worker = |SourceId(id)| WorkerSpec::new(id, format!("w{id}"), Vec::new(), spec());
     let spec = |agent| StepSpec {
@@ -104,6 +105,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         warmup,
         measure: MEASURE,
         cooldown: COOLDOWN,
+        slice: Ns::ZERO,
         targets: Vec::new(),
         workers: workers(agent).map(worker).collect(),
         nets: Vec::new(),
@@ -114,13 +116,14 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         arrivals: Loop::Closed { depth: 1, think: false },
         ops_per_transaction: 1,
     };
-    let ports = Vec::new();
-    let arrays = ArrayStep { index, warmup, measure: MEASURE, cooldown: COOLDOWN, ports };
+    let (ports, proof) = (Vec::new(), None);
+    let arrays = ArrayStep { index, warmup, measure: MEASURE, cooldown: COOLDOWN, ports, proof };
     let assigned = AssignedStep {
         loads: (0..weather.workers).flat_map(workers).map(load).collect(),
         streams: Vec::new(),
         specs: (0..weather.workers).map(|agent| Some(spec(agent))).collect(),
         arrays: (weather.arrays > 0).then_some(arrays),
+        proof: None,
     };
     (step, assigned)
 }

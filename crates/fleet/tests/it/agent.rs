@@ -43,6 +43,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         warmup: Ns::ZERO,
         measure: Ns::secs(1),
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         targets: urls.iter().map(target).collect(),
         workers: workers.iter().enumerate().map(worker).collect(),
         nets: Vec::new(),

@@ -6,10 +6,12 @@ use crate::common;
 use crate::common::*;
 use crate::prelude::*;
 use fleet::arrays::{
-    ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep, ServedArray,
+    ArrayPart, ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep,
+    ServedArray,
 };
 use fleet::{AgentLink, Assignment, EngineRegistry, RunError, RunOutcome, ServeError};
-use record::{Event, Level, SourceId, Status};
+use record::{Event, Level, Lever, SourceId, Status};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -17,13 +19,13 @@ use std::thread::{self, JoinHandle};
 // ---------------------------------------------------------------------------------------------------- made up
 
 /// What was done to the ports of all arrays of a test, in order; what changes nothing is left out.
-type Diary = Arc<Mutex<Vec<String>>>;
+pub type Diary = Arc<Mutex<Vec<String>>>;
 
 /// Makes arrays of which it is known what is done to them.
-struct Fake {
-    diary: Diary,
+pub struct Fake {
+    pub diary: Diary,
     /// Ports that cannot be brought back.
-    stuck: bool,
+    pub stuck: bool,
 }
 
 struct FakeArray {
@@ -31,6 +33,7 @@ struct FakeArray {
     diary: Diary,
     stuck: bool,
     ports: Mutex<Vec<PortState>>,
+    limits: Mutex<BTreeMap<(ArrayPart, Lever), f64>>,
     looks: AtomicU64,
 }
 
@@ -52,6 +55,7 @@ impl ArrayServer for Fake {
             diary: self.diary.clone(),
             stuck: self.stuck,
             ports: Mutex::new(vec![PortState::default(); spec.ports.len()]),
+            limits: Mutex::default(),
             looks: AtomicU64::new(0),
         }))
     }
@@ -112,11 +116,25 @@ impl ServedArray for FakeArray {
     fn set_busy(&self, port: usize, busy: bool) {
         self.change(port, if busy { "busy" } else { "ready" }, |port| port.busy = busy);
     }
+    fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>) {
+        if let (ArrayPart::Port(port), Lever::Rate) = (part, lever) {
+            return self.set_speed(port, value.map(|value| value.round() as u64));
+        }
+        let mut limits = self.limits.lock().unwrap();
+        let before = match value {
+            Some(value) => limits.insert((part, lever), value),
+            None => limits.remove(&(part, lever)),
+        };
+        if before != value {
+            let value = value.map_or("free".to_owned(), |value| format!("{value:.3}"));
+            self.diary.lock().unwrap().push(format!("{part:?} {lever:?} {value}"));
+        }
+    }
 }
 
 // ---------------------------------------------------------------------------------------------------- scenarios
 
-const LAB: &str = r#"
+pub const LAB: &str = r#"
 scenario.title = "arrays"
 workload.w = { block = "8KiB", depth = 1 }
 volume = [
@@ -133,7 +151,7 @@ disks = [{ lun = "store/data" }]
 
 const PLAN: &str = "[plan]\nworkload = \"w\"\non = \"vm*\"\nwarmup = \"0s\"\nmeasure = \"1s\"\ncooldown = \"0s\"\n";
 
-fn load(text: &str) -> Scenario {
+pub fn load(text: &str) -> Scenario {
     let (name, text) = ("s.toml".to_owned(), text.to_owned());
     match scenario::load(&Source { name, text, ..Source::default() }) {
         Ok(scenario) => scenario,
@@ -142,13 +160,17 @@ fn load(text: &str) -> Scenario {
 }
 
 /// A run of the laboratory with this plan, and what was done to its ports.
-struct Played {
-    outcome: Result<RunOutcome, RunError>,
-    log: Log,
-    diary: Vec<String>,
+pub struct Played {
+    pub outcome: Result<RunOutcome, RunError>,
+    pub log: Log,
+    pub diary: Vec<String>,
 }
 
-fn play(text: &str, worker: AgentLink, array: impl FnOnce(Diary) -> Option<AgentLink>) -> Played {
+pub fn play(
+    text: &str,
+    worker: AgentLink,
+    array: impl FnOnce(Diary) -> Option<AgentLink>,
+) -> Played {
     let scenario = load(text);
     let stages: Vec<Stage> = scenario.stages();
     let diary = Diary::default();
@@ -160,17 +182,17 @@ fn play(text: &str, worker: AgentLink, array: impl FnOnce(Diary) -> Option<Agent
     Played { outcome, log, diary }
 }
 
-fn worker(script: &str) -> AgentLink {
+pub fn worker(script: &str) -> AgentLink {
     let engines = EngineRegistry::new().register(&["iscsi"], Box::new(common::Fake(script.into())));
     AgentLink::in_process(identity("local"), engines).unwrap()
 }
 
-fn array_of(fake: Fake) -> AgentLink {
+pub fn array_of(fake: Fake) -> AgentLink {
     let engines = EngineRegistry::new().arrays(Box::new(fake));
     AgentLink::in_process(identity("store"), engines).unwrap().serving("store")
 }
 
-fn array(diary: Diary) -> Option<AgentLink> {
+pub fn array(diary: Diary) -> Option<AgentLink> {
     Some(array_of(Fake { diary, stuck: false }))
 }
 
@@ -426,7 +448,8 @@ impl Held {
 fn one_port() -> ArraySpec {
     let port = fleet::arrays::PortSpec { name: "p1".into(), speed: None };
     let (name, scale) = ("store".to_owned(), "100%".to_owned());
-    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes: Vec::new() }
+    let (volumes, limits) = (Vec::new(), Vec::new());
+    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes, limits }
 }
 
 /// A step of ten minutes on that port, which warms up for as long.
@@ -441,6 +464,7 @@ fn long_step(port: &str, faults: &[(u64, PortFault)]) -> ToAgent {
         measure: Ns::secs(600),
         cooldown: Ns::ZERO,
         ports: vec![PortStep { array, port, bytes_per_s: Some(1000), faults }],
+        proof: None,
     }))
 }
 
@@ -476,6 +500,7 @@ fn what_makes_no_sense_is_refused() {
         warmup: Ns::ZERO,
         measure: Ns::secs(1),
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
         nets: Vec::new(),
@@ -593,6 +618,7 @@ fn targets(disks: &str) -> Vec<String> {
         scale: "100%".into(),
         ports: vec![port("p1"), port("p2")],
         volumes: vec![volume("data"), volume("log")],
+        limits: Vec::new(),
     };
     let portals = fleet::arrays::Portals {
         array: "store".into(),

@@ -24,6 +24,7 @@ mod greet;
 mod hops;
 mod message;
 mod nets;
+mod prove;
 mod run;
 mod search;
 mod steady;

@@ -3,20 +3,20 @@
 use crate::common::spec;
 use clock::Ns;
 use engine::{
-    EngineError, NetSources, NetSpec, QueueKind, ReceiverAddress, ReceiverSpec, StepSpec,
-    TargetSpec, TokenSource, WorkerSpec,
+    EngineError, LoadChange, NetSources, NetSpec, QueueKind, ReceiverAddress, ReceiverSpec,
+    StepSpec, TargetSpec, Throttle, TokenSource, WorkerSpec,
 };
 use fleet::arrays::{
-    ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec, PortStep,
-    Portals,
+    ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
+    PortStep, Portals,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
 use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent};
 use fleet::sequence::Numbered;
 use proptest::prelude::*;
 use record::{
-    Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Meaning,
-    Phase, SourceId, Testimony,
+    Completed, Counter, CounterId, CounterKind, Event, Fact, HopKind, Interval, Level, Lever,
+    Meaning, Perturbation, Phase, Proof, SourceId, Testimony, Untouched,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -133,6 +133,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             sharers: 9,
             workload: spec(depth),
             verify: depth % 2 == 0,
+            changes: (0..depth % 3).map(change).collect(),
         },
     );
     let targets = prop::collection::vec(target, 0..4);
@@ -145,6 +146,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             warmup: Ns::ZERO,
             measure,
             cooldown: Ns::ZERO,
+            slice: Ns::ZERO,
             targets,
             workers,
             nets,
@@ -195,11 +197,24 @@ fn array() -> impl Strategy<Value = ArraySpec> {
     let volume = (".*", any::<u64>(), any::<u32>(), any::<bool>(), ".*").prop_map(
         |(name, size, block, thin, serial)| ArrayVolume { name, size, block, thin, serial },
     );
+    let limit = (".*", 0..1_000_000_u32).prop_map(|(hop, value)| ArrayLimit {
+        hop,
+        lever: Lever::Ops,
+        value: value.into(),
+    });
     let ports = prop::collection::vec(port, 0..3);
+    let limits = prop::collection::vec(limit, 0..3);
     let volumes = prop::collection::vec(volume, 0..3);
-    (".*", any::<u32>(), ".*", ports, volumes).prop_map(|(name, threads, scale, ports, volumes)| {
-        ArraySpec { name, threads, scale, ports, volumes }
-    })
+    (".*", any::<u32>(), ".*", ports, volumes, limits).prop_map(
+        |(name, threads, scale, ports, volumes, limits)| ArraySpec {
+            name,
+            threads,
+            scale,
+            ports,
+            volumes,
+            limits,
+        },
+    )
 }
 
 fn array_step() -> impl Strategy<Value = ArrayStep> {
@@ -216,9 +231,31 @@ fn array_step() -> impl Strategy<Value = ArrayStep> {
         |(array, port, bytes_per_s, faults)| PortStep { array, port, bytes_per_s, faults },
     );
     let ports = prop::collection::vec(port, 0..4);
-    (any::<u32>(), ns(), ns(), ns(), ports).prop_map(|(index, warmup, measure, cooldown, ports)| {
-        ArrayStep { index, warmup, measure, cooldown, ports }
-    })
+    let slowed = |subject| Perturbation { subject, lever: Lever::Latency, factor: 0.9 };
+    let proof = (".*", ns(), prop::collection::vec(prop::option::of(any::<u32>()), 0..4)).prop_map(
+        move |(name, round, rounds)| Proof {
+            round,
+            settle: Ns(round.0 / 3),
+            perturbations: vec![slowed(name.clone())],
+            untouched: vec![Untouched { subject: name.clone(), why: name }],
+            rounds,
+        },
+    );
+    (any::<u32>(), ns(), ns(), ns(), ports, prop::option::of(proof)).prop_map(
+        |(index, warmup, measure, cooldown, ports, proof)| ArrayStep {
+            index,
+            warmup,
+            measure,
+            cooldown,
+            ports,
+            proof,
+        },
+    )
+}
+
+fn change(n: u32) -> LoadChange {
+    let to = Throttle { idle_slots: n, more_think: Ns(n.into()), skip_every: n + 1 };
+    LoadChange { after: Ns::millis(n.into()), to }
 }
 
 fn portals() -> impl Strategy<Value = Portals> {

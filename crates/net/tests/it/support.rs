@@ -119,6 +119,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
         warmup: Ns::millis(warmup),
         measure: Ns::millis(measure),
         cooldown: Ns::millis(cooldown),
+        slice: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
         nets,

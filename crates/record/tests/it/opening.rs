@@ -101,6 +101,34 @@ fn a_record_from_before_intervals_of_confidence_is_read() {
 }
 
 #[test]
+fn a_record_from_before_proofs_is_read() {
+    let drop = "DROP TABLE proof_round; DROP TABLE perturbation; DROP TABLE proof";
+    let record = changed(&format!("{drop}; PRAGMA user_version = 6")).expect("a record");
+    assert!(record.proof(0).is_none());
+    says(changed(drop), &["the table proof is missing"]);
+}
+
+#[test]
+fn rounds_that_the_writer_would_not_write_are_refused() {
+    let proof = |round: u32| format!("INSERT INTO proof VALUES (0, {round}, 10)");
+    let slowed = |lever: &str, factor: &str| {
+        let row = format!("(0, 0, 'p', {lever}, {factor}, NULL)");
+        format!("{}; INSERT INTO perturbation VALUES {row}", proof(20))
+    };
+    let round = format!("{}; INSERT INTO proof_round VALUES (0, 0, 1)", slowed("'rate'", "0.9"));
+    for (sql, why) in [
+        (proof(10), "no length"),
+        (slowed("'magic'", "0.9"), "unknown way"),
+        (slowed("'rate'", "1.0"), "unknown way"),
+        (slowed("'rate'", "NULL"), "unknown way"),
+        (round, "not listed"),
+        ("INSERT INTO proof_round VALUES (0, 0, NULL)".to_owned(), "without a proof"),
+    ] {
+        says(changed(&sql), &[why]);
+    }
+}
+
+#[test]
 fn a_record_from_before_intervals_of_parts_of_a_step_is_read() {
     let old = "DROP TABLE confidence;
         CREATE TABLE confidence (step INTEGER NOT NULL, figure TEXT NOT NULL, low REAL, high REAL, unit TEXT NOT NULL, \

@@ -288,6 +288,43 @@ fn intervals_of_confidence_come_back_by_source_and_figure() {
 }
 
 #[test]
+fn the_rounds_of_a_step_come_back_with_what_is_slowed_and_what_is_not() {
+    let slowed =
+        |subject: &str, lever, factor| Perturbation { subject: subject.into(), lever, factor };
+    let proof = Proof {
+        round: Ns::millis(300),
+        settle: Ns::millis(100),
+        perturbations: vec![
+            slowed("store.p1", Lever::Rate, 0.9),
+            slowed("small", Lever::Depth, 0.875),
+        ],
+        untouched: vec![Untouched { subject: "store/v1".into(), why: "no speed".into() }],
+        rounds: vec![Some(1), None, Some(0)],
+    };
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    writer.proof(0, &proof).expect("a proof");
+    assert!(writer.proof(0, &proof).is_err(), "it has one already");
+    drop(writer);
+    let (_dir, path) = place();
+    let mut writer = begun(&path);
+    writer.proof(0, &proof).expect("a proof");
+    assert!(writer.proof(9, &proof).is_err(), "no such step");
+    writer.finish(Status::Complete).expect("one plain file");
+    let record = Record::open(&path).expect("a record");
+    assert_eq!(record.proof(0), Some(&proof));
+    assert_eq!(record.proof(1), None);
+    let end = record.steps()[0].times.cooldown;
+    let rounds: Vec<_> = proof.rounds_of(&record.steps()[0]).collect();
+    let of = |slowed, from, to| ProofRound {
+        slowed,
+        from: end.plus(Ns::millis(from)),
+        to: end.plus(Ns::millis(to)),
+    };
+    assert_eq!(rounds, [of(Some(1), 100, 300), of(None, 400, 600), of(Some(0), 700, 900)]);
+}
+
+#[test]
 fn loops_come_back_in_their_order() {
     let loops = [
         Loop::Open { rate: 12_345.678 },

@@ -4,6 +4,7 @@ use super::conditions;
 use super::grid::{Column, table};
 use super::ports;
 use crate::number::{TimeUnit, digits, percent};
+use crate::proof;
 use crate::results::{self, ResultColumn, ResultRow};
 use crate::steps::{fullest, is_knee, loops_told, other_kinds, time_unit};
 use crate::text::clean;
@@ -79,6 +80,11 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             (happened(&titled("Planned faults: the load before, during and after", name.as_deref()),
                 &results::FAULTS, &faults, false))
             @for line in results::times(steps) { p.loops { (line) } }
+        }
+        @let proven = proof::lines(steps);
+        @if !proven.is_empty() {
+            (happened(&titled(proof::HEADING, name.as_deref()), &proof::COLUMNS, &proof::rows(steps), false))
+            @for line in proven { p.loops { (line) } }
         }
         @if both {
             details open[steps.len() <= OPEN_MAX] {

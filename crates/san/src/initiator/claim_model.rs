@@ -15,12 +15,14 @@ use super::claim_rules::{self, ClaimPort, KeyOwner};
 use super::client::CommandError;
 use super::disposition::{Disposition, verdict};
 use super::queue::TAKEN_AWAY;
+use disk::Io;
 use iscsi::initiator::{CommandEnd, SenseData};
 use iscsi::pdu::Residual;
 use iscsi::scsi::{Action, CdbBytes, Device, Geometry, Nexus, ScsiStatus, UnitDescription};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io;
+use workload::Dir;
 
 /// Steps from the beginning: in every test run, and where there is time.
 const DEPTH: usize = 7;
@@ -325,7 +327,8 @@ impl World {
             }
             other => panic!("{other:?}"),
         };
-        let found = verdict(ending, 512);
+        let (dir, fua) = (Dir::Write, false);
+        let found = verdict(ending, &Io { slot: 0, dir, target: 0, offset: 0, len: 512, fua });
         let told = model.told.get_mut(&who).filter(|told| !told.is_empty());
         match (found, told) {
             (Disposition::Attention(code), Some(told)) => {

@@ -8,6 +8,7 @@ use super::messages::{ToAcceptor, ToWorker};
 use super::pacing::PortRate;
 use super::port::Port;
 use super::shared::ServerShared;
+use clock::Ns;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -44,6 +45,11 @@ impl ServedPortal<'_> {
     /// Whether it is down.
     pub fn is_down(&self) -> bool {
         self.port.is_down()
+    }
+
+    /// Holds up each read and write that comes by it for so long, from now on.
+    pub fn set_delay(&self, time: Ns) {
+        self.shared.holds.delay_port(self.port.index, time);
     }
 
     /// Takes it down: it listens no more, and connections that came by it are closed without a word.

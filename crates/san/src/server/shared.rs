@@ -1,6 +1,7 @@
 //! State shared by all threads of a target. Nothing in here is locked on the data path.
 
 use super::event::ServerListener;
+use super::hold::Holds;
 use super::latency::LatencyCells;
 use super::limits::TargetLimits;
 use super::mailbox::Address;
@@ -20,6 +21,7 @@ pub(super) struct ServerShared {
     /// How long the commands of each unit took, by thread.
     pub latency: Vec<Box<[LatencyCells]>>,
     pub ports: Vec<Arc<Port>>,
+    pub holds: Holds,
     pub limits: TargetLimits,
     pub listener: ServerListener,
     /// Threads may look again for a moment before they sleep.

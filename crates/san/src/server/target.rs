@@ -5,6 +5,7 @@ use super::acceptor::{Acceptor, listening};
 use super::config::TargetSettings;
 use super::counters::TrafficCounts;
 use super::error::StartError;
+use super::hold::{Holds, VolumeLimit};
 use super::latency::LatencyCells;
 use super::mailbox::Mailbox;
 use super::messages::{ToAcceptor, ToWorker};
@@ -76,7 +77,9 @@ impl TargetServer {
             (0..threads).map(|_| Mailbox::new()).collect();
         let mailboxes = mailboxes.map_err(StartError::Thread)?;
         let acceptor = Mailbox::new().map_err(StartError::Thread)?;
+        let holds = Holds::none(config.volumes.len(), ports.len());
         let shared = Arc::new(ServerShared {
+            holds,
             device,
             latency: config.volumes.iter().map(|_| LatencyCells::of_threads(threads)).collect(),
             volumes: config.volumes.clone(),
@@ -174,6 +177,16 @@ impl TargetServer {
     /// What went through a portal so far.
     pub fn counts(&self, portal: usize) -> Option<TrafficCounts> {
         self.shared.ports.get(portal).map(|port| port.counts())
+    }
+
+    /// Holds the reads and writes of a volume to a limit, from now on.
+    pub fn limit_volume(&self, volume: usize, limit: VolumeLimit) {
+        self.shared.holds.limit_volume(volume, limit);
+    }
+
+    /// Holds each serving thread to a share of a processor, from now on; 1: all of it.
+    pub fn limit_cpu(&self, share: f64) {
+        self.shared.holds.limit_cpu(share);
     }
 
     /// The volumes that it serves, LUN 0 first; each has counters of its own.

@@ -16,6 +16,12 @@ use units::{LinkRate, Percent};
 /// Ports of one embedded array at most: each is a socket that listens, and a path of every disk.
 const PORTS_MAX: usize = 64;
 
+/// The longest delay of a port or a volume.
+const LATENCY_MOST: Duration = Duration::from_secs(10);
+
+/// The least share of a processor that a thread can serve with, in percent.
+const CPU_LEAST: f64 = 1.0;
+
 /// The ways of a disk to its array: the ports by name, and how they are used.
 pub(super) type DiskWays = (Vec<String>, Option<Policy>);
 
@@ -43,7 +49,10 @@ impl LabBuilder<'_> {
     /// Reports what a volume lacks, or has too much of, on its array.
     pub(super) fn volume_fits(&mut self, record: &Decoded, array: &str) {
         if !self.directory.embedded.contains_key(array) {
-            for key in ["block", "thin"].into_iter().filter(|key| record.has(key)) {
+            for key in ["block", "thin", "rate", "iops", "latency"]
+                .into_iter()
+                .filter(|key| record.has(key))
+            {
                 let problem =
                     format!("it applies only to embedded arrays, and `{array}` is not embedded");
                 complain(record, key, problem, self.sink);
@@ -172,6 +181,7 @@ fn embedded(table: &Decoded, sink: &mut Sink) -> Option<Embedded> {
         {
             complain(record, "rate", problem, sink);
         }
+        let latency = held_up(record, sink);
         for name in expanded(record) {
             if let Some(first) = places.get(&name).copied() {
                 sink.push(|| {
@@ -187,11 +197,25 @@ fn embedded(table: &Decoded, sink: &mut Sink) -> Option<Embedded> {
                 return None;
             }
             places.insert(name.clone(), at);
-            ports.push(EmbeddedPort { name, rate });
+            ports.push(EmbeddedPort { name, rate, latency });
         }
     }
     let threads = count_u32(table, "threads");
-    (!ports.is_empty()).then_some(Embedded { ports, scale, threads })
+    let cpu = table.percent("cpu").map(|at| at.value);
+    if cpu.is_some_and(|cpu| cpu.0 < CPU_LEAST) {
+        complain(table, "cpu", format!("a thread needs at least {CPU_LEAST}%"), sink);
+    }
+    (!ports.is_empty()).then_some(Embedded { ports, scale, threads, cpu })
+}
+
+/// How long a port or a volume holds up each I/O.
+pub(super) fn held_up(record: &Decoded, sink: &mut Sink) -> Duration {
+    let latency = record.time("latency").map_or(Duration::ZERO, |at| at.value);
+    if latency > LATENCY_MOST {
+        let most = units::duration(LATENCY_MOST);
+        complain(record, "latency", format!("expected a time up to {most}"), sink);
+    }
+    latency
 }
 
 /// Whether a speed is positive after scaling. A scale of zero has been reported.

@@ -19,6 +19,7 @@ mod net_work;
 mod parts;
 mod plan;
 mod project;
+mod prove;
 mod receiver;
 mod search;
 mod site;

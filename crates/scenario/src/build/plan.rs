@@ -7,6 +7,7 @@ use super::incidents::incidents;
 use super::job::phases;
 use super::members;
 use super::net_plan::{ReceiverReach, reach};
+use super::prove::prove;
 use super::search::search;
 use super::steady::steady;
 use super::work::{find, setting_of};
@@ -115,6 +116,7 @@ impl Planner<'_> {
             precondition,
             faults: faults(record, measure, self.directory, self.sink),
             incidents: self.incidents(number, record),
+            prove: prove(record, &loads, self.sink),
             loads,
             frames: self.frames(record),
         };

@@ -1,12 +1,18 @@
 //! The volumes of arrays, and the disks that they are made of.
 
+use super::embedded::held_up;
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place, size_u32};
-use crate::datum::Decoded;
+use crate::datum::{Datum, Decoded};
 use crate::directory::{NameKind, deal};
 use crate::model::{Endpoint, Volume};
 use crate::names::NAMES_MAX;
 use crate::simulated::{CacheMode, Raid};
+use units::{ByteRate, Iops};
+
+/// Bytes and I/Os a second that a volume of an embedded array can be held to.
+const RATES: (f64, f64) = (1e3, 1e12);
+const IOPS: (f64, f64) = (1.0, 1e7);
 
 const INITIATORS: &[NameKind] = &[NameKind::Adapter, NameKind::Vm, NameKind::Host];
 
@@ -70,6 +76,8 @@ impl LabBuilder<'_> {
             let media = self.medium(record);
             let ports = self.mapped(record, names.len());
             let (raid, disks, luns) = self.groups(record);
+            let (rate, iops) = self.paced(record);
+            let latency = held_up(record, self.sink);
             if !self.directory.afford(names.len() * mask.len(), record.at, self.sink) {
                 break;
             }
@@ -85,6 +93,9 @@ impl LabBuilder<'_> {
                     size: record.size("size").map(|at| at.value),
                     block: size_u32(record, "block"),
                     thin: record.flag("thin").is_some_and(|at| at.value),
+                    rate,
+                    iops,
+                    latency,
                     raid,
                     disks,
                     luns,
@@ -97,6 +108,22 @@ impl LabBuilder<'_> {
             }
         }
         all
+    }
+
+    /// What a volume on an embedded array carries at most: bytes and I/Os a second.
+    fn paced(&mut self, record: &Decoded) -> (Option<ByteRate>, Option<Iops>) {
+        let rate = match record.get("rate").map(|at| &at.value) {
+            Some(Datum::Rate(rate)) => Some(*rate),
+            _ => None,
+        };
+        let iops = record.iops("iops").map(|at| at.value);
+        if rate.is_some_and(|rate| !(RATES.0..=RATES.1).contains(&rate.0)) {
+            complain(record, "rate", "expected a data rate from 1 kB/s to 1 TB/s", self.sink);
+        }
+        if iops.is_some_and(|iops| !(IOPS.0..=IOPS.1).contains(&iops.0)) {
+            complain(record, "iops", "expected 1 to 10,000,000 I/Os a second", self.sink);
+        }
+        (rate, iops)
     }
 
     /// The port that each of `n` volumes is mapped to.

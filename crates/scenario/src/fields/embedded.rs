@@ -20,6 +20,12 @@ pub(super) static EMBEDDED: TableDef = TableDef {
             "Factor for all port speeds, for machines that cannot carry the full speeds.",
         ),
         optional("threads", count(1, 256), "Threads that serve I/O; default: one per core."),
+        default(
+            "cpu",
+            Type::Percent,
+            "100%",
+            "Quota of processor time of each of these threads; at least 1%.",
+        ),
     ],
     ..PLAIN
 };
@@ -36,6 +42,7 @@ static PORT: TableDef = TableDef {
             "Speed in each direction, before scaling; default: unlimited. A standard means its payload rate: `8gfc` \
              is 826.5 MB/s.",
         ),
+        default("latency", TIME, "0s", "A delay of each I/O through the port, up to 10 s."),
     ],
     ..PLAIN
 };

@@ -326,6 +326,13 @@ pub(super) static VOLUME: TableDef = TableDef {
             "false",
             "On an embedded array: allocates memory as it is written, and frees it on UNMAP.",
         ),
+        optional(
+            "rate",
+            Type::Rate,
+            "On an embedded array: the most that it carries, both directions together.",
+        ),
+        optional("iops", Type::Iops, "On an embedded array: the most I/Os a second."),
+        default("latency", TIME, "0s", "On an embedded array: a delay of each I/O, up to 10 s."),
         optional("raid", Type::Word(RAIDS), "RAID level."),
         optional("disks", count(1, 100_000), "Disks behind it, over all of its LUNs."),
         default(

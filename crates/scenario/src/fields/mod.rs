@@ -142,6 +142,7 @@ pub(crate) enum Type {
     /// Tables by name, of several kinds: `[workload.NAME]`. The key `kind` of each says which; the first unless given.
     Map(&'static [TableKind]),
     WordOrTable(&'static [KeyWord], &'static TableDef),
+    FlagOrTable(&'static TableDef),
     OneOrMany(&'static Type),
     /// The values of a sweep: a list, or a doubling ladder `4KiB..1MiB`.
     Axis(&'static Type),

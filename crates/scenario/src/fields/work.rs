@@ -349,6 +349,14 @@ pub(super) static PLAN: TableDef = TableDef {
         ),
         default("repeat", count(1, 10_000), "1", "How often each step runs."),
         optional("faults", Type::Tables(&FAULT), "Faults to inject in every step of the plan."),
+        default(
+            "prove",
+            Type::FlagOrTable(&PROVE),
+            "false",
+            "Proof by perturbation in live runs: after the measured time of each step the load goes on in short rounds, \
+             in which one hop at a time is a tenth slower. What throughput and p99 lose tells what limits. Simulated and \
+             estimated runs have experiments instead, and no rounds.",
+        ),
     ],
     choices: &[ExclusiveKeys { keys: &["workload", "load"], required: true }],
     conflicts: &[
@@ -433,6 +441,27 @@ const METRICS: &[KeyWord] = &[
     word("throughput", "bytes per second"),
     word("latency", "mean service time"),
 ];
+
+static PROVE: TableDef = TableDef {
+    title: "`prove`",
+    id: "prove",
+    doc: "The rounds of a proof. They follow the measured time, in random order; the step's figures do not contain them.",
+    fields: &[
+        default(
+            "rounds",
+            count(6, 1_000),
+            "8",
+            "How often each hop is slowed, and how often none is.",
+        ),
+        default(
+            "round",
+            Type::Time { zero: false },
+            "600ms",
+            "Length of a round, at least 120 ms; its first third does not count.",
+        ),
+    ],
+    ..PLAIN
+};
 
 static STEADY: TableDef = TableDef {
     title: "`steady`",

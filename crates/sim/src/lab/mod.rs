@@ -131,6 +131,15 @@ pub enum LabError {
         /// What is wrong.
         problem: SpecError,
     },
+    /// A part of an embedded array has a limit that is not modelled.
+    #[error(
+        "`{part}` is held to a limit that live runs alone keep (a volume's `rate`, `iops` or `latency`, a port's `latency`, \
+         an array's `cpu`); leave it out, or run the scenario live"
+    )]
+    Held {
+        /// The port, the volume or the array.
+        part: String,
+    },
     /// The resulting network cannot be solved.
     #[error(transparent)]
     Draft(#[from] DraftError),
@@ -150,6 +159,7 @@ impl LabError {
             | LabError::TooManyDisks { member } => Some(member),
             LabError::After { after: name, .. }
             | LabError::NoPart { name }
+            | LabError::Held { part: name }
             | LabError::NoMove { vm: name, .. }
             | LabError::Operations { worker: name, .. } => Some(name),
         }
@@ -163,6 +173,9 @@ impl LabError {
 pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<Plant, LabError> {
     if step.loads.is_empty() {
         return Err(LabError::NothingToDo { step: step.index });
+    }
+    if let Some(part) = held(scenario) {
+        return Err(LabError::Held { part });
     }
     let whole = front::with_nets(incident::with_moves(topology, step));
     let topology = &*whole;
@@ -188,4 +201,19 @@ pub fn compile(scenario: &Scenario, topology: &Topology, step: &Step) -> Result<
     network::add(scenario, topology, step, &front, &mut draft)?;
     incident::schedule(scenario, topology, step, &front, &mut draft)?;
     Ok(draft.finish()?)
+}
+
+/// The first part of an embedded array with a limit of live runs.
+fn held(scenario: &Scenario) -> Option<String> {
+    let lab = &scenario.lab;
+    let of_array = |array: &scenario::Array| {
+        let embedded = array.embedded.as_ref()?;
+        let port = embedded.ports.iter().find(|port| !port.latency.is_zero());
+        let port = port.map(|port| format!("{}.{}", array.name, port.name));
+        port.or_else(|| embedded.cpu.map(|_| array.name.clone()))
+    };
+    let limited =
+        |of: &&scenario::Volume| of.rate.is_some() || of.iops.is_some() || !of.latency.is_zero();
+    let volume = lab.volumes.iter().find(limited).map(|of| format!("{}/{}", of.array, of.name));
+    lab.arrays.iter().find_map(of_array).or(volume)
 }

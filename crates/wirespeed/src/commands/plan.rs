@@ -3,6 +3,7 @@
 mod arrays;
 pub mod cautions;
 mod nets;
+mod prove;
 mod simulated;
 
 use crate::cli::{Format, PlanArgs};
@@ -61,11 +62,11 @@ fn text(
     let mut out = String::new();
     let mut line = |s: String| writeln!(out, "{s}").expect("a String takes every line");
     line(scenario.head.title.clone());
-    line(format!("{}, seed {}", extent(stages), scenario.head.seed));
+    line(format!("{}, seed {}", extent(scenario, stages), scenario.head.seed));
     line(String::new());
     let (mut last_phases, mut last_loads) = (String::new(), String::new());
     let (mut last_speeds, mut last_faults) = (String::new(), String::new());
-    let mut last_frames = String::new();
+    let (mut last_frames, mut last_rounds) = (String::new(), String::new());
     let mut number = Number::default();
     for stage in stages {
         let (number, name, step) = match stage {
@@ -91,7 +92,9 @@ fn text(
         let faults = gone(&mut last_faults, faults, "no faults");
         let frames = nets::frames(scenario, step).join("\n        ");
         let frames = gone(&mut last_frames, frames, "interfaces unchanged");
-        for text in [speeds, faults, frames].iter().filter(|text| !text.is_empty()) {
+        let rounds = prove::text(scenario, step).join("\n        ");
+        let rounds = changed(&mut last_rounds, rounds);
+        for text in [speeds, faults, frames, rounds].iter().filter(|text| !text.is_empty()) {
             line(format!("        {text}"));
         }
     }
@@ -132,9 +135,11 @@ impl Number {
 }
 
 /// How many steps, and how long their load takes; with a search, at most.
-fn extent(stages: &[Stage]) -> String {
+fn extent(scenario: &Scenario, stages: &[Stage]) -> String {
     let steps: u64 = stages.iter().map(|stage| u64::from(stage.steps_max())).sum();
-    let total = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration_max()));
+    let total = stages
+        .iter()
+        .fold(prove::time(scenario, stages), |sum, s| sum.saturating_add(s.duration_max()));
     let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
     let most = if stages.iter().any(|s| matches!(s, Stage::Search(_))) { "at most " } else { "" };
     format!("{most}{count}, {} of load", units::duration(total))
@@ -380,7 +385,9 @@ fn as_json(
     let steps = scenario.steps();
     let searches: Vec<Value> =
         stages.iter().filter_map(|stage| search_json(scenario, stage)).collect();
-    let load = stages.iter().fold(Duration::ZERO, |sum, s| sum.saturating_add(s.duration_max()));
+    let load = stages
+        .iter()
+        .fold(prove::time(scenario, stages), |sum, s| sum.saturating_add(s.duration_max()));
     let step = |s: &Step| {
         json!({
             "index": s.index,
@@ -393,6 +400,7 @@ fn as_json(
             "cooldown_s": s.cooldown.as_secs_f64(),
             "port": s.port.map(|rate| rate.to_string()),
             "faults": arrays::faults_json(scenario, s),
+            "prove": prove::as_json(scenario, s),
             "copies": simulated::copies(s),
             "incidents": simulated::incidents(s),
             "nets": nets::step_json(scenario, s),

@@ -55,6 +55,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         warmup: Ns::millis(200),
         measure,
         cooldown: Ns::millis(100),
+        slice: Ns::ZERO,
         targets: vec![target],
         workers: (0..workers).map(worker).collect(),
         nets: Vec::new(),
@@ -167,6 +168,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> DiskWorker {
         opener,
         payload: None,
         grace,
+        changes: Vec::new(),
     }
 }
 

@@ -11,8 +11,8 @@ use fleet::{
     RunOutcome, SinkError, WaitLimits,
 };
 use record::{
-    Completed, Counter, Event, Fact, Interval, Level, Phase, RunHead, ScenarioText, Source, Status,
-    StepHead, StepTimes, Testimony,
+    Completed, Counter, Event, Fact, Interval, Level, Phase, Proof, RunHead, ScenarioText, Source,
+    Status, StepHead, StepTimes, Testimony,
 };
 use scenario::{
     Backing, DiskWorkload, Lab, Load, Patience, Scenario, ScenarioHead, Spots, Stage, Step, Target,
@@ -99,6 +99,7 @@ pub fn step(index: u32, loads: Vec<Load>) -> Step {
         port: None,
         faults: Vec::new(),
         incidents: Vec::new(),
+        prove: None,
     }
 }
 
@@ -404,6 +405,8 @@ pub struct Log {
     pub sources: Vec<Source>,
     pub steps: Vec<StepHead>,
     pub intervals: Vec<Interval>,
+    /// The rounds of steps.
+    pub proofs: Vec<(u32, Proof)>,
     pub counters: Vec<Counter>,
     pub events: Vec<Event>,
     pub done: Vec<u32>,
@@ -435,6 +438,9 @@ impl RecordSink for Kept {
         self.keep("step_times", |log| {
             log.steps.iter_mut().find(of).expect("an announced step").times = *times;
         })
+    }
+    fn proof(&mut self, index: u32, proof: &Proof) -> Result<(), SinkError> {
+        self.keep("proof", |log| log.proofs.push((index, proof.clone())))
     }
     fn interval(&mut self, interval: &Interval) -> Result<(), SinkError> {
         self.keep("interval", |log| log.intervals.push(interval.clone()))

@@ -91,6 +91,11 @@ impl Pacer {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
+    /// Changes the speed of what is reserved from now on; earlier reservations stand.
+    pub(super) fn retune(&self, bytes_per_s: u64) {
+        self.rate.store(bytes_per_s, Ordering::Relaxed);
+    }
+
     fn changes(&self) -> u32 {
         self.changes.load(Ordering::Acquire)
     }

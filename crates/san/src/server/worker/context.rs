@@ -40,6 +40,9 @@ pub(super) struct Context {
     pub timed: Vec<TimedCommand>,
     /// Lines that wait for their turn at a paced port.
     alarms: BinaryHeap<Reverse<(Ns, ConnectionKey)>>,
+    /// Tasks that a limit holds up, by session, in the order in which they came.
+    delayed: BinaryHeap<Reverse<(Ns, u64, u32, TaskId)>>,
+    delays: u64,
     /// What this thread asked all threads to abort, and how many have not answered.
     pub asked: BTreeMap<u64, (Waiter, usize)>,
     pub next_ticket: u64,
@@ -117,6 +120,8 @@ impl Context {
             gone: Vec::new(),
             timed: Vec::new(),
             alarms: BinaryHeap::new(),
+            delayed: BinaryHeap::new(),
+            delays: 0,
             asked: BTreeMap::new(),
             next_ticket: 0,
             sweeping: Vec::new(),
@@ -156,17 +161,28 @@ impl Context {
         self.alarms.push(Reverse((at, key)));
     }
 
-    /// When the next connection is due.
+    /// Holds up a task until a moment.
+    pub fn delay(&mut self, at: Ns, session: u32, task: TaskId) {
+        self.delays += 1;
+        self.delayed.push(Reverse((at, self.delays, session, task)));
+    }
+
+    /// When the next connection or task is due.
     pub fn next_alarm(&self) -> Ns {
-        self.alarms.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
+        let line = self.alarms.peek().map_or(Ns::MAX, |Reverse((at, _))| *at);
+        self.delayed.peek().map_or(line, |Reverse((at, ..))| line.min(*at))
     }
 
     /// A line whose moment has come.
     pub fn due(&mut self, now: Ns) -> Option<ConnectionKey> {
-        if self.next_alarm() > now {
-            return None;
-        }
+        self.alarms.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.alarms.pop().map(|Reverse((_, key))| key)
+    }
+
+    /// A task that has been held up long enough, with its session and its moment.
+    pub fn due_task(&mut self) -> Option<(u32, TaskId, Ns)> {
+        self.delayed.peek().filter(|Reverse((at, ..))| *at <= self.now)?;
+        self.delayed.pop().map(|Reverse((at, _, session, task))| (session, task, at))
     }
 
     pub fn notify_acceptor(&self, message: ToAcceptor) {

@@ -6,6 +6,7 @@ use crate::server::event::DropReason;
 use crate::server::latency::TimedWay;
 use crate::server::messages::Waiter;
 use crate::volume::{Data, VolumeJob};
+use clock::Ns;
 use iscsi::pdu::LogoutReason;
 use iscsi::scsi::{Action, BlockRange, Ending, Medium, ScsiStatus, Sense, SenseKey, quick};
 use iscsi::target::{CloseReason, Event, Request, TaskId};
@@ -220,8 +221,31 @@ impl WorkerSession {
         self.run(ctx, task, medium);
     }
 
-    /// Has a volume do it.
+    /// Has a volume do it, at once or when the limits of its way allow it.
     pub fn run(&mut self, ctx: &mut Context, task: TaskId, medium: Medium) {
+        let place = &mut self.tasks[task.slot()];
+        let Some(unit) = place.unit else { return };
+        let block = ctx.shared.device.units()[unit].description().geometry.block;
+        match ctx.shared.holds.until(unit, place.port, &medium, block, ctx.now) {
+            None => self.carry_out(ctx, task, medium),
+            Some(at) => {
+                place.phase = TaskStage::Delayed(medium, at);
+                ctx.delay(at, self.key, task);
+            }
+        }
+    }
+
+    /// A limit has held up a task long enough.
+    pub fn release_delayed(&mut self, ctx: &mut Context, task: TaskId, at: Ns) {
+        let Some(place) = self.place(task) else { return };
+        match std::mem::take(&mut place.phase) {
+            TaskStage::Delayed(medium, until) if until == at => self.carry_out(ctx, task, medium),
+            other => place.phase = other,
+        }
+    }
+
+    /// Has a volume do it.
+    fn carry_out(&mut self, ctx: &mut Context, task: TaskId, medium: Medium) {
         let place = &mut self.tasks[task.slot()];
         let Some(unit) = place.unit else { return };
         let token = JobToken::Task { session: self.key, slot: task.slot() as u16 }.pack();

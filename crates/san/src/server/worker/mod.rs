@@ -21,6 +21,7 @@ mod text;
 mod ticker;
 
 use super::event::{DropReason, ServerEvent};
+use super::hold::Quota;
 use super::mailbox::Mailbox;
 use super::messages::{NewConnection, NewSession, ToAcceptor, ToWorker};
 use super::poll::{Poll, Readable};
@@ -58,6 +59,7 @@ pub(super) struct Worker {
     ready: Vec<Readable>,
     done: Vec<FinishedCommand>,
     spin: Spin,
+    quota: Quota,
     ticks_at: Ns,
     /// Set once the target stops: when to wait no longer.
     stops_at: Option<Ns>,
@@ -92,6 +94,7 @@ impl Worker {
             ready: Vec::new(),
             done: Vec::new(),
             spin: Spin::new(shared.spin),
+            quota: Quota::default(),
             ticks_at: Ns::ZERO,
             stops_at: None,
         })
@@ -107,6 +110,7 @@ impl Worker {
             self.take_letters();
             self.reap();
             self.sanitized();
+            self.release_delayed();
             self.read();
             // A ring that refuses entries reports each of them as failed; there is nothing to be done about it here.
             self.ctx.io.submit();
@@ -116,6 +120,16 @@ impl Worker {
             self.recheck();
             if self.ctx.now >= self.ticks_at {
                 self.tick();
+            }
+            self.quota.rest(&self.ctx.shared.holds);
+        }
+    }
+
+    /// Carries out what limits have held up until now.
+    fn release_delayed(&mut self) {
+        while let Some((session, task, at)) = self.ctx.due_task() {
+            if let Some(session) = self.sessions.get_mut(session) {
+                session.release_delayed(&mut self.ctx, task, at);
             }
         }
     }
@@ -171,7 +185,7 @@ impl Worker {
 
     /// Waits, first with open eyes where that pays.
     fn sleep(&mut self, now: Ns, until: Ns) {
-        if let Some(moment) = self.spin.until(now) {
+        if let Some(moment) = self.spin.until(now).filter(|_| !self.quota.is_set()) {
             let from = clock::now();
             let mut at = from;
             while at < moment && self.ready.is_empty() {

@@ -57,6 +57,8 @@ pub(super) enum TaskStage {
     Parameters,
     /// All is there, but it is not its turn.
     Held(Medium),
+    /// It is its turn, but a limit holds it up until then.
+    Delayed(Medium, Ns),
     /// A volume is at it.
     Running,
     /// Others have something to do before it can end.

@@ -168,6 +168,7 @@ pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) ->
         warmup: Ns::ZERO,
         measure,
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         workers: (0..workers).map(worker).collect(),
         nets: Vec::new(),
         targets: targets.into_iter().map(|target| TargetSpec { demand, ..target }).collect(),

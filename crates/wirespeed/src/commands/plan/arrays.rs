@@ -2,6 +2,7 @@
 
 use scenario::{Array, Embedded, EmbeddedPort, Fault, FaultAction, Scenario, Step, Volume};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Lines that a list of ports, volumes or faults takes at most.
 const SHOWN: usize = 16;
@@ -26,6 +27,10 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
             Some(1) => ", by 1 thread".to_owned(),
             Some(n) => format!(", by {n} threads"),
         };
+        let threads = match embedded.cpu {
+            Some(cpu) => format!("{threads}, each with {cpu} of a processor"),
+            None => threads,
+        };
         let name = &array.name;
         lines.push(format!(
             "  {name:<12} would run on this machine during the run, as an iSCSI target on loopback{threads}"
@@ -33,7 +38,7 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
         let ports = embedded.ports.iter().map(|port| {
             let speed =
                 port.rate.map_or_else(|| "unlimited rate".to_owned(), |r| embedded.words(r));
-            format!("{name}.{}: {speed}", port.name)
+            format!("{name}.{}: {speed}{}", port.name, delayed(port.latency))
         });
         lines.extend(indented(ports));
         let volumes = volumes(scenario, array).map(|volume| {
@@ -41,7 +46,10 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
             let block =
                 volume.block.map(|b| format!(" in blocks of {b} bytes")).unwrap_or_default();
             let taken = if volume.thin { ", allocated on write" } else { "" };
-            format!("{name}/{}: {size} of memory{block}{taken}", volume.name)
+            let rate = volume.rate.map(|rate| format!(", {rate}")).unwrap_or_default();
+            let iops = volume.iops.map(|iops| format!(", {iops}")).unwrap_or_default();
+            let held = format!("{rate}{iops}{}", delayed(volume.latency));
+            format!("{name}/{}: {size} of memory{block}{taken}{held}", volume.name)
         });
         lines.extend(indented(volumes));
         let all: Vec<u64> =
@@ -52,6 +60,14 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What a delay of each I/O adds to the line of a port or a volume.
+fn delayed(latency: Duration) -> String {
+    match latency.is_zero() {
+        true => String::new(),
+        false => format!(", delayed by {}", units::duration(latency)),
+    }
 }
 
 fn indented(all: impl Iterator<Item = String>) -> Vec<String> {

@@ -26,6 +26,7 @@ mod mistakes;
 mod net;
 mod net_runs;
 mod profiles;
+mod prove;
 mod score;
 mod search;
 mod simulate;
