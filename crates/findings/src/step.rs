@@ -11,7 +11,7 @@ use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
     Completed, Confidence, Counter, HopKind, Interval, OtherTallies, Phase, Record, Rounds, Source,
-    SourceId, SourceKind, StepHead, Testimony, Voids, WorkerLoad,
+    SourceId, SourceKind, StepHead, StepTotal, Testimony, Voids, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +71,31 @@ pub(crate) struct WorkerData {
     pub open_max: u32,
 }
 
+/// Gives each total to the worker or the end of a stream that it is of; the others are those of probes, with their names.
+fn divide(
+    totals: Vec<StepTotal>,
+    workers: &mut [WorkerData],
+    streams: &mut [StreamData],
+    sources: &[Source],
+) -> Vec<(String, Completed)> {
+    let mut probes = Vec::new();
+    for total in totals {
+        if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
+            w.read = total.read;
+            w.write = total.write;
+            w.others = total.others;
+            w.testimony = total.testimony;
+        } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == total.source) {
+            end.tally = end.of(total);
+        } else if let (Some(source), Some(tally)) =
+            (sources.iter().find(|s| s.id == total.source), total.write)
+        {
+            probes.push((source.name.clone(), tally));
+        }
+    }
+    probes
+}
+
 impl StepData {
     /// Reads a step. A worker that the step announced and no source describes is kept under its number.
     pub fn read(
@@ -83,22 +108,8 @@ impl StepData {
             head.workers.iter().map(|load| WorkerData::silent(load.clone(), sources)).collect();
         let mut streams: Vec<StreamData> =
             head.streams.iter().map(|load| StreamData::silent(load.clone(), sources)).collect();
-        let mut probes = Vec::new();
         let voids = record.voids(head.index)?;
-        for total in record.totals(head.index)? {
-            if let Some(w) = workers.iter_mut().find(|w| w.load.source == total.source) {
-                w.read = total.read;
-                w.write = total.write;
-                w.others = total.others;
-                w.testimony = total.testimony;
-            } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == total.source) {
-                end.tally = end.of(total);
-            } else if let (Some(source), Some(tally)) =
-                (sources.iter().find(|s| s.id == total.source), total.write)
-            {
-                probes.push((source.name.clone(), tally));
-            }
-        }
+        let probes = divide(record.totals(head.index)?, &mut workers, &mut streams, sources);
         let middle = head.times.measure.plus(Ns(head.times.measured().0 / 2));
         let length = round(rule, head.times.measured());
         let mut rounds = Rounds::new(head.times.measure, length, workers.len());

@@ -77,6 +77,8 @@ pub(crate) struct Line {
     pub size: u64,
     pub share: f64,
     pub read: f64,
+    /// All are trims.
+    pub trim: bool,
     pub random: f64,
     pub delay_us: u64,
     pub burst: u64,
@@ -87,8 +89,18 @@ pub(crate) struct Line {
 
 impl Line {
     pub fn new(size: u64, share: f64, read: f64, random: f64) -> Line {
-        Line { size, share, read, random, delay_us: 0, burst: 1, align: None, reply: 0 }
+        let (trim, delay_us, burst, align, reply) = (false, 0, 1, None, 0);
+        Line { size, share, read, trim, random, delay_us, burst, align, reply }
     }
+}
+
+/// When what was written reaches the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Durable {
+    /// A flush after so many writes; 0: never.
+    pub flush_every: u64,
+    /// Every write waits for the medium.
+    pub fua: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -137,6 +149,7 @@ pub(crate) struct Work {
     pub working_set: Option<Extent>,
     pub own_regions: bool,
     pub verify: bool,
+    pub durable: Durable,
     pub comments: Comments,
 }
 
@@ -325,6 +338,7 @@ impl Work {
             [line] => {
                 table.put("block", size(line.size));
                 table.put("read", percent(line.read));
+                table.maybe("trim", line.trim.then(|| percent(100.0)));
                 table.put("random", percent(line.random));
                 table.maybe("align", line.align.filter(|a| *a != line.size).map(size));
                 if line.delay_us > 0 {
@@ -368,6 +382,9 @@ impl Work {
         table.maybe("working_set", self.working_set.map(extent));
         table.maybe("regions", self.own_regions.then(|| quoted("own")));
         table.maybe("verify", self.verify.then(|| "true".to_owned()));
+        let flush = self.durable.flush_every;
+        table.maybe("flush_every", (flush > 0).then(|| flush.to_string()));
+        table.maybe("fua", self.durable.fua.then(|| percent(100.0)));
         table.write(out, &format!("[workload.{}]", quoted_key(&self.name)));
     }
 }
@@ -380,6 +397,9 @@ fn row(line: &Line) -> String {
         percent(line.read),
         percent(line.random)
     );
+    if line.trim {
+        let _ = write!(text, ", trim = {}", percent(100.0));
+    }
     if line.delay_us > 0 {
         let _ = write!(text, ", burst = {}, delay = {}", line.burst, duration(line.delay_us));
     }

@@ -31,7 +31,7 @@ const FOLD_PAUSE: Ns = Ns::millis(50);
 const PAGE_BYTES: u32 = 16_384;
 
 /// What an empty record and its log take, generously.
-const LEAST: u64 = 256 << 10;
+const LEAST: u64 = 512 << 10;
 
 /// See [`spare`].
 const SPARE: u64 = 4 << 20;

@@ -283,27 +283,30 @@ fn options_are_in_fios_words() {
     check("preset = \"file-server\"", &[("bs", "512-64k"), ("rwmixread", "80")]);
 }
 
+/// What a file of another program asks for.
+#[track_caller]
+fn spec_of(text: &str, format: import::Format) -> workload::Spec {
+    let around = import::Surroundings { variable: &|_| None, processors: 1 };
+    let imported = import::import("file", text.as_bytes(), Some(format), &around);
+    let scenario = imported.unwrap_or_else(|e| panic!("{e}\nof\n{text}")).scenario;
+    let source = scenario::Source { text: scenario, ..scenario::Source::default() };
+    let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
+    let steps = scenario.steps();
+    let load = steps[0].disk_loads().next().expect("a load");
+    load.workload.spec.clone()
+}
+
+/// Rows as they are issued, the alignment written out.
+fn plain(spec: &workload::Spec) -> Vec<workload::Row> {
+    let workload::WorkloadKind::Access(access) = &spec.kind else { panic!("rows") };
+    let mut rows = access.rows.clone();
+    rows.iter_mut().filter(|row| row.align == 0).for_each(|row| row.align = row.size);
+    rows
+}
+
 /// What is exported and imported again means the same: every row, pace, skew and working set.
 #[test]
 fn exported_workloads_come_back_the_same() {
-    #[track_caller]
-    fn spec_of(text: &str, format: import::Format) -> workload::Spec {
-        let around = import::Surroundings { variable: &|_| None, processors: 1 };
-        let imported = import::import("file", text.as_bytes(), Some(format), &around);
-        let scenario = imported.unwrap_or_else(|e| panic!("{e}\nof\n{text}")).scenario;
-        let source = scenario::Source { text: scenario, ..scenario::Source::default() };
-        let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
-        let steps = scenario.steps();
-        let load = steps[0].disk_loads().next().expect("a load");
-        load.workload.spec.clone()
-    }
-    /// Rows as they are issued, the alignment written out.
-    fn plain(spec: &workload::Spec) -> Vec<workload::Row> {
-        let workload::WorkloadKind::Access(access) = &spec.kind else { panic!("rows") };
-        let mut rows = access.rows.clone();
-        rows.iter_mut().filter(|row| row.align == 0).for_each(|row| row.align = row.size);
-        rows
-    }
     #[track_caller]
     fn check(workload: &str, iometer_too: bool) {
         let (_dir, record) = Sketch::of(&one(workload)).record(|_, _| Work::default());
@@ -321,6 +324,7 @@ fn exported_workloads_come_back_the_same() {
         assert_eq!(plain(&back), plain(&asked), "{workload}: {job}");
         assert_eq!(back.arrivals, asked.arrivals, "{workload}: {job}");
         assert_eq!(back.working_set, asked.working_set, "{workload}: {job}");
+        assert_eq!(back.durability, asked.durability, "{workload}: {job}");
         let skew = |spec: &workload::Spec| match &spec.kind {
             workload::WorkloadKind::Access(access) => (access.skew, access.stride),
             workload::WorkloadKind::Transaction(_) => panic!("rows"),
@@ -357,4 +361,6 @@ fn exported_workloads_come_back_the_same() {
         true,
     );
     check("block = \"4KiB\"\nstride = \"64KiB\"", false);
+    check("block = \"4KiB\"\nread = 0\nflush_every = 32\nfua = \"100%\"", false);
+    check("block = \"64KiB\"\nread = 0\nrandom = 100\ntrim = \"100%\"", false);
 }

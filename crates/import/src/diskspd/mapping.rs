@@ -1,7 +1,9 @@
 //! Invocations as plans, and their targets as loads.
 
 use super::{Aim, Content, Limit, Span};
-use crate::draft::{Comments, Disk, Draft, Extent, Line, Machine, Names, Pace, Phase, Place, Work};
+use crate::draft::{
+    Comments, Disk, Draft, Durable, Extent, Line, Machine, Names, Pace, Phase, Place, Work,
+};
 use crate::note::Notes;
 
 /// What a file is made with where nothing says how large it is.
@@ -235,6 +237,7 @@ impl Mapper<'_> {
             working_set: aim.length.map(Extent::Bytes),
             own_regions: false,
             verify: false,
+            durable: Durable::default(),
             comments,
         };
         let same = |known: &Work| {

@@ -23,6 +23,8 @@ pub(super) enum Amount {
 pub(super) struct Kind {
     pub reads: bool,
     pub writes: bool,
+    /// The writes are trims.
+    pub trims: bool,
     pub random: bool,
     /// Of a random job, I/Os at each new address; of a sequential one, bytes that are skipped after each I/O.
     pub every: u64,
@@ -171,7 +173,8 @@ impl<'s> Options<'s, '_, '_> {
 
     fn kind(&mut self) -> Option<Kind> {
         let Some((text, setting)) = self.text("rw") else {
-            return Some(Kind { reads: true, writes: false, random: false, every: 1, skip: 0 });
+            let (reads, writes, trims, random) = (true, false, false, false);
+            return Some(Kind { reads, writes, trims, random, every: 1, skip: 0 });
         };
         let (word, modifier) = match text.split_once(':') {
             Some((word, modifier)) => (word.trim(), Some(modifier.trim())),
@@ -184,18 +187,25 @@ impl<'s> Options<'s, '_, '_> {
             "randread" => (true, false, true),
             "randwrite" => (false, true, true),
             "randrw" => (true, true, true),
-            "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
-                let message = format!("`{}`: trims are not issued by a scenario", setting.written);
+            "trim" => (false, true, false),
+            "randtrim" => (false, true, true),
+            "trimwrite" | "randtrimwrite" => {
+                let message = format!(
+                    "`{}`: each block is trimmed and then written, which no scenario does",
+                    setting.written
+                );
                 self.mistakes.add(setting.span.clone(), message);
                 return None;
             }
             _ => {
-                let known = ["read", "write", "rw", "randread", "randwrite", "randrw"];
+                let known =
+                    ["read", "write", "rw", "trim", "randread", "randwrite", "randrw", "randtrim"];
                 self.mistakes.unknown(setting.span.clone(), "kind of I/O", word, known);
                 return None;
             }
         };
-        let mut kind = Kind { reads, writes, random, every: 1, skip: 0 };
+        let trims = word.ends_with("trim");
+        let mut kind = Kind { reads, writes, trims, random, every: 1, skip: 0 };
         self.notes.exact(setting.line, &setting.written);
         if let Some(modifier) = modifier {
             let base = self.kb_base;

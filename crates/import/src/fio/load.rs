@@ -3,7 +3,7 @@
 use super::Importer;
 use super::job::{Job, READ, Rate, WRITE};
 use super::options::Engine;
-use crate::draft::{Comments, Line, Pace, Work};
+use crate::draft::{Comments, Durable, Line, Pace, Work};
 
 /// Operations outstanding of an open loop at most, where the job has fewer.
 const ROWS_MAX: usize = 100;
@@ -80,6 +80,7 @@ impl Importer<'_> {
             working_set: None,
             own_regions: false,
             verify: self.verified(job, &mut comments),
+            durable: self.durable(job, &mut comments),
             comments,
         }
     }
@@ -167,6 +168,35 @@ impl Importer<'_> {
             let text = "fifty of the sizes in the range";
             comments.add("rows", self.notes.approximated(setting.line, &setting.written, text));
         }
+    }
+
+    /// Flushes, and writes that wait for the medium.
+    fn durable(&mut self, job: &Job<'_>, comments: &mut Comments) -> Durable {
+        if !job.kind.writes {
+            return Durable::default();
+        }
+        let mut options = self.options(job.section);
+        let flush_every = ["fdatasync", "fsync"].map(|name| options.int(name).unwrap_or(0));
+        let flush_every = flush_every.into_iter().find(|every| *every > 0).unwrap_or(0);
+        let settings = &job.section.settings;
+        if flush_every > 0 && job.depth > 1 {
+            let setting = settings.get("fdatasync").or(settings.get("fsync"));
+            let setting = setting.map_or((job.section.line, ""), |s| (s.line, &s.written));
+            let text = "each slot counts its own writes; fio counts those of all";
+            comments.add("flush_every", self.notes.approximated(setting.0, setting.1, text));
+        }
+        let fua = settings.get("sync").is_some_and(|setting| {
+            let fua = matches!(setting.value.as_deref(), None | Some("1" | "sync" | "dsync"));
+            if setting.value.as_deref() == Some("dsync") || !fua {
+                self.notes.exact(setting.line, &setting.written);
+            } else {
+                let text =
+                    "each write waits for its data, as with dsync, and not for times of the file";
+                comments.add("fua", self.notes.approximated(setting.line, &setting.written, text));
+            }
+            fua
+        });
+        Durable { flush_every, fua }
     }
 
     /// Whether blocks are checked.
@@ -262,7 +292,7 @@ fn lines(job: &Job<'_>, read: f64) -> Vec<Line> {
             }
             None => {
                 let mut line = Line::new(size, share, reads / share * 100.0, random);
-                line.align = align;
+                (line.align, line.trim) = (align, job.kind.trims);
                 lines.push(line);
             }
         }

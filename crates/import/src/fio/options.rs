@@ -51,7 +51,7 @@ const ALIASES: [(&str, &str); 32] = [
     ("cmdprio_bssplit", "cmdprio_percentage"),
 ];
 
-const FLUSHES: &str = "flushes are not issued";
+const FLUSHES: &str = "no flush is issued at such moments";
 const SUBMISSION: &str = "I/Os are submitted one by one as slots become free";
 const ORDER: &str = "the load does not depend on results";
 const ONLY_HERE: &str = "the files are not prepared this way";
@@ -60,7 +60,7 @@ const PRIORITY: &str = "priorities of I/Os are not set";
 const CONTENT: &str = "what is written is random data";
 const ZONES: &str = "zoned access has no counterpart in a scenario";
 const TRACE: &str = "the job replays a recorded trace, and is no workload that could be described";
-const TRIM: &str = "trims are not issued";
+const TRIM: &str = "trims among other I/Os are not read from a job";
 
 /// Options by what they mean.
 const GROUPS: &[(Meaning, &[&str])] = &[
@@ -120,6 +120,9 @@ const GROUPS: &[(Meaning, &[&str])] = &[
             "time_based",
             "unit_base",
             "verify",
+            "fsync",
+            "fdatasync",
+            "sync",
             "wait_for",
             "zero_buffers",
             "zonemode",
@@ -217,14 +220,11 @@ const GROUPS: &[(Meaning, &[&str])] = &[
     (
         Lost(FLUSHES),
         &[
-            "fsync",
-            "fdatasync",
             "sync_file_range",
             "write_barrier",
             "end_fsync",
             "fsync_on_close",
             "end_syncfs",
-            "sync",
             "atomic",
         ],
     ),

@@ -2,7 +2,8 @@
 
 use super::{Assigned, Config, Manager, Medium, Row, Specification, Test, Worker};
 use crate::draft::{
-    Comments, Disk, Draft, Extent, Far, Line, Machine, Names, Pace, Phase, Place, Talk, Work,
+    Comments, Disk, Draft, Durable, Extent, Far, Line, Machine, Names, Pace, Phase, Place, Talk,
+    Work,
 };
 use crate::mistake::Mistakes;
 use crate::note::Notes;
@@ -495,6 +496,7 @@ impl<'c> Mapper<'c, '_, '_> {
             working_set: (sectors > 0).then(|| Extent::Bytes(sectors.saturating_mul(SECTOR))),
             own_regions: false,
             verify: false,
+            durable: Durable::default(),
             comments,
         });
         self.made.push((key, name.clone()));
@@ -541,6 +543,7 @@ impl<'c> Mapper<'c, '_, '_> {
             size: row.size,
             share: row.share * row.burst as f64 / weight * 100.0,
             read: row.read,
+            trim: false,
             random: row.random,
             delay_us: row.delay_ms.saturating_mul(1000),
             burst: row.burst,

@@ -2,7 +2,9 @@
 
 use super::lists::{listed, ranged};
 use super::{Definition, File, Parameter, TESTS_MAX, seconds, size};
-use crate::draft::{Comments, Disk, Draft, Extent, Line, Names, Pace, Phase, Place, Skewed, Work};
+use crate::draft::{
+    Comments, Disk, Draft, Durable, Extent, Line, Names, Pace, Phase, Place, Skewed, Work,
+};
 use crate::mistake::Mistakes;
 use crate::note::Notes;
 use std::collections::BTreeMap;
@@ -571,6 +573,7 @@ impl Mapper<'_, '_, '_, '_> {
             working_set,
             own_regions: false,
             verify,
+            durable: Durable::default(),
             comments,
         };
         let same = |known: &&Work| {

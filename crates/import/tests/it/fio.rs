@@ -150,11 +150,24 @@ fn files_and_clones() {
 }
 
 #[test]
+fn flushes_and_trims_are_kept() {
+    holds(
+        &job("rw=write\nfdatasync=32\nsync=dsync"),
+        &["flush_every = 32", "fua         = \"100%\""],
+    );
+    holds(&job("rw=randtrim\nbs=64k"), &["block       = \"64KiB\"", "trim        = \"100%\""]);
+    assert!(noted(&job("rw=write\nfsync=1\nsync=dsync"), Severity::Approximated).is_empty());
+    let deep = job("rw=write\nfsync=8\niodepth=4\nioengine=libaio");
+    assert_eq!(noted(&deep, Severity::Approximated), ["8 fsync=8"]);
+    assert!(!imported(None, &job("rw=read\nfsync=8")).scenario.contains("flush_every"));
+}
+
+#[test]
 fn what_is_lost_is_said() {
-    let text = job("fsync=32\nstartdelay=5\nnice=3\niodepth_batch=4");
+    let text = job("end_fsync=1\nstartdelay=5\nnice=3\niodepth_batch=4");
     assert_eq!(
         noted(&text, Severity::Lost),
-        ["7 fsync=32", "8 startdelay=5", "9 nice=3", "10 iodepth_batch=4"]
+        ["7 end_fsync=1", "8 startdelay=5", "9 nice=3", "10 iodepth_batch=4"]
     );
     let text = job("rw=randread");
     assert_eq!(noted(&text, Severity::Approximated), ["7 rw=randread"]);
@@ -168,7 +181,7 @@ fn mistakes_point_at_their_place() {
         ("iodeph=4", "file:7:1: unknown option `iodeph`"),
         ("iodeph=4", "did you mean `iodepth`?"),
         ("  bs=4x", "file:7:3: `bs=4x`: expected sizes"),
-        ("rw=trim", "trims are not issued"),
+        ("rw=trimwrite", "trimmed and then written"),
         ("zonemode=zbd", "`zonemode`: zoned access has no counterpart"),
         ("include other.fio", "put the included text in its place"),
         ("size=${NONE}", "`${NONE}` is not set in the environment"),

@@ -12,7 +12,7 @@ fn write_with_room_for(kib: u32, path: &std::path::Path) -> String {
 
 #[test]
 fn a_full_disk_is_an_error_and_keeps_what_was_committed() {
-    for kib in [400, 800, 1500] {
+    for kib in [700, 1500, 3000] {
         let (_dir, path) = common::place();
         let said = write_with_room_for(kib, &path);
         assert!(said.contains("refused again"), "{said}");

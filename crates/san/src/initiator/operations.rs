@@ -37,6 +37,8 @@ impl LunOperations {
         let provisioning = if thin { page(client, lun, PROVISIONING)? } else { None };
         let same = match client.ask(lun, Cdb::supported_command(0x93, 64), 64) {
             Ok(answer) => Some(answer),
+            // Where a reservation forbids to ask it is another's, or this process's own, which has asked before.
+            Err(CommandError::Reserved) => None,
             Err(e) if e.is_unknown() => None,
             Err(e) => return Err(e),
         };

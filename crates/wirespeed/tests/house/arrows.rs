@@ -68,7 +68,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
-    ("rustix", &["disk", "engine", "fleet", "guard", "net", "probe", "san", "wirespeed"]),
+    ("rustix", &["disk", "engine", "fleet", "guard", "guest", "net", "probe", "san", "wirespeed"]),
     ("neli", &["net"]),
     ("rtrb", &["disk", "engine", "net", "san"]),
     ("hdrhistogram", &["record"]),

@@ -23,7 +23,7 @@ fn left(child: &mut Child, seconds: u64) -> Option<i32> {
 
 /// A run of six seconds that stands still for a part of them: its exit code and its review.
 fn stopped_for(millis: u64) -> (i32, serde_json::Value) {
-    let goal = "[[goal]]\niops = { at_least = \"150\" }\n";
+    let goal = "[[goal]]\niops = { at_least = \"150 IOPS\" }\n";
     let bench = Bench::new(&(slow_null("6s") + goal));
     let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -75,7 +75,7 @@ fn a_record_that_may_not_grow_ends_the_run_and_says_why() {
         .replace("[plan]\n", "[plan]\nsweep = { w.rate = [\"100 IOPS\", \"200 IOPS\"] }\n");
     let bench = Bench::new(&scenario);
     // Blocks of 512 bytes: not much more than an empty record.
-    let ended = limited(&bench, "-f 560", &["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let ended = limited(&bench, "-f 1600", &["run", "s.toml", "--out", "r.wsr", "--quiet"]);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(ended.stderr.contains("RLIMIT_FSIZE"), "{}", ended.stderr);
     let review = bench.run(&["review", "r.wsr"]).stdout;
