@@ -46,7 +46,7 @@ fn printable(c: char) -> char {
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, String> {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    if bytes.len() % 2 != 0 {
+    if !bytes.len().is_multiple_of(2) {
         return Err("cut off: UTF-16 text of an odd number of bytes".to_owned());
     }
     char::decode_utf16(units)

@@ -125,7 +125,7 @@ fn invocation(words: Vec<Word>, notes: &mut Notes, mistakes: &mut Mistakes<'_>) 
         separation: None,
     };
     let mut paths: Vec<Word> = Vec::new();
-    while let Some(word) = words.next() {
+    for word in words {
         match option(&word.text) {
             Some((letter, value)) => reader.option(letter, value, &word),
             // What follows goes to a file of results.

@@ -34,11 +34,13 @@ impl Importer<'_> {
             (Some(read), Some(write)) => (read / (read + write) * 100.0, Some(read + write)),
             (one, other) => (job.read, one.or(other)),
         };
-        if rate.is_some() && mixed && (read - job.read).abs() > 0.01 {
-            if let Some(setting) = job.section.settings.get("rwmixread") {
-                let text = "the rates of both directions decide the mix, as in fio";
-                self.notes.remark(setting.line, &setting.written, text);
-            }
+        if rate.is_some()
+            && mixed
+            && (read - job.read).abs() > 0.01
+            && let Some(setting) = job.section.settings.get("rwmixread")
+        {
+            let text = "the rates of both directions decide the mix, as in fio";
+            self.notes.remark(setting.line, &setting.written, text);
         }
         vec![self.work(job, &job.section.name, read, rate)]
     }

@@ -4,21 +4,20 @@ use super::{Parameter, TESTS_MAX, size};
 
 /// The values of a loop: a list, `(1-64,d)` which doubles, or `(10-100,10)` in steps.
 pub(super) fn listed(parameter: &Parameter) -> Vec<String> {
-    if let [range, step] = &parameter.values[..] {
-        if let Some((from, to)) = range.split_once('-') {
-            if let (Some(from), Some(to)) = (size(from), size(to)) {
-                let double = step.eq_ignore_ascii_case("d");
-                let by = size(step).unwrap_or(0);
-                let mut values = Vec::new();
-                let mut value = from;
-                while value <= to && value > 0 && values.len() <= TESTS_MAX && (double || by > 0) {
-                    values.push(value.to_string());
-                    value = if double { value.saturating_mul(2) } else { value.saturating_add(by) };
-                }
-                if !values.is_empty() {
-                    return values;
-                }
-            }
+    if let [range, step] = &parameter.values[..]
+        && let Some((from, to)) = range.split_once('-')
+        && let (Some(from), Some(to)) = (size(from), size(to))
+    {
+        let double = step.eq_ignore_ascii_case("d");
+        let by = size(step).unwrap_or(0);
+        let mut values = Vec::new();
+        let mut value = from;
+        while value <= to && value > 0 && values.len() <= TESTS_MAX && (double || by > 0) {
+            values.push(value.to_string());
+            value = if double { value.saturating_mul(2) } else { value.saturating_add(by) };
+        }
+        if !values.is_empty() {
+            return values;
         }
     }
     parameter.values.clone()
