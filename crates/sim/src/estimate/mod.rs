@@ -51,7 +51,7 @@ pub struct Estimate {
     pub issuers: Vec<IssuerEstimate>,
     /// In the order of the plant's streams; counted in jobs.
     pub streams: Vec<IssuerEstimate>,
-    /// I/Os a second of all issuers, and jobs of all streams.
+    /// I/Os a second of all issuers, those without data among them, and jobs of all streams.
     pub iops: f64,
     /// Throughput bounds for any distributions, in I/Os a second.
     pub bounds: ThroughputBounds,
