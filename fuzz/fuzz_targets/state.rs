@@ -54,6 +54,7 @@ fn step() -> StepSpec {
         warmup: Ns::ZERO,
         measure: Ns::millis(1),
         cooldown: Ns::ZERO,
+        slice: Ns::ZERO,
         targets: vec![TargetSpec {
             create: Some(SIZE),
             buffered: true,
