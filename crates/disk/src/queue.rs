@@ -28,8 +28,8 @@ pub struct Io {
 pub struct Completion {
     /// The slot of its [`Io`].
     pub slot: u32,
-    /// Bytes moved (of a trim or zeroes: its length), or the operating system's error number. Fewer bytes than asked for is an error of the queue's
-    /// making: it retries or reports `EIO`.
+    /// Bytes moved (of a trim or zeroes: its length), or the operating system's error number. Fewer bytes than asked for is
+    /// an error of the queue's making: it retries or reports `EIO`.
     pub result: Result<u32, i32>,
 }
 

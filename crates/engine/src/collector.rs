@@ -296,8 +296,7 @@ impl MeasuredWork {
             return;
         }
         self.time = self.time.plus(interval.to.since(interval.from));
-        let tallies = [&interval.read, &interval.write].into_iter().flatten();
-        self.ended += tallies.map(|t| t.ops + t.errors).sum::<u64>();
+        self.ended += interval.tallies().map(|t| t.ops + t.errors).sum::<u64>();
         self.open = interval.testimony.map_or(0, |t| t.open);
     }
 }

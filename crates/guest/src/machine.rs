@@ -277,7 +277,7 @@ impl Drive {
     }
 }
 
-/// A path as an option's value, in which a comma is doubled.
+/// A path as QEMU takes it whole: as an argument of its own, or in JSON.
 fn path(path: &Path) -> String {
     path.display().to_string()
 }

@@ -73,8 +73,7 @@ fn is_void(interval: &Interval, (from, to): (Ns, Ns)) -> bool {
     }
     // Due before the stop was over, wherever in the interval it ended.
     let since = interval.from.since(to);
-    let tallies = [&interval.read, &interval.write].into_iter().flatten();
-    let slowest = tallies.filter_map(|tally| tally.response().max()).max();
+    let slowest = interval.tallies().filter_map(|tally| tally.response().max()).max();
     let open = interval.testimony.filter(|t| t.open > 0).map(|t| t.open_age_max);
     let after = interval.to.since(to);
     slowest.is_some_and(|slowest| slowest > since)

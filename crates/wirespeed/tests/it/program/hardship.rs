@@ -100,6 +100,22 @@ fn a_load_that_memory_cannot_hold_is_refused_before_it_starts() {
     assert!([0, 3, 127].contains(&ended.code), "{}: {}", ended.code, ended.stderr);
 }
 
+/// What completes nothing is exit 3, and operations without data do complete.
+#[test]
+fn a_load_of_trims_alone_completes_something() {
+    let bench = Bench::new("");
+    let args = [
+        "disk", "t", "--create", "8MiB", "--rw", "randtrim", "--block", "64KiB", "--time", "1s",
+        "--warmup", "0s", "--out", "r.wsr",
+    ];
+    let ended = bench.run(&args);
+    if ended.stderr.contains("punch") {
+        return println!("skipped: the file system of the tests has no holes");
+    }
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("trims/s"), "{}", ended.stdout);
+}
+
 /// A small file system on a loop device, which can be frozen; thawed and gone when dropped.
 struct Frozen {
     device: String,
