@@ -40,7 +40,7 @@ pub struct PortArgs {
 }
 
 const STATUS_HELP: &str = "\
-Only targets of the same user on this machine are found (see docs/san.md).
+Only targets of the same user on this machine are found (see docs/target.md).
 Exit codes: 0 shown; 2 it is not clear which target is meant; 3 none runs, or it does not answer.
 
 Examples:
