@@ -209,8 +209,7 @@ pub(crate) fn value(node: &Node, ty: &Type, key: &str, sink: &mut Sink) -> Optio
         },
         Type::FlagOrTable(def) => match &node.value {
             TomlValue::Table(table) => Datum::Record(record(table, node.at, def, def.title, sink)),
-            TomlValue::Flag(flag) => Datum::Flag(*flag),
-            _ => scalar::decode(node, ty, key, sink)?,
+            _ => scalar::decode(node, &Type::Flag, key, sink)?,
         },
         Type::OneOrMany(one) => match &node.value {
             TomlValue::List(items) => Datum::List(list(node.at, items, one, key, sink)?),
