@@ -16,7 +16,7 @@ pub struct RecentRates {
 /// Recent rates of all workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskRates {
-    /// Operations per second, both directions.
+    /// Reads and writes per second; operations per second of a load that only trims, zeroes or flushes.
     pub iops: f64,
     /// Bytes per second, both directions.
     pub bytes_per_s: f64,
@@ -138,7 +138,7 @@ impl Gathered {
     fn add(&mut self, interval: &Interval) {
         let sum = self.by_source.entry(interval.source).or_default();
         sum.covered = sum.covered.plus(interval.to.since(interval.from));
-        for tally in interval.read.iter().chain(&interval.write) {
+        for tally in interval.work() {
             let Completed { ops, bytes, errors, .. } = tally;
             sum.ops = sum.ops.saturating_add(*ops);
             sum.bytes = sum.bytes.saturating_add(*bytes);
@@ -224,6 +224,23 @@ mod tests {
         assert_eq!((net.transactions, rates.disk), (None, None));
         assert!(net.probe_p99.is_some());
         assert_eq!(meter.take(), None, "it was taken");
+    }
+
+    #[test]
+    fn a_load_of_trims_alone_has_a_rate_and_flushes_between_writes_do_not_count() {
+        let mut meter = RateMeter::new(&[], [].into_iter());
+        let trims = Interval { others: [moved(50, &[10]), None, None], ..interval(0, None, None) };
+        meter.add(&trims);
+        let disk = meter.take().and_then(|rates| rates.disk).expect("it reported");
+        assert_eq!((disk.iops, disk.bytes_per_s), (100.0, 10_000.0));
+        assert!(disk.p99.is_some());
+        let flushed = Interval {
+            others: [None, None, moved(50, &[1000])],
+            ..interval(0, None, moved(7, &[10]))
+        };
+        meter.add(&flushed);
+        let disk = meter.take().and_then(|rates| rates.disk).expect("it reported");
+        assert_eq!(disk.iops, 14.0);
     }
 
     #[test]

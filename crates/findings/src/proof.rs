@@ -122,7 +122,7 @@ struct RoundTally {
 impl RoundTally {
     fn add(&mut self, interval: &Interval) {
         self.covered = self.covered.plus(interval.to.since(interval.from));
-        for tally in [&interval.read, &interval.write].into_iter().flatten() {
+        for tally in interval.work() {
             self.bytes = self.bytes.saturating_add(tally.bytes);
             let theirs = tally.response.as_ref().unwrap_or(&tally.service);
             match &mut self.latency {

@@ -203,10 +203,26 @@ impl Completed {
     }
 }
 
+/// Reads and writes, or, for a source that never issues either, its operations without data.
+pub(crate) fn work<'a>(
+    read: &'a Option<Completed>,
+    write: &'a Option<Completed>,
+    others: &'a OtherTallies,
+) -> impl Iterator<Item = &'a Completed> {
+    let data = read.is_some() || write.is_some();
+    read.iter().chain(write).chain(others.iter().flatten().filter(move |_| !data))
+}
+
 impl Interval {
     /// The tallies of all kinds of operations that the source may issue.
     pub fn tallies(&self) -> impl Iterator<Item = &Completed> {
         self.read.iter().chain(&self.write).chain(self.others.iter().flatten())
+    }
+
+    /// The tallies that throughput and latency are of: reads and writes; where the source never issues either, those of its
+    /// operations without data.
+    pub fn work(&self) -> impl Iterator<Item = &Completed> {
+        work(&self.read, &self.write, &self.others)
     }
 
     /// The tally of one kind of operations.

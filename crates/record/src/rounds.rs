@@ -51,7 +51,7 @@ impl Rounds {
         let middle = from.plus(Ns(to.since(from).0 / 2));
         let number = middle.since(self.start).0 / self.length.0;
         let round = self.rounds.entry(number).or_default();
-        for tally in [&interval.read, &interval.write].into_iter().flatten() {
+        for tally in interval.work() {
             round.ops = round.ops.saturating_add(tally.ops);
             round.bytes = round.bytes.saturating_add(tally.bytes);
             round.service_sum = round.service_sum.plus(tally.service_sum);

@@ -1,6 +1,7 @@
 //! A step's figures for one source: its merged measured intervals. Writer and reader share this code, so that a killed
 //! record's totals differ from a finished one's only in lost intervals and in digits.
 
+use crate::interval::work;
 use crate::{Completed, Interval, OtherTallies, Phase, SourceId, Testimony};
 use clock::Ns;
 use workload::Dir;
@@ -25,6 +26,11 @@ pub struct StepTotal {
 }
 
 impl StepTotal {
+    /// The tallies that throughput and latency are of, as [`Interval::work`] has them.
+    pub fn work(&self) -> impl Iterator<Item = &Completed> {
+        work(&self.read, &self.write, &self.others)
+    }
+
     /// Nothing measured yet.
     pub fn new(source: SourceId) -> StepTotal {
         StepTotal {

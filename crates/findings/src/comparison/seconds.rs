@@ -52,7 +52,7 @@ impl Samples {
             let totals = record.totals(step.index)?;
             let of_step = Members::of(step, &totals);
             for total in totals.iter().filter(|total| of_step.has(total.source)) {
-                for tally in [&total.read, &total.write].into_iter().flatten() {
+                for tally in total.work() {
                     merged.merge(histogram(tally, latency));
                 }
             }
@@ -185,7 +185,7 @@ impl Second {
             self.cpu_ns += t.cpu_user.plus(t.cpu_system).0 as f64;
             self.testified = true;
         }
-        for tally in [&interval.read, &interval.write].into_iter().flatten() {
+        for tally in interval.work() {
             self.ops += tally.ops as f64;
             self.errors += tally.errors as f64;
             for (ns, count) in histogram(tally, latency).counts() {

@@ -90,8 +90,7 @@ impl Heat {
 
     /// Takes in what completed in an interval.
     pub fn add(&mut self, interval: &Interval) {
-        let tallies = [&interval.read, &interval.write].into_iter().flatten();
-        for tally in tallies.filter(|t| t.response().count() > 0) {
+        for tally in interval.work().filter(|t| t.response().count() > 0) {
             self.note(tally);
             self.bins.at(middle(interval.from, interval.to)).add(tally.response());
         }
