@@ -7,6 +7,7 @@ use crate::text::clean;
 use findings::attribution::{Attribution, HopLimit, Limiter};
 use findings::network::NetLimit;
 use findings::{Analysis, FaultOutcome, LimitRange, MissingCounter, PlanLimits, StepFigures};
+use record::HopKind;
 use scenario::Plan;
 use units::rate;
 
@@ -173,7 +174,8 @@ pub(crate) fn of_phase(found: &Attribution) -> String {
 /// A limit in a few words: what it is, its name, and what it carries.
 fn phrase(range: &LimitRange) -> String {
     let many = range.alike > 1;
-    let noun = || noun(range.hop_kind.as_deref(), many);
+    let kind = range.hop_kind.as_deref().map_or(HopKind::Other, HopKind::of);
+    let noun = || noun(kind, many);
     let sure = match range.probability {
         p if p < SURE => format!(", probability {p:.2}"),
         _ => String::new(),
@@ -217,27 +219,31 @@ fn bracket(inside: &str) -> String {
 }
 
 /// What a hop is, by the word of its kind in the record.
-fn noun(kind: Option<&str>, many: bool) -> &'static str {
-    let (one, several) = match kind.unwrap_or_default() {
-        "vm-cpu" => ("the VM's CPU", "the VMs' CPUs"),
-        "virtual-adapter" => ("the virtual adapter", "the virtual adapters"),
-        "virtual-disk" => ("the virtual disk", "the virtual disks"),
-        "host-cpu" => ("the host's CPU", "the hosts' CPUs"),
-        "datastore" => ("the datastore", "the datastores"),
-        "lun-queue" => ("the LUN queue", "the LUN queues"),
-        "adapter" => ("the adapter", "the adapters"),
-        "initiator-port" | "switch-port" | "target-port" => ("the port", "the ports"),
-        "link" => ("the link", "the links"),
-        "trunk" => ("the inter-switch link", "the inter-switch links"),
-        "controller" => ("the controller", "the controllers"),
-        "cache" => ("the cache", "the caches"),
-        "backend" => ("the back end", "the back ends"),
-        "disks" => ("the disks", "the disks"),
-        "tape-drive" => ("the tape drive", "the tape drives"),
-        "volume" => ("the volume", "the volumes"),
-        "array-cpu" => ("the array's CPU", "the arrays' CPUs"),
-        "block-device" => ("the block device", "the block devices"),
-        _ => ("the hop", "the hops"),
+fn noun(kind: HopKind, many: bool) -> &'static str {
+    let (one, several) = match kind {
+        HopKind::VmCpu => ("the VM's CPU", "the VMs' CPUs"),
+        HopKind::VirtualAdapter => ("the virtual adapter", "the virtual adapters"),
+        HopKind::VirtualDisk => ("the virtual disk", "the virtual disks"),
+        HopKind::HostCpu => ("the host's CPU", "the hosts' CPUs"),
+        HopKind::Datastore => ("the datastore", "the datastores"),
+        HopKind::LunQueue => ("the LUN queue", "the LUN queues"),
+        HopKind::Adapter => ("the adapter", "the adapters"),
+        HopKind::InitiatorPort | HopKind::SwitchPort | HopKind::TargetPort => {
+            ("the port", "the ports")
+        }
+        HopKind::Link => ("the link", "the links"),
+        HopKind::Trunk => ("the inter-switch link", "the inter-switch links"),
+        HopKind::Controller => ("the controller", "the controllers"),
+        HopKind::Cache => ("the cache", "the caches"),
+        HopKind::Backend => ("the back end", "the back ends"),
+        HopKind::Disks => ("the disks", "the disks"),
+        HopKind::TapeDrive => ("the tape drive", "the tape drives"),
+        HopKind::Volume => ("the volume", "the volumes"),
+        HopKind::ArrayCpu => ("the array's CPU", "the arrays' CPUs"),
+        HopKind::BlockDevice => ("the block device", "the block devices"),
+        HopKind::NetworkPair => ("the network path", "the network paths"),
+        HopKind::NetworkHost => ("the machine", "the machines"),
+        HopKind::Other => ("the hop", "the hops"),
     };
     if many { several } else { one }
 }
