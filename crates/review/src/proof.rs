@@ -13,7 +13,7 @@ pub(crate) const COLUMNS: [ResultColumn; 7] = [
     ("step", "", false),
     ("slowed", "", false),
     ("by", "", true),
-    ("throughput", "", true),
+    ("MB/s", "", true),
     ("elasticity", "95%", true),
     ("p99", "", true),
     ("elasticity", "95%", true),
