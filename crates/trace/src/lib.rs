@@ -11,6 +11,7 @@ pub mod block;
 mod csv;
 mod error;
 mod fio;
+mod fit;
 mod form;
 mod format;
 mod histogram;
@@ -20,17 +21,20 @@ mod map;
 mod numbers;
 mod order;
 mod own;
+mod replay;
 mod summary;
 mod vscsi;
 
 pub use block::Layer;
 pub use error::{Place, TraceError};
+pub use fit::{BurstFit, Figure, Fit, Fitter, ScaleFit, ZipfFit};
 pub use form::Origin;
 pub use format::{TraceFormat, TraceOptions, detect, open};
 pub use histogram::{Histogram, Histograms};
 pub use io::{Tally, TraceIo, TraceReader};
 pub use map::CsvMap;
 pub use own::{OwnReader, TraceWriter};
+pub use replay::{OPS_MAX, facts_by, load_ops, settle};
 pub use summary::{DeviceExtent, SizeCount, Summary, TraceFacts};
 
 /// What a trace of the compact form holds, from its end alone; `None` where it has none, or is no such trace.

@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("engine", &["clock", "record", "workload"]),
     ("guard", &["clock"]),
     ("guest", &["clock"]),
-    ("disk", &["clock", "engine", "guard", "record", "workload"]),
+    ("disk", &["clock", "engine", "guard", "record", "trace", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "units", "workload"]),
