@@ -8,6 +8,7 @@ use crate::create::create;
 use crate::file::{FileAccess, FileOpener};
 use crate::operations::{remote_trim_zeroes, supported, supported_remotely, trim_zeroes};
 use crate::remote::{RemoteAccess, Schemes};
+use crate::replay::{self, Traces};
 use crate::resident::resident;
 use crate::surface::{ReadTarget, WriteSurface};
 use crate::target::{
@@ -48,6 +49,7 @@ pub struct DiskEngine {
     known: BTreeSet<String>,
     conditioning: Conditioning,
     watch: VerifyStates,
+    traces: Traces,
     schemes: Schemes,
     /// Remote targets that an earlier step has found.
     remotes: BTreeMap<String, Arc<dyn Remote>>,
@@ -253,6 +255,7 @@ impl Engine for DiskEngine {
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         engine::check_memory(buffers(step), step.workers.len())?;
+        let step = &*self.traces.loaded(step)?;
         let mut resolved = Vec::with_capacity(step.targets.len());
         for (index, target) in step.targets.iter().enumerate() {
             let demands = step.workers.iter().filter_map(|worker| {
@@ -268,6 +271,7 @@ impl Engine for DiskEngine {
         let states = resolved.iter().map(|r| r.state.clone()).collect();
         let mut plan = self.watch.plan(step, states);
         let watched = watched(step, &resolved)?;
+        let laid = laid(step, &resolved)?;
         let post = |worker| post(&self.schemes, step, worker, &resolved, &mut plan);
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = CrewSettings {
@@ -281,8 +285,25 @@ impl Engine for DiskEngine {
         };
         let mut crew = Crew::assemble(orders, posts, notes)?;
         crew.add_facts(queue_facts(step, &crew));
+        crew.add_facts(laid);
         Ok(Watched::wrap(step.index, plan.keep(step, Box::new(crew))?, watched))
     }
+}
+
+/// Where the traces of a step lie on their targets.
+fn laid(step: &StepSpec, targets: &[Resolved]) -> Result<Vec<Fact>, EngineError> {
+    let mut all = Vec::new();
+    for worker in step.workers.iter().filter(|worker| worker.workload.trace.is_some()) {
+        let extents = worker.targets.iter().filter_map(|index| targets.get(usize::from(*index)));
+        let place = Placement {
+            targets: extents.map(|resolved| resolved.extent).collect(),
+            sharer: worker.sharer,
+            sharers: worker.sharers,
+            start: Ns::ZERO,
+        };
+        all.extend(replay::fact(worker, &place)?);
+    }
+    Ok(all)
 }
 
 /// Notes of a verified target what a trim leaves there.

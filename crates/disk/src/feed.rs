@@ -1,12 +1,13 @@
 //! What a worker issues next, and in which slot: one stream a slot in a closed loop; one stream and a pool of free
 //! slots in an open loop. Moments are counted from the start of the step, so that streams are built before it is known.
 
+use crate::replay::ReplayFeed;
 use crate::{Completion, Io};
 use clock::Ns;
 use engine::Throttle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use workload::{Arrivals, Next, Op, Placement, Spec, SpecError, Stream, StreamKey};
+use workload::{Arrivals, Next, Op, Placement, Replay, Spec, SpecError, Stream, StreamKey};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
 pub struct IoBatch {
@@ -38,6 +39,9 @@ pub(crate) fn feed(
     key: StreamKey,
 ) -> Result<Box<dyn Feed>, SpecError> {
     let depth = spec.outstanding_max();
+    if let Some(trace) = &spec.trace {
+        return Ok(Box::new(ReplayFeed::new(Replay::new(trace, place)?, depth)));
+    }
     Ok(match spec.arrivals {
         Arrivals::Closed { .. } => {
             let stream = |slot| Stream::new(spec, place, StreamKey { slot, ..key });
@@ -90,7 +94,7 @@ impl IoBatch {
         IoBatch { ios: vec![io], dues: vec![Ns::ZERO], admitted: 0 }
     }
 
-    fn push(&mut self, slot: u32, op: Op) {
+    pub(crate) fn push(&mut self, slot: u32, op: Op) {
         let Op { dir, target, offset, len, fua, due } = op;
         self.ios.push(Io { slot, dir, target, offset, len, fua });
         self.dues.push(due);
@@ -158,11 +162,11 @@ impl Feed for Closed {
 /// A worker that is awake this short before an arrival issues the I/O now: sleeping and waking would cost more than the
 /// I/O and delay it as much. It is submitted separately, because the I/O before it would wait for it where a device
 /// carries out I/O at submission. Its latency counts from its start, so this never looks faster.
-const AHEAD: Ns = Ns(20_000);
+pub(crate) const AHEAD: Ns = Ns(20_000);
 
 /// What became due while the worker was late goes in batches of this size: on a device that carries out I/O as it is
 /// submitted, each waits for all of its batch.
-const CATCH_UP: usize = 4;
+pub(crate) const CATCH_UP: usize = 4;
 
 struct OpenFeed {
     stream: Stream,

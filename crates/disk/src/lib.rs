@@ -21,6 +21,7 @@ mod payload;
 mod pread;
 mod queue;
 mod remote;
+mod replay;
 mod resident;
 mod sample;
 mod surface;

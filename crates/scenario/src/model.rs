@@ -36,6 +36,15 @@ pub struct Scenario {
     pub spots: Spots,
 }
 
+impl Scenario {
+    /// Every workload that replays a trace, where it is described and where a plan runs it.
+    pub fn traces_mut(&mut self) -> impl Iterator<Item = &mut crate::DiskWorkload> {
+        let planned = self.plans.iter_mut().flat_map(|plan| &mut plan.loads);
+        let all = self.workloads.iter_mut().chain(planned.map(|load| &mut load.workload));
+        all.filter_map(Workload::disk_mut).filter(|workload| workload.spec.trace.is_some())
+    }
+}
+
 /// `[scenario]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioHead {

@@ -94,7 +94,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
-    /// Make a scenario of another program's workload file: Iometer, fio, vdbench, diskspd
+    /// Make a scenario of another program's workload file, or a trace of another program's trace
     Import(ImportArgs),
     /// Show the application profiles that a review can project
     Profiles(Profiles),
@@ -407,7 +407,9 @@ Exit codes: 0 done, and with --check nothing is lost; 1 with --check something i
 
 Examples:
   wirespeed import jobs.fio > jobs.toml
-  wirespeed import san.icf --check";
+  wirespeed import san.icf --check
+  wirespeed import sda.blktrace.0 -o oltp.trace
+  wirespeed import io.csv --map columns.toml --check";
 
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_HELP)]
@@ -417,11 +419,35 @@ pub struct ImportArgs {
     /// Whose file it is [default: by its content]
     #[arg(long = "as", value_name = "PROGRAM", value_enum)]
     pub program: Option<ImportFormat>,
-    /// Print what became of the settings instead: approximated, lost
+    /// Print what became of the settings instead (approximated, lost), or what a trace holds
     #[arg(long)]
     pub check: bool,
+    /// Write a trace here, in Wirespeed's own form
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub trace: TraceArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Args)]
+pub struct TraceArgs {
+    /// Where a request of Linux' block layer counts as issued
+    #[arg(long, value_enum, default_value_t = TraceLayer::Queue)]
+    pub layer: TraceLayer,
+    /// What the columns of a table of I/Os mean (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub map: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceLayer {
+    /// As queued (Q): what programs ask for, before merges
+    Queue,
+    /// As issued to the driver (D): after merges
+    Driver,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -434,16 +460,44 @@ pub enum ImportFormat {
     Vdbench,
     /// diskspd's command lines and XML profiles, also those of VMFleet
     Diskspd,
+    /// A trace in Wirespeed's own form
+    Trace,
+    /// fio's I/O logs, version 2 and 3
+    Iolog,
+    /// blktrace's binary files; those of other CPUs beside it are read with it
+    Blktrace,
+    /// The text of blkparse
+    Blkparse,
+    /// vscsiStats' traces and histograms
+    Vscsi,
+    /// MSR Cambridge traces
+    Msr,
+    /// Alibaba's block traces
+    Alibaba,
+    /// Tencent's block traces
+    Tencent,
+    /// A table of I/Os whose columns `--map` explains
+    Csv,
 }
 
-impl From<ImportFormat> for import::Format {
-    fn from(format: ImportFormat) -> import::Format {
-        match format {
+impl ImportFormat {
+    /// Whose workload file it is; a trace is the error.
+    pub fn kind(self) -> Result<import::Format, trace::TraceFormat> {
+        Ok(match self {
             ImportFormat::Icf => import::Format::Iometer,
             ImportFormat::Fio => import::Format::Fio,
             ImportFormat::Vdbench => import::Format::Vdbench,
             ImportFormat::Diskspd => import::Format::Diskspd,
-        }
+            ImportFormat::Trace => return Err(trace::TraceFormat::Own),
+            ImportFormat::Iolog => return Err(trace::TraceFormat::Fio),
+            ImportFormat::Blktrace => return Err(trace::TraceFormat::Blktrace),
+            ImportFormat::Blkparse => return Err(trace::TraceFormat::Blkparse),
+            ImportFormat::Vscsi => return Err(trace::TraceFormat::Vscsi),
+            ImportFormat::Msr => return Err(trace::TraceFormat::Msr),
+            ImportFormat::Alibaba => return Err(trace::TraceFormat::Alibaba),
+            ImportFormat::Tencent => return Err(trace::TraceFormat::Tencent),
+            ImportFormat::Csv => return Err(trace::TraceFormat::Csv),
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod out;
 mod present;
 mod progress;
 mod receivers;
+mod replays;
 mod sparkline;
 mod targets;
 mod versus;

@@ -11,6 +11,7 @@ use crate::live;
 use crate::out;
 use crate::present;
 use crate::progress::Display;
+use crate::replays;
 use crate::targets::{self, TargetUse};
 use campaign::{Campaign, Control, PairedStep, Progress, SIDES};
 use findings::Analysis;
@@ -47,7 +48,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         ));
     }
     let (source_a, source_b) = sources(args)?;
-    let (scenario_a, scenario_b) = (scenario::load(&source_a)?, scenario::load(&source_b)?);
+    let (scenario_a, scenario_b) = (load(&source_a)?, load(&source_b)?);
     scenario_a.live()?;
     scenario_b.live()?;
     let most = |scenario: &Scenario| scenario.plans.iter().map(|plan| plan.repeat).max();
@@ -59,6 +60,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let turns = pair(&a.stages, &b.stages)?;
     let ended = take_turns(&a, &b, &turns, args.recording.agent, &args.output)?;
     conclude(&a, &b, &ended, format, args.output.quiet)
+}
+
+/// A scenario with what the traces that it replays hold.
+fn load(source: &Source) -> Result<Scenario, Failure> {
+    let mut scenario = scenario::load(source)?;
+    replays::settle(&mut scenario)?;
+    Ok(scenario)
 }
 
 /// Side A, and side B with what is set on it besides.
@@ -126,7 +134,7 @@ impl ComparedRun {
                     .map(|plan| (format!("plan.\"{}\".repeat", plan.name), rounds.to_string())),
             ),
         }
-        let scenario = scenario::load(&source)?;
+        let scenario = load(&source)?;
         let targets = targets::granted(&scenario)?;
         let stages = scenario.stages();
         Ok(ComparedRun { name, source, scenario, stages, out, targets })

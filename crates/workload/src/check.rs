@@ -4,8 +4,8 @@
 
 use crate::spec::SHARES_TOLERANCE;
 use crate::{
-    Access, Arrivals, Durability, Ladder, Process, Row, Skew, Spec, SpecError, Transaction,
-    WorkingSet, WorkloadKind,
+    Access, Arrivals, Durability, Ladder, Process, Row, Skew, Spec, SpecError, TraceSpec,
+    Transaction, WorkingSet, WorkloadKind,
 };
 
 /// The most rows of an access specification, as in Iometer.
@@ -25,6 +25,10 @@ impl Spec {
     /// Everything that is wrong with this spec for any targets; empty when it is valid.
     pub fn problems(&self) -> Vec<SpecError> {
         let mut found = SpecProblems::default();
+        if let Some(trace) = &self.trace {
+            found.trace(trace, self.outstanding_max());
+            return found.list;
+        }
         match &self.kind {
             WorkloadKind::Access(access) => found.access(access),
             WorkloadKind::Transaction(transaction) => found.transaction(transaction),
@@ -160,6 +164,18 @@ impl SpecProblems {
                 row.read, row.trim, row.zeroes
             ),
         );
+    }
+
+    /// A trace is checked when it is loaded; here only how it is replayed.
+    fn trace(&mut self, trace: &TraceSpec, outstanding: u32) {
+        if trace.file.is_empty() {
+            self.report("file", "the trace's file is missing");
+        }
+        if !(trace.speed >= 1e-6 && trace.speed <= 1e6) {
+            self.report("speed", format!("{} is not from 0.000001 to 1,000,000", trace.speed));
+        }
+        // Zero: as many as the trace had, once it is known.
+        self.whole("depth", outstanding, 0, DEPTH_MAX);
     }
 
     /// Flushes and FUA are of writes.

@@ -16,6 +16,12 @@ pub(crate) struct Draw {
     pub pause: Ns,
 }
 
+impl Draw {
+    /// Nothing: never issued.
+    pub const NONE: Draw =
+        Draw { dir: Dir::Flush, target: 0, offset: 0, len: 0, fua: false, pause: Ns::ZERO };
+}
+
 /// What a random stream is drawn for: the last part of its key.
 #[derive(Clone, Copy)]
 enum Purpose {

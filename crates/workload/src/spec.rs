@@ -1,5 +1,6 @@
 //! The typed description of a workload, checked once when it is built.
 
+use crate::TraceSpec;
 use clock::Ns;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -72,6 +73,9 @@ pub struct Spec {
     /// What is asked for so that writes survive a loss of power.
     #[serde(default)]
     pub durability: Durability,
+    /// A trace that is replayed: then `kind` and `arrivals` are what it is on average, for those who draw no operations.
+    #[serde(default)]
+    pub trace: Option<Box<TraceSpec>>,
 }
 
 /// Flushes among the operations, and writes that wait for the medium.
@@ -357,7 +361,7 @@ impl Spec {
     pub const fn access(rows: Vec<Row>, arrivals: Arrivals, regions: Regions) -> Spec {
         let kind = WorkloadKind::Access(Access::new(rows));
         let durability = Durability { flush_every: 0, fua: 0.0 };
-        Spec { kind, arrivals, working_set: None, regions, durability }
+        Spec { kind, arrivals, working_set: None, regions, durability, trace: None }
     }
 
     /// Operations that one worker may have outstanding: the depth, or the limit of an open loop.
@@ -371,6 +375,7 @@ impl Spec {
     /// Streams that one worker draws from: one a slot in a closed loop, one in an open loop.
     pub fn streams(&self) -> u32 {
         match self.arrivals {
+            _ if self.trace.is_some() => 1,
             Arrivals::Closed { depth, .. } => depth,
             Arrivals::Open { .. } => 1,
         }

@@ -4,7 +4,7 @@ use crate::access::Accesses;
 use crate::arrival::ArrivalTimes;
 use crate::draw::{Draw, ReadShare, Rngs};
 use crate::transaction::Transactions;
-use crate::{Arrivals, Dir, Durability, Spec, SpecError, WorkloadKind};
+use crate::{Arrivals, Dir, Durability, Replay, Spec, SpecError, WorkloadKind};
 use clock::{Ns, Rng};
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,8 @@ enum Pacing {
     Closed { think: Ns, pause: Ns, outstanding: bool, ready: Ns },
     /// `due` is the next arrival, `None` after the last.
     Open { arrival: Box<ArrivalTimes>, due: Option<Ns> },
+    /// The I/Os of a trace, which are not drawn.
+    Replay(Box<Replay>),
 }
 
 impl Stream {
@@ -123,6 +125,10 @@ impl Stream {
         if key.slot >= spec.streams() {
             let problem = format!("slot {} is not one of the {}", key.slot, spec.streams());
             return Err(SpecError::Invalid { field: "slot", problem });
+        }
+        if let Some(trace) = &spec.trace {
+            let pacing = Pacing::Replay(Box::new(Replay::new(trace, place)?));
+            return Ok(Stream { pacing, operations: OpSource::Same(Draw::NONE) });
         }
         let operations = match &spec.kind {
             WorkloadKind::Access(access) => {
@@ -179,6 +185,9 @@ impl Stream {
     /// The same stream for callers that ignore offsets, such as a simulator of networks. Offsets become meaningless,
     /// and nothing is drawn for them; everything else is unchanged.
     pub fn without_offsets(self) -> Stream {
+        if matches!(self.pacing, Pacing::Replay(_)) {
+            return self;
+        }
         let operations = self.operations.without_offsets();
         Stream { operations, ..self }
     }
@@ -202,6 +211,7 @@ impl Stream {
                     Next::Op(self.operations.draw().due(at))
                 }
             },
+            Pacing::Replay(replay) => replay.ask(now),
         }
     }
 
@@ -209,8 +219,35 @@ impl Stream {
     #[inline]
     pub fn arrival(&self) -> Ns {
         match &self.pacing {
-            Pacing::Closed { .. } => Ns::MAX,
+            Pacing::Closed { .. } | Pacing::Replay(_) => Ns::MAX,
             Pacing::Open { due, .. } => due.unwrap_or(Ns::MAX),
+        }
+    }
+
+    /// The number of the operation that was given last, where each has one: its completion is reported by
+    /// [`Stream::completed_one`].
+    #[inline]
+    pub fn token(&self) -> Option<u32> {
+        match &self.pacing {
+            Pacing::Replay(replay) => Some(replay.token()),
+            _ => None,
+        }
+    }
+
+    /// The operation of this number completed at `now`.
+    #[inline]
+    pub fn completed_one(&mut self, token: u32, now: Ns) {
+        match &mut self.pacing {
+            Pacing::Replay(replay) => replay.completed(token, now),
+            _ => self.completed(now),
+        }
+    }
+
+    /// How a trace was laid onto its targets.
+    pub fn laid(&self) -> Option<&str> {
+        match &self.pacing {
+            Pacing::Replay(replay) => Some(replay.how()),
+            _ => None,
         }
     }
 

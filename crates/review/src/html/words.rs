@@ -32,6 +32,9 @@ pub(super) fn disk_of(disk: &VmDisk) -> String {
 /// A workload in words.
 pub(super) fn workload(workload: &DiskWorkload) -> String {
     let spec = &workload.spec;
+    if spec.trace.is_some() {
+        return workload.to_string();
+    }
     let what = match &spec.kind {
         WorkloadKind::Access(access) => accesses(access),
         WorkloadKind::Transaction(transaction) => transactions(transaction),

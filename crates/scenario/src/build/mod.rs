@@ -24,6 +24,7 @@ mod receiver;
 mod search;
 mod site;
 mod steady;
+mod trace;
 mod verdict;
 mod verify;
 mod volume;
@@ -31,6 +32,7 @@ mod work;
 
 pub(crate) use copy::{CopyDisks, copy};
 pub(crate) use net_work::network;
+pub(crate) use trace::trace;
 pub(crate) use work::disk_workload;
 
 use crate::datum::{Datum, Decoded};

@@ -105,6 +105,7 @@ fn base(record: &Decoded, sink: &mut Sink) -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        trace: None,
     });
     if let Some(table) = record.record("transaction") {
         spec.kind = match (spec.kind, given) {
@@ -177,6 +178,7 @@ fn sound_default() -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        trace: None,
     }
 }
 

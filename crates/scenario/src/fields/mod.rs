@@ -11,6 +11,7 @@ mod lab;
 mod network;
 mod part;
 mod project;
+mod trace;
 mod verdict;
 mod work;
 
@@ -26,6 +27,7 @@ use part::KEPT;
 pub(crate) use part::{CATALOG, PART, PART_KINDS};
 pub(crate) use project::PROFILES;
 use project::PROJECT;
+pub(crate) use trace::TRACE;
 use verdict::*;
 use work::*;
 
@@ -220,11 +222,13 @@ const KINDS: &[KeyWord] = &[
     word("disk", "operations on disks and targets"),
     word("net", "streams, or requests, to receivers"),
     word("copy", "copies from disk to disk"),
+    word("trace", "a recorded trace, replayed"),
 ];
 const WORKLOADS: &[TableKind] = &[
     TableKind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
     TableKind { word: "net", plural: "network workloads", def: &NET },
     TableKind { word: "copy", plural: "copies", def: &COPY },
+    TableKind { word: "trace", plural: "traces", def: &TRACE },
 ];
 
 /// The whole file.

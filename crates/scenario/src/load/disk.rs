@@ -5,10 +5,12 @@ use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
 use clock::Ns;
+use std::fmt;
 use std::time::Duration;
 use units::Bytes;
 use workload::{
-    Arrivals, Durability, Ladder, Process, Regions, Row, Skew, WorkingSet, WorkloadKind,
+    Arrivals, Durability, Ladder, Process, Regions, ReplayMode, Row, Skew, Spec, TraceSpec,
+    WorkingSet, WorkloadKind,
 };
 
 /// Operations outstanding per worker at most in an open loop, unless a limit is given.
@@ -20,7 +22,7 @@ pub struct DiskWorkload {
     /// Its name.
     pub name: String,
     /// What it issues.
-    pub spec: workload::Spec,
+    pub spec: Spec,
     /// Workers for each VM or target it runs on; 1 unless given.
     pub workers: u32,
     /// What it writes can be checked, and what it reads is.
@@ -47,6 +49,17 @@ impl LoadFamily for DiskWorkload {
 
     fn apply(&mut self, setting: &Setting) -> Result<(), String> {
         let spec = &mut self.spec;
+        if spec.trace.is_some() && Uses::of(setting) == Some(Uses::Disks) {
+            return match (setting, &mut spec.arrivals) {
+                (Setting::Depth(n), Arrivals::Closed { depth, .. }) => {
+                    *depth = *n;
+                    Ok(())
+                }
+                _ => {
+                    Err("a trace has its own; `speed` and `mode` change how it is replayed".into())
+                }
+            };
+        }
         match *setting {
             Setting::Workers(workers) => self.workers = workers,
             Setting::WorkingSet(set) => spec.working_set = Some(set),
@@ -127,7 +140,7 @@ impl LoadFamily for DiskWorkload {
     }
 
     fn is_searched(&self) -> bool {
-        true
+        self.spec.trace.is_none()
     }
 
     fn not_live(&self, load: &Load, _: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
@@ -145,6 +158,9 @@ impl LoadFamily for DiskWorkload {
     }
 
     fn describe(&self) -> String {
+        if let Some(trace) = &self.spec.trace {
+            return replayed(trace, &self.spec);
+        }
         let each = if self.each_disk { "for each disk" } else { "each" };
         let mut all =
             vec![self.operations(), format!("{} {each}", workers(self.workers)), self.arrivals()];
@@ -162,6 +178,13 @@ impl LoadFamily for DiskWorkload {
             all.push("verified".to_owned());
         }
         all.join("; ")
+    }
+}
+
+impl fmt::Display for DiskWorkload {
+    /// What a dry run says of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
     }
 }
 
@@ -247,6 +270,30 @@ impl DiskWorkload {
         }
         text
     }
+}
+
+/// What is replayed, for a dry run.
+fn replayed(trace: &TraceSpec, spec: &Spec) -> String {
+    let mut all = vec![format!("the trace {}", trace.file)];
+    all.push(match trace.mode {
+        ReplayMode::Open => "at its recorded times".to_owned(),
+        ReplayMode::Closed => "each I/O after those that it waited for".to_owned(),
+        ReplayMode::Fast => "as fast as it goes".to_owned(),
+    });
+    if trace.speed != 1.0 && trace.mode != ReplayMode::Fast {
+        all.push(format!("speed {}", trace.speed));
+    }
+    all.push(if trace.writes { "reads and writes" } else { "reads only" }.to_owned());
+    let time = |ns: Ns| units::duration(Duration::from_nanos(ns.0));
+    if trace.from > Ns::ZERO {
+        all.push(format!("from {}", time(trace.from)));
+    }
+    all.extend(trace.length.map(|length| format!("{} of it", time(length))));
+    all.push(match spec.outstanding_max() {
+        0 => "as many outstanding as it had".to_owned(),
+        most => format!("at most {most} outstanding"),
+    });
+    all.join("; ")
 }
 
 /// `random reads`, or `at 70% reads, 5% trims, 100% random`.

@@ -17,7 +17,7 @@ use crate::build;
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
-use crate::fields::{COPY, NET};
+use crate::fields::{COPY, NET, TRACE};
 use crate::model::{Plan, Scenario, Setting, Step};
 use crate::settle::concerns;
 use std::fmt;
@@ -167,6 +167,7 @@ impl Workload {
         match record.def.id {
             id if id == NET.id => Workload::Net(build::network(name, record, sink)),
             id if id == COPY.id => Workload::Copy(build::copy(name, record, directory, sink)),
+            id if id == TRACE.id => Workload::Disk(build::trace(name, record, sink)),
             _ => Workload::Disk(build::disk_workload(name, record, sink)),
         }
     }
@@ -225,6 +226,14 @@ impl Workload {
 
     /// What it does to disks and targets, where it is of that family.
     pub fn disk(&self) -> Option<&DiskWorkload> {
+        match self {
+            Workload::Disk(workload) => Some(workload),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn disk_mut(&mut self) -> Option<&mut DiskWorkload> {
         match self {
             Workload::Disk(workload) => Some(workload),
             _ => None,

@@ -168,6 +168,7 @@ impl<O: Observer> Simulation<O> {
                         + Operations::place(op.dir, op.fua);
                     let bytes = if op.dir.moves_data() { op.len } else { 0 };
                     let Some(who) = self.entities.take() else { return };
+                    let slot = worker.streams[slot as usize].token().unwrap_or(slot);
                     // A closed loop's operation is due when the slot asks, which is now to the picosecond.
                     let due = if op.due == now { self.now } else { later(op.due) };
                     self.issue(who, class, slot, due, Some((op.offset, bytes)));
@@ -216,8 +217,15 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             SourceKind::Operations(worker) => {
+                let entry = slot;
                 worker.outstanding -= 1;
-                worker.streams[slot as usize].completed(Ns(now.as_ns().0 - origin.origin.0));
+                let at = Ns(now.as_ns().0 - origin.origin.0);
+                // The I/Os of a trace have numbers of their own in place of slots, and one stream.
+                let (stream, slot) = match worker.replay {
+                    true => (&mut worker.streams[0], 0),
+                    false => (&mut worker.streams[slot as usize], slot),
+                };
+                stream.completed_one(entry, at);
                 let again = !worker.open || std::mem::take(&mut worker.late);
                 self.entities.give(who);
                 if again {

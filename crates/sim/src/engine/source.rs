@@ -67,6 +67,8 @@ pub struct WorkerSlots {
     pub late: bool,
     /// One stream issues up to the limit; otherwise each slot has its own.
     pub open: bool,
+    /// The one stream is that of a trace.
+    pub replay: bool,
 }
 
 impl SourceState {
@@ -94,6 +96,7 @@ impl SourceState {
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
+                let replay = of.spec.trace.is_some();
                 // Only the layout of a RAID group asks where an I/O is.
                 let raid = |hop: &Hop| matches!(hop, Hop::Raid { .. });
                 let placed = load.classes.iter().any(|class| any_of(&class.route, &raid));
@@ -102,8 +105,15 @@ impl SourceState {
                     false => streams.into_iter().map(Stream::without_offsets).collect(),
                 };
                 let kinds = Operations::kinds(&of.spec).len() as u32;
-                let worker =
-                    WorkerSlots { streams, kinds, limit, outstanding: 0, late: false, open };
+                let worker = WorkerSlots {
+                    streams,
+                    kinds,
+                    limit,
+                    outstanding: 0,
+                    late: false,
+                    open,
+                    replay,
+                };
                 (SourceKind::Operations(worker), &[][..])
             }
         };

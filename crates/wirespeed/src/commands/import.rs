@@ -1,6 +1,6 @@
 //! `wirespeed import FILE`: a scenario from another program's workload file.
 
-use super::table;
+use super::{table, traces};
 use crate::cli::{Format, ImportArgs};
 use crate::exit::{Exit, Failure};
 use crate::out;
@@ -10,12 +10,21 @@ use std::io::Read;
 use std::path::Path;
 
 pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {
+    if let Some(exit) = traces::import(args)? {
+        return Ok(exit);
+    }
+    if args.out.is_some() || args.trace.map.is_some() {
+        return Err(Failure::usage(format!(
+            "{} is no trace that is known: `-o` and `--map` are for traces; `--as` says whose it is",
+            args.file.display()
+        )));
+    }
     let (name, bytes) = bytes_of(&args.file)?;
     let around = Surroundings {
         variable: &|name| std::env::var(name).ok(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
     };
-    let format = args.program.map(import::Format::from);
+    let format = args.program.and_then(|program| program.kind().ok());
     let imported = import::import(&name, &bytes, format, &around).map_err(|e| match e {
         ImportError::Mistakes(mistakes) => Failure::Scenario(mistakes),
         ImportError::Refused(mistakes) => {

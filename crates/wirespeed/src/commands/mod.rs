@@ -20,6 +20,7 @@ mod score;
 mod simulate;
 mod table;
 pub mod target;
+mod traces;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};

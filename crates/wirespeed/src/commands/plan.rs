@@ -10,6 +10,7 @@ use crate::cli::{Format, PlanArgs};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::out;
+use crate::replays;
 use crate::targets::{self, TargetUse};
 use disk::{Filling, Use};
 use fleet::AssignError;
@@ -22,7 +23,9 @@ use std::time::Duration;
 
 pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
-    show(&scenario::load(&source)?, args.output.format)
+    let mut scenario = scenario::load(&source)?;
+    replays::settle(&mut scenario)?;
+    show(&scenario, args.output.format)
 }
 
 /// Prints what a run of this scenario would do.

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::live::{self, LiveJob};
 use crate::present;
+use crate::replays;
 use crate::versus;
 
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
@@ -23,7 +24,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         ));
     }
     let source = files::scenario_source(&args.scenario)?;
-    let scenario = scenario::load(&source)?;
+    let mut scenario = scenario::load(&source)?;
+    replays::settle(&mut scenario)?;
     if args.plan {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
     }

@@ -7,6 +7,7 @@ use crate::labs::CompiledLab;
 use crate::out;
 use crate::present::{self, Presentation};
 use crate::progress::Display;
+use crate::replays;
 use crate::{files, live};
 use clock::Ns;
 use record::{Record, RunHead, Writer};
@@ -50,7 +51,8 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
 }
 
 fn load(source: Source) -> Result<(Source, Scenario), Failure> {
-    let scenario = scenario::load(&source)?;
+    let mut scenario = scenario::load(&source)?;
+    replays::settle(&mut scenario)?;
     Ok((source, scenario))
 }
 

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("engine", &["clock", "record", "workload"]),
     ("guard", &["clock"]),
     ("guest", &["clock"]),
-    ("disk", &["clock", "engine", "guard", "record", "workload"]),
+    ("disk", &["clock", "engine", "guard", "record", "trace", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "units", "workload"]),
@@ -32,6 +32,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("score", &["findings", "scenario", "sim", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
     ("import", &["scenario"]),
+    ("trace", &["clock", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),
     (
         "wirespeed",
@@ -56,6 +57,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "scenario",
             "score",
             "sim",
+            "trace",
             "units",
             "workload",
         ],
@@ -75,7 +77,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("statrs", &["findings", "sim"]),
     ("rusqlite", &["record"]),
     ("rmp-serde", &["fleet"]),
-    ("toml", &["scenario"]),
+    ("toml", &["scenario", "trace"]),
     ("strsim", &["san", "scenario"]),
     ("maud", &["review"]),
     ("plotly", &["review"]),

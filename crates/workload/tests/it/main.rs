@@ -11,5 +11,6 @@ mod order;
 mod presets;
 mod problems;
 mod random;
+mod replay;
 mod sequential;
 mod transactions;

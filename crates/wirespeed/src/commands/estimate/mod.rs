@@ -5,6 +5,7 @@ mod document;
 use crate::cli::{EstimateArgs, Format};
 use crate::exit::{Exit, Failure};
 use crate::labs::CompiledLab;
+use crate::replays;
 use crate::{files, live, out};
 use clock::Ns;
 use record::{Record, RunHead, Writer};
@@ -15,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 pub fn estimate(args: &EstimateArgs) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
-    let scenario = scenario::load(&source)?;
+    let mut scenario = scenario::load(&source)?;
+    replays::settle(&mut scenario)?;
     let stages = scenario.stages();
     let lab = CompiledLab::new(&scenario, &stages)?;
     let order = Order {

@@ -1,0 +1,170 @@
+//! A fit as a scenario, each figure with its error beside it, and in words what the fit leaves out.
+
+use super::{Figure, Fit};
+use crate::SizeCount;
+use clock::Ns;
+use workload::Dir;
+
+/// Sizes that are rows of their own.
+const ROWS: usize = 24;
+
+impl Fit {
+    /// Sizes with their counts: the most frequent, and the others with the last of their direction.
+    fn rows(&self) -> Vec<SizeCount> {
+        let mut rows: Vec<SizeCount> = Vec::new();
+        for size in self.facts.sizes.iter().filter(|size| size.dir.moves_data() && size.len >= 512)
+        {
+            let full = rows.len() >= ROWS;
+            let same = rows.iter_mut().rev().find(|row| row.dir == size.dir);
+            match same {
+                Some(same) if full => same.count += size.count,
+                _ => rows.push(SizeCount { len: size.len.div_ceil(512) * 512, ..*size }),
+            }
+        }
+        rows
+    }
+
+    /// The part of a target that is accessed.
+    fn working_set(&self) -> u64 {
+        let touched = self.facts.touched();
+        let largest = u64::from(self.facts.largest).max(512);
+        let blocks = match self.zipf {
+            Some(zipf) => (zipf.blocks * self.unit as f64) as u64,
+            None => touched,
+        };
+        // Blocks that were counted in units may be more than what is between them.
+        blocks.max(largest * 2).next_multiple_of(largest.next_multiple_of(4096))
+    }
+
+    /// Outstanding I/Os and think time of a closed loop that has the trace's rate and latency.
+    pub fn closed(&self) -> Option<(u64, Ns)> {
+        let latency = self.latency?;
+        let depth = self.facts.outstanding.clamp(1, 4096);
+        let think = (depth as f64 / self.rate.value.max(1e-9) - latency.value).max(0.0);
+        Some((depth, Ns((think * 1e9) as u64)))
+    }
+
+    /// The fit as a scenario on a target that stands for the trace's device.
+    pub fn scenario(&self, name: &str) -> String {
+        let name = crate::form::line(name).replace(['"', '\\'], "'");
+        let set = self.working_set();
+        let mut text = format!(
+            "[scenario]\ntitle  = \"Like the trace {name}\"\n\n[[target]]        # replace it by the disk to be loaded\nname = \"disk\"\n\
+             url  = \"null:\"\nsize = {set}\n\n[workload.fitted]\n"
+        );
+        let note = |text: &mut String, line: String| {
+            *text += &format!("# {line}\n");
+        };
+        note(&mut text, format!("reads: {} of the I/Os", of(self.read, "%")));
+        for (dir, random) in [("reads", self.random[0]), ("writes", self.random[1])] {
+            if random.error.is_finite() {
+                note(&mut text, format!("random {dir}: {}", of(random, "%")));
+            }
+        }
+        note(&mut text, format!("mean size: {}", of(self.size, " B")));
+        let all: u64 = self.rows().iter().map(|row| row.count).sum();
+        text += "rows = [\n";
+        for row in self.rows() {
+            let share = 100.0 * row.count as f64 / all.max(1) as f64;
+            let (read, random) = match row.dir {
+                Dir::Read => (100, self.random[0].value),
+                _ => (0, self.random[1].value),
+            };
+            text += &format!(
+                "  {{ size = {}, share = {share:.6}, read = {read}, random = {random:.3}, align = 512 }},\n",
+                row.len
+            );
+        }
+        text += "]\n";
+        match self.zipf {
+            Some(zipf) if zipf.theta - zipf.theta_error > 0.0 && zipf.theta >= 0.01 => {
+                note(&mut text, format!("skew: {:.3} ± {:.3}", zipf.theta, zipf.theta_error));
+                text += &format!("skew = {{ zipf = {:.4} }}\n", zipf.theta);
+            }
+            Some(_) => note(&mut text, "skew: none that is sure".to_owned()),
+            None => {
+                note(&mut text, "skew: not determined, too few accesses meet on a block".to_owned())
+            }
+        }
+        if let Some(zipf) = self.zipf {
+            let mib = |blocks: f64| blocks * self.unit as f64 / 1_048_576.0;
+            let (blocks, error) = (mib(zipf.blocks), mib(zipf.blocks_error));
+            note(&mut text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
+        }
+        text += &format!("working_set = {set}\n");
+        note(&mut text, format!("rate: {} a second", of(self.rate, "")));
+        text += &format!(
+            "rate = {:.3}\narrivals = \"poisson\"\nlimit = 4096\n",
+            self.rate.value.max(0.001)
+        );
+        if let Some((depth, think)) = self.closed() {
+            note(
+                &mut text,
+                format!(
+                    "as a closed loop instead: depth = {depth}, think = \"{:.1}us\" (latency {:.1} ± {:.1} us)",
+                    think.0 as f64 / 1e3,
+                    self.latency.map_or(0.0, |l| l.value * 1e6),
+                    self.latency.map_or(0.0, |l| l.error * 1e6),
+                ),
+            );
+        }
+        text +=
+            "\n[plan]\nworkload = \"fitted\"\non = \"disk\"\nwarmup = \"5s\"\nmeasure = \"30s\"\n";
+        text
+    }
+
+    /// What the fit leaves out, one statement a line.
+    pub fn residual(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for scale in &self.scales {
+            all.push(format!(
+                "arrivals in {}: index of dispersion {:.2} (two states {:.2}, Poisson 1); 1% of such times have more than {} \
+                 (two states {}, Poisson {})",
+                time(scale.window), scale.dispersion, scale.fitted, scale.p99, scale.p99_fitted, scale.p99_poisson
+            ));
+        }
+        match self.bursts {
+            Some(b) => all.push(format!(
+                "arrivals are bursty: {:.0} a second for {} on average, {:.0} a second for {}; the scenario's arrivals are \
+                 Poisson's, so its queues are shorter: replay the trace where bursts matter",
+                b.high, time(b.burst), b.low, time(b.pause)
+            )),
+            None => all.push("arrivals are no more bursty than Poisson's".to_owned()),
+        }
+        if self.streams > 1 {
+            all.push(format!(
+                "sequential I/Os belong to {} runs at once; the scenario has one run a worker",
+                self.streams
+            ));
+        }
+        for dir in [Dir::Trim, Dir::Zero, Dir::Flush] {
+            let count = self.facts.of(dir);
+            if count > 0 {
+                all.push(format!("{count} {} are left out", dir.name()));
+            }
+        }
+        if self.facts.devices.len() > 1 {
+            all.push(format!("{} devices are fitted as one", self.facts.devices.len()));
+        }
+        match self.facts.timed {
+            0 => all.push("no latencies: neither concurrency nor think time is known".to_owned()),
+            _ => all.push(
+                "the latencies are those of the old storage: what it delayed is in the arrivals"
+                    .to_owned(),
+            ),
+        }
+        all
+    }
+}
+
+fn of(figure: Figure, unit: &str) -> String {
+    format!("{:.3}{unit} ± {:.3}{unit}", figure.value, figure.error)
+}
+
+fn time(ns: Ns) -> String {
+    match ns.0 as f64 {
+        t if t >= 1e9 => format!("{:.3} s", t / 1e9),
+        t if t >= 1e6 => format!("{:.3} ms", t / 1e6),
+        t => format!("{:.1} us", t / 1e3),
+    }
+}

@@ -1,0 +1,101 @@
+//! Synthetic workloads with known parameters are found again, within the errors that the fit states.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use trace::{Fit, Fitter, TraceFormat, TraceOptions, open};
+
+/// The fit of a shape, and what is true of it; `None` without Python.
+fn fitted(shape: &str, seed: u64) -> Option<(Fit, BTreeMap<String, f64>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.csv");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/reference/synthetic.py");
+    let mut command = Command::new("python3");
+    let Ok(ran) = command.arg(&program).args([shape, &seed.to_string()]).arg(&file).output() else {
+        eprintln!("skipped: python3 is not there");
+        return None;
+    };
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let bytes = std::fs::read(&file).unwrap();
+    let options = TraceOptions::default();
+    let mut reader = open(vec![&bytes[..]], &bytes, TraceFormat::Alibaba, &options).unwrap();
+    let ios: Vec<_> = std::iter::from_fn(|| reader.next().unwrap()).collect();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let truth = text.lines().filter_map(|line| {
+        let (key, value) = line.split_once(' ')?;
+        Some((key.to_owned(), value.parse().ok()?))
+    });
+    Some((Fitter::of(&ios).finish(), truth.collect()))
+}
+
+/// Checks a shape over seeds: a figure may lie outside of its 95% interval by half of it once more, in no case by more.
+#[track_caller]
+fn check(shape: &str) {
+    for seed in 1..=3 {
+        let Some((fit, truth)) = fitted(shape, seed) else { return };
+        let near = |what: &str, value: f64, error: f64| {
+            let expected = truth[what];
+            assert!(
+                (value - expected).abs() <= 1.6 * error + 1e-9 * expected,
+                "{shape} {seed}: {what} is {expected}, found {value} ± {error}"
+            );
+        };
+        near("read", fit.read.value, fit.read.error);
+        near("size", fit.size.value, fit.size.error);
+        near("rate", fit.rate.value, fit.rate.error);
+        for random in fit.random.iter().filter(|random| random.error.is_finite()) {
+            // The first I/O of a run follows nothing.
+            let start = if truth["random"] < 100.0 { 0.02 } else { 0.0 };
+            near("random", random.value, random.error + start);
+        }
+        match (truth.get("theta"), fit.zipf) {
+            (Some(theta), Some(zipf)) => {
+                // An exponent has no negative side: near uniform the interval is one-sided.
+                let least = if *theta == 0.0 { 0.12 } else { 0.0 };
+                near("theta", zipf.theta, zipf.theta_error + least);
+                near("blocks", zipf.blocks, zipf.blocks_error + 0.02 * zipf.blocks);
+            }
+            (None, zipf) => assert_eq!(zipf, None, "{shape}"),
+            (Some(_), None) => panic!("{shape}: no skew found"),
+        }
+        let coarse = fit.scales.iter().find(|scale| scale.window.0 == 1_000_000_000);
+        match truth.get("limit") {
+            None => assert_eq!(fit.bursts, None, "{shape} {seed}: {:?}", fit.scales),
+            Some(_) => {
+                let bursts = fit.bursts.expect("it is bursty");
+                assert!(bursts.high > bursts.low * 1.5, "{bursts:?}");
+                // The curve, where it was seen, is met within a third.
+                for scale in &fit.scales {
+                    let ratio = scale.fitted / scale.dispersion;
+                    assert!((0.66..1.5).contains(&ratio), "{shape} {seed}: {scale:?}");
+                }
+                assert!(coarse.is_none_or(|scale| scale.dispersion > 5.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn poisson_shapes() {
+    for shape in ["oltp", "uniform", "skewed", "mild", "backup", "mixed"] {
+        check(shape);
+    }
+}
+
+#[test]
+fn bursty_shapes() {
+    check("boot");
+    check("bursts");
+}
+
+#[test]
+fn a_fit_says_what_it_leaves_out() {
+    let Some((fit, _)) = fitted("boot", 1) else { return };
+    let said = fit.residual().join("\n");
+    assert!(said.contains("arrivals are bursty"), "{said}");
+    assert!(said.contains("no latencies"), "{said}");
+    let ten = fit.scales.iter().find(|scale| scale.window.0 == 10_000_000).unwrap();
+    assert!(ten.p99 > ten.p99_poisson * 2, "{ten:?}");
+    let close = ten.p99_fitted as f64 / ten.p99 as f64;
+    assert!((0.8..1.2).contains(&close), "{ten:?}");
+}

@@ -1,0 +1,7 @@
+//! Tests of the readers of traces, of the compact form, and of what is counted.
+
+mod fits;
+mod own;
+mod peers;
+mod readers;
+mod refused;
