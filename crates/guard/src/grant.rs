@@ -3,8 +3,10 @@
 use crate::examine::uses_of_file;
 use crate::found::{past_cache, reopen};
 use crate::hold::Hold;
+use crate::made;
 use crate::ownership::{marked_file, not_protected, own_file, purpose_of};
 use crate::token::Mismatch;
+use crate::uses::System;
 use crate::{Examined, Grants, PathTarget, reopen_to_read};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fstat};
@@ -214,7 +216,14 @@ fn decide(
     if !claimed && found.kind() == FileType::BlockDevice && free && is_claimed(found) {
         examined.uses.push(BUSY.to_owned());
     }
-    permitted(request, &examined)
+    match request.made_as.filter(|_| found.kind() == FileType::BlockDevice) {
+        Some(serial) => {
+            let node = System::default().node(found.stat().st_rdev);
+            let own = node.and_then(|node| made::serial_of(&node));
+            made::is_made(serial, own.as_deref(), &examined.what, &examined.uses)
+        }
+        None => permitted(request, &examined),
+    }
 }
 
 fn in_use(what: &str, uses: &[String]) -> String {

@@ -9,7 +9,7 @@ use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use clock::{Ns, Rng};
 use engine::{MeasureStart, Output, Phases, StepSpec, StepTimeline};
-use record::{Completed, Interval};
+use record::{Completed, HopKind, Interval};
 
 /// What an engine does at a moment; what belongs to a step that is over does nothing.
 pub enum Act {
@@ -227,7 +227,8 @@ impl SimAgent {
             Act::Prepared { well, .. } => {
                 // A second end of the same preparation, after it was called off, is none.
                 self.generation += u64::from(!well);
-                let ready = StepReadiness { parts: 1, ..StepReadiness::default() };
+                let hops = vec![("cpu".to_owned(), HopKind::VmCpu)];
+                let ready = StepReadiness { parts: 1, hops, ..StepReadiness::default() };
                 self.handle(
                     now,
                     AgentInput::Prepared(if well { Ok(ready) } else { Err(broken()) }),

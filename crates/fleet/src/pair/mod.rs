@@ -13,7 +13,7 @@ use crate::carrier;
 use crate::control::WaitLimits;
 use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::message::{FromAgent, ToAgent};
-use crate::offset::ClockOffset;
+use crate::offset::{AgentClock, ClockOffset};
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use ::engine::EngineError;
@@ -47,6 +47,8 @@ pub struct Weather {
     pub skew: Ns,
     pub within: Ns,
     pub drift: u64,
+    /// The coordinator knows nothing of these clocks and measures them; agents with workers join once the arrays stand.
+    pub measured: bool,
     /// How probably an agent dies, falls silent, fails to prepare or fails under load.
     pub die: f64,
     pub stall: f64,
@@ -70,6 +72,7 @@ impl Weather {
         skew: Ns::ZERO,
         within: Ns::ZERO,
         drift: 0,
+        measured: false,
         die: 0.0,
         stall: 0.0,
         refuse: 0.0,
@@ -124,6 +127,7 @@ pub struct SimulatedRun {
     /// When the last message of each direction and agent arrives.
     last: BTreeMap<(usize, bool), Ns>,
     next_step: u32,
+    joined: bool,
     report: Report,
 }
 
@@ -146,10 +150,14 @@ impl SimulatedRun {
         let spec = |(n, agent): (usize, &SimAgent)| AgentSpec {
             name: steps::name(n),
             arrays: if n < weather.workers { Vec::new() } else { vec![steps::array(n)] },
-            clock: ClockOffset {
-                ahead_ns: agent.known_offset().ahead_ns - by.0 as i64,
-                ..agent.known_offset()
+            clock: match weather.measured {
+                true => AgentClock::Measured,
+                false => AgentClock::Known(ClockOffset {
+                    ahead_ns: agent.known_offset().ahead_ns - by.0 as i64,
+                    ..agent.known_offset()
+                }),
             },
+            joins: weather.measured && n < weather.workers,
         };
         let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
         let (head, sources) = (steps::head(now), steps::sources(weather.workers));
@@ -165,6 +173,7 @@ impl SimulatedRun {
             scheduled: 0,
             last: BTreeMap::new(),
             next_step: 0,
+            joined: false,
             report: Report::default(),
         };
         pair.plan_mishaps();
@@ -332,6 +341,8 @@ impl SimulatedRun {
     fn go_on(&mut self, end: WorkEnd) {
         let arrays = self.weather.workers..self.weather.workers + self.weather.arrays;
         match end {
+            // The second time, those that were absent have joined.
+            WorkEnd::Greeted if self.joined => self.next(),
             WorkEnd::Greeted => {
                 let specs: Vec<ArraySpec> = arrays.map(steps::array_spec).collect();
                 self.conversation.serve(self.now, &specs);
@@ -340,18 +351,24 @@ impl SimulatedRun {
                 self.report.unusable = Some((agent, problem));
                 self.conversation.dismiss();
             }
-            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done)
-                if self.next_step < self.weather.steps =>
-            {
-                let index = self.next_step;
-                self.next_step += 1;
-                let (step, assigned) = steps::step(&self.weather, index);
-                self.conversation.begin_step(self.now, step, assigned);
+            WorkEnd::Serving(_) if self.weather.measured => {
+                self.joined = true;
+                self.conversation.join(self.now);
             }
-            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.finish(Status::Complete),
+            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.next(),
             WorkEnd::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
             WorkEnd::Step(StepEnd::Failed) => self.finish(Status::Failed),
         }
+    }
+
+    /// Begins the next step, if there is one.
+    fn next(&mut self) {
+        if self.next_step == self.weather.steps {
+            return self.finish(Status::Complete);
+        }
+        let (step, assigned) = steps::step(&self.weather, self.next_step);
+        self.next_step += 1;
+        self.conversation.begin_step(self.now, step, assigned);
     }
 
     fn finish(&mut self, status: Status) {
