@@ -1,12 +1,10 @@
 //! The decision whether a path may be written, and the grant, which holds the checked and opened descriptor.
 
-use crate::examine::uses_of_file;
+use crate::examine::{is_made, uses_of_file};
 use crate::found::{past_cache, reopen};
 use crate::hold::Hold;
-use crate::made;
 use crate::ownership::{marked_file, not_protected, own_file, purpose_of};
 use crate::token::Mismatch;
-use crate::uses::System;
 use crate::{Examined, Grants, PathTarget, reopen_to_read};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fstat};
@@ -211,19 +209,19 @@ fn decide(
             };
         }
     }
+    if let Some(serial) = request.made_as.filter(|_| found.kind() == FileType::BlockDevice) {
+        is_made(serial, found, fd, claimed)?;
+        return match !claimed && is_claimed(found) {
+            true => Err(format!("it was made for this run, but {BUSY}")),
+            false => Ok(()),
+        };
+    }
     let mut examined = Examined::new(found, fd, claimed)?;
     let free = examined.uses.is_empty();
     if !claimed && found.kind() == FileType::BlockDevice && free && is_claimed(found) {
         examined.uses.push(BUSY.to_owned());
     }
-    match request.made_as.filter(|_| found.kind() == FileType::BlockDevice) {
-        Some(serial) => {
-            let node = System::default().node(found.stat().st_rdev);
-            let own = node.and_then(|node| made::serial_of(&node));
-            made::is_made(serial, own.as_deref(), &examined.what, &examined.uses)
-        }
-        None => permitted(request, &examined),
-    }
+    permitted(request, &examined)
 }
 
 fn in_use(what: &str, uses: &[String]) -> String {

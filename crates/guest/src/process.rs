@@ -1,7 +1,7 @@
 //! A running guest: QEMU's process, its control channel, the ports, the last lines of its console.
 
 use crate::init;
-use crate::initramfs::Initramfs;
+use crate::initramfs::{self, Initramfs};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Wiring};
 use crate::modules::{ModuleError, ModuleTree};
@@ -10,7 +10,7 @@ use crate::qmp::Qmp;
 use clock::Ns;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
@@ -78,7 +78,7 @@ impl Image {
         let content = program::loadable(executable)?;
         let libraries = program::libraries(executable)?;
         let write = |file: &fs::File| -> io::Result<()> {
-            let mut archive = Initramfs::new(io::BufWriter::new(file));
+            let mut archive = Initramfs::new(Vec::new());
             for directory in ["dev", "proc", "sys", "tmp", "guest", &init::MODULES[1..]] {
                 archive.directory(directory)?;
             }
@@ -97,7 +97,7 @@ impl Image {
             }
             archive.file(&init::ORDER[1..], 0o644, order.as_bytes())?;
             archive.file(&init::MARK[1..], 0o644, b"guest\n")?;
-            archive.finish()?.flush()
+            initramfs::compress(&archive.finish()?, &mut io::BufWriter::new(file))
         };
         let made = "writing the guests' image".to_owned();
         let file = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)
@@ -153,10 +153,10 @@ impl Guest {
             .collect::<io::Result<_>>()
             .map_err(io("the ports"))?;
         let addresses: Vec<String> = doors.iter().map(|door| door.name.clone()).collect();
-        let initramfs = image_path(&image.file);
+        let image_file = image_path(&image.file);
         let wiring = Wiring {
             kernel: &image.kernel,
-            initramfs: Path::new(&initramfs),
+            initramfs: Path::new(&image_file),
             qmp: &qmp.name,
             ports: &addresses,
         };

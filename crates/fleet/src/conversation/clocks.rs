@@ -4,7 +4,7 @@
 use super::roster::{Duty, DutyLimits};
 use super::{Conversation, StepStage};
 use crate::link::BodyNews;
-use crate::message::ToAgent;
+use crate::message::{FromAgent, ToAgent};
 use crate::offset::{ClockAnswer, ClockOffset, OffsetMeter};
 use crate::sink::RecordEntry;
 use clock::Ns;
@@ -87,10 +87,37 @@ impl Conversation {
 
     /// Times what follows by the offset that is known now.
     pub(super) fn fix_clock(&mut self, agent: usize) {
-        let now = self.now;
+        let (now, epoch) = (self.now, self.epoch);
         let member = &mut self.roster.members[agent];
         if let Some(offset) = member.exchange.as_ref().and_then(|of| of.offset(now)) {
             member.clock = offset;
+            member.shift = shift(epoch, offset);
+        }
+    }
+
+    /// Moments that an agent names, as they are on the record.
+    pub(super) fn shifted(&self, agent: usize, message: FromAgent) -> FromAgent {
+        let shift = self.roster.members[agent].shift;
+        if shift == Ns::ZERO {
+            return message;
+        }
+        let later = |at: &mut Ns| *at = at.plus(shift);
+        match message {
+            FromAgent::Intervals(mut list) => {
+                list.iter_mut()
+                    .for_each(|one| [&mut one.from, &mut one.to].into_iter().for_each(later));
+                FromAgent::Intervals(list)
+            }
+            FromAgent::Counters(mut list) => {
+                list.iter_mut()
+                    .for_each(|one| [&mut one.from, &mut one.to].into_iter().for_each(later));
+                FromAgent::Counters(list)
+            }
+            FromAgent::Event(mut event) => {
+                later(&mut event.at);
+                FromAgent::Event(event)
+            }
+            other => other,
         }
     }
 
@@ -145,6 +172,13 @@ impl Conversation {
         let (at, step) = (self.on_record(), self.work.as_ref().map(|work| work.step.index));
         self.record_event(Event { at, step, source: None, level, code: code.to_owned(), text });
     }
+}
+
+/// Whole seconds after the record's zero at which a clock shows something.
+fn shift(epoch: Ns, clock: ClockOffset) -> Ns {
+    let zero = i128::from(epoch.0) + i128::from(clock.ahead_ns);
+    let before = u64::try_from(-zero).unwrap_or(0);
+    Ns::secs(before.div_ceil(Ns::secs(1).0))
 }
 
 /// How far moments that were timed by one offset may be off, by a later and better look.

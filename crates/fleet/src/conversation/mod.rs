@@ -210,7 +210,10 @@ impl Conversation {
                             self.hear_clock(agent, number, now)
                         }
                         (message, true) => self.hear_greeting(agent, message),
-                        (message, false) => self.hear(agent, message),
+                        (message, false) => {
+                            let message = self.shifted(agent, message);
+                            self.hear(agent, message);
+                        }
                     }
                 }
             }

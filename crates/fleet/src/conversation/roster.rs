@@ -76,7 +76,10 @@ pub(crate) struct RosterAgent {
     pub attends: bool,
     /// Its clock beside the coordinator's: fixed for a step.
     pub clock: ClockOffset,
-    /// Measures that, where it is not known beforehand.
+    /// What its moments on the record are short of, in whole seconds: its clock began after the record's zero, and cannot show
+    /// moments before it.
+    pub shift: Ns,
+    /// Measures that offset, where it is not known beforehand.
     pub exchange: Option<OffsetMeter>,
     duty: Duty,
     patience: DutyLimits,
@@ -99,6 +102,7 @@ impl RosterAgent {
             arrays: arrays.to_vec(),
             attends: false,
             clock,
+            shift: Ns::ZERO,
             exchange,
             duty: if joins { Duty::Absent } else { Duty::Idle },
             patience: DutyLimits::ENDLESS,

@@ -175,8 +175,11 @@ impl Conversation {
             self.fix_clock(agent);
             self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
             let hops = self.hops.of_step(agent);
-            let clock = self.roster.members[agent].clock;
-            let (epoch, at) = (clock.to_theirs(self.epoch), clock.to_theirs(at));
+            let (clock, shift) = {
+                let member = &self.roster.members[agent];
+                (member.clock, member.shift)
+            };
+            let (epoch, at) = (clock.to_theirs(self.epoch.plus(shift)), clock.to_theirs(at));
             self.tell(agent, ToAgent::Start { epoch, at, hops });
         }
     }

@@ -81,6 +81,13 @@ impl Weather {
     };
 }
 
+impl Weather {
+    /// Zero of the record's time base: agents that boot first do so after it.
+    pub fn epoch(&self, now: Ns) -> Ns {
+        if self.measured { now.since(Ns::secs(30)) } else { now }
+    }
+}
+
 /// The result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -128,6 +135,8 @@ pub struct SimulatedRun {
     last: BTreeMap<(usize, bool), Ns>,
     next_step: u32,
     joined: bool,
+    /// Zero of the record.
+    epoch: Ns,
     report: Report,
 }
 
@@ -160,7 +169,8 @@ impl SimulatedRun {
             joins: weather.measured && n < weather.workers,
         };
         let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
-        let (head, sources) = (steps::head(now), steps::sources(weather.workers));
+        let epoch = weather.epoch(now);
+        let (head, sources) = (steps::head(epoch), steps::sources(weather.workers));
         let conversation = Conversation::new(now, &head, WaitLimits::of_tests(), &specs, &sources);
         let mut pair = SimulatedRun {
             weather,
@@ -174,6 +184,7 @@ impl SimulatedRun {
             last: BTreeMap::new(),
             next_step: 0,
             joined: false,
+            epoch,
             report: Report::default(),
         };
         pair.plan_mishaps();
@@ -259,7 +270,14 @@ impl SimulatedRun {
                 if let Some(engine::EffectResult::Later(at, act)) = next {
                     self.schedule(at, TimedEvent::Engine(agent, act));
                 }
-                self.report.put_out.extend(put_out.into_iter().map(|interval| (interval, now)));
+                let late = self.agents[agent].told_late(self.epoch);
+                let on_record = |interval: Interval| Interval {
+                    from: interval.from.plus(late),
+                    to: interval.to.plus(late),
+                    ..interval
+                };
+                let put_out = put_out.into_iter().map(on_record);
+                self.report.put_out.extend(put_out.map(|interval| (interval, now)));
             }
             TimedEvent::Die(agent) | TimedEvent::Stall(agent) if self.agents[agent].is_over() => {}
             TimedEvent::Die(agent) => {

@@ -95,9 +95,10 @@ fn check(weather: Weather, seed: u64) -> Report {
         false => weather.within.0 + weather.drift * 100_000 + 10,
     };
     let bounds = report.clock_bounds();
+    let epoch = weather.epoch(Ns::secs(1_000_000));
     let in_time = |_: &&_| weather.delay < WaitLimits::of_tests().lead;
     for (interval, at) in report.put_out.iter().filter(in_time) {
-        let said = Ns::secs(1_000_000).plus(interval.to);
+        let said = epoch.plus(interval.to);
         let err = said.0.abs_diff(at.0);
         assert!(err <= may_err, "{interval:?} at {at:?}\n{}", context());
         let name = steps::name(interval.source.0 as usize / 2);

@@ -27,6 +27,12 @@ const PORT: &str = "wirespeed.agent";
 /// The variable that chooses how processors of guests run: `kvm` or `tcg`.
 pub const ACCELERATOR: &str = "WIRESPEED_ACCELERATOR";
 
+/// Bytes of memory that QEMU takes beside its guest's: its own, and translated code without KVM.
+pub const OVERHEAD: u64 = 64 << 20;
+
+/// Seconds of a processor that a guest takes to boot, with KVM and without.
+pub const BOOT_S: [f64; 2] = [1.5, 8.0];
+
 /// The VMs that are guests and that some plan loads.
 pub fn machines(scenario: &Scenario) -> Vec<&Vm> {
     let stages = scenario.stages();
@@ -53,6 +59,7 @@ pub fn links(scenario: &Scenario) -> Result<Vec<AgentLink>, Failure> {
     if vms.is_empty() {
         return Ok(Vec::new());
     }
+    enough_memory(&vms)?;
     let boot = Arc::new(boot().map_err(Failure::usage)?);
     let executable = std::env::current_exe().map_err(Failure::incomplete)?;
     let mut images: BTreeMap<Vec<&str>, Arc<Image>> = BTreeMap::new();
@@ -85,6 +92,23 @@ pub fn links(scenario: &Scenario) -> Result<Vec<AgentLink>, Failure> {
         links.push(AgentLink::guest(&name, start));
     }
     Ok(links)
+}
+
+/// Refuses guests that this machine has no memory for.
+fn enough_memory(vms: &[&Vm]) -> Result<(), Failure> {
+    let wanted: u64 = vms.iter().map(|vm| memory(vm) + OVERHEAD).sum();
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let free = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    match free.map(|kib| kib << 10) {
+        Some(free) if free < wanted => Err(Failure::usage(format!(
+            "{} guests take {} of memory, and {} are free: give them less `memory`, or take fewer",
+            vms.len(),
+            units::binary_bytes(wanted),
+            units::binary_bytes(free)
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The kernel, and how processors run: found out once, since the latter takes seconds.
