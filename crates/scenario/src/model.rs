@@ -201,7 +201,7 @@ pub const QEMU_ADAPTERS: [&str; 7] =
 
 impl Vm {
     /// Memory that a guest of QEMU has where the scenario says nothing, in bytes.
-    pub const GUEST_MEMORY: u64 = 128 << 20;
+    pub const GUEST_MEMORY: u64 = 144 << 20;
     /// The least that the kernel, its modules and the program need.
     pub const GUEST_MEMORY_MIN: u64 = 96 << 20;
     /// The virtual adapter of a guest's disk where the scenario names none.

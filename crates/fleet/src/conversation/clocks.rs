@@ -16,6 +16,9 @@ const EVERY: Ns = Ns::millis(500);
 /// Exchanges before an agent is taken for synchronized.
 pub(super) const EXCHANGES: u64 = 8;
 
+/// How long an order to start is given before where clocks are measured.
+const GUEST_LEAD: Ns = Ns::secs(1);
+
 /// By how much a clock may have gone astray in a step before the record warns of it.
 const ASTRAY: Ns = Ns::millis(20);
 
@@ -23,6 +26,12 @@ impl Conversation {
     /// Whether clocks are asked for at this time.
     fn asks_clocks(&self) -> bool {
         !matches!(self.stage, StepStage::Between)
+    }
+
+    /// How long before the start its order is given: where guests are, whose processors may wait for their turn, longer.
+    pub(super) fn lead(&self) -> Ns {
+        let measured = self.roster.members.iter().any(|member| member.exchange.is_some());
+        if measured { self.limits.lead.max(GUEST_LEAD) } else { self.limits.lead }
     }
 
     /// When clocks are asked for again.

@@ -140,7 +140,7 @@ impl Conversation {
     /// Announces the step in the record and tells all that are ready to start at one moment.
     fn start(&mut self) {
         self.stage = StepStage::Running;
-        let at = self.now.plus(self.limits.lead);
+        let at = self.now.plus(self.lead());
         let Some(work) = &mut self.work else { return };
         let mut times = campaign::planned(&work.step, at.since(self.epoch));
         let mut proof = work.assigned.proof.take();

@@ -201,7 +201,7 @@ pub(super) static VM: TableDef = TableDef {
             "What it is in a live run; workers of this machine when not given. The simulator takes no notice.",
         ),
         optional("vcpus", count(1, 4096), "Virtual processors; a guest has 1 when not given."),
-        optional("memory", SIZE, "Memory; a guest has 128 MiB when not given."),
+        optional("memory", SIZE, "Memory; a guest has 144 MiB when not given."),
         optional(
             "scsi",
             Type::Refs("a part of kind `virtual-scsi`"),

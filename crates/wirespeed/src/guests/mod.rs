@@ -28,7 +28,7 @@ const PORT: &str = "wirespeed.agent";
 pub const ACCELERATOR: &str = "WIRESPEED_ACCELERATOR";
 
 /// Bytes of memory that QEMU takes beside its guest's: its own, and translated code without KVM.
-pub const OVERHEAD: u64 = 64 << 20;
+pub const OVERHEAD: u64 = 100 << 20;
 
 /// Seconds of a processor that a guest takes to boot, with KVM and without.
 pub const BOOT_S: [f64; 2] = [1.5, 8.0];
@@ -86,6 +86,14 @@ pub fn links(scenario: &Scenario) -> Result<Vec<AgentLink>, Failure> {
                 image
             }
         };
+        if machine.memory < image.memory() {
+            return Err(Failure::usage(format!(
+                "the guest `{}` has {} of memory and needs {} to boot this program: give it more `memory`",
+                vm.name,
+                units::binary_bytes(machine.memory),
+                units::binary_bytes(image.memory())
+            )));
+        }
         let (boot, vm) = (boot.clone(), vm.clone());
         let name = vm.name.clone();
         let start: Joining = Box::new(move |disks| start(&boot, &image, &vm, machine, disks));
