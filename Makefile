@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict docs clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict static guests docs clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -73,6 +73,18 @@ labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.m
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/labs
+
+static: ## Build wirespeed as one stripped file without libraries, below 25 MB: ./wirespeed-static
+	@scripts/need $@
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --package wirespeed \
+		--target x86_64-unknown-linux-gnu
+	@scripts/static
+
+guests: ## Virtual machines for minutes: eight guests at a full port, PVSCSI against LSI, fifty killed runs
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture fifty_runs_that_are_killed
+	@scripts/guests
 
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@

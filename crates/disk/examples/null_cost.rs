@@ -63,5 +63,6 @@ fn step(depth: u32) -> StepSpec {
         targets: vec![target],
         workers: vec![worker],
         nets: Vec::new(),
+        attended: Vec::new(),
     }
 }

@@ -36,7 +36,9 @@ pub use own_stops::{OWN_STOP, OwnStop, OwnStops};
 pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
-pub use spec::{Fill, LoadChange, QueueKind, StepSpec, TargetSpec, Throttle, WorkerSpec};
+pub use spec::{
+    AttendedProcess, Fill, LoadChange, QueueKind, StepSpec, TargetSpec, Throttle, WorkerSpec,
+};
 pub use timeline::{Phases, StepTimeline};
 
 use clock::Ns;

@@ -29,6 +29,18 @@ pub struct StepSpec {
     /// The network loads of this host, each with one receiver.
     #[serde(default)]
     pub nets: Vec<NetSpec>,
+    /// Processes of this host that carry loads of others, to be counted while the step lasts.
+    #[serde(default)]
+    pub attended: Vec<AttendedProcess>,
+}
+
+/// A process that carries loads of others: a virtual machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttendedProcess {
+    /// Whose it is.
+    pub name: String,
+    /// Its number.
+    pub process: u32,
 }
 
 /// A target of a step.

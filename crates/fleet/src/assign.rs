@@ -7,6 +7,7 @@
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::draft::{IoTarget, TargetTable, WorkerDraft, draft};
+use crate::guests::Guests;
 use crate::nets::{self, NetNumbers};
 use crate::prove;
 use clock::Ns;
@@ -20,15 +21,17 @@ use workload::{Arrivals, IoDemand};
 
 /// A run as it is divided among agents.
 pub struct Assignment<'a> {
-    lab: TargetTable<'a>,
+    pub(crate) lab: TargetTable<'a>,
     seed: u64,
     agents: usize,
+    /// The agents that are guests, with what they need.
+    pub(crate) guests: Guests<'a>,
     /// The agent of each VM and target that has workers.
     places: BTreeMap<String, usize>,
     /// The demand of all steps on each medium, by the position of its first target.
     demands: BTreeMap<usize, IoDemand>,
     /// The embedded arrays, once they are served.
-    reachable: BTreeMap<String, ReachableArray>,
+    pub(crate) reachable: BTreeMap<String, ReachableArray>,
     sources: Vec<Source>,
     by_name: BTreeMap<String, SourceId>,
     /// The sources of network loads.
@@ -37,6 +40,9 @@ pub struct Assignment<'a> {
 
 /// The agent that carries all network loads: one alone starts embedded receivers and changes interfaces.
 const NET_AGENT: usize = 0;
+
+/// The agent that counts the processes of guests on this machine.
+const ATTENDANT: usize = 0;
 
 /// One step as it is divided among agents.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +147,14 @@ pub enum AssignError {
         /// The array.
         array: String,
     },
+    /// Something that a VM that is a guest cannot have.
+    #[error("`{vm}` is a virtual machine of QEMU: {problem}")]
+    Guest {
+        /// The VM.
+        vm: String,
+        /// What is wrong, and the remedy.
+        problem: String,
+    },
     /// There is no agent.
     #[error("there is no agent to carry out the run")]
     NoAgents,
@@ -181,7 +195,9 @@ impl<'a> Assignment<'a> {
                 }
             }
         }
-        let places = place(&groups, agents.len());
+        let guests = Guests::new(scenario, agents);
+        guests.check(&lab, &groups, &demands, steps)?;
+        let places = place(&groups, agents, &guests);
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -197,6 +213,7 @@ impl<'a> Assignment<'a> {
             lab,
             seed,
             agents: count,
+            guests,
             places,
             demands,
             reachable,
@@ -259,7 +276,11 @@ impl<'a> Assignment<'a> {
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let mut number = |target: &usize| {
                 *numbers.entry(*target).or_insert_with(|| {
-                    spec.targets.push(self.target_spec(*target, step));
+                    let target = match self.guests.is(agent) {
+                        true => self.in_guest(agent, *target, step),
+                        false => self.target_spec(*target, step.precondition),
+                    };
+                    spec.targets.push(target);
                     (spec.targets.len() - 1) as u16
                 })
             };
@@ -273,19 +294,28 @@ impl<'a> Assignment<'a> {
             specs[NET_AGENT].nets.push(spec);
             streams.extend(ends);
         }
-        let has_load = |spec: &StepSpec| !spec.workers.is_empty() || !spec.nets.is_empty();
+        specs[ATTENDANT].attended = self.guests.attended.clone();
+        let has_load = |spec: &StepSpec| {
+            !(spec.workers.is_empty() && spec.nets.is_empty() && spec.attended.is_empty())
+        };
         let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
         let arrays = plan::step(self.lab.scenario, step, proof.as_ref());
         Ok(AssignedStep { loads, streams, specs, arrays, proof })
     }
 
-    fn target_spec(&self, thing: usize, step: &Step) -> TargetSpec {
-        let medium = self.lab.medium(thing);
-        let demand = self.demands.get(&medium).copied().unwrap_or_default();
+    /// A target as this machine opens it.
+    pub(crate) fn target_spec(&self, thing: usize, precondition: bool) -> TargetSpec {
+        let (medium, demand) = self.demand(thing);
         match &self.lab.targets[thing] {
-            IoTarget::Target(target) => target_spec(target, step, demand),
-            IoTarget::Disk(disk) => self.disk_spec(disk, thing == medium, step, demand),
+            IoTarget::Target(target) => target_spec(target, precondition, demand),
+            IoTarget::Disk(disk) => self.disk_spec(disk, thing == medium, precondition, demand),
         }
+    }
+
+    /// The medium of a target, and what all steps ask of it.
+    pub(crate) fn demand(&self, thing: usize) -> (usize, IoDemand) {
+        let medium = self.lab.medium(thing);
+        (medium, self.demands.get(&medium).copied().unwrap_or_default())
     }
 
     /// A disk on an embedded array. The first way to a volume is named after it, others after their ways as well.
@@ -293,14 +323,14 @@ impl<'a> Assignment<'a> {
         &self,
         disk: &ArrayDisk,
         is_first: bool,
-        step: &Step,
+        precondition: bool,
         demand: IoDemand,
     ) -> TargetSpec {
         let name = match is_first {
             true => disk.name(),
             false => format!("{} by {}", disk.name(), disk.ways()),
         };
-        let fill = if step.precondition { Fill::SniaPts } else { Fill::Auto };
+        let fill = if precondition { Fill::SniaPts } else { Fill::Auto };
         let (url, made_as) = match disk.reached(&self.reachable) {
             Some((url, serial)) => (url, Some(serial)),
             None => (disk.url(), None),
@@ -320,17 +350,27 @@ impl<'a> Assignment<'a> {
             targets: Vec::new(),
             workers: Vec::new(),
             nets: Vec::new(),
+            attended: Vec::new(),
         }
     }
 }
 
-/// The agent of each VM or target. Those that share a target, directly or through others, are on one agent: two agents
-/// never create, fill or write the same file. The rest goes round.
-fn place(groups: &[(&str, Vec<usize>)], agents: usize) -> BTreeMap<String, usize> {
-    let clusters = cluster(groups.iter().map(|(_, targets)| targets.as_slice()));
-    let place =
-        |((group, _), cluster): (&(&str, _), usize)| ((*group).to_owned(), cluster % agents);
-    groups.iter().zip(clusters).map(place).collect()
+/// The agent of each VM or target. A VM that is a guest has its own. Of the others those that share a target, directly or
+/// through others, are on one agent: two agents never create, fill or write the same file. The rest goes round.
+fn place(
+    groups: &[(&str, Vec<usize>)],
+    agents: &[String],
+    guests: &Guests<'_>,
+) -> BTreeMap<String, usize> {
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|(group, _)| guests.agent_of(group).is_some());
+    let carriers: Vec<usize> = (0..agents.len()).filter(|agent| !guests.is(*agent)).collect();
+    let clusters = cluster(outside.iter().map(|(_, targets)| targets.as_slice()));
+    let place = |((group, _), cluster): (&&(&str, _), usize)| {
+        ((*group).to_owned(), carriers.get(cluster % carriers.len().max(1)).copied().unwrap_or(0))
+    };
+    let own = |(group, _): &&(&str, _)| Some(((*group).to_owned(), guests.agent_of(group)?));
+    outside.iter().zip(clusters).map(place).chain(inside.iter().filter_map(own)).collect()
 }
 
 fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16>) -> WorkerSpec {
@@ -347,9 +387,9 @@ fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16
     }
 }
 
-fn target_spec(target: &Target, step: &Step, demand: IoDemand) -> TargetSpec {
+fn target_spec(target: &Target, precondition: bool, demand: IoDemand) -> TargetSpec {
     let fill = match target.fill {
-        _ if step.precondition => Fill::SniaPts,
+        _ if precondition => Fill::SniaPts,
         scenario::Fill::Auto => Fill::Auto,
         scenario::Fill::Always => Fill::Always,
         scenario::Fill::Never => Fill::Never,

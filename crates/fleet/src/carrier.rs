@@ -1,7 +1,8 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
-//! A carrier does not interpret messages. There are two: [`in_process`] hands typed messages from thread to
-//! thread, [`over_socket`] frames them through a Unix socket to another process. Another carrier implements [`Outbox`]
+//! A carrier does not interpret messages. There are three: [`in_process`] hands typed messages from thread to
+//! thread, [`over_socket`] frames them through a Unix socket to another process, and [`over_file`] does the same through a
+//! character device, such as the port between a guest and its host. Another carrier implements [`Outbox`]
 //! and [`MessageInbox`] and is handed to [`crate::AgentLink::over`] and [`crate::serve`]; nothing here changes.
 //!
 //! **Contract:** a message arrives whole. It may arrive late, twice, out of order or never: both ends detect that by its number.
@@ -16,7 +17,8 @@ use crate::message::{FromAgent, ToAgent};
 use crate::sequence::Numbered;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::{self, BufReader};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
 use std::marker::PhantomData;
 use std::net::Shutdown;
 use std::os::fd::AsFd;
@@ -97,7 +99,22 @@ where
     let reader = BufReader::new(socket.try_clone()?);
     Ok(CarrierEnd {
         outbox: Box::new(SocketOutbox { socket, scratch: Vec::new() }),
-        inbox: Box::new(SocketInbox { reader, message: PhantomData }),
+        inbox: Box::new(StreamInbox { reader, message: PhantomData }),
+    })
+}
+
+/// One end of a carrier over a character device that is read and written as a stream.
+/// # Errors
+/// Where the file cannot be cloned.
+pub fn over_file<S, R>(file: File) -> io::Result<CarrierEnd<S, R>>
+where
+    S: Serialize + 'static,
+    R: DeserializeOwned + 'static,
+{
+    let reader = BufReader::new(file.try_clone()?);
+    Ok(CarrierEnd {
+        outbox: Box::new(FileOutbox { file, scratch: Vec::new() }),
+        inbox: Box::new(StreamInbox { reader, message: PhantomData }),
     })
 }
 
@@ -149,12 +166,23 @@ impl Drop for SocketOutbox {
     }
 }
 
-struct SocketInbox<M> {
-    reader: BufReader<UnixStream>,
+struct FileOutbox {
+    file: File,
+    scratch: Vec<u8>,
+}
+
+impl<M: Serialize> Outbox<M> for FileOutbox {
+    fn send(&mut self, message: M) -> Result<(), CarrierError> {
+        frame::write(&mut self.file, &message, &mut self.scratch).map_err(closed_or_failed)
+    }
+}
+
+struct StreamInbox<R, M> {
+    reader: BufReader<R>,
     message: PhantomData<fn() -> M>,
 }
 
-impl<M: DeserializeOwned> MessageInbox<M> for SocketInbox<M> {
+impl<R: Read + Send, M: DeserializeOwned> MessageInbox<M> for StreamInbox<R, M> {
     fn recv(&mut self) -> Result<M, CarrierError> {
         frame::read(&mut self.reader).map_err(closed_or_failed)?.ok_or(CarrierError::Closed)
     }

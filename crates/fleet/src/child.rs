@@ -3,6 +3,7 @@
 //! The child exits when the socket closes, which also happens when the coordinator dies, and is killed otherwise. Its own
 //! process group keeps a Ctrl-C at the terminal from it: the coordinator receives that alone and ends the run in order.
 
+use crate::link::Body;
 use clock::Ns;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -53,21 +54,6 @@ impl Child {
         Ok(child)
     }
 
-    /// Waits for the exit, by force if necessary; returns its cause and the last standard error output.
-    pub fn epitaph(&mut self) -> String {
-        let status = self.end();
-        let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words);
-        let how = match status {
-            Ok(status) => format!("its process ended with {status}"),
-            Err(error) => format!("its process could not be waited for: {error}"),
-        };
-        match words.trim() {
-            "" => how,
-            words => format!("{how}; last output: {words}"),
-        }
-    }
-
     fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -86,6 +72,22 @@ impl Child {
         };
         self.status = Some(status);
         Ok(status)
+    }
+}
+
+impl Body for Child {
+    fn epitaph(&mut self) -> String {
+        let status = self.end();
+        let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words);
+        let how = match status {
+            Ok(status) => format!("its process ended with {status}"),
+            Err(error) => format!("its process could not be waited for: {error}"),
+        };
+        match words.trim() {
+            "" => how,
+            words => format!("{how}; last output: {words}"),
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use clock::Ns;
 pub struct WaitLimits {
     /// For the answer to `Hello`.
     pub greet: Ns,
+    /// For the answer to `Hello` of an agent that boots first.
+    pub boot: Ns,
     /// For an array that is to be made, or to be made ready for a step.
     pub serve: Ns,
     /// For a message while an agent prepares, which may fill files.
@@ -27,6 +29,7 @@ impl Default for WaitLimits {
     fn default() -> WaitLimits {
         WaitLimits {
             greet: Ns::secs(10),
+            boot: Ns::secs(180),
             serve: Ns::secs(300),
             prepare: Ns::secs(3600),
             silence: Ns::secs(30),

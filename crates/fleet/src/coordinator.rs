@@ -124,7 +124,13 @@ impl<'a> Coordinator<'a> {
             Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
             Err(error) => Err(error),
         };
-        match stands {
+        let joined = stands.and_then(|()| {
+            assignment.number_guest_disks().map_err(RunError::Serial)?;
+            run.join(|vm| assignment.guest_disks(vm))?;
+            assignment.attend(run.processes());
+            Ok(())
+        });
+        match joined {
             Ok(()) => Ok(Campaign::new(AgentSession { run, assignment }, self.stages)),
             Err(error) => {
                 // Where the record takes not even this, it opens as incomplete, and the first error says why.

@@ -82,6 +82,26 @@ impl<'a> TargetTable<'a> {
         }
     }
 
+    /// The positions of a VM's disks that are at hand, in order.
+    pub fn places_of(&self, vm: &Vm) -> Vec<usize> {
+        vm.disks.iter().filter_map(|disk| self.backing(vm, disk).ok()).collect()
+    }
+
+    /// The disks of a VM that are at hand.
+    pub fn of_vm(&self, name: &str) -> Vec<&IoTarget<'a>> {
+        let places = self.vm_by_name.get(name).map(|vm| self.places_of(vm)).unwrap_or_default();
+        places.into_iter().map(|place| &self.targets[place]).collect()
+    }
+
+    /// The name of a target.
+    pub fn name(&self, target: usize) -> String {
+        match self.targets.get(target) {
+            Some(IoTarget::Target(target)) => target.name.clone(),
+            Some(IoTarget::Disk(disk)) => disk.name(),
+            None => String::new(),
+        }
+    }
+
     fn backing(&self, vm: &Vm, disk: &VmDisk) -> Result<usize, AssignError> {
         let embedded = embedded(self.scenario, disk);
         let at_hand = embedded.is_some() || matches!(disk.backing, Backing::Target(_));

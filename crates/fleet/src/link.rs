@@ -1,10 +1,12 @@
-//! An agent as its coordinator holds it: a name, a carrier and, for a child, its process.
+//! An agent as its coordinator holds it: a name, a carrier and, where it has one, what it runs in: a process, a guest.
 
 use crate::agent::{self, AgentIdentity};
 use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
-use crate::offset::ClockOffset;
+use crate::offset::{AgentClock, ClockOffset};
 use crate::registry::EngineRegistry;
+use engine::TargetSpec;
+use record::{Fact, Level};
 use std::convert::Infallible;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -12,30 +14,101 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+/// What an agent runs in. Dropping it ends it, in order where that is possible.
+pub trait Body: Send {
+    /// Waits until it has ended, by force if necessary; how it ended, with its last words.
+    fn epitaph(&mut self) -> String;
+
+    /// What has happened to it since the last call. Must be quick.
+    fn news(&mut self) -> Vec<BodyNews> {
+        Vec::new()
+    }
+
+    /// What the record is to know of it.
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    /// The process of this machine that carries it, where its load on this machine is to be counted.
+    fn process(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// Something that happened to what an agent runs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BodyNews {
+    /// How bad.
+    pub level: Level,
+    /// For programs.
+    pub code: &'static str,
+    /// For people: how a sentence goes on that begins with the agent's name.
+    pub text: String,
+}
+
+/// A disk of a guest, as the host has it and as the guest is to find it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GuestDisk {
+    /// Its position among the disks of its VM.
+    pub number: usize,
+    /// By which the guest finds it.
+    pub serial: String,
+    /// What is behind it, as it would be opened on the host.
+    pub backing: TargetSpec,
+    /// Some step writes it.
+    pub writes: bool,
+}
+
+/// Starts an agent once the arrays stand, with the disks that its steps use.
+pub type Joining = Box<dyn FnOnce(&[GuestDisk]) -> Result<Joined, String> + Send>;
+
+/// An agent that has been started.
+pub struct Joined {
+    /// The coordinator's end.
+    pub carrier: CoordinatorEnd,
+    /// What it runs in.
+    pub body: Box<dyn Body>,
+}
+
+/// How an agent is reached.
+pub(crate) enum Reach {
+    Now(CoordinatorEnd),
+    Later(Joining),
+}
+
 /// An agent that a coordinator may use for one run.
 pub struct AgentLink {
     pub(crate) name: String,
-    pub(crate) carrier: CoordinatorEnd,
-    pub(crate) child: Option<Child>,
+    pub(crate) reach: Reach,
+    pub(crate) body: Option<Box<dyn Body>>,
     /// Hears the end of its thread, where it is one of this process.
     pub(crate) thread: Option<Receiver<Infallible>>,
     /// The arrays that it is to serve; it carries no workers then.
     pub(crate) arrays: Vec<String>,
     /// Its clock beside the coordinator's.
-    pub(crate) clock: ClockOffset,
+    pub(crate) clock: AgentClock,
 }
 
 impl AgentLink {
     /// An agent of this machine behind a carrier that is set up elsewhere.
     pub fn over(name: &str, carrier: CoordinatorEnd) -> AgentLink {
-        let (name, clock) = (name.to_owned(), ClockOffset::SAME);
-        AgentLink { name, carrier, child: None, thread: None, arrays: Vec::new(), clock }
+        AgentLink::new(name, Reach::Now(carrier), AgentClock::Known(ClockOffset::SAME))
+    }
+
+    /// The agent in the guest that is the VM of this name. It is started when the arrays stand; its clock is measured.
+    pub fn guest(vm: &str, start: Joining) -> AgentLink {
+        AgentLink::new(vm, Reach::Later(start), AgentClock::Measured)
+    }
+
+    fn new(name: &str, reach: Reach, clock: AgentClock) -> AgentLink {
+        let (name, arrays) = (name.to_owned(), Vec::new());
+        AgentLink { name, reach, body: None, thread: None, arrays, clock }
     }
 
     /// The same agent with a clock of its own, as on another machine.
     #[must_use]
     pub fn with_clock(self, clock: ClockOffset) -> AgentLink {
-        AgentLink { clock, ..self }
+        AgentLink { clock: AgentClock::Known(clock), ..self }
     }
 
     /// An agent on a thread of this process.
@@ -63,7 +136,7 @@ impl AgentLink {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Child::spawn(command, theirs)?;
         let link = AgentLink::over(name, carrier::coordinator_socket(ours)?);
-        Ok(AgentLink { child: Some(child), ..link })
+        Ok(AgentLink { body: Some(Box::new(child)), ..link })
     }
 
     /// The same agent, which is to serve this embedded array of the scenario, and carries no workers.

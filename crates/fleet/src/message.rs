@@ -2,7 +2,7 @@
 //!
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`, and
 //! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step
-//! early, `Bye` the conversation. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
+//! early, `Bye` the conversation. `Clock` may come at any time after `Hello`. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!
@@ -24,7 +24,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -65,6 +65,11 @@ pub enum ToAgent {
         /// From when on, on the agent's clock: a whole second since the epoch.
         at: Ns,
     },
+    /// What does its clock show? Answered with `Clock` at once, whatever the agent does.
+    Clock {
+        /// Which question.
+        number: u64,
+    },
     /// End the step early; answered with `Finished` once nothing is in flight.
     Stop,
     /// The conversation is over.
@@ -94,6 +99,13 @@ pub enum FromAgent {
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),
     /// What hops counted, at most [`BATCH_MAX`] at a time.
     Counters(#[serde(deserialize_with = "batch")] Vec<Counter>),
+    /// The answer to `Clock`.
+    Clock {
+        /// To which question.
+        number: u64,
+        /// Its monotonic clock at this moment.
+        now: Ns,
+    },
     /// Something worth knowing. Before the start of a step its time means nothing: the agent has no time base yet.
     Event(Event),
     /// The step has ended and everything that it yielded has been sent.

@@ -7,6 +7,23 @@
 //! would not lie at whole seconds.
 
 use clock::Ns;
+use std::collections::BTreeMap;
+
+/// By how much an agent's clock may run faster or slower than the coordinator's, as a share of a million. Quartz stays within
+/// 100; a virtual machine that calibrated its clock on a busy processor needs more.
+const DRIFT_PPM: u64 = 1_000;
+
+/// Questions that may be open at a time; an older one's answer is not waited for any more.
+const OPEN_MAX: usize = 16;
+
+/// What a coordinator knows of an agent's clock beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentClock {
+    /// The offset.
+    Known(ClockOffset),
+    /// Nothing: it is measured by exchanges, for as long as the conversation lasts.
+    Measured,
+}
 
 /// An agent's clock relative to the coordinator's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +51,133 @@ impl ClockOffset {
     }
 }
 
+/// Measures an offset by exchanges: the agent's clock was read between the question and the arrival of the answer.
+///
+/// Each answer bounds the offset from both sides, however long its way took. The bounds of the last answers widen by
+/// [`DRIFT_PPM`] as they age, and are intersected with those of each new one.
+#[derive(Debug, Default)]
+pub(crate) struct OffsetMeter {
+    next: u64,
+    /// Questions without an answer yet, and when each was asked.
+    open: BTreeMap<u64, Ns>,
+    /// The least and the most that the clock was ahead, and when.
+    bounds: Option<(i64, i64, Ns)>,
+    answers: u64,
+}
+
+/// What an answer showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClockAnswer {
+    /// Bounds that agree with those before.
+    Agrees,
+    /// The clock was set, or stood still, since the answer before: so much it is off what it was, in nanoseconds.
+    Stepped(i64),
+    /// Nothing: the question is not known.
+    Unasked,
+}
+
+impl OffsetMeter {
+    /// The number of a question that is asked now.
+    pub fn ask(&mut self, now: Ns) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.open.insert(number, now);
+        while self.open.len() > OPEN_MAX {
+            self.open.pop_first();
+        }
+        number
+    }
+
+    /// Takes in an answer that arrives now.
+    pub fn answered(&mut self, number: u64, theirs: Ns, now: Ns) -> ClockAnswer {
+        let Some(asked) = self.open.remove(&number) else { return ClockAnswer::Unasked };
+        // Messages keep their order: an earlier question is not answered any more.
+        self.open.retain(|open, _| *open > number);
+        self.answers += 1;
+        let ahead = |ours: Ns| theirs.0 as i64 - ours.0 as i64;
+        let (least, most) = (ahead(now), ahead(asked));
+        let (mut bounds, mut answer) = ((least, most, now), ClockAnswer::Agrees);
+        if let Some((before_least, before_most)) = self.aged(now) {
+            if before_least > most || before_most < least {
+                let off =
+                    if before_least > most { most - before_least } else { least - before_most };
+                answer = ClockAnswer::Stepped(off);
+            } else {
+                bounds = (least.max(before_least), most.min(before_most), now);
+            }
+        }
+        self.bounds = Some(bounds);
+        answer
+    }
+
+    /// Since when a question has been without an answer.
+    pub fn waits_since(&self) -> Option<Ns> {
+        self.open.first_key_value().map(|(_, asked)| *asked)
+    }
+
+    /// Answers so far.
+    pub fn answers(&self) -> u64 {
+        self.answers
+    }
+
+    /// The offset as it is known now.
+    pub fn offset(&self, now: Ns) -> Option<ClockOffset> {
+        let (least, most) = self.aged(now)?;
+        let half = (most - least) / 2;
+        Some(ClockOffset { ahead_ns: least + half, within: Ns(half.unsigned_abs() + 1) })
+    }
+
+    /// The bounds, as far as they may have moved by now.
+    fn aged(&self, now: Ns) -> Option<(i64, i64)> {
+        let (least, most, at) = self.bounds?;
+        let drift = (now.since(at).0 / 1_000_000 * DRIFT_PPM + DRIFT_PPM) as i64;
+        Some((least - drift, most + drift))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exchanges_bound_an_offset_from_both_sides() {
+        let mut meter = OffsetMeter::default();
+        assert_eq!(meter.offset(Ns(0)), None);
+        // Ahead by 1000 ms; the ways take 3 ms and 5 ms.
+        let ms = Ns::millis;
+        let number = meter.ask(ms(100));
+        assert_eq!(meter.waits_since(), Some(ms(100)));
+        assert_eq!(meter.answered(number, ms(1103), ms(108)), ClockAnswer::Agrees);
+        assert_eq!(meter.waits_since(), None);
+        let found = meter.offset(ms(108)).expect("an offset");
+        assert_eq!((found.ahead_ns, found.within.0 / 1_000), (999_000_000, 4_001));
+        // A slow answer makes nothing worse, but for the drift; a quick one makes it better.
+        let slow = meter.ask(ms(200));
+        meter.answered(slow, ms(1250), ms(300));
+        assert!(meter.offset(ms(300)).is_some_and(|now| now.within < Ns(4_300_000)));
+        let quick = meter.ask(ms(400));
+        meter.answered(quick, ms(1400), ms(401));
+        let found = meter.offset(ms(401)).expect("an offset");
+        assert!(found.within < Ns(510_000) && (found.ahead_ns - 1_000_000_000).abs() < 510_000);
+        // What was never asked says nothing.
+        assert_eq!(meter.answered(77, ms(0), ms(402)), ClockAnswer::Unasked);
+    }
+
+    #[test]
+    fn a_clock_that_stood_still_is_noticed() {
+        let mut meter = OffsetMeter::default();
+        let ms = Ns::millis;
+        for (asked, theirs) in [(0, 500), (1000, 1500)] {
+            let number = meter.ask(ms(asked));
+            assert_eq!(meter.answered(number, ms(theirs), ms(asked + 1)), ClockAnswer::Agrees);
+        }
+        let number = meter.ask(ms(5000));
+        let ClockAnswer::Stepped(off) = meter.answered(number, ms(2500), ms(5001)) else {
+            panic!("three seconds were not noticed");
+        };
+        assert!((-3_000_000_000..-2_900_000_000).contains(&off), "{off}");
+        assert!(meter.offset(ms(5001)).is_some_and(|now| now.ahead_ns < -2_499_000_000));
+    }
 
     #[test]
     fn moments_cross_by_the_offset() {

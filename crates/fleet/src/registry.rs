@@ -4,6 +4,7 @@
 //! the agent knows no engine by name. Network loads have no URL: they go to the engine of the scheme [`NET_SCHEME`].
 
 use crate::arrays::ArrayServer;
+use crate::attend::Attendance;
 use crate::sampling::Sampler;
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 
@@ -59,7 +60,11 @@ impl EngineRegistry {
         let prepare = |(entry, part): (usize, StepSpec)| {
             self.entries[entry].engine.prepare(&part, notes, stop)
         };
-        parts.into_iter().map(prepare).collect()
+        let mut prepared = parts.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        if prepared.is_empty() && !step.attended.is_empty() {
+            prepared.push(Box::new(Attendance::of(step)));
+        }
+        Ok(prepared)
     }
 
     /// The part of each engine that has something to do in the step, by the engine's position.

@@ -3,6 +3,7 @@
 
 use crate::grant::{is_examinable, is_own, unopened};
 use crate::locks;
+use crate::made;
 use crate::media::{OpenedMedium, ReadableMedium};
 use crate::ownership::{own_file, stamp};
 use crate::reservations::{self, Reservation, ReservationQuerier, ReserveInAction, Scsi};
@@ -194,13 +195,7 @@ fn device(
     identity.push("size", size);
     identity.push("block", ioctl_blksszget(fd).unwrap_or_default());
 
-    let mut uses = system.uses_of_device(number);
-    if read(&node.join("ro")).is_some_and(|flag| flag == "1") {
-        uses.push("it is read-only".to_owned());
-    }
-    if !claimed {
-        uses.extend(locked_device(fd, number, &node));
-    }
+    let mut uses = uses_of_device(&system, number, &node, fd, claimed);
     match reserved(fd, &node, &disk) {
         Ok(None) => {}
         Ok(Some(reservation)) => uses.push(format!("it is reserved by another: {reservation}")),
@@ -210,6 +205,40 @@ fn device(
     let part = if disk == node { "" } else { "a partition of " };
     let model = model.map_or(String::new(), |model| format!(" ({part}{model})"));
     Ok((format!("the block device {name}{model} of {size} bytes"), identity, uses))
+}
+
+/// Who uses a device on this machine. `claimed`: the locks are this process's own.
+fn uses_of_device(
+    system: &System,
+    number: u64,
+    node: &Path,
+    fd: BorrowedFd<'_>,
+    claimed: bool,
+) -> Vec<String> {
+    let mut uses = system.uses_of_device(number);
+    if read(&node.join("ro")).is_some_and(|flag| flag == "1") {
+        uses.push("it is read-only".to_owned());
+    }
+    if !claimed {
+        uses.extend(locked_device(fd, number, node));
+    }
+    uses
+}
+
+/// Whether a device is the very disk that was made for this run under a serial number, and nothing on this machine uses it.
+/// No other host reaches it, so that its reservations are not asked for: virtual adapters have none, or fail at the question.
+pub(crate) fn is_made(
+    serial: &str,
+    found: &PathTarget,
+    fd: BorrowedFd<'_>,
+    claimed: bool,
+) -> Result<(), String> {
+    let (system, number) = (System::default(), found.stat().st_rdev);
+    let node = system.node(number).ok_or("it is a block device that /sys does not know")?;
+    let name = node.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+    let uses = uses_of_device(&system, number, &node, fd, claimed);
+    let own = made::serial_of(&node);
+    made::is_made(serial, own.as_deref(), &format!("the block device {name}"), &uses)
 }
 
 /// Another's reservation. A partition's disk is asked, because the kernel passes no command through for a part of one.

@@ -1,6 +1,6 @@
 //! The decision whether a path may be written, and the grant, which holds the checked and opened descriptor.
 
-use crate::examine::uses_of_file;
+use crate::examine::{is_made, uses_of_file};
 use crate::found::{past_cache, reopen};
 use crate::hold::Hold;
 use crate::ownership::{marked_file, not_protected, own_file, purpose_of};
@@ -208,6 +208,13 @@ fn decide(
                 false => Err(in_use("a regular file that Wirespeed made", &uses)),
             };
         }
+    }
+    if let Some(serial) = request.made_as.filter(|_| found.kind() == FileType::BlockDevice) {
+        is_made(serial, found, fd, claimed)?;
+        return match !claimed && is_claimed(found) {
+            true => Err(format!("it was made for this run, but {BUSY}")),
+            false => Ok(()),
+        };
     }
     let mut examined = Examined::new(found, fd, claimed)?;
     let free = examined.uses.is_empty();

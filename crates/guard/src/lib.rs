@@ -3,7 +3,7 @@
 //! target that is reached by a protocol, a [`RemoteGrant`].
 //!
 //! Writing is granted for a regular file that Wirespeed made ([`NewFile`]) and marked, while it holds nothing else
-//! (`ownership/`), for a volume that it serves for this run alone (`claim.rs`), and for what the user names with its token
+//! (`ownership/`), for a volume that it serves for this run alone (`claim.rs`, `made.rs`), and for what the user names with its token
 //! (`token.rs`). A second flag gives up what is found there (`signatures/`, `samples.rs`); nothing helps against a use by
 //! others (`uses.rs`, `loops.rs`, `openers.rs`, `locks.rs`, `reservations/`, and the kernel's exclusive open). The checks
 //! are made on the opened descriptor, which the grant keeps, locked (`hold.rs`): no race.
@@ -35,6 +35,7 @@ mod grants;
 mod hold;
 mod locks;
 mod loops;
+mod made;
 mod media;
 mod openers;
 mod ownership;

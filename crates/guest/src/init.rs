@@ -10,7 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The file in the initramfs that says that this is a guest; it holds the guest's name.
+/// The variable that the kernel gives its first process from its command line: the guest's name.
+pub const NAME: &str = "WIRESPEED_GUEST";
+/// The file in the initramfs that says that this is a guest.
 pub const MARK: &str = "/guest/name";
 /// The directory of modules, and the file that lists them in order.
 pub const MODULES: &str = "/guest/modules";
@@ -57,8 +59,10 @@ pub enum InitError {
 /// The name of the guest whose first process this is; `None` in any other process.
 pub fn name() -> Option<String> {
     let first = rustix::process::getpid().as_raw_nonzero().get() == 1;
-    let name = first.then(|| fs::read_to_string(MARK).ok())??;
-    Some(name.trim_end().to_owned())
+    if !first || !Path::new(MARK).exists() {
+        return None;
+    }
+    Some(std::env::var(NAME).unwrap_or_else(|_| "guest".to_owned()))
 }
 
 /// Mounts and loads all that the guest needs.

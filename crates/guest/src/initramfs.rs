@@ -1,12 +1,31 @@
 //! The initial file system of a guest: a cpio archive of the kernel's `newc` form (`buffer-format.rst` of the kernel's
-//! documentation), uncompressed.
+//! documentation), compressed by LZ4 in the kernel's own frame: that takes a guest least time, and memory only once.
 
 use std::io::{self, Write};
+
+/// How a compressed image begins: LZ4's first frame format, the only one that kernels read.
+const LZ4_MAGIC: u32 = 0x184C_2102;
+/// Bytes of one of its blocks, decompressed.
+const LZ4_BLOCK: usize = 8 << 20;
 
 /// Type and permission bits of what an archive holds.
 const DIRECTORY: u32 = 0o040_755;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 const REGULAR: u32 = 0o100_000;
+
+/// Writes an archive compressed.
+/// # Errors
+/// It cannot be written.
+pub fn compress(archive: &[u8], out: &mut impl Write) -> io::Result<()> {
+    out.write_all(&LZ4_MAGIC.to_le_bytes())?;
+    for block in archive.chunks(LZ4_BLOCK) {
+        let packed = lz4_flex::block::compress(block);
+        let length = u32::try_from(packed.len()).map_err(io::Error::other)?;
+        out.write_all(&length.to_le_bytes())?;
+        out.write_all(&packed)?;
+    }
+    out.flush()
+}
 
 /// An archive under construction. Directories must come before what is in them.
 pub struct Initramfs<W: Write> {

@@ -126,6 +126,8 @@ pub enum Backing {
 pub struct Drive {
     /// How the guest reaches it.
     pub adapter: Adapter,
+    /// Which adapter of the machine: disks with the same number share one, as far as it has room.
+    pub controller: u32,
     /// By which the guest finds it: unique, at most [`SERIAL_MAX`] letters and digits.
     pub serial: String,
     /// Its blocks.
@@ -148,7 +150,7 @@ pub struct Machine {
     pub vcpus: u32,
     /// How they run.
     pub accelerator: Accelerator,
-    /// Its disks, each behind an adapter; those behind like adapters share as few of them as can be.
+    /// Its disks, each behind an adapter; those of one controller share as few adapters as can be.
     pub drives: Vec<Drive>,
     /// Ports between guest and host: their names in the guest.
     pub ports: Vec<String>,
@@ -193,8 +195,9 @@ impl Machine {
         add("-kernel", path(&wiring.kernel.image));
         add("-initrd", path(wiring.initramfs));
         // A panic ends the machine at once; the processor's random numbers spare it the wait for others.
-        let command_line = "console=ttyS0 quiet panic=-1 random.trust_cpu=on rdinit=/init";
-        add("-append", command_line.to_owned());
+        let command_line = "console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on rootfstype=ramfs rdinit=/init";
+        let name = self.name.replace('"', "'");
+        add("-append", format!("{command_line} \"{}={name}\"", crate::init::NAME));
         add("-chardev", "file,id=console,path=/dev/fd/2".to_owned());
         add("-serial", "chardev:console".to_owned());
         add("-chardev", socket("qmp", wiring.qmp));
@@ -211,15 +214,15 @@ impl Machine {
 
     /// Adapters and disks.
     fn storage(&self, add: &mut dyn FnMut(&str, String)) {
-        let mut of_kind: BTreeMap<Adapter, usize> = BTreeMap::new();
+        let mut of_kind: BTreeMap<(Adapter, u32), usize> = BTreeMap::new();
         for (number, drive) in self.drives.iter().enumerate() {
-            let kind = drive.adapter;
-            let earlier = of_kind.entry(kind).or_default();
+            let (kind, controller) = (drive.adapter, drive.controller);
+            let earlier = of_kind.entry((kind, controller)).or_default();
             let (adapter, slot) = (*earlier / kind.disks_max(), *earlier % kind.disks_max());
             *earlier += 1;
             let (adapter, device) = match kind {
-                Adapter::VirtioScsi => (format!("virtio{adapter}"), "virtio-scsi-pci"),
-                _ => (format!("{kind}{adapter}"), kind.name()),
+                Adapter::VirtioScsi => (format!("virtio{controller}-{adapter}"), "virtio-scsi-pci"),
+                _ => (format!("{kind}{controller}-{adapter}"), kind.name()),
             };
             if slot == 0 && kind != Adapter::Nvme {
                 add("-device", format!("{device},id={adapter}"));
@@ -257,7 +260,11 @@ impl Drive {
                     std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type())
                 });
                 let driver = if device { "host_device" } else { "file" };
-                (json!({ "driver": driver, "filename": path(file), "aio": "threads" }), *direct)
+                // Who may write it is the host's guard to say, which holds its own locks.
+                let file = json!({
+                    "driver": driver, "filename": path(file), "aio": "threads", "locking": "off",
+                });
+                (file, *direct)
             }
             Backing::Iscsi { portal, target, lun, initiator } => (
                 json!({

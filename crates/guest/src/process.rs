@@ -1,7 +1,7 @@
 //! A running guest: QEMU's process, its control channel, the ports, the last lines of its console.
 
 use crate::init;
-use crate::initramfs::Initramfs;
+use crate::initramfs::{self, Initramfs};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Wiring};
 use crate::modules::{ModuleError, ModuleTree};
@@ -10,7 +10,7 @@ use crate::qmp::Qmp;
 use clock::Ns;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
@@ -66,7 +66,12 @@ pub enum GuestError {
 pub struct Image {
     kernel: Kernel,
     file: fs::File,
+    /// Bytes unpacked, and as the guest gets it.
+    sizes: [u64; 2],
 }
+
+/// Bytes of memory that a kernel takes for itself, its modules and the first process.
+const KERNEL_MEMORY: u64 = 92 << 20;
 
 impl Image {
     /// Writes an initramfs: the program with its libraries, these modules, and all that they need.
@@ -77,8 +82,8 @@ impl Image {
         let loaded = ModuleTree::of(kernel)?.closure(modules)?;
         let content = program::loadable(executable)?;
         let libraries = program::libraries(executable)?;
-        let write = |file: &fs::File| -> io::Result<()> {
-            let mut archive = Initramfs::new(io::BufWriter::new(file));
+        let write = |file: &fs::File| -> io::Result<u64> {
+            let mut archive = Initramfs::new(Vec::new());
             for directory in ["dev", "proc", "sys", "tmp", "guest", &init::MODULES[1..]] {
                 archive.directory(directory)?;
             }
@@ -97,14 +102,22 @@ impl Image {
             }
             archive.file(&init::ORDER[1..], 0o644, order.as_bytes())?;
             archive.file(&init::MARK[1..], 0o644, b"guest\n")?;
-            archive.finish()?.flush()
+            let archive = archive.finish()?;
+            initramfs::compress(&archive, &mut io::BufWriter::new(file))?;
+            Ok(archive.len() as u64)
         };
         let made = "writing the guests' image".to_owned();
         let file = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)
             .map_err(|why| io(made.clone())(why.into()))?;
         let file = fs::File::from(file);
-        write(&file).map_err(io(made))?;
-        Ok(Image { kernel: kernel.clone(), file })
+        let unpacked = write(&file).map_err(io(made.clone()))?;
+        let packed = file.metadata().map_err(io(made))?.len();
+        Ok(Image { kernel: kernel.clone(), file, sizes: [unpacked, packed] })
+    }
+
+    /// Bytes of memory that a guest needs at least to boot it: at one moment it is there packed and unpacked.
+    pub fn memory(&self) -> u64 {
+        KERNEL_MEMORY + self.sizes.iter().sum::<u64>()
     }
 }
 
@@ -153,10 +166,10 @@ impl Guest {
             .collect::<io::Result<_>>()
             .map_err(io("the ports"))?;
         let addresses: Vec<String> = doors.iter().map(|door| door.name.clone()).collect();
-        let initramfs = image_path(&image.file);
+        let image_file = image_path(&image.file);
         let wiring = Wiring {
             kernel: &image.kernel,
-            initramfs: Path::new(&initramfs),
+            initramfs: Path::new(&image_file),
             qmp: &qmp.name,
             ports: &addresses,
         };

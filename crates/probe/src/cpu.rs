@@ -20,6 +20,10 @@ pub struct CpuLook {
 pub struct CpuStat {
     /// Time that was not idle, summed over them.
     pub busy: Ns,
+    /// Of that, time that was stolen: a hypervisor ran something else.
+    pub stolen: Ns,
+    /// Of that, time spent on interrupts, soft ones included.
+    pub interrupts: Ns,
     /// How many there are.
     pub processors: u32,
 }
@@ -37,16 +41,19 @@ fn parse(text: &str, ticks_per_s: u64) -> Option<CpuStat> {
     let all = lines.find_map(|mut words| (words.next() == Some("cpu")).then_some(words))?;
     let ticks: Vec<u64> = all.map_while(|word| word.parse().ok()).collect();
     // user, nice, system, idle, iowait, irq, softirq, steal; the guests' follow.
-    let busy = |n: &usize| !matches!(n, 3 | 4);
-    let busy: u64 = (0..ticks.len().min(8)).filter(busy).map(|n| ticks[n]).sum();
+    let sum = |of: &[usize]| -> Ns {
+        let ticks: u64 = of.iter().filter_map(|n| ticks.get(*n)).sum();
+        let ns = u128::from(ticks) * 1_000_000_000 / u128::from(ticks_per_s.max(1));
+        Ns(u64::try_from(ns).unwrap_or(u64::MAX))
+    };
+    let busy = sum(&[0, 1, 2, 5, 6, 7]);
     let numbered = |line: &&str| {
         let number = line.strip_prefix("cpu").unwrap_or_default();
         number.starts_with(|c: char| c.is_ascii_digit())
     };
     let processors = u32::try_from(text.lines().filter(numbered).count()).ok()?;
-    let ns = u128::from(busy) * 1_000_000_000 / u128::from(ticks_per_s.max(1));
-    (ticks.len() >= 4 && processors > 0)
-        .then(|| CpuStat { busy: Ns(u64::try_from(ns).unwrap_or(u64::MAX)), processors })
+    let (interrupts, stolen) = (sum(&[5, 6]), sum(&[7]));
+    (ticks.len() >= 4 && processors > 0).then_some(CpuStat { busy, stolen, interrupts, processors })
 }
 
 #[cfg(test)]
@@ -59,7 +66,8 @@ mod tests {
                     cpu1 50 5 25 500 100 3 7 10 15 0\nintr 12 0\nctxt 1\n";
         // 100 + 10 + 50 + 5 + 15 + 20 ticks of a hundredth of a second.
         let stat = parse(text, 100).expect("a stat");
-        assert_eq!(stat, CpuStat { busy: Ns::secs(2), processors: 2 });
+        let (stolen, interrupts) = (Ns::millis(200), Ns::millis(200));
+        assert_eq!(stat, CpuStat { busy: Ns::secs(2), stolen, interrupts, processors: 2 });
     }
 
     #[test]

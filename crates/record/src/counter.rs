@@ -115,9 +115,11 @@ counters! {
     Cpu = "cpu", "ns", Time, Hop, "CPU time of the process that serves an array, all threads together";
     CpuBusy = "cpu-busy", "ns", Time, Hop, "time in which processors were busy, all of a machine together";
     CpuCount = "cpu-count", "1", Setting, Hop, "processors of a machine";
+    CpuSteal = "cpu-steal", "ns", Time, Hop, "time in which processors of a guest were ready and its host ran something else";
+    CpuSoftirq = "cpu-softirq", "ns", Time, Hop, "time that processors spent on interrupts and what they leave to be done";
     WriteUndelivered = "write-undelivered", "B", Count, Hop, "sent to the receiver and never read there";
     ReadUndelivered = "read-undelivered", "B", Count, Hop, "sent by the receiver and never read";
-    ClockOffset = "clock-offset", "ns", Setting, Hop, "the receiver's clock less the sender's";
+    ClockOffset = "clock-offset", "ns", Setting, Hop, "the receiver's clock less the sender's; of a guest, its clock less its coordinator's";
     ClockBound = "clock-bound", "ns", Setting, Hop, "how far the offset may be wrong";
     PathsLost = "paths-lost", "1", Count, Worker, "paths that were lost";
     PathsReturned = "paths-returned", "1", Count, Worker, "paths that came back";

@@ -181,6 +181,8 @@ pub struct Vm {
     pub name: String,
     /// The host it runs on.
     pub host: Option<String>,
+    /// What it is in a live run; workers of this machine where it is `None`.
+    pub machine: Option<MachineKind>,
     /// Virtual processors.
     pub vcpus: Option<u32>,
     /// Memory.
@@ -193,6 +195,26 @@ pub struct Vm {
     pub nics: Vec<VmNic>,
     /// It has a virtual port, with a WWPN of its own, at every adapter that its disks leave through and that carries some.
     pub npiv: bool,
+}
+
+/// A virtual machine of a live run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineKind {
+    /// A guest of QEMU.
+    Qemu,
+}
+
+/// The virtual storage adapters that a guest of QEMU can have: parts of the catalog under QEMU's names.
+pub const QEMU_ADAPTERS: [&str; 7] =
+    ["pvscsi", "lsi53c895a", "mptsas1068", "megasas", "virtio-scsi", "nvme", "ahci"];
+
+impl Vm {
+    /// Memory that a guest of QEMU has where the scenario says nothing, in bytes.
+    pub const GUEST_MEMORY: u64 = 144 << 20;
+    /// The least that the kernel, its modules and the program need.
+    pub const GUEST_MEMORY_MIN: u64 = 96 << 20;
+    /// The virtual adapter of a guest's disk where the scenario names none.
+    pub const GUEST_ADAPTER: &str = "virtio-scsi";
 }
 
 /// A disk of a VM or of a host: a live target, or a volume of the lab.

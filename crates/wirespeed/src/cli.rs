@@ -113,6 +113,9 @@ pub enum Command {
     /// Wait for a coordinator (started by `run --agent child`)
     #[command(hide = true)]
     Agent(AgentArgs),
+    /// Become the QEMU of a guest that ends with the process that started it
+    #[command(hide = true)]
+    GuestKeeper(GuestKeeperArgs),
 }
 
 #[derive(Debug, Args)]
@@ -651,6 +654,13 @@ pub struct AgentArgs {
     /// The agent's name at the coordinator
     #[arg(long, value_name = "NAME", default_value = crate::live::AGENT)]
     pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct GuestKeeperArgs {
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
+use crate::guests::hops::GuestProcesses;
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler};
 use probe::block::{self, BlockDevice, Look, Stat};
@@ -12,7 +13,11 @@ const COUNTERS: &str = "counters";
 
 /// The sources of counters that an agent of this program samples. A new source is one more line.
 pub fn sources() -> Sources {
-    Sources(vec![Box::new(DiskSampler::default()), Box::new(CpuSampler::default())])
+    Sources(vec![
+        Box::new(DiskSampler::default()),
+        Box::new(CpuSampler::default()),
+        Box::new(GuestProcesses::default()),
+    ])
 }
 
 /// Several sources, sampled one after the other.
@@ -42,7 +47,7 @@ impl Sampler for CpuSampler {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         let (name, kind) = (PROCESSORS.to_owned(), HopKind::HostCpu);
         let hop = SampledHop { name, kind, facts: Vec::new() };
-        self.loaded = !step.workers.is_empty();
+        self.loaded = !(step.workers.is_empty() && step.attended.is_empty());
         if self.loaded { vec![hop] } else { Vec::new() }
     }
 
@@ -95,7 +100,7 @@ fn sample(look: Look) -> Sample {
 }
 
 /// A device's counters as a record names them.
-fn readings(stat: Stat) -> Vec<HopReading> {
+pub(crate) fn readings(stat: Stat) -> Vec<HopReading> {
     let reading = |counter, value: u64| HopReading { counter, value: value as f64 };
     vec![
         reading(CounterId::ReadOps, stat.reads),
@@ -113,7 +118,7 @@ fn readings(stat: Stat) -> Vec<HopReading> {
 }
 
 /// A device that counts nothing has no number to give, which is not zero.
-fn nothing() -> Vec<HopReading> {
+pub(crate) fn nothing() -> Vec<HopReading> {
     let none = |reading: HopReading| HopReading { value: f64::NAN, ..reading };
     readings(Stat::default()).into_iter().map(none).collect()
 }
@@ -151,6 +156,7 @@ mod tests {
             targets: Vec::new(),
             workers: Vec::new(),
             nets: Vec::new(),
+            attended: Vec::new(),
         };
         let names: Vec<String> = sources.hops(&step).into_iter().map(|hop| hop.name).collect();
         let values: Vec<f64> = sources.sample().iter().map(|s| s.readings[0].value).collect();

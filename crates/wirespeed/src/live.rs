@@ -4,6 +4,7 @@ use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::guests;
 use crate::hops;
 use crate::out;
 use crate::present::{self, Presentation};
@@ -78,6 +79,7 @@ pub fn run_and_present(
 /// Runs the job and leaves its record.
 pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
     let targets = targets::granted(&job.scenario)?;
+    let agents = agents(&job.scenario, job.agent)?;
     let head = head(&job.source, &job.scenario);
     let mut writer = begin_record(&job.out, &head, &targets)?;
     writer.facts(&job.facts)?;
@@ -91,7 +93,6 @@ pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
     };
     let total = stages.iter().map(Stage::duration_max).sum();
     let mut display = Display::new(job.output.quiet, total);
-    let agents = agents(&job.scenario, job.agent).map_err(Failure::incomplete)?;
     let mut show = |progress| display.show(&progress);
     let outcome = coordinator.run(agents, writer, &mut show);
     drop(display);
@@ -167,8 +168,16 @@ pub fn control() -> Result<Arc<Control>, Failure> {
     Ok(control)
 }
 
-/// The agents of this machine: one for the workers, and one for each embedded array, whose CPU time is then its own.
-pub fn agents(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
+/// The agents of this machine: one for the workers, one for each embedded array, whose CPU time is then its own, and one in
+/// each guest.
+pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Failure> {
+    let guests = guests::links(scenario)?;
+    let mut agents = local(scenario, kind).map_err(Failure::incomplete)?;
+    agents.extend(guests);
+    Ok(agents)
+}
+
+fn local(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
     let mut agents = vec![match kind {
         AgentKind::Auto | AgentKind::InProcess => {
             AgentLink::in_process(identity(AGENT), engines())?

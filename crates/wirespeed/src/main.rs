@@ -12,6 +12,7 @@ mod commands;
 mod control;
 mod exit;
 mod files;
+mod guests;
 mod hops;
 mod labs;
 mod live;
@@ -33,6 +34,9 @@ static ALLOCATOR: engine::Allocator = engine::Allocator;
 
 fn main() -> ExitCode {
     engine::ignore_file_size_signal();
+    if let Some(name) = guest::init::name() {
+        return guests::inside::serve(name);
+    }
     match commands::dispatch(cli::parse()) {
         Ok(exit) => exit.into(),
         Err(failure) => {

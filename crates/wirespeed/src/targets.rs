@@ -2,6 +2,7 @@
 //! the write guard would let them.
 
 use crate::exit::{Exit, Failure};
+use crate::guests;
 use crate::live::{self, AGENT};
 use disk::{Filling, TargetReport, Use};
 use engine::{EngineError, Fill, StepSpec, TargetSpec, WorkerSpec};
@@ -24,7 +25,10 @@ pub struct TargetUse {
 /// Every target that the stages use, in order of first use.
 pub fn asked(scenario: &Scenario, stages: &[Stage]) -> Result<Vec<TargetUse>, AssignError> {
     let steps: Vec<Step> = stages.iter().flat_map(Stage::examples).collect();
-    let assignment = Assignment::new(scenario, &steps, scenario.head.seed, &[AGENT.to_owned()])?;
+    // Guests are not there yet: their disks are what they are on this machine.
+    let guests = guests::machines(scenario).into_iter().map(|vm| vm.name.clone());
+    let agents: Vec<String> = [AGENT.to_owned()].into_iter().chain(guests).collect();
+    let assignment = Assignment::new(scenario, &steps, scenario.head.seed, &agents)?;
     let mut order: Vec<TargetSpec> = Vec::new();
     let mut uses: BTreeMap<String, (bool, bool)> = BTreeMap::new();
     for step in &steps {

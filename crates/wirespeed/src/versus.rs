@@ -237,7 +237,7 @@ fn coordinator<'a>(
 }
 
 fn agents(side: &ComparedRun, kind: AgentKind) -> Result<Vec<fleet::AgentLink>, Failure> {
-    live::agents(&side.scenario, kind).map_err(Failure::incomplete)
+    live::agents(&side.scenario, kind)
 }
 
 fn failure(side: &ComparedRun, error: RunError) -> Failure {

@@ -212,6 +212,10 @@ impl AgentConversation {
         match (message, &mut self.state) {
             (ToAgent::Bye, _) => self.leave(Ok(())),
             (ToAgent::Hello { version, .. }, State::New) => self.greet(version),
+            (ToAgent::Clock { number }, state) if !matches!(state, State::New) => {
+                let now = self.now;
+                self.send(FromAgent::Clock { number, now });
+            }
             (ToAgent::Serve(arrays), State::Idle) if !serves => {
                 self.state = State::Serving;
                 self.effects.push_back(AgentEffect::Serve(arrays));
@@ -478,6 +482,7 @@ fn name_of(message: &ToAgent) -> &'static str {
         ToAgent::Prepare(_) => "Prepare",
         ToAgent::Start { .. } => "Start",
         ToAgent::Measure { .. } => "Measure",
+        ToAgent::Clock { .. } => "Clock",
         ToAgent::Stop => "Stop",
         ToAgent::Bye => "Bye",
     }

@@ -12,11 +12,25 @@ impl Conversation {
         self.now = now;
         self.stage = StepStage::Greeting { asked: now };
         for agent in self.roster.with(Duty::Idle) {
-            let run = self.title.clone();
-            let hello = ToAgent::Hello { version: PROTOCOL, run };
-            self.ask(agent, Duty::Greet, self.limits.greet, hello);
+            self.say_hello(agent, self.limits.greet);
         }
         self.advance();
+    }
+
+    /// Greets the agents that were absent before; they may have to boot first.
+    pub fn join(&mut self, now: Ns) {
+        self.now = now;
+        self.stage = StepStage::Greeting { asked: now };
+        for agent in self.roster.with(Duty::Absent) {
+            self.roster.assign(now, agent, Duty::Idle, DutyLimits::ENDLESS);
+            self.say_hello(agent, self.limits.boot);
+        }
+        self.advance();
+    }
+
+    fn say_hello(&mut self, agent: usize, patience: Ns) {
+        let run = self.title.clone();
+        self.ask(agent, Duty::Greet, patience, ToAgent::Hello { version: PROTOCOL, run });
     }
 
     /// Has all arrays served, each by the agent that it was given to; ends with where.
@@ -80,16 +94,25 @@ impl Conversation {
             return Some(error.to_string());
         }
         let member = &self.roster.members[agent];
+        let measured = member.exchange.is_some();
         if name != member.name {
             return Some(format!(
                 "it identifies itself as `{name}`; start it under the expected name"
             ));
         }
-        if !member.clock.may_show(now, asked, self.now) {
+        if !measured && !member.clock.may_show(now, asked, self.now) {
             let problem = "its clock is not the coordinator's; agents must run on the same machine";
             return Some(problem.to_owned());
         }
-        self.roster.assign(self.now, agent, Duty::Idle, DutyLimits::ENDLESS);
+        match measured {
+            true => {
+                let patience =
+                    DutyLimits { quiet: Ns::MAX, until: self.now.plus(self.limits.boot) };
+                self.roster.assign(self.now, agent, Duty::Synchronize, patience);
+                self.ask_clock(agent);
+            }
+            false => self.roster.assign(self.now, agent, Duty::Idle, DutyLimits::ENDLESS),
+        }
         self.keep_facts(facts);
         None
     }

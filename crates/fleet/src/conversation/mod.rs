@@ -8,6 +8,7 @@
 //! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Effect::Ended`] says how it ended. **Invariant:** it
 //! does end: every agent that has something to answer has a deadline.
 
+mod clocks;
 mod greeting;
 mod roster;
 mod step;
@@ -17,8 +18,9 @@ use crate::assign::AssignedStep;
 use crate::control::WaitLimits;
 use crate::coordinator::StepFailure;
 use crate::hops::AgentHops;
+use crate::link::BodyNews;
 use crate::message::{AgentFailure, FromAgent, ToAgent};
-use crate::offset::ClockOffset;
+use crate::offset::AgentClock;
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
@@ -36,7 +38,9 @@ pub(crate) struct AgentSpec {
     pub name: String,
     /// The arrays that it is to serve; it carries no workers then.
     pub arrays: Vec<String>,
-    pub clock: ClockOffset,
+    pub clock: AgentClock,
+    /// It is not there yet: it joins once the arrays stand.
+    pub joins: bool,
 }
 
 /// Something that has happened.
@@ -49,6 +53,8 @@ pub(crate) enum Input {
     Undelivered { agent: usize, problem: String },
     /// An agent that was given up has left, perhaps with a last output. Follows each [`Effect::GiveUp`].
     Left { agent: usize, last_words: Option<String> },
+    /// Something happened to what an agent runs in.
+    Noted { agent: usize, news: BodyNews },
     /// The user wants the run to end.
     Stop,
     /// Time has passed and no input waits: a delayed coordinator must not blame its agents.
@@ -144,6 +150,8 @@ pub(crate) struct Conversation {
     meter: RateMeter,
     hop_meter: HopMeter,
     next_tick: Ns,
+    /// When clocks are asked for again.
+    next_exchange: Ns,
     work: Option<CurrentStep>,
     /// What the step measures, where it is asked for.
     gauge: Option<Gauge>,
@@ -162,7 +170,7 @@ impl Conversation {
     ) -> Conversation {
         let nets = sources.iter().filter(|source| source.kind != SourceKind::Worker);
         let member = |agent: &AgentSpec| {
-            let mut member = RosterAgent::new(&agent.name, &agent.arrays, agent.clock);
+            let mut member = RosterAgent::new(&agent.name, &agent.arrays, agent.clock, agent.joins);
             let own = sources.iter().filter(|source| source.agent == agent.name);
             member.sources.extend(own.map(|source| source.id));
             member
@@ -182,6 +190,7 @@ impl Conversation {
             meter: RateMeter::default(),
             hop_meter: HopMeter::default(),
             next_tick: now,
+            next_exchange: now,
             work: None,
             gauge: None,
             failure: None,
@@ -196,9 +205,15 @@ impl Conversation {
             Input::Message { agent, message } => {
                 self.roster.hear(now, agent, message);
                 while let Some(message) = self.roster.next(agent) {
-                    match self.is_greeting() {
-                        true => self.hear_greeting(agent, message),
-                        false => self.hear(agent, message),
+                    match (message, self.is_greeting()) {
+                        (FromAgent::Clock { number, now }, _) => {
+                            self.hear_clock(agent, number, now)
+                        }
+                        (message, true) => self.hear_greeting(agent, message),
+                        (message, false) => {
+                            let message = self.shifted(agent, message);
+                            self.hear(agent, message);
+                        }
                     }
                 }
             }
@@ -207,13 +222,15 @@ impl Conversation {
             Input::Undelivered { .. } if self.is_greeting() => {}
             Input::Undelivered { agent, problem } => self.lose(agent, problem),
             Input::Left { agent, last_words } => self.left(agent, last_words),
+            Input::Noted { agent, news } => self.noted(agent, news),
             Input::Stop => self.stopped = true,
             Input::Timer => {
-                if let Some((agent, problem)) = self.roster.overdue(now, self.limits.reorder) {
+                if let Some((agent, problem)) = self.roster.overdue(now, &self.limits) {
                     self.lose(agent, problem);
                 }
             }
         }
+        self.exchange_clocks();
         if self.work.is_some() {
             self.settle();
             self.tick();
@@ -228,7 +245,7 @@ impl Conversation {
 
     /// When [`Input::Timer`] is due, if nothing comes before.
     pub fn wake(&self) -> Ns {
-        let deadline = self.roster.deadline(self.limits.reorder);
+        let deadline = self.roster.deadline(&self.limits).min(self.clock_wake());
         let Some(work) = &self.work else { return deadline };
         let look = if work.warming.is_some() { self.now.plus(LOOK) } else { Ns::MAX };
         deadline.min(self.next_tick).min(look)
@@ -345,6 +362,7 @@ fn name_of(message: &FromAgent) -> &'static str {
         FromAgent::Ready { .. } => "Ready",
         FromAgent::Intervals(_) => "Intervals",
         FromAgent::Counters(_) => "Counters",
+        FromAgent::Clock { .. } => "Clock",
         FromAgent::Event(_) => "Event",
         FromAgent::Finished { .. } => "Finished",
         FromAgent::Failed { .. } => "Failed",

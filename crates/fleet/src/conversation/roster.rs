@@ -2,8 +2,9 @@
 //!
 //! Bookkeeping only. What a loss or a message means for the run is decided in [`crate::conversation`].
 
+use crate::control::WaitLimits;
 use crate::message::{FromAgent, ToAgent};
-use crate::offset::ClockOffset;
+use crate::offset::{AgentClock, ClockOffset, OffsetMeter};
 use crate::sequence::{Numbered, Numberer, Reorderer};
 use clock::Ns;
 use record::SourceId;
@@ -12,8 +13,12 @@ use std::collections::BTreeSet;
 /// An agent's unfinished order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
+    /// It is not there yet: it joins once the arrays stand.
+    Absent,
     /// To introduce itself.
     Greet,
+    /// To show its clock a few times.
+    Synchronize,
     /// To serve arrays.
     Serve,
     /// Nothing.
@@ -39,10 +44,11 @@ impl Duty {
     fn awaited(self) -> &'static str {
         match self {
             Duty::Greet => "; waited for its `Hello`",
+            Duty::Synchronize => "; waited for its `Clock`",
             Duty::Serve => "; waited for its `Serving`",
             Duty::Prepare => "; waited for its `Ready`",
             Duty::Run | Duty::Stop => "; waited for its `Finished`",
-            Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
+            Duty::Absent | Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
         }
     }
 }
@@ -66,8 +72,15 @@ pub(crate) struct RosterAgent {
     pub sources: BTreeSet<SourceId>,
     /// The arrays that it serves; it has no workers then.
     pub arrays: Vec<String>,
-    /// Its clock beside the coordinator's.
+    /// It only counts others' loads in this step.
+    pub attends: bool,
+    /// Its clock beside the coordinator's: fixed for a step.
     pub clock: ClockOffset,
+    /// What its moments on the record are short of, in whole seconds: its clock began after the record's zero, and cannot show
+    /// moments before it.
+    pub shift: Ns,
+    /// Measures that offset, where it is not known beforehand.
+    pub exchange: Option<OffsetMeter>,
     duty: Duty,
     patience: DutyLimits,
     heard: Ns,
@@ -78,13 +91,20 @@ pub(crate) struct RosterAgent {
 }
 
 impl RosterAgent {
-    pub fn new(name: &str, arrays: &[String], clock: ClockOffset) -> RosterAgent {
+    pub fn new(name: &str, arrays: &[String], clock: AgentClock, joins: bool) -> RosterAgent {
+        let (clock, exchange) = match clock {
+            AgentClock::Known(offset) => (offset, None),
+            AgentClock::Measured => (ClockOffset::SAME, Some(OffsetMeter::default())),
+        };
         RosterAgent {
             name: name.to_owned(),
             sources: BTreeSet::new(),
             arrays: arrays.to_vec(),
+            attends: false,
             clock,
-            duty: Duty::Idle,
+            shift: Ns::ZERO,
+            exchange,
+            duty: if joins { Duty::Absent } else { Duty::Idle },
             patience: DutyLimits::ENDLESS,
             heard: Ns::ZERO,
             outgoing: Numberer::default(),
@@ -93,17 +113,28 @@ impl RosterAgent {
         }
     }
 
-    /// When it is overdue, while a message of its may be this late, and in which words.
-    fn overdue(&self, reorder: Ns) -> (Ns, String) {
-        if matches!(self.duty, Duty::Leaving | Duty::Lost) {
+    /// When it is overdue, while a message of its may be this late and its clock go unanswered so long, and in which words.
+    fn overdue(&self, reorder: Ns, unanswered: Ns) -> (Ns, String) {
+        if matches!(self.duty, Duty::Absent | Duty::Leaving | Duty::Lost) {
             return (Ns::MAX, String::new());
         }
+        let waits = self.exchange.as_ref().and_then(OffsetMeter::waits_since);
+        let hangs = waits.map_or(Ns::MAX, |since| since.plus(unanswered));
         let awaited = self.duty.awaited();
         let DutyLimits { quiet, until } = self.patience;
         let silent = self.heard.plus(quiet).plus(Ns(1));
         let late = until.plus(Ns(1));
         let gap = self.incoming.lost_at(reorder).unwrap_or(Ns::MAX);
-        match silent.min(late).min(gap) {
+        match silent.min(late).min(gap).min(hangs) {
+            at if at == hangs => {
+                let seconds = unanswered.0 / 1_000_000_000;
+                (
+                    at,
+                    format!(
+                        "it does not tell its clock for {seconds} s: it hangs or is stopped{awaited}"
+                    ),
+                )
+            }
             at if at == gap => (at, format!("{}{awaited}", self.incoming.gap())),
             at if at == silent => {
                 let seconds = quiet.0 / 1_000_000_000;
@@ -123,7 +154,10 @@ impl Roster {
     /// Takes in a message of an agent, unless it is given up.
     pub fn hear(&mut self, now: Ns, agent: usize, message: Numbered<FromAgent>) {
         let member = &mut self.members[agent];
-        member.heard = now;
+        // That its clock goes shows no progress in what it was asked for.
+        if !matches!(message.message, FromAgent::Clock { .. }) {
+            member.heard = now;
+        }
         member.incoming.take(now, message);
     }
 
@@ -148,9 +182,9 @@ impl Roster {
         self.members.iter().any(|m| m.duty == duty)
     }
 
-    /// Whether an agent with workers has a duty.
+    /// Whether an agent with loads has a duty.
     pub fn any_worker(&self, duty: Duty) -> bool {
-        self.members.iter().any(|m| m.duty == duty && m.arrays.is_empty())
+        self.members.iter().any(|m| m.duty == duty && m.arrays.is_empty() && !m.attends)
     }
 
     /// The agents with a duty.
@@ -172,16 +206,18 @@ impl Roster {
     }
 
     /// An agent whose patience has run out, and how.
-    pub fn overdue(&self, now: Ns, reorder: Ns) -> Option<(usize, String)> {
-        let all = self.members.iter().map(|member| member.overdue(reorder)).enumerate();
+    pub fn overdue(&self, now: Ns, limits: &WaitLimits) -> Option<(usize, String)> {
+        let of = |member: &RosterAgent| member.overdue(limits.reorder, limits.silence);
+        let all = self.members.iter().map(of).enumerate();
         all.filter(|(_, (at, _))| *at <= now && *at < Ns::MAX)
             .map(|(agent, (_, problem))| (agent, problem))
             .next()
     }
 
     /// When the next agent is overdue, if it says nothing until then.
-    pub fn deadline(&self, reorder: Ns) -> Ns {
-        self.members.iter().map(|member| member.overdue(reorder).0).min().unwrap_or(Ns::MAX)
+    pub fn deadline(&self, limits: &WaitLimits) -> Ns {
+        let of = |member: &RosterAgent| member.overdue(limits.reorder, limits.silence).0;
+        self.members.iter().map(of).min().unwrap_or(Ns::MAX)
     }
 
     /// Gives an agent up; false where it is already.

@@ -47,7 +47,12 @@ impl Conversation {
         while !self.roster.any(Duty::Leaving) {
             let end = match &mut self.stage {
                 StepStage::Between => return,
-                StepStage::Greeting { .. } if self.stopped || !self.roster.any(Duty::Greet) => {
+                StepStage::Greeting { .. }
+                    if self.stopped
+                        || ![Duty::Greet, Duty::Synchronize]
+                            .iter()
+                            .any(|d| self.roster.any(*d)) =>
+                {
                     return self.end(WorkEnd::Greeted);
                 }
                 StepStage::Serving { standing }
@@ -125,6 +130,7 @@ impl Conversation {
             let specs = self.work.as_mut().map(|work| &mut work.assigned.specs);
             let spec = specs.and_then(|specs| specs.get_mut(agent)?.take());
             let Some(spec) = spec.map(Box::new) else { continue };
+            self.roster.members[agent].attends = spec.workers.is_empty() && spec.nets.is_empty();
             let patience = DutyLimits { quiet: self.limits.prepare, until: Ns::MAX };
             self.roster.assign(self.now, agent, Duty::Prepare, patience);
             self.tell(agent, ToAgent::Prepare(spec));
@@ -134,7 +140,7 @@ impl Conversation {
     /// Announces the step in the record and tells all that are ready to start at one moment.
     fn start(&mut self) {
         self.stage = StepStage::Running;
-        let at = self.now.plus(self.limits.lead);
+        let at = self.now.plus(self.lead());
         let Some(work) = &mut self.work else { return };
         let mut times = campaign::planned(&work.step, at.since(self.epoch));
         let mut proof = work.assigned.proof.take();
@@ -166,10 +172,14 @@ impl Conversation {
         }
         let (quiet, until) = (self.limits.silence, self.until(times.end));
         for agent in self.roster.with(Duty::Wait) {
+            self.fix_clock(agent);
             self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
             let hops = self.hops.of_step(agent);
-            let clock = self.roster.members[agent].clock;
-            let (epoch, at) = (clock.to_theirs(self.epoch), clock.to_theirs(at));
+            let (clock, shift) = {
+                let member = &self.roster.members[agent];
+                (member.clock, member.shift)
+            };
+            let (epoch, at) = (clock.to_theirs(self.epoch.plus(shift)), clock.to_theirs(at));
             self.tell(agent, ToAgent::Start { epoch, at, hops });
         }
     }
@@ -206,6 +216,7 @@ impl Conversation {
             let text = format!("{count} messages of agent `{name}` arrived again and were ignored");
             self.event(Level::Info, "messages-repeated", text);
         }
+        self.record_clocks();
         let measured = self.work.as_ref().is_some_and(|work| work.measured);
         if let (true, Some(index)) = (end == StepEnd::Done || measured, self.index()) {
             self.record(RecordEntry::StepDone(index));

@@ -9,7 +9,7 @@ use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use clock::{Ns, Rng};
 use engine::{MeasureStart, Output, Phases, StepSpec, StepTimeline};
-use record::{Completed, Interval};
+use record::{Completed, HopKind, Interval};
 
 /// What an engine does at a moment; what belongs to a step that is over does nothing.
 pub enum Act {
@@ -47,6 +47,8 @@ pub struct SimAgent {
     phases: Phases,
     load: Option<RunningLoad>,
     will_fail: bool,
+    /// Zero of the record as it was told, on its clock.
+    given: Ns,
 }
 
 struct RunningLoad {
@@ -58,7 +60,11 @@ struct RunningLoad {
 
 impl SimAgent {
     pub fn new(name: String, weather: &Weather, rng: &mut Rng, now: Ns) -> SimAgent {
-        let ahead_ns = rng.below(2 * weather.skew.0 + 1) as i64 - weather.skew.0 as i64;
+        let ahead_ns = match weather.measured && rng.chance(0.5) {
+            // It booted some seconds ago, after the record's zero.
+            true => rng.below(Ns::secs(20).0) as i64 - now.0 as i64 + 1,
+            false => rng.below(2 * weather.skew.0 + 1) as i64 - weather.skew.0 as i64,
+        };
         let drift = rng.below(2 * weather.drift + 1) as f64 - weather.drift as f64;
         SimAgent {
             conversation: AgentConversation::new(AgentIdentity { name, facts: Vec::new() }),
@@ -75,7 +81,15 @@ impl SimAgent {
             phases: Phases::default(),
             load: None,
             will_fail: false,
+            given: Ns::ZERO,
         }
+    }
+
+    /// How many whole seconds after the record's zero lies what it takes for it.
+    pub fn told_late(&self, epoch: Ns) -> Ns {
+        let truth = i128::from(self.given.0) - i128::from(self.ahead_ns);
+        let late = truth - i128::from(epoch.0) + 500_000_000;
+        Ns::secs(u64::try_from(late.div_euclid(1_000_000_000)).unwrap_or(0))
     }
 
     pub fn known_offset(&self) -> ClockOffset {
@@ -173,6 +187,7 @@ impl SimAgent {
                 }
                 AgentEffect::Discard => self.generation += 1,
                 AgentEffect::Start { epoch, at, .. } => {
+                    self.given = epoch;
                     let line = StepTimeline::new(epoch, at, self.phases);
                     self.load = Some(RunningLoad { line, edge: MeasureStart::default(), cut: at });
                     return Some(self.next_cut());
@@ -227,7 +242,8 @@ impl SimAgent {
             Act::Prepared { well, .. } => {
                 // A second end of the same preparation, after it was called off, is none.
                 self.generation += u64::from(!well);
-                let ready = StepReadiness { parts: 1, ..StepReadiness::default() };
+                let hops = vec![("cpu".to_owned(), HopKind::VmCpu)];
+                let ready = StepReadiness { parts: 1, hops, ..StepReadiness::default() };
                 self.handle(
                     now,
                     AgentInput::Prepared(if well { Ok(ready) } else { Err(broken()) }),

@@ -13,7 +13,7 @@ use crate::carrier;
 use crate::control::WaitLimits;
 use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::message::{FromAgent, ToAgent};
-use crate::offset::ClockOffset;
+use crate::offset::{AgentClock, ClockOffset};
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use ::engine::EngineError;
@@ -47,6 +47,8 @@ pub struct Weather {
     pub skew: Ns,
     pub within: Ns,
     pub drift: u64,
+    /// The coordinator knows nothing of these clocks and measures them; agents with workers join once the arrays stand.
+    pub measured: bool,
     /// How probably an agent dies, falls silent, fails to prepare or fails under load.
     pub die: f64,
     pub stall: f64,
@@ -70,12 +72,20 @@ impl Weather {
         skew: Ns::ZERO,
         within: Ns::ZERO,
         drift: 0,
+        measured: false,
         die: 0.0,
         stall: 0.0,
         refuse: 0.0,
         fail: 0.0,
         stop: 0.0,
     };
+}
+
+impl Weather {
+    /// Zero of the record's time base: agents that boot first do so after it.
+    pub fn epoch(&self, now: Ns) -> Ns {
+        if self.measured { now.since(Ns::secs(30)) } else { now }
+    }
 }
 
 /// The result of a run.
@@ -124,6 +134,9 @@ pub struct SimulatedRun {
     /// When the last message of each direction and agent arrives.
     last: BTreeMap<(usize, bool), Ns>,
     next_step: u32,
+    joined: bool,
+    /// Zero of the record.
+    epoch: Ns,
     report: Report,
 }
 
@@ -146,13 +159,18 @@ impl SimulatedRun {
         let spec = |(n, agent): (usize, &SimAgent)| AgentSpec {
             name: steps::name(n),
             arrays: if n < weather.workers { Vec::new() } else { vec![steps::array(n)] },
-            clock: ClockOffset {
-                ahead_ns: agent.known_offset().ahead_ns - by.0 as i64,
-                ..agent.known_offset()
+            clock: match weather.measured {
+                true => AgentClock::Measured,
+                false => AgentClock::Known(ClockOffset {
+                    ahead_ns: agent.known_offset().ahead_ns - by.0 as i64,
+                    ..agent.known_offset()
+                }),
             },
+            joins: weather.measured && n < weather.workers,
         };
         let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
-        let (head, sources) = (steps::head(now), steps::sources(weather.workers));
+        let epoch = weather.epoch(now);
+        let (head, sources) = (steps::head(epoch), steps::sources(weather.workers));
         let conversation = Conversation::new(now, &head, WaitLimits::of_tests(), &specs, &sources);
         let mut pair = SimulatedRun {
             weather,
@@ -165,6 +183,8 @@ impl SimulatedRun {
             scheduled: 0,
             last: BTreeMap::new(),
             next_step: 0,
+            joined: false,
+            epoch,
             report: Report::default(),
         };
         pair.plan_mishaps();
@@ -250,7 +270,14 @@ impl SimulatedRun {
                 if let Some(engine::EffectResult::Later(at, act)) = next {
                     self.schedule(at, TimedEvent::Engine(agent, act));
                 }
-                self.report.put_out.extend(put_out.into_iter().map(|interval| (interval, now)));
+                let late = self.agents[agent].told_late(self.epoch);
+                let on_record = |interval: Interval| Interval {
+                    from: interval.from.plus(late),
+                    to: interval.to.plus(late),
+                    ..interval
+                };
+                let put_out = put_out.into_iter().map(on_record);
+                self.report.put_out.extend(put_out.map(|interval| (interval, now)));
             }
             TimedEvent::Die(agent) | TimedEvent::Stall(agent) if self.agents[agent].is_over() => {}
             TimedEvent::Die(agent) => {
@@ -332,6 +359,8 @@ impl SimulatedRun {
     fn go_on(&mut self, end: WorkEnd) {
         let arrays = self.weather.workers..self.weather.workers + self.weather.arrays;
         match end {
+            // The second time, those that were absent have joined.
+            WorkEnd::Greeted if self.joined => self.next(),
             WorkEnd::Greeted => {
                 let specs: Vec<ArraySpec> = arrays.map(steps::array_spec).collect();
                 self.conversation.serve(self.now, &specs);
@@ -340,18 +369,24 @@ impl SimulatedRun {
                 self.report.unusable = Some((agent, problem));
                 self.conversation.dismiss();
             }
-            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done)
-                if self.next_step < self.weather.steps =>
-            {
-                let index = self.next_step;
-                self.next_step += 1;
-                let (step, assigned) = steps::step(&self.weather, index);
-                self.conversation.begin_step(self.now, step, assigned);
+            WorkEnd::Serving(_) if self.weather.measured => {
+                self.joined = true;
+                self.conversation.join(self.now);
             }
-            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.finish(Status::Complete),
+            WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.next(),
             WorkEnd::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
             WorkEnd::Step(StepEnd::Failed) => self.finish(Status::Failed),
         }
+    }
+
+    /// Begins the next step, if there is one.
+    fn next(&mut self) {
+        if self.next_step == self.weather.steps {
+            return self.finish(Status::Complete);
+        }
+        let (step, assigned) = steps::step(&self.weather, self.next_step);
+        self.next_step += 1;
+        self.conversation.begin_step(self.now, step, assigned);
     }
 
     fn finish(&mut self, status: Status) {

@@ -4,7 +4,7 @@ use super::{Report, SimulatedRun, Weather, steps};
 use crate::control::WaitLimits;
 use crate::sink::RecordEntry;
 use clock::Ns;
-use record::{Event, Interval, SourceId, Status, StepTimes};
+use record::{CounterId, Event, Interval, SourceId, Status, StepTimes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Runs of each kind of weather.
@@ -24,6 +24,25 @@ impl Report {
             _ => None,
         });
         lists.flatten()
+    }
+
+    /// By how much the record says that moments of an agent may be wrong in a step, in nanoseconds.
+    fn clock_bounds(&self) -> BTreeMap<(String, u32), f64> {
+        let mut agents = BTreeMap::new();
+        let mut bounds = BTreeMap::new();
+        for entry in &self.record {
+            match entry {
+                RecordEntry::Source(source) => drop(agents.insert(source.id, source.agent.clone())),
+                RecordEntry::Counters(list) => {
+                    for one in list.iter().filter(|c| c.kind.id() == Some(CounterId::ClockBound)) {
+                        let key = (agents[&one.source].clone(), one.step.expect("a step"));
+                        assert!(bounds.insert(key, one.value).is_none());
+                    }
+                }
+                _ => {}
+            }
+        }
+        bounds
     }
 
     /// The times of every step, as they stand at its end, and the steps that are done.
@@ -70,11 +89,25 @@ fn check(weather: Weather, seed: u64) -> Report {
         assert_eq!(put_out.get(&key(interval)).map(|(one, _)| *one), Some(interval));
     }
     // A record's moment is the true one, as far as the clocks are known, where orders to start are in time.
-    let may_err = weather.within.0 + weather.drift * 100_000 + 10;
+    let may_err = match weather.measured {
+        // Half of the way there and back, and what bounds widen between two exchanges.
+        true => weather.delay.0 + weather.drift * 100_000 + 2_000_000,
+        false => weather.within.0 + weather.drift * 100_000 + 10,
+    };
+    let bounds = report.clock_bounds();
+    let epoch = weather.epoch(Ns::secs(1_000_000));
     let in_time = |_: &&_| weather.delay < WaitLimits::of_tests().lead;
     for (interval, at) in report.put_out.iter().filter(in_time) {
-        let said = Ns::secs(1_000_000).plus(interval.to);
-        assert!(said.0.abs_diff(at.0) <= may_err, "{interval:?} at {at:?}\n{}", context());
+        let said = epoch.plus(interval.to);
+        let err = said.0.abs_diff(at.0);
+        assert!(err <= may_err, "{interval:?} at {at:?}\n{}", context());
+        let name = steps::name(interval.source.0 as usize / 2);
+        if let Some(bound) = bounds.get(&(name, interval.step)) {
+            assert!(err as f64 <= bound + 1.0, "{interval:?} at {at:?}: {bound}\n{}", context());
+        }
+    }
+    if weather.measured && report.status == Some(Status::Complete) && report.lost.is_empty() {
+        assert_eq!(bounds.len(), weather.workers * weather.steps as usize, "{}", context());
     }
     for name in &report.lost {
         let named = |event: &Event| event.code == "agent-lost" && event.text.contains(name);
@@ -138,9 +171,19 @@ fn delay_reordering_repetition_and_foreign_clocks_do_no_harm() {
 }
 
 #[test]
+fn clocks_that_nobody_knows_are_measured_and_the_bounds_hold() {
+    let measured = Weather { measured: true, ..ROUGH };
+    assert_eq!(check_all(measured), SEEDS);
+    assert_eq!(check_all(Weather { arrays: 1, drift: 900, ..measured }), SEEDS);
+    assert_eq!(check_all(Weather { delay: Ns::millis(1), steps: 3, ..measured }), SEEDS);
+    check_all(Weather { loss: 0.02, die: 0.1, stall: 0.1, arrays: 1, ..measured });
+}
+
+#[test]
 fn the_measurement_is_brought_forward_on_foreign_clocks() {
     let weather = Weather { steady: true, steps: 1, ..ROUGH };
-    for seed in 0..200 {
+    let measured = Weather { measured: true, ..weather };
+    for (seed, weather) in (0..200).flat_map(|seed| [(seed, weather), (seed, measured)]) {
         let report = check(weather, seed);
         assert_eq!((report.status, report.lost.len()), (Some(Status::Complete), 0), "{report:#?}");
         let (times, _) = report.steps();

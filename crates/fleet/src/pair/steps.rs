@@ -109,6 +109,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         targets: Vec::new(),
         workers: workers(agent).map(worker).collect(),
         nets: Vec::new(),
+        attended: Vec::new(),
     };
     let load = |source: SourceId| WorkerLoad {
         source,

@@ -4,11 +4,10 @@
 
 use crate::arrays::{ArraySpec, Portals};
 use crate::assign::AssignedStep;
-use crate::carrier::{self, CarrierError, Outbox};
-use crate::child::Child;
+use crate::carrier::{self, CarrierError, CoordinatorEnd, Outbox};
 use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::coordinator::{Coordinator, RunError, RunOutcome};
-use crate::link::AgentLink;
+use crate::link::{AgentLink, Body, GuestDisk, Joined, Joining, Reach};
 use crate::message::{FromAgent, ToAgent};
 use crate::sequence::Numbered;
 use crate::sink::{RecordEntry, RecordSink};
@@ -18,7 +17,7 @@ use record::{Event, Level, Source, Status};
 use scenario::Step;
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
 /// How often to poll for a stop by the user while nothing comes in.
 const POLL: Ns = Ns::millis(50);
@@ -36,14 +35,21 @@ pub(crate) struct Run<'a, S> {
 struct Fleet {
     conversation: Conversation,
     agents: Vec<RunAgent>,
-    inbox: Receiver<(usize, Result<Numbered<FromAgent>, CarrierError>)>,
+    inbox: Receiver<FromCarrier>,
+    to_inbox: SyncSender<FromCarrier>,
     /// Results of actions, handled before other inputs.
     news: VecDeque<Input>,
 }
 
+/// What the carrier of an agent delivers.
+type FromCarrier = (usize, Result<Numbered<FromAgent>, CarrierError>);
+
 struct RunAgent {
+    name: String,
     outbox: Option<Box<dyn Outbox<Numbered<ToAgent>>>>,
-    child: Option<Child>,
+    /// How it is started, until it is.
+    joining: Option<Joining>,
+    body: Option<Box<dyn Body>>,
     /// Hears the end of its thread, where it is one of this process.
     thread: Option<Receiver<Infallible>>,
 }
@@ -52,7 +58,7 @@ impl RunAgent {
     /// Waits until it has released what it held; it has been dismissed.
     fn wait(&mut self) {
         // Its process is waited for as it is dropped.
-        drop(self.child.take());
+        drop(self.body.take());
         let Some(thread) = self.thread.take() else { return };
         if thread.recv_timeout(LEAVING.into()) == Err(RecvTimeoutError::Timeout) {
             eprintln!(
@@ -94,6 +100,24 @@ impl<'a, S: RecordSink> Run<'a, S> {
             WorkEnd::Serving(standing) => Ok(standing),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Has the agents join that wait for the arrays, each with its disks; all of them boot at the same time.
+    pub fn join(&mut self, disks: impl Fn(&str) -> Vec<GuestDisk>) -> Result<(), RunError> {
+        if !self.fleet.start_absent(disks)? {
+            return Ok(());
+        }
+        let bodies = self.fleet.agents.iter().filter_map(|agent| agent.body.as_ref());
+        let facts = bodies.flat_map(|body| body.facts()).collect();
+        RecordEntry::Facts(facts).write(&mut self.sink)?;
+        self.fleet.conversation.join(clock::now());
+        self.converse().map(drop)
+    }
+
+    /// The processes that carry agents, by the agents' names.
+    pub fn processes(&self) -> Vec<(String, u32)> {
+        let of = |agent: &RunAgent| Some((agent.name.clone(), agent.body.as_ref()?.process()?));
+        self.fleet.agents.iter().filter_map(of).collect()
     }
 
     /// Takes all agents through one step.
@@ -174,21 +198,62 @@ impl Fleet {
         links: Vec<AgentLink>,
         begin: impl FnOnce(&[AgentSpec]) -> Conversation,
     ) -> Result<Fleet, RunError> {
-        let (tx, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
-        let (mut agents, mut specs) = (Vec::new(), Vec::new());
-        for (number, link) in links.into_iter().enumerate() {
-            let AgentLink { name, carrier, child, thread, arrays, clock } = link;
-            let tx = tx.clone();
-            let deliver = move |message| tx.send((number, message)).is_ok();
-            carrier::pump(carrier.inbox, &format!("from-{name}"), deliver)?;
-            agents.push(RunAgent { outbox: Some(carrier.outbox), child, thread });
-            specs.push(AgentSpec { name, arrays, clock });
+        let (to_inbox, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
+        let (mut agents, mut specs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for link in links {
+            let AgentLink { name, reach, body, thread, arrays, clock } = link;
+            let (end, joining) = match reach {
+                Reach::Now(end) => (Some(end), None),
+                Reach::Later(joining) => (None, Some(joining)),
+            };
+            let joins = joining.is_some();
+            specs.push(AgentSpec { name: name.clone(), arrays, clock, joins });
+            agents.push(RunAgent { name, outbox: None, joining, body, thread });
+            ends.push(end);
         }
-        Ok(Fleet { conversation: begin(&specs), agents, inbox, news: VecDeque::new() })
+        let conversation = begin(&specs);
+        let mut fleet = Fleet { conversation, agents, inbox, to_inbox, news: VecDeque::new() };
+        for (number, end) in ends.into_iter().enumerate() {
+            end.map_or(Ok(()), |end| fleet.connect(number, end))?;
+        }
+        Ok(fleet)
+    }
+
+    /// Passes on what an agent says from here on.
+    fn connect(&mut self, number: usize, end: CoordinatorEnd) -> Result<(), RunError> {
+        let (agent, tx) = (&mut self.agents[number], self.to_inbox.clone());
+        let deliver = move |message| tx.send((number, message)).is_ok();
+        carrier::pump(end.inbox, &format!("from-{}", agent.name), deliver)?;
+        agent.outbox = Some(end.outbox);
+        Ok(())
+    }
+
+    /// Starts the agents that wait for the arrays, all at once; whether there are any.
+    fn start_absent(&mut self, disks: impl Fn(&str) -> Vec<GuestDisk>) -> Result<bool, RunError> {
+        let mut waiting = Vec::new();
+        for (number, agent) in self.agents.iter_mut().enumerate() {
+            let Some(joining) = agent.joining.take() else { continue };
+            waiting.push((number, agent.name.clone(), joining, disks(&agent.name)));
+        }
+        let any = !waiting.is_empty();
+        for (number, name, joining, disks) in waiting {
+            let unusable = |problem| RunError::Agent { agent: name.clone(), problem };
+            let Joined { carrier, body } = joining(&disks).map_err(unusable)?;
+            self.agents[number].body = Some(body);
+            self.connect(number, carrier)?;
+        }
+        Ok(any)
     }
 
     /// Waits for the next news until something is due, or the user's wishes are to be looked at.
     fn next(&mut self) -> Input {
+        if let Some(news) = self.news.pop_front() {
+            return news;
+        }
+        for (agent, one) in self.agents.iter_mut().enumerate() {
+            let news = one.body.as_mut().map(|body| body.news()).unwrap_or_default();
+            self.news.extend(news.into_iter().map(|news| Input::Noted { agent, news }));
+        }
         if let Some(news) = self.news.pop_front() {
             return news;
         }
@@ -213,7 +278,7 @@ impl Fleet {
             Effect::GiveUp { agent } => {
                 let one = &mut self.agents[agent];
                 one.outbox = None;
-                let last_words = one.child.take().map(|mut child| child.epitaph());
+                let last_words = one.body.take().map(|mut body| body.epitaph());
                 self.news.push_back(Input::Left { agent, last_words });
             }
             Effect::Release { agents } => {

@@ -47,6 +47,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         targets: urls.iter().map(target).collect(),
         workers: workers.iter().enumerate().map(worker).collect(),
         nets: Vec::new(),
+        attended: Vec::new(),
     }))
 }
 
@@ -68,6 +69,7 @@ fn listen(end: &mut CoordinatorEnd, last: &str) -> Vec<String> {
             Ok(FromAgent::Finished { step }) => format!("finished {step}"),
             Ok(FromAgent::Failed { step: Some(_), .. }) => "failed".into(),
             Ok(FromAgent::Failed { step: None, error }) => error.to_string(),
+            Ok(FromAgent::Clock { number, .. }) => format!("clock {number}"),
             Err(_) => "gone".into(),
         });
     }
@@ -80,6 +82,9 @@ fn a_step_goes_its_way() {
     for (say, until) in [(hello(), "hello"), (prepare(), "ready"), (start(), "finished 5")] {
         end.outbox.send(say).unwrap();
         listen(&mut end, until);
+        // Its clock is told at any time.
+        end.outbox.send(ToAgent::Clock { number: 7 }).unwrap();
+        listen(&mut end, "clock 7");
     }
     end.outbox.send(ToAgent::Bye).unwrap();
     assert!(thread.join().unwrap().is_ok());
@@ -107,6 +112,8 @@ fn orders_out_of_order_are_refused() {
     let then = |more: Vec<(ToAgent, &'static str)>| [greeted(), more].concat();
     check_disorder("run", vec![], prepare(), "Prepare while waiting for Hello");
     check_disorder("run", vec![], start(), "Start while waiting for Hello");
+    let clock = ToAgent::Clock { number: 0 };
+    check_disorder("run", vec![], clock, "Clock while waiting for Hello");
     check_disorder("run", greeted(), hello(), "Hello while waiting for a step");
     check_disorder("run", greeted(), start(), "Start while waiting for a step");
     let preparing = || then(vec![(prepare(), "")]);

@@ -504,6 +504,7 @@ fn what_makes_no_sense_is_refused() {
         targets: Vec::new(),
         workers: Vec::new(),
         nets: Vec::new(),
+        attended: Vec::new(),
     };
     refused(true, ToAgent::Prepare(Box::new(workers)), "Prepare while waiting for a step");
 }

@@ -3,8 +3,8 @@
 use crate::common::spec;
 use clock::Ns;
 use engine::{
-    EngineError, LoadChange, NetSources, NetSpec, QueueKind, ReceiverAddress, ReceiverSpec,
-    StepSpec, TargetSpec, Throttle, TokenSource, WorkerSpec,
+    AttendedProcess, EngineError, LoadChange, NetSources, NetSpec, QueueKind, ReceiverAddress,
+    ReceiverSpec, StepSpec, TargetSpec, Throttle, TokenSource, WorkerSpec,
 };
 use fleet::arrays::{
     ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
@@ -150,8 +150,13 @@ fn step() -> impl Strategy<Value = StepSpec> {
             targets,
             workers,
             nets,
+            attended: (0..index % 3).map(attended).collect(),
         },
     )
+}
+
+fn attended(process: u32) -> AttendedProcess {
+    AttendedProcess { name: format!("vm{process}"), process }
 }
 
 fn net() -> impl Strategy<Value = NetSpec> {
@@ -270,6 +275,7 @@ fn portals() -> impl Strategy<Value = Portals> {
 fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         (any::<u32>(), ".*").prop_map(|(version, run)| ToAgent::Hello { version, run }),
+        any::<u64>().prop_map(|number| ToAgent::Clock { number }),
         prop::collection::vec(array(), 0..3).prop_map(ToAgent::Serve),
         array_step().prop_map(|step| ToAgent::Arrange(Box::new(step))),
         step().prop_map(|step| ToAgent::Prepare(Box::new(step))),

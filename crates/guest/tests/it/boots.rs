@@ -82,8 +82,14 @@ fn a_disk_is_found_by_its_serial_number_behind_every_adapter() {
         let backing = Backing::File { path: file.path().to_owned(), direct: false };
         let read_only = adapter.may_be_read_only();
         [
-            Drive { adapter, serial: format!("NULL{number}"), backing: null, read_only: false },
-            Drive { adapter, serial: format!("FILE{number}"), backing, read_only },
+            Drive {
+                adapter,
+                controller: 0,
+                serial: format!("NULL{number}"),
+                backing: null,
+                read_only: false,
+            },
+            Drive { adapter, controller: 0, serial: format!("FILE{number}"), backing, read_only },
         ]
     };
     let drives: Vec<Drive> = (0..).zip(Adapter::ALL).flat_map(of).collect();
@@ -134,6 +140,7 @@ fn what_cannot_start_says_why() {
     let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
     machine.drives.push(Drive {
         adapter: Adapter::Nvme,
+        controller: 0,
         serial: "GONE".to_owned(),
         backing: Backing::File { path: "/nowhere/disk".into(), direct: false },
         read_only: false,

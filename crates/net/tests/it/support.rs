@@ -123,6 +123,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
         targets: Vec::new(),
         workers: Vec::new(),
         nets,
+        attended: Vec::new(),
     }
 }
 

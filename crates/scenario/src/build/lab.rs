@@ -59,6 +59,9 @@ pub(super) struct LabBuilder<'a> {
     pub sink: &'a mut Sink,
 }
 
+/// Processors of one guest at most: as many as QEMU's machine has.
+const GUEST_VCPUS_MAX: u32 = 255;
+
 /// A table and the names that it defines.
 type NamedTable<'r> = (&'r Decoded, Vec<String>);
 
@@ -327,6 +330,7 @@ impl LabBuilder<'_> {
             .into_iter()
             .filter_map(|text| self.part(Some(text), &[PartKind::VirtualScsi]))
             .collect();
+        let machine = self.machine(record);
         let owners = Owners {
             names,
             hosts: &hosts,
@@ -342,6 +346,7 @@ impl LabBuilder<'_> {
             .map(|((name, host), disks)| Vm {
                 name: name.clone(),
                 host,
+                machine,
                 vcpus: count_u32(record, "vcpus"),
                 memory: record.size("memory").map(|at| at.value),
                 scsi: scsi.clone(),
@@ -352,6 +357,34 @@ impl LabBuilder<'_> {
             .collect();
         self.nics(record, &mut vms);
         vms
+    }
+
+    /// What a VM is in a live run; a guest of QEMU needs adapters that QEMU has, and memory to boot.
+    fn machine(&mut self, record: &Decoded) -> Option<MachineKind> {
+        record.word("machine")?;
+        for text in record.texts("scsi") {
+            if QEMU_ADAPTERS.contains(&&*text.value) {
+                continue;
+            }
+            let near = suggestion(&text.value, QEMU_ADAPTERS.into_iter());
+            self.sink.push(|| {
+                let all = QEMU_ADAPTERS.map(|name| format!("`{name}`"));
+                let message = format!("scsi: QEMU has no adapter `{}`", clip(&text.value));
+                let help = format!("it has {}", join(&all, "and"));
+                Mistake::new(text.at, message).help(near.unwrap_or(help))
+            });
+        }
+        if let Some(memory) = record.size("memory").filter(|at| at.value.0 < Vm::GUEST_MEMORY_MIN) {
+            let least = units::binary_bytes(Vm::GUEST_MEMORY_MIN);
+            let message =
+                format!("{} is too little for a guest: its kernel needs {least}", memory.value);
+            complain(record, "memory", message, self.sink);
+        }
+        if count_u32(record, "vcpus").is_some_and(|count| count > GUEST_VCPUS_MAX) {
+            let message = format!("a guest has {GUEST_VCPUS_MAX} at most");
+            complain(record, "vcpus", message, self.sink);
+        }
+        Some(MachineKind::Qemu)
     }
 
     fn switches(&mut self, record: &Decoded, names: &[String]) -> Vec<Switch> {

@@ -16,6 +16,12 @@ const DISK_MAPS: &[KeyWord] = &[
     word("passthrough", "the device itself"),
 ];
 
+const MACHINES: &[KeyWord] = &[word(
+    "qemu",
+    "a guest of QEMU with its own kernel; its `scsi` are `pvscsi`, `lsi53c895a`, `mptsas1068`, `megasas`, `virtio-scsi`, \
+     `nvme` or `ahci`",
+)];
+
 pub(super) const POLICIES: &[KeyWord] = &[
     word("fixed", "the first path that can be used"),
     word("round-robin", "each path in turn"),
@@ -189,8 +195,13 @@ pub(super) static VM: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("host", Type::Ref("a host"), "Host it runs on."),
-        optional("vcpus", count(1, 4096), "Virtual processors."),
-        optional("memory", SIZE, "Memory."),
+        optional(
+            "machine",
+            Type::Word(MACHINES),
+            "What it is in a live run; workers of this machine when not given. The simulator takes no notice.",
+        ),
+        optional("vcpus", count(1, 4096), "Virtual processors; a guest has 1 when not given."),
+        optional("memory", SIZE, "Memory; a guest has 144 MiB when not given."),
         optional(
             "scsi",
             Type::Refs("a part of kind `virtual-scsi`"),

@@ -47,5 +47,6 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
         Command::Agent(args) => agent::agent(&args),
+        Command::GuestKeeper(args) => crate::guests::keep(&args),
     }
 }

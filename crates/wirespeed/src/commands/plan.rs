@@ -2,6 +2,7 @@
 
 mod arrays;
 pub mod cautions;
+mod guests;
 mod nets;
 mod prove;
 mod simulated;
@@ -102,6 +103,7 @@ fn text(
         }
     }
     arrays::text(scenario).into_iter().for_each(&mut line);
+    guests::text(scenario).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
     lab.map(simulated::text).into_iter().flatten().for_each(&mut line);
     let reached =
@@ -437,6 +439,7 @@ fn as_json(
         "searches": searches,
         "steps": steps.iter().map(step).collect::<Vec<_>>(),
         "arrays": arrays::as_json(scenario),
+        "guests": guests::as_json(scenario),
         "receivers": nets::as_json(scenario, stages),
         "targets": list,
         "impossible": impossible,

@@ -59,6 +59,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         targets: vec![target],
         workers: (0..workers).map(worker).collect(),
         nets: Vec::new(),
+        attended: Vec::new(),
     }
 }
 

@@ -171,6 +171,7 @@ pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) ->
         slice: Ns::ZERO,
         workers: (0..workers).map(worker).collect(),
         nets: Vec::new(),
+        attended: Vec::new(),
         targets: targets.into_iter().map(|target| TargetSpec { demand, ..target }).collect(),
     }
 }

@@ -16,6 +16,7 @@ mod dry_run_net;
 mod estimate;
 mod exports;
 mod frames;
+mod guests;
 mod hardship;
 mod import;
 mod killed;

@@ -1,0 +1,245 @@
+//! The hops of guests: inside, the guest's processors, its virtual adapters and its disks; on the host, QEMU's process and the
+//! thread of it that carries the I/O.
+
+use super::body::memory_of;
+use crate::hops::{nothing, readings};
+use clock::Ns;
+use engine::{AttendedProcess, StepSpec};
+use fleet::{HopReading, Sample, SampledHop, Sampler};
+use guest::init;
+use probe::block::{self, BlockDevice};
+use probe::{cpu, process};
+use record::{CounterId, HopKind};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The place of a guest's disk, as its URL says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestDiskName<'a> {
+    /// By which it is found.
+    pub serial: &'a str,
+    /// Its number among the disks of its VM.
+    pub number: u32,
+    /// The number of its virtual adapter.
+    pub controller: u32,
+}
+
+impl<'a> GuestDiskName<'a> {
+    /// What a URL says, where it is one of a guest's disk.
+    pub fn of(url: &'a str) -> Option<GuestDiskName<'a>> {
+        let rest = url.strip_prefix(fleet::GUEST_SCHEME)?.strip_prefix(':')?;
+        let mut parts = rest.split('/');
+        let (serial, number) = (parts.next()?, parts.next()?.parse().ok()?);
+        Some(GuestDiskName { serial, number, controller: parts.next()?.parse().ok()? })
+    }
+}
+
+/// The hops inside a guest, under the names that the lab's graph gives them.
+pub struct Inside {
+    vm: String,
+    disks: Vec<GuestDevice>,
+}
+
+struct GuestDevice {
+    number: u32,
+    controller: u32,
+    device: BlockDevice,
+    path: PathBuf,
+}
+
+impl Inside {
+    /// Of the guest that is this VM.
+    pub fn new(vm: &str) -> Inside {
+        Inside { vm: vm.to_owned(), disks: Vec::new() }
+    }
+
+    /// The disks of each virtual adapter.
+    fn adapters(&self) -> BTreeMap<u32, Vec<&GuestDevice>> {
+        let mut all: BTreeMap<u32, Vec<&GuestDevice>> = BTreeMap::new();
+        for disk in &self.disks {
+            all.entry(disk.controller).or_default().push(disk);
+        }
+        all
+    }
+}
+
+impl Sampler for Inside {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
+        let disk = |url: &str| {
+            let GuestDiskName { serial, number, controller } = GuestDiskName::of(url)?;
+            let path = init::disk(serial).ok()?;
+            let device = block::under(&path).into_iter().next()?;
+            Some(GuestDevice { number, controller, device, path })
+        };
+        self.disks = step.targets.iter().filter_map(|target| disk(&target.url)).collect();
+        let fact = |key: &str, value: String| (key.to_owned(), value);
+        let mut hops = vec![SampledHop {
+            name: format!("{}.cpu", self.vm),
+            kind: HopKind::VmCpu,
+            facts: vec![],
+        }];
+        hops.extend(self.adapters().iter().map(|(number, disks)| SampledHop {
+            name: format!("{}.scsi{number}", self.vm),
+            kind: HopKind::VirtualAdapter,
+            facts: driver_of(&disks[0].path).map(|name| fact("driver", name)).into_iter().collect(),
+        }));
+        hops.extend(self.disks.iter().map(|disk| SampledHop {
+            name: format!("{}.disk{}", self.vm, disk.number),
+            kind: HopKind::VirtualDisk,
+            facts: vec![fact("device", disk.path.display().to_string())],
+        }));
+        hops
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        let mut samples = vec![processors()];
+        samples.extend(self.adapters().values().map(|disks| {
+            let looks: Vec<_> = disks.iter().map(|disk| disk.device.look()).collect();
+            let at = looks.last().map_or(Ns::ZERO, |look| look.at);
+            let each: Vec<_> = looks.iter().filter_map(|look| look.stat).map(readings).collect();
+            let sum = match each.len() == disks.len() {
+                true => summed(&each),
+                false => nothing(),
+            };
+            Sample { at, readings: with_slots(sum, adapter_slots(&disks[0].path)) }
+        }));
+        samples.extend(self.disks.iter().map(|disk| {
+            let look = disk.device.look();
+            let own = look.stat.map(readings).unwrap_or_else(nothing);
+            Sample { at: look.at, readings: with_slots(own, disk_slots(&disk.path)) }
+        }));
+        samples
+    }
+}
+
+/// The guest's processors.
+fn processors() -> Sample {
+    let look = cpu::look();
+    let reading =
+        |counter, value: Option<f64>| HopReading { counter, value: value.unwrap_or(f64::NAN) };
+    let time = |of: fn(cpu::CpuStat) -> Ns| look.stat.map(|stat| of(stat).0 as f64);
+    let readings = vec![
+        reading(CounterId::CpuBusy, time(|stat| stat.busy)),
+        reading(CounterId::CpuSteal, time(|stat| stat.stolen)),
+        reading(CounterId::CpuSoftirq, time(|stat| stat.interrupts)),
+        reading(CounterId::CpuCount, look.stat.map(|stat| f64::from(stat.processors))),
+    ];
+    Sample { at: look.at, readings }
+}
+
+/// Counts of several disks as those of one adapter. Times with anything in flight do not add up: they overlap.
+fn summed(each: &[Vec<HopReading>]) -> Vec<HopReading> {
+    let Some(first) = each.first() else { return nothing() };
+    let sum = |(n, reading): (usize, &HopReading)| HopReading {
+        value: each.iter().map(|of| of[n].value).sum(),
+        ..*reading
+    };
+    let adds = |reading: &HopReading| each.len() == 1 || reading.counter != CounterId::Busy;
+    first.iter().enumerate().map(sum).filter(adds).collect()
+}
+
+fn with_slots(mut readings: Vec<HopReading>, slots: Option<u32>) -> Vec<HopReading> {
+    let slots = slots.map(|slots| HopReading { counter: CounterId::Slots, value: slots.into() });
+    readings.extend(slots);
+    readings
+}
+
+/// The directory of a disk in `/sys/block`.
+fn node(device: &Path) -> PathBuf {
+    Path::new("/sys/block").join(device.file_name().unwrap_or_default())
+}
+
+/// Commands that a disk may have in flight, by its driver; those of the block layer where that does not say.
+fn disk_slots(device: &Path) -> Option<u32> {
+    let files = ["device/queue_depth", "queue/nr_requests"];
+    let read = |file| fs::read_to_string(node(device).join(file)).ok()?.trim().parse().ok();
+    files.into_iter().find_map(read)
+}
+
+/// Commands that its adapter may have in flight, of a SCSI disk.
+fn adapter_slots(device: &Path) -> Option<u32> {
+    let host = fs::canonicalize(node(device).join("device")).ok()?;
+    let host = host.ancestors().find_map(|at| {
+        let name = at.file_name()?.to_str()?;
+        let number = name.strip_prefix("host")?;
+        number.parse::<u32>().ok().map(|number| format!("host{number}"))
+    })?;
+    let file = Path::new("/sys/class/scsi_host").join(host).join("can_queue");
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// The kernel's driver of a disk's adapter.
+fn driver_of(device: &Path) -> Option<String> {
+    let at = fs::canonicalize(node(device).join("device")).ok()?;
+    let on_bus = |at: &&Path| {
+        let bus = fs::canonicalize(at.join("subsystem"));
+        bus.is_ok_and(|bus| bus.ends_with("bus/pci")) && at.join("driver").exists()
+    };
+    let device = at.ancestors().find(on_bus)?;
+    let driver = fs::canonicalize(device.join("driver")).ok()?;
+    Some(driver.file_name()?.to_str()?.to_owned())
+}
+
+/// QEMU's processes on the host: all of their threads, and the one that carries the I/O and the adapters' emulation.
+#[derive(Debug, Default)]
+pub struct GuestProcesses {
+    all: Vec<AttendedProcess>,
+}
+
+impl Sampler for GuestProcesses {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
+        self.all = step.attended.clone();
+        let hops = |of: &AttendedProcess| {
+            let taken = memory_of(of.process).map(units::binary_bytes).unwrap_or_default();
+            let facts = vec![
+                ("process".to_owned(), of.process.to_string()),
+                ("memory-taken".to_owned(), taken),
+            ];
+            let (all, one) = (format!("{}.qemu", of.name), format!("{}.io-thread", of.name));
+            let kind = HopKind::HostCpu;
+            [
+                SampledHop { name: all, kind, facts },
+                SampledHop { name: one, kind, facts: Vec::new() },
+            ]
+        };
+        self.all.iter().flat_map(hops).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        let processors = cpu::look().stat.map_or(f64::NAN, |stat| f64::from(stat.processors));
+        let samples = |of: &AttendedProcess| {
+            let (at, cpu) = (clock::now(), process::cpu(of.process));
+            let busy = |time: Option<Ns>, count: f64| {
+                let value = time.map_or(f64::NAN, |time| time.0 as f64);
+                let busy = HopReading { counter: CounterId::CpuBusy, value };
+                let count = HopReading { counter: CounterId::CpuCount, value: count };
+                Sample { at, readings: vec![busy, count] }
+            };
+            [busy(cpu.map(|cpu| cpu.all), processors), busy(cpu.map(|cpu| cpu.first), 1.0)]
+        };
+        self.all.iter().flat_map(samples).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_of_a_guest_is_named_by_its_url() {
+        let name = GuestDiskName { serial: "WS12", number: 3, controller: 1 };
+        assert_eq!(GuestDiskName::of("serial:WS12/3/1"), Some(name));
+        for other in ["/dev/sda", "serial:WS12", "serial:WS12/3", "serial:WS12/x/1", "null:"] {
+            assert_eq!(GuestDiskName::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn counts_of_disks_add_up_to_those_of_their_adapter_but_for_busy_time() {
+        let of = |counter, value| HopReading { counter, value };
+        let disk = |ops| vec![of(CounterId::ReadOps, ops), of(CounterId::Busy, 5.0)];
+        assert_eq!(summed(&[disk(1.0), disk(2.0)]), [of(CounterId::ReadOps, 3.0)]);
+        assert_eq!(summed(&[disk(1.0)]), disk(1.0));
+    }
+}

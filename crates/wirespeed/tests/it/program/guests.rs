@@ -1,0 +1,270 @@
+//! Runs with virtual machines: the agents in them, their disks and clocks, and what is left of them, which is nothing.
+
+use crate::prelude::*;
+use crate::program::support::{Bench, Ended, ended, open};
+use clock::Rng;
+use guest::{Accelerator, Kernel};
+use record::{CounterId, Source, SourceId};
+use std::os::unix::process::ExitStatusExt;
+use std::sync::OnceLock;
+
+/// How many runs are killed at random moments beside the other tests, and by `make guests`.
+const KILLS: u64 = 4;
+const MANY_KILLS: u64 = 50;
+/// Killed runs at a time.
+const AT_ONCE: u64 = 4;
+
+/// How processors of guests run here; `None` where guests cannot run, which is said.
+fn accelerator() -> Option<&'static str> {
+    static FOUND: OnceLock<Result<&'static str, String>> = OnceLock::new();
+    let look = || {
+        guest::process::qemu_version().map_err(|why| why.to_string())?;
+        let kernel = Kernel::find(None).map_err(|why| why.to_string())?;
+        Ok(Accelerator::best(&kernel).0.name())
+    };
+    match FOUND.get_or_init(look) {
+        Ok(name) => Some(name),
+        Err(why) => {
+            println!("skipped: {why}");
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            None
+        }
+    }
+}
+
+/// A scenario with two guests: one on a volume of an array, behind PVSCSI; one on a file that the run makes, behind SATA.
+fn two_guests(names: [&str; 2], measure: &str) -> String {
+    let [a, b] = names;
+    format!(
+        "[scenario]\ntitle = \"guests\"\nseed = 7\n\
+         [[array]]\nname = \"store\"\nembedded = {{ ports = [{{ name = \"p1\" }}] }}\n\
+         [[volume]]\nname = \"disk\"\narray = \"store\"\nsize = \"4MiB\"\n\
+         [[target]]\nname = \"image\"\nfile = \"image.dat\"\ncreate = \"4MiB\"\n\
+         [[vm]]\nname = \"{a}\"\nmachine = \"qemu\"\nmemory = \"224MiB\"\nscsi = [\"pvscsi\"]\n\
+         disks = [{{ lun = \"store/disk\" }}]\n\
+         [[vm]]\nname = \"{b}\"\nmachine = \"qemu\"\nmemory = \"224MiB\"\nscsi = [\"ahci\"]\n\
+         disks = [{{ target = \"image\" }}]\n\
+         [workload.w]\nblock = \"16KiB\"\nread = 50\nrandom = 100\ndepth = 2\nverify = true\n\
+         [[plan]]\nworkload = \"w\"\non = [\"{a}\", \"{b}\"]\nwarmup = \"1s\"\nmeasure = \"{measure}\"\n\
+         [[goal]]\nerrors = {{ at_most = 0 }}\n"
+    )
+}
+
+/// A name of guests that no other test has.
+fn name(of: &str) -> String {
+    let mut chance = [0; 4];
+    clock::unpredictable(&mut chance).expect("random bytes");
+    format!("{of}-{:08x}", u32::from_ne_bytes(chance))
+}
+
+/// The processes of QEMU that have a guest of this name.
+fn machines(name: &str) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let wanted = |pid: &i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("qemu") && line.split('\0').any(|word| word.starts_with(name))
+    };
+    pids.filter(wanted).collect()
+}
+
+/// Waits until there are no such processes any more.
+#[track_caller]
+fn all_gone(name: &str) {
+    let deadline = clock::now().plus(Ns::secs(20));
+    while !machines(name).is_empty() {
+        assert!(clock::now() < deadline, "QEMU outlives its run: {:?}", machines(name));
+        clock::sleep_until(clock::now().plus(Ns::millis(50)));
+    }
+}
+
+/// The sum of a counter over a step, by the names of its sources.
+fn sums(record: &Record, counter: CounterId) -> BTreeMap<String, f64> {
+    let names: BTreeMap<SourceId, String> =
+        record.sources().iter().map(|source: &Source| (source.id, source.name.clone())).collect();
+    let mut sums = BTreeMap::new();
+    for one in record.counters(Some(0)).expect("counters") {
+        if one.kind.id() == Some(counter) {
+            *sums.entry(names[&one.source].clone()).or_default() += one.value;
+        }
+    }
+    sums
+}
+
+#[test]
+fn guests_carry_verified_loads_on_what_the_run_made() {
+    let Some(accelerator) = accelerator() else { return };
+    let (a, b) = (name("a"), name("b"));
+    let bench = Bench::new(&two_guests([&a, &b], "4s"));
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
+    let out = command.env("WIRESPEED_ACCELERATOR", accelerator).output().expect("it runs");
+    let Ended { code, stdout, stderr } = ended(out);
+    assert_eq!(code, 0, "{stdout}\n{stderr}");
+    assert!(machines(&a).is_empty() && machines(&b).is_empty(), "QEMU outlives the run");
+
+    let record = open(&bench.path("r.wsr"));
+    assert_eq!(record.status(), Status::Complete);
+    // What the workers say they did, what each guest's kernel counted at its disk, and what the array counted at its port.
+    let mut did: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+    for one in record.intervals(0).expect("intervals") {
+        let source = record.sources().iter().find(|source| source.id == one.source);
+        let sum = did.entry(source.expect("a source").group.clone()).or_default();
+        sum[0] += one.read.map_or(0.0, |read| read.bytes as f64);
+        sum[1] += one.write.map_or(0.0, |write| write.bytes as f64);
+    }
+    let most = 2.0 * 16384.0;
+    for (n, counter) in [CounterId::ReadBytes, CounterId::WriteBytes].into_iter().enumerate() {
+        let counted = sums(&record, counter);
+        for vm in [&a, &b] {
+            let (by_worker, by_kernel) = (did[vm][n], counted[&format!("{vm}.disk0")]);
+            assert!(by_worker > 0.0, "{vm} did nothing: {did:?}");
+            assert!((by_worker - by_kernel).abs() <= most, "{vm}: {by_worker}, {by_kernel}");
+            assert_eq!(by_kernel, counted[&format!("{vm}.scsi0")], "one disk at one adapter");
+        }
+        // Commands without data, such as INQUIRY, take some bytes at a port.
+        let port = counted["store.p1"];
+        assert!((did[&a][n] - port).abs() <= most + 65536.0, "{} {port}", did[&a][n]);
+    }
+    // Moments are known within bounds, and hops of both sides are counted.
+    let bounds = sums(&record, CounterId::ClockBound);
+    for vm in [&a, &b] {
+        let bound = bounds[&format!("{vm}.cpu")];
+        assert!(bound > 0.0 && bound < 2e9, "{bounds:?}");
+        for hop in ["cpu", "qemu", "io-thread"] {
+            let busy = sums(&record, CounterId::CpuBusy)[&format!("{vm}.{hop}")];
+            assert!(busy > 0.0, "{vm}.{hop}");
+        }
+    }
+    let fact = |key: &str| {
+        let facts = record.facts();
+        facts.iter().find(|f| f.subject == a && f.key == key).map(|f| f.value.clone())
+    };
+    assert_eq!(fact("guest-memory").as_deref(), Some("224 MiB"));
+    assert!(fact("accelerator").is_some_and(|value| value.starts_with(accelerator)));
+}
+
+#[test]
+fn a_guest_whose_machine_dies_is_an_event_with_its_console() {
+    let Some(accelerator) = accelerator() else { return };
+    let (a, b) = (name("a"), name("b"));
+    let bench = Bench::new(&two_guests([&a, &b], "6s"));
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
+    command.env("WIRESPEED_ACCELERATOR", accelerator);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
+    let started = lines.any(|line| line.is_ok_and(|line| line.contains(" 2 s  ")));
+    assert!(started, "the load never began");
+    let machine = machines(&b);
+    assert_eq!(machine.len(), 1, "one machine of the guest");
+    let pid = rustix::process::Pid::from_raw(machine[0]).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is killed");
+    lines.for_each(drop);
+    let out = ended(child.wait_with_output().expect("it ends"));
+    assert_ne!(out.code, 0, "{}", out.stdout);
+    let record = open(&bench.path("r.wsr"));
+    let events = record.events();
+    let lost = events.iter().find(|event| event.code == "agent-lost").expect("an event");
+    for word in [&*b, "signal: 9", "its console"] {
+        assert!(lost.text.contains(word), "{word}: {}", lost.text);
+    }
+    // The other one finished its step.
+    let of_a = record.sources().iter().find(|source| source.group == a).expect("its worker").id;
+    let intervals = record.intervals(0).expect("intervals");
+    let end = intervals.iter().filter(|one| one.source == of_a).map(|one| one.to).max();
+    assert_eq!(end, record.steps().first().map(|step| step.times.end));
+    all_gone(&a);
+    all_gone(&b);
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_is_killed() {
+    kill_runs(KILLS);
+}
+
+#[test]
+#[ignore = "takes minutes: `make guests`"]
+fn nothing_is_left_of_fifty_runs_that_are_killed() {
+    kill_runs(MANY_KILLS);
+}
+
+/// Kills runs at random moments, from before their guests start until these carry a load.
+fn kill_runs(kills: u64) {
+    let Some(accelerator) = accelerator() else { return };
+    let mut with_machines = 0;
+    for first in (0..kills).step_by(AT_ONCE as usize) {
+        let last = (first + AT_ONCE).min(kills);
+        let attempts: Vec<_> = (first..last)
+            .map(|seed| std::thread::spawn(move || kill_one(seed, accelerator)))
+            .collect();
+        for attempt in attempts {
+            with_machines += u64::from(attempt.join().expect("the attempt holds"));
+        }
+    }
+    assert!(with_machines > 0, "no run got as far as its guests");
+}
+
+/// Kills one run; whether it had machines.
+fn kill_one(seed: u64, accelerator: &str) -> bool {
+    let own = name("kill");
+    let (a, b) = (format!("{own}-a"), format!("{own}-b"));
+    let bench = Bench::new(&two_guests([&a, &b], "30s"));
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    command.env("WIRESPEED_ACCELERATOR", accelerator).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let wait = Rng::keyed(seed, &[]).below(16_000_000_000);
+    clock::sleep_until(clock::now().plus(Ns(wait)));
+    let had = !machines(&own).is_empty();
+    child.kill().expect("a running child can be killed");
+    assert_eq!(child.wait().expect("it is reaped").signal(), Some(9), "it ended by itself");
+    all_gone(&own);
+    had
+}
+
+/// A run with this much changed ends before any load, and says why.
+#[track_caller]
+fn refuse(scenario: &str, set: &[&str], kernel: Option<&Path>, says: &[&str]) {
+    let bench = Bench::new(scenario);
+    let mut args = vec!["run", "s.toml", "--out", "r.wsr"];
+    set.iter().for_each(|set| args.extend(["--set", set]));
+    let mut command = bench.command(&args);
+    command.env("WIRESPEED_ACCELERATOR", "tcg");
+    kernel.map(|path| command.env("WIRESPEED_KERNEL", path));
+    let Ended { code, stderr, .. } = ended(command.output().expect("it runs"));
+    assert_eq!(code, 2, "{stderr}");
+    says.iter().for_each(|says| assert!(stderr.contains(says), "{says}: {stderr}"));
+    assert!(!bench.path("r.wsr").exists(), "a record was made");
+}
+
+#[test]
+fn what_cannot_be_a_guest_is_refused_before_any_load() {
+    if accelerator().is_none() {
+        return;
+    }
+    let good = two_guests(["a", "b"], "1s");
+    refuse(&good, &["vm.a.memory=32MiB"], None, &["32MiB is too little", "96 MiB"]);
+    refuse(&good, &["vm.a.memory=97MiB"], None, &["has 97 MiB of memory and needs"]);
+    refuse(&good, &["vm.a.memory=64TiB"], None, &["are free"]);
+    refuse(&good, &["vm.a.vcpus=300"], None, &["255 at most"]);
+    refuse(&good, &["vm.a.scsi=[\"qle2560\"]"], None, &["qle2560"]);
+    let shared = good.replace("{ target = \"image\" }", "{ lun = \"store/disk\" }");
+    refuse(&shared, &[], None, &["`store/disk`, which is written", "a disk of its own"]);
+    let local = good.replace("\"a\"", "\"local\"");
+    refuse(&local, &[], None, &["cannot be called `local`"]);
+    let state = good.replace("create = \"4MiB\"", "create = \"4MiB\"\nverify_state = \"x\"");
+    refuse(&state, &[], None, &["`verify_state` of `image`"]);
+    // A file that is no kernel, a kernel without modules, and one without the driver of an adapter.
+    let root = tempfile::tempdir().expect("a directory");
+    let (boot, modules) = (root.path().join("boot"), root.path().join("lib/modules/6.0/kernel"));
+    fs::create_dir_all(&boot).expect("a directory");
+    let image = boot.join("vmlinuz-6.0");
+    fs::write(&image, vec![0; 4096]).expect("a file");
+    refuse(&good, &[], Some(&image), &["has no modules"]);
+    fs::create_dir_all(&modules).expect("a directory");
+    refuse(&good, &[], Some(&image), &["is no Linux kernel image"]);
+    let mut kernel = vec![0; 4096];
+    kernel[0x202..0x206].copy_from_slice(b"HdrS");
+    fs::write(&image, kernel).expect("a file");
+    refuse(&good, &[], Some(&image), &["the kernel 6.0 has no module", "linux-image-amd64"]);
+}
