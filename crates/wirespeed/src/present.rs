@@ -120,6 +120,7 @@ fn text(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<St
             export::csv::streams(analysis, choice.step).map_err(failure)
         }
         ResultFormat::Csv => export::csv::steps(analysis, choice.step).map_err(failure),
+        ResultFormat::Junit => Ok(export::junit(analysis)),
     }
 }
 

@@ -31,7 +31,7 @@ mod score;
 mod search;
 mod simulate;
 mod steady;
-mod support;
+pub mod support;
 mod target;
 mod terminal;
 mod verify;
