@@ -125,7 +125,7 @@ fn shown(bench: &Bench, args: &[&str]) -> Option<Shown> {
     Some(Shown { browser: Browser::start(None)?, served: Served::start(bench, args) })
 }
 
-const LAB: &str = include_str!("../../../../../scenarios/first.toml");
+const LAB: &str = include_str!("../../../../../scenarios/fabric.toml");
 const HOSTILE: &str = "An \\\"unusual\\\" <b onclick=hit()>name</b> that goes on and on without any end ___________________________________________________________";
 
 #[test]

@@ -5,7 +5,7 @@ use super::http::Served;
 use crate::prelude::*;
 use crate::program::support::{Bench, open, slow_null};
 
-const LAB: &str = include_str!("../../../../../scenarios/first.toml");
+const LAB: &str = include_str!("../../../../../scenarios/fabric.toml");
 
 /// The mistakes are those of the command line, each with its place.
 #[test]
@@ -207,7 +207,7 @@ fn the_description_of_the_interface_is_right() {
 fn lab(served: &Served) -> String {
     let all = served.document("/api/v1/scenarios");
     let all = all["scenarios"].as_array().expect("scenarios");
-    let one = all.iter().find(|one| one["name"] == json!("first.toml")).expect("it is carried");
+    let one = all.iter().find(|one| one["name"] == json!("capacity.toml")).expect("it is carried");
     one["id"].as_str().expect("an identifier").to_owned()
 }
 
