@@ -26,7 +26,7 @@ fn the_run(served: &Served) -> String {
 }
 
 /// What SQLite itself says of a record: operations and bytes of all workers, in any phase.
-fn sums(path: &Path) -> (u64, u64, u64) {
+pub fn sums(path: &Path) -> (i64, i64, i64) {
     let db = rusqlite::Connection::open(path).expect("a record");
     let sql = "SELECT sum(ifnull(read_ops, 0) + ifnull(write_ops, 0)), sum(ifnull(read_bytes, 0)), sum(ifnull(write_bytes, 0))
                FROM interval JOIN source USING (source) WHERE kind = 'worker'";
