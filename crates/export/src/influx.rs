@@ -31,7 +31,11 @@ pub fn influx(record: &Record, only: Option<u32>, out: &mut dyn Write) -> Result
             .for_each_interval(step.index, &mut |interval| {
                 let Some(worker) = workers.get(&interval.source) else { return };
                 let end = head.wall_ns.saturating_add(interval.to.0);
-                let line = format!("{tags}{} {} {end}\n", of_worker(worker, interval.phase), fields(&interval));
+                let line = format!(
+                    "{tags}{} {} {end}\n",
+                    of_worker(worker, interval.phase),
+                    fields(&interval)
+                );
                 if failed.is_none() {
                     failed = out.write_all(line.as_bytes()).err();
                 }

@@ -35,7 +35,8 @@ impl Prometheus {
             "global: {{ scrape_interval: 1s }}\nscrape_configs:\n  - job_name: wirespeed\n    static_configs: [ {{ targets: ['{page}'] }} ]\n"
         );
         fs::write(folder.path().join("prometheus.yml"), config).expect("room");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+        let free =
+            TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         let child = Command::new("prometheus")
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=error"])
             .arg(format!("--web.listen-address={free}"))
@@ -97,15 +98,14 @@ fn prometheus_scrapes_a_run_and_every_panel_is_filled() {
         }
     }
     assert!(open.is_empty(), "empty panels: {open:?}");
-    let all = served.document("/api/v1/live");
-    let id = all["runs"][0]["id"].as_str().expect("it runs").to_owned();
+    let id = super::live::run_of(&served, &child);
     assert_eq!(served.form(&format!("/live/{id}/stop"), "").status, 303);
     // What was counted when it was last scraped is what the record held then.
-    let (metric, scraped) = prometheus.ask("wirespeed_run_operations_total").remove(0);
-    assert_eq!(metric["run"], json!(id));
+    let own = |name: &str| prometheus.ask(&format!("{name}{{run=\"{id}\"}}"));
+    let (_, scraped) = own("wirespeed_run_operations_total").remove(0);
     child.wait().expect("it ends");
     let total = super::live::sums(&bench.path("r.wsr")).0 as f64;
     assert!(scraped <= total * 1.01 && scraped >= total - 200.0 * 6.0, "{scraped} of {total}");
-    let rate = prometheus.ask("wirespeed_run_iops");
+    let rate = own("wirespeed_run_iops");
     assert!(rate.iter().all(|(_, iops)| (150.0..250.0).contains(iops)), "{rate:?}");
 }
