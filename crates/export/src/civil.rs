@@ -48,6 +48,12 @@ impl Civil {
         format!("{weekday} {month} {:2} {h:02}:{m:02}:{s:02} {}", self.day, self.year)
     }
 
+    /// `2026-11-21T08:16:28`, as ISO 8601 has it.
+    pub fn iso(&self) -> String {
+        let (h, m, s) = self.clock();
+        format!("{:04}-{:02}-{:02}T{h:02}:{m:02}:{s:02}", self.year, self.month + 1, self.day)
+    }
+
     /// `2026-11-21 08:16:28:725`, as Iometer writes it.
     pub fn iometer(&self) -> String {
         let (h, m, s) = self.clock();

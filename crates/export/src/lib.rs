@@ -12,16 +12,25 @@ mod fio;
 mod fio_bins;
 mod fio_options;
 mod fio_shape;
+mod influx;
 mod iometer;
+mod junit;
 mod ntttcp;
 mod view;
 
 pub use fio::fio_json;
+pub use influx::influx;
 pub use iometer::iometer;
+pub use junit::junit;
 pub use ntttcp::{NtttcpEnd, ntttcp};
 
 use record::RecordError;
 use thiserror::Error;
+
+/// A moment in UTC as ISO 8601 has it, from nanoseconds since the Unix epoch: `2026-11-21T08:16:28`.
+pub fn utc(wall_ns: u64) -> String {
+    civil::Civil::of(wall_ns).iso()
+}
 
 /// Why a record could not be exported.
 #[derive(Debug, Error)]

@@ -9,6 +9,7 @@
 mod columns;
 mod counter;
 mod error;
+mod follow;
 mod histogram;
 mod insert;
 mod interval;
@@ -25,6 +26,7 @@ mod voids;
 mod writer;
 
 pub use error::RecordError;
+pub use follow::{Follower, News};
 
 pub use counter::{Counter, CounterId, CounterInfo, CounterKind, Meaning, Scope, UnknownCounter};
 pub use histogram::{Histogram, HistogramError};

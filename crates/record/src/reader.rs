@@ -187,17 +187,17 @@ impl Record {
 
 /// A file that has been looked at, and how SQLite may open it.
 #[derive(Debug)]
-struct RecordFile {
+pub(crate) struct RecordFile {
     path: PathBuf,
     /// The version of its format.
-    version: u32,
+    pub(crate) version: u32,
     /// Whether it is in write-ahead mode: not finished, or not folded.
     logged: bool,
 }
 
 impl RecordFile {
     /// Looks at the file before SQLite does: what SQLite would find out later, or silently take as empty.
-    fn open(path: &Path) -> Result<RecordFile, RecordError> {
+    pub(crate) fn open(path: &Path) -> Result<RecordFile, RecordError> {
         let unreadable = |source| RecordError::Read { path: path.to_path_buf(), source };
         let foreign = |why: &str| {
             Err(RecordError::NotARecord { path: path.to_path_buf(), why: why.to_string() })
@@ -240,7 +240,7 @@ impl RecordFile {
     }
 
     /// Runs queries over a connection of their own.
-    fn query<T>(
+    pub(crate) fn query<T>(
         &self,
         f: impl FnOnce(&Connection) -> Result<T, RowError>,
     ) -> Result<T, RecordError> {

@@ -170,16 +170,64 @@ pub(crate) fn each_interval(
     each_row(db, &sql, [step], |cells| {
         let mut interval = interval(step, cells)?;
         if others {
-            let sql = format!(
-                "SELECT {OTHER_FIGURES} FROM interval_other WHERE step = ? AND from_ns = ? AND source = ?"
-            );
-            let from = i64::try_from(interval.from.0).unwrap_or(i64::MAX);
-            let key = (step, from, interval.source.0);
-            other_tallies(db, &sql, key, Histogram::coarse, &mut interval.others)?;
+            interval_others(db, &mut interval)?;
         }
         f(interval);
         Ok(())
     })
+}
+
+/// Reads the operations without data of an interval.
+fn interval_others(db: &Connection, interval: &mut Interval) -> Result<(), RowError> {
+    let sql = format!(
+        "SELECT {OTHER_FIGURES} FROM interval_other WHERE step = ? AND from_ns = ? AND source = ?"
+    );
+    let from = i64::try_from(interval.from.0).unwrap_or(i64::MAX);
+    let key = (interval.step, from, interval.source.0);
+    other_tallies(db, &sql, key, Histogram::coarse, &mut interval.others)
+}
+
+/// The intervals in the order in which they were written, at most `limit` of those after `row`; and the row of the last.
+pub(crate) fn intervals_after(
+    db: &Connection,
+    version: u32,
+    row: u64,
+    limit: u32,
+) -> Result<(Vec<Interval>, u64), RowError> {
+    let (mut all, mut last) = (Vec::new(), row);
+    let others = version >= OTHERS_SINCE
+        && db.query_row("SELECT EXISTS (SELECT 1 FROM interval_other)", [], |row| row.get(0))?;
+    let sql = format!(
+        "SELECT rowid, step, source, phase, from_ns, to_ns, {FIGURES} FROM interval \
+         WHERE rowid > ? ORDER BY rowid LIMIT ?"
+    );
+    let row = i64::try_from(row).unwrap_or(i64::MAX);
+    each_row(db, &sql, (row, limit), |cells| {
+        last = cells.u64()?;
+        let step = cells.u32()?;
+        let mut interval = interval(step, cells)?;
+        if others {
+            interval_others(db, &mut interval)?;
+        }
+        all.push(interval);
+        Ok(())
+    })?;
+    Ok((all, last))
+}
+
+/// What tells whether sources or steps were added or changed.
+pub(crate) fn shape(db: &Connection) -> Result<[u64; 3], RowError> {
+    let sql = "SELECT (SELECT count(*) FROM source), count(*), \
+               coalesce(sum((start_ns + measure_ns + cooldown_ns + end_ns) % 1000000007), 0) FROM step";
+    let found = rows(db, sql, [], |cells| Ok([cells.u64()?, cells.u64()?, cells.u64()?]))?;
+    Ok(found.first().copied().unwrap_or_default())
+}
+
+/// The number of the last row of a table that counts its rows.
+pub(crate) fn last_seq(db: &Connection, table: &str) -> Result<u64, RowError> {
+    let found =
+        rows(db, &format!("SELECT coalesce(max(seq), 0) FROM {table}"), [], |cells| cells.u64())?;
+    Ok(found.first().copied().unwrap_or_default())
 }
 
 /// Whether a step has operations without data.
@@ -224,6 +272,19 @@ pub(crate) fn totals(db: &Connection, version: u32, step: u32) -> Result<Vec<Ste
 
 /// The counters of a step, or of none.
 pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter>, RowError> {
+    counters_where(db, "step IS ?", [step])
+}
+
+/// The counters that were written after a row.
+pub(crate) fn counters_after(db: &Connection, seq: u64) -> Result<Vec<Counter>, RowError> {
+    counters_where(db, "seq > ?", [i64::try_from(seq).unwrap_or(i64::MAX)])
+}
+
+fn counters_where(
+    db: &Connection,
+    chosen: &str,
+    params: impl Params,
+) -> Result<Vec<Counter>, RowError> {
     let mut kinds: BTreeMap<String, Vec<CounterKind>> = BTreeMap::new();
     each_row(db, "SELECT name, unit, meaning FROM counter_kind", [], |cells| {
         let (name, unit, meaning) = (cells.text()?, cells.text()?, cells.opt_text()?);
@@ -232,9 +293,11 @@ pub(crate) fn counters(db: &Connection, step: Option<u32>) -> Result<Vec<Counter
         kinds.entry(name).or_default().push(kind);
         Ok(())
     })?;
-    let sql = "SELECT source, step, from_ns, to_ns, value, name, unit, part FROM counter \
-               WHERE step IS ? ORDER BY seq";
-    rows(db, sql, [step], |cells| {
+    let sql = format!(
+        "SELECT source, step, from_ns, to_ns, value, name, unit, part FROM counter \
+         WHERE {chosen} ORDER BY seq"
+    );
+    rows(db, &sql, params, |cells| {
         let counter = counter(cells)?;
         let (name, unit) = (cells.text()?, cells.text()?);
         let described =
@@ -333,6 +396,18 @@ pub(crate) fn proofs(db: &Connection, version: u32) -> Result<BTreeMap<u32, Proo
 pub(crate) fn events(db: &Connection) -> Result<Vec<Event>, RowError> {
     let sql = "SELECT at_ns, step, source, level, code, text FROM event ORDER BY at_ns, seq";
     rows(db, sql, [], event)
+}
+
+/// The events that were written after a row.
+pub(crate) fn events_after(db: &Connection, seq: u64) -> Result<Vec<Event>, RowError> {
+    let sql = "SELECT at_ns, step, source, level, code, text FROM event WHERE seq > ? ORDER BY seq";
+    rows(db, sql, [i64::try_from(seq).unwrap_or(i64::MAX)], event)
+}
+
+/// How the run ended, so far.
+pub(crate) fn status(db: &Connection) -> Result<Status, RowError> {
+    let found = rows(db, "SELECT status FROM run WHERE id = 1", [], |cells| cells.word())?;
+    found.into_iter().next().ok_or_else(|| RowError::Bad("the table run is empty".into()))
 }
 
 fn interval(step: u32, cells: &mut Cells) -> Result<Interval, RowError> {

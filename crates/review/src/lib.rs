@@ -39,12 +39,13 @@ mod warnings;
 pub use comparison::{
     json as comparison_json, markdown as comparison_markdown, text as comparison_text,
 };
-pub use html::{comparison as comparison_html, html};
+pub use html::{STYLE, comparison as comparison_html, html};
 pub use load_line::load_line;
+pub use map::live_map;
 pub use markdown::markdown;
 pub use network_loads::{both_units, fact, network_loads};
 pub use paint::Style;
-pub use text::printable;
+pub use text::{clean, printable};
 
 use findings::Analysis;
 use paint::ReviewPage;

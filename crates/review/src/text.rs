@@ -8,7 +8,7 @@ const CHARS_MAX: usize = 1000;
 
 /// A word of a record with everything escaped that is not plain printing: control characters (ESC among them), the marks
 /// that turn the direction of writing, and invisible ones that could make two names look alike.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(CHARS_MAX));
     for c in text.chars().take(CHARS_MAX) {
         if c.is_control() || is_deceptive(c) {

@@ -6,6 +6,7 @@ mod control;
 mod disk;
 mod net;
 mod score;
+mod serve;
 mod spelling;
 
 pub use calibrate::Calibrate;
@@ -14,12 +15,14 @@ pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
+pub use serve::ServeArgs;
 
 use crate::commands::target::portal;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use findings::comparison::Compared;
 use san::server::PortalConfig;
 use san::volume::VolumeSpec;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use units::Percent;
@@ -29,7 +32,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Begin", &["demo", "doctor"]),
     ("Measure", &["plan", "run", "disk", "net", "target"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
-    ("Read results", &["review", "compare"]),
+    ("Read results", &["review", "compare", "serve"]),
     ("Bring along", &["import"]),
     ("Look up", &["catalog", "profiles"]),
     ("Set up", &["completions", "man", "help"]),
@@ -92,6 +95,8 @@ pub enum Command {
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
     Compare(CompareArgs),
+    /// Serve a page: a library of records, runs in progress, scenarios to start
+    Serve(ServeArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
     /// Make a scenario of another program's workload file, or a trace of another program's trace
@@ -185,6 +190,10 @@ pub enum ResultFormat {
     /// The same at the receiving end
     Ntttcpr,
     Csv,
+    /// Goals as JUnit XML, for continuous integration
+    Junit,
+    /// Seconds in InfluxDB's line protocol
+    Influx,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -205,6 +214,9 @@ pub struct Recording {
     /// Which processes issue the load and serve embedded arrays
     #[arg(long, value_enum, default_value_t = AgentKind::Auto)]
     pub agent: AgentKind,
+    /// Tell figures of the run to monitoring (OpenMetrics) at http://ADDR/metrics, on loopback
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -581,6 +593,9 @@ pub struct Serve {
     /// A dry run: what would be served, and the tokens of volumes that Wirespeed did not create; nothing is opened for writing
     #[arg(long, help_heading = "Target")]
     pub plan: bool,
+    /// Tell figures of the target to monitoring (OpenMetrics) at http://ADDR/metrics, on loopback
+    #[arg(long, value_name = "ADDR", help_heading = "Target")]
+    pub metrics: Option<SocketAddr>,
     #[command(flatten)]
     pub access: AccessArgs,
     #[command(flatten)]

@@ -19,7 +19,9 @@ use fleet::{
 };
 use record::{Event, Fact, Level, Producer, ProducerKind, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
+use serve::metrics::{Listening, OfRun};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub struct LiveJob {
     /// Where the record is moved when the run has ended, if it must not be written there while the run measures.
     pub kept: Option<PathBuf>,
     pub agent: AgentKind,
+    /// Where figures are told to monitoring.
+    pub metrics: Option<SocketAddr>,
     pub output: Results,
     /// What the record is to know besides.
     pub facts: Vec<Fact>,
@@ -92,14 +96,26 @@ pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
         control: &job.control,
     };
     let total = stages.iter().map(Stage::duration_max).sum();
+    let metrics = job.metrics.map(|address| metrics_of(address, job)).transpose()?;
     let mut display = Display::new(job.output.quiet, total);
     let mut show = |progress| display.show(&progress);
     let outcome = coordinator.run(agents, writer, &mut show);
-    drop(display);
+    drop((display, metrics));
     outcome.map_err(|error| match error {
         RunError::Assign(error) => Failure::usage(error),
         error => Failure::incomplete(format!("{error} (record: {})", job.out.display())),
     })
+}
+
+/// Tells figures of a run to monitoring, from its record.
+fn metrics_of(address: SocketAddr, job: &LiveJob) -> Result<Listening, Failure> {
+    let run = OfRun::new(&job.out);
+    let listening = serve::metrics::listen(address, Arc::new(move || run.text()))
+        .map_err(|error| Failure::usage(format!("--metrics {address}: {error}")))?;
+    if !job.output.quiet {
+        out::note(format_args!("metrics: http://{}/metrics", listening.address));
+    }
+    Ok(listening)
 }
 
 /// Makes a record with what is known before the run.

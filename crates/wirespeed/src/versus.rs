@@ -54,6 +54,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let most = |scenario: &Scenario| scenario.plans.iter().map(|plan| plan.repeat).max();
     let planned = most(&scenario_a).max(most(&scenario_b)).unwrap_or(1);
     let rounds = args.against.rounds.unwrap_or(ROUNDS.max(planned));
+    if args.recording.metrics.is_some() {
+        return Err(Failure::usage(
+            "--metrics tells of one run: leave it out with --against and --set-b",
+        ));
+    }
     let (out_a, out_b) = records(args.recording.out.as_deref(), &files::stem(&source_a.name))?;
     let a = ComparedRun::new(SIDES[0], source_a, &scenario_a, rounds, out_a)?;
     let b = ComparedRun::new(SIDES[1], source_b, &scenario_b, rounds, out_b)?;

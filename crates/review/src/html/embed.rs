@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 use std::io::Read as _;
 use std::sync::LazyLock;
 
-/// The page's style, the colours of its charts, and those of its map.
-const STYLE: &str = concat!(
+/// The style of every page: its own, the colours of its charts, and those of its map.
+pub const STYLE: &str = concat!(
     include_str!("../../assets/page.css"),
     include_str!("../../assets/charts.css"),
     include_str!("../../assets/map.css")

@@ -27,6 +27,7 @@ mod summary;
 mod words;
 
 pub use comparison::comparison;
+pub use embed::STYLE;
 
 use crate::charts;
 use crate::text::clean;

@@ -8,6 +8,7 @@
 
 mod block;
 mod layout;
+mod live;
 mod natural;
 mod order;
 mod scene;
@@ -17,6 +18,7 @@ mod svg;
 mod tests;
 mod values;
 
+pub use live::live_map;
 pub(crate) use scene::{Scene, word};
 pub(crate) use svg::{first_rows, svg};
 pub(crate) use values::{COLUMNS, class_words};

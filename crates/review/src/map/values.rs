@@ -87,9 +87,8 @@ pub(crate) fn class_words(class: u8) -> &'static str {
     }
 }
 
-/// What a step shows on a scene of a map.
-pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepValues {
-    let loads = loads(map, step);
+/// What these loads, by hop of the map, show on the rows of a scene.
+pub(crate) fn row_values(scene: &Scene, loads: &[Option<HopLoad>]) -> Vec<HopValue> {
     let value = |hops: &[usize]| {
         let all: Vec<&HopLoad> = hops.iter().filter_map(|hop| loads[*hop].as_ref()).collect();
         HopValue::of(&together(&all), !all.is_empty())
@@ -98,6 +97,12 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
         Some(hop) => value(&[hop]),
         None => value(&scene.rows[at.row].hops),
     });
+    rows.collect()
+}
+
+/// What a step shows on a scene of a map.
+pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepValues {
+    let loads = loads(map, step);
     let judged = step.attribution.as_ref();
     let first = judged.map(|j| marked(map, scene, &loads, &j.limit)).unwrap_or_default();
     let next = judged.and_then(|j| j.runner_up.as_ref());
@@ -106,7 +111,7 @@ pub(crate) fn values(map: &LabMap, scene: &Scene, step: &StepFigures) -> StepVal
         label: clean(&step.label()),
         total: total(step),
         limit: step.attribution.as_ref().map(|found| limit_words(step, found)).unwrap_or_default(),
-        rows: rows.collect(),
+        rows: row_values(scene, &loads),
         second: second.into_iter().filter(|row| !first.contains(row)).collect(),
         first,
     }

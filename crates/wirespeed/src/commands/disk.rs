@@ -45,6 +45,7 @@ pub fn disk(args: &DiskArgs) -> Result<Exit, Failure> {
         scenario,
         out,
         agent: args.recording.agent,
+        metrics: args.recording.metrics,
         output: args.output.clone(),
         kept,
         facts: Vec::new(),

@@ -17,6 +17,7 @@ mod profiles;
 mod review;
 mod run;
 mod score;
+mod serve;
 mod simulate;
 mod table;
 pub mod target;
@@ -35,6 +36,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Estimate(args) => estimate::estimate(&args),
         Command::Score(args) => score::score(&args),
+        Command::Serve(args) => serve::serve(args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),

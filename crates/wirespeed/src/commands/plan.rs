@@ -29,6 +29,15 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     show(&scenario, args.output.format)
 }
 
+/// What a run of this scenario would do, for people and for programs.
+pub fn described(scenario: &Scenario) -> (String, Value) {
+    let stages = scenario.stages();
+    let targets = targets::asked(scenario, &stages);
+    let lab = simulated::lab(scenario, &stages);
+    let text = text(scenario, &stages, &targets, lab.as_ref());
+    (text, as_json(scenario, &stages, &targets, lab.as_ref()))
+}
+
 /// Prints what a run of this scenario would do.
 pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let stages = scenario.stages();

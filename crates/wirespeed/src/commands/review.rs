@@ -28,7 +28,7 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
 
 /// The format that was asked for: by name, or by the ending of the file that it goes to.
 fn choice(args: &Review) -> Result<Presentation, Failure> {
-    use ResultFormat::{Csv, Html, Json, Markdown, Text};
+    use ResultFormat::{Csv, Html, Json, Junit, Markdown, Text};
     let format = match (args.output.format, &args.out) {
         (Some(format), _) => format,
         (None, Some(out)) => format_of(out)?,
@@ -37,7 +37,7 @@ fn choice(args: &Review) -> Result<Presentation, Failure> {
     if args.rows.is_some() && format != Csv {
         return Err(Failure::usage("--rows says what a row of CSV is; add --format csv"));
     }
-    if args.step.is_some() && [Text, Html, Markdown, Json].contains(&format) {
+    if args.step.is_some() && [Text, Html, Markdown, Json, Junit].contains(&format) {
         return Err(Failure::usage(
             "a review shows all steps; --step goes with --format fio-json, iometer, ntttcps, ntttcpr or csv",
         ));

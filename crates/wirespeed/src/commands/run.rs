@@ -37,6 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         scenario,
         out,
         agent: args.recording.agent,
+        metrics: args.recording.metrics,
         output: args.output.clone(),
         kept: None,
         facts: Vec::new(),

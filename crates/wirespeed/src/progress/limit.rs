@@ -6,7 +6,7 @@ use findings::SATURATED_FROM;
 use findings::generator::CPU_SHARE;
 
 /// What is known, in parts that fit a line of a narrow terminal.
-pub(super) fn parts(hops: &[HopLoad]) -> Vec<String> {
+pub fn parts(hops: &[HopLoad]) -> Vec<String> {
     let full = |from: f64, of: fn(&LoadOf) -> bool| {
         hops.iter().find(|hop| hop.share >= from && of(&hop.of))
     };

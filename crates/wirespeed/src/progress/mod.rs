@@ -1,7 +1,7 @@
 //! What a user sees while a run is under way: live figures on a terminal, plain lines otherwise, nothing when quiet. All of
 //! it goes to stderr, from a thread of its own: a terminal or a pipe that takes nothing holds the run up in nothing.
 
-mod limit;
+pub mod limit;
 mod view;
 
 use crate::out::{self, Screen};

@@ -23,5 +23,6 @@ mod estimate;
 mod labs;
 mod peers;
 mod program;
+mod serve;
 #[path = "../../../findings/tests/support/mod.rs"]
 mod sketch;

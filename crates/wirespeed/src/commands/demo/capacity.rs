@@ -46,6 +46,7 @@ pub fn measure(dir: &Path, output: &Results, control: &Arc<Control>) -> Result<C
         source,
         out: passing.0.clone(),
         agent: AgentKind::Child,
+        metrics: None,
         output: output.clone(),
         kept: None,
         facts: Vec::new(),

@@ -48,6 +48,7 @@ pub fn demo(args: &Demo) -> Result<Exit, Failure> {
         scenario,
         out: record.clone(),
         agent: AgentKind::Child,
+        metrics: None,
         output: args.output.clone(),
         kept: None,
         facts: chosen.iter().flat_map(Chosen::facts).collect(),

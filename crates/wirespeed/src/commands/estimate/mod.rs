@@ -1,6 +1,6 @@
 //! `wirespeed estimate FILE`: what the scenario's lab will carry and what limits it, at once and without simulating.
 
-mod document;
+pub mod document;
 
 use crate::cli::{EstimateArgs, Format};
 use crate::exit::{Exit, Failure};

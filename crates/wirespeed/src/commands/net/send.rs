@@ -37,6 +37,7 @@ pub fn send(args: &NetSend) -> Result<Exit, Failure> {
         scenario,
         out,
         agent: args.recording.agent,
+        metrics: args.recording.metrics,
         output: args.output.clone(),
         kept: None,
         facts: Vec::new(),

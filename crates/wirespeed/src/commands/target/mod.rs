@@ -3,6 +3,7 @@
 
 mod control;
 mod log;
+mod metrics;
 mod plan;
 mod portal;
 mod release;
@@ -52,6 +53,11 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
     let ended = started(args, chap, &log).and_then(|(target, volumes)| {
         let named = args.volumes.iter().map(show::named).collect();
         // Closed before the target stops.
+        let metrics =
+            args.metrics.map(|at| metrics::listen(at, &target, &args.volumes)).transpose()?;
+        if let Some(metrics) = &metrics {
+            log.say(format!("metrics: http://{}/metrics", metrics.address));
+        }
         let control = open_or_say(target.control(), named, args.output.quiet, log.sayer());
         let told = out::result(&shown(args, &target, &volumes).render(args.output.format));
         if told.is_ok() {
@@ -59,7 +65,7 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
             // The sender lives in the handler of signals, as long as the process.
             let _ = stop.recv();
         }
-        drop(control);
+        drop((control, metrics));
         let slow = says_if_slow();
         let stopped = target.stop().map_err(Failure::incomplete);
         drop(slow);

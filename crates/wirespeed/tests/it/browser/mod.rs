@@ -1,7 +1,7 @@
 //! The page of a review in a browser: whole, quiet, readable on a screen, a telephone and paper, in light and dark, and
 //! unmoved by whatever words a record holds.
 
-mod cdp;
+pub mod cdp;
 mod page;
 mod records;
 
@@ -154,7 +154,7 @@ fn a_page_prints() {
 }
 
 /// The least contrast of text with its ground (WCAG 2.2, 1.4.3), as the browser computed both.
-const CONTRAST: &str = r#"(() => {
+pub const CONTRAST: &str = r#"(() => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const known = new Map();
     const rgba = (color) => {

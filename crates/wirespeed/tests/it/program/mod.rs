@@ -32,7 +32,7 @@ mod score;
 mod search;
 mod simulate;
 mod steady;
-mod support;
+pub mod support;
 mod target;
 mod terminal;
 mod verify;

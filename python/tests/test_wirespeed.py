@@ -1,0 +1,95 @@
+"""The package against the program: figures of a record are those of its review."""
+
+import importlib.util
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import wirespeed
+
+SCENARIO = """
+[scenario]
+title = "from Python"
+[[target]]
+name = "n"
+url = "null:"
+size = "1GiB"
+[workload.w]
+block = "4KiB"
+read = 70
+rate = "2000 IOPS"
+limit = 8
+[plan]
+workload = "w"
+on = "n"
+warmup = "0s"
+measure = "5s"
+sweep = { block = ["4KiB", "8KiB"] }
+"""
+
+
+class Program(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.scratch.name)
+        cls.scenario = cls.folder / "s.toml"
+        cls.scenario.write_text(SCENARIO)
+        cls.record = wirespeed.run(cls.scenario, cls.folder / "r.wsr", set={"plan.measure": "1s"})
+        cls.review = cls.record.analysis()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def test_a_record_says_what_it_is(self):
+        self.assertEqual((self.record.title, self.record.status), ("from Python", "complete"))
+        self.assertEqual(len(self.record.steps()), 2)
+        self.assertGreater(len(self.record.intervals()), 1)
+
+    def test_figures_are_those_of_the_review(self):
+        for mine, theirs in zip(self.record.steps(), self.review["steps"]):
+            both = theirs["total"]["both"]
+            self.assertAlmostEqual(mine["iops"] / both["iops"], 1, delta=0.01)
+            self.assertAlmostEqual(mine["mb_per_s"] * 1e6 / both["bytes_per_s"], 1, delta=0.01)
+
+    def test_percentiles_are_those_of_the_review(self):
+        for step, theirs in enumerate(self.review["steps"]):
+            for direction in ("read", "write"):
+                latency = theirs["total"][direction]["response"]
+                mine = self.record.percentile(99, step, direction, response=True)
+                self.assertAlmostEqual(mine * 1e9 / latency["p99_ns"], 1, delta=0.01)
+
+    def test_a_plan_is_read(self):
+        plan = wirespeed.plan(self.scenario)
+        self.assertEqual((len(plan["steps"]), plan["load_s"]), (2, plan["load_s"]))
+
+    def test_mistakes_are_raised(self):
+        with self.assertRaises(wirespeed.WirespeedError) as raised:
+            wirespeed.run(self.scenario, self.folder / "x.wsr", set={"plan.mesure": "1s"})
+        self.assertEqual(raised.exception.code, 2)
+        self.assertIn("mesure", str(raised.exception))
+        with self.assertRaises(ValueError):
+            self.record.rows("nothing")
+        with self.assertRaises(Exception):
+            wirespeed.open(self.scenario)
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not installed")
+    def test_pandas(self):
+        frame = self.record.to_pandas("intervals")
+        self.assertEqual(len(frame), len(self.record.intervals()))
+        self.assertGreater(frame.read_iops.mean(), 0)
+
+    @unittest.skipUnless(importlib.util.find_spec("polars"), "polars is not installed")
+    def test_polars(self):
+        frame = self.record.to_polars("intervals")
+        self.assertEqual(frame.height, len(self.record.intervals()))
+
+    @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
+    def test_arrow(self):
+        self.assertEqual(self.record.to_arrow("steps").num_rows, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
