@@ -187,6 +187,8 @@ pub enum Loops {
     Open,
     /// Both.
     Mixed,
+    /// Issued by others: nothing is known of what they wait for.
+    Observed,
 }
 
 impl StepFigures {
@@ -198,6 +200,7 @@ impl StepFigures {
             match worker.load.arrivals {
                 Loop::Closed { depth: d, .. } => depth = depth.saturating_add(d),
                 Loop::Open { rate } => offered += rate,
+                Loop::Observed => {}
             }
         }
         let pool = Pool::of(step, |_| true).unwrap_or_else(|| Pool::empty(step.span));
@@ -389,6 +392,7 @@ fn completeness(step: &StepData, worker: &WorkerData) -> Completeness {
 fn loops(workers: &[WorkerData]) -> Loops {
     let open = workers.iter().filter(|w| matches!(w.load.arrivals, Loop::Open { .. })).count();
     match open {
+        0 if workers.iter().any(|w| w.load.arrivals == Loop::Observed) => Loops::Observed,
         0 => Loops::Closed,
         n if n == workers.len() => Loops::Open,
         _ => Loops::Mixed,

@@ -180,6 +180,10 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
 /// Only where the record cannot be read.
 pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, FindingsError> {
     let text = &record.head().scenario;
+    // What was observed was not planned: there is no scenario that could have mistakes.
+    if text.text.is_empty() && record.head().producer.kind == record::ProducerKind::Imported {
+        return judge(record, Err(""), projects);
+    }
     let source = scenario::Source {
         name: text.name.clone(),
         text: text.text.clone(),

@@ -183,6 +183,7 @@ pub(crate) fn loops(loops: Loops) -> &'static str {
         Loops::Closed => "closed loop",
         Loops::Open => "open loop",
         Loops::Mixed => "closed and open loops",
+        Loops::Observed => "observed load",
     }
 }
 

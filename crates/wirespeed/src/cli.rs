@@ -4,6 +4,7 @@ mod calibrate;
 mod catalog;
 mod control;
 mod disk;
+mod explain;
 mod net;
 mod score;
 mod spelling;
@@ -12,6 +13,7 @@ pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
+pub use explain::ExplainArgs;
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 
@@ -29,7 +31,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Begin", &["demo", "doctor"]),
     ("Measure", &["plan", "run", "disk", "net", "target"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
-    ("Read results", &["review", "compare"]),
+    ("Read results", &["review", "compare", "explain"]),
     ("Bring along", &["import"]),
     ("Look up", &["catalog", "profiles"]),
     ("Set up", &["completions", "man", "help"]),
@@ -92,6 +94,8 @@ pub enum Command {
     Review(Review),
     /// Compare runs with the first of them: better, worse or undecided
     Compare(CompareArgs),
+    /// Say what limited a system, from the files of its monitoring: nothing is loaded
+    Explain(ExplainArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
     /// Make a scenario of another program's workload file: Iometer, fio, vdbench, diskspd

@@ -167,6 +167,10 @@ impl<'a> Inputs<'a> {
                 idle_siblings: idle,
                 drains,
                 twin: close(self.rival(group) / group.full.share),
+                unseen: match self.seen(group.top).role {
+                    HopRole::Cpu => self.step.unseen(),
+                    _ => 0.0,
+                },
             };
             self.hop(group.top, group.full.gauge, &group.others, Signs::Hop(signs))
         })
@@ -353,7 +357,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn latency(&self) -> Option<Candidate> {
-        if self.step.loops == Loops::Open {
+        if matches!(self.step.loops, Loops::Open | Loops::Observed) {
             return None;
         }
         let (place, share) = self.dominant()?;
@@ -379,7 +383,7 @@ impl<'a> Inputs<'a> {
         let mut push = |limit: Limiter, signs: Signs| {
             out.push(Candidate { limit, signs, about: Vec::new() });
         };
-        if step.loops != Loops::Open {
+        if !matches!(step.loops, Loops::Open | Loops::Observed) {
             let signs = DepthSigns {
                 base: 1.0,
                 full: self.full,
@@ -402,12 +406,19 @@ impl<'a> Inputs<'a> {
             let signs = RateSigns { base: 1.0, short, full: self.full, waits: self.waits };
             push(Limiter::Rate, Signs::Rate(signs));
         }
-        if step.thinking > 0.0 {
+        if step.thinking > 0.0 || step.loops == Loops::Observed {
             let filled = ramp(step.present_share(), 0.2, 0.8);
-            let signs = NoneSigns { base: 1.0, full: self.full, filled, waits: self.waits };
+            let unseen = self.hidden();
+            let signs = NoneSigns { base: 1.0, full: self.full, filled, waits: self.waits, unseen };
             push(Limiter::None, Signs::None(signs));
         }
         out
+    }
+
+    /// How much of an observed load may have met a full place unseen.
+    fn hidden(&self) -> f64 {
+        let between = if self.step.is_observed() { self.step.between() } else { 0.0 };
+        self.step.unseen().max(between)
     }
 
     fn generator(&self) -> GeneratorSigns {
@@ -441,6 +452,7 @@ impl<'a> Inputs<'a> {
             blind: f64::from(u8::from(blind)),
             open: self.open,
             queue_full: self.queue_full,
+            unseen: self.hidden(),
         };
         let limit = Limiter::Unknown { missing: missing(step) };
         Candidate { limit, signs: Signs::Unknown(signs), about: Vec::new() }

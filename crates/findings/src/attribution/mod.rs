@@ -21,7 +21,7 @@ mod words;
 pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
 pub use candidates::Candidate;
 use model::shares;
-pub use model::{SURE, WEIGHTS, probabilities};
+pub use model::{OBSERVED, SURE, WEIGHTS, probabilities};
 pub use signs::*;
 
 use crate::figures::StepFigures;
@@ -83,7 +83,8 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
             (candidates, shares(&scores))
         }
         None => {
-            let probabilities = probabilities(&candidates, &WEIGHTS);
+            let weights = if step.is_observed() { &OBSERVED } else { &WEIGHTS };
+            let probabilities = probabilities(&candidates, weights);
             (candidates, probabilities)
         }
     };

@@ -25,6 +25,7 @@ pub const WEIGHTS: Weights = Weights {
         idle_siblings: -1.1,
         drains: -1.7,
         twin: -3.2,
+        unseen: 0.0,
     },
     slots: SlotsSigns {
         base: -0.6,
@@ -86,7 +87,7 @@ pub const WEIGHTS: Weights = Weights {
         late: 0.3,
     },
     rate: RateSigns { base: 2.9, short: -8.0, full: -0.3, waits: -0.2 },
-    none: NoneSigns { base: 4.2, full: -0.8, filled: -0.4, waits: -0.4 },
+    none: NoneSigns { base: 4.2, full: -0.8, filled: -0.4, waits: -0.4, unseen: 0.0 },
     unknown: UnknownSigns {
         base: -2.0,
         unexplained: 6.1,
@@ -95,7 +96,17 @@ pub const WEIGHTS: Weights = Weights {
         blind: 0.3,
         open: -0.7,
         queue_full: -0.5,
+        unseen: 0.0,
     },
+};
+
+/// The weights for loads that were only observed, in samples of seconds or minutes: what is not seen counts against each
+/// answer that rests on it. `docs/explain.md` says how often they are right.
+pub const OBSERVED: Weights = Weights {
+    hop: HopSigns { unseen: -6.0, ..WEIGHTS.hop },
+    none: NoneSigns { unseen: -6.0, full: -4.0, ..WEIGHTS.none },
+    unknown: UnknownSigns { unseen: 3.0, silent: 1.0, ..WEIGHTS.unknown },
+    ..WEIGHTS
 };
 
 /// The probability of each answer.

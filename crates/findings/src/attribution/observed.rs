@@ -10,7 +10,7 @@ use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::step::StepData;
-use record::{CounterId, Fact, HopKind, Loop, Source};
+use record::{CounterId, Fact, HopKind, Loop, Meaning, Source};
 
 /// Hops at most; a record that names more is not one of ours, and the rest is left out.
 const HOPS_MAX: usize = 65_536;
@@ -19,6 +19,8 @@ const SAME_CROSSING: f64 = 0.01;
 /// I/Os that a wire which is shared evenly explains, over what the formula of processor sharing gives.
 const EXPLAINED: f64 = 1.5;
 
+/// Counters whose length is looked at.
+const SAMPLES_MAX: usize = 10_000;
 /// Gauges of a hop that differ by less show the same.
 const AS_FULL: f64 = 0.99;
 /// Up to so many requests at a time a block device served them one by one.
@@ -45,6 +47,8 @@ pub(super) struct Observed {
     pub mean_ns: Option<f64>,
     pub generator: Generator,
     pub hops: Vec<ObservedHop>,
+    /// Seconds that a sample of a hop covers.
+    pub resolution: f64,
     /// What throughput gains where something is doubled, if that was tried.
     pub experiments: Option<Experiments>,
 }
@@ -78,7 +82,7 @@ impl Observed {
     pub fn of(step: &StepData, figures: &StepFigures, sources: &[Source], facts: &[Fact]) -> Self {
         let closed = step.workers.iter().filter_map(|w| match w.load.arrivals {
             Loop::Closed { depth, think } => Some((f64::from(depth), think)),
-            Loop::Open { .. } => None,
+            Loop::Open { .. } | Loop::Observed => None,
         });
         let pausing: f64 = closed.filter(|(_, think)| *think).map(|(depth, _)| depth).sum();
         let depth = f64::from(figures.depth);
@@ -112,6 +116,7 @@ impl Observed {
             mean_ns,
             generator: figures.generator.clone(),
             hops: seen,
+            resolution: resolution(step),
             experiments: Experiments::of(step),
         }
     }
@@ -119,6 +124,36 @@ impl Observed {
     /// Whether all that open loops were asked for was done, but for a little.
     pub fn is_carried(&self) -> bool {
         self.loops == Loops::Open && self.iops >= CARRIED * self.offered
+    }
+
+    /// Whether the load was issued by others and only observed.
+    pub fn is_observed(&self) -> bool {
+        self.loops == Loops::Observed
+    }
+
+    /// How much of an observed load's time may have passed at a full place that was not seen to be full: where no limit is
+    /// known, 0 to 1. A load that was issued here has none.
+    pub fn unseen(&self) -> f64 {
+        if !self.is_observed() {
+            return 0.0;
+        }
+        let dark = |hop: &ObservedHop| hop.served.is_none() && hop.slots.is_none();
+        let seen = |hop: &&ObservedHop| hop.role == HopRole::Device && hop.served.is_some();
+        // Without a device whose limit is known nothing says what is behind the last port.
+        if self.hops.iter().any(|hop| hop.role == HopRole::Device && dark(hop))
+            || !self.hops.iter().any(|hop| seen(&hop))
+        {
+            return 1.0;
+        }
+        self.unexplained().map_or(0.5, |share| (share / 0.4).min(1.0))
+    }
+
+    /// How much may have been full between samples: a mean of 60% over 20 s may be 12 s at 100%.
+    pub fn between(&self) -> f64 {
+        let most = self.hops.iter().map(ObservedHop::share).fold(0.0, f64::max).min(1.0);
+        let slots =
+            self.hops.iter().filter_map(|hop| hop.slots.map(|full| full.share)).fold(0.0, f64::max);
+        most.max(slots.min(1.0)) * (self.resolution / 20.0).min(1.0)
     }
 
     /// In flight as a share of the depth, whether or not slots pause.
@@ -163,6 +198,15 @@ impl Observed {
         let there: f64 = known().filter_map(|hop| hop.present).sum();
         self.in_flight.map(|n| (1.0 - there / n).clamp(0.0, 1.0))
     }
+}
+
+/// The length that most samples of a step's hops have, in seconds.
+fn resolution(step: &StepData) -> f64 {
+    let counted = step.counters.iter().filter(|(_, c)| c.kind.meaning() != Some(Meaning::Setting));
+    let mut lengths: Vec<u64> =
+        counted.take(SAMPLES_MAX).map(|(_, c)| c.to.since(c.from).0).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).map_or(0.0, |ns| *ns as f64 / 1e9)
 }
 
 impl ObservedHop {

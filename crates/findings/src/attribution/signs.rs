@@ -62,6 +62,7 @@ signs! {
         idle_siblings "1 where parallel paths have room."
         drains "How far it holds up a port with other traffic."
         twin "How close the fullest other hop is."
+        unseen "Of processors under an observed load: how much of its time passes where no limit is known."
     }
     Slots slots SlotsSigns "A queue limit that is reached." {
         base "Always 1."
@@ -140,6 +141,7 @@ signs! {
         full "How full the fullest hop is."
         filled "The share of the depth in flight."
         waits "The share of I/Os in flight that wait anywhere."
+        unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
     }
     Unknown unknown UnknownSigns "Not determined: counters are missing." {
         base "Always 1."
@@ -149,5 +151,6 @@ signs! {
         blind "1 where no hop has."
         open "1 in an open loop."
         queue_full "How full and waited for the worst queue limit is."
+        unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
     }
 }

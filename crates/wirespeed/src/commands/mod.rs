@@ -9,6 +9,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod estimate;
+mod explain;
 mod import;
 mod luns;
 mod net;
@@ -34,6 +35,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Estimate(args) => estimate::estimate(&args),
         Command::Score(args) => score::score(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),
