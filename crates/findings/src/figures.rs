@@ -203,6 +203,7 @@ impl StepFigures {
                 Loop::Observed => {}
             }
         }
+        let is_observed = loops(&step.workers) == Loops::Observed;
         let pool = Pool::of(step, |_| true).unwrap_or_else(|| Pool::empty(step.span));
         StepFigures {
             index: step.head.index,
@@ -228,8 +229,9 @@ impl StepFigures {
             completeness: step.workers.iter().map(|w| completeness(step, w)).collect(),
             generator: generator::judge(step, null),
             little: little::check(step),
-            drift: drift(step),
-            steady: steady::steadiness(step, rule),
+            drift: drift(step).filter(|_| !is_observed),
+            // What others issue is under no obligation to be steady.
+            steady: steady::steadiness(step, rule).filter(|_| !is_observed),
             warm_up: WarmUp::of(step, events),
             served: Vec::new(),
             ports: Vec::new(),

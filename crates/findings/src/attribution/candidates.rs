@@ -88,6 +88,8 @@ struct Inputs<'a> {
     unexplained: f64,
     /// How full the fullest limit is.
     full: f64,
+    /// The same of an observed load without processors, which others may keep busy.
+    full_io: f64,
     /// A queue limit that is full while its I/Os wait for it: how full, and how many wait.
     queue_full: f64,
     fill: f64,
@@ -120,6 +122,10 @@ impl<'a> Inputs<'a> {
             waits: (waits / n).min(1.0),
             unexplained: ramp(step.unexplained().unwrap_or(0.0), 0.1, 0.5),
             full: groups.first().map_or(0.0, |group| full(group.full.share)),
+            full_io: groups
+                .iter()
+                .find(|group| !step.is_observed() || step.hops[group.top].role != HopRole::Cpu)
+                .map_or(0.0, |group| full(group.full.share)),
             queue_full: step.hops.iter().map(queue_full).fold(0.0, f64::max),
             fill: step.fill().unwrap_or(1.0),
             open: f64::from(u8::from(step.loops == Loops::Open)),
@@ -168,7 +174,7 @@ impl<'a> Inputs<'a> {
                 drains,
                 twin: close(self.rival(group) / group.full.share),
                 unseen: match self.seen(group.top).role {
-                    HopRole::Cpu => self.step.unseen(),
+                    HopRole::Cpu if self.step.is_observed() => self.step.unseen().max(0.5),
                     _ => 0.0,
                 },
             };
@@ -409,7 +415,8 @@ impl<'a> Inputs<'a> {
         if step.thinking > 0.0 || step.loops == Loops::Observed {
             let filled = ramp(step.present_share(), 0.2, 0.8);
             let unseen = self.hidden();
-            let signs = NoneSigns { base: 1.0, full: self.full, filled, waits: self.waits, unseen };
+            let signs =
+                NoneSigns { base: 1.0, full: self.full_io, filled, waits: self.waits, unseen };
             push(Limiter::None, Signs::None(signs));
         }
         out
@@ -447,7 +454,7 @@ impl<'a> Inputs<'a> {
         let signs = UnknownSigns {
             base: 1.0,
             unexplained: self.unexplained,
-            full: self.full,
+            full: self.full_io,
             silent: f64::from(u8::from(silent)),
             blind: f64::from(u8::from(blind)),
             open: self.open,

@@ -318,7 +318,8 @@ impl<'a> WarningList<'a> {
 
     /// A step that was cut off is missing more than time; this is about steps that were planned too short.
     fn too_short(&mut self) {
-        let whole = |s: &StepFigures| s.complete() && s.total.both.ops > 0;
+        let whole =
+            |s: &StepFigures| s.complete() && s.total.both.ops > 0 && s.loops != Loops::Observed;
         let carried =
             |s: &StepFigures| s.complete() && s.network.iter().any(|p| p.bytes_per_s() > 0.0);
         let of = self.that(|s| (whole(s) || carried(s)) && s.measured_ns < SHORT_NS);

@@ -23,6 +23,8 @@ const PLACES_MAX: usize = 512;
 const COUNTERS_MAX: usize = 1_200_000;
 /// Times before this are those of files without dates.
 const DATED: i64 = 315_360_000_000_000_000;
+/// The plan of a record that has none.
+const PLAN: &str = "plan";
 /// The workload that observed loads run.
 const OBSERVED: &str = "observed";
 
@@ -560,8 +562,8 @@ impl Book<'_> {
         }
         self.writer.step(&StepHead {
             index,
-            plan: window.name.clone(),
-            settings: Vec::new(),
+            plan: PLAN.to_owned(),
+            settings: vec![("window".to_owned(), window.name.clone())],
             repetition: 0,
             times: StepTimes { start, measure: start, cooldown: end, end },
             workers: loads.into_values().collect(),
