@@ -383,7 +383,7 @@ impl Window<'_> {
         for what in missing {
             let hop = what.split_once(" of ").map_or(what.as_str(), |(_, hop)| hop);
             let kind = self.seen.hops.iter().find(|seen| seen.name == hop).map(|seen| seen.kind);
-            let command = command_of(kind, hop);
+            let command = command_of(kind);
             if !told.iter().any(|(_, known)| *known == command) && told.len() < MOST {
                 told.push((what.clone(), command));
             }
@@ -396,9 +396,9 @@ impl Window<'_> {
 }
 
 /// The command that counts what is missing, by the kind of the hop.
-fn command_of(kind: Option<HopKind>, hop: &str) -> &'static str {
+fn command_of(kind: Option<HopKind>) -> &'static str {
     match kind {
-        Some(HopKind::Volume) if hop.ends_with("behind the host") => {
+        Some(HopKind::BehindHost) => {
             "collect the array's own counters of that LUN and of its ports and controllers over the same time, and the switches' (`wirespeed explain --collect`)"
         }
         Some(HopKind::Volume | HopKind::Disks | HopKind::Controller) => {

@@ -49,6 +49,11 @@ fn full(share: f64) -> f64 {
     ramp(share, 0.72, 0.98)
 }
 
+/// The same of a step. Under an observed load a hop that is nearly full may carry all that is asked for.
+fn fullness(step: &Observed, share: f64) -> f64 {
+    if step.is_observed() { ramp(share, 0.85, 0.99) } else { full(share) }
+}
+
 /// How close two utilizations are, by their ratio.
 fn close(ratio: f64) -> f64 {
     ramp(ratio, 1.0 - 2.0 * WITHIN, 1.0 - WITHIN / 2.0)
@@ -125,7 +130,7 @@ impl<'a> Inputs<'a> {
             full_io: groups
                 .iter()
                 .find(|group| !step.is_observed() || step.hops[group.top].role != HopRole::Cpu)
-                .map_or(0.0, |group| full(group.full.share)),
+                .map_or(0.0, |group| fullness(step, group.full.share)),
             queue_full: step.hops.iter().map(queue_full).fold(0.0, f64::max),
             fill: step.fill().unwrap_or(1.0),
             open: f64::from(u8::from(step.loops == Loops::Open)),
@@ -165,7 +170,7 @@ impl<'a> Inputs<'a> {
             let drains = self.drained(group).map_or(0.0, |(_, drain)| drain.waits * drain.victims);
             let signs = HopSigns {
                 base: 1.0,
-                full: full(group.full.share),
+                full: fullness(self.step, group.full.share),
                 lead,
                 queued: self.queued(group.top),
                 inelastic: self.inelastic,
@@ -225,7 +230,7 @@ impl<'a> Inputs<'a> {
                 .map(|of| full(of.1.share) * ramp(waits(of.0) / n, 0.02, 0.25));
             let signs = SlotsSigns {
                 base: 1.0,
-                full: full(slots.share),
+                full: fullness(self.step, slots.share),
                 waits: ramp(waiting / n, 0.0, 0.4),
                 inside_full: self.full,
                 unexplained: self.unexplained,
@@ -233,6 +238,7 @@ impl<'a> Inputs<'a> {
                 grew: self.grew(place),
                 deeper: deeper.fold(0.0, f64::max),
                 delay: ramp(self.dominant().map_or(0.0, |(_, share)| share), 0.5, 0.9),
+                unseen: self.step.unseen(),
             };
             out.push(self.hop(place, Gauge::Slots, &others, Signs::Slots(signs)));
         }
@@ -249,7 +255,7 @@ impl<'a> Inputs<'a> {
         let name = |group: &FullHops| self.seen(group.top).name().to_owned();
         let signs = TwoSigns {
             base: 1.0,
-            full: full(second.full.share),
+            full: fullness(self.step, second.full.share),
             close: close(second.full.share / first.full.share),
             third: close(third / first.full.share),
             inelastic: self.inelastic,
@@ -287,7 +293,7 @@ impl<'a> Inputs<'a> {
             let lead = ((group.full.share - self.rival(group)) / 0.15).clamp(-1.0, 1.0);
             let signs = ImbalanceSigns {
                 base: 1.0,
-                full: full(group.full.share),
+                full: fullness(self.step, group.full.share),
                 gap: 1.0 - fullest / group.full.share,
                 lead,
                 queued: self.queued(group.top),
@@ -449,8 +455,8 @@ impl<'a> Inputs<'a> {
 
     fn unknown(&self) -> Candidate {
         let step = self.step;
-        let blind = step.hops.iter().all(|hop| hop.served.is_none() && hop.slots.is_none());
-        let silent = step.hops.iter().any(|hop| hop.served.is_none() && hop.slots.is_none());
+        let blind = step.hops.iter().all(ObservedHop::is_dark);
+        let silent = step.hops.iter().any(ObservedHop::is_dark);
         let signs = UnknownSigns {
             base: 1.0,
             unexplained: self.unexplained,
@@ -477,7 +483,7 @@ fn missing(step: &Observed) -> Vec<String> {
         };
         format!("{what} of {}", hop.name())
     };
-    let dark = |hop: &&ObservedHop| hop.served.is_none() && hop.slots.is_none();
+    let dark = |hop: &&ObservedHop| hop.is_dark();
     let mut out: Vec<String> = step.hops.iter().filter(dark).take(WEIGHED).map(of).collect();
     if out.is_empty()
         && !step.hops.is_empty()

@@ -74,6 +74,7 @@ signs! {
         grew "The share of added latency that passes at it."
         deeper "How full and waited for a queue limit closer to the device is."
         delay "The share of time at the hop where most passes without waiting."
+        unseen "Of an observed load: how much of its time passes where no limit is known."
     }
     Two two TwoSigns "Two hops that are full at once." {
         base "Always 1."

@@ -507,7 +507,7 @@ impl Book<'_> {
             let storage = place.storage.map(|id| {
                 of(
                     id,
-                    SourceKind::Hop(HopKind::Volume),
+                    SourceKind::Hop(HopKind::BehindHost),
                     format!("{} behind the host", place.name),
                     device.clone(),
                 )

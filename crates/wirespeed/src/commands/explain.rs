@@ -73,6 +73,8 @@ fn read(
     let head = file.fill_buf().map_err(fail)?;
     let format = match (format, monitor::detect(&head[..head.len().min(HEAD)])) {
         (Some(format), _) | (None, Detected::Is(format)) => format,
+        // A file that nothing else is may be of a map that the user names.
+        (None, Detected::Unknown) if !options.maps.is_empty() => MonitorFormat::Mapped,
         (None, Detected::Refused(why)) => return Err(Failure::usage(format!("{name}: {why}"))),
         (None, Detected::Unknown) => {
             return Err(Failure::usage(format!(
