@@ -69,6 +69,7 @@ impl Gauge {
             complete &= covered >= COMPLETE_SHARE * seconds;
             match worker.arrivals {
                 Loop::Closed { depth, .. } => depth_carried += f64::from(depth),
+                Loop::Observed => {}
                 Loop::Open { rate } => {
                     open = true;
                     due += rate * seconds;

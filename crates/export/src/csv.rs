@@ -100,10 +100,12 @@ fn step_row(step: &StepFigures, keys: &[&str]) -> Vec<String> {
         Loops::Closed => "closed",
         Loops::Open => "open",
         Loops::Mixed => "mixed",
+        Loops::Observed => "observed",
     };
-    let open = step.loops != Loops::Closed;
+    let open = matches!(step.loops, Loops::Open | Loops::Mixed);
+    let closed = matches!(step.loops, Loops::Closed | Loops::Mixed);
     row.push(some(!step.network_only(), || loops.to_owned()));
-    row.push(some(step.loops != Loops::Open && !step.network_only(), || step.depth.to_string()));
+    row.push(some(closed && !step.network_only(), || step.depth.to_string()));
     row.push(some(open, || number(step.offered_iops)));
     row.extend([step.planned_ns, step.measured_ns].map(|ns| number(ns as f64 / 1e9)));
     row.push(step.complete().to_string());

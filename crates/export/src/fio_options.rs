@@ -20,7 +20,7 @@ pub(crate) fn options(
     put("numjobs", workers.len().to_string());
     let depth = |w: &&WorkerView| match w.load.arrivals {
         Loop::Closed { depth, .. } => Some(depth),
-        Loop::Open { .. } => None,
+        Loop::Open { .. } | Loop::Observed => None,
     };
     let spec = step.planned(workload).map(|load| &load.workload.spec);
     let limit = spec.and_then(|spec| match spec.arrivals {

@@ -246,7 +246,7 @@ fn depth(workers: &[&WorkerView]) -> String {
         .iter()
         .map(|w| match w.load.arrivals {
             Loop::Closed { depth, .. } => Some(depth),
-            Loop::Open { .. } => None,
+            Loop::Open { .. } | Loop::Observed => None,
         })
         .collect();
     depths.sort_unstable();

@@ -179,7 +179,7 @@ fn total(step: &StepData, hops: &[String], id: CounterId) -> Result<f64, String>
 fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
     let depth = match worker.load.arrivals {
         Loop::Closed { depth, .. } => depth,
-        Loop::Open { .. } => worker.open_max.max(1),
+        Loop::Open { .. } | Loop::Observed => worker.open_max.max(1),
     };
     f64::from(depth) * largest(worker, planned)
 }

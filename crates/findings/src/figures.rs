@@ -187,6 +187,8 @@ pub enum Loops {
     Open,
     /// Both.
     Mixed,
+    /// Issued by others: nothing is known of what they wait for.
+    Observed,
 }
 
 impl StepFigures {
@@ -198,8 +200,10 @@ impl StepFigures {
             match worker.load.arrivals {
                 Loop::Closed { depth: d, .. } => depth = depth.saturating_add(d),
                 Loop::Open { rate } => offered += rate,
+                Loop::Observed => {}
             }
         }
+        let is_observed = loops(&step.workers) == Loops::Observed;
         let pool = Pool::of(step, |_| true).unwrap_or_else(|| Pool::empty(step.span));
         StepFigures {
             index: step.head.index,
@@ -225,8 +229,9 @@ impl StepFigures {
             completeness: step.workers.iter().map(|w| completeness(step, w)).collect(),
             generator: generator::judge(step, null),
             little: little::check(step),
-            drift: drift(step),
-            steady: steady::steadiness(step, rule),
+            drift: drift(step).filter(|_| !is_observed),
+            // What others issue is under no obligation to be steady.
+            steady: steady::steadiness(step, rule).filter(|_| !is_observed),
             warm_up: WarmUp::of(step, events),
             served: Vec::new(),
             ports: Vec::new(),
@@ -389,6 +394,7 @@ fn completeness(step: &StepData, worker: &WorkerData) -> Completeness {
 fn loops(workers: &[WorkerData]) -> Loops {
     let open = workers.iter().filter(|w| matches!(w.load.arrivals, Loop::Open { .. })).count();
     match open {
+        0 if workers.iter().any(|w| w.load.arrivals == Loop::Observed) => Loops::Observed,
         0 => Loops::Closed,
         n if n == workers.len() => Loops::Open,
         _ => Loops::Mixed,

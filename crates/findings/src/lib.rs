@@ -28,6 +28,7 @@ pub use scenario::knee;
 mod counter_check;
 pub mod little;
 pub mod map;
+mod monitoring;
 pub mod network;
 mod plan_comparison;
 mod plan_limits;
@@ -76,6 +77,7 @@ pub use goals::{GoalOutcome, Status};
 pub use jobs::JobPhase;
 pub use little::Little;
 pub use map::LabMap;
+pub use monitoring::MonitoringFinding;
 pub use plan_comparison::{ComparedPlan, PlanComparison, generation as link_generation};
 pub use plan_limits::{LimitRange, MissingCounter, PlanLimits};
 pub use pool::{IoFigures, Latency};
@@ -156,6 +158,9 @@ pub struct Analysis {
     pub projections: Vec<Projection>,
     /// What to be careful about, the gravest first.
     pub warnings: Vec<Warning>,
+    /// What the monitoring of an observed system shows besides its limits, window by window.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub monitoring: Vec<MonitoringFinding>,
     /// The lab and its connections, to be drawn; `None` where that is a single target.
     pub map: Option<LabMap>,
 }
@@ -180,6 +185,10 @@ pub fn analyse(record: &Record) -> Result<Analysis, FindingsError> {
 /// Only where the record cannot be read.
 pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, FindingsError> {
     let text = &record.head().scenario;
+    // What was observed was not planned: there is no scenario that could have mistakes.
+    if text.text.is_empty() && record.head().producer.kind == record::ProducerKind::Imported {
+        return judge(record, Err(""), projects);
+    }
     let source = scenario::Source {
         name: text.name.clone(),
         text: text.text.clone(),
@@ -206,6 +215,7 @@ fn judge(
     let mut projector = Projector::default();
     let mut steps = Vec::new();
     let mut verification = None;
+    let mut windows = Vec::new();
     let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
@@ -217,6 +227,7 @@ fn judge(
         let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
+        windows.extend(monitoring::Seen::of(&step, &figures, record.sources()));
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
         projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
@@ -246,6 +257,7 @@ fn judge(
         sweeps,
         plan_comparisons: compared(scenario.ok(), topology.as_ref(), &steps),
         plan_limits: plan_limits::plan_limits(&steps, record.sources()),
+        monitoring: monitoring::findings(&windows, &steps),
         scaled,
         port_gains,
         network: network::across(&steps),

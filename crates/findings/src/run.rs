@@ -130,7 +130,7 @@ impl RunSummary {
             assumed: u32::try_from(record.facts().iter().filter(|f| is_assumed(f)).count())
                 .unwrap_or(u32::MAX),
             scenario: head.scenario.name.clone(),
-            scenario_error: scenario.err().map(str::to_owned),
+            scenario_error: scenario.err().filter(|why| !why.is_empty()).map(str::to_owned),
             end: record.status(),
             wall_ns: head.wall_ns,
             seed: head.seed,

@@ -244,6 +244,7 @@ fn seen(search: &Search, step: &StepData, load: f64, depth_asked: f64) -> Seen {
     for worker in &step.workers {
         match worker.load.arrivals {
             Loop::Closed { depth, .. } => depth_carried += f64::from(depth),
+            Loop::Observed => {}
             Loop::Open { rate } => {
                 due += rate * seconds;
                 done += worker.ops() as f64;

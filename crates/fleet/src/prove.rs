@@ -247,7 +247,7 @@ pub(crate) fn carried_out(
         let of = loads.iter().filter(|load| load.workload == slowed.subject);
         let slots = of.map(|load| match load.arrivals {
             Loop::Closed { depth, .. } => [depth, *depths.get(&load.source).unwrap_or(&depth)],
-            Loop::Open { .. } => [0, 0],
+            Loop::Open { .. } | Loop::Observed => [0, 0],
         });
         let [asked, real] = slots.fold([0, 0], |sum, of| [sum[0] + of[0], sum[1] + of[1]]);
         if real > idle(asked) {

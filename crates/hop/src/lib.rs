@@ -72,6 +72,8 @@ kinds! {
     ArrayCpu = "array-cpu",
     /// A disk or partition of a machine.
     BlockDevice = "block-device",
+    /// All that is behind the adapter of a host, as that host sees it: fabric and array together.
+    BehindHost = "behind-host",
     /// The path of network loads between two hosts.
     NetworkPair = "network-pair",
     /// The machine at one end of network loads.

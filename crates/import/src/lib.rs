@@ -1,5 +1,5 @@
-//! Workload files of other programs, read into scenarios: fio's job files, Iometer's configuration files, vdbench's parameter
-//! files, and diskspd's command lines and XML profiles.
+//! Files of other programs. Workloads are read into scenarios: fio's job files, Iometer's configuration files, vdbench's
+//! parameter files, and diskspd's command lines and XML profiles. Monitoring and results are read into records: [`monitor`].
 //!
 //! Text in, text out: a reader makes typed settings of a file, or all of its mistakes; a mapping makes a `Draft` of
 //! them, and a [`Note`] for each setting that says whether the scenario means the same. Nothing is opened here, and
@@ -13,6 +13,7 @@ mod draft;
 mod fio;
 mod iometer;
 mod mistake;
+pub mod monitor;
 mod note;
 mod text;
 mod toml;

@@ -96,6 +96,9 @@ counters! {
     WriteMerges = "write-merges", "1", Count, Hop, "writes merged into other requests";
     WriteTime = "write-time", "ns", Time, Hop, "time that writes took, summed";
     Errors = "errors", "1", Count, Hop, "operations that failed";
+    Discards = "discards", "1", Count, Hop, "frames or packets that were dropped, or sent again";
+    Aborts = "aborts", "1", Count, Hop, "commands that were aborted or reset";
+    CreditWait = "credit-wait", "ns", Time, Hop, "time with frames to send and no buffer credit";
     Busy = "busy", "ns", Time, Hop, "time with at least one request in service";
     QueueTime = "queue-time", "ns", Time, Hop, "time that requests were in flight, summed";
     QueueDepthEnd = "queue-depth-end", "1", End, Hop, "requests in flight";

@@ -100,6 +100,7 @@ fn worker_load(db: &Connection, step: u32, seq: u64, worker: &WorkerLoad) -> rus
             ("closed", int(depth.into()), int(think.into()), Value::Null)
         }
         Loop::Open { rate } => ("open", Value::Null, Value::Null, Value::Real(rate)),
+        Loop::Observed => ("observed", Value::Null, Value::Null, Value::Null),
     };
     let row = vec![
         int(step.into()),

@@ -213,6 +213,9 @@ pub enum Loop {
         /// Mean operations per second over the measured time.
         rate: f64,
     },
+    /// Issued by others and only observed: whether arrivals wait for completions, and how many may be outstanding, is not
+    /// known.
+    Observed,
 }
 
 /// How a run ended.

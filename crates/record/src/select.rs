@@ -455,6 +455,7 @@ fn worker_load(cells: &mut Cells) -> Result<WorkerLoad, RowError> {
     let arrivals = match (arrivals, depth) {
         ("closed", Some(depth)) => Loop::Closed { depth, think: think == Some(1) },
         ("open", _) => Loop::Open { rate },
+        ("observed", None) => Loop::Observed,
         _ => return Err(RowError::Bad(format!("arrivals {arrivals:?} are of no known loop"))),
     };
     Ok(WorkerLoad { source, workload, arrivals, ops_per_transaction: cells.u32()? })

@@ -5,6 +5,7 @@ use crate::devices;
 use crate::fabric;
 use crate::headline::{blocks, plural};
 use crate::limits;
+use crate::monitoring;
 use crate::network;
 use crate::number::{latency, percent, ratio};
 use crate::paint::{Ink, ReviewPage};
@@ -50,6 +51,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(peak(steps).filter(|_| !lead));
     all.extend(others(steps));
     all.extend(answers::further(analysis));
+    all.extend(monitoring::sentences(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     // A search reports its own knee; the steps of other searches do not form a sweep.
@@ -183,6 +185,7 @@ pub(crate) fn loops(loops: Loops) -> &'static str {
         Loops::Closed => "closed loop",
         Loops::Open => "open loop",
         Loops::Mixed => "closed and open loops",
+        Loops::Observed => "observed load",
     }
 }
 

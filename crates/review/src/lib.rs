@@ -21,6 +21,7 @@ mod limits;
 mod load_line;
 mod map;
 mod markdown;
+mod monitoring;
 mod network;
 mod network_loads;
 mod number;

@@ -203,7 +203,7 @@ fn phrase(range: &LimitRange) -> String {
         Limiter::Depth => format!("the depth of the load{}", bracket(&sure)),
         Limiter::Generator => format!("the generator{}", bracket(&sure)),
         Limiter::Rate => "the requested rate, which was carried".to_owned(),
-        Limiter::None => "nothing: the workers pause".to_owned(),
+        Limiter::None => "nothing: the load asks for no more".to_owned(),
         Limiter::Unknown { .. } => "not determined".to_owned(),
         limit @ (Limiter::PathImbalance { .. } | Limiter::SlowDrain { .. }) => {
             format!("{}{}", clean(&limit.to_string()), bracket(&sure))

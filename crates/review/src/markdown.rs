@@ -224,6 +224,9 @@ fn loops(steps: &[&StepFigures]) -> Option<&'static str> {
     let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
     match () {
         () if steps.is_empty() => None,
+        () if all(Loops::Observed) => {
+            Some("Observed load: latency is the mean that its source reports.")
+        }
         () if steps.iter().all(|s| s.total.both.means_only()) => {
             Some("Means only: latency is service time.")
         }

@@ -91,6 +91,7 @@ fn plan(page: &mut ReviewPage, steps: &[StepFigures], sweeps: &[&Sweep]) {
 pub(crate) fn loops_told(steps: &[StepFigures]) -> &'static str {
     let all = |loops: Loops| steps.iter().all(|s| s.loops == loops);
     match (all(Loops::Closed), all(Loops::Open)) {
+        _ if all(Loops::Observed) => "observed load: latency is the mean that its source reports",
         _ if steps.iter().all(|s| s.total.both.means_only()) => {
             "means only: latency is service time, from submission to completion"
         }

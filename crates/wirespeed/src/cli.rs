@@ -4,6 +4,7 @@ mod calibrate;
 mod catalog;
 mod control;
 mod disk;
+mod explain;
 mod net;
 mod score;
 mod serve;
@@ -13,6 +14,7 @@ pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
+pub use explain::ExplainArgs;
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
@@ -32,7 +34,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Begin", &["demo", "doctor"]),
     ("Measure", &["plan", "run", "disk", "net", "target"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
-    ("Read results", &["review", "compare", "serve"]),
+    ("Read results", &["review", "compare", "explain", "serve"]),
     ("Bring along", &["import"]),
     ("Look up", &["catalog", "profiles"]),
     ("Set up", &["completions", "man", "help"]),
@@ -97,6 +99,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Serve a page: a library of records, runs in progress, scenarios to start
     Serve(ServeArgs),
+    /// Say what limited a system, from the files of its monitoring: nothing is loaded
+    Explain(ExplainArgs),
     /// Fit a part's figures to runs, so that a bigger lab can be predicted from a small one
     Calibrate(Calibrate),
     /// Make a scenario of another program's workload file, or a trace of another program's trace

@@ -49,6 +49,11 @@ fn full(share: f64) -> f64 {
     ramp(share, 0.72, 0.98)
 }
 
+/// The same of a step. Under an observed load a hop that is nearly full may carry all that is asked for.
+fn fullness(step: &Observed, share: f64) -> f64 {
+    if step.is_observed() { ramp(share, 0.85, 0.99) } else { full(share) }
+}
+
 /// How close two utilizations are, by their ratio.
 fn close(ratio: f64) -> f64 {
     ramp(ratio, 1.0 - 2.0 * WITHIN, 1.0 - WITHIN / 2.0)
@@ -88,6 +93,8 @@ struct Inputs<'a> {
     unexplained: f64,
     /// How full the fullest limit is.
     full: f64,
+    /// The same of an observed load without processors, which others may keep busy.
+    full_io: f64,
     /// A queue limit that is full while its I/Os wait for it: how full, and how many wait.
     queue_full: f64,
     fill: f64,
@@ -120,6 +127,10 @@ impl<'a> Inputs<'a> {
             waits: (waits / n).min(1.0),
             unexplained: ramp(step.unexplained().unwrap_or(0.0), 0.1, 0.5),
             full: groups.first().map_or(0.0, |group| full(group.full.share)),
+            full_io: groups
+                .iter()
+                .find(|group| !step.is_observed() || step.hops[group.top].role != HopRole::Cpu)
+                .map_or(0.0, |group| fullness(step, group.full.share)),
             queue_full: step.hops.iter().map(queue_full).fold(0.0, f64::max),
             fill: step.fill().unwrap_or(1.0),
             open: f64::from(u8::from(step.loops == Loops::Open)),
@@ -159,7 +170,7 @@ impl<'a> Inputs<'a> {
             let drains = self.drained(group).map_or(0.0, |(_, drain)| drain.waits * drain.victims);
             let signs = HopSigns {
                 base: 1.0,
-                full: full(group.full.share),
+                full: fullness(self.step, group.full.share),
                 lead,
                 queued: self.queued(group.top),
                 inelastic: self.inelastic,
@@ -167,6 +178,10 @@ impl<'a> Inputs<'a> {
                 idle_siblings: idle,
                 drains,
                 twin: close(self.rival(group) / group.full.share),
+                unseen: match self.seen(group.top).role {
+                    HopRole::Cpu if self.step.is_observed() => self.step.unseen().max(0.5),
+                    _ => 0.0,
+                },
             };
             self.hop(group.top, group.full.gauge, &group.others, Signs::Hop(signs))
         })
@@ -215,7 +230,7 @@ impl<'a> Inputs<'a> {
                 .map(|of| full(of.1.share) * ramp(waits(of.0) / n, 0.02, 0.25));
             let signs = SlotsSigns {
                 base: 1.0,
-                full: full(slots.share),
+                full: fullness(self.step, slots.share),
                 waits: ramp(waiting / n, 0.0, 0.4),
                 inside_full: self.full,
                 unexplained: self.unexplained,
@@ -223,6 +238,7 @@ impl<'a> Inputs<'a> {
                 grew: self.grew(place),
                 deeper: deeper.fold(0.0, f64::max),
                 delay: ramp(self.dominant().map_or(0.0, |(_, share)| share), 0.5, 0.9),
+                unseen: self.step.unseen(),
             };
             out.push(self.hop(place, Gauge::Slots, &others, Signs::Slots(signs)));
         }
@@ -239,7 +255,7 @@ impl<'a> Inputs<'a> {
         let name = |group: &FullHops| self.seen(group.top).name().to_owned();
         let signs = TwoSigns {
             base: 1.0,
-            full: full(second.full.share),
+            full: fullness(self.step, second.full.share),
             close: close(second.full.share / first.full.share),
             third: close(third / first.full.share),
             inelastic: self.inelastic,
@@ -277,7 +293,7 @@ impl<'a> Inputs<'a> {
             let lead = ((group.full.share - self.rival(group)) / 0.15).clamp(-1.0, 1.0);
             let signs = ImbalanceSigns {
                 base: 1.0,
-                full: full(group.full.share),
+                full: fullness(self.step, group.full.share),
                 gap: 1.0 - fullest / group.full.share,
                 lead,
                 queued: self.queued(group.top),
@@ -353,7 +369,7 @@ impl<'a> Inputs<'a> {
     }
 
     fn latency(&self) -> Option<Candidate> {
-        if self.step.loops == Loops::Open {
+        if matches!(self.step.loops, Loops::Open | Loops::Observed) {
             return None;
         }
         let (place, share) = self.dominant()?;
@@ -379,7 +395,7 @@ impl<'a> Inputs<'a> {
         let mut push = |limit: Limiter, signs: Signs| {
             out.push(Candidate { limit, signs, about: Vec::new() });
         };
-        if step.loops != Loops::Open {
+        if !matches!(step.loops, Loops::Open | Loops::Observed) {
             let signs = DepthSigns {
                 base: 1.0,
                 full: self.full,
@@ -402,12 +418,20 @@ impl<'a> Inputs<'a> {
             let signs = RateSigns { base: 1.0, short, full: self.full, waits: self.waits };
             push(Limiter::Rate, Signs::Rate(signs));
         }
-        if step.thinking > 0.0 {
+        if step.thinking > 0.0 || step.loops == Loops::Observed {
             let filled = ramp(step.present_share(), 0.2, 0.8);
-            let signs = NoneSigns { base: 1.0, full: self.full, filled, waits: self.waits };
+            let unseen = self.hidden();
+            let signs =
+                NoneSigns { base: 1.0, full: self.full_io, filled, waits: self.waits, unseen };
             push(Limiter::None, Signs::None(signs));
         }
         out
+    }
+
+    /// How much of an observed load may have met a full place unseen.
+    fn hidden(&self) -> f64 {
+        let between = if self.step.is_observed() { self.step.between() } else { 0.0 };
+        self.step.unseen().max(between)
     }
 
     fn generator(&self) -> GeneratorSigns {
@@ -431,16 +455,17 @@ impl<'a> Inputs<'a> {
 
     fn unknown(&self) -> Candidate {
         let step = self.step;
-        let blind = step.hops.iter().all(|hop| hop.served.is_none() && hop.slots.is_none());
-        let silent = step.hops.iter().any(|hop| hop.served.is_none() && hop.slots.is_none());
+        let blind = step.hops.iter().all(ObservedHop::is_dark);
+        let silent = step.hops.iter().any(ObservedHop::is_dark);
         let signs = UnknownSigns {
             base: 1.0,
             unexplained: self.unexplained,
-            full: self.full,
+            full: self.full_io,
             silent: f64::from(u8::from(silent)),
             blind: f64::from(u8::from(blind)),
             open: self.open,
             queue_full: self.queue_full,
+            unseen: self.hidden(),
         };
         let limit = Limiter::Unknown { missing: missing(step) };
         Candidate { limit, signs: Signs::Unknown(signs), about: Vec::new() }
@@ -458,7 +483,7 @@ fn missing(step: &Observed) -> Vec<String> {
         };
         format!("{what} of {}", hop.name())
     };
-    let dark = |hop: &&ObservedHop| hop.served.is_none() && hop.slots.is_none();
+    let dark = |hop: &&ObservedHop| hop.is_dark();
     let mut out: Vec<String> = step.hops.iter().filter(dark).take(WEIGHED).map(of).collect();
     if out.is_empty()
         && !step.hops.is_empty()

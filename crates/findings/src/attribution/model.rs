@@ -12,6 +12,10 @@ use super::signs::{
 /// No answer is called more probable: a record shows what happened, and never all that could have.
 pub const SURE: f64 = 0.95;
 
+/// The same of a full rate under a load that was only observed, and of any other answer to such a load.
+pub(super) const OBSERVED_RATE: f64 = 0.89;
+pub(super) const OBSERVED_MOST: f64 = 0.85;
+
 /// The weights in use: fitted on labs with planted bottlenecks, of seeds that no test of accuracy uses.
 /// Two are not fitted, as no such lab shows their signs: a null target, and an open loop that falls short.
 pub const WEIGHTS: Weights = Weights {
@@ -25,6 +29,7 @@ pub const WEIGHTS: Weights = Weights {
         idle_siblings: -1.1,
         drains: -1.7,
         twin: -3.2,
+        unseen: 0.0,
     },
     slots: SlotsSigns {
         base: -0.6,
@@ -36,6 +41,7 @@ pub const WEIGHTS: Weights = Weights {
         grew: 0.6,
         deeper: -0.8,
         delay: -0.9,
+        unseen: 0.0,
     },
     two: TwoSigns { base: -3.1, full: 4.2, close: 3.4, third: -0.6, inelastic: -0.1, queued: 0.8 },
     imbalance: ImbalanceSigns {
@@ -86,7 +92,7 @@ pub const WEIGHTS: Weights = Weights {
         late: 0.3,
     },
     rate: RateSigns { base: 2.9, short: -8.0, full: -0.3, waits: -0.2 },
-    none: NoneSigns { base: 4.2, full: -0.8, filled: -0.4, waits: -0.4 },
+    none: NoneSigns { base: 4.2, full: -0.8, filled: -0.4, waits: -0.4, unseen: 0.0 },
     unknown: UnknownSigns {
         base: -2.0,
         unexplained: 6.1,
@@ -95,7 +101,18 @@ pub const WEIGHTS: Weights = Weights {
         blind: 0.3,
         open: -0.7,
         queue_full: -0.5,
+        unseen: 0.0,
     },
+};
+
+/// The weights for loads that were only observed, in samples of seconds or minutes: what is not seen counts against each
+/// answer that rests on it. `docs/explain.md` says how often they are right.
+pub const OBSERVED: Weights = Weights {
+    hop: HopSigns { unseen: -6.0, ..WEIGHTS.hop },
+    slots: SlotsSigns { unseen: -5.0, ..WEIGHTS.slots },
+    none: NoneSigns { unseen: -6.0, full: -4.0, ..WEIGHTS.none },
+    unknown: UnknownSigns { unseen: 3.0, silent: 1.0, ..WEIGHTS.unknown },
+    ..WEIGHTS
 };
 
 /// The probability of each answer.

@@ -10,7 +10,7 @@ use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
 use crate::step::StepData;
-use record::{CounterId, Fact, HopKind, Loop, Source};
+use record::{CounterId, Fact, HopKind, Loop, Meaning, Source};
 
 /// Hops at most; a record that names more is not one of ours, and the rest is left out.
 const HOPS_MAX: usize = 65_536;
@@ -19,8 +19,18 @@ const SAME_CROSSING: f64 = 0.01;
 /// I/Os that a wire which is shared evenly explains, over what the formula of processor sharing gives.
 const EXPLAINED: f64 = 1.5;
 
+/// What an I/O passes behind its host.
+const LAYERS: [&[HopKind]; 3] = [
+    &[HopKind::TargetPort],
+    &[HopKind::Controller],
+    &[HopKind::Disks, HopKind::Backend, HopKind::Volume],
+];
+/// Counters whose length is looked at.
+const SAMPLES_MAX: usize = 10_000;
 /// Gauges of a hop that differ by less show the same.
 const AS_FULL: f64 = 0.99;
+/// Up to this share of the time busy an observed device is not full.
+const OFTEN_IDLE: f64 = 0.6;
 /// Up to so many requests at a time a block device served them one by one.
 const SERIAL: f64 = 1.1;
 
@@ -45,12 +55,15 @@ pub(super) struct Observed {
     pub mean_ns: Option<f64>,
     pub generator: Generator,
     pub hops: Vec<ObservedHop>,
+    /// Seconds that a sample of a hop covers.
+    pub resolution: f64,
     /// What throughput gains where something is doubled, if that was tried.
     pub experiments: Option<Experiments>,
 }
 
 pub(super) struct ObservedHop {
     pub load: HopLoad,
+    pub kind: HopKind,
     pub role: HopRole,
     pub alike: Alike,
     /// The fullest of its limits but the number of I/Os at once.
@@ -62,6 +75,8 @@ pub(super) struct ObservedHop {
     pub present: Option<f64>,
     /// Whether it was announced and counted nothing.
     pub silent: bool,
+    /// Whether other hops of the record are what it sums up, so that its own limit is not missed.
+    pub summed: bool,
     /// Its place in the record.
     pub order: usize,
 }
@@ -78,7 +93,7 @@ impl Observed {
     pub fn of(step: &StepData, figures: &StepFigures, sources: &[Source], facts: &[Fact]) -> Self {
         let closed = step.workers.iter().filter_map(|w| match w.load.arrivals {
             Loop::Closed { depth, think } => Some((f64::from(depth), think)),
-            Loop::Open { .. } => None,
+            Loop::Open { .. } | Loop::Observed => None,
         });
         let pausing: f64 = closed.filter(|(_, think)| *think).map(|(depth, _)| depth).sum();
         let depth = f64::from(figures.depth);
@@ -90,10 +105,11 @@ impl Observed {
         let hops = sources.iter().filter_map(|source| Some((source, source.hop()?)));
         let of = |(order, hop): (usize, (&Source, HopKind))| {
             let counts = step.integrals.source(hop.0.id).unwrap_or(&silent);
-            ObservedHop::of(order, hop, counts, facts)
+            ObservedHop::of(order, hop, counts, (facts, figures.loops == Loops::Observed))
         };
         let mut seen: Vec<ObservedHop> = hops.take(HOPS_MAX).enumerate().map(of).collect();
         cross(&mut seen);
+        sum_up(&mut seen);
         for hop in &mut seen {
             hop.load.latency_share =
                 in_flight.zip(hop.load.queue).map(|(all, here)| (here / all).clamp(0.0, 1.0));
@@ -112,6 +128,7 @@ impl Observed {
             mean_ns,
             generator: figures.generator.clone(),
             hops: seen,
+            resolution: resolution(step),
             experiments: Experiments::of(step),
         }
     }
@@ -119,6 +136,37 @@ impl Observed {
     /// Whether all that open loops were asked for was done, but for a little.
     pub fn is_carried(&self) -> bool {
         self.loops == Loops::Open && self.iops >= CARRIED * self.offered
+    }
+
+    /// Whether the load was issued by others and only observed.
+    pub fn is_observed(&self) -> bool {
+        self.loops == Loops::Observed
+    }
+
+    /// How much of an observed load's time may have passed at a full place that was not seen to be full: where no limit is
+    /// known, 0 to 1. A load that was issued here has none.
+    pub fn unseen(&self) -> f64 {
+        if !self.is_observed() {
+            return 0.0;
+        }
+        let seen = |kinds: &[HopKind]| {
+            self.hops.iter().any(|hop| hop.served.is_some() && kinds.contains(&hop.kind))
+        };
+        // Without a limit that is known of each layer behind the host, what waits may wait there.
+        let told = LAYERS.iter().all(|layer| seen(layer));
+        let dark = |hop: &ObservedHop| hop.role == HopRole::Device && hop.is_dark();
+        if !told || self.hops.iter().any(dark) {
+            return 1.0;
+        }
+        self.unexplained().map_or(0.5, |share| (share / 0.4).min(1.0))
+    }
+
+    /// How much may have been full between samples: a mean of 60% over 20 s may be 12 s at 100%.
+    pub fn between(&self) -> f64 {
+        let most = self.hops.iter().map(ObservedHop::share).fold(0.0, f64::max).min(1.0);
+        let slots =
+            self.hops.iter().filter_map(|hop| hop.slots.map(|full| full.share)).fold(0.0, f64::max);
+        most.max(slots.min(1.0)) * (self.resolution / 20.0).min(1.0)
     }
 
     /// In flight as a share of the depth, whether or not slots pause.
@@ -155,7 +203,7 @@ impl Observed {
 
     /// The share of an operation's time at no hop with a known utilization; `None` where no hop counts residence times.
     pub fn unexplained(&self) -> Option<f64> {
-        let known = || self.hops.iter().filter(|hop| hop.served.is_some() || hop.slots.is_some());
+        let known = || self.hops.iter().filter(|hop| !hop.is_dark());
         // Hops with a utilization but no queue length explain no time and hide none.
         if known().next().is_some() && known().all(|hop| hop.load.queue.is_none()) {
             return None;
@@ -165,12 +213,21 @@ impl Observed {
     }
 }
 
+/// The length that most samples of a step's hops have, in seconds.
+fn resolution(step: &StepData) -> f64 {
+    let counted = step.counters.iter().filter(|(_, c)| c.kind.meaning() != Some(Meaning::Setting));
+    let mut lengths: Vec<u64> =
+        counted.take(SAMPLES_MAX).map(|(_, c)| c.to.since(c.from).0).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).map_or(0.0, |ns| *ns as f64 / 1e9)
+}
+
 impl ObservedHop {
     fn of(
         order: usize,
         (source, kind): (&Source, HopKind),
         counts: &OfSource,
-        facts: &[Fact],
+        (facts, observed): (&[Fact], bool),
     ) -> ObservedHop {
         let sum = |read: Option<f64>, write: Option<f64>| match (read, write) {
             (None, None) => None,
@@ -193,7 +250,7 @@ impl ObservedHop {
             gauge(write, rates.1, Gauge::Transmit),
             gauge(sum(read, write), rates.2, Gauge::Both),
             gauge(iops, counts.capacity(CounterId::OpsRate), Gauge::Ops),
-            busy(counts, kind, queue),
+            busy(counts, kind, queue, observed),
             processors(counts, &source.name, facts),
             machine(counts),
         ]);
@@ -224,12 +281,14 @@ impl ObservedHop {
         let (role, alike) = (HopRole::of(kind), Alike::of(source, kind));
         ObservedHop {
             load,
+            kind,
             role,
             alike,
             served,
             slots,
             present: queue,
             silent: counts.is_silent(),
+            summed: false,
             order,
         }
     }
@@ -252,6 +311,11 @@ impl ObservedHop {
         }
     }
 
+    /// Whether it has no known limit that something else would have.
+    pub fn is_dark(&self) -> bool {
+        self.served.is_none() && self.slots.is_none() && !self.summed
+    }
+
     pub fn name(&self) -> &str {
         &self.load.hop
     }
@@ -259,6 +323,16 @@ impl ObservedHop {
     /// How full it is served, 0 where that is not known.
     pub fn share(&self) -> f64 {
         self.served.map_or(0.0, |full| full.share)
+    }
+}
+
+/// Marks what hosts see behind them where the array's own hops are in the record with their limits.
+fn sum_up(hops: &mut [ObservedHop]) {
+    let told = LAYERS
+        .iter()
+        .all(|layer| hops.iter().any(|hop| hop.served.is_some() && layer.contains(&hop.kind)));
+    for hop in hops.iter_mut().filter(|hop| hop.kind == HopKind::BehindHost) {
+        hop.summed = told;
     }
 }
 
@@ -293,9 +367,18 @@ fn gauge(value: Option<f64>, capacity: Option<f64>, gauge: Gauge) -> Option<Util
 }
 
 /// The time of its servers.
-fn busy(counts: &OfSource, kind: HopKind, queue: Option<f64>) -> Option<Utilization> {
+fn busy(
+    counts: &OfSource,
+    kind: HopKind,
+    queue: Option<f64>,
+    observed: bool,
+) -> Option<Utilization> {
     let share = counts.rate(CounterId::Busy)? / 1e9;
-    let serial = queue.is_some_and(|queue| queue <= SERIAL);
+    // One request after the other may be the load's doing. A device that is often idle is not full, however it works.
+    let serial = match observed {
+        true => share <= OFTEN_IDLE,
+        false => queue.is_some_and(|queue| queue <= SERIAL),
+    };
     (kind != HopKind::BlockDevice || serial).then_some(Utilization {
         share,
         gauge: Gauge::Busy,

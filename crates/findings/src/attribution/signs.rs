@@ -62,6 +62,7 @@ signs! {
         idle_siblings "1 where parallel paths have room."
         drains "How far it holds up a port with other traffic."
         twin "How close the fullest other hop is."
+        unseen "Of processors under an observed load: how much of its time passes where no limit is known."
     }
     Slots slots SlotsSigns "A queue limit that is reached." {
         base "Always 1."
@@ -73,6 +74,7 @@ signs! {
         grew "The share of added latency that passes at it."
         deeper "How full and waited for a queue limit closer to the device is."
         delay "The share of time at the hop where most passes without waiting."
+        unseen "Of an observed load: how much of its time passes where no limit is known."
     }
     Two two TwoSigns "Two hops that are full at once." {
         base "Always 1."
@@ -140,6 +142,7 @@ signs! {
         full "How full the fullest hop is."
         filled "The share of the depth in flight."
         waits "The share of I/Os in flight that wait anywhere."
+        unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
     }
     Unknown unknown UnknownSigns "Not determined: counters are missing." {
         base "Always 1."
@@ -149,5 +152,6 @@ signs! {
         blind "1 where no hop has."
         open "1 in an open loop."
         queue_full "How full and waited for the worst queue limit is."
+        unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
     }
 }

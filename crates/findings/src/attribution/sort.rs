@@ -37,6 +37,7 @@ impl HopRole {
             | HopKind::Volume
             | HopKind::ArrayCpu
             | HopKind::BlockDevice
+            | HopKind::BehindHost
             | HopKind::NetworkHost
             | HopKind::Other => HopRole::Device,
         }

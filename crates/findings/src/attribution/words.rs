@@ -38,7 +38,7 @@ impl fmt::Display for Limiter {
                 f.write_str("not determined: a counter is missing")
             }
             Limiter::Unknown { missing } => write!(f, "not determined: missing {}", list(missing)),
-            Limiter::None => f.write_str("nothing: the workers pause, and no hop is full"),
+            Limiter::None => f.write_str("nothing: the load asks for no more, and no hop is full"),
         }
     }
 }

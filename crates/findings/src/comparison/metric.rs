@@ -142,6 +142,10 @@ impl Compared {
 impl LatencyOf {
     /// What loops demand: response time as soon as one of them is open.
     pub(super) fn of(loops: Loops) -> LatencyOf {
-        if loops == Loops::Closed { LatencyOf::Service } else { LatencyOf::Response }
+        if matches!(loops, Loops::Closed | Loops::Observed) {
+            LatencyOf::Service
+        } else {
+            LatencyOf::Response
+        }
     }
 }

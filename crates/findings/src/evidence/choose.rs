@@ -97,6 +97,7 @@ fn asked_for(analysis: &Analysis) -> Vec<(u32, &'static str)> {
 
 fn p99(step: &StepFigures) -> f64 {
     let both = &step.total.both;
-    let latency = both.response.filter(|_| step.loops != Loops::Closed).or(both.service);
+    let latency =
+        both.response.filter(|_| matches!(step.loops, Loops::Open | Loops::Mixed)).or(both.service);
     latency.map_or(0.0, |l| l.p99_ns as f64)
 }

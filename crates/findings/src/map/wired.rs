@@ -115,7 +115,7 @@ pub(super) fn role(kind: HopKind) -> Role {
         HopKind::Controller => Role::Controller,
         HopKind::Cache => Role::Cache,
         HopKind::Backend => Role::Backend,
-        HopKind::Disks | HopKind::Volume => Role::Disks,
+        HopKind::Disks | HopKind::Volume | HopKind::BehindHost => Role::Disks,
         HopKind::TapeDrive => Role::TapeDrive,
         HopKind::BlockDevice => Role::BlockDevice,
         HopKind::NetworkPair => Role::Link,

@@ -330,7 +330,7 @@ impl PointRepetitions {
             index: figures.index,
             load: match figures.loops {
                 Loops::Open => figures.offered_iops,
-                Loops::Closed | Loops::Mixed => f64::from(figures.depth),
+                Loops::Closed | Loops::Mixed | Loops::Observed => f64::from(figures.depth),
             },
             iops: Vec::new(),
             bytes_per_s: Vec::new(),

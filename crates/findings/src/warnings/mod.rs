@@ -318,7 +318,8 @@ impl<'a> WarningList<'a> {
 
     /// A step that was cut off is missing more than time; this is about steps that were planned too short.
     fn too_short(&mut self) {
-        let whole = |s: &StepFigures| s.complete() && s.total.both.ops > 0;
+        let whole =
+            |s: &StepFigures| s.complete() && s.total.both.ops > 0 && s.loops != Loops::Observed;
         let carried =
             |s: &StepFigures| s.complete() && s.network.iter().any(|p| p.bytes_per_s() > 0.0);
         let of = self.that(|s| (whole(s) || carried(s)) && s.measured_ns < SHORT_NS);
@@ -353,7 +354,8 @@ impl<'a> WarningList<'a> {
             let next = "response time then grows with the length of the step; offer less, or look for what limits";
             self.add("not-carried", Severity::Warning, &of, &text, next);
         }
-        let of = self.that(|s| s.loops != Loops::Open && s.total.both.ops > 0);
+        let of = self
+            .that(|s| !matches!(s.loops, Loops::Open | Loops::Observed) && s.total.both.ops > 0);
         let text = "closed loops {in}: latency is service time, and a stall of the target also stops the load";
         let next = "to see what users of an independent load would see, set `rate` (an open loop)";
         self.add("closed-loop", Severity::Note, &of, text, next);

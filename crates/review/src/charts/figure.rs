@@ -65,7 +65,7 @@ pub(super) fn loop_sentence(kind: LatencyKind) -> &'static str {
 /// The latency that is shown for some loops.
 pub(super) fn kind_of(loops: impl Iterator<Item = Loops>) -> LatencyKind {
     let kinds = loops.map(|l| match l {
-        Loops::Closed => LatencyKind::Service,
+        Loops::Closed | Loops::Observed => LatencyKind::Service,
         Loops::Open => LatencyKind::Response,
         Loops::Mixed => LatencyKind::Mixed,
     });

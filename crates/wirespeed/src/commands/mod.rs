@@ -9,6 +9,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod estimate;
+mod explain;
 mod import;
 mod luns;
 mod net;
@@ -37,6 +38,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Estimate(args) => estimate::estimate(&args),
         Command::Score(args) => score::score(&args),
         Command::Serve(args) => serve::serve(args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Review(args) => review::review(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Calibrate(args) => calibrate::calibrate(&args),

@@ -46,7 +46,7 @@ fn choice(args: &Review) -> Result<Presentation, Failure> {
     Ok(Presentation { format, rows: args.rows.unwrap_or(Rows::Step), step })
 }
 
-fn format_of(out: &Path) -> Result<ResultFormat, Failure> {
+pub(super) fn format_of(out: &Path) -> Result<ResultFormat, Failure> {
     match out.extension().and_then(|e| e.to_str()) {
         Some("html" | "htm") => Ok(ResultFormat::Html),
         Some("md" | "markdown") => Ok(ResultFormat::Markdown),

@@ -1,0 +1,432 @@
+//! What the monitoring of a system shows besides its limit: where latency passes, what waits for credit, errors, who takes
+//! most, how much room is left, and what to collect next.
+//!
+//! Only for loads that were observed and not issued. A mean tells no percentile, a sample no order within it, and a window
+//! nothing of the time outside of it; each statement says its window and its samples.
+
+use crate::attribution::{Attribution, HopLoad, Limiter};
+use crate::figures::{Loops, StepFigures};
+use crate::step::StepData;
+use record::{CounterId, HopKind, Source};
+use serde::Serialize;
+use units::{count, percent, rate};
+
+/// Operations a second below which the latency of a place says nothing.
+const FEW: f64 = 10.0;
+/// From this share of the time waited for credit on a port is held up.
+const CREDIT: f64 = 0.02;
+/// Snapshots and Little's law differ by more than chance from here on.
+const LITTLE: f64 = 0.3;
+/// A group takes much from this share on.
+const MUCH: f64 = 0.5;
+/// Ports beside each other are uneven from this ratio on.
+const UNEVEN: f64 = 1.5;
+/// A latency is an incident from this multiple of that of the whole on.
+const INCIDENT: f64 = 2.0;
+/// Statements of one sort for a window.
+const MOST: usize = 3;
+
+/// A statement about a window of a monitored system.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MonitoringFinding {
+    /// The window, by the number of its step.
+    pub step: u32,
+    /// What sort of statement it is: `latency-split`, `credit-wait`, `errors`, `noisy-neighbour`, `headroom`, …
+    pub code: String,
+    /// The hop or group that it is about.
+    pub about: String,
+    /// The statement.
+    pub text: String,
+    /// What to do next; empty where there is nothing.
+    pub next: String,
+}
+
+/// What a window shows beside its figures.
+pub(crate) struct Seen {
+    step: u32,
+    /// Seconds of a sample.
+    resolution: f64,
+    seconds: f64,
+    hops: Vec<SeenHop>,
+}
+
+struct SeenHop {
+    name: String,
+    device: String,
+    kind: HopKind,
+    errors: [(&'static str, f64); 3],
+    credit: Option<f64>,
+    snapshot: Option<f64>,
+    little: Option<f64>,
+    bytes: Option<f64>,
+}
+
+impl Seen {
+    /// Looks at a step; `None` where its load was issued here.
+    pub fn of(step: &StepData, figures: &StepFigures, sources: &[Source]) -> Option<Seen> {
+        if figures.loops != Loops::Observed {
+            return None;
+        }
+        let amount = |source: &Source, id| step.integrals.amount(source.id, id);
+        let hop = |source: &Source| {
+            let kind = source.hop()?;
+            let of = |name, id| (name, amount(source, id).unwrap_or(0.0));
+            let read = amount(source, CounterId::ReadBytes);
+            let write = amount(source, CounterId::WriteBytes);
+            Some(SeenHop {
+                name: source.name.clone(),
+                device: source.group.clone(),
+                kind,
+                errors: [
+                    of("errors", CounterId::Errors),
+                    of("discards", CounterId::Discards),
+                    of("aborted commands", CounterId::Aborts),
+                ],
+                credit: amount(source, CounterId::CreditWait),
+                snapshot: step.integrals.mean(source.id, CounterId::QueueDepthEnd),
+                little: step.integrals.mean(source.id, CounterId::SlotsUsed),
+                bytes: read.or(write).map(|_| read.unwrap_or(0.0) + write.unwrap_or(0.0)),
+            })
+        };
+        let lengths = step.counters.iter().map(|(_, c)| c.to.since(c.from).as_secs_f64());
+        let mut lengths: Vec<f64> = lengths.take(1000).collect();
+        lengths.sort_by(f64::total_cmp);
+        Some(Seen {
+            step: figures.index,
+            resolution: lengths.get(lengths.len() / 2).copied().unwrap_or(0.0),
+            seconds: step.integrals.seconds(),
+            hops: sources.iter().filter_map(hop).collect(),
+        })
+    }
+}
+
+/// All statements, by window.
+pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFinding> {
+    let mut out = Vec::new();
+    let whole = seen.first().and_then(|first| steps.iter().find(|s| s.index == first.step));
+    for window in seen {
+        let Some(step) = steps.iter().find(|step| step.index == window.step) else { continue };
+        let mut about = Window { seen: window, step, whole: whole.unwrap_or(step), out: &mut out };
+        about.incident();
+        about.latency();
+        about.snapshots();
+        about.credit();
+        about.errors();
+        about.neighbour();
+        about.balance();
+        about.headroom();
+        about.collect();
+    }
+    out
+}
+
+struct Window<'a> {
+    seen: &'a Seen,
+    step: &'a StepFigures,
+    whole: &'a StepFigures,
+    out: &'a mut Vec<MonitoringFinding>,
+}
+
+impl Window<'_> {
+    fn say(&mut self, code: &str, about: &str, text: String, next: &str) {
+        let (code, about, next) = (code.to_owned(), about.to_owned(), next.to_owned());
+        self.out.push(MonitoringFinding { step: self.step.index, code, about, text, next });
+    }
+
+    fn found(&self) -> Option<&Attribution> {
+        self.step.attribution.as_ref()
+    }
+
+    fn hops(&self) -> &[HopLoad] {
+        self.found().map(|found| found.hops.as_slice()).unwrap_or_default()
+    }
+
+    /// `20 s` or `5 min`: the samples.
+    fn sample(&self) -> String {
+        match self.seen.resolution {
+            s if s >= 120.0 => format!("{} min", count((s / 60.0).round())),
+            s => format!("{} s", count((s * 10.0).round() / 10.0)),
+        }
+    }
+
+    /// A window whose latency is far above that of the whole.
+    fn incident(&mut self) {
+        let of = |step: &StepFigures| step.total.both.mean_ns;
+        let (Some(here), Some(usual)) = (of(self.step), of(self.whole)) else { return };
+        if here < INCIDENT * usual {
+            return;
+        }
+        let times = count((here / usual * 10.0).round() / 10.0);
+        let text = format!(
+            "mean latency was {}, {times} times that of the whole ({})",
+            ms(here),
+            ms(usual)
+        );
+        self.say("incident", "", text, "");
+    }
+
+    /// Where the time of an I/O passes: in the host's kernel, and behind the host.
+    fn latency(&mut self) {
+        let behind = |hop: &HopLoad| {
+            let name = format!("{} behind the host", hop.hop);
+            self.hops().iter().find(|other| other.hop == name)?.mean_ns
+        };
+        let mut split: Vec<(f64, String, String)> = Vec::new();
+        for hop in self.hops().iter().filter(|hop| hop.iops.is_some_and(|iops| iops >= FEW)) {
+            let (Some(device), Some(queue), Some(iops)) = (behind(hop), hop.queue, hop.iops) else {
+                continue;
+            };
+            let kernel = queue / iops * 1e9;
+            let all = kernel + device;
+            let text = format!(
+                "{}: of {} an I/O spends {} in the host's kernel and its queue ({}) and {} behind the host, in fabric and array ({})",
+                hop.hop,
+                ms(all),
+                ms(kernel),
+                part(kernel / all),
+                ms(device),
+                part(device / all)
+            );
+            split.push((all * iops, hop.hop.clone(), text));
+        }
+        split.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, hop, text) in split.into_iter().take(MOST) {
+            self.say("latency-split", &hop, text, "");
+        }
+    }
+
+    /// Snapshots of what is in flight against Little's law.
+    fn snapshots(&mut self) {
+        let apart = |hop: &&SeenHop| {
+            let (a, b) = (hop.snapshot.unwrap_or(0.0), hop.little.unwrap_or(0.0));
+            a.max(b) > 2.0 && (a - b).abs() > LITTLE * a.max(b)
+        };
+        let found: Vec<&SeenHop> = self.seen.hops.iter().filter(apart).take(MOST).collect();
+        for hop in found {
+            let text = format!(
+                "{}: its snapshots show {:.1} commands in flight, throughput times latency {:.1}: between samples the load is not what it is at them",
+                hop.name,
+                hop.snapshot.unwrap_or(0.0),
+                hop.little.unwrap_or(0.0)
+            );
+            self.say("snapshots-differ", &hop.name, text, "take shorter samples");
+        }
+    }
+
+    /// Ports that wait for buffer credit.
+    fn credit(&mut self) {
+        let share = |hop: &SeenHop| hop.credit.map(|ns| ns / 1e9 / self.seen.seconds.max(1e-9));
+        let mut held: Vec<(f64, &SeenHop)> =
+            self.seen.hops.iter().filter_map(|hop| Some((share(hop)?, hop))).collect();
+        held.retain(|(share, _)| *share >= CREDIT);
+        held.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let load = |name: &str| self.hops().iter().find(|hop| hop.hop == name);
+        let told: Vec<(String, String)> = held
+            .iter()
+            .take(MOST)
+            .map(|(share, hop)| {
+                let full = load(&hop.name).and_then(|load| load.utilization);
+                let full = full.map_or("its speed is not known".to_owned(), |full| {
+                    format!("it sent at {} of its speed", part(full))
+                });
+                let text = format!(
+                    "{} waited for buffer credit for {} of the time ({full}): consistent with slow drain of what is connected to it",
+                    hop.name,
+                    part(*share)
+                );
+                (hop.name.clone(), text)
+            })
+            .collect();
+        for (hop, text) in told {
+            self.say(
+                "credit-wait",
+                &hop,
+                text,
+                "look at the device behind that port, and at the credits of its link",
+            );
+        }
+    }
+
+    fn errors(&mut self) {
+        let mut wrong: Vec<(f64, String, String)> = Vec::new();
+        for hop in &self.seen.hops {
+            let some: Vec<String> = hop
+                .errors
+                .iter()
+                .filter(|(_, n)| *n >= 0.5)
+                .map(|(what, n)| format!("{} {what}", count(n.round())))
+                .collect();
+            let sum: f64 = hop.errors.iter().map(|(_, n)| n).sum();
+            if !some.is_empty() {
+                wrong.push((sum, hop.name.clone(), format!("{}: {}", hop.name, some.join(", "))));
+            }
+        }
+        wrong.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (_, hop, text) in wrong.into_iter().take(MOST) {
+            self.say("errors", &hop, text, "");
+        }
+    }
+
+    /// Who takes most while it is slow.
+    fn neighbour(&mut self) {
+        let all = self.step.total.both.bytes_per_s;
+        let share = |step: &StepFigures, name: &str| {
+            let of = step.groups.iter().find(|group| group.group == name)?;
+            let whole = step.total.both.bytes_per_s;
+            (whole > 0.0).then(|| of.figures.both.bytes_per_s / whole)
+        };
+        let slower = match (self.step.total.both.mean_ns, self.whole.total.both.mean_ns) {
+            (Some(here), Some(usual)) => here > 1.2 * usual,
+            _ => false,
+        };
+        if self.step.groups.len() < 3 || all <= 0.0 || !slower {
+            return;
+        }
+        let most = self
+            .step
+            .groups
+            .iter()
+            .max_by(|a, b| a.figures.both.bytes_per_s.total_cmp(&b.figures.both.bytes_per_s));
+        let Some(name) = most.map(|group| group.group.clone()) else { return };
+        let (Some(here), Some(usual)) = (share(self.step, &name), share(self.whole, &name)) else {
+            return;
+        };
+        if here >= MUCH && here > 1.2 * usual {
+            let text = format!(
+                "{name} takes {} of the throughput while all are slower ({} over the whole): consistent with a noisy neighbour",
+                part(here),
+                part(usual)
+            );
+            self.say(
+                "noisy-neighbour",
+                &name,
+                text,
+                "limit it for a while and look at the latency of the others",
+            );
+        }
+    }
+
+    /// Adapters and ports of one device that carry unlike shares.
+    fn balance(&mut self) {
+        let kinds =
+            [HopKind::Adapter, HopKind::InitiatorPort, HopKind::TargetPort, HopKind::Controller];
+        let mut told: Vec<(String, String)> = Vec::new();
+        for kind in kinds {
+            let mut by_device: Vec<(&str, Vec<&SeenHop>)> = Vec::new();
+            for hop in
+                self.seen.hops.iter().filter(|h| h.kind == kind && h.bytes.is_some_and(|b| b > 0.0))
+            {
+                match by_device.iter_mut().find(|(device, _)| *device == hop.device) {
+                    Some((_, hops)) => hops.push(hop),
+                    None => by_device.push((&hop.device, vec![hop])),
+                }
+            }
+            for (device, hops) in by_device.into_iter().filter(|(_, hops)| hops.len() > 1) {
+                let sum: f64 = hops.iter().filter_map(|hop| hop.bytes).sum();
+                let of = |hop: &&SeenHop| hop.bytes.unwrap_or(0.0);
+                let Some(most) = hops.iter().max_by(|a, b| of(a).total_cmp(&of(b))) else {
+                    continue;
+                };
+                if of(most) > UNEVEN * sum / hops.len() as f64 {
+                    let text = format!(
+                        "{} carries {} of what {} {} of {device} carry",
+                        most.name,
+                        part(of(most) / sum),
+                        hops.len(),
+                        if kind == HopKind::Adapter { "adapters" } else { "ports" }
+                    );
+                    told.push((most.name.clone(), text));
+                }
+            }
+        }
+        for (hop, text) in told.into_iter().take(MOST) {
+            self.say(
+                "uneven",
+                &hop,
+                text,
+                "look at the multipath policy, and at what the other paths are for",
+            );
+        }
+    }
+
+    /// The room of the fullest hop, with the length of its samples.
+    fn headroom(&mut self) {
+        let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop)));
+        let Some((full, hop)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+        if full >= 0.97 || full < 0.01 {
+            return;
+        }
+        let of = match hop.capacity {
+            Some(capacity) if capacity > 1e5 => format!(" of {}", rate(capacity)),
+            _ => String::new(),
+        };
+        let burst = (1.0 - 3.0 * full).max(0.0);
+        let text = format!(
+            "{} is the fullest that is known: {}{of} at means of {}, which leaves {}; if each sample's load falls into a third of its time, {}",
+            hop.hop,
+            part(full),
+            self.sample(),
+            part(1.0 - full),
+            if burst > 0.0 { part(burst) } else { "nothing".to_owned() }
+        );
+        let name = hop.hop.clone();
+        self.say("headroom", &name, text, "");
+    }
+
+    /// The commands that would tell what is not determined.
+    fn collect(&mut self) {
+        let Some(Limiter::Unknown { missing }) = self.found().map(|found| &found.limit) else {
+            return;
+        };
+        let mut told: Vec<(String, &'static str)> = Vec::new();
+        for what in missing {
+            let hop = what.split_once(" of ").map_or(what.as_str(), |(_, hop)| hop);
+            let kind = self.seen.hops.iter().find(|seen| seen.name == hop).map(|seen| seen.kind);
+            let command = command_of(kind);
+            if !told.iter().any(|(_, known)| *known == command) && told.len() < MOST {
+                told.push((what.clone(), command));
+            }
+        }
+        for (what, command) in told {
+            let text = format!("not determined without the {what}");
+            self.say("collect", &what, text, command);
+        }
+    }
+}
+
+/// The command that counts what is missing, by the kind of the hop.
+fn command_of(kind: Option<HopKind>) -> &'static str {
+    match kind {
+        Some(HopKind::BehindHost) => {
+            "collect the array's own counters of that LUN and of its ports and controllers over the same time, and the switches' (`wirespeed explain --collect`)"
+        }
+        Some(HopKind::Volume | HopKind::Disks | HopKind::Controller) => {
+            "collect utilization or limits from the array (`wirespeed explain --collect`)"
+        }
+        Some(
+            HopKind::SwitchPort
+            | HopKind::Trunk
+            | HopKind::TargetPort
+            | HopKind::InitiatorPort
+            | HopKind::Adapter,
+        ) => "name the port's speed in a file for `--topology`, or walk IF-MIB, which has it",
+        Some(HopKind::BlockDevice) => {
+            "a device that serves many requests at once has no limit that iostat shows: collect samples at two loads (`iostat -xt 5`), or name its limit in a file for `--topology`"
+        }
+        _ => "`wirespeed explain --collect` prints the commands for hosts, switches and arrays",
+    }
+}
+
+/// A time in milliseconds.
+fn ms(ns: f64) -> String {
+    match ns / 1e6 {
+        ms if ms >= 100.0 => format!("{ms:.0} ms"),
+        ms if ms >= 1.0 => format!("{ms:.1} ms"),
+        ms => format!("{ms:.2} ms"),
+    }
+}
+
+fn part(share: f64) -> String {
+    percent((share * 100.0).round())
+}

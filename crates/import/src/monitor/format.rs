@@ -1,0 +1,192 @@
+//! Whose monitoring file it is: by its content, or as the user says.
+
+use std::fmt;
+
+/// Defines the formats.
+macro_rules! formats {
+    ($($format:ident $word:literal $about:literal)+) => {
+        /// A format of monitoring or of results.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum MonitorFormat {
+            $(#[doc = $about] $format,)+
+        }
+
+        impl MonitorFormat {
+            /// All of them.
+            pub const ALL: &[MonitorFormat] = &[$(MonitorFormat::$format),+];
+
+            /// The word for it on the command line.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(MonitorFormat::$format => $word,)+
+                }
+            }
+        }
+
+        impl fmt::Display for MonitorFormat {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(MonitorFormat::$format => $about,)+
+                })
+            }
+        }
+    };
+}
+
+formats! {
+    Iostat "iostat" "iostat's text"
+    IostatJson "iostat-json" "iostat's JSON"
+    SadfJson "sadf-json" "sadf's JSON"
+    SadfXml "sadf-xml" "sadf's XML"
+    Pdh "pdh-csv" "PDH-CSV of esxtop, perfmon, typeperf or relog"
+    FioJson "fio-json" "fio's JSON results"
+    Iperf3 "iperf3-json" "iperf3's JSON results"
+    Mapped "csv" "CSV by a map of its columns"
+    Brocade "brocade" "texts of Brocade switches"
+    Mds "mds" "texts of Cisco MDS switches"
+    SnmpWalk "snmpwalk" "SNMP walks"
+    Prometheus "prometheus" "Prometheus' text or query JSON"
+}
+
+/// What the first bytes of a file show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detected {
+    /// A format.
+    Is(MonitorFormat),
+    /// A format that another program converts, with what to do.
+    Refused(String),
+    /// Nothing known.
+    Unknown,
+}
+
+/// Bytes that are looked at.
+pub const HEAD: usize = 64 << 10;
+
+/// Whose file it is, by its first bytes.
+pub fn detect(head: &[u8]) -> Detected {
+    if let Some(refused) = refused(head) {
+        return Detected::Refused(refused);
+    }
+    let text = match head {
+        [0xff, 0xfe, ..] | [_, 0, _, 0, ..] => encoding_rs::UTF_16LE.decode(head).0,
+        [0xfe, 0xff, ..] | [0, _, 0, _, ..] => encoding_rs::UTF_16BE.decode(head).0,
+        _ => String::from_utf8_lossy(head),
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    text_format(text).map_or(Detected::Unknown, Detected::Is)
+}
+
+/// What is not text, with the command that makes text of it.
+fn refused(head: &[u8]) -> Option<String> {
+    let of = |bytes: &[u8], what: &str, command: &str| {
+        head.starts_with(bytes).then(|| format!("{what} is not read; convert it: {command}"))
+    };
+    of(&[0x96, 0xd5], "a binary file of sar (sa)", "sadf -j FILE -- -A > FILE.json")
+        .or_else(|| of(&[0xd5, 0x96], "a binary file of sar (sa)", "sadf -j FILE -- -A > FILE.json"))
+        .or_else(|| {
+            let cab = of(b"MSCF", "a cabinet", "expand FILE -F:* .");
+            cab.or_else(|| of(&[0x1f, 0x8b], "a compressed file", "gunzip FILE"))
+        })
+        .or_else(|| {
+            of(&[0x28, 0xb5, 0x2f, 0xfd], "a compressed file", "unzstd FILE")
+                .or_else(|| of(&[0xfd, b'7', b'z'], "a compressed file", "unxz FILE"))
+                .or_else(|| of(b"PK\x03\x04", "an archive", "unzip FILE"))
+        })
+        .or_else(|| {
+            let blg = utf16(head, "Performance Logs") || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]);
+            blg.then(|| {
+                "a binary log of perfmon (BLG) is not read; convert it: relog FILE.blg -f csv -o FILE.csv".to_owned()
+            })
+        })
+        .or_else(|| {
+            // The header of the first buffer of an event trace: its size, and in it the name of the logger.
+            let etl = head.len() > 0x68 && head[4..8] == head[0..4] && utf16(head, ".etl");
+            etl.then(|| {
+                "an event trace (ETL) is not read; convert it: tracerpt FILE.etl -o FILE.csv -of CSV, or xperf -i FILE.etl -a diskio".to_owned()
+            })
+        })
+}
+
+/// Whether the bytes hold a text in UTF-16.
+fn utf16(head: &[u8], text: &str) -> bool {
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    head.windows(wide.len()).any(|window| window == wide)
+}
+
+fn text_format(text: &str) -> Option<MonitorFormat> {
+    use MonitorFormat as F;
+    let start = text.trim_start_matches('"');
+    if start.starts_with("(PDH-CSV") || start.starts_with("(PDH-TSV") {
+        return Some(F::Pdh);
+    }
+    if text.starts_with('{') || text.starts_with('[') {
+        let has = |key: &str| text.contains(&format!("\"{key}\""));
+        return match () {
+            () if has("fio version") => Some(F::FioJson),
+            () if has("sysstat")
+                && (has("sysdata-version") || has("timestamp") && !has("disk_device")) =>
+            {
+                Some(F::SadfJson)
+            }
+            () if has("sysstat") || has("avg-cpu") => Some(F::IostatJson),
+            () if has("resultType") => Some(F::Prometheus),
+            () if has("iperf3") || has("sum_sent") || has("test_start") => Some(F::Iperf3),
+            () => None,
+        };
+    }
+    if text.starts_with('<') {
+        return text.contains("<sysstat").then_some(F::SadfXml);
+    }
+    let lines = || text.lines().map(str::trim_end).take(400);
+    let any = |test: &dyn Fn(&str) -> bool| lines().any(test);
+    match () {
+        () if any(&is_iostat) => Some(F::Iostat),
+        () if any(&is_brocade) => Some(F::Brocade),
+        () if any(&is_mds) => Some(F::Mds),
+        () if any(&is_walk) => Some(F::SnmpWalk),
+        () if any(&is_exposition) => Some(F::Prometheus),
+        () if super::mapped::is_known(text) => Some(F::Mapped),
+        () if any(&is_rates) => Some(F::Brocade),
+        () => None,
+    }
+}
+
+fn is_iostat(line: &str) -> bool {
+    let words = || line.split_whitespace();
+    let device = words().any(|word| matches!(word, "Device" | "Device:"));
+    device && words().any(|word| matches!(word, "r/s" | "tps"))
+}
+
+fn is_brocade(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let stats = ["stat_wtx", "stat64_wtx", "stat_wrx", "stat64_wrx", "er_crc", "tim_txcrd_z"];
+    let commands = ["portperfshow", "porterrshow", "portstatsshow", "portstats64show"];
+    let lower = line.to_ascii_lowercase();
+    stats.contains(&first) || commands.iter().any(|command| lower.contains(command))
+}
+
+/// `fc1/1` alone on a line.
+fn is_mds(line: &str) -> bool {
+    let rest = line.trim().strip_prefix("fc").unwrap_or_default();
+    rest.contains('/') && rest.bytes().all(|b| b.is_ascii_digit() || b == b'/')
+}
+
+/// `IF-MIB::ifHCInOctets.1 = Counter64: 12`, `.1.3.6.1.2.1… = STRING: x`, or `OID|type|value`.
+fn is_walk(line: &str) -> bool {
+    let start = line.trim_start_matches('.');
+    let oid =
+        start.starts_with("1.3.6.1") || start.starts_with("iso.3.6.1") || line.contains("-MIB::");
+    oid && (line.contains(" = ") || line.matches('|').count() >= 2)
+}
+
+fn is_exposition(line: &str) -> bool {
+    line.starts_with("# TYPE ") || line.starts_with("# HELP ") || line.starts_with("node_")
+}
+
+/// A row of `302.2k 1.7m` of portperfshow.
+fn is_rates(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.len() >= 2
+        && words.iter().all(|word| super::number::scaled(word, 1000.0).is_some())
+        && words.iter().any(|word| word.ends_with(['k', 'm', 'g']))
+}

@@ -1,0 +1,494 @@
+//! CSV by a map: a TOML file that says what each column is, with its unit, whether it is a rate, a mean or a counter that only
+//! grows, and the time zone. Maps of common exports come with the program and are found by the header.
+
+use super::Options;
+use super::error::ReadError;
+use super::format::MonitorFormat;
+use super::iostat::short;
+use super::lines::whole;
+use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::number::{number, scaled};
+use super::stamp::{Calendar, Stamp, moments, stamp};
+use jiff::tz::TimeZone;
+use record::{HopKind, Level};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+const MOST: u64 = 512 << 20;
+/// Lines in which a header is looked for.
+const HEADER: usize = 60;
+
+/// Maps that come with the program.
+const SHIPPED: &[(&str, &str)] = &[
+    ("pure", include_str!("maps/pure.toml")),
+    ("nar", include_str!("maps/nar.toml")),
+    ("ontap", include_str!("maps/ontap.toml")),
+    ("powermax", include_str!("maps/powermax.toml")),
+    ("unisphere", include_str!("maps/unisphere.toml")),
+];
+
+/// What a column is.
+#[derive(Clone, Debug)]
+struct Mapped {
+    name: String,
+    measure: Measure,
+    factor: f64,
+    /// Suffixes of thousands count so many.
+    thousand: f64,
+    /// It only grows: what counts is its difference, over time or over that of another column.
+    grows: bool,
+    over: Option<String>,
+}
+
+/// A map of columns.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// What it is called.
+    pub name: String,
+    kind: HopKind,
+    time: Vec<String>,
+    place: Option<String>,
+    device: Option<String>,
+    fixed_device: String,
+    identity: Option<String>,
+    columns: Vec<Mapped>,
+    delimiter: Option<u8>,
+    zone: Option<TimeZone>,
+    interval: Option<i64>,
+    header: Vec<String>,
+}
+
+/// The measure of a word and the words of its units.
+fn measure(word: &str) -> Option<Measure> {
+    use Flow::{Any, Read, Write};
+    Some(match word {
+        "reads" => Measure::Ops(Read),
+        "writes" => Measure::Ops(Write),
+        "operations" => Measure::Ops(Any),
+        "read-bytes" => Measure::Bytes(Read),
+        "write-bytes" => Measure::Bytes(Write),
+        "bytes" => Measure::Bytes(Any),
+        "read-latency" => Measure::Time(Leg::All, Read),
+        "write-latency" => Measure::Time(Leg::All, Write),
+        "latency" => Measure::Time(Leg::All, Any),
+        "queue" => Measure::InFlight,
+        "busy" => Measure::Busy,
+        "cpu" => Measure::Cpu,
+        "speed" => Measure::Speed,
+        "errors" => Measure::Errors,
+        "discards" => Measure::Discards,
+        "slots" => Measure::Slots,
+        _ => return None,
+    })
+}
+
+/// By what a number of a unit is multiplied.
+fn unit(word: &str) -> Option<f64> {
+    Some(match word {
+        "1" | "1/s" | "B" | "B/s" | "ns" => 1.0,
+        "us" | "kB" | "kB/s" => 1e3,
+        "ms" | "MB" | "MB/s" => 1e6,
+        "s" | "GB" | "GB/s" => 1e9,
+        "KiB" | "KiB/s" => 1024.0,
+        "MiB" | "MiB/s" => 1024.0 * 1024.0,
+        "%" => 0.01,
+        "Gbit/s" => 1e9 / 8.0,
+        "Mbit/s" => 1e6 / 8.0,
+        _ => return None,
+    })
+}
+
+impl Map {
+    /// Reads a map.
+    /// # Errors
+    /// Where it is no map: what is wrong, by the key.
+    pub fn parse(name: &str, text: &str) -> Result<Map, String> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+        const KEYS: [&str; 12] = [
+            "kind",
+            "time",
+            "place",
+            "device",
+            "device-column",
+            "identity",
+            "delimiter",
+            "zone",
+            "interval",
+            "header",
+            "column",
+            "name",
+        ];
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(format!(
+                "the map {name} has an unknown key `{key}`; known are {}",
+                KEYS.join(", ")
+            ));
+        }
+        let text = |key: &str| table.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        let texts = |key: &str| -> Vec<String> {
+            match table.get(key) {
+                Some(toml::Value::String(one)) => vec![one.clone()],
+                Some(toml::Value::Array(all)) => {
+                    all.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+                }
+                _ => Vec::new(),
+            }
+        };
+        let kind = text("kind").unwrap_or_else(|| "volume".to_owned());
+        let known = HopKind::ALL.iter().copied().find(|k| k.word() == kind);
+        let zone = match text("zone") {
+            Some(zone) => {
+                Some(TimeZone::get(&zone).map_err(|_| format!("zone = {zone:?} is no time zone"))?)
+            }
+            None => None,
+        };
+        let length = text("interval")
+            .map(|t| interval(&t).ok_or_else(|| format!("interval = {t:?} is no time")));
+        let columns = table.get("column").and_then(toml::Value::as_table);
+        let columns = columns.ok_or_else(|| format!("the map {name} has no [column.\"NAME\"]"))?;
+        let columns: Result<Vec<Mapped>, String> =
+            columns.iter().map(|(column, of)| mapped(column, of)).collect();
+        let time = texts("time");
+        if time.is_empty() {
+            return Err(format!("the map {name} does not say which column is the `time`"));
+        }
+        Ok(Map {
+            name: name.to_owned(),
+            kind: known.ok_or_else(|| format!("kind = {kind:?} is no kind of hop"))?,
+            time,
+            place: text("place"),
+            device: text("device-column"),
+            fixed_device: text("device").unwrap_or_default(),
+            identity: text("identity"),
+            columns: columns?,
+            delimiter: text("delimiter").and_then(|d| d.bytes().next()),
+            zone,
+            interval: length.transpose()?,
+            header: texts("header"),
+        })
+    }
+
+    /// Whether a header is that of this map.
+    fn fits(&self, header: &[String]) -> bool {
+        let has = |name: &String| header.iter().any(|cell| same(cell, name));
+        let marks = if self.header.is_empty() { &self.time } else { &self.header };
+        marks.iter().all(has) && self.columns.iter().any(|column| has(&column.name))
+    }
+}
+
+fn same(cell: &str, name: &str) -> bool {
+    cell.trim().eq_ignore_ascii_case(name.trim())
+}
+
+fn mapped(name: &str, of: &toml::Value) -> Result<Mapped, String> {
+    let text = |key: &str| of.get(key).and_then(toml::Value::as_str);
+    let word = text("measure").ok_or_else(|| format!("column {name:?} has no `measure`"))?;
+    let measured =
+        measure(word).ok_or_else(|| format!("column {name:?}: measure = {word:?} is not known"))?;
+    let unit_word = text("unit").unwrap_or("1");
+    let factor = unit(unit_word)
+        .ok_or_else(|| format!("column {name:?}: unit = {unit_word:?} is not known"))?;
+    let grows = match text("value").unwrap_or("mean") {
+        "mean" | "rate" => false,
+        "counter" => true,
+        other => {
+            return Err(format!(
+                "column {name:?}: value = {other:?} is neither rate, mean nor counter"
+            ));
+        }
+    };
+    let thousand = of.get("thousand").and_then(toml::Value::as_integer).unwrap_or(1000) as f64;
+    let over = text("over").map(str::to_owned);
+    Ok(Mapped { name: name.to_owned(), measure: measured, factor, thousand, grows, over })
+}
+
+/// `60s`, `5min`.
+fn interval(text: &str) -> Option<i64> {
+    let split = text.find(|c: char| c.is_alphabetic())?;
+    let number: f64 = text[..split].trim().parse().ok()?;
+    let unit = match &text[split..] {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    (number > 0.0).then_some((number * unit * 1e9) as i64)
+}
+
+/// The map of a header, among those that come with the program; by its first bytes.
+pub(super) fn is_known(text: &str) -> bool {
+    let maps = || SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok());
+    text.lines().take(HEADER).any(|line| {
+        [b',', b';', b'\t'].into_iter().any(|d| {
+            let cells = cells(line, d);
+            cells.len() > 2 && maps().any(|map| map.fits(&cells))
+        })
+    })
+}
+
+fn cells(line: &str, delimiter: u8) -> Vec<String> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(line.as_bytes());
+    let first = reader.records().next().and_then(Result::ok);
+    first.map(|row| row.iter().map(|cell| cell.trim().to_owned()).collect()).unwrap_or_default()
+}
+
+/// Where a map's columns are in a file.
+struct Header<'a> {
+    map: &'a Map,
+    time: Vec<usize>,
+    place: Option<usize>,
+    device: Option<usize>,
+    identity: Option<usize>,
+    columns: Vec<(usize, &'a Mapped, Option<usize>)>,
+    width: usize,
+}
+
+impl<'a> Header<'a> {
+    fn of(map: &'a Map, cells: &[String], line: u64) -> Result<Header<'a>, ReadError> {
+        let find = |name: &String| cells.iter().position(|cell| same(cell, name));
+        let must = |name: &String| {
+            find(name).ok_or_else(|| {
+                ReadError::new(
+                    line,
+                    1,
+                    format!("the column {name:?} of the map {} is missing in the header", map.name),
+                )
+            })
+        };
+        let time: Result<Vec<usize>, ReadError> = map.time.iter().map(must).collect();
+        let mut columns = Vec::new();
+        for column in &map.columns {
+            let over = column.over.as_ref().map(must).transpose()?;
+            columns.extend(find(&column.name).map(|at| (at, column, over)));
+        }
+        Ok(Header {
+            map,
+            time: time?,
+            place: map.place.as_ref().map(must).transpose()?,
+            device: map.device.as_ref().map(must).transpose()?,
+            identity: map.identity.as_ref().and_then(find),
+            columns,
+            width: cells.len(),
+        })
+    }
+}
+
+/// A line of the file.
+struct Line {
+    stamp: Stamp,
+    number: u64,
+    place: usize,
+    values: Vec<Option<(f64, Option<f64>)>>,
+}
+
+/// Reads a file by a map of the user, or by one of those that come with the program.
+pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<Feed, ReadError> {
+    let text = whole(from, MOST)?;
+    let shipped: Vec<Map> =
+        SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok()).collect();
+    let maps: Vec<&Map> = options.maps.iter().chain(&shipped).collect();
+    let (at, delimiter, map) = found(&text, &maps).ok_or_else(|| {
+        let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
+        ReadError::new(1, 1, format!(
+            "no line among the first {HEADER} is the header of a map ({}); write a map of its columns and name it by `--map`",
+            names.join(", ")
+        ))
+    })?;
+    let mut feed = Feed::new(name, MonitorFormat::Mapped);
+    feed.note(Level::Info, "map", format!("{name}: read by the map {}", map.name));
+    let rest: String = text.lines().skip(at).collect::<Vec<_>>().join("\n");
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .trim(csv::Trim::All)
+        .from_reader(rest.as_bytes());
+    let mut records = reader.records();
+    let head = records.next().and_then(Result::ok);
+    let head: Vec<String> = head.map(|r| r.iter().map(str::to_owned).collect()).unwrap_or_default();
+    let header = Header::of(map, &head, at as u64 + 1)?;
+    let (mut lines, mut failed) = (Vec::new(), None::<ReadError>);
+    for record in records {
+        if let Some(error) = failed.take() {
+            return Err(error);
+        }
+        let record = record.map_err(|e| ReadError::new(at as u64 + 1, 1, e.to_string()))?;
+        let number = at as u64 + record.position().map_or(1, csv::Position::line);
+        match line(&mut feed, &header, &record, number) {
+            Ok(line) => lines.extend(line),
+            Err(error) => failed = Some(error),
+        }
+    }
+    if let Some(error) = failed {
+        if lines.is_empty() {
+            return Err(error);
+        }
+        let text = format!("{name}: {error}; the file ends there, and this line is left out");
+        feed.note(Level::Warning, "cut-off", text);
+    }
+    fill(&mut feed, &header, lines, options)?;
+    feed.finish()
+}
+
+/// The line of the header, what separates its cells, and its map.
+fn found<'a>(text: &str, maps: &[&'a Map]) -> Option<(usize, u8, &'a Map)> {
+    for (at, line) in text.lines().enumerate().take(HEADER) {
+        for map in maps {
+            let all = map.delimiter.map_or_else(|| vec![b',', b';', b'\t'], |one| vec![one]);
+            for delimiter in all {
+                if map.fits(&cells(line, delimiter)) {
+                    return Some((at, delimiter, map));
+                }
+            }
+        }
+    }
+    None
+}
+
+fn line(
+    feed: &mut Feed,
+    header: &Header<'_>,
+    record: &csv::StringRecord,
+    number: u64,
+) -> Result<Option<Line>, ReadError> {
+    let cell = |at: usize| record.get(at).unwrap_or_default();
+    if record.iter().all(str::is_empty) {
+        return Ok(None);
+    }
+    let time: Vec<&str> = header.time.iter().map(|at| cell(*at)).collect();
+    let time = time.join(" ");
+    // Exports repeat their header and end with totals.
+    if header.map.time.iter().any(|name| same(&time, name)) {
+        return Ok(None);
+    }
+    if record.len() < header.width {
+        let text = format!("{} cells in a line of {} columns", record.len(), header.width);
+        return Err(ReadError::new(number, record.as_slice().len() as u64 + 1, text));
+    }
+    let Some(stamp) = stamp(&time) else {
+        return Err(ReadError::new(number, 1, format!("`{}` is no time stamp", short(&time))));
+    };
+    let device = header.device.map_or(header.map.fixed_device.as_str(), cell);
+    let named = header.place.map_or("all", cell);
+    let mut place = Place::new(header.map.kind, named, device);
+    place = place.known_as(named);
+    if let Some(at) = header.identity {
+        place = place.known_as(cell(at));
+    }
+    let place = feed.place(place);
+    let value = |at: usize, thousand: f64| {
+        let text = cell(at);
+        number_of(text, thousand).map_or_else(
+            || match is_blank(text) {
+                true => Ok(None),
+                false => Err(ReadError::new(
+                    number,
+                    at as u64 + 1,
+                    format!("`{}` is no number (cell {} of the line)", short(text), at + 1),
+                )),
+            },
+            |value| Ok(Some(value)),
+        )
+    };
+    let values: Result<Vec<_>, ReadError> = header
+        .columns
+        .iter()
+        .map(|(at, column, over)| {
+            let over = over.map(|over| value(over, 1000.0)).transpose()?.flatten();
+            Ok(value(*at, column.thousand)?.map(|v| (v, over)))
+        })
+        .collect();
+    Ok(Some(Line { stamp, number, place, values: values? }))
+}
+
+fn number_of(text: &str, thousand: f64) -> Option<f64> {
+    // NetApp writes the unit behind the number.
+    let bare = text.trim_end_matches('%');
+    number(bare).or_else(|| scaled(bare, thousand)).or_else(|| {
+        let digits = bare.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '/');
+        (digits.len() < bare.len()).then(|| number(digits)).flatten()
+    })
+}
+
+fn is_blank(text: &str) -> bool {
+    matches!(text.trim(), "" | "-" | "n/a" | "N/A" | "NA" | "NaN" | "null" | "--")
+}
+
+/// Puts lines into rows: one for each moment.
+fn fill(
+    feed: &mut Feed,
+    header: &Header<'_>,
+    lines: Vec<Line>,
+    options: &Options,
+) -> Result<(), ReadError> {
+    let (stamps, numbers): (Vec<Stamp>, Vec<u64>) =
+        lines.iter().map(|l| (l.stamp, l.number)).unzip();
+    let zone = options.calendar.zone.clone().or(header.map.zone.clone());
+    let found = moments(&stamps, &numbers, &Calendar { zone, ..options.calendar.clone() })?;
+    feed.assumed.extend(found.assumed);
+    let mut times: Vec<i64> = found.at.clone();
+    times.sort_unstable();
+    times.dedup();
+    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_unstable();
+    let length = options.interval.or(header.map.interval).or(steps.get(steps.len() / 2).copied());
+    let Some(length) = length else {
+        return Err(ReadError::new(1, 1, "one moment alone has no length: `--interval` gives it"));
+    };
+    let grows = header.columns.iter().any(|(_, column, _)| column.grows);
+    let rows: BTreeMap<i64, usize> =
+        times.iter().enumerate().map(|(row, time)| (*time, row)).collect();
+    let spans: Vec<Option<Span>> = (0..times.len())
+        .map(|row| {
+            let before = row.checked_sub(1).map(|row| times[row]);
+            let from = before
+                .map_or(times[row] - length, |before| before.max(times[row] - length - length / 2));
+            (!grows || before.is_some()).then_some(Span { from, to: times[row] })
+        })
+        .collect();
+    let mut last: BTreeMap<(usize, usize), (f64, Option<f64>, i64)> = BTreeMap::new();
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_key(|at| found.at[*at]);
+    let mut resets = 0;
+    for at in order {
+        let (line, time) = (&lines[at], found.at[at]);
+        let row = rows[&time];
+        for ((nth, (_, column, _)), value) in header.columns.iter().enumerate().zip(&line.values) {
+            let Some((value, over)) = *value else { continue };
+            if !column.grows {
+                feed.put(row, line.place, column.measure, value * column.factor);
+                continue;
+            }
+            let Some((before, over_before, since)) =
+                last.insert((line.place, nth), (value, over, time))
+            else {
+                continue;
+            };
+            let seconds = (time - since) as f64 / 1e9;
+            // A decrease is a reset, a wrap or a partial sum: nothing is known of the interval.
+            if value < before || over.zip(over_before).is_some_and(|(now, then)| now < then) {
+                resets += 1;
+                continue;
+            }
+            let per = match (&column.over, over.zip(over_before)) {
+                (Some(_), Some((now, then))) if now > then => (value - before) / (now - then),
+                (Some(_), _) => continue,
+                (None, _) => (value - before) / seconds,
+            };
+            feed.put(row, line.place, column.measure, per * column.factor);
+        }
+    }
+    if resets > 0 {
+        let text = format!(
+            "{}: counters decreased {resets} times: a reset, a wrap or a sum of parts; these intervals are absent",
+            feed.name
+        );
+        feed.note(Level::Warning, "counter-reset", text);
+    }
+    feed.keep_rows(&spans);
+    Ok(())
+}

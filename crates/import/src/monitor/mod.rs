@@ -1,0 +1,84 @@
+//! Monitoring and results of other programs, read into tables of typed measures, and tables written as a record.
+//!
+//! A reader takes any bytes and yields a [`Feed`]: which places were counted, in which intervals, by which measures. It never
+//! fills what is missing. [`record`](write) puts the feeds of several files on one time line and writes them as hops and
+//! loads of a record, with windows as steps.
+
+mod counters;
+mod digest;
+mod error;
+mod esxtop;
+mod format;
+mod iostat;
+mod json;
+mod lines;
+mod mapped;
+mod model;
+mod number;
+mod pdh;
+mod perfmon;
+mod prometheus;
+mod results;
+mod snmp;
+mod stamp;
+mod switch;
+mod sysstat;
+mod topology;
+mod window;
+mod write;
+mod xml;
+
+pub use digest::Digested;
+pub use error::ReadError;
+pub use format::{Detected, HEAD, MonitorFormat, detect};
+/// A time zone by its name of the IANA database, such as `Europe/Berlin`.
+pub use jiff::tz::TimeZone;
+pub use mapped::Map;
+pub use model::{Feed, FeedNote, Flow, Leg, Measure, Place, Span, canonical};
+pub use stamp::{Calendar, DateOrder, moment};
+pub use topology::{KnownHop, topology};
+pub use window::{NamedWindow, Window};
+pub use write::{Explained, Order, WriteError, write};
+
+use std::io::BufRead;
+
+/// Names that a message lists at most.
+const NAMES_MAX: usize = 20;
+
+/// What the user says of a file that it does not say itself.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Order of dates, and the time zone of times that have none.
+    pub calendar: Calendar,
+    /// Length of an interval in nanoseconds, for files without time stamps.
+    pub interval: Option<i64>,
+    /// Whether the first report is kept: iostat's `-y` leaves out the one since boot itself.
+    pub keep_first: bool,
+    /// Maps of CSV that the user names; those that come with the program are known besides.
+    pub maps: Vec<Map>,
+}
+
+/// Reads a file of a format.
+/// # Errors
+/// Where the file is not of that format; with line and column.
+pub fn read(
+    name: &str,
+    format: MonitorFormat,
+    from: impl BufRead,
+    options: &Options,
+) -> Result<Feed, ReadError> {
+    match format {
+        MonitorFormat::Iostat => iostat::read(name, from, options),
+        MonitorFormat::IostatJson => sysstat::iostat(name, from, options),
+        MonitorFormat::SadfJson => sysstat::sadf_json(name, from, options),
+        MonitorFormat::SadfXml => sysstat::sadf_xml(name, from, options),
+        MonitorFormat::Pdh => pdh::read(name, from, options),
+        MonitorFormat::FioJson => results::fio(name, from),
+        MonitorFormat::Iperf3 => results::iperf3(name, from),
+        MonitorFormat::Mapped => mapped::read(name, from, options),
+        MonitorFormat::Brocade => switch::brocade(name, from, options),
+        MonitorFormat::Mds => switch::mds(name, from, options),
+        MonitorFormat::SnmpWalk => snmp::read(name, from, options),
+        MonitorFormat::Prometheus => prometheus::read(name, from, options),
+    }
+}

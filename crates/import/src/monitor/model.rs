@@ -1,0 +1,318 @@
+//! What a monitoring file says, as a table: rows are intervals of its own length, columns are measures of places.
+//!
+//! A cell without a number is absent (NaN), which is never zero. Values are rates, means and levels of their interval in base
+//! units: operations and bytes a second, nanoseconds, shares from 0 to 1.
+
+use super::error::ReadError;
+use super::format::MonitorFormat;
+use record::{HopKind, Level};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// An interval in nanoseconds since the Unix epoch; its end is exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Start.
+    pub from: i64,
+    /// End.
+    pub to: i64,
+}
+
+impl Span {
+    /// Its length in seconds.
+    pub fn seconds(self) -> f64 {
+        (self.to - self.from) as f64 / 1e9
+    }
+}
+
+/// Which operations a measure is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flow {
+    /// Towards the guest.
+    Read,
+    /// Towards the device.
+    Write,
+    /// Operations of any kind; of bytes both directions together.
+    Any,
+}
+
+/// Which part of an operation's way a latency covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leg {
+    /// All that the place sees.
+    All,
+    /// In the host's kernel, queue included (KAVG).
+    Kernel,
+    /// In the host's queue before the device (QAVG, a part of the kernel's).
+    Queue,
+    /// Behind the host's adapter (DAVG).
+    Device,
+}
+
+/// What a column is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    /// Operations a second.
+    Ops(Flow),
+    /// Bytes a second.
+    Bytes(Flow),
+    /// Mean time of an operation in nanoseconds.
+    Time(Leg, Flow),
+    /// Merges a second.
+    Merges(Flow),
+    /// Mean operations in flight.
+    InFlight,
+    /// Operations in flight at the end of the interval.
+    InFlightEnd,
+    /// Operations that wait for a slot at the end of the interval.
+    QueuedEnd,
+    /// Operations that may be in flight.
+    Slots,
+    /// Share of the time with at least one operation in flight, or in which a server was busy.
+    Busy,
+    /// Share of the time of all processors.
+    Cpu,
+    /// Number of processors.
+    Processors,
+    /// Speed of a port in bytes a second, each way.
+    Speed,
+    /// Failed operations or damaged frames a second.
+    Errors,
+    /// Frames or packets a second that were dropped.
+    Discards,
+    /// Share of the time with frames to send and no buffer credit.
+    CreditWait,
+    /// Commands a second that were aborted or reset.
+    Aborts,
+}
+
+/// A place where something was counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// What it is.
+    pub kind: HopKind,
+    /// Its name within its host or device.
+    pub name: String,
+    /// The host, switch or array that it belongs to; empty where the file does not say.
+    pub device: String,
+    /// The VM whose traffic alone passes there, if any.
+    pub guest: String,
+    /// Identities that other files may name: WWPNs, `naa.…`, MAC addresses, serial numbers, in [canonical](canonical) form.
+    pub ids: Vec<String>,
+    /// Whether its operations are in those of other places of the file, as a partition's are in its disk's.
+    pub within: bool,
+}
+
+impl Place {
+    /// A place without identities.
+    pub fn new(kind: HopKind, name: impl Into<String>, device: impl Into<String>) -> Place {
+        let (name, device) = (name.into(), device.into());
+        Place { kind, name, device, guest: String::new(), ids: Vec::new(), within: false }
+    }
+
+    /// The same with an identity, if the text is one.
+    pub fn known_as(mut self, id: &str) -> Place {
+        let id = canonical(id).filter(|id| !self.ids.contains(id));
+        self.ids.extend(id);
+        self
+    }
+}
+
+/// An identity in one spelling: hexadecimal digits without separators behind the name of its kind. `None` for any other text:
+/// names are no identities.
+pub fn canonical(text: &str) -> Option<String> {
+    let text = text.trim().to_ascii_lowercase();
+    for prefix in ["naa.", "eui.", "t10.", "uuid."] {
+        if let Some(rest) = text.strip_prefix(prefix) {
+            return (rest.len() >= 8).then(|| format!("{prefix}{rest}"));
+        }
+    }
+    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    let parts: Vec<&str> = text.split([':', '-']).collect();
+    let pairs = parts.iter().all(|part| part.len() == 2 && hex(part));
+    match parts.len() {
+        8 if pairs => return Some(format!("wwn.{}", parts.concat())),
+        6 if pairs => return Some(format!("mac.{}", parts.concat())),
+        _ => {}
+    }
+    let bare = text.strip_prefix("0x").unwrap_or(&text);
+    match bare.len() {
+        16 if hex(bare) && matches!(bare.as_bytes()[0], b'1' | b'2' | b'5' | b'c') => {
+            Some(format!("wwn.{bare}"))
+        }
+        32 if hex(bare) && bare.starts_with('6') => Some(format!("naa.{bare}")),
+        _ => None,
+    }
+}
+
+/// Something to know about a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FeedNote {
+    /// How grave.
+    pub level: Level,
+    /// A stable hyphenated word.
+    pub code: &'static str,
+    /// A sentence.
+    pub text: String,
+}
+
+/// A column of a [`Feed`].
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its place, by number.
+    pub place: usize,
+    /// What it is.
+    pub measure: Measure,
+    /// A value for each row, shorter where the last ones are absent.
+    values: Vec<f32>,
+}
+
+impl Column {
+    /// The value of a row.
+    pub fn at(&self, row: usize) -> Option<f64> {
+        self.values.get(row).map(|v| f64::from(*v)).filter(|v| v.is_finite())
+    }
+}
+
+/// A monitoring file as a table.
+#[derive(Debug)]
+pub struct Feed {
+    /// The file's name.
+    pub name: String,
+    /// What wrote it.
+    pub format: MonitorFormat,
+    /// The interval of every row, in order.
+    pub rows: Vec<Span>,
+    /// Where was counted.
+    pub places: Vec<Place>,
+    /// What was counted.
+    pub columns: Vec<Column>,
+    /// What is to be known of it.
+    pub notes: Vec<FeedNote>,
+    /// What was taken for granted: `(what, value and reason)`.
+    pub assumed: Vec<(String, String)>,
+    by_name: BTreeMap<(HopKind, String, String), usize>,
+    by_measure: BTreeMap<(usize, Measure), usize>,
+}
+
+impl Feed {
+    /// An empty table.
+    pub fn new(name: &str, format: MonitorFormat) -> Feed {
+        Feed {
+            name: name.to_owned(),
+            format,
+            rows: Vec::new(),
+            places: Vec::new(),
+            columns: Vec::new(),
+            notes: Vec::new(),
+            assumed: Vec::new(),
+            by_name: BTreeMap::new(),
+            by_measure: BTreeMap::new(),
+        }
+    }
+
+    /// The number of a place, which is added where it is new.
+    pub fn place(&mut self, place: Place) -> usize {
+        let key = (place.kind, place.device.clone(), place.name.clone());
+        let places = &mut self.places;
+        *self.by_name.entry(key).or_insert_with(|| {
+            places.push(place);
+            places.len() - 1
+        })
+    }
+
+    /// The number of a column, which is added where it is new.
+    pub fn column(&mut self, place: usize, measure: Measure) -> usize {
+        let columns = &mut self.columns;
+        *self.by_measure.entry((place, measure)).or_insert_with(|| {
+            columns.push(Column { place, measure, values: Vec::new() });
+            columns.len() - 1
+        })
+    }
+
+    /// Sets a cell of a column. What is not finite, or negative, is absent.
+    pub fn set(&mut self, column: usize, row: usize, value: f64) {
+        let values = &mut self.columns[column].values;
+        if values.len() <= row {
+            values.resize(row + 1, f32::NAN);
+        }
+        values[row] = if value >= 0.0 && value.is_finite() { value as f32 } else { f32::NAN };
+    }
+
+    /// Sets a cell by its meaning.
+    pub fn put(&mut self, row: usize, place: usize, measure: Measure, value: f64) {
+        let column = self.column(place, measure);
+        self.set(column, row, value);
+    }
+
+    /// The column of a measure of a place.
+    pub fn find(&self, place: usize, measure: Measure) -> Option<&Column> {
+        self.by_measure.get(&(place, measure)).map(|at| &self.columns[*at])
+    }
+
+    /// Whether some place counts operations of both directions together alone.
+    pub fn is_divided(&self) -> bool {
+        let of = |place, flow| self.find(place, Measure::Ops(flow)).is_some();
+        (0..self.places.len())
+            .any(|p| of(p, Flow::Any) && !of(p, Flow::Read) && !of(p, Flow::Write))
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, level: Level, code: &'static str, text: impl Into<String>) {
+        self.notes.push(FeedNote { level, code, text: text.into() });
+    }
+
+    /// The mean of a measure of a place over rows, by time; `None` where it is nowhere.
+    pub fn mean(&self, place: usize, measure: Measure, rows: Range<usize>) -> Option<f64> {
+        let column = self.find(place, measure)?;
+        let seen = rows.filter_map(|row| Some((column.at(row)?, self.rows.get(row)?.seconds())));
+        let (area, seconds) = seen.fold((0.0, 0.0), |(area, all), (v, s)| (area + v * s, all + s));
+        (seconds > 0.0).then(|| area / seconds)
+    }
+
+    /// Gives the rows of all columns their intervals, and leaves out those without one.
+    pub(super) fn keep_rows(&mut self, spans: &[Option<Span>]) {
+        for column in &mut self.columns {
+            let mut place = 0;
+            column.values.retain(|_| {
+                place += 1;
+                spans.get(place - 1).is_some_and(Option::is_some)
+            });
+        }
+        self.rows = spans.iter().flatten().copied().collect();
+    }
+
+    /// Ends the reading: something must have been counted.
+    pub(super) fn finish(mut self) -> Result<Feed, ReadError> {
+        if self.rows.is_empty() || self.columns.is_empty() {
+            let text = match self.rows.is_empty() {
+                true => {
+                    "no interval is in it: the first report covers the time since the start and is left out, so that two are needed"
+                }
+                false => "nothing in it is counted that explains anything",
+            };
+            return Err(ReadError::new(1, 1, text));
+        }
+        let gaps = self.gaps();
+        if gaps > 0 {
+            let text = format!(
+                "{}: {gaps} gap{} between intervals; nothing is assumed of the time within",
+                self.name,
+                if gaps == 1 { "" } else { "s" }
+            );
+            self.note(Level::Warning, "gap", text);
+        }
+        Ok(self)
+    }
+
+    /// Moments between two rows that do not touch.
+    fn gaps(&self) -> usize {
+        self.rows.windows(2).filter(|pair| apart(pair[0], pair[1])).count()
+    }
+}
+
+/// Whether more than a tenth of an interval lies between two.
+pub fn apart(first: Span, second: Span) -> bool {
+    let slack = (first.to - first.from).max(second.to - second.from) / 10;
+    second.from - first.to > slack
+}

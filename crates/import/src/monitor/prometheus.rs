@@ -1,0 +1,306 @@
+//! Prometheus: the text that an exporter serves (taken at least twice), and the JSON of a range query. Raw counters are asked
+//! for; of a `rate()` nothing is known that its name would say.
+
+use super::Options;
+use super::counters::{Look, Looks};
+use super::error::ReadError;
+use super::format::MonitorFormat;
+use super::iostat::{is_within, short};
+use super::json::{Json, documents};
+use super::lines::whole;
+use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::number::number;
+use super::stamp::{Stamp, moment, stamp};
+use record::{HopKind, Level};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead;
+
+const MOST: u64 = 256 << 20;
+
+/// A metric of node_exporter: its place's kind and label, and what it counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Is {
+    /// A difference over time of this measure.
+    Rate(Measure),
+    /// Seconds that operations took, summed: divided by operations.
+    Spent(Flow),
+    /// Seconds of processors, idle or waiting.
+    Idle,
+    /// A level in bytes a second.
+    Speed,
+}
+
+fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
+    use Flow::{Read, Write};
+    let disk = |is| Some((HopKind::BlockDevice, "device", is));
+    let port = |is| Some((HopKind::InitiatorPort, "device", is));
+    match name {
+        "node_disk_reads_completed_total" => disk(Is::Rate(Measure::Ops(Read))),
+        "node_disk_writes_completed_total" => disk(Is::Rate(Measure::Ops(Write))),
+        "node_disk_read_bytes_total" => disk(Is::Rate(Measure::Bytes(Read))),
+        "node_disk_written_bytes_total" => disk(Is::Rate(Measure::Bytes(Write))),
+        "node_disk_read_time_seconds_total" => disk(Is::Spent(Read)),
+        "node_disk_write_time_seconds_total" => disk(Is::Spent(Write)),
+        "node_disk_io_time_seconds_total" => disk(Is::Rate(Measure::Busy)),
+        "node_disk_io_time_weighted_seconds_total" => disk(Is::Rate(Measure::InFlight)),
+        "node_network_receive_bytes_total" => port(Is::Rate(Measure::Bytes(Read))),
+        "node_network_transmit_bytes_total" => port(Is::Rate(Measure::Bytes(Write))),
+        "node_network_receive_errs_total" | "node_network_transmit_errs_total" => {
+            port(Is::Rate(Measure::Errors))
+        }
+        "node_network_receive_drop_total" | "node_network_transmit_drop_total" => {
+            port(Is::Rate(Measure::Discards))
+        }
+        "node_network_speed_bytes" => port(Is::Speed),
+        "node_cpu_seconds_total" => Some((HopKind::HostCpu, "cpu", Is::Idle)),
+        _ => None,
+    }
+}
+
+/// A sample: metric, labels, moment in nanoseconds, value.
+struct Sample {
+    name: String,
+    labels: BTreeMap<String, String>,
+    at: i64,
+    value: f64,
+}
+
+/// Reads either form.
+pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<Feed, ReadError> {
+    let text = whole(from, MOST)?;
+    let mut feed = Feed::new(name, MonitorFormat::Prometheus);
+    let samples = match text.trim_start().starts_with(['{', '[']) {
+        true => query(&mut feed, &text)?,
+        false => exposition(&mut feed, &text, options)?,
+    };
+    fill(&mut feed, samples)?;
+    feed.finish()
+}
+
+/// The JSON of `query_range`.
+fn query(feed: &mut Feed, text: &str) -> Result<Vec<Sample>, ReadError> {
+    let (all, mended) = documents(text)?;
+    if let Some(told) = mended.told() {
+        let text = format!("{}: the JSON was broken and has been mended: {told}", feed.name);
+        feed.note(Level::Warning, "json-mended", text);
+    }
+    let mut out = Vec::new();
+    let mut unnamed = 0;
+    for result in
+        all.iter().flat_map(|json| json.path("data/result").map(Json::items).unwrap_or_default())
+    {
+        let labels: BTreeMap<String, String> = result
+            .get("metric")
+            .map(Json::pairs)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|(key, value)| Some((key.to_string(), value.text()?.to_owned())))
+            .collect();
+        let Some(name) = labels.get("__name__").cloned() else {
+            unnamed += 1;
+            continue;
+        };
+        let one: Vec<&Json> = result.get("value").into_iter().collect();
+        let many = result.get("values").map(Json::items).unwrap_or_default();
+        for pair in many.iter().chain(one) {
+            let [at, value] = pair.items() else { continue };
+            let (Some(at), Some(value)) = (at.number(), value.number()) else { continue };
+            if at.abs() < 9e9 {
+                out.push(Sample {
+                    name: name.clone(),
+                    labels: labels.clone(),
+                    at: (at * 1e9) as i64,
+                    value,
+                });
+            }
+        }
+    }
+    if out.is_empty() && unnamed > 0 {
+        return Err(ReadError::new(
+            1,
+            1,
+            "no result has the name of its metric: query raw counters, such as `{__name__=~\"node_disk_.*|node_cpu_.*\"}`, and not their `rate()`",
+        ));
+    }
+    Ok(out)
+}
+
+/// Pages of an exporter, one after the other: with `date` or a comment `# time SECONDS` between, or time stamps in the samples.
+fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Sample>, ReadError> {
+    let mut out: Vec<Sample> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let (mut page, mut date): (i64, Option<i64>) = (0, None);
+    let mut dated = true;
+    let count = text.lines().count();
+    for (number, line) in (1_u64..).zip(text.lines()) {
+        let line = line.trim();
+        let time = line.trim_start_matches('#').trim();
+        let seconds = time.strip_prefix("time ").and_then(|t| t.trim().parse::<f64>().ok());
+        if let Some(at) = seconds.map(|s| (s * 1e9) as i64).or_else(|| {
+            stamp(time).filter(Stamp::is_dated).and_then(|_| moment(time, &options.calendar, 0))
+        }) {
+            (date, page) = (Some(at), page + 1);
+            seen.clear();
+            continue;
+        }
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let Some((name, labels, rest)) = labelled(line) else {
+            if number as usize == count {
+                let text = format!(
+                    "{}: line {number}, column 1: the last sample is cut off and left out",
+                    feed.name
+                );
+                feed.note(Level::Warning, "cut-off", text);
+                break;
+            }
+            return Err(ReadError::new(
+                number,
+                1,
+                format!("`{}` is no sample of Prometheus", short(line)),
+            ));
+        };
+        if metric(&name).is_none() {
+            continue;
+        }
+        let mut words = rest.split_whitespace();
+        let Some(value) = words.next().and_then(number_of) else { continue };
+        let own = words
+            .next()
+            .and_then(|ms| ms.parse::<i64>().ok())
+            .and_then(|ms| ms.checked_mul(1_000_000));
+        if own.is_none() && !seen.insert((name.clone(), labels.clone())) {
+            // A page that comes again without a date.
+            seen.clear();
+            seen.insert((name.clone(), labels.clone()));
+            (page, date) = (page + 1, None);
+        }
+        dated &= own.or(date).is_some();
+        let at = own.or(date).unwrap_or(page * options.interval.unwrap_or(0));
+        out.push(Sample { name, labels, at, value });
+    }
+    if !dated && options.interval.is_none() {
+        return Err(ReadError::new(
+            1,
+            1,
+            "pages without the time of each: `--interval` says how long lies between, or write `# time SECONDS` before each",
+        ));
+    }
+    Ok(out)
+}
+
+fn number_of(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|v| v.is_finite()).or_else(|| number(text))
+}
+
+type Labelled<'a> = (String, BTreeMap<String, String>, &'a str);
+
+/// `name{label="value",…} rest`.
+fn labelled(line: &str) -> Option<Labelled<'_>> {
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':')))?;
+    let (name, rest) = line.split_at(end);
+    let mut labels = BTreeMap::new();
+    let Some(mut rest) = rest.strip_prefix('{') else {
+        return (!name.is_empty() && rest.starts_with(' '))
+            .then(|| (name.to_owned(), labels, rest));
+    };
+    loop {
+        rest = rest.trim_start_matches([',', ' ']);
+        if let Some(behind) = rest.strip_prefix('}') {
+            return Some((name.to_owned(), labels, behind));
+        }
+        let (label, value) = rest.split_once("=\"")?;
+        let end = value.find('"')?;
+        labels.insert(label.trim().to_owned(), value[..end].to_owned());
+        rest = &value[end + 1..];
+    }
+}
+
+fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
+    let mut looks = Looks::default();
+    let mut spent: BTreeMap<(usize, Flow), Vec<(i64, f64)>> = BTreeMap::new();
+    let mut idle: BTreeMap<usize, BTreeMap<i64, (f64, BTreeSet<String>)>> = BTreeMap::new();
+    let mut speeds = Vec::new();
+    for sample in samples {
+        let Some((kind, label, is)) = metric(&sample.name) else { continue };
+        let host =
+            sample.labels.get("instance").map_or("", |i| i.split(':').next().unwrap_or_default());
+        let named = sample.labels.get(label).cloned().unwrap_or_default();
+        if kind == HopKind::InitiatorPort && matches!(named.as_str(), "lo" | "") {
+            continue;
+        }
+        let mut place = Place::new(kind, if is == Is::Idle { "host.cpu" } else { &named }, host);
+        place.within = kind == HopKind::BlockDevice && is_within(&named);
+        let place = feed.place(place);
+        match is {
+            Is::Rate(measure) => {
+                looks.add(sample.at, Look { place, measure, value: sample.value, wraps: None })
+            }
+            Is::Spent(flow) => {
+                spent.entry((place, flow)).or_default().push((sample.at, sample.value))
+            }
+            Is::Speed => speeds.push((place, sample.value)),
+            Is::Idle => {
+                let mode = sample.labels.get("mode").map(String::as_str);
+                let of = idle.entry(place).or_default().entry(sample.at).or_default();
+                of.1.insert(named);
+                if matches!(mode, Some("idle" | "iowait")) {
+                    of.0 += sample.value;
+                }
+            }
+        }
+    }
+    if looks.at.is_empty() && idle.is_empty() {
+        return Err(ReadError::new(
+            1,
+            1,
+            "no counter of node_exporter's disks, networks or processors is in it",
+        ));
+    }
+    if looks.at.is_empty() {
+        feed.rows.push(Span { from: 0, to: 1 });
+    }
+    looks.fill(feed)?;
+    let rows: BTreeMap<i64, usize> =
+        feed.rows.iter().enumerate().map(|(row, span)| (span.to, row)).collect();
+    for ((place, flow), mut seen) in spent {
+        seen.sort_by_key(|(at, _)| *at);
+        for pair in seen.windows(2) {
+            let Some(row) = rows.get(&pair[1].0).copied() else { continue };
+            let ops = feed
+                .find(place, Measure::Ops(flow))
+                .and_then(|c| c.at(row))
+                .map(|rate| rate * feed.rows[row].seconds());
+            if let Some(ops) = ops.filter(|ops| *ops > 0.0 && pair[1].1 >= pair[0].1) {
+                feed.put(
+                    row,
+                    place,
+                    Measure::Time(Leg::All, flow),
+                    (pair[1].1 - pair[0].1) / ops * 1e9,
+                );
+            }
+        }
+    }
+    for (place, seen) in idle {
+        let seen: Vec<(i64, f64, usize)> =
+            seen.into_iter().map(|(at, (idle, cpus))| (at, idle, cpus.len())).collect();
+        for pair in seen.windows(2) {
+            let Some(row) = rows.get(&pair[1].0).copied() else { continue };
+            let whole = feed.rows[row].seconds() * pair[1].2 as f64;
+            if pair[1].1 >= pair[0].1 && whole > 0.0 {
+                feed.put(
+                    row,
+                    place,
+                    Measure::Cpu,
+                    (1.0 - (pair[1].1 - pair[0].1) / whole).clamp(0.0, 1.0),
+                );
+                feed.put(row, place, Measure::Processors, pair[1].2 as f64);
+            }
+        }
+    }
+    for row in 0..feed.rows.len() {
+        speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
+    }
+    Ok(())
+}

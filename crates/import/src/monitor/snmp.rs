@@ -1,0 +1,233 @@
+//! SNMP walks as `snmpwalk` prints them: IF-MIB and FCMGMT-MIB. Walks follow each other; the agent's `sysUpTime` dates them.
+
+use super::Options;
+use super::counters::{Look, Looks};
+use super::error::ReadError;
+use super::format::MonitorFormat;
+use super::lines::Lines;
+use super::model::{Feed, Flow, Measure, Place};
+use super::stamp::{Stamp, moment, stamp};
+use record::HopKind;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// Objects by the end of their number, with the names that tools print.
+const OBJECTS: &[(&str, &str)] = &[
+    ("1.3.6.1.2.1.1.3", "sysUpTime"),
+    ("1.3.6.1.2.1.1.5", "sysName"),
+    ("1.3.6.1.2.1.31.1.1.1.1", "ifName"),
+    ("1.3.6.1.2.1.31.1.1.1.6", "ifHCInOctets"),
+    ("1.3.6.1.2.1.31.1.1.1.10", "ifHCOutOctets"),
+    ("1.3.6.1.2.1.31.1.1.1.15", "ifHighSpeed"),
+    ("1.3.6.1.2.1.2.2.1.2", "ifDescr"),
+    ("1.3.6.1.2.1.2.2.1.6", "ifPhysAddress"),
+    ("1.3.6.1.2.1.2.2.1.10", "ifInOctets"),
+    ("1.3.6.1.2.1.2.2.1.13", "ifInDiscards"),
+    ("1.3.6.1.2.1.2.2.1.14", "ifInErrors"),
+    ("1.3.6.1.2.1.2.2.1.16", "ifOutOctets"),
+    ("1.3.6.1.2.1.2.2.1.19", "ifOutDiscards"),
+    ("1.3.6.1.2.1.2.2.1.20", "ifOutErrors"),
+    ("1.3.6.1.3.94.4.5.1.6", "connUnitPortStatCountTxElements"),
+    ("1.3.6.1.3.94.4.5.1.7", "connUnitPortStatCountRxElements"),
+];
+
+/// One walk.
+#[derive(Default)]
+struct Walk {
+    at: Option<i64>,
+    uptime: Option<f64>,
+    name: String,
+    values: BTreeMap<(String, String), String>,
+}
+
+/// Reads walks.
+pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<Feed, ReadError> {
+    let mut lines = Lines::new(from)?;
+    let mut walks: Vec<Walk> = Vec::new();
+    let mut date: Option<i64> = None;
+    let mut known = 0;
+    while let Some((number, line)) = lines.text()? {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let Some((oid, value)) = entry(line) else {
+            match stamp(line)
+                .filter(Stamp::is_dated)
+                .and_then(|_| moment(line, &options.calendar, 0))
+            {
+                Some(at) => date = Some(at),
+                // A value of several lines goes on.
+                None if known > 0 => {}
+                None => {
+                    return Err(ReadError::new(
+                        number,
+                        1,
+                        "`OID = TYPE: value` or `OID|type|value` is expected",
+                    ));
+                }
+            }
+            continue;
+        };
+        let Some((object, index)) = object(oid) else { continue };
+        known += 1;
+        let key = (object.to_owned(), index.to_owned());
+        if walks.last().is_none_or(|walk| {
+            date.is_some() && !walk.values.is_empty() || walk.values.contains_key(&key)
+        }) {
+            walks.push(Walk { at: date.take(), ..Walk::default() });
+        }
+        let Some(walk) = walks.last_mut() else { continue };
+        match object {
+            "sysUpTime" => walk.uptime = ticks(value),
+            "sysName" => walk.name = text(value),
+            _ => {}
+        }
+        walk.values.insert(key, value.to_owned());
+    }
+    if walks.is_empty() {
+        return Err(ReadError::new(
+            1,
+            1,
+            "no object of IF-MIB or FCMGMT-MIB is in it; walk 1.3.6.1.2.1.1, 1.3.6.1.2.1.2, 1.3.6.1.2.1.31 and 1.3.6.1.3.94",
+        ));
+    }
+    let mut feed = Feed::new(name, MonitorFormat::SnmpWalk);
+    let mut looks = Looks::default();
+    let first = walks.first().and_then(|walk| walk.uptime);
+    for (nth, walk) in walks.iter().enumerate() {
+        let up = walk.uptime.zip(first).map(|(now, then)| ((now - then) * 1e9) as i64);
+        let by_length = options.interval.map(|length| nth as i64 * length);
+        let Some(at) = walk.at.or(up.filter(|_| nth == 0 || up > Some(0))).or(by_length) else {
+            return Err(ReadError::new(
+                1,
+                1,
+                "walks without dates and without sysUpTime (1.3.6.1.2.1.1.3): `--interval` says how long lies between",
+            ));
+        };
+        ports(&mut feed, &mut looks, walk, at);
+    }
+    looks.fill(&mut feed)?;
+    let speeds: Vec<(usize, f64)> =
+        walks.last().map(|walk| speeds(&mut feed, walk)).unwrap_or_default();
+    for row in 0..feed.rows.len() {
+        speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
+    }
+    feed.finish()
+}
+
+/// The number and the value of a line.
+fn entry(line: &str) -> Option<(&str, &str)> {
+    let (oid, value) = match line.split_once(" = ") {
+        Some(pair) => pair,
+        None => {
+            let (oid, rest) = line.split_once('|')?;
+            (oid, rest.split_once('|')?.1)
+        }
+    };
+    (!oid.contains(' ')).then_some((oid.trim(), value.trim()))
+}
+
+/// The object of a number or of a name, and its index.
+fn object(oid: &str) -> Option<(&'static str, &str)> {
+    let bare = oid.rsplit("::").next()?;
+    if let Some((name, index)) =
+        bare.split_once('.').filter(|(name, _)| OBJECTS.iter().any(|o| o.1 == *name))
+    {
+        return OBJECTS.iter().find(|o| o.1 == name).map(|o| (o.1, index));
+    }
+    let number = oid.trim_start_matches('.');
+    let rest = number.strip_prefix("iso.").or_else(|| number.strip_prefix("1."))?;
+    OBJECTS.iter().find_map(|(known, name)| {
+        let behind = rest.strip_prefix(known.strip_prefix("1.")?)?;
+        Some((*name, behind.strip_prefix('.')?))
+    })
+}
+
+/// A value without its type.
+fn bare(value: &str) -> &str {
+    let kinds = [
+        "Counter64:",
+        "Counter32:",
+        "Gauge32:",
+        "INTEGER:",
+        "STRING:",
+        "Hex-STRING:",
+        "Timeticks:",
+    ];
+    kinds.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value).trim()
+}
+
+fn text(value: &str) -> String {
+    bare(value).trim_matches('"').to_owned()
+}
+
+/// A number; of a counter in 8 bytes, as FCMGMT has it, all of them.
+fn count(value: &str) -> Option<f64> {
+    let digits = bare(value);
+    if value.starts_with("Hex-STRING:") || digits.starts_with("0x") {
+        let hex: String = digits.trim_start_matches("0x").split_whitespace().collect();
+        return u64::from_str_radix(&hex, 16).ok().map(|n| n as f64);
+    }
+    let octets: Vec<&str> = digits.split_whitespace().collect();
+    if octets.len() == 8 && octets.iter().all(|o| o.len() == 2) {
+        return u64::from_str_radix(&octets.concat(), 16).ok().map(|n| n as f64);
+    }
+    octets.first()?.parse().ok()
+}
+
+/// Seconds since the agent started: `(12345) 0:02:03.45` or the number.
+fn ticks(value: &str) -> Option<f64> {
+    let digits: String =
+        bare(value).trim_start_matches('(').chars().take_while(char::is_ascii_digit).collect();
+    digits.parse::<f64>().ok().map(|hundredths| hundredths / 100.0)
+}
+
+fn place(feed: &mut Feed, walk: &Walk, index: &str) -> usize {
+    let of = |object: &str| walk.values.get(&(object.to_owned(), index.to_owned()));
+    let name = of("ifName").or_else(|| of("ifDescr")).map(|v| text(v)).filter(|n| !n.is_empty());
+    let mut place = Place::new(
+        HopKind::SwitchPort,
+        name.unwrap_or_else(|| format!("port {index}")),
+        walk.name.clone(),
+    );
+    if let Some(address) = of("ifPhysAddress") {
+        place = place.known_as(&bare(address).trim().replace(' ', ":"));
+    }
+    // An agent of FCMGMT names a port by its unit's WWN and a number.
+    feed.place(place)
+}
+
+fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
+    let has = |object: &str, index: &str| {
+        walk.values.contains_key(&(object.to_owned(), index.to_owned()))
+    };
+    for ((object, index), value) in &walk.values {
+        let narrow = Some(4_294_967_296.0);
+        // A switch's port receives what goes towards it: its output is what a host reads.
+        let (measure, wraps) = match object.as_str() {
+            "ifHCInOctets" => (Measure::Bytes(Flow::Write), None),
+            "ifHCOutOctets" => (Measure::Bytes(Flow::Read), None),
+            "ifInOctets" if !has("ifHCInOctets", index) => (Measure::Bytes(Flow::Write), narrow),
+            "ifOutOctets" if !has("ifHCOutOctets", index) => (Measure::Bytes(Flow::Read), narrow),
+            "connUnitPortStatCountTxElements" => (Measure::Bytes(Flow::Read), None),
+            "connUnitPortStatCountRxElements" => (Measure::Bytes(Flow::Write), None),
+            "ifInErrors" | "ifOutErrors" => (Measure::Errors, None),
+            "ifInDiscards" | "ifOutDiscards" => (Measure::Discards, None),
+            _ => continue,
+        };
+        let place = place(feed, walk, index);
+        if let Some(value) = count(value) {
+            looks.add(at, Look { place, measure, value, wraps });
+        }
+    }
+}
+
+fn speeds(feed: &mut Feed, walk: &Walk) -> Vec<(usize, f64)> {
+    let of = |((object, index), value): (&(String, String), &String)| {
+        let speed = count(value).filter(|n| object == "ifHighSpeed" && *n > 0.0)?;
+        Some((index.clone(), speed * 1e6 / 8.0))
+    };
+    let found: Vec<(String, f64)> = walk.values.iter().filter_map(of).collect();
+    found.into_iter().map(|(index, speed)| (place(feed, walk, &index), speed)).collect()
+}

@@ -1,0 +1,113 @@
+//! What no file says: how fast a place is and which identity it has, from a small TOML file.
+//!
+//! ```toml
+//! [[hop]]
+//! name = "switch1/fc1/1"      # as the review names it, or by `id`: a WWPN, naa., a MAC address
+//! rate = "800 MB/s"           # each way; or read-rate, write-rate, both-rate, operations, slots
+//! ```
+
+use super::model::canonical;
+use record::CounterId;
+
+/// Limits of one place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownHop {
+    /// Its name in the record.
+    pub name: Option<String>,
+    /// Its identity, in canonical form.
+    pub id: Option<String>,
+    /// What it can carry.
+    pub limits: Vec<(CounterId, f64)>,
+}
+
+const RATES: [(&str, CounterId); 4] = [
+    ("rate", CounterId::PortRate),
+    ("read-rate", CounterId::ReadRate),
+    ("write-rate", CounterId::WriteRate),
+    ("both-rate", CounterId::BothRate),
+];
+const COUNTS: [(&str, CounterId); 3] = [
+    ("operations", CounterId::OpsRate),
+    ("slots", CounterId::Slots),
+    ("processors", CounterId::CpuCount),
+];
+
+/// Reads a topology; `rate` turns the text of a rate into bytes a second.
+/// # Errors
+/// What is wrong, by the entry.
+pub fn topology(
+    text: &str,
+    rate: &dyn Fn(&str) -> Result<f64, String>,
+) -> Result<Vec<KnownHop>, String> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    if let Some(key) = table.keys().find(|key| key.as_str() != "hop") {
+        return Err(format!("`{key}` is not known: a topology consists of [[hop]]"));
+    }
+    let hops = table.get("hop").and_then(toml::Value::as_array).ok_or("no [[hop]] is in it")?;
+    (1..).zip(hops).map(|(at, hop)| known(at, hop, rate)).collect()
+}
+
+fn known(
+    at: usize,
+    hop: &toml::Value,
+    rate: &dyn Fn(&str) -> Result<f64, String>,
+) -> Result<KnownHop, String> {
+    let table = hop.as_table().ok_or_else(|| format!("hop {at} is no table"))?;
+    let mut out = KnownHop { name: None, id: None, limits: Vec::new() };
+    for (key, value) in table {
+        let wrong = || format!("hop {at}: {key} = {value} is not what is expected");
+        let text = value.as_str();
+        let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+        if let Some((_, id)) = RATES.iter().find(|(name, _)| name == key) {
+            let value =
+                rate(text.ok_or_else(wrong)?).map_err(|e| format!("hop {at}: {key}: {e}"))?;
+            out.limits.push((*id, value));
+        } else if let Some((_, id)) = COUNTS.iter().find(|(name, _)| name == key) {
+            out.limits.push((*id, number.filter(|n| *n > 0.0).ok_or_else(wrong)?));
+        } else {
+            match key.as_str() {
+                "name" => out.name = Some(text.ok_or_else(wrong)?.to_owned()),
+                "id" => out.id = Some(text.and_then(canonical).ok_or_else(|| {
+                    format!("hop {at}: id = {value} is neither a WWPN, naa., a MAC address nor a serial number of an array")
+                })?),
+                _ => return Err(format!("hop {at}: `{key}` is not known")),
+            }
+        }
+    }
+    match out.name.is_some() || out.id.is_some() {
+        true => Ok(out),
+        false => Err(format!("hop {at} has neither `name` nor `id`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topology_is_read_or_refused_by_its_key() {
+        let rate = |text: &str| {
+            text.trim_end_matches(" MB/s")
+                .parse::<f64>()
+                .map(|mb| mb * 1e6)
+                .map_err(|e| e.to_string())
+        };
+        let one =
+            topology("[[hop]]\nname = \"sw/fc1/1\"\nrate = \"800 MB/s\"\nslots = 32\n", &rate)
+                .unwrap();
+        assert_eq!(one[0].limits, [(CounterId::PortRate, 8e8), (CounterId::Slots, 32.0)]);
+        let id = topology("[[hop]]\nid = \"21:00:00:24:ff:00:00:01\"\noperations = 5000\n", &rate)
+            .unwrap();
+        assert_eq!(id[0].id.as_deref(), Some("wwn.21000024ff000001"));
+        for (text, what) in [
+            ("x = 1", "`x` is not known"),
+            ("[[hop]]\nrate = \"1 MB/s\"", "neither `name` nor `id`"),
+            ("[[hop]]\nname = \"a\"\nspeed = 1", "`speed` is not known"),
+            ("[[hop]]\nname = \"a\"\nslots = -1", "slots"),
+            ("[[hop]]\nid = \"host1\"", "neither a WWPN"),
+        ] {
+            let error = topology(text, &rate).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

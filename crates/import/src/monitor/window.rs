@@ -1,0 +1,174 @@
+//! Windows: the times of a monitored system that become steps of a record. The window is the claim: a figure holds for it and
+//! for nothing else.
+
+use super::model::{Span, apart};
+
+/// The shortest record of which parts are shown.
+const ROWS_LEAST: usize = 12;
+/// The part of the whole that the busiest and the quietest time are.
+const PART: usize = 6;
+/// Nothing is busier than the whole by less than this.
+const UNEVEN: f64 = 1.15;
+/// From this multiple of the usual latency on a time is an incident.
+const INCIDENT: f64 = 3.0;
+/// Incidents that are shown.
+const INCIDENTS: usize = 3;
+/// Operations a second below which a latency says nothing.
+pub(super) const FEW: f64 = 10.0;
+
+/// A window that the user names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedWindow {
+    /// Its name.
+    pub name: String,
+    /// Its time.
+    pub span: Span,
+}
+
+/// A window that becomes a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// `whole`, `busiest`, `quietest`, `incident 1`, or as the user names it.
+    pub name: String,
+    /// Its time.
+    pub span: Span,
+}
+
+/// The load of all places together in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Load {
+    /// What it is ordered by: bytes, or operations where no bytes are known.
+    pub amount: f64,
+    /// Operations a second.
+    pub ops: f64,
+    /// Mean latency in nanoseconds.
+    pub latency: Option<f64>,
+}
+
+/// The longest time without a gap, by rows.
+pub(super) fn longest(rows: &[Span]) -> (usize, usize) {
+    let mut best = (0, 0);
+    let mut start = 0;
+    for at in 0..rows.len() {
+        if at > 0 && apart(rows[at - 1], rows[at]) {
+            start = at;
+        }
+        let longer =
+            rows[at].to - rows[start].from > rows[best.1.max(1) - 1].to - rows[best.0].from;
+        if best == (0, 0) || longer {
+            best = (start, at + 1);
+        }
+    }
+    best
+}
+
+/// The windows of a time line: those that the user names, or those that stand out.
+pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> Vec<Window> {
+    let (first, end) = longest(rows);
+    let of = |name: &str, from: usize, to: usize| Window {
+        name: name.to_owned(),
+        span: Span { from: rows[from].from, to: rows[to - 1].to },
+    };
+    let mut out = vec![of("whole", first, end)];
+    if !named.is_empty() {
+        out.extend(named.iter().map(|w| Window { name: w.name.clone(), span: w.span }));
+        return out;
+    }
+    let count = end - first;
+    if count < ROWS_LEAST {
+        return out;
+    }
+    let length = (count / PART).max(1);
+    let mean = |from: usize| {
+        loads[from..from + length].iter().map(|l| l.amount).sum::<f64>() / length as f64
+    };
+    let starts = || (first..=end - length).map(|from| (from, mean(from)));
+    let all = loads[first..end].iter().map(|l| l.amount).sum::<f64>() / count as f64;
+    let most = starts().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    let least = starts()
+        .filter(|(_, mean)| *mean > 0.0)
+        .min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+    if let Some((from, _)) = most.filter(|(_, mean)| *mean > UNEVEN * all) {
+        out.push(of("busiest", from, from + length));
+    }
+    if let Some((from, _)) = least.filter(|(_, mean)| *mean * UNEVEN < all) {
+        out.push(of("quietest", from, from + length));
+    }
+    for (at, (from, to)) in (1..).zip(incidents(&loads[first..end])) {
+        out.push(of(&format!("incident {at}"), first + from, first + to));
+    }
+    out
+}
+
+/// Times of an unusual latency, the worst first.
+fn incidents(loads: &[Load]) -> Vec<(usize, usize)> {
+    let known = |load: &Load| load.latency.filter(|_| load.ops >= FEW);
+    let mut usual: Vec<f64> = loads.iter().filter_map(known).collect();
+    usual.sort_by(f64::total_cmp);
+    let Some(median) = usual.get(usual.len() / 2).copied().filter(|m| *m > 0.0) else {
+        return Vec::new();
+    };
+    let high = |load: &Load| known(load).is_some_and(|latency| latency > INCIDENT * median);
+    let mut runs: Vec<(usize, usize, f64)> = Vec::new();
+    for (at, load) in loads.iter().enumerate().filter(|(_, load)| high(load)) {
+        let weight = load.latency.unwrap_or(0.0) * load.ops;
+        match runs.last_mut().filter(|run| run.1 == at) {
+            Some(run) => (run.1, run.2) = (at + 1, run.2 + weight),
+            None => runs.push((at, at + 1, weight)),
+        }
+    }
+    // What is high most of the time is the usual state of another load.
+    if runs.iter().map(|run| run.1 - run.0).sum::<usize>() * 4 > loads.len() {
+        return Vec::new();
+    }
+    runs.sort_by(|a, b| b.2.total_cmp(&a.2));
+    runs.into_iter().take(INCIDENTS).map(|(from, to, _)| (from, to)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(gap: Option<usize>) -> Vec<Span> {
+        let shift = |at: usize| if gap.is_some_and(|g| at >= g) { 100 } else { 0 };
+        (0..24)
+            .map(|at| Span {
+                from: at as i64 * 10 + shift(at),
+                to: at as i64 * 10 + 10 + shift(at),
+            })
+            .collect()
+    }
+
+    fn names(gap: Option<usize>, loads: impl Fn(usize) -> Load) -> Vec<(String, i64, i64)> {
+        let loads: Vec<Load> = (0..24).map(loads).collect();
+        let all = windows(&rows(gap), &loads, &[]);
+        all.into_iter().map(|w| (w.name, w.span.from, w.span.to)).collect()
+    }
+
+    #[test]
+    fn what_stands_out_becomes_a_window() {
+        let load = |amount: f64, ms: f64| Load { amount, ops: 100.0, latency: Some(ms * 1e6) };
+        let found = names(None, |at| match at {
+            8..=11 => load(9.0, 1.0),
+            20 => load(1.0, 9.0),
+            23 => load(0.1, 1.0),
+            _ => load(1.0, 1.0),
+        });
+        assert_eq!(
+            found,
+            [
+                ("whole".to_owned(), 0, 240),
+                ("busiest".to_owned(), 80, 120),
+                ("quietest".to_owned(), 200, 240),
+                ("incident 1".to_owned(), 200, 210),
+            ]
+        );
+        assert_eq!(names(None, |_| load(1.0, 1.0)).len(), 1, "a steady load has one window");
+    }
+
+    #[test]
+    fn no_window_goes_over_a_gap() {
+        let load = |_| Load { amount: 1.0, ops: 100.0, latency: None };
+        assert_eq!(names(Some(5), load), [("whole".to_owned(), 150, 340)]);
+    }
+}

@@ -1,0 +1,808 @@
+//! Tables of several files as one record: hops with typed counters, loads at the outermost places that count operations,
+//! windows as steps, and facts of provenance.
+//!
+//! What is counted in a file is observed; what follows from it by arithmetic is derived, and what was taken for granted is
+//! assumed: facts say which. A latency of fewer than ten operations a second is left out.
+
+use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::topology::KnownHop;
+use super::window::{FEW, Load, NamedWindow, Window, windows};
+use clock::Ns;
+use record::{
+    Completed, Counter, CounterId, Event, Fact, Histogram, HopKind, Interval, Level, Loop,
+    OtherTallies, Phase, Producer, ProducerKind, RecordError, RunHead, ScenarioText, Source,
+    SourceId, SourceKind, Status, StepHead, StepTimes, WorkerLoad, Writer,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+/// Hops and loads that a record holds at most: the busiest.
+const PLACES_MAX: usize = 512;
+/// Counters that a record holds at most for all of its places and steps.
+const COUNTERS_MAX: usize = 1_200_000;
+/// Times before this are those of files without dates.
+const DATED: i64 = 315_360_000_000_000_000;
+/// The plan of a record that has none.
+const PLAN: &str = "plan";
+/// The workload that observed loads run.
+const OBSERVED: &str = "observed";
+
+/// Kinds at which a load is looked at, the outermost first; kinds of one row are of one level.
+const LEVELS: &[&[HopKind]] = &[
+    &[HopKind::VirtualDisk],
+    &[HopKind::LunQueue, HopKind::BlockDevice],
+    &[HopKind::Volume, HopKind::Disks],
+    &[HopKind::InitiatorPort, HopKind::Adapter],
+    &[HopKind::TargetPort],
+    &[HopKind::Controller],
+    &[HopKind::SwitchPort, HopKind::Trunk],
+    &[HopKind::NetworkPair],
+];
+
+/// What is written.
+pub struct Order<'a> {
+    /// The files' tables.
+    pub feeds: &'a [Feed],
+    /// Windows that the user names.
+    pub windows: &'a [NamedWindow],
+    /// Facts besides those of the files: digests, options.
+    pub facts: Vec<Fact>,
+    /// Limits that no file says.
+    pub known: &'a [KnownHop],
+    /// The program with its version.
+    pub producer: String,
+    /// The record's title.
+    pub title: String,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The windows, in the order of the record's steps.
+    pub windows: Vec<Window>,
+    /// Loads.
+    pub loads: usize,
+    /// Hops.
+    pub hops: usize,
+}
+
+/// Why no record was written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// Files with and without dates cannot be put on one time line.
+    Undated(String),
+    /// No place of any file counts operations or bytes.
+    NoLoad,
+    /// A window in which nothing was counted.
+    EmptyWindow(String),
+    /// The record could not be written.
+    Record(RecordError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Undated(file) => write!(
+                f,
+                "{file} has no dates, other files have: they cannot be put on one time line; explain it alone"
+            ),
+            WriteError::NoLoad => f.write_str(
+                "no file counts operations or bytes of a disk, a port or a volume: there is no load to explain; `wirespeed explain --collect` names commands that count them",
+            ),
+            WriteError::EmptyWindow(name) => {
+                write!(f, "nothing was counted in the window {name}: the times of the files are elsewhere, or in another zone (`--tz`)")
+            }
+            WriteError::Record(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<RecordError> for WriteError {
+    fn from(error: RecordError) -> WriteError {
+        WriteError::Record(error)
+    }
+}
+
+/// A place of a feed that is written.
+struct Written<'a> {
+    feed: &'a Feed,
+    place: usize,
+    of: &'a Place,
+    name: String,
+    hop: Option<SourceId>,
+    /// What lies behind the adapter of a device, where it is told apart.
+    storage: Option<SourceId>,
+    load: Option<SourceId>,
+    /// Throughput at which it was seen saturated, in operations a second.
+    saturated: Option<f64>,
+}
+
+/// Writes the record of some files.
+/// # Errors
+/// Where files do not go together, nothing in them is a load, or the record cannot be written.
+pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
+    let dated = |feed: &&Feed| feed.rows.first().is_some_and(|row| row.from >= DATED);
+    if let Some(undated) =
+        order.feeds.iter().find(|f| !dated(f)).filter(|_| order.feeds.iter().any(|f| dated(&f)))
+    {
+        return Err(WriteError::Undated(undated.name.clone()));
+    }
+    let mut places = chosen(order.feeds);
+    let level = level(&places).ok_or(WriteError::NoLoad)?;
+    number(&mut places, level);
+    let (rows, loads) = time_line(&places);
+    if rows.is_empty() {
+        return Err(WriteError::NoLoad);
+    }
+    let windows = windows(&rows, &loads, order.windows);
+    for window in &windows {
+        let touched = rows.iter().any(|row| row.from < window.span.to && row.to > window.span.from);
+        if !touched {
+            return Err(WriteError::EmptyWindow(window.name.clone()));
+        }
+    }
+    let zero =
+        windows.iter().map(|w| w.span.from).chain(rows.iter().map(|r| r.from)).min().unwrap_or(0);
+    let head = RunHead {
+        title: order.title.clone(),
+        producer: Producer::new(ProducerKind::Imported, order.producer.clone()),
+        scenario: ScenarioText { name: String::new(), text: String::new(), overrides: Vec::new() },
+        epoch: Ns::ZERO,
+        wall_ns: u64::try_from(zero).unwrap_or(0),
+        seed: 0,
+    };
+    let mut book = Book { writer: Writer::create(path, &head)?, zero, known: order.known };
+    book.provenance(order, &rows)?;
+    book.sources(&places)?;
+    for (index, window) in (0..).zip(&windows) {
+        book.step(index, window, &places)?;
+    }
+    book.writer.finish(Status::Complete)?;
+    let loads = places.iter().filter(|p| p.load.is_some()).count();
+    Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
+}
+
+/// The places that are written: all, or the busiest of each kind where there are too many.
+fn chosen(feeds: &[Feed]) -> Vec<Written<'_>> {
+    let hosts: BTreeSet<&str> =
+        feeds.iter().flat_map(|f| f.places.iter().map(|p| p.device.as_str())).collect();
+    let several = hosts.iter().filter(|host| !host.is_empty()).count() > 1;
+    let rows: usize = feeds.iter().map(|f| f.rows.len()).max().unwrap_or(1);
+    // About eight counters a place, in about two windows as long as the file.
+    let most = (COUNTERS_MAX / (rows * 16).max(1)).clamp(24, PLACES_MAX);
+    let mut all: Vec<(f64, Written<'_>)> = Vec::new();
+    for feed in feeds {
+        for (place, of) in feed.places.iter().enumerate() {
+            let name = match several && !of.device.is_empty() {
+                true => format!("{}/{}", of.device, of.name),
+                false => of.name.clone(),
+            };
+            let written = Written {
+                feed,
+                place,
+                of,
+                name,
+                hop: None,
+                storage: None,
+                load: None,
+                saturated: None,
+            };
+            let weight = weight(&written);
+            // A disk that does nothing explains nothing; a processor or a port does even then.
+            let idle_disk =
+                matches!(of.kind, HopKind::BlockDevice | HopKind::LunQueue | HopKind::VirtualDisk);
+            if weight > 0.0 || !idle_disk {
+                all.push((weight, written));
+            }
+        }
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    let mut of_kind: BTreeMap<HopKind, usize> = BTreeMap::new();
+    let mut kept: Vec<Written<'_>> = Vec::new();
+    for (_, written) in all {
+        let count = of_kind.entry(written.of.kind).or_default();
+        *count += 1;
+        if *count <= most / 2 && kept.len() < most {
+            kept.push(written);
+        }
+    }
+    kept.sort_by(|a, b| {
+        order_of(a.of.kind).cmp(&order_of(b.of.kind)).then_with(|| a.name.cmp(&b.name))
+    });
+    kept
+}
+
+/// Kinds in the order of a path, from the guest to the device.
+fn order_of(kind: HopKind) -> usize {
+    HopKind::ALL.iter().position(|k| *k == kind).unwrap_or(usize::MAX)
+}
+
+/// How much goes through a place: bytes, and operations where no bytes are counted.
+fn weight(of: &Written<'_>) -> f64 {
+    let all = 0..of.feed.rows.len();
+    let mean = |measure| of.feed.mean(of.place, measure, all.clone()).unwrap_or(0.0);
+    let bytes: f64 =
+        [Flow::Read, Flow::Write, Flow::Any].map(|f| mean(Measure::Bytes(f))).iter().sum();
+    let ops: f64 = [Flow::Read, Flow::Write, Flow::Any].map(|f| mean(Measure::Ops(f))).iter().sum();
+    bytes + ops * 512.0
+}
+
+/// The outermost level at which operations or bytes are counted.
+fn level(places: &[Written<'_>]) -> Option<&'static [HopKind]> {
+    let loaded =
+        |kinds: &&&[HopKind]| places.iter().any(|p| kinds.contains(&p.of.kind) && weight(p) > 0.0);
+    LEVELS.iter().find(loaded).copied()
+}
+
+/// Gives places their sources.
+fn number(places: &mut [Written<'_>], level: &[HopKind]) {
+    let at_level = |p: &Written<'_>| level.contains(&p.of.kind) && weight(p) > 0.0;
+    // What is stacked on other devices is a load only where these are not counted.
+    let beside: BTreeSet<String> = places
+        .iter()
+        .filter(|p| at_level(p) && !p.of.within)
+        .map(|p| p.of.device.clone())
+        .collect();
+    let mut names: BTreeMap<String, (Option<SourceId>, Option<SourceId>)> = BTreeMap::new();
+    let mut next = 0;
+    let mut id = || {
+        next += 1;
+        SourceId(next - 1)
+    };
+    for place in places {
+        let is_load = at_level(place) && !(place.of.within && beside.contains(&place.of.device));
+        // A virtual disk that is the load is no place behind it.
+        let is_hop = place.of.kind != HopKind::VirtualDisk || !is_load;
+        let key = format!("{} {}", place.of.kind.word(), place.name);
+        let (hop, load) = match names.get(&key) {
+            Some(known) => *known,
+            None => (is_hop.then(&mut id), is_load.then(&mut id)),
+        };
+        names.insert(key, (hop, load));
+        (place.hop, place.load) = (hop, load);
+        let legs = place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Any)).is_some()
+            || place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Read)).is_some();
+        if place.of.kind == HopKind::LunQueue && legs {
+            let key = format!("storage {}", place.name);
+            let storage = names.get(&key).and_then(|known| known.0).unwrap_or_else(&mut id);
+            names.insert(key, (Some(storage), None));
+            place.storage = Some(storage);
+        }
+        place.saturated = saturated(place);
+    }
+}
+
+/// A row of a place, as figures.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    ops: [Option<f64>; 2],
+    bytes: [Option<f64>; 2],
+    /// Mean nanoseconds of an operation, of all that the place sees.
+    time: [Option<f64>; 2],
+}
+
+impl Row {
+    fn of(place: &Written<'_>, row: usize) -> Row {
+        let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
+        let bytes = [Flow::Read, Flow::Write].map(|f| at(Measure::Bytes(f)));
+        let mut ops = [Flow::Read, Flow::Write].map(|f| at(Measure::Ops(f)));
+        if let (true, Some(any)) = (ops == [None, None], at(Measure::Ops(Flow::Any))) {
+            let sum = bytes[0].unwrap_or(0.0) + bytes[1].unwrap_or(0.0);
+            let read = if sum > 0.0 { bytes[0].unwrap_or(0.0) / sum } else { 1.0 };
+            ops = [Some(any * read), Some(any * (1.0 - read))];
+        }
+        let time = [Flow::Read, Flow::Write].map(|flow| leg(place, row, flow));
+        Row { ops, bytes, time }
+    }
+
+    fn all(sides: [Option<f64>; 2]) -> Option<f64> {
+        match sides {
+            [None, None] => None,
+            [a, b] => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
+        }
+    }
+
+    /// Operations in flight by Little's law, of some leg.
+    fn little(&self, time: [Option<f64>; 2]) -> Option<f64> {
+        let side = |at: usize| match (self.ops[at], time[at]) {
+            (Some(ops), _) if ops <= 0.0 => Some(0.0),
+            (Some(ops), Some(time)) => Some(ops * time / 1e9),
+            _ => None,
+        };
+        match (side(0), side(1)) {
+            (Some(a), Some(b)) => Some(a + b),
+            (Some(a), None) if self.ops[1].is_none() => Some(a),
+            (None, Some(b)) if self.ops[0].is_none() => Some(b),
+            _ => None,
+        }
+    }
+}
+
+/// The time of a leg of a direction, or of any where directions are not told apart.
+fn of_leg(place: &Written<'_>, row: usize, leg: Leg, flow: Flow) -> Option<f64> {
+    let at = |flow| {
+        place.feed.find(place.place, Measure::Time(leg, flow)).and_then(|column| column.at(row))
+    };
+    at(flow).or_else(|| at(Flow::Any))
+}
+
+/// All that a place sees: as it says, or the kernel's time and the device's.
+fn leg(place: &Written<'_>, row: usize, flow: Flow) -> Option<f64> {
+    let of = |leg| of_leg(place, row, leg, flow);
+    of(Leg::All).or_else(|| Some(of(Leg::Device)? + of(Leg::Kernel).unwrap_or(0.0)))
+}
+
+/// Loads of all places on the intervals of the file with the most of them.
+fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
+    let loads: Vec<&Written<'_>> = places.iter().filter(|p| p.load.is_some()).collect();
+    let Some(first) = loads.iter().max_by_key(|p| p.feed.rows.len()) else {
+        return (Vec::new(), Vec::new());
+    };
+    let rows = first.feed.rows.clone();
+    let mut out = vec![(Load::default(), 0.0); rows.len()];
+    for place in loads {
+        let mut at = 0;
+        for (row, span) in place.feed.rows.iter().enumerate() {
+            while at < rows.len() && rows[at].to <= span.from {
+                at += 1;
+            }
+            let figures = Row::of(place, row);
+            let ops = Row::all(figures.ops).unwrap_or(0.0);
+            let amount = Row::all(figures.bytes).unwrap_or(ops * 512.0);
+            let in_flight = figures.little(figures.time).unwrap_or(0.0);
+            for (grid, (load, sum)) in
+                rows[at..].iter().zip(&mut out[at..]).take_while(|(g, _)| g.from < span.to)
+            {
+                let share = (span.to.min(grid.to) - span.from.max(grid.from)).max(0) as f64
+                    / (grid.to - grid.from) as f64;
+                load.amount += amount * share;
+                load.ops += ops * share;
+                *sum += in_flight * share;
+            }
+        }
+    }
+    let mean = |(load, sum): (Load, f64)| Load {
+        latency: (load.ops > 0.0 && sum > 0.0).then(|| sum / load.ops * 1e9),
+        ..load
+    };
+    (rows, out.into_iter().map(mean).collect())
+}
+
+/// Whether throughput stood still while the queue grew: at two load levels of one mix the same operations a second. Then what
+/// is behind the place is saturated at that rate.
+fn saturated(place: &Written<'_>) -> Option<f64> {
+    if !matches!(place.of.kind, HopKind::BlockDevice | HopKind::LunQueue | HopKind::Volume) {
+        return None;
+    }
+    let mut seen: Vec<(f64, f64, f64, f64)> = Vec::new();
+    for row in 0..place.feed.rows.len() {
+        let of = Row::of(place, row);
+        let time = if place.storage.is_some() {
+            [Flow::Read, Flow::Write].map(|f| of_leg(place, row, Leg::Device, f))
+        } else {
+            of.time
+        };
+        let (Some(ops), Some(queue)) =
+            (Row::all(of.ops).filter(|ops| *ops >= FEW), of.little(time))
+        else {
+            continue;
+        };
+        let size = Row::all(of.bytes)? / ops;
+        seen.push((queue, ops, size, of.ops[0].unwrap_or(0.0) / ops));
+    }
+    if seen.len() < 6 {
+        return None;
+    }
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // The longest stretch of growing queues at whose ends throughput and mix are the same.
+    let third = seen.len() / 3;
+    let high = &seen[seen.len() - third..];
+    let median = |rows: &[(f64, f64, f64, f64)], of: fn(&(f64, f64, f64, f64)) -> f64| {
+        let mut values: Vec<f64> = rows.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let near = |a: f64, b: f64, by: f64| (a - b).abs() <= by * a.max(b);
+    for low in
+        seen[..seen.len() - third].chunks(third.max(1)).rev().chain(std::iter::once(&seen[..third]))
+    {
+        let (a, b) = (low, high);
+        let grew = median(b, |r| r.0) >= 1.5 * median(a, |r| r.0) && median(a, |r| r.0) >= 2.0;
+        let still = near(median(a, |r| r.1), median(b, |r| r.1), 0.03);
+        let same = near(median(a, |r| r.2), median(b, |r| r.2), 0.1)
+            && (median(a, |r| r.3) - median(b, |r| r.3)).abs() <= 0.05;
+        if grew && still && same {
+            return Some(median(b, |r| r.1));
+        }
+    }
+    None
+}
+
+/// The record that is being written.
+struct Book<'a> {
+    writer: Writer,
+    zero: i64,
+    known: &'a [KnownHop],
+}
+
+impl Book<'_> {
+    fn at(&self, moment: i64) -> Ns {
+        Ns(u64::try_from(moment - self.zero).unwrap_or(0))
+    }
+
+    fn provenance(&mut self, order: &Order<'_>, rows: &[Span]) -> Result<(), RecordError> {
+        let mut facts = order.facts.clone();
+        let fact = |subject: &str, key: &str, value: String| Fact {
+            subject: subject.to_owned(),
+            key: key.to_owned(),
+            value,
+        };
+        for feed in order.feeds {
+            facts.push(fact(&feed.name, "format", feed.format.to_string()));
+            facts.push(fact(&feed.name, "intervals", feed.rows.len().to_string()));
+            let mut lengths: Vec<i64> = feed.rows.iter().map(|r| r.to - r.from).collect();
+            lengths.sort_unstable();
+            let usual = lengths.get(lengths.len() / 2).copied().unwrap_or(0);
+            facts.push(fact(&feed.name, "interval", format!("{} s", usual as f64 / 1e9)));
+            facts.push(fact(&feed.name, "places", feed.places.len().to_string()));
+            facts.extend(
+                feed.assumed
+                    .iter()
+                    .map(|(what, why)| fact(&feed.name, &format!("assumed/{what}"), why.clone())),
+            );
+        }
+        for feed in order.feeds.iter().filter(|feed| feed.is_divided()) {
+            let why =
+                "operations of both directions together are divided as their bytes are".to_owned();
+            facts.push(fact(&feed.name, "assumed/directions", why));
+        }
+        for (key, how) in DERIVED {
+            facts.push(fact("run", &format!("derived/{key}"), (*how).to_owned()));
+        }
+        self.writer.facts(&facts)?;
+        let whole = rows.len();
+        for feed in order.feeds {
+            for note in &feed.notes {
+                self.event(note.level, note.code, &note.text)?;
+            }
+        }
+        let (first, end) = super::window::longest(rows);
+        if end - first < whole {
+            let text = format!(
+                "the time line has gaps: the window `whole` is its longest part without one, {} of {whole} intervals",
+                end - first
+            );
+            self.event(Level::Warning, "longest-part", &text)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, level: Level, code: &str, text: &str) -> Result<(), RecordError> {
+        let (code, text) = (code.to_owned(), text.to_owned());
+        self.writer.event(&Event { at: Ns::ZERO, step: None, source: None, level, code, text })
+    }
+
+    fn sources(&mut self, places: &[Written<'_>]) -> Result<(), RecordError> {
+        let mut told = BTreeSet::new();
+        let mut facts = Vec::new();
+        for place in places {
+            let device = if place.of.device.is_empty() {
+                place.name.clone()
+            } else {
+                place.of.device.clone()
+            };
+            let of = |id: SourceId, kind: SourceKind, name: String, group: String| Source {
+                id,
+                kind,
+                name,
+                group,
+                agent: place.feed.name.clone(),
+            };
+            let hop = place.hop.map(|id| {
+                of(id, SourceKind::Hop(place.of.kind), place.name.clone(), device.clone())
+            });
+            let storage = place.storage.map(|id| {
+                of(
+                    id,
+                    SourceKind::Hop(HopKind::BehindHost),
+                    format!("{} behind the host", place.name),
+                    device.clone(),
+                )
+            });
+            let group =
+                if place.of.guest.is_empty() { place.name.clone() } else { place.of.guest.clone() };
+            let load = place
+                .load
+                .map(|id| of(id, SourceKind::Worker, format!("load of {}", place.name), group));
+            for source in [hop, storage, load].into_iter().flatten() {
+                if told.insert(source.id) {
+                    self.writer.source(&source)?;
+                }
+            }
+            let fact = |key: &str, value: String| Fact {
+                subject: place.name.clone(),
+                key: key.to_owned(),
+                value,
+            };
+            facts.extend(place.of.ids.iter().map(|id| fact("identity", id.clone())));
+            if let Some(rate) = place.saturated {
+                let why = format!(
+                    "{rate:.0} I/Os a second: at two load levels of one mix throughput was the same while more waited"
+                );
+                facts.push(fact("derived/ops-rate", why));
+            }
+        }
+        self.writer.facts(&facts)
+    }
+
+    fn step(
+        &mut self,
+        index: u32,
+        window: &Window,
+        places: &[Written<'_>],
+    ) -> Result<(), RecordError> {
+        let (start, end) = (self.at(window.span.from), self.at(window.span.to));
+        let mut loads: BTreeMap<SourceId, WorkerLoad> = BTreeMap::new();
+        for place in places {
+            if let Some(source) = place.load {
+                let workload = format!("{OBSERVED} {}", place.name);
+                loads.insert(
+                    source,
+                    WorkerLoad {
+                        source,
+                        workload,
+                        arrivals: Loop::Observed,
+                        ops_per_transaction: 1,
+                    },
+                );
+            }
+        }
+        self.writer.step(&StepHead {
+            index,
+            plan: PLAN.to_owned(),
+            settings: vec![("window".to_owned(), window.name.clone())],
+            repetition: 0,
+            times: StepTimes { start, measure: start, cooldown: end, end },
+            workers: loads.into_values().collect(),
+            streams: Vec::new(),
+        })?;
+        let mut covered: BTreeMap<SourceId, i64> = BTreeMap::new();
+        for place in places {
+            let known = few(place, window.span);
+            for (row, span) in place.feed.rows.iter().enumerate() {
+                if span.from >= window.span.to || span.to <= window.span.from {
+                    continue;
+                }
+                // Two files of one place: what the first covers is not counted again.
+                let key = place.hop.or(place.load);
+                if key.is_some_and(|key| covered.get(&key).is_some_and(|to| span.from < *to)) {
+                    continue;
+                }
+                if let Some(key) = key {
+                    covered.insert(key, span.to);
+                }
+                let figures = Row::of(place, row);
+                if let Some(source) = place.load {
+                    let cut = Span {
+                        from: span.from.max(window.span.from),
+                        to: span.to.min(window.span.to),
+                    };
+                    self.writer.interval(&self.interval(index, source, cut, &figures, known))?;
+                }
+                self.counters(index, place, row, *span, &figures, known)?;
+            }
+        }
+        for place in places {
+            let Some(source) = place.hop else { continue };
+            let is_it = |known: &&KnownHop| {
+                let named =
+                    known.name.as_ref().is_some_and(|n| *n == place.name || *n == place.of.name);
+                named || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
+            };
+            let limits: Vec<(CounterId, f64)> =
+                self.known.iter().filter(is_it).flat_map(|known| known.limits.clone()).collect();
+            for (id, value) in limits {
+                self.writer.counter(&counter(source, index, (start, end), id, value))?;
+            }
+        }
+        self.writer.commit()?;
+        self.writer.step_done(index)
+    }
+
+    fn interval(&self, step: u32, source: SourceId, span: Span, of: &Row, known: bool) -> Interval {
+        let seconds = span.seconds();
+        let side = |at: usize| {
+            let (ops, bytes) = (of.ops[at].map(|r| r * seconds), of.bytes[at].map(|r| r * seconds));
+            (ops.is_some() || bytes.is_some()).then(|| {
+                let ops = ops.unwrap_or(0.0).round() as u64;
+                let time = of.time[at].filter(|_| known).unwrap_or(0.0);
+                Completed {
+                    ops,
+                    bytes: bytes.unwrap_or(0.0).round() as u64,
+                    errors: 0,
+                    service_sum: Ns((ops as f64 * time) as u64),
+                    service: Histogram::new(),
+                    response: None,
+                }
+            })
+        };
+        Interval {
+            source,
+            step,
+            phase: Phase::Measure,
+            from: self.at(span.from),
+            to: self.at(span.to),
+            read: side(0),
+            write: side(1),
+            others: OtherTallies::default(),
+            testimony: None,
+        }
+    }
+
+    fn counters(
+        &mut self,
+        step: u32,
+        place: &Written<'_>,
+        row: usize,
+        span: Span,
+        of: &Row,
+        known: bool,
+    ) -> Result<(), RecordError> {
+        let times = (self.at(span.from), self.at(span.to));
+        if times.0 >= times.1 {
+            return Ok(());
+        }
+        if let Some(source) = place.hop {
+            for (id, value) in hop(place, row, span, of, known) {
+                self.writer.counter(&counter(source, step, times, id, value))?;
+            }
+        }
+        if let Some(source) = place.storage {
+            for (id, value) in storage(place, row, span, of, known) {
+                self.writer.counter(&counter(source, step, times, id, value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How counters follow from what is observed.
+const DERIVED: &[(&str, &str)] = &[
+    ("counts", "rates of the source times the length of its interval"),
+    ("read-time", "mean latency of reads times reads"),
+    ("write-time", "mean latency of writes times writes"),
+    (
+        "queue-time",
+        "operations in flight times the length of the interval; of a device of a host, the kernel's latency times operations",
+    ),
+];
+
+/// Whether the operations of a place in a window are enough to speak of their latency.
+fn few(place: &Written<'_>, window: Span) -> bool {
+    let (mut ops, mut seconds) = (0.0, 0.0);
+    for (row, span) in place.feed.rows.iter().enumerate() {
+        if span.from < window.to && span.to > window.from {
+            ops += Row::all(Row::of(place, row).ops).unwrap_or(0.0) * span.seconds();
+            seconds += span.seconds();
+        }
+    }
+    seconds > 0.0 && ops / seconds >= FEW
+}
+
+fn counter(
+    source: SourceId,
+    step: u32,
+    (from, to): (Ns, Ns),
+    id: CounterId,
+    value: f64,
+) -> Counter {
+    Counter { source, step: Some(step), from, to, kind: id.into(), part: None, value }
+}
+
+const SIDES: [(CounterId, CounterId, CounterId); 2] = [
+    (CounterId::ReadOps, CounterId::ReadBytes, CounterId::ReadTime),
+    (CounterId::WriteOps, CounterId::WriteBytes, CounterId::WriteTime),
+];
+
+/// Operations and bytes of a row, and the time of a leg.
+fn flows(
+    of: &Row,
+    time: [Option<f64>; 2],
+    seconds: f64,
+    known: bool,
+    out: &mut Vec<(CounterId, f64)>,
+) {
+    for (at, (ops_id, bytes_id, time_id)) in SIDES.into_iter().enumerate() {
+        let ops = of.ops[at].map(|rate| rate * seconds);
+        out.extend(ops.map(|ops| (ops_id, ops)));
+        out.extend(of.bytes[at].map(|rate| (bytes_id, rate * seconds)));
+        let spent = ops.and_then(|ops| if ops <= 0.0 { Some(0.0) } else { Some(ops * time[at]?) });
+        out.extend(spent.filter(|_| known).map(|spent| (time_id, spent)));
+    }
+}
+
+/// What a hop counted in a row.
+fn hop(
+    place: &Written<'_>,
+    row: usize,
+    span: Span,
+    of: &Row,
+    known: bool,
+) -> Vec<(CounterId, f64)> {
+    let seconds = span.seconds();
+    let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
+    let mut out = Vec::new();
+    let queue = place.of.kind == HopKind::LunQueue && place.storage.is_some();
+    if queue {
+        flows(of, [None, None], seconds, false, &mut out);
+        lun_queue(place, row, seconds, of, &mut out);
+    } else {
+        flows(of, of.time, seconds, known, &mut out);
+        out.extend(at(Measure::InFlight).map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
+        let little = of.little(of.time).filter(|_| known && at(Measure::InFlight).is_none());
+        out.extend(little.map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
+        out.extend(place.saturated.map(|rate| (CounterId::OpsRate, rate)));
+        out.extend(at(Measure::Slots).map(|n| (CounterId::Slots, n)));
+    }
+    out.extend(at(Measure::InFlightEnd).map(|n| (CounterId::QueueDepthEnd, n)));
+    out.extend(at(Measure::Busy).map(|share| (CounterId::Busy, share * seconds * 1e9)));
+    match (at(Measure::Cpu), at(Measure::Processors).filter(|n| *n > 0.0)) {
+        (Some(share), Some(count)) => {
+            out.push((CounterId::CpuBusy, share * count * seconds * 1e9));
+            out.push((CounterId::CpuCount, count));
+        }
+        (Some(share), None) => out.push((CounterId::Busy, share * seconds * 1e9)),
+        _ => {}
+    }
+    out.extend(at(Measure::Speed).filter(|s| *s > 0.0).map(|speed| (CounterId::PortRate, speed)));
+    for (measure, id) in [
+        (Measure::Errors, CounterId::Errors),
+        (Measure::Discards, CounterId::Discards),
+        (Measure::Aborts, CounterId::Aborts),
+        (Measure::Merges(Flow::Read), CounterId::ReadMerges),
+        (Measure::Merges(Flow::Write), CounterId::WriteMerges),
+    ] {
+        out.extend(at(measure).map(|rate| (id, rate * seconds)));
+    }
+    out.extend(at(Measure::CreditWait).map(|share| (CounterId::CreditWait, share * seconds * 1e9)));
+    out
+}
+
+/// The queue of a device at its host: what waits in the kernel, and the slots that what is behind the adapter takes.
+fn lun_queue(
+    place: &Written<'_>,
+    row: usize,
+    seconds: f64,
+    of: &Row,
+    out: &mut Vec<(CounterId, f64)>,
+) {
+    let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
+    let legs = |leg| of.little([Flow::Read, Flow::Write].map(|flow| of_leg(place, row, leg, flow)));
+    let waiting = legs(Leg::Kernel);
+    out.extend(waiting.map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
+    out.extend(at(Measure::Slots).filter(|n| *n > 0.0).map(|n| (CounterId::Slots, n)));
+    let used = legs(Leg::Device).or_else(|| at(Measure::InFlightEnd));
+    out.extend(used.map(|n| (CounterId::SlotsUsed, n)));
+    let queued = legs(Leg::Queue).or(waiting).or_else(|| at(Measure::QueuedEnd));
+    out.extend(queued.map(|n| (CounterId::SlotsWaiting, n)));
+}
+
+/// What is behind the adapter of a host: fabric and array.
+fn storage(
+    place: &Written<'_>,
+    row: usize,
+    span: Span,
+    of: &Row,
+    known: bool,
+) -> Vec<(CounterId, f64)> {
+    let seconds = span.seconds();
+    let time = [Flow::Read, Flow::Write].map(|flow| of_leg(place, row, Leg::Device, flow));
+    let mut out = Vec::new();
+    flows(of, time, seconds, known, &mut out);
+    out.extend(of.little(time).filter(|_| known).map(|n| (CounterId::QueueDepthMean, n)));
+    out.extend(place.saturated.map(|rate| (CounterId::OpsRate, rate)));
+    out
+}

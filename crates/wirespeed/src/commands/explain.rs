@@ -1,0 +1,161 @@
+//! `wirespeed explain FILE…`: what limited a system, from the files of its monitoring.
+
+use crate::cli::{ExplainArgs, ResultFormat};
+use crate::exit::{Exit, Failure};
+use crate::present::{self, Presentation};
+use crate::{files, live, out};
+use import::monitor::{
+    self, Calendar, Detected, Digested, Feed, HEAD, MonitorFormat, NamedWindow, Options, Order,
+    Span, WriteError,
+};
+use record::{Fact, Record};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Bytes that are read ahead: the head of a file must fit.
+const BUFFER: usize = 1 << 20;
+
+pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
+    args.review.as_deref().map_or(Ok(()), files::results_path)?;
+    let options = Options {
+        calendar: Calendar { order: args.dates, zone: args.tz.clone() },
+        interval: args.interval.map(|length| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)),
+        keep_first: args.keep_first,
+        maps: maps(&args.map)?,
+    };
+    let (mut feeds, mut facts) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        feeds.push(read(path, args.of, &options, &mut facts)?);
+    }
+    facts.extend(live::run_facts());
+    let stem = args
+        .files
+        .first()
+        .map_or("explain".to_owned(), |path| files::stem(&path.display().to_string()));
+    let record_path = files::record_path(args.out.as_deref(), &stem)?;
+    let order = Order {
+        windows: &windows(args, &feeds, &options)?,
+        facts,
+        known: &known(args.topology.as_deref())?,
+        producer: format!("wirespeed {} explain", env!("CARGO_PKG_VERSION")),
+        title: title(&args.files),
+        feeds: &feeds,
+    };
+    monitor::write(&record_path, &order).map_err(|error| match error {
+        WriteError::Record(error) => Failure::from(error),
+        other => Failure::usage(other),
+    })?;
+    let record = Record::open(&record_path)?;
+    let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
+    let format = if args.json { Some(ResultFormat::Json) } else { args.output.format };
+    present::print(&record, &analysis, Presentation::of(format))?;
+    if let Some(page) = &args.review {
+        let format = super::review::format_of(page)?;
+        present::write(&record, &analysis, Presentation::of(Some(format)), page)?;
+    }
+    if !args.output.quiet {
+        out::note(format_args!("record: {}", record_path.display()));
+    }
+    Ok(live::exit_of(&analysis))
+}
+
+/// Reads a file as what it is, and keeps its digest.
+fn read(
+    path: &Path,
+    format: Option<MonitorFormat>,
+    options: &Options,
+    facts: &mut Vec<Fact>,
+) -> Result<Feed, Failure> {
+    let name = path.display().to_string();
+    let fail = |e: std::io::Error| Failure::usage(format!("cannot read {name}: {e}"));
+    let file = std::fs::File::open(path).map_err(fail)?;
+    let mut file = BufReader::with_capacity(BUFFER, file);
+    let head = file.fill_buf().map_err(fail)?;
+    let format = match (format, monitor::detect(&head[..head.len().min(HEAD)])) {
+        (Some(format), _) | (None, Detected::Is(format)) => format,
+        // A file that nothing else is may be of a map that the user names.
+        (None, Detected::Unknown) if !options.maps.is_empty() => MonitorFormat::Mapped,
+        (None, Detected::Refused(why)) => return Err(Failure::usage(format!("{name}: {why}"))),
+        (None, Detected::Unknown) => {
+            return Err(Failure::usage(format!(
+                "{name} is no monitoring file that is known by its content; if it is one, say which by `--as` (docs/explain.md lists them)"
+            )));
+        }
+    };
+    let mut file = Digested::new(file);
+    let feed = monitor::read(&name, format, &mut file, options)
+        .map_err(|error| Failure::usage(format!("{name}, {error} ({format})")))?;
+    let value = file.digest().map_err(fail)?;
+    facts.push(Fact { subject: name, key: "sha256".to_owned(), value });
+    Ok(feed)
+}
+
+/// The maps that the user names.
+fn maps(paths: &[std::path::PathBuf]) -> Result<Vec<monitor::Map>, Failure> {
+    let map = |path: &std::path::PathBuf| {
+        let name = path.display().to_string();
+        monitor::Map::parse(&name, &text(path, "map")?)
+            .map_err(|why| Failure::usage(format!("{name}: {why}")))
+    };
+    paths.iter().map(map).collect()
+}
+
+/// The limits that the user knows.
+fn known(path: Option<&Path>) -> Result<Vec<monitor::KnownHop>, Failure> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let rate = |text: &str| {
+        units::ByteRate::parse(text).map(|rate| rate.0 as f64).map_err(|e| e.to_string())
+    };
+    monitor::topology(&text(path, "topology")?, &rate)
+        .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
+}
+
+fn text(path: &Path, what: &str) -> Result<String, Failure> {
+    let name = path.display().to_string();
+    let file = std::fs::File::open(path)
+        .map_err(|e| Failure::usage(format!("cannot read the {what} {name}: {e}")))?;
+    files::read_limited(file, what, &name)
+}
+
+fn title(paths: &[std::path::PathBuf]) -> String {
+    let name = |path: &std::path::PathBuf| {
+        path.file_name()
+            .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = paths.iter().take(3).map(name).collect();
+    let more = paths.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("What limited the system of {}{more}", names.join(", "))
+}
+
+/// The windows that the user names: by dates, or by times since the first interval.
+fn windows(
+    args: &ExplainArgs,
+    feeds: &[Feed],
+    options: &Options,
+) -> Result<Vec<NamedWindow>, Failure> {
+    let first =
+        feeds.iter().filter_map(|feed| feed.rows.first()).map(|row| row.from).min().unwrap_or(0);
+    let moment = |text: &str| {
+        let since = units::parse_duration(text).ok().and_then(|d| i64::try_from(d.as_nanos()).ok());
+        since.map(|ns| first + ns).or_else(|| monitor::moment(text, &options.calendar, first))
+    };
+    args.window
+        .iter()
+        .map(|(name, from, to)| {
+            let wrong = |text: &str| {
+                Failure::usage(format!(
+                    "--window {name}: `{text}` is neither a date nor a time since the beginning"
+                ))
+            };
+            let span = Span {
+                from: moment(from).ok_or_else(|| wrong(from))?,
+                to: moment(to).ok_or_else(|| wrong(to))?,
+            };
+            match span.from < span.to {
+                true => Ok(NamedWindow { name: name.clone(), span }),
+                false => Err(Failure::usage(format!("--window {name} ends before it begins"))),
+            }
+        })
+        .collect()
+}
