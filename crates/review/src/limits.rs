@@ -237,6 +237,7 @@ fn noun(kind: HopKind, many: bool) -> &'static str {
         HopKind::Cache => ("the cache", "the caches"),
         HopKind::Backend => ("the back end", "the back ends"),
         HopKind::Disks => ("the disks", "the disks"),
+        HopKind::BehindHost => ("what is behind the host", "what is behind the hosts"),
         HopKind::TapeDrive => ("the tape drive", "the tape drives"),
         HopKind::Volume => ("the volume", "the volumes"),
         HopKind::ArrayCpu => ("the array's CPU", "the arrays' CPUs"),

@@ -95,6 +95,7 @@ fn write_step(
     let depth: u32 = plant.issuers.iter().fold(0, |sum, issuer| match issuer.arrivals {
         Loop::Closed { depth, .. } => sum + depth,
         Loop::Open { rate } => sum + rate as u32,
+        Loop::Observed => sum,
     });
     writer
         .step(&StepHead {
