@@ -119,10 +119,13 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
     if start.starts_with("(PDH-CSV") || start.starts_with("(PDH-TSV") {
         return Some(F::Pdh);
     }
+    // A shell's words may stand before fio's document.
+    if text.contains("\"fio version\"") {
+        return Some(F::FioJson);
+    }
     if text.starts_with('{') || text.starts_with('[') {
         let has = |key: &str| text.contains(&format!("\"{key}\""));
         return match () {
-            () if has("fio version") => Some(F::FioJson),
             () if has("sysstat")
                 && (has("sysdata-version") || has("timestamp") && !has("disk_device")) =>
             {

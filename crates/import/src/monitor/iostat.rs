@@ -125,8 +125,12 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
     let mut failed: Option<ReadError> = None;
     while let Some((number, line)) = lines.text()? {
         // A line that is cut off is the last one; any other is a mistake.
-        if let Some(error) = failed.take().filter(|_| !line.trim().is_empty()) {
-            return Err(error);
+        if let Some(error) = failed.take() {
+            if !line.trim().is_empty() {
+                return Err(error);
+            }
+            failed = Some(error);
+            continue;
         }
         failed = reader.line(number, &line).err();
     }

@@ -262,8 +262,9 @@ impl<'a> Header<'a> {
         let time: Result<Vec<usize>, ReadError> = map.time.iter().map(must).collect();
         let mut columns = Vec::new();
         for column in &map.columns {
+            let Some(at) = find(&column.name) else { continue };
             let over = column.over.as_ref().map(must).transpose()?;
-            columns.extend(find(&column.name).map(|at| (at, column, over)));
+            columns.push((at, column, over));
         }
         Ok(Header {
             map,

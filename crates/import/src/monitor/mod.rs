@@ -4,6 +4,7 @@
 //! fills what is missing. [`record`](write) puts the feeds of several files on one time line and writes them as hops and
 //! loads of a record, with windows as steps.
 
+mod collect;
 mod counters;
 mod digest;
 mod error;
@@ -28,6 +29,7 @@ mod window;
 mod write;
 mod xml;
 
+pub use collect::{COLLECTIONS, Collection};
 pub use digest::Digested;
 pub use error::ReadError;
 pub use format::{Detected, HEAD, MonitorFormat, detect};

@@ -201,10 +201,11 @@ impl Reader {
         if let Some(at) = words.iter().position(|w| {
             w.eq_ignore_ascii_case("portstatsshow") || w.eq_ignore_ascii_case("portstats64show")
         }) {
+            // The prompt names the switch that the port belongs to.
+            self.common(number, line);
             if let Some(port) = words.get(at + 1) {
                 self.port = Some(self.port_of(&port.replace("-i", "")));
             }
-            self.common(number, line);
             return Ok(());
         }
         if first.eq_ignore_ascii_case("port:") || (first == "port" && words.len() == 2) {

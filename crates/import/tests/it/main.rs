@@ -4,6 +4,8 @@ mod diskspd;
 mod fio;
 mod fio_peer;
 mod iometer;
+mod labs;
+mod monitor;
 mod texts;
 mod vdbench;
 

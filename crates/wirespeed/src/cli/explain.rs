@@ -17,7 +17,7 @@ Examples:
 #[command(after_help = HELP)]
 pub struct ExplainArgs {
     /// Monitoring files or results, of one time or of several hosts and switches (see docs/explain.md for the formats)
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "collect")]
     pub files: Vec<PathBuf>,
     /// What the files are [default: by their content]
     #[arg(long = "as", value_name = "FORMAT", value_parser = format)]
@@ -44,6 +44,9 @@ pub struct ExplainArgs {
     /// Keep the first report of iostat: with -y it is not the one since the start of the system
     #[arg(long)]
     pub keep_first: bool,
+    /// Print the commands that collect what explains a system, for hosts, switches and arrays, and read nothing
+    #[arg(long, conflicts_with = "files")]
+    pub collect: bool,
     /// Where the record is written [default: FILE-1.wsr, FILE-2.wsr, … here]
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,

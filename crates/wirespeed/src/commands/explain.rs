@@ -16,6 +16,9 @@ use std::path::Path;
 const BUFFER: usize = 1 << 20;
 
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
+    if args.collect {
+        return collect();
+    }
     args.review.as_deref().map_or(Ok(()), files::results_path)?;
     let options = Options {
         calendar: Calendar { order: args.dates, zone: args.tz.clone() },
@@ -57,6 +60,19 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         out::note(format_args!("record: {}", record_path.display()));
     }
     Ok(live::exit_of(&analysis))
+}
+
+/// Prints what to collect, and by which commands.
+fn collect() -> Result<Exit, Failure> {
+    let mut text =
+        "The same time on all of them, with clocks that agree. Then: wirespeed explain FILE…\n"
+            .to_owned();
+    for one in monitor::COLLECTIONS {
+        text += &format!("\n# {}: {}\n", one.place, one.about);
+        one.commands.iter().for_each(|command| text += &format!("{command}\n"));
+    }
+    out::result(&text)?;
+    Ok(Exit::Met)
 }
 
 /// Reads a file as what it is, and keeps its digest.

@@ -251,7 +251,7 @@ def main(argv):
     text = open(os.path.join(folder, f"{seed}.toml")).read()
     where = {}
     for block in text.split("[[vm]]")[1:]:
-        lines = dict(line.split(" = ", 1) for line in block.splitlines() if line.startswith(("name", "host")))
+        lines = dict(line.split(" = ", 1) for line in block.split("[[")[0].splitlines() if line.startswith(("name", "host")))
         where[lines["name"].strip('"')] = lines["host"].strip('"')
     lab.of_host = lambda vm: where.get(vm)
     shares = activity(seed, mean)

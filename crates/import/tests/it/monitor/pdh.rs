@@ -1,0 +1,132 @@
+//! PDH-CSV: encodings, decimal commas, glued cells, and what esxtop and perfmon count.
+
+use super::{MS, cut_anywhere, fed, figure, near, options};
+use import::monitor::{Flow, Leg, Measure, MonitorFormat, read};
+
+const LUN: &str = "naa.600508b4000971fa0000a00000a20000";
+
+fn esxtop(separator: &str, rows: &[&[&str]]) -> String {
+    let counters = [
+        "Commands/sec",
+        "Reads/sec",
+        "Writes/sec",
+        "MBytes Read/sec",
+        "Average Driver MilliSec/Command",
+        "Average Kernel MilliSec/Command",
+        "Device Q Depth",
+    ];
+    let named =
+        counters.iter().map(|c| format!("\"\\\\esx1\\Physical Disk SCSI Device({LUN})\\{c}\""));
+    let others = [
+        "\"\\\\esx1\\Memory\\Free MBytes\"",
+        "\"\\\\esx1\\Virtual Disk(vm1)\\Reads/sec\"",
+        "\"\\\\esx1\\Virtual Disk(vm1:scsi0:0)\\Reads/sec\"",
+    ];
+    let head = std::iter::once("\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned())
+        .chain(named)
+        .chain(others.iter().map(|o| (*o).to_owned()));
+    let mut out = head.collect::<Vec<_>>().join(separator) + "\n";
+    for row in rows {
+        out += &(row.iter().map(|cell| format!("\"{cell}\"")).collect::<Vec<_>>().join(separator)
+            + "\n");
+    }
+    out
+}
+
+const ROWS: &[&[&str]] = &[
+    &["05/07/2024 09:00:00", "0.00", "0.00", "0.00", "0.00", "0.00", "0.00", "32", "9", "1", "1"],
+    &[
+        "05/07/2024 09:00:20",
+        "1000.50",
+        "700.50",
+        "300.00",
+        "5.50",
+        "4.00",
+        "0.50",
+        "32",
+        "9",
+        "700.50",
+        "700.50",
+    ],
+    &[
+        "05/07/2024 09:00:40",
+        "1000.50",
+        "700.50",
+        "300.00",
+        "5.50",
+        "4.00",
+        "0.50",
+        "32",
+        "9",
+        "700.50",
+        "700.50",
+    ],
+];
+
+#[track_caller]
+fn is_the_lun(bytes: &[u8]) {
+    let feed = fed(bytes);
+    assert_eq!((feed.rows.len(), feed.rows[0].seconds()), (2, 20.0), "the first row is left out");
+    near(figure(&feed, LUN, Measure::Ops(Flow::Read)), 700.5);
+    near(figure(&feed, LUN, Measure::Bytes(Flow::Read)), 5.5 * 1024.0 * 1024.0);
+    near(figure(&feed, LUN, Measure::Time(Leg::Device, Flow::Any)), 4.0 * MS);
+    near(figure(&feed, LUN, Measure::Time(Leg::Kernel, Flow::Any)), 0.5 * MS);
+    near(figure(&feed, LUN, Measure::Slots), 32.0);
+    let vm: Vec<&str> =
+        feed.places.iter().map(|p| p.name.as_str()).filter(|n| n.starts_with("vm1")).collect();
+    assert_eq!(vm, ["vm1:scsi0:0"], "the sum of a VM's disks is not a disk");
+    let known = feed.places.iter().find(|p| p.name == LUN).unwrap();
+    assert_eq!(known.ids, [LUN]);
+}
+
+#[test]
+fn a_lun_is_the_same_in_every_encoding() {
+    let text = esxtop(",", ROWS);
+    is_the_lun(text.as_bytes());
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    is_the_lun(&[vec![0xff, 0xfe], wide].concat());
+    is_the_lun(text.replace('\n', "\r\n").as_bytes());
+    let commas: Vec<Vec<String>> =
+        ROWS.iter().map(|row| row.iter().map(|c| c.replace('.', ",")).collect()).collect();
+    let commas: Vec<Vec<&str>> =
+        commas.iter().map(|row| row.iter().map(String::as_str).collect()).collect();
+    let commas: Vec<&[&str]> = commas.iter().map(Vec::as_slice).collect();
+    is_the_lun(esxtop(";", &commas).as_bytes());
+    is_the_lun(esxtop(",", &commas).as_bytes());
+}
+
+#[test]
+fn glued_cells_are_cut_apart() {
+    let glued = esxtop(",", ROWS).replacen("\"300.00\",\"5.50\"", "\"300.00\"5.50\"", 1);
+    is_the_lun(glued.as_bytes());
+    assert!(fed(glued.as_bytes()).notes.iter().any(|note| note.code == "cells-glued"));
+}
+
+#[test]
+fn a_row_that_is_not_whole_has_its_place() {
+    let text = esxtop(",", ROWS);
+    let wrong = text.replacen("\"700.50\",", "", 1);
+    let error = read("f", MonitorFormat::Pdh, wrong.as_bytes(), &options()).unwrap_err();
+    assert_eq!(error.line, 3, "{error}");
+    assert!(error.text.contains("10 cells in a row of 11 columns"), "{error}");
+    let wrong = text.replacen("700.50", "7oo", 1);
+    let error = read("f", MonitorFormat::Pdh, wrong.as_bytes(), &options()).unwrap_err();
+    assert_eq!((error.line, error.column), (3, 33), "{error}");
+    cut_anywhere(text.as_bytes(), MonitorFormat::Pdh);
+}
+
+#[test]
+fn perfmon_is_read_in_german_with_its_bias() {
+    let text = "\"(PDH-CSV 4.0) (Mitteleuropäische Zeit)(-60)\";\"\\\\SRV\\Physikalischer Datenträger(0 C:)\\Lesevorgänge/s\";\"\\\\SRV\\Physikalischer Datenträger(0 C:)\\Mittlere Sek./Lesevorgänge\";\"\\\\SRV\\Physikalischer Datenträger(0 C:)\\Leerlaufzeit (%)\"\r\n\"05/07/2024 10:00:00.000\";\" \";\" \";\" \"\r\n\"05/07/2024 10:00:15.000\";\"120,5\";\"0,004\";\"75\"\r\n";
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "0 C:", Measure::Ops(Flow::Read)), 120.5);
+    near(figure(&feed, "0 C:", Measure::Time(Leg::All, Flow::Read)), 4.0 * MS);
+    near(figure(&feed, "0 C:", Measure::Busy), 0.25);
+    assert_eq!(feed.rows.len(), 1);
+    // The user's zone goes before the file's bias; without one it is UTC+1.
+    let own = read("f", MonitorFormat::Pdh, text.as_bytes(), &import::monitor::Options::default())
+        .unwrap();
+    assert_eq!(feed.rows[0].to - own.rows[0].to, 3_600_000_000_000);
+    let page: Vec<u8> = text.chars().map(|c| c as u8).collect();
+    near(figure(&fed(&page), "0 C:", Measure::Ops(Flow::Read)), 120.5);
+}

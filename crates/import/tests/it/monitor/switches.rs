@@ -1,0 +1,164 @@
+//! Switches, SNMP, Prometheus, results and mapped CSV: counters that wrap and are reset, rounding, maps.
+
+use super::{MS, cut_anywhere, fed, figure, near, options};
+use import::monitor::{Flow, Leg, Map, Measure, MonitorFormat, Options, read};
+
+#[test]
+fn words_of_32_bits_count_only_where_they_cannot_have_wrapped() {
+    let shot = |at: &str, tx: u64, credit: u64| {
+        format!(
+            "{at}\nsw1:admin> portstatsshow 4\nstat_wtx            {tx}   4-byte words transmitted\ntim_txcrd_z         {credit}  Time TX Credit Zero (2.5Us ticks)\ner_crc              0           Frames with CRC errors\n\n"
+        )
+    };
+    let text = |seconds: u32, from: u64, to: u64| {
+        shot("2024-05-07 09:00:00", from, 0)
+            + &shot(&format!("2024-05-07 09:00:{seconds:02}"), to, 400_000)
+    };
+    // One second: 2^32 words are more than any port sends in it.
+    let feed = fed(text(1, 4_294_967_000, 1_000_000).as_bytes());
+    near(figure(&feed, "4", Measure::Bytes(Flow::Write)), (1_000_000.0 + 296.0) * 4.0);
+    near(figure(&feed, "4", Measure::CreditWait), 1.0);
+    // Twenty seconds: it may have wrapped any number of times.
+    let feed = fed(text(20, 4_294_967_000, 1_000_000).as_bytes());
+    assert!(figure(&feed, "4", Measure::Bytes(Flow::Write)).is_nan());
+    assert!(feed.notes.iter().any(|note| note.code == "counter-reset"));
+}
+
+#[test]
+fn counters_of_64_bits_come_in_halves() {
+    let shot = |at: &str, low: u64| {
+        format!(
+            "{at}\nsw1:admin> portstats64show 7\nstat64_wrx      1           top_int : 4-byte words received\n                {low}   bottom_int : 4-byte words received\n\n"
+        )
+    };
+    let text = shot("2024-05-07 09:00:00", 100) + &shot("2024-05-07 09:01:00", 60_000_100);
+    near(figure(&fed(text.as_bytes()), "7", Measure::Bytes(Flow::Read)), 4e6);
+    cut_anywhere(text.as_bytes(), MonitorFormat::Brocade);
+}
+
+#[test]
+fn rates_of_portperfshow_are_of_their_ports() {
+    let text = "sw1:admin> portperfshow\n  0      1      2      Total\n========================\n302.2k 1.7m   0      2.0m\n  0      1      2      Total\n302.2k 1.7m   0      2.0m\n";
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "1", Measure::Bytes(Flow::Any)), 1.7e6);
+    assert_eq!(feed.places.len(), 3, "the total is no port");
+}
+
+#[test]
+fn mds_counts_bytes_and_credit_by_differences() {
+    let shot = |at: &str, bytes: u64, wait: u64| {
+        format!(
+            "{at}\nfc1/1\n    5 minutes input rate 191985848 bits/sec, 23998231 bytes/sec, 17284 frames/sec\n    71000 frames input, {bytes} bytes\n      0 discards, 0 errors\n    9 frames output, 500 bytes\n    {wait} 2.5us TxWait due to lack of transmit credits\n\n"
+        )
+    };
+    let text =
+        shot("2024-05-07 09:00:00", 1000, 0) + &shot("2024-05-07 09:00:10", 5_000_001_000, 800_000);
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Read)), 5e8);
+    near(figure(&feed, "fc1/1", Measure::CreditWait), 0.2);
+    cut_anywhere(text.as_bytes(), MonitorFormat::Mds);
+}
+
+#[test]
+fn walks_are_read_by_name_and_by_number() {
+    let walk = |ticks: u32, bytes: u64| {
+        format!(
+            "SNMPv2-MIB::sysUpTime.0 = Timeticks: ({ticks}) 0:00:01.00\nSNMPv2-MIB::sysName.0 = STRING: sw1\nIF-MIB::ifName.3 = STRING: \"fc1/3\"\nIF-MIB::ifHCOutOctets.3 = Counter64: {bytes}\nIF-MIB::ifHighSpeed.3 = Gauge32: 8000\n"
+        )
+    };
+    let text = walk(100, 18_446_744_073_000_000_000) + &walk(1100, 18_446_744_073_500_000_000);
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "fc1/3", Measure::Bytes(Flow::Read)), 5e7);
+    near(figure(&feed, "fc1/3", Measure::Speed), 1e9);
+    let numbers = text
+        .replace("SNMPv2-MIB::sysUpTime", ".1.3.6.1.2.1.1.3")
+        .replace("SNMPv2-MIB::sysName", ".1.3.6.1.2.1.1.5")
+        .replace("IF-MIB::ifName", ".1.3.6.1.2.1.31.1.1.1.1")
+        .replace("IF-MIB::ifHCOutOctets", ".1.3.6.1.2.1.31.1.1.1.10")
+        .replace("IF-MIB::ifHighSpeed", ".1.3.6.1.2.1.31.1.1.1.15");
+    near(figure(&fed(numbers.as_bytes()), "fc1/3", Measure::Bytes(Flow::Read)), 5e7);
+    let fc = |ticks: u32, hex: &str| {
+        format!("1.3.6.1.2.1.1.3.0|Timeticks|{ticks}\n1.3.6.1.3.94.4.5.1.7.1.2|Hex-STRING|{hex}\n")
+    };
+    let text = fc(0, "00 00 00 00 00 00 00 00") + &fc(1000, "00 00 00 00 05 F5 E1 00");
+    near(figure(&fed(text.as_bytes()), "port 1.2", Measure::Bytes(Flow::Write)), 1e7);
+}
+
+#[test]
+fn exporters_are_read_from_pages_and_from_queries() {
+    let page = |at: u32, n: f64| {
+        format!(
+            "# time {at}\n# TYPE node_disk_reads_completed_total counter\nnode_disk_reads_completed_total{{device=\"sda\"}} {}\nnode_disk_read_time_seconds_total{{device=\"sda\"}} {}\nnode_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {}\nnode_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} 5\n",
+            1000.0 * n,
+            n,
+            5.0 * n
+        )
+    };
+    let text = page(1_700_000_000, 1.0) + &page(1_700_000_010, 2.0);
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "sda", Measure::Ops(Flow::Read)), 100.0);
+    near(figure(&feed, "sda", Measure::Time(Leg::All, Flow::Read)), 1.0 * MS);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.5);
+    let query = r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"node_disk_reads_completed_total","device":"sda","instance":"db1:9100"},"values":[[1700000000,"1000"],[1700000010,"2000"]]}]}}"#;
+    near(figure(&fed(query.as_bytes()), "sda", Measure::Ops(Flow::Read)), 100.0);
+    let rate = query.replace("\"__name__\":\"node_disk_reads_completed_total\",", "");
+    let error = read("f", MonitorFormat::Prometheus, rate.as_bytes(), &options()).unwrap_err();
+    assert!(error.text.contains("raw counters"), "{error}");
+}
+
+#[test]
+fn exports_of_arrays_are_read_by_their_maps() {
+    let nar = "Object Name,Poll Time,Utilization (%),Queue Length,Response Time (ms),Total Throughput (IO/s)\nBus 0 Disk 1,05/13/2024 09:00:00,80.0,2.0,8.0,250.0\nBus 0 Disk 1,05/13/2024 09:05:00,80.0,2.0,8.0,250.0\n";
+    let feed = fed(nar.as_bytes());
+    near(figure(&feed, "Bus 0 Disk 1", Measure::Busy), 0.8);
+    near(figure(&feed, "Bus 0 Disk 1", Measure::Time(Leg::All, Flow::Any)), 8.0 * MS);
+    assert_eq!(feed.rows[0].seconds(), 300.0);
+    let pure = "Name,Time,B/s (read),B/s (write),op/s (read),op/s (write),us/op (read),us/op (write)\nvol1,2023-01-21 22:20:02 +03,86.04M,568.49M,3.42K,5K,688,234\nvol1,2023-01-21 22:20:32 +03,86.04M,568.49M,3.42K,5K,688,234\n";
+    let feed = fed(pure.as_bytes());
+    near(figure(&feed, "vol1", Measure::Ops(Flow::Read)), 3420.0);
+    near(figure(&feed, "vol1", Measure::Time(Leg::All, Flow::Write)), 0.234 * MS);
+    // ONTAP's averages are sums: their difference over that of their operations; a decrease is nothing.
+    let ontap = "timestamp,instance_name,instance_uuid,read_ops,avg_read_latency\n2024-05-07 09:00:00,v1,u,1000,1000000us\n2024-05-07 09:00:10,v1,u,2000,3000000us\n2024-05-07 09:00:20,v1,u,10,500us\n";
+    let feed = fed(ontap.as_bytes());
+    near(figure(&feed, "v1", Measure::Time(Leg::All, Flow::Read)), 2.0 * MS);
+    near(figure(&feed, "v1", Measure::Ops(Flow::Read)), 100.0);
+    assert!(feed.notes.iter().any(|note| note.code == "counter-reset"));
+    cut_anywhere(nar.as_bytes(), MonitorFormat::Mapped);
+}
+
+#[test]
+fn a_map_of_the_user_names_columns_and_its_mistakes_name_keys() {
+    let map = "kind = \"controller\"\ntime = \"T\"\nplace = \"Who\"\nzone = \"Europe/Berlin\"\n[column]\n\"Load\" = { measure = \"busy\", unit = \"%\" }\n";
+    let options = Options { maps: vec![Map::parse("mine", map).unwrap()], ..Options::default() };
+    let text = "T;Who;Load\n07.05.2024 11:00:00;A;33,5\n07.05.2024 11:01:00;A;33,5\n";
+    let feed = read("f", MonitorFormat::Mapped, text.as_bytes(), &options).unwrap();
+    near(figure(&feed, "A", Measure::Busy), 0.335);
+    assert_eq!(feed.rows[1].to, 1_715_072_460_000_000_000);
+    for (wrong, what) in [
+        (map.replace("busy", "bussy"), "\"bussy\" is not known"),
+        (map.replace("unit = \"%\"", "unit = \"percent\""), "\"percent\" is not known"),
+        (map.replace("zone", "zones"), "unknown key `zones`"),
+        (map.replace("controller", "control"), "no kind of hop"),
+        (map.replace("time = \"T\"\n", ""), "which column is the `time`"),
+    ] {
+        let error = Map::parse("mine", &wrong).unwrap_err();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn results_of_generators_are_means_over_their_runs() {
+    let fio = r#"note
+{"fio version":"fio-3.33","timestamp":1700000010,"jobs":[{"jobname":"a","eta":5,"read":{"total_ios":1,"runtime":1000}}]}
+{"fio version":"fio-3.33","timestamp_ms":1700000010000,"jobs":[{"jobname":"a","eta":0,"read":{"total_ios":10000,"io_bytes":40960000,"runtime":10000,"lat_ns":{"mean":2000000.0}},"write":{"total_ios":0,"io_bytes":0,"runtime":0},"usr_cpu":1.0,"sys_cpu":2.0}],"disk_util":[{"name":"sda","read_ios":9000,"write_ios":0,"read_ticks":18000,"in_queue":18000,"util":99.0}]}"#;
+    let feed = fed(fio.as_bytes());
+    assert_eq!(feed.rows.len(), 1, "the state while it ran is no result");
+    near(figure(&feed, "a", Measure::Ops(Flow::Read)), 1000.0);
+    near(figure(&feed, "a", Measure::Time(Leg::All, Flow::Read)), 2.0 * MS);
+    near(figure(&feed, "sda", Measure::InFlight), 1.8);
+    let iperf = r#"{"start":{"timestamp":{"timesecs":1700000000},"connected":[{"local_host":"a","remote_host":"b"}],"test_start":{"reverse":0}},"intervals":[{"sum":{"start":0,"end":1,"bytes":5,"omitted":true}},{"sum":{"start":0,"end":1,"bytes":1000000,"omitted":false,"retransmits":3}}],"end":{"sum_sent":{"bytes":1000000},"sum_received":{"bytes":900000}}}"#;
+    let feed = fed(iperf.as_bytes());
+    assert_eq!(feed.rows.len(), 1, "omitted intervals are left out");
+    near(figure(&feed, "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
+    cut_anywhere(iperf.as_bytes(), MonitorFormat::Iperf3);
+}

@@ -1,0 +1,204 @@
+//! iostat and sadf: one second of one disk, as every version prints it.
+
+use super::{MS, cut_anywhere, fed, figure, near, options};
+use import::monitor::{Detected, Flow, Leg, Measure, MonitorFormat, detect, read};
+
+/// Two reports: the one since boot, and one of 100 reads a second of 8 KiB in 2 ms and 50 writes of 16 KiB in 4 ms.
+fn iostat(stamps: [&str; 2], header: &str, boot: &str, row: &str) -> String {
+    let cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          10.00    0.00    5.00   5.00    0.00   80.00\n";
+    let banner = "Linux 6.1.0 (db1) \t10/24/2018 \t_x86_64_\t(4 CPU)\n\n";
+    let report = |stamp: &str, row: &str| {
+        format!("{stamp}{}{cpu}\n{header}\n{row}\n\n", if stamp.is_empty() { "" } else { "\n" })
+    };
+    format!("{banner}{}{}", report(stamps[0], boot), report(stamps[1], row))
+}
+
+const NEW: &str = "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util";
+const NEW_ROW: &str = "sda 100.00 800.00 0.00 0.00 2.00 8.00 50.00 800.00 3.00 5.66 4.00 16.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.40 37.50";
+const NEW_BOOT: &str = "sda 1.00 8.00 0.00 0.00 9.00 8.00 1.00 16.00 0.00 0.00 9.00 16.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.00 0.01 1.00";
+
+#[track_caller]
+fn is_the_disk(text: &[u8]) {
+    let feed = fed(text);
+    assert_eq!(feed.rows.len(), 1, "the report since boot is left out");
+    near(figure(&feed, "sda", Measure::Ops(Flow::Read)), 100.0);
+    near(figure(&feed, "sda", Measure::Ops(Flow::Write)), 50.0);
+    near(figure(&feed, "sda", Measure::Bytes(Flow::Read)), 819_200.0);
+    near(figure(&feed, "sda", Measure::InFlight), 0.4);
+    near(figure(&feed, "sda", Measure::Busy), 0.375);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.15);
+    near(figure(&feed, "host.cpu", Measure::Processors), 4.0);
+}
+
+#[test]
+fn every_version_of_iostat_shows_the_same_disk() {
+    let stamps = ["10/24/2018 10:49:12 AM", "10/24/2018 10:49:13 AM"];
+    is_the_disk(iostat(stamps, NEW, NEW_BOOT, NEW_ROW).as_bytes());
+    // sysstat 11: sizes in sectors, both directions.
+    let header = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util";
+    let row = "sda 0.00 3.00 100.00 50.00 800.00 800.00 21.33 0.40 2.67 2.00 4.00 2.50 37.50";
+    is_the_disk(iostat(stamps, header, row, row).as_bytes());
+    // sysstat 9: sectors, one await.
+    let header = "Device:         rrqm/s   wrqm/s     r/s     w/s   rsec/s   wsec/s avgrq-sz avgqu-sz   await  svctm  %util";
+    let row = "sda 0.00 3.00 100.00 50.00 1600.00 1600.00 21.33 0.40 2.67 2.50 37.50";
+    let text = iostat(stamps, header, row, row);
+    is_the_disk(text.as_bytes());
+    near(figure(&fed(text.as_bytes()), "sda", Measure::Time(Leg::All, Flow::Any)), 2.67 * MS);
+    // `-m`, and `-h` with the device behind its figures.
+    let header = "     r/s     rMB/s   r_await     w/s     wMB/s   w_await  aqu-sz  %util Device";
+    let row = "100.00 0.78125 2.00 50.00 0.78125 4.00 0.40 37.50% sda";
+    is_the_disk(iostat(stamps, header, row, row).as_bytes());
+}
+
+#[test]
+fn every_locale_of_iostat_shows_the_same_disk() {
+    for stamps in [
+        ["24.10.2018 10:49:12", "24.10.2018 10:49:13"],
+        ["2018-10-24T10:49:12+0200", "2018-10-24T10:49:13+0200"],
+        ["2018年10月24日 10時49分12秒", "2018年10月24日 10時49分13秒"],
+        ["24/10/18 22:59:59", "24/10/18 23:00:00"],
+        ["10/24/2018 11:59:59 AM", "10/24/2018 12:00:00 PM"],
+        ["Wed 24 Oct 2018 10:49:12 AM UTC", "Wed 24 Oct 2018 10:49:13 AM UTC"],
+    ] {
+        let text = iostat(stamps, NEW, NEW_BOOT, NEW_ROW);
+        is_the_disk(text.as_bytes());
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        is_the_disk(&[vec![0xff, 0xfe], wide].concat());
+        let (banner, rest) = text.split_once("\n\n").unwrap();
+        let commas = format!(
+            "{banner}\n\n{}",
+            rest.replace(".00", ",00").replace(".40", ",40").replace(".50", ",50")
+        );
+        is_the_disk(commas.as_bytes());
+    }
+}
+
+#[test]
+fn without_time_stamps_the_length_is_assumed_and_said() {
+    let text = iostat(["", ""], NEW, NEW_BOOT, NEW_ROW);
+    is_the_disk(text.as_bytes());
+    assert!(fed(text.as_bytes()).assumed.iter().any(|(what, _)| what == "interval"));
+}
+
+#[test]
+fn a_wrong_rate_is_noticed() {
+    let wrong = NEW_ROW.replace("50.00 800.00 3.00", "50.00 8.00 3.00");
+    let feed = fed(iostat(["", ""], NEW, NEW_BOOT, &wrong).as_bytes());
+    assert!(feed.notes.iter().any(|note| note.code == "identity-failed"), "{:?}", feed.notes);
+    let right = fed(iostat(["", ""], NEW, NEW_BOOT, NEW_ROW).as_bytes());
+    assert!(right.notes.is_empty(), "{:?}", right.notes);
+}
+
+#[test]
+fn mistakes_have_a_place() {
+    let text = iostat(["", ""], NEW, NEW_BOOT, NEW_ROW);
+    for (from, to, line, what) in [
+        ("sda 100.00", "sda 1o0.00", 12, "`1o0.00` is no number (r/s)"),
+        ("sda 100.00 800.00", "sda 100.00", 12, "22 values for 23 columns"),
+    ] {
+        let wrong = text.replace(from, to) + "sdb\n";
+        let error = read("f", MonitorFormat::Iostat, wrong.as_bytes(), &options()).unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.text.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn iostats_json_is_read_also_where_it_is_broken() {
+    let report = |reads: &str| {
+        format!(
+            "{{\"avg-cpu\": {{\"user\": 10.00, \"nice\": 0.00, \"system\": 5.00, \"iowait\": 5.00, \"steal\": 0.00, \"idle\": 80.00}},\n\"disk\": [\n{{\"disk_device\": \"sda\", \"r/s\": {reads}, \"w/s\": 50.00, \"rkB/s\": 800.00, \"wkB/s\": 800.00, \"r_await\": 2.00, \"w_await\": 4.00, \"aqu-sz\": 0.40, \"util\": 37.50}}\n]}}"
+        )
+    };
+    let document = |between: &str| {
+        format!(
+            "{{\"sysstat\": {{\"hosts\": [{{\"nodename\": \"db1\", \"number-of-cpus\": 4, \"statistics\": [{}{between}{}]}}]}}}}",
+            report("1.00"),
+            report("100.00")
+        )
+    };
+    let whole = document(",\n");
+    is_the_disk(whole.as_bytes());
+    is_the_disk(document("\n").as_bytes());
+    is_the_disk(whole.replace("100.00", "100,00").as_bytes());
+    is_the_disk(whole.replace("37.50}", "37.50,}").as_bytes());
+    cut_anywhere(whole.as_bytes(), MonitorFormat::IostatJson);
+}
+
+#[test]
+fn sadf_shows_the_same_disk_in_json_and_in_xml() {
+    let json = r#"{"sysstat": {"sysdata-version": 3.9, "hosts": [{"nodename": "db1", "number-of-cpus": 4, "statistics": [
+{"timestamp": {"date": "2018-10-24", "time": "10:49:13", "utc": 1, "interval": 1},
+"cpu-load": [{"cpu": "all", "user": 10.00, "nice": 0.00, "system": 5.00, "iowait": 5.00, "steal": 0.00, "idle": 80.00}, {"cpu": "0", "idle": 1.0}],
+"disk": [{"disk-device": "sda", "tps": 150.00, "rkB": 800.00, "wkB": 800.00, "aqu-sz": 0.40, "await": 2.67, "util-percent": 37.50}],
+"network": {"net-dev": [{"iface": "lo", "rxkB": 5.0}, {"iface": "eth0", "rxkB": 10.00, "txkB": 20.00, "ifutil-percent": 0.00}]}}]}]}}"#;
+    let xml = r#"<?xml version="1.0" encoding="UTF-8"?>
+<sysstat xmlns="http://pagesperso-orange.fr/sebastien.godard/sysstat"><host nodename="db1"><number-of-cpus>4</number-of-cpus><statistics>
+<timestamp date="2018-10-24" time="10:49:13" utc="1" interval="1">
+<cpu-load><cpu number="all" user="10.00" nice="0.00" system="5.00" iowait="5.00" steal="0.00" idle="80.00"/></cpu-load>
+<disk per="second"><disk-device dev="sda" tps="150.00" rkB="800.00" wkB="800.00" aqu-sz="0.40" await="2.67" util-percent="37.50"/><disk-device dev="sdb" tps="0.00" rkB="0.00" wkB="0.00" aqu-sz="0.00" await="0.00" util-percent="0.00"/></disk>
+<network per="second"><net-dev iface="eth0" rxkB="10.00" txkB="20.00" ifutil-percent="0.00"/></network>
+</timestamp></statistics></host></sysstat>"#;
+    for text in [json, xml] {
+        let feed = fed(text.as_bytes());
+        near(figure(&feed, "sda", Measure::Ops(Flow::Any)), 150.0);
+        near(figure(&feed, "sda", Measure::Bytes(Flow::Write)), 819_200.0);
+        near(figure(&feed, "sda", Measure::Time(Leg::All, Flow::Any)), 2.67 * MS);
+        near(figure(&feed, "host.cpu", Measure::Cpu), 0.15);
+        near(figure(&feed, "eth0", Measure::Bytes(Flow::Write)), 20_480.0);
+        assert!(feed.is_divided(), "tps is of both directions");
+        assert!((feed.rows[0].seconds() - 1.0).abs() < 1e-9);
+    }
+    cut_anywhere(json.as_bytes(), MonitorFormat::SadfJson);
+    cut_anywhere(xml.as_bytes(), MonitorFormat::SadfXml);
+}
+
+#[test]
+fn a_text_may_be_cut_off_anywhere() {
+    let text = iostat(["24.10.2018 10:49:12", "24.10.2018 10:49:13"], NEW, NEW_BOOT, NEW_ROW);
+    cut_anywhere(text.as_bytes(), MonitorFormat::Iostat);
+}
+
+#[test]
+fn formats_that_need_another_program_name_its_command() {
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    for (bytes, command) in [
+        (vec![0x96, 0xd5, 0, 0], "sadf -j"),
+        ([vec![0xd0, 0xcf, 0x11, 0xe0], vec![0; 90]].concat(), "relog"),
+        ([vec![0, 1, 2, 3], wide("Performance Logs")].concat(), "relog"),
+        (vec![0x1f, 0x8b, 8], "gunzip"),
+    ] {
+        match detect(&bytes) {
+            Detected::Refused(why) => assert!(why.contains(command), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(detect(b"[global]\nrw=read\n"), Detected::Unknown);
+}
+
+/// What the programs of this machine print, where they are installed.
+#[test]
+fn real_iostat_and_sadf_are_read() {
+    let run = |command: &str| {
+        let out = std::process::Command::new("sh").args(["-c", command]).output().expect("a shell");
+        out.status.success().then_some(out.stdout)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sa").display().to_string();
+    for (command, rows) in [
+        ("iostat -xt 1 2".to_owned(), 1),
+        ("S_TIME_FORMAT=ISO iostat -xm 1 2".to_owned(), 1),
+        ("iostat -xt -o JSON 1 2".to_owned(), 1),
+        (format!("sar -o {file} 1 2 > {file}.log && sadf -j {file} -- -A"), 2),
+        (format!("sadf -x {file} -- -A"), 2),
+    ] {
+        let Some(text) = run(&command) else {
+            eprintln!("skipped: `{command}` needs sysstat (Debian: sysstat)");
+            return;
+        };
+        let feed = fed(&text);
+        assert_eq!(feed.rows.len(), rows, "{command}");
+        let cpu = figure(&feed, "host.cpu", Measure::Cpu);
+        assert!((0.0..=1.0).contains(&cpu), "{command}: {cpu}");
+    }
+}
