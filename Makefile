@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict docs clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -77,6 +77,10 @@ labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.m
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@
 	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings -p review -p wirespeed documents
+
+dist: ## Packages in ./dist: static binary, .deb, wheel, bill of materials; each installed in a clean place and tried
+	@scripts/need $@
+	@scripts/dist check
 
 clean: ## Remove build output and fuzzing results
 	cargo clean

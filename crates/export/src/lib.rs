@@ -12,12 +12,14 @@ mod fio;
 mod fio_bins;
 mod fio_options;
 mod fio_shape;
+mod influx;
 mod iometer;
 mod junit;
 mod ntttcp;
 mod view;
 
 pub use fio::fio_json;
+pub use influx::influx;
 pub use iometer::iometer;
 pub use junit::junit;
 pub use ntttcp::{NtttcpEnd, ntttcp};

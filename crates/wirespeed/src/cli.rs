@@ -189,6 +189,8 @@ pub enum ResultFormat {
     Csv,
     /// Goals as JUnit XML, for continuous integration
     Junit,
+    /// Seconds in InfluxDB's line protocol
+    Influx,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

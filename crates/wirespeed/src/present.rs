@@ -43,9 +43,9 @@ pub fn of_plan(format: Option<ResultFormat>) -> Result<Format, Failure> {
 
 /// Prints results to stdout: a review in colour and as wide as the terminal where there is one.
 pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<(), Failure> {
-    if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
+    if let Some(rows) = streamed(choice) {
         let mut stdout = out::rows();
-        return written(export::csv::intervals(record, choice.step, &mut stdout), &mut stdout);
+        return written(rows(record, choice.step, &mut stdout), &mut stdout);
     }
     if choice.format == ResultFormat::Html {
         return out::page(&text(record, analysis, choice)?);
@@ -88,14 +88,25 @@ fn write_to(
     path: &Path,
 ) -> Result<(), Failure> {
     let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
-    if (choice.format, choice.rows) == (ResultFormat::Csv, Rows::Interval) {
+    if let Some(rows) = streamed(choice) {
         let mut file = BufWriter::new(File::create(path).map_err(fail)?);
-        written(export::csv::intervals(record, choice.step, &mut file), &mut file)?;
+        written(rows(record, choice.step, &mut file), &mut file)?;
     } else {
         let text = text(record, analysis, choice)?;
         std::fs::write(path, text).map_err(fail)?;
     }
     Ok(())
+}
+
+type Rowed = fn(&Record, Option<u32>, &mut dyn Write) -> Result<(), CsvError>;
+
+/// What writes results row by row, where they may be too large to be held.
+fn streamed(choice: Presentation) -> Option<Rowed> {
+    match (choice.format, choice.rows) {
+        (ResultFormat::Csv, Rows::Interval) => Some(export::csv::intervals),
+        (ResultFormat::Influx, _) => Some(export::influx),
+        _ => None,
+    }
 }
 
 /// Results that are small enough to be held.
@@ -121,6 +132,11 @@ fn text(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<St
         }
         ResultFormat::Csv => export::csv::steps(analysis, choice.step).map_err(failure),
         ResultFormat::Junit => Ok(export::junit(analysis)),
+        ResultFormat::Influx => {
+            let mut text = Vec::new();
+            written(export::influx(record, choice.step, &mut text), &mut Vec::new())?;
+            Ok(String::from_utf8_lossy(&text).into_owned())
+        }
     }
 }
 

@@ -69,6 +69,19 @@ def review(record):
     return json.loads(_call(["review", record, "--format", "json"], (0, 1, 3)))
 
 
+def export(record, format):
+    """A record in the form of another program, as text: csv, fio-json, influx, iometer, junit, markdown, …"""
+    return _call(["review", record, "--format", format], (0, 1, 3))
+
+
 def compare(baseline, *others):
     """Compares records with the first."""
     return json.loads(_call(["compare", baseline, *others, "--format", "json"]))
+
+
+def main():
+    """The command `wirespeed` of a wheel that carries the program: the program itself, in place of Python."""
+    import sys
+
+    path = program()
+    os.execv(path, [path, *sys.argv[1:]])

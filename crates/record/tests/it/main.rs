@@ -6,6 +6,7 @@ mod common;
 mod crash;
 mod damage;
 mod documentation;
+mod follow;
 mod histogram;
 mod live;
 mod opening;

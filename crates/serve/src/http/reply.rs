@@ -19,7 +19,8 @@ pub(crate) fn secure(headers: &mut HeaderMap, https: bool) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // Nothing to other sites; `no-referrer` would leave the page's own forms without their `Origin`.
+        (header::REFERRER_POLICY, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

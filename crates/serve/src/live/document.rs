@@ -211,7 +211,7 @@ fn groups(state: &State) -> Vec<GroupNow> {
             write_bytes_per_s: group.write,
             p99_ns: group.p99.map(|p99| p99.0),
             errors: group.errors,
-            course: group.course.iter().copied().collect(),
+            course: group.course.iter().map(|(_, value)| *value).collect(),
         })
         .collect();
     if all.len() > GROUPS {
@@ -253,7 +253,7 @@ impl HopNow {
                 }
                 LoadOf::Processors(n) => format!("{n:.0} CPUs"),
                 LoadOf::Busy => "the time, busy".to_owned(),
-                LoadOf::Capacity => "all that it has".to_owned(),
+                LoadOf::Capacity => "what it can carry".to_owned(),
             },
         }
     }

@@ -9,6 +9,9 @@ use clock::Ns;
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
+/// Hops that the table has, the fullest: the map has all of them.
+const HOPS: usize = 16;
+
 /// Parts in the order of the page, with whether they hold anything.
 pub(crate) struct Parts {
     pub state: Markup,
@@ -206,7 +209,7 @@ fn hops(live: &Live) -> Markup {
             caption { "Hops in the latest second, the fullest first" }
             thead { tr { th scope="col" { "hop" } th.number scope="col" { "full" } th scope="col" { "share of" } } }
             tbody {
-                @for hop in &live.hops {
+                @for hop in live.hops.iter().take(HOPS) {
                     tr {
                         th scope="row" { (hop.name) }
                         td.number { (units::percent((hop.share * 100.0).floor())) }
@@ -216,6 +219,7 @@ fn hops(live: &Live) -> Markup {
                 @if live.hops.is_empty() { tr { td colspan="3" { "No hop is counted." } } }
             }
         }
+        @if live.hops.len() > HOPS { p.none { (live.hops.len() - HOPS) " more are less full." } }
     }
 }
 

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const OPEN: usize = 5;
 /// Events that are kept, the latest.
 const EVENTS: usize = 200;
+/// Seconds of a group's course.
+const COURSE: u64 = 60;
 /// Seconds that are kept: three days. Older ones go; the record has them.
 const SECONDS: usize = 259_200;
 /// A second of which less was covered shows no rate: it would be one of chance.
@@ -40,8 +42,8 @@ pub(crate) struct Group {
     pub write: f64,
     pub p99: Option<Ns>,
     pub errors: u64,
-    /// Bytes a second of the latest seconds, for a line.
-    pub course: VecDeque<f64>,
+    /// Bytes a second of the latest seconds, each with its second.
+    pub course: VecDeque<(u64, f64)>,
 }
 
 /// A step as far as it has come: its measured time alone.
@@ -119,6 +121,8 @@ pub(crate) struct State {
     pub latency: Histogram,
     roles: BTreeMap<SourceId, (Role, String)>,
     cells: BTreeMap<u64, Cell>,
+    /// The second that groups show.
+    grouped: u64,
     meter: HopMeter,
     hops_known: BTreeSet<SourceId>,
     /// Grows with every change.
@@ -144,6 +148,7 @@ impl State {
             latency: Histogram::new(),
             roles: BTreeMap::new(),
             cells: BTreeMap::new(),
+            grouped: 0,
             meter,
             hops_known: BTreeSet::new(),
             version: 0,
@@ -166,13 +171,9 @@ impl State {
             touched.extend(self.interval(interval));
         }
         touched.iter().for_each(|second| self.settle(*second));
-        if let Some(last) = self.cells.last_key_value().map(|(second, _)| *second) {
-            if touched.contains(&last) {
-                self.group_figures(last, !news.more);
-            }
-            while self.cells.len() > OPEN {
-                self.cells.pop_first();
-            }
+        touched.iter().for_each(|second| self.group_figures(*second));
+        while self.cells.len() > OPEN {
+            self.cells.pop_first();
         }
         while self.seconds.len() > SECONDS {
             self.seconds.pop_first();
@@ -266,8 +267,8 @@ impl State {
         }
     }
 
-    /// What each group did in a second; a line grows where that second is the latest of all that is known.
-    fn group_figures(&mut self, second: u64, current: bool) {
+    /// What each group did in a second. What is shown of a group is its latest second, with the course of the last minute.
+    fn group_figures(&mut self, second: u64) {
         let Some(cell) = self.cells.get(&second) else { return };
         let mut found: BTreeMap<&str, Group> = BTreeMap::new();
         for (id, sums) in &cell.sums {
@@ -278,6 +279,11 @@ impl State {
             group.write += sums.rate(sums.written);
             group.errors += sums.errors;
         }
+        if self.grouped > second {
+            return;
+        }
+        self.grouped = second;
+        // Who did not report in this second did nothing in it that is known.
         for known in self.groups.values_mut() {
             *known = Group { course: std::mem::take(&mut known.course), ..Group::default() };
         }
@@ -286,11 +292,13 @@ impl State {
             group.p99 = latency.and_then(|latency| latency.percentile(99.0));
             let known = self.groups.entry(name.to_owned()).or_default();
             group.course = std::mem::take(&mut known.course);
-            if current {
-                group.course.push_back(group.read + group.write);
-                while group.course.len() > 60 {
-                    group.course.pop_front();
-                }
+            // A second that has grown takes its own place.
+            while group.course.back().is_some_and(|(at, _)| *at >= second) {
+                group.course.pop_back();
+            }
+            group.course.push_back((second, group.read + group.write));
+            while group.course.front().is_some_and(|(at, _)| at + COURSE <= second) {
+                group.course.pop_front();
             }
             *known = group;
         }

@@ -172,6 +172,8 @@ pub(crate) fn clock(seconds: f64) -> String {
 
 /// A course without axes, for a row of a table or a card: hidden from who hears the page, since figures stand beside it.
 pub(crate) fn sparkline(values: &[f64]) -> Markup {
+    // A single value is a level line.
+    let values = if let [only] = values { &[*only, *only][..] } else { values };
     let points: Vec<(f64, f64)> = (0..).map(f64::from).zip(values.iter().copied()).collect();
     let top = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let place = Place { from: 0.0, span: (values.len().max(2) - 1) as f64, top: top.max(1e-9) };

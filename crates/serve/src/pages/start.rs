@@ -130,7 +130,7 @@ pub(crate) fn page(
             }
         }
         @if let Some(estimate) = &checked.estimate { section { h2 { "Estimate" } (estimates(estimate)) } }
-        @if !checked.plan.is_empty() { section { h2 { "Plan" } pre { (checked.plan) } } }
+        @if !checked.plan.is_empty() { section { h2 { "Plan" } pre.plan { (checked.plan) } } }
     };
     super::frame("Start", Some("Start"), &body)
 }

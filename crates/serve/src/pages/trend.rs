@@ -55,13 +55,19 @@ const FIGURES: [Figure; 3] = [
 /// a rate; of a percentile the worst stands for all, since percentiles are never averaged.
 pub(crate) fn courses(members: &[Member]) -> Vec<Course> {
     let mut all = Vec::new();
+    // Steps of different scenarios are not the same, whatever they are called.
+    let alike = members.windows(2).all(|two| two[0].title == two[1].title);
+    let named = |member: &Member, step: &StepFigures| match alike {
+        true => step.label(),
+        false => format!("{}: {}", member.title, step.label()),
+    };
     for (figure, of, show) in FIGURES {
         let mut by_step: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
         for (n, member) in members.iter().enumerate() {
             let mut steps: BTreeMap<String, Vec<f64>> = BTreeMap::new();
             for step in &member.analysis.steps {
                 let value = of(step).filter(|value| value.is_finite() && *value > 0.0);
-                steps.entry(step.label()).or_default().extend(value);
+                steps.entry(named(member, step)).or_default().extend(value);
             }
             for (step, values) in steps.into_iter().filter(|(_, values)| !values.is_empty()) {
                 let value = match figure {

@@ -12,13 +12,14 @@ fn run(bench: &Bench, name: &str, args: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
 
-/// The identifier of the one run in progress.
+/// The identifier of the run of a process: others may run on this machine.
 #[track_caller]
-fn the_run(served: &Served) -> String {
+pub fn run_of(served: &Served, child: &Child) -> String {
     for _ in 0..300 {
         let all = served.document("/api/v1/live");
-        if let Some(id) = all["runs"][0]["id"].as_str() {
-            return id.to_owned();
+        let all = all["runs"].as_array().cloned().unwrap_or_default();
+        if let Some(run) = all.iter().find(|run| run["pid"] == json!(child.id())) {
+            return run["id"].as_str().expect("an identifier").to_owned();
         }
         clock::sleep_until(clock::now().plus(Ns::millis(50)));
     }
@@ -26,9 +27,9 @@ fn the_run(served: &Served) -> String {
 }
 
 /// What SQLite itself says of a record: operations and bytes of all workers, in any phase.
-fn sums(path: &Path) -> (u64, u64, u64) {
+pub fn sums(path: &Path) -> (i64, i64, i64) {
     let db = rusqlite::Connection::open(path).expect("a record");
-    let sql = "SELECT sum(ifnull(read_ops, 0) + ifnull(write_ops, 0)), sum(ifnull(read_bytes, 0)), sum(ifnull(write_bytes, 0))
+    let sql = "SELECT ifnull(sum(ifnull(read_ops, 0) + ifnull(write_ops, 0)), 0), ifnull(sum(read_bytes), 0), ifnull(sum(write_bytes), 0)
                FROM interval JOIN source USING (source) WHERE kind = 'worker'";
     db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("sums")
 }
@@ -38,7 +39,7 @@ fn a_page_that_is_opened_late_has_everything() {
     let bench = Bench::new(&slow_null("6s"));
     let served = Served::start(&bench, &[]);
     let mut child = run(&bench, "r.wsr", &[]);
-    let id = the_run(&served);
+    let id = run_of(&served, &child);
     let mut early = Events::open(&served, &format!("/api/v1/live/{id}/events"));
     let mut seen = 0;
     while let Some((name, live)) = early.next() {
@@ -95,7 +96,7 @@ fn a_run_is_stopped_cleanly() {
     let bench = Bench::new(&slow_null("60s"));
     let served = Served::start(&bench, &[]);
     let mut child = run(&bench, "r.wsr", &[]);
-    let id = the_run(&served);
+    let id = run_of(&served, &child);
     let mut events = Events::open(&served, &format!("/live/{id}/parts"));
     events.next().expect("it is heard");
     assert_eq!(served.get(&format!("/live/{id}/stop")).status, 405);
@@ -120,7 +121,7 @@ fn nothing_is_changed_where_reading_is_all_that_is_allowed() {
     let bench = Bench::new(&slow_null("4s"));
     let served = Served::start(&bench, &["--read-only"]);
     let mut child = run(&bench, "r.wsr", &[]);
-    let id = the_run(&served);
+    let id = run_of(&served, &child);
     let body = json!({ "kind": "run", "text": slow_null("1s") });
     for (method, path) in [
         ("POST", format!("/api/v1/live/{id}/stop")),
@@ -138,7 +139,7 @@ fn a_run_that_was_killed_is_said_to_be() {
     let bench = Bench::new(&slow_null("60s"));
     let served = Served::start(&bench, &[]);
     let mut child = run(&bench, "r.wsr", &["--agent", "in-process"]);
-    let id = the_run(&served);
+    let id = run_of(&served, &child);
     let mut events = Events::open(&served, &format!("/api/v1/live/{id}/events"));
     while events.next().expect("it is heard").1["now"].is_null() {}
     child.kill().expect("it runs");
@@ -165,7 +166,7 @@ fn metrics_are_those_of_the_record() {
     let bench = Bench::new(&slow_null("5s"));
     let served = Served::start(&bench, &[]);
     let mut child = run(&bench, "r.wsr", &["--metrics", "127.0.0.1:18437"]);
-    let id = the_run(&served);
+    let id = run_of(&served, &child);
     let mut events = Events::open(&served, &format!("/api/v1/live/{id}/events"));
     while events.next().is_some_and(|(_, live)| live["now"]["at_s"].as_u64() < Some(3)) {}
     let own = Served {

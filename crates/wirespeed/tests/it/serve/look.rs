@@ -2,6 +2,7 @@
 //! every field has its name, what is shown moves while a run goes on, and a page without script says the same.
 
 use super::http::Served;
+use super::live::run_of;
 use super::short_run;
 use crate::browser::CONTRAST;
 use crate::browser::cdp::Browser;
@@ -199,13 +200,7 @@ fn a_run_moves_on_its_page() {
     let Some(mut shown) = shown(&bench, &[]) else { return };
     let mut command = bench.command(&["run", "s.toml", "-q", "--out", "r.wsr"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    let id = loop {
-        let all = shown.served.document("/api/v1/live");
-        if let Some(id) = all["runs"][0]["id"].as_str() {
-            break id.to_owned();
-        }
-        clock::sleep_until(clock::now().plus(Ns::millis(100)));
-    };
+    let id = run_of(&shown.served, &child);
     let page = format!("/live/{id}");
     shown.open(&page);
     shown.wait(4000);

@@ -5,6 +5,7 @@ mod http;
 mod library;
 mod live;
 mod look;
+mod prometheus;
 mod start;
 
 use crate::program::support::Bench;
