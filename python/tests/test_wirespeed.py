@@ -1,10 +1,10 @@
 """The package against the program: figures of a record are those of its review."""
 
 import importlib.util
-import os
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 import wirespeed
 
@@ -60,6 +60,31 @@ class Program(unittest.TestCase):
                 latency = theirs["total"][direction]["response"]
                 mine = self.record.percentile(99, step, direction, response=True)
                 self.assertAlmostEqual(mine * 1e9 / latency["p99_ns"], 1, delta=0.01)
+
+    def test_goals_are_junit_of_any_title(self):
+        goal = '[[goal]]\nname = "<more> & \\"more\\""\niops = { at_least = "1M IOPS" }\n'
+        scenario = self.folder / "goals.toml"
+        scenario.write_text(SCENARIO.replace("from Python", "<title>") + goal)
+        record = wirespeed.run(scenario, self.folder / "goals.wsr", set={"plan.measure": "300ms"})
+        suites = ElementTree.fromstring(wirespeed.export(record.path, "junit"))
+        self.assertEqual((suites.get("tests"), suites.get("failures")), ("1", "1"))
+        case = suites.find("testsuite/testcase")
+        self.assertEqual((case.get("classname"), case.get("name")), ("<title>", '<more> & "more"'))
+        self.assertEqual(case.find("failure").get("type"), "failed")
+
+    def test_lines_for_influx_add_up_to_the_record(self):
+        ops, fields = 0, 0
+        for line in wirespeed.export(self.record.path, "influx").splitlines():
+            tags, values, moment = line.replace("\\ ", "_").split(" ")
+            self.assertTrue(tags.startswith("wirespeed,run=from_Python,plan=plan,step="))
+            self.assertGreaterEqual(int(moment), self.record.wall_ns)
+            pairs = dict(pair.split("=") for pair in values.split(","))
+            ops += sum(int(pairs[key].rstrip("i")) for key in ("read_ops", "write_ops"))
+            fields += 1
+        rows = [row for row in self.record.intervals() if row["source"] == "n"]
+        self.assertEqual(fields, len(rows))
+        expected = sum((row["read_iops"] + row["write_iops"]) * (row["to_s"] - row["from_s"]) for row in rows)
+        self.assertAlmostEqual(ops, expected, delta=1)
 
     def test_a_plan_is_read(self):
         plan = wirespeed.plan(self.scenario)

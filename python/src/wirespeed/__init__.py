@@ -1,6 +1,6 @@
 """Wirespeed's records as frames, and its program as functions."""
 
-from ._program import WirespeedError, compare, estimate, plan, program, review, run, simulate
+from ._program import WirespeedError, compare, estimate, export, plan, program, review, run, simulate
 from ._record import Record
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "WirespeedError",
     "compare",
     "estimate",
+    "export",
     "open",
     "plan",
     "program",

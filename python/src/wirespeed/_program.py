@@ -69,6 +69,11 @@ def review(record):
     return json.loads(_call(["review", record, "--format", "json"], (0, 1, 3)))
 
 
+def export(record, format):
+    """A record in the form of another program, as text: csv, fio-json, influx, iometer, junit, markdown, …"""
+    return _call(["review", record, "--format", format], (0, 1, 3))
+
+
 def compare(baseline, *others):
     """Compares records with the first."""
     return json.loads(_call(["compare", baseline, *others, "--format", "json"]))

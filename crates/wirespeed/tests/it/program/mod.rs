@@ -28,6 +28,7 @@ mod net;
 mod net_runs;
 mod profiles;
 mod prove;
+mod python;
 mod score;
 mod search;
 mod simulate;
