@@ -54,11 +54,11 @@ impl Inside {
         Inside { vm: vm.to_owned(), disks: Vec::new() }
     }
 
-    /// The disks of each virtual adapter.
-    fn adapters(&self) -> BTreeMap<u32, Vec<&GuestDevice>> {
-        let mut all: BTreeMap<u32, Vec<&GuestDevice>> = BTreeMap::new();
-        for disk in &self.disks {
-            all.entry(disk.controller).or_default().push(disk);
+    /// The disks of each virtual adapter, by their positions.
+    fn adapters(&self) -> BTreeMap<u32, Vec<usize>> {
+        let mut all: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (place, disk) in self.disks.iter().enumerate() {
+            all.entry(disk.controller).or_default().push(place);
         }
         all
     }
@@ -79,10 +79,15 @@ impl Sampler for Inside {
             kind: HopKind::VmCpu,
             facts: vec![],
         }];
-        hops.extend(self.adapters().iter().map(|(number, disks)| SampledHop {
-            name: format!("{}.scsi{number}", self.vm),
-            kind: HopKind::VirtualAdapter,
-            facts: driver_of(&disks[0].path).map(|name| fact("driver", name)).into_iter().collect(),
+        hops.extend(self.adapters().iter().map(|(number, disks)| {
+            SampledHop {
+                name: format!("{}.scsi{number}", self.vm),
+                kind: HopKind::VirtualAdapter,
+                facts: driver_of(&self.disks[disks[0]].path)
+                    .map(|name| fact("driver", name))
+                    .into_iter()
+                    .collect(),
+            }
         }));
         hops.extend(self.disks.iter().map(|disk| SampledHop {
             name: format!("{}.disk{}", self.vm, disk.number),
@@ -94,18 +99,19 @@ impl Sampler for Inside {
 
     fn sample(&mut self) -> Vec<Sample> {
         let mut samples = vec![processors()];
+        // One look each, so that an adapter and its disks tell the same.
+        let looks: Vec<_> = self.disks.iter().map(|disk| disk.device.look()).collect();
         samples.extend(self.adapters().values().map(|disks| {
-            let looks: Vec<_> = disks.iter().map(|disk| disk.device.look()).collect();
-            let at = looks.last().map_or(Ns::ZERO, |look| look.at);
-            let each: Vec<_> = looks.iter().filter_map(|look| look.stat).map(readings).collect();
+            let own = || disks.iter().map(|place| looks[*place]);
+            let at = own().map(|look| look.at).max().unwrap_or(Ns::ZERO);
+            let each: Vec<_> = own().filter_map(|look| look.stat).map(readings).collect();
             let sum = match each.len() == disks.len() {
                 true => summed(&each),
                 false => nothing(),
             };
-            Sample { at, readings: with_slots(sum, adapter_slots(&disks[0].path)) }
+            Sample { at, readings: with_slots(sum, adapter_slots(&self.disks[disks[0]].path)) }
         }));
-        samples.extend(self.disks.iter().map(|disk| {
-            let look = disk.device.look();
+        samples.extend(self.disks.iter().zip(&looks).map(|(disk, look)| {
             let own = look.stat.map(readings).unwrap_or_else(nothing);
             Sample { at: look.at, readings: with_slots(own, disk_slots(&disk.path)) }
         }));

@@ -2,6 +2,7 @@
 //! port, and switches the guest off.
 
 use super::{PORT, hops};
+use crate::out;
 use engine::{Engine, EngineError, IntervalTx, Pinning, Prepared, StepSpec, Stop, TargetSpec};
 use fleet::{AgentIdentity, EngineRegistry};
 use guest::init::{self, InitError};
@@ -11,9 +12,10 @@ use std::process::ExitCode;
 pub fn serve(name: String) -> ExitCode {
     if let Err(why) = work(name) {
         // The console is all that is left to speak by.
-        eprintln!("wirespeed: {why}");
+        out::note(format_args!("wirespeed: {why}"));
     }
-    eprintln!("wirespeed: the guest cannot be switched off: {}", init::power_off());
+    let why = init::power_off();
+    out::note(format_args!("wirespeed: the guest cannot be switched off: {why}"));
     ExitCode::FAILURE
 }
 

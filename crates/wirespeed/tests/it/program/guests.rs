@@ -154,8 +154,12 @@ fn a_guest_whose_machine_dies_is_an_event_with_its_console() {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("its output")).lines();
-    let started = lines.any(|line| line.is_ok_and(|line| line.contains(" 2 s  ")));
-    assert!(started, "the load never began");
+    let mut said = Vec::new();
+    let started = lines.by_ref().map_while(Result::ok).any(|line| {
+        said.push(line);
+        said.last().is_some_and(|line| line.contains(" s  "))
+    });
+    assert!(started, "the load never began: {said:?}");
     let machine = machines(&b);
     assert_eq!(machine.len(), 1, "one machine of the guest");
     let pid = rustix::process::Pid::from_raw(machine[0]).expect("a process");
@@ -213,8 +217,15 @@ fn kill_one(seed: u64, accelerator: &str) -> bool {
     let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
     command.env("WIRESPEED_ACCELERATOR", accelerator).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("it starts");
-    let wait = Rng::keyed(seed, &[]).below(16_000_000_000);
-    clock::sleep_until(clock::now().plus(Ns(wait)));
+    // Half of the runs are killed before their guests are there, half while these boot or carry a load.
+    let mut rng = Rng::keyed(seed, &[]);
+    let deadline = clock::now().plus(Ns::secs(120));
+    let mut waits = seed % 2 == 1;
+    while waits && clock::now() < deadline {
+        clock::sleep_until(clock::now().plus(Ns::millis(20)));
+        waits = machines(&own).is_empty();
+    }
+    clock::sleep_until(clock::now().plus(Ns(rng.below(8_000_000_000))));
     let had = !machines(&own).is_empty();
     child.kill().expect("a running child can be killed");
     assert_eq!(child.wait().expect("it is reaped").signal(), Some(9), "it ended by itself");
