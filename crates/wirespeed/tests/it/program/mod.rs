@@ -34,5 +34,6 @@ mod steady;
 mod support;
 mod target;
 mod terminal;
+mod traces;
 mod verify;
 mod versus;
