@@ -418,11 +418,10 @@ fn target_spec(target: &Target, precondition: bool, demand: IoDemand) -> TargetS
 
 fn worker_load(step: &Step, draft: &WorkerDraft, source: SourceId) -> WorkerLoad {
     let workload = &draft.load.workload;
-    let arrivals = match workload.spec.arrivals {
-        Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },
-        Arrivals::Open { process, .. } => {
-            Loop::Open { rate: process.mean_rate(step.warmup.into(), step.measure.into()) }
-        }
+    let offered = workload.spec.offered(step.warmup.into(), step.measure.into());
+    let arrivals = match (workload.spec.arrivals, offered) {
+        (Arrivals::Closed { depth, think }, _) => Loop::Closed { depth, think: think > Ns::ZERO },
+        (Arrivals::Open { .. }, offered) => Loop::Open { rate: offered.unwrap_or(0.0) },
     };
     WorkerLoad {
         source,

@@ -209,7 +209,7 @@ impl<R: Read> TraceReader for Blkparse<R> {
         Tally {
             records: self.tally.records,
             disordered: self.tally.disordered,
-            clamped: self.tally.clamped,
+            clamped: of.clamped + self.tally.clamped,
             other: of.other + self.tally.other,
             ..of.clone()
         }

@@ -93,6 +93,8 @@ pub struct BlockMatcher {
     open: BTreeMap<(u16, Dir, u64, u64), ()>,
     /// Length of the longest request.
     longest: u64,
+    /// Issue of the last one that left.
+    left: Ns,
     tally: Tally,
 }
 
@@ -100,7 +102,15 @@ impl BlockMatcher {
     /// A matcher at a layer.
     pub fn new(layer: Layer) -> BlockMatcher {
         let (queue, open) = (VecDeque::new(), BTreeMap::new());
-        BlockMatcher { layer, queue, first: 0, open, longest: 0, tally: Tally::default() }
+        BlockMatcher {
+            layer,
+            queue,
+            first: 0,
+            open,
+            longest: 0,
+            left: Ns::ZERO,
+            tally: Tally::default(),
+        }
     }
 
     /// What was counted.
@@ -239,7 +249,11 @@ impl BlockMatcher {
                 let Pending { io, left, .. } = &pending;
                 self.open.remove(&(io.device, io.dir, left.0, number));
             }
-            return Some(pending.io);
+            let mut io = pending.io;
+            self.tally.clamped += u64::from(io.at < self.left);
+            io.at = io.at.max(self.left);
+            self.left = io.at;
+            return Some(io);
         }
     }
 }

@@ -9,6 +9,7 @@ mod net;
 mod score;
 mod serve;
 mod spelling;
+mod traces;
 
 pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
@@ -18,6 +19,7 @@ pub use explain::ExplainArgs;
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
+pub use traces::{Capture, FitArgs};
 
 use crate::commands::target::portal;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -35,7 +37,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Measure", &["plan", "run", "disk", "net", "target"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
     ("Read results", &["review", "compare", "explain", "serve"]),
-    ("Bring along", &["import"]),
+    ("Bring along", &["import", "capture", "fit"]),
     ("Look up", &["catalog", "profiles"]),
     ("Set up", &["completions", "man", "help"]),
 ];
@@ -105,6 +107,10 @@ pub enum Command {
     Calibrate(Calibrate),
     /// Make a scenario of another program's workload file, or a trace of another program's trace
     Import(ImportArgs),
+    /// Record the I/O of a block device, to be replayed or fitted
+    Capture(Capture),
+    /// Describe a trace as a workload, with the error of each figure
+    Fit(FitArgs),
     /// Show the application profiles that a review can project
     Profiles(Profiles),
     /// Show the hardware that scenarios can name, with the source of every figure

@@ -167,6 +167,15 @@ impl TraceSpec {
         }
     }
 
+    /// I/Os a second that are due from `start` on for `length`, where they are loaded.
+    pub fn due_in(&self, start: Ns, length: Ns) -> Option<f64> {
+        let TraceOps(ops) = self.ops.as_ref()?;
+        let upto =
+            |moment: Ns| ops.partition_point(|op| scaled(op.at.0, self.speed) < moment.0) as f64;
+        let seconds = length.as_secs_f64();
+        (seconds > 0.0).then(|| (upto(start.plus(length)) - upto(start)) / seconds)
+    }
+
     /// Whether an I/O of this kind is replayed.
     pub fn replays(&self, dir: Dir) -> bool {
         dir == Dir::Read || self.writes

@@ -372,6 +372,13 @@ impl Spec {
         }
     }
 
+    /// Mean operations a second that an open loop offers from `start` on for `length`; `None` in a closed loop.
+    pub fn offered(&self, start: Ns, length: Ns) -> Option<f64> {
+        let Arrivals::Open { process, .. } = self.arrivals else { return None };
+        let trace = self.trace.as_ref().and_then(|trace| trace.due_in(start, length));
+        Some(trace.unwrap_or_else(|| process.mean_rate(start, length)))
+    }
+
     /// Streams that one worker draws from: one a slot in a closed loop, one in an open loop.
     pub fn streams(&self) -> u32 {
         match self.arrivals {

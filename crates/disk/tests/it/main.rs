@@ -25,6 +25,7 @@ mod guard_devices;
 mod odd_places;
 mod queues;
 mod remote;
+mod replay;
 mod runs;
 mod verify;
 mod without_data;

@@ -71,8 +71,11 @@ impl<'a> Issue<'a, '_> {
             start: Ns::ZERO,
         };
         let key = StreamKey { seed: 0, step: self.step.index, worker: number, slot: 0 };
-        Stream::new(spec, &place, key)
+        let stream = Stream::new(spec, &place, key)
             .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
+        if let (Some(trace), Some(how)) = (&spec.trace, stream.laid()) {
+            self.draft.note(format!("{}: the trace {}: {how}", worker.name, trace.file));
+        }
         let kinds = Operations::kinds(spec);
         let kinds: Vec<_> = kinds.iter().map(|kind| (*kind, sizes(spec, kind.0))).collect();
         let fua = spec.durability.fua;
@@ -107,7 +110,7 @@ impl<'a> Issue<'a, '_> {
             source: worker.name.clone(),
             group: worker.group.to_owned(),
             workload: workload.name.clone(),
-            arrivals: arrivals(spec.arrivals, self.step),
+            arrivals: arrivals(spec, self.step),
             ops_per_transaction: spec.ops_per_transaction().unwrap_or(1),
         });
         Ok(load)
@@ -233,11 +236,9 @@ fn mean(sizes: &[(u32, f64)]) -> f64 {
 }
 
 /// A worker's loop, as in a record.
-fn arrivals(arrivals: Arrivals, step: &Step) -> Loop {
-    match arrivals {
-        Arrivals::Closed { depth, think } => Loop::Closed { depth, think: think > Ns::ZERO },
-        Arrivals::Open { process, .. } => {
-            Loop::Open { rate: process.mean_rate(step.warmup.into(), step.measure.into()) }
-        }
+fn arrivals(spec: &Spec, step: &Step) -> Loop {
+    match (spec.arrivals, spec.offered(step.warmup.into(), step.measure.into())) {
+        (Arrivals::Closed { depth, think }, _) => Loop::Closed { depth, think: think > Ns::ZERO },
+        (Arrivals::Open { .. }, offered) => Loop::Open { rate: offered.unwrap_or(0.0) },
     }
 }

@@ -50,7 +50,7 @@ impl Fit {
         let set = self.working_set();
         let mut text = format!(
             "[scenario]\ntitle  = \"Like the trace {name}\"\n\n[[target]]        # replace it by the disk to be loaded\nname = \"disk\"\n\
-             url  = \"null:\"\nsize = {set}\n\n[workload.fitted]\n"
+             url  = \"null:\"\nsize = \"{set}B\"\n\n[workload.fitted]\n"
         );
         let note = |text: &mut String, line: String| {
             *text += &format!("# {line}\n");
@@ -67,11 +67,11 @@ impl Fit {
         for row in self.rows() {
             let share = 100.0 * row.count as f64 / all.max(1) as f64;
             let (read, random) = match row.dir {
-                Dir::Read => (100, self.random[0].value),
-                _ => (0, self.random[1].value),
+                Dir::Read => (100, self.random[0].value.clamp(0.0, 100.0)),
+                _ => (0, self.random[1].value.clamp(0.0, 100.0)),
             };
             text += &format!(
-                "  {{ size = {}, share = {share:.6}, read = {read}, random = {random:.3}, align = 512 }},\n",
+                "  {{ size = \"{}B\", share = {share:.6}, read = {read}, random = {random:.3}, align = \"512B\" }},\n",
                 row.len
             );
         }
@@ -91,7 +91,7 @@ impl Fit {
             let (blocks, error) = (mib(zipf.blocks), mib(zipf.blocks_error));
             note(&mut text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
         }
-        text += &format!("working_set = {set}\n");
+        text += &format!("working_set = \"{set}B\"\n");
         note(&mut text, format!("rate: {} a second", of(self.rate, "")));
         text += &format!(
             "rate = {:.3}\narrivals = \"poisson\"\nlimit = 4096\n",

@@ -1,5 +1,6 @@
 //! Tests of the readers of traces, of the compact form, and of what is counted.
 
+mod damaged;
 mod fits;
 mod own;
 mod peers;

@@ -3,6 +3,7 @@
 //! Each check is a function that returns one [`Finding`]; none changes anything but a scratch file in the examined
 //! directory, which is removed again.
 
+use super::capture;
 use crate::cli::{Doctor, Format};
 use crate::exit::{Exit, Failure};
 use crate::out;
@@ -51,6 +52,7 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
         direct_io(&args.dir),
         marks(&args.dir),
         guests(),
+        tracing(),
     ];
     out::result(&match args.output.format {
         Format::Text => text(&findings),
@@ -58,6 +60,24 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
     })?;
     let all_possible = findings.iter().all(|f| f.health != Health::Missing);
     Ok(if all_possible { Exit::Met } else { Exit::GoalsNotMet })
+}
+
+/// Whether the I/O of block devices can be captured.
+fn tracing() -> Finding {
+    let (check, known) = ("tracing", fs::read_to_string("/proc/filesystems").unwrap_or_default());
+    if let Some(place) = capture::tracefs(None) {
+        let detail =
+            format!("{}: `wirespeed capture` records block devices as root", place.display());
+        return good(check, detail);
+    }
+    if !known.lines().any(|line| line.ends_with("tracefs")) {
+        let detail = "the kernel has no tracefs: block devices cannot be captured".to_owned();
+        return Finding { check, health: Health::Limited, detail, mend: None };
+    }
+    let detail =
+        "tracefs is not mounted, or not readable: block devices cannot be captured".to_owned();
+    let mend = Some("mount -t tracefs none /sys/kernel/tracing".to_owned());
+    Finding { check, health: Health::Limited, detail, mend }
 }
 
 fn text(findings: &[Finding]) -> String {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod calibrate;
+mod capture;
 mod catalog;
 mod compare;
 mod completions;
@@ -10,6 +11,7 @@ mod disk;
 mod doctor;
 mod estimate;
 mod explain;
+mod fit;
 mod import;
 mod luns;
 mod net;
@@ -44,6 +46,8 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Calibrate(args) => calibrate::calibrate(&args),
         Command::Catalog(args) => catalog::catalog(&args),
         Command::Import(args) => import::import(&args),
+        Command::Capture(args) => capture::capture(&args),
+        Command::Fit(args) => fit::fit(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),

@@ -36,5 +36,6 @@ mod steady;
 pub mod support;
 mod target;
 mod terminal;
+mod traces;
 mod verify;
 mod versus;

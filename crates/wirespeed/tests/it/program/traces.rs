@@ -1,0 +1,242 @@
+//! Traces from the command line: imported, looked at, replayed live and simulated, fitted, captured.
+
+use crate::program::support::Bench;
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+const PAGE: &str = include_str!("../../../../../docs/traces.md");
+
+/// MSR Cambridge's form: reads and writes of 4 KiB in two runs, 1 ms apart, some behind their successor.
+fn table(count: u64) -> String {
+    let mut text = String::new();
+    for n in 0..count {
+        let behind = if n % 50 == 49 { 15_000 } else { 0 };
+        let (kind, base) = if n % 4 == 3 { ("Write", 1 << 30) } else { ("Read", 0) };
+        let (at, offset) = (128_166_372_016_382_155 + n * 10_000 - behind, base + n * 4096);
+        writeln!(text, "{at},hm,0,{kind},{offset},4096,2500").expect("a String takes every line");
+    }
+    text
+}
+
+fn bench(scenario: &str) -> Bench {
+    let bench = Bench::new(scenario);
+    std::fs::write(bench.path("t.csv"), table(1500)).expect("a file");
+    bench
+}
+
+const REPLAY: &str = "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"4GiB\"\n\
+    [workload.prod]\nkind = \"trace\"\nfile = \"t.trace\"\n[plan]\nworkload = \"prod\"\non = \"n\"\nwarmup = \"0s\"\n\
+    measure = \"2s\"\ncooldown = \"0s\"\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("one JSON document")
+}
+
+#[test]
+fn a_trace_is_looked_at_and_imported() {
+    let bench = bench("");
+    let seen = json(&bench.expect(0, &["import", "t.csv", "--check", "--format", "json"]).stdout);
+    assert_eq!((&seen["format"], &seen["ios"]), (&"msr".into(), &1500.into()));
+    assert_eq!((&seen["kinds"]["reads"], &seen["granule"]), (&1125.into(), &4096.into()));
+    assert_eq!(seen["counted"]["out of order, put in order"], 30);
+    let said = bench.expect(0, &["import", "t.csv", "-o", "t.trace"]).stderr;
+    assert!(said.contains("1,500 I/Os in 1.50 s, 75% reads"), "{said}");
+    let again =
+        json(&bench.expect(0, &["import", "t.trace", "--check", "--format", "json"]).stdout);
+    assert_eq!(again["digest"].as_str().map(str::len), Some("sha256:".len() + 64));
+    for key in ["ios", "kinds", "sizes", "span_ns", "touched", "concurrency"] {
+        assert_eq!(seen[key], again[key], "{key}");
+    }
+    assert!(
+        bench.expect(2, &["import", "t.csv", "-o", "t.trace"]).stderr.contains("never overwritten")
+    );
+    assert!(bench.expect(2, &["import", "t.csv"]).stderr.contains("-o x.trace"));
+}
+
+#[test]
+fn a_trace_is_replayed_live_in_every_mode() {
+    let bench = bench(REPLAY);
+    bench.expect(0, &["import", "t.csv", "-o", "t.trace", "--quiet"]);
+    let plan = bench.expect(0, &["plan", "scenario.toml"]).stdout;
+    assert!(plan.contains("the trace t.trace; at its recorded times; reads only"), "{plan}");
+    for (mode, writes) in [("open", "false"), ("closed", "true"), ("fast", "true")] {
+        let (mode_set, out) = (format!("workload.prod.mode={mode}"), format!("{mode}.wsr"));
+        let writes_set = format!("workload.prod.writes={writes}");
+        bench.expect(
+            0,
+            &[
+                "run",
+                "scenario.toml",
+                "--set",
+                &mode_set,
+                "--set",
+                &writes_set,
+                "--quiet",
+                "--out",
+                &out,
+            ],
+        );
+        let review = json(&bench.expect(0, &["review", &out, "--format", "json"]).stdout);
+        let text = review.to_string();
+        assert!(text.contains("at its recorded offsets"), "how it was laid is in the record");
+        let iops =
+            review["steps"][0]["iops"]["value"].as_f64().or(review["steps"][0]["iops"].as_f64());
+        let expected = if writes == "true" { 750.0 } else { 562.5 };
+        assert!(iops.is_none_or(|iops| (iops / expected - 1.0).abs() < 0.02), "{mode}: {iops:?}");
+    }
+}
+
+#[test]
+fn a_trace_that_cannot_be_replayed_is_refused_with_what_would_help() {
+    let bench = bench(&REPLAY.replace("4GiB", "1MiB"));
+    bench.expect(0, &["import", "t.csv", "-o", "t.trace", "--quiet"]);
+    let said =
+        bench.expect(2, &["run", "scenario.toml", "--set", "workload.prod.writes=true"]).stderr;
+    assert!(said.contains("remap = \"fold\""), "{said}");
+    let said =
+        bench.expect(2, &["run", "scenario.toml", "--set", "workload.prod.file=t.csv"]).stderr;
+    assert!(
+        said.contains("not a trace of Wirespeed") && said.contains("wirespeed import"),
+        "{said}"
+    );
+    let said = bench.expect(2, &["run", "scenario.toml", "--set", "workload.prod.from=1h"]).stderr;
+    assert!(said.contains("nothing of the trace is replayed"), "{said}");
+}
+
+#[test]
+fn the_same_file_is_simulated() {
+    let lab = "[scenario]\ntitle = \"t\"\n[[array]]\nname = \"a\"\npart = \"ramsan-400\"\n[[switch]]\nname = \"f\"\n\
+        part = \"sanbox-5802v\"\n[[host]]\nname = \"h\"\npart = \"poweredge-6850\"\n\
+        adapters = [{ name = \"hba\", part = \"qle2560\" }]\n[[vm]]\nname = \"vm\"\nhost = \"h\"\n\
+        disks = [{ lun = \"a/auto\", map = \"rdm\", adapter = \"hba\" }]\n[workload.prod]\nkind = \"trace\"\n\
+        file = \"t.trace\"\nwrites = true\n[plan]\nworkload = \"prod\"\non = \"vm\"\nwarmup = \"0s\"\nmeasure = \"1s\"\n\
+        cooldown = \"0s\"\n";
+    let bench = bench(lab);
+    bench.expect(0, &["import", "t.csv", "-o", "t.trace", "--quiet"]);
+    for mode in ["open", "closed"] {
+        let (mode_set, out) = (format!("workload.prod.mode={mode}"), format!("{mode}.wsr"));
+        bench.expect(
+            0,
+            &["simulate", "scenario.toml", "--set", &mode_set, "--quiet", "--out", &out],
+        );
+        let text = bench.expect(0, &["review", &out, "--format", "csv"]).stdout;
+        assert!(text.contains("plan"), "{text}");
+        let review = json(&bench.expect(0, &["review", &out, "--format", "json"]).stdout);
+        let iops =
+            review["steps"][0]["iops"]["value"].as_f64().or(review["steps"][0]["iops"].as_f64());
+        // An I/O a millisecond is recorded.
+        assert!(iops.is_none_or(|iops| (iops - 1000.0).abs() < 20.0), "{mode}: {iops:?}");
+    }
+}
+
+#[test]
+fn a_fit_is_a_scenario_that_runs() {
+    let bench = bench("");
+    let fitted = bench.expect(0, &["fit", "t.csv"]);
+    assert!(fitted.stderr.contains("arrivals in 1.000 ms"), "{}", fitted.stderr);
+    std::fs::write(bench.path("f.toml"), &fitted.stdout).expect("a scenario");
+    bench.expect(0, &["plan", "f.toml"]);
+    let found = json(&bench.expect(0, &["fit", "t.csv", "--format", "json"]).stdout);
+    assert_eq!(found["read_percent"]["value"], 75.0);
+    assert!((found["rate"]["value"].as_f64().unwrap() - 1000.0).abs() < 1.0);
+    let short = table(10);
+    std::fs::write(bench.path("s.csv"), short).expect("a file");
+    assert!(bench.expect(2, &["fit", "s.csv"]).stderr.contains("too few"));
+}
+
+/// A place where tracefs is mounted for a test.
+struct Tracefs(tempfile::TempDir);
+
+impl Tracefs {
+    fn new() -> Option<Tracefs> {
+        let place = tempfile::tempdir().ok()?;
+        let mut mount = Command::new("mount");
+        let status = mount.args(["-t", "tracefs", "none"]).arg(place.path()).status().ok()?;
+        status.success().then_some(Tracefs(place))
+    }
+}
+
+impl Drop for Tracefs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+/// A loop device over a file.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Option<Loop> {
+        let made = Command::new("losetup").args(["-f", "--show"]).arg(file).output().ok()?;
+        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
+        (made.status.success() && !name.is_empty()).then_some(Loop(name))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_replay_that_is_captured_is_the_trace() {
+    let bench = bench("");
+    std::fs::write(bench.path("data"), vec![0; 16 << 20]).expect("a file");
+    let (Some(tracing), Some(device)) = (Tracefs::new(), Loop::over(&bench.path("data"))) else {
+        return eprintln!("skipped: neither tracefs nor loop devices can be had here");
+    };
+    let text =
+        REPLAY.replace("url = \"null:\"\nsize = \"4GiB\"", &format!("device = \"{}\"", device.0));
+    std::fs::write(bench.path("loop.toml"), text).expect("a scenario");
+    bench.expect(0, &["import", "t.csv", "-o", "t.trace", "--quiet"]);
+    let place = tracing.0.path().to_str().expect("a path");
+    let args = ["capture", &device.0, "--time", "5m", "-o", "again.trace", "--tracing", place];
+    let mut capture = bench.command(&args).spawn().expect("it starts");
+    // It has begun once the last of its events is on.
+    let on = || {
+        let instances = std::fs::read_dir(tracing.0.path().join("instances")).into_iter().flatten();
+        instances.flatten().any(|instance| {
+            let event = instance.path().join("events/block/block_rq_requeue/enable");
+            std::fs::read_to_string(event).is_ok_and(|text| text.starts_with('1'))
+        })
+    };
+    while !on() && capture.try_wait().expect("it is ours").is_none() {
+        std::thread::yield_now();
+    }
+    bench.expect(0, &["run", "loop.toml", "--quiet", "--out", "loop.wsr"]);
+    let stopped = Command::new("kill").args(["-INT", &capture.id().to_string()]).status();
+    assert!(stopped.expect("kill runs").success());
+    assert!(capture.wait().expect("it ends").success());
+    let mut reads: Vec<(u64, u32)> = Vec::new();
+    let mut reader =
+        trace::OwnReader::new(std::fs::File::open(bench.path("again.trace")).expect("a trace"))
+            .expect("it");
+    while let Some(io) = trace::TraceReader::next(&mut reader).expect("it reads") {
+        reads.push((io.offset, io.len));
+    }
+    let expected: Vec<(u64, u32)> =
+        (0..1500u64).filter(|n| n % 4 != 3).map(|n| (n * 4096, 4096)).collect();
+    // The run looks at the device before its load begins.
+    let start = reads.len().saturating_sub(expected.len());
+    assert_eq!(&reads[start..], expected, "order and places are those of the trace");
+}
+
+/// A block of the page behind this line.
+fn block(after: &str) -> String {
+    let text = PAGE.split_once(after).unwrap_or_else(|| panic!("no `{after}`")).1;
+    text.split("\n```").next().unwrap_or_default().trim_start_matches('\n').to_owned() + "\n"
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let bench = bench("");
+    std::fs::write(bench.path("hm_0.csv"), table(1500)).expect("a file");
+    let check = bench.expect(0, &["import", "hm_0.csv", "--check"]).stdout;
+    assert_eq!(check, block("$ wirespeed import hm_0.csv --check\n"));
+    bench.expect(0, &["import", "hm_0.csv", "-o", "hm_0.trace", "--quiet"]);
+    let fit = bench.expect(0, &["fit", "hm_0.trace", "--quiet"]).stdout;
+    assert_eq!(fit, block("$ wirespeed fit hm_0.trace\n"));
+}
