@@ -22,8 +22,10 @@ use tokio::sync::watch;
 
 /// How often a record is looked at. A run commits once a second.
 const LOOK: Ns = Ns::millis(200);
-/// Intervals that one look takes in: a record of hours is read in parts, each of which is shown.
-const PART: u32 = 20_000;
+/// Intervals that one look takes in, of some 8 kB each: a record of hours is read in parts.
+const PART: u32 = 2_000;
+/// How often such a record is shown while it is read.
+const SHOWN: Ns = Ns::millis(400);
 /// How long a run is followed after the last viewer has gone.
 const LINGER: Ns = Ns::secs(30);
 /// How often the process that writes is looked for.
@@ -174,6 +176,7 @@ impl Followed {
         program: &dyn Program,
         alive: bool,
     ) -> Result<bool, RecordError> {
+        let (mut due, mut unshown) = (Ns::ZERO, false);
         loop {
             let news = follower.look(PART)?;
             let more = news.more;
@@ -182,7 +185,9 @@ impl Followed {
             let mut changed = state.take(news);
             // A run that was killed says so nowhere.
             changed |= !alive && state.status == Status::Running;
-            if changed {
+            unshown |= changed;
+            if unshown && (!more || clock::now() >= due) {
+                (due, unshown) = (clock::now().plus(SHOWN), false);
                 known.map(state, &self.lab);
                 let frame = self.frame(state, known, program, alive);
                 drop(held);
