@@ -182,21 +182,20 @@ impl Followed {
             let more = news.more;
             let mut held = locked(&self.state);
             let Some(state) = held.as_mut() else { return Ok(true) };
-            let mut changed = state.take(news);
+            unshown |= state.take(news);
+            let ended = state.status != Status::Running || !alive;
             // A run that was killed says so nowhere.
-            changed |= !alive && state.status == Status::Running;
-            unshown |= changed;
+            unshown |= !alive;
             if unshown && (!more || clock::now() >= due) {
                 (due, unshown) = (clock::now().plus(SHOWN), false);
                 known.map(state, &self.lab);
-                let frame = self.frame(state, known, program, alive);
-                drop(held);
+                let mut frame = self.frame(state, known, program, alive);
+                // The last word is said when everything is read.
+                frame.over = ended && !more;
                 self.frames.send_replace(frame);
             }
             if !more {
-                return Ok(locked(&self.state)
-                    .as_ref()
-                    .is_none_or(|state| state.status != Status::Running || !alive));
+                return Ok(ended);
             }
         }
     }
@@ -211,7 +210,7 @@ impl Followed {
             version: state.version,
             document: serde_json::to_string(&live).unwrap_or_default().into(),
             parts: parts.document().to_string().into(),
-            over: live.state != "running",
+            over: false,
             failure: None,
         }
     }
