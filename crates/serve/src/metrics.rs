@@ -57,7 +57,7 @@ const BOUNDS: [u64; 19] = [
     10_000_000_000,
 ];
 /// Intervals that a scrape takes in at once.
-const PART: u32 = 20_000;
+const PART: u32 = 2_000;
 
 /// Labels of a series, by name.
 pub type Labels = Vec<(&'static str, String)>;

@@ -22,8 +22,10 @@ use tokio::sync::watch;
 
 /// How often a record is looked at. A run commits once a second.
 const LOOK: Ns = Ns::millis(200);
-/// Intervals that one look takes in: a record of hours is read in parts, each of which is shown.
-const PART: u32 = 20_000;
+/// Intervals that one look takes in, of some 8 kB each: a record of hours is read in parts.
+const PART: u32 = 2_000;
+/// How often such a record is shown while it is read.
+const SHOWN: Ns = Ns::millis(400);
 /// How long a run is followed after the last viewer has gone.
 const LINGER: Ns = Ns::secs(30);
 /// How often the process that writes is looked for.
@@ -174,24 +176,26 @@ impl Followed {
         program: &dyn Program,
         alive: bool,
     ) -> Result<bool, RecordError> {
+        let (mut due, mut unshown) = (Ns::ZERO, false);
         loop {
             let news = follower.look(PART)?;
             let more = news.more;
             let mut held = locked(&self.state);
             let Some(state) = held.as_mut() else { return Ok(true) };
-            let mut changed = state.take(news);
+            unshown |= state.take(news);
+            let ended = state.status != Status::Running || !alive;
             // A run that was killed says so nowhere.
-            changed |= !alive && state.status == Status::Running;
-            if changed {
+            unshown |= !alive;
+            if unshown && (!more || clock::now() >= due) {
+                (due, unshown) = (clock::now().plus(SHOWN), false);
                 known.map(state, &self.lab);
-                let frame = self.frame(state, known, program, alive);
-                drop(held);
+                let mut frame = self.frame(state, known, program, alive);
+                // The last word is said when everything is read.
+                frame.over = ended && !more;
                 self.frames.send_replace(frame);
             }
             if !more {
-                return Ok(locked(&self.state)
-                    .as_ref()
-                    .is_none_or(|state| state.status != Status::Running || !alive));
+                return Ok(ended);
             }
         }
     }
@@ -206,7 +210,7 @@ impl Followed {
             version: state.version,
             document: serde_json::to_string(&live).unwrap_or_default().into(),
             parts: parts.document().to_string().into(),
-            over: live.state != "running",
+            over: false,
             failure: None,
         }
     }
