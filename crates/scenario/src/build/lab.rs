@@ -366,7 +366,7 @@ impl LabBuilder<'_> {
             if QEMU_ADAPTERS.contains(&&*text.value) {
                 continue;
             }
-            let near = suggestion(&text.value, QEMU_ADAPTERS.into_iter());
+            let near = suggestion(&text.value, QEMU_ADAPTERS);
             self.sink.push(|| {
                 let all = QEMU_ADAPTERS.map(|name| format!("`{name}`"));
                 let message = format!("scsi: QEMU has no adapter `{}`", clip(&text.value));
