@@ -96,7 +96,6 @@ impl SourceState {
                     .map_err(|problem| SetUpError::Operations { load: number, problem })?;
                 let limit = of.spec.outstanding_max();
                 let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
-                let replay = of.spec.trace.is_some();
                 // Only the layout of a RAID group asks where an I/O is.
                 let raid = |hop: &Hop| matches!(hop, Hop::Raid { .. });
                 let placed = load.classes.iter().any(|class| any_of(&class.route, &raid));
@@ -112,7 +111,7 @@ impl SourceState {
                     outstanding: 0,
                     late: false,
                     open,
-                    replay,
+                    replay: of.spec.trace.is_some(),
                 };
                 (SourceKind::Operations(worker), &[][..])
             }
