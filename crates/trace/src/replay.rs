@@ -100,41 +100,7 @@ pub fn settle(spec: &mut Spec, facts: &TraceFacts) -> Result<(), TraceError> {
         };
         return Err(TraceError::new(Place::Whole, "nothing of the trace is replayed").help(help));
     }
-    let random = match facts.of(Dir::Read) + facts.of(Dir::Write) {
-        0 => 100.0,
-        of => 100.0 * (1.0 - facts.sequential as f64 / of as f64),
-    };
-    let round = |len: u32| match trace.round {
-        true => len.saturating_add(ROUND).next_multiple_of(ROUND),
-        false => len,
-    };
-    let row = |dir: Dir, len: u32, count: u64| Row {
-        share: 100.0 * count as f64 / moved as f64,
-        trim: if dir == Dir::Trim { 100.0 } else { 0.0 },
-        zeroes: if dir == Dir::Zero { 100.0 } else { 0.0 },
-        ..Row::new(round(len.max(512)), if dir == Dir::Read { 100.0 } else { 0.0 }, random)
-    };
-    let counted =
-        facts.sizes.iter().filter(|size| size.dir != Dir::Flush && trace.replays(size.dir));
-    let mut rows: Vec<Row> = Vec::new();
-    let mut largest = 0;
-    for (number, size) in counted.enumerate() {
-        largest = largest.max(size.len);
-        let same = rows.iter_mut().rev().find(|row| {
-            (row.read > 0.0) == (size.dir == Dir::Read)
-                && (row.trim > 0.0) == (size.dir == Dir::Trim)
-                && (row.zeroes > 0.0) == (size.dir == Dir::Zero)
-        });
-        match same {
-            // What is left of many sizes goes with the last of its kind, which is as large as the largest of them.
-            Some(same) if number >= ROWS - 5 => {
-                same.share += 100.0 * size.count as f64 / moved as f64;
-                same.size = same.size.max(round(size.len));
-            }
-            _ => rows.push(row(size.dir, size.len, size.count)),
-        }
-    }
-    spec.kind = WorkloadKind::Access(Access::new(rows));
+    spec.kind = WorkloadKind::Access(Access::new(rows(trace, facts, moved)));
     let share =
         if trace.writes { 1.0 } else { facts.of(Dir::Read) as f64 / facts.ios.max(1) as f64 };
     let seconds = facts.span.as_secs_f64();
@@ -166,4 +132,41 @@ pub fn settle(spec: &mut Spec, facts: &TraceFacts) -> Result<(), TraceError> {
         },
     };
     Ok(())
+}
+
+/// The sizes of what is replayed, each a row; what is left of many goes with the last of its kind.
+fn rows(trace: &TraceSpec, facts: &TraceFacts, moved: u64) -> Vec<Row> {
+    let random = match facts.of(Dir::Read) + facts.of(Dir::Write) {
+        0 => 100.0,
+        of => 100.0 * (1.0 - facts.sequential as f64 / of as f64),
+    };
+    let round = |len: u32| match trace.round {
+        true => len.saturating_add(ROUND).next_multiple_of(ROUND),
+        false => len,
+    };
+    let row = |dir: Dir, len: u32, count: u64| Row {
+        share: 100.0 * count as f64 / moved as f64,
+        trim: if dir == Dir::Trim { 100.0 } else { 0.0 },
+        zeroes: if dir == Dir::Zero { 100.0 } else { 0.0 },
+        ..Row::new(round(len.max(512)), if dir == Dir::Read { 100.0 } else { 0.0 }, random)
+    };
+    let counted =
+        facts.sizes.iter().filter(|size| size.dir != Dir::Flush && trace.replays(size.dir));
+    let mut rows: Vec<Row> = Vec::new();
+    for (number, size) in counted.enumerate() {
+        let same = rows.iter_mut().rev().find(|row| {
+            (row.read > 0.0) == (size.dir == Dir::Read)
+                && (row.trim > 0.0) == (size.dir == Dir::Trim)
+                && (row.zeroes > 0.0) == (size.dir == Dir::Zero)
+        });
+        match same {
+            // What is left of many sizes goes with the last of its kind, which is as large as the largest of them.
+            Some(same) if number >= ROWS - 5 => {
+                same.share += 100.0 * size.count as f64 / moved as f64;
+                same.size = same.size.max(round(size.len));
+            }
+            _ => rows.push(row(size.dir, size.len, size.count)),
+        }
+    }
+    rows
 }

@@ -475,6 +475,19 @@ impl Layout {
             layout.how = format!("{} at its recorded offsets", devices(ends.len()));
             return Ok(layout);
         }
+        layout.compact(spec, ops, place, &ends)?;
+        Ok(layout)
+    }
+
+    /// Lays what is touched closer together.
+    fn compact(
+        &mut self,
+        spec: &TraceSpec,
+        ops: &[TraceOp],
+        place: &Placement,
+        ends: &BTreeMap<u16, u64>,
+    ) -> Result<(), SpecError> {
+        let targets = place.targets.len();
         let largest = ends.values().max().copied().unwrap_or(0);
         let room: u64 = place.targets.iter().map(|target| target.size).sum();
         if spec.remap == Remap::Refuse {
@@ -501,15 +514,15 @@ impl Layout {
             let mut chunks = touched.remove(device).unwrap_or_default();
             chunks.sort_unstable();
             chunks.dedup();
-            let target = of(number);
+            let target = number % targets;
             let length = chunks.len() as u64 * CHUNK;
             let region =
                 Region { target: target as u16, base: bases[target], chunks: Some(chunks) };
             bases[target] += length;
-            layout.devices.insert(*device, region);
+            self.devices.insert(*device, region);
         }
         let short = (0..targets).find(|target| bases[*target] > place.targets[*target].size);
-        layout.fold = short.is_some();
+        self.fold = short.is_some();
         if let Some(target) = short.filter(|_| spec.remap != Remap::Fold) {
             return Err(wrong(format!(
                 "the trace touches {} bytes and its target holds {}: give it a larger one, more targets, or `remap = \
@@ -518,15 +531,15 @@ impl Layout {
             )));
         }
         let touched: u64 = bases.iter().sum();
-        layout.how = format!(
+        self.how = format!(
             "{} with {} MiB touched up to {} MiB, laid closer together in parts of 1 MiB: order and distance within a \
              part are kept{}",
             devices(ends.len()),
             touched / CHUNK,
             largest.div_ceil(CHUNK),
-            if layout.fold { "; folded, so that the working set is the target's size" } else { "" }
+            if self.fold { "; folded, so that the working set is the target's size" } else { "" }
         );
-        Ok(layout)
+        Ok(())
     }
 
     /// Where an I/O is issued.

@@ -50,15 +50,7 @@ impl LoadFamily for DiskWorkload {
     fn apply(&mut self, setting: &Setting) -> Result<(), String> {
         let spec = &mut self.spec;
         if spec.trace.is_some() && Uses::of(setting) == Some(Uses::Disks) {
-            return match (setting, &mut spec.arrivals) {
-                (Setting::Depth(n), Arrivals::Closed { depth, .. }) => {
-                    *depth = *n;
-                    Ok(())
-                }
-                _ => {
-                    Err("a trace has its own; `speed` and `mode` change how it is replayed".into())
-                }
-            };
+            return change_of_replay(setting, spec);
         }
         match *setting {
             Setting::Workers(workers) => self.workers = workers,
@@ -269,6 +261,17 @@ impl DiskWorkload {
             text += &format!(", stride {}", Bytes(stride));
         }
         text
+    }
+}
+
+/// Applies a setting to a trace that is replayed, which can have only a depth.
+fn change_of_replay(setting: &Setting, spec: &mut Spec) -> Result<(), String> {
+    match (setting, &mut spec.arrivals) {
+        (Setting::Depth(n), Arrivals::Closed { depth, .. }) => {
+            *depth = *n;
+            Ok(())
+        }
+        _ => Err("a trace has its own; `speed` and `mode` change how it is replayed".into()),
     }
 }
 

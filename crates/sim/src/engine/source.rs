@@ -71,6 +71,39 @@ pub struct WorkerSlots {
     pub replay: bool,
 }
 
+impl WorkerSlots {
+    fn new(
+        of: &Operations,
+        load: &Load,
+        number: usize,
+        seeds: Seeds,
+    ) -> Result<WorkerSlots, SetUpError> {
+        let seed = seeds.operations;
+        let key = StreamKey { seed, step: of.step, worker: of.worker, slot: 0 };
+        let streams = Stream::slots(&of.spec, &of.place, key)
+            .map_err(|problem| SetUpError::Operations { load: number, problem })?;
+        let limit = of.spec.outstanding_max();
+        let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
+        // Only the layout of a RAID group asks where an I/O is.
+        let raid = |hop: &Hop| matches!(hop, Hop::Raid { .. });
+        let placed = load.classes.iter().any(|class| any_of(&class.route, &raid));
+        let streams = match placed {
+            true => streams,
+            false => streams.into_iter().map(Stream::without_offsets).collect(),
+        };
+        let kinds = Operations::kinds(&of.spec).len() as u32;
+        Ok(WorkerSlots {
+            streams,
+            kinds,
+            limit,
+            outstanding: 0,
+            late: false,
+            open,
+            replay: of.spec.trace.is_some(),
+        })
+    }
+}
+
 impl SourceState {
     pub fn new(
         load: &Load,
@@ -90,30 +123,7 @@ impl SourceState {
                 (SourceKind::Open(open), shares.as_slice())
             }
             Source::Operations(of) => {
-                let seed = seeds.operations;
-                let key = StreamKey { seed, step: of.step, worker: of.worker, slot: 0 };
-                let streams = Stream::slots(&of.spec, &of.place, key)
-                    .map_err(|problem| SetUpError::Operations { load: number, problem })?;
-                let limit = of.spec.outstanding_max();
-                let open = matches!(of.spec.arrivals, workload::Arrivals::Open { .. });
-                let replay = of.spec.trace.is_some();
-                // Only the layout of a RAID group asks where an I/O is.
-                let raid = |hop: &Hop| matches!(hop, Hop::Raid { .. });
-                let placed = load.classes.iter().any(|class| any_of(&class.route, &raid));
-                let streams = match placed {
-                    true => streams,
-                    false => streams.into_iter().map(Stream::without_offsets).collect(),
-                };
-                let kinds = Operations::kinds(&of.spec).len() as u32;
-                let worker = WorkerSlots {
-                    streams,
-                    kinds,
-                    limit,
-                    outstanding: 0,
-                    late: false,
-                    open,
-                    replay,
-                };
+                let worker = WorkerSlots::new(of, load, number, seeds)?;
                 (SourceKind::Operations(worker), &[][..])
             }
         };

@@ -18,6 +18,8 @@ use workload::Dir;
 const BATCHES: usize = 20;
 /// The 97.5% point of Student's t with 19 degrees of freedom.
 const T: f64 = 2.093;
+/// Units behind the end of a run where I/Os are by chance alone.
+const DECOY: u64 = 1009;
 /// Runs that are followed on a device.
 const RUNS: usize = 64;
 
@@ -140,8 +142,8 @@ impl Fitter {
             }
             None => {
                 batch.random[dir] += 1.0;
-                // As many random I/Os follow a run by chance as fall this far behind one.
-                let decoy = |end: &u64| end.saturating_add(3 * self.unit) == io.offset;
+                // As many random I/Os follow a run by chance as fall just so far behind one: too far for a stride.
+                let decoy = |end: &u64| end.saturating_add(DECOY * self.unit) == io.offset;
                 batch.random[dir] += runs.iter().filter(|end| decoy(end)).count() as f64;
                 self.popularity
                     .add(u64::from(io.device) << 48 | (io.offset / self.unit) & 0xffff_ffff_ffff);

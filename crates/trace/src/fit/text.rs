@@ -76,21 +76,7 @@ impl Fit {
             );
         }
         text += "]\n";
-        match self.zipf {
-            Some(zipf) if zipf.theta - zipf.theta_error > 0.0 && zipf.theta >= 0.01 => {
-                note(&mut text, format!("skew: {:.3} ± {:.3}", zipf.theta, zipf.theta_error));
-                text += &format!("skew = {{ zipf = {:.4} }}\n", zipf.theta);
-            }
-            Some(_) => note(&mut text, "skew: none that is sure".to_owned()),
-            None => {
-                note(&mut text, "skew: not determined, too few accesses meet on a block".to_owned())
-            }
-        }
-        if let Some(zipf) = self.zipf {
-            let mib = |blocks: f64| blocks * self.unit as f64 / 1_048_576.0;
-            let (blocks, error) = (mib(zipf.blocks), mib(zipf.blocks_error));
-            note(&mut text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
-        }
+        self.skew(&mut text);
         text += &format!("working_set = \"{set}B\"\n");
         note(&mut text, format!("rate: {} a second", of(self.rate, "")));
         text += &format!(
@@ -111,6 +97,24 @@ impl Fit {
         text +=
             "\n[plan]\nworkload = \"fitted\"\non = \"disk\"\nwarmup = \"5s\"\nmeasure = \"30s\"\n";
         text
+    }
+
+    /// Skew and working set of random I/Os.
+    fn skew(&self, text: &mut String) {
+        let note = |text: &mut String, line: String| *text += &format!("# {line}\n");
+        match self.zipf {
+            Some(zipf) if zipf.theta - zipf.theta_error > 0.0 && zipf.theta >= 0.01 => {
+                note(text, format!("skew: {:.3} ± {:.3}", zipf.theta, zipf.theta_error));
+                *text += &format!("skew = {{ zipf = {:.4} }}\n", zipf.theta);
+            }
+            Some(_) => note(text, "skew: none that is sure".to_owned()),
+            None => note(text, "skew: not determined, too few accesses meet on a block".to_owned()),
+        }
+        if let Some(zipf) = self.zipf {
+            let mib = |blocks: f64| blocks * self.unit as f64 / 1_048_576.0;
+            let (blocks, error) = (mib(zipf.blocks), mib(zipf.blocks_error));
+            note(text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
+        }
     }
 
     /// What the fit leaves out, one statement a line.

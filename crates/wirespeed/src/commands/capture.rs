@@ -236,10 +236,7 @@ fn record(
                     latest = latest.max(event.at);
                     matcher.push(event);
                 });
-                while let Some(io) = matcher.pop(false) {
-                    let first = *first.get_or_insert(io.at);
-                    writer.push(trace::TraceIo { at: io.at.since(first), ..io }).map_err(cannot)?;
-                }
+                written(&mut matcher, &mut writer, &mut first, false).map_err(cannot)?;
                 continue;
             }
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -250,13 +247,24 @@ fn record(
         }
         clock::sleep_until(clock::now().plus(PAUSE).min(until));
     }
-    while let Some(io) = matcher.pop(true) {
-        let first = *first.get_or_insert(io.at);
-        writer.push(trace::TraceIo { at: io.at.since(first), ..io }).map_err(cannot)?;
-    }
+    written(&mut matcher, &mut writer, &mut first, true).map_err(cannot)?;
     let mut tally = matcher.tally().clone();
     (tally.records, tally.disordered) = (records, disordered);
     tally.dropped = lost.max(instance.lost());
     tally.notes.push(format!("captured from {} ({})", device.name, device.label));
     writer.finish(std::slice::from_ref(&device.name), &tally).map_err(cannot)
+}
+
+/// Writes what is complete, or all; the first I/O is at time 0.
+fn written(
+    matcher: &mut BlockMatcher,
+    writer: &mut TraceWriter<File>,
+    first: &mut Option<Ns>,
+    all: bool,
+) -> std::io::Result<()> {
+    while let Some(io) = matcher.pop(all) {
+        let first = *first.get_or_insert(io.at);
+        writer.push(trace::TraceIo { at: io.at.since(first), ..io })?;
+    }
+    Ok(())
 }

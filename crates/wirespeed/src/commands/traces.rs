@@ -250,20 +250,7 @@ fn report(format: TraceFormat, layer: &str, files: usize, facts: &TraceFacts) ->
         .map(|dir| format!("{} {}", share(facts.of(*dir), facts.ios), dir.name()))
         .collect();
     rows.push(row("kinds", kinds.join(", ")));
-    for dir in TraceFacts::DIRS {
-        let of: Vec<_> =
-            facts.sizes.iter().filter(|size| size.dir == dir && size.len > 0).collect();
-        let all: u64 = of.iter().map(|size| size.count).sum();
-        let one =
-            |s: &&trace::SizeCount| format!("{} {}", share(s.count, all), Bytes(s.len.into()));
-        let mut shown: Vec<String> = of.iter().take(5).map(one).collect();
-        if of.len() > 5 {
-            shown.push(format!("{} more", of.len() - 5));
-        }
-        if all > 0 {
-            rows.push(row(&format!("sizes of {}", dir.name()), shown.join(", ")));
-        }
-    }
+    rows.extend(sizes(facts));
     let moved = facts.of(Dir::Read) + facts.of(Dir::Write);
     rows.push(row(
         "sequential",
@@ -282,6 +269,43 @@ fn report(format: TraceFormat, layer: &str, files: usize, facts: &TraceFacts) ->
             None => "not known: the trace holds no latencies".to_owned(),
         },
     ));
+    rows.extend(devices(facts));
+    for (what, count) in facts.tally.rows() {
+        rows.push(row(what, units::count(count as f64)));
+    }
+    for note in &facts.tally.notes {
+        rows.push(row("note", note.clone()));
+    }
+    if !facts.digest.is_empty() {
+        rows.push(row("digest", format!("sha256:{}", facts.digest)));
+    }
+    table::rows(&rows, &[], table::WIDTH)
+}
+
+/// The most frequent sizes of each kind.
+fn sizes(facts: &TraceFacts) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for dir in TraceFacts::DIRS {
+        let of: Vec<_> =
+            facts.sizes.iter().filter(|size| size.dir == dir && size.len > 0).collect();
+        let all: u64 = of.iter().map(|size| size.count).sum();
+        let one =
+            |s: &&trace::SizeCount| format!("{} {}", share(s.count, all), Bytes(s.len.into()));
+        let mut shown: Vec<String> = of.iter().take(5).map(one).collect();
+        if of.len() > 5 {
+            shown.push(format!("{} more", of.len() - 5));
+        }
+        if all > 0 {
+            rows.push(vec![format!("sizes of {}", dir.name()), shown.join(", ")]);
+        }
+    }
+    rows
+}
+
+/// What of each device is accessed.
+fn devices(facts: &TraceFacts) -> Vec<Vec<String>> {
+    let row = |key: &str, value: String| vec![key.to_owned(), value];
+    let mut rows = Vec::new();
     for device in facts.devices.iter().take(20) {
         let name = if device.name.is_empty() { "device" } else { &device.name };
         rows.push(row(
@@ -297,16 +321,7 @@ fn report(format: TraceFormat, layer: &str, files: usize, facts: &TraceFacts) ->
     if facts.devices.len() > 20 {
         rows.push(row("", format!("{} more devices", facts.devices.len() - 20)));
     }
-    for (what, count) in facts.tally.rows() {
-        rows.push(row(what, units::count(count as f64)));
-    }
-    for note in &facts.tally.notes {
-        rows.push(row("note", note.clone()));
-    }
-    if !facts.digest.is_empty() {
-        rows.push(row("digest", format!("sha256:{}", facts.digest)));
-    }
-    table::rows(&rows, &[], table::WIDTH)
+    rows
 }
 
 fn document(format: TraceFormat, layer: &str, facts: &TraceFacts) -> Value {
