@@ -201,21 +201,20 @@ pub fn analyse_for(record: &Record, projects: &[Project]) -> Result<Analysis, Fi
     }
 }
 
+/// Judges a record. A lab that is described in part is no graph; then the map shows what counted.
 fn judge(
     record: &Record,
     scenario: Result<&Scenario, &str>,
     projects: &[Project],
 ) -> Result<Analysis, FindingsError> {
     let course = scenario.map(Course::of).unwrap_or_default();
-    let mut seekers = Seekers::new(&course);
     let nulls = scenario.map(run::null_groups).unwrap_or_default();
-    let mut court = Court::of(scenario.ok(), record.facts());
+    let (mut court, mut seekers) =
+        (Court::of(scenario.ok(), record.facts()), Seekers::new(&course));
     let places = Places::new(scenario.ok(), record.facts(), record.sources());
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
-    let mut projector = Projector::default();
-    let mut steps = Vec::new();
-    let mut verification = None;
-    let mut windows = Vec::new();
+    let (mut projector, mut windows) = (Projector::default(), Vec::new());
+    let (mut steps, mut verification) = (Vec::new(), None);
     let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
@@ -246,7 +245,6 @@ fn judge(
     let contents = content::contents(record.facts());
     Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
-    // A lab that is described in part is no graph; then the map shows what counted.
     let topology = scenario.ok().and_then(|s| s.topology().ok());
     let (goals, claims) = court.finish();
     let events = port_names::events(record.events(), record.facts());

@@ -451,12 +451,25 @@ fn fill(
             (!grows || before.is_some()).then_some(Span { from, to: times[row] })
         })
         .collect();
+    values(feed, header, &lines, &found.at, &rows);
+    feed.keep_rows(&spans);
+    Ok(())
+}
+
+/// Puts the values of lines into their rows; of counters their differences.
+fn values(
+    feed: &mut Feed,
+    header: &Header<'_>,
+    lines: &[Line],
+    at: &[i64],
+    rows: &BTreeMap<i64, usize>,
+) {
     let mut last: BTreeMap<(usize, usize), (f64, Option<f64>, i64)> = BTreeMap::new();
     let mut order: Vec<usize> = (0..lines.len()).collect();
-    order.sort_by_key(|at| found.at[*at]);
+    order.sort_by_key(|nth| at[*nth]);
     let mut resets = 0;
-    for at in order {
-        let (line, time) = (&lines[at], found.at[at]);
+    for nth in order {
+        let (line, time) = (&lines[nth], at[nth]);
         let row = rows[&time];
         for ((nth, (_, column, _)), value) in header.columns.iter().enumerate().zip(&line.values) {
             let Some((value, over)) = *value else { continue };
@@ -490,6 +503,4 @@ fn fill(
         );
         feed.note(Level::Warning, "counter-reset", text);
     }
-    feed.keep_rows(&spans);
-    Ok(())
 }

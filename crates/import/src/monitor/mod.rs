@@ -6,6 +6,7 @@
 
 mod collect;
 mod counters;
+mod derive;
 mod digest;
 mod error;
 mod esxtop;

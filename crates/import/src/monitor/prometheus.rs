@@ -220,7 +220,7 @@ fn labelled(line: &str) -> Option<Labelled<'_>> {
 fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
     let mut looks = Looks::default();
     let mut spent: BTreeMap<(usize, Flow), Vec<(i64, f64)>> = BTreeMap::new();
-    let mut idle: BTreeMap<usize, BTreeMap<i64, (f64, BTreeSet<String>)>> = BTreeMap::new();
+    let mut idle = Idle::new();
     let mut speeds = Vec::new();
     for sample in samples {
         let Some((kind, label, is)) = metric(&sample.name) else { continue };
@@ -264,6 +264,20 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
     looks.fill(feed)?;
     let rows: BTreeMap<i64, usize> =
         feed.rows.iter().enumerate().map(|(row, span)| (span.to, row)).collect();
+    latencies(feed, spent, &rows);
+    processors(feed, idle, &rows);
+    for row in 0..feed.rows.len() {
+        speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
+    }
+    Ok(())
+}
+
+/// Seconds that operations took, over their number.
+fn latencies(
+    feed: &mut Feed,
+    spent: BTreeMap<(usize, Flow), Vec<(i64, f64)>>,
+    rows: &BTreeMap<i64, usize>,
+) {
     for ((place, flow), mut seen) in spent {
         seen.sort_by_key(|(at, _)| *at);
         for pair in seen.windows(2) {
@@ -282,6 +296,13 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
             }
         }
     }
+}
+
+/// Idle seconds of each moment with the processors that they are of, by place.
+type Idle = BTreeMap<usize, BTreeMap<i64, (f64, BTreeSet<String>)>>;
+
+/// The share of the time in which processors were busy.
+fn processors(feed: &mut Feed, idle: Idle, rows: &BTreeMap<i64, usize>) {
     for (place, seen) in idle {
         let seen: Vec<(i64, f64, usize)> =
             seen.into_iter().map(|(at, (idle, cpus))| (at, idle, cpus.len())).collect();
@@ -299,8 +320,4 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
             }
         }
     }
-    for row in 0..feed.rows.len() {
-        speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
-    }
-    Ok(())
 }

@@ -85,6 +85,11 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         }
         walk.values.insert(key, value.to_owned());
     }
+    table(name, &walks, options)
+}
+
+/// The table of some walks.
+fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadError> {
     if walks.is_empty() {
         return Err(ReadError::new(
             1,

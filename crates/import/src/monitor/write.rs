@@ -4,6 +4,7 @@
 //! What is counted in a file is observed; what follows from it by arithmetic is derived, and what was taken for granted is
 //! assumed: facts say which. A latency of fewer than ten operations a second is left out.
 
+use super::derive::{hop, storage};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::topology::KnownHop;
 use super::window::{FEW, Load, NamedWindow, Window, windows};
@@ -107,17 +108,17 @@ impl From<RecordError> for WriteError {
 }
 
 /// A place of a feed that is written.
-struct Written<'a> {
-    feed: &'a Feed,
-    place: usize,
-    of: &'a Place,
+pub(super) struct Written<'a> {
+    pub feed: &'a Feed,
+    pub place: usize,
+    pub of: &'a Place,
     name: String,
     hop: Option<SourceId>,
     /// What lies behind the adapter of a device, where it is told apart.
-    storage: Option<SourceId>,
+    pub storage: Option<SourceId>,
     load: Option<SourceId>,
     /// Throughput at which it was seen saturated, in operations a second.
-    saturated: Option<f64>,
+    pub saturated: Option<f64>,
 }
 
 /// Writes the record of some files.
@@ -277,11 +278,11 @@ fn number(places: &mut [Written<'_>], level: &[HopKind]) {
 
 /// A row of a place, as figures.
 #[derive(Clone, Copy, Default)]
-struct Row {
-    ops: [Option<f64>; 2],
-    bytes: [Option<f64>; 2],
+pub(super) struct Row {
+    pub ops: [Option<f64>; 2],
+    pub bytes: [Option<f64>; 2],
     /// Mean nanoseconds of an operation, of all that the place sees.
-    time: [Option<f64>; 2],
+    pub time: [Option<f64>; 2],
 }
 
 impl Row {
@@ -306,7 +307,7 @@ impl Row {
     }
 
     /// Operations in flight by Little's law, of some leg.
-    fn little(&self, time: [Option<f64>; 2]) -> Option<f64> {
+    pub fn little(&self, time: [Option<f64>; 2]) -> Option<f64> {
         let side = |at: usize| match (self.ops[at], time[at]) {
             (Some(ops), _) if ops <= 0.0 => Some(0.0),
             (Some(ops), Some(time)) => Some(ops * time / 1e9),
@@ -322,7 +323,7 @@ impl Row {
 }
 
 /// The time of a leg of a direction, or of any where directions are not told apart.
-fn of_leg(place: &Written<'_>, row: usize, leg: Leg, flow: Flow) -> Option<f64> {
+pub(super) fn of_leg(place: &Written<'_>, row: usize, leg: Leg, flow: Flow) -> Option<f64> {
     let at = |flow| {
         place.feed.find(place.place, Measure::Time(leg, flow)).and_then(|column| column.at(row))
     };
@@ -595,6 +596,18 @@ impl Book<'_> {
                 self.counters(index, place, row, *span, &figures, known)?;
             }
         }
+        self.limits(index, (start, end), places)?;
+        self.writer.commit()?;
+        self.writer.step_done(index)
+    }
+
+    /// What the user knows of hops.
+    fn limits(
+        &mut self,
+        index: u32,
+        (start, end): (Ns, Ns),
+        places: &[Written<'_>],
+    ) -> Result<(), RecordError> {
         for place in places {
             let Some(source) = place.hop else { continue };
             let is_it = |known: &&KnownHop| {
@@ -602,14 +615,11 @@ impl Book<'_> {
                     known.name.as_ref().is_some_and(|n| *n == place.name || *n == place.of.name);
                 named || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
             };
-            let limits: Vec<(CounterId, f64)> =
-                self.known.iter().filter(is_it).flat_map(|known| known.limits.clone()).collect();
-            for (id, value) in limits {
-                self.writer.counter(&counter(source, index, (start, end), id, value))?;
+            for (id, value) in self.known.iter().filter(is_it).flat_map(|known| &known.limits) {
+                self.writer.counter(&counter(source, index, (start, end), *id, *value))?;
             }
         }
-        self.writer.commit()?;
-        self.writer.step_done(index)
+        Ok(())
     }
 
     fn interval(&self, step: u32, source: SourceId, span: Span, of: &Row, known: bool) -> Interval {
@@ -700,109 +710,4 @@ fn counter(
     value: f64,
 ) -> Counter {
     Counter { source, step: Some(step), from, to, kind: id.into(), part: None, value }
-}
-
-const SIDES: [(CounterId, CounterId, CounterId); 2] = [
-    (CounterId::ReadOps, CounterId::ReadBytes, CounterId::ReadTime),
-    (CounterId::WriteOps, CounterId::WriteBytes, CounterId::WriteTime),
-];
-
-/// Operations and bytes of a row, and the time of a leg.
-fn flows(
-    of: &Row,
-    time: [Option<f64>; 2],
-    seconds: f64,
-    known: bool,
-    out: &mut Vec<(CounterId, f64)>,
-) {
-    for (at, (ops_id, bytes_id, time_id)) in SIDES.into_iter().enumerate() {
-        let ops = of.ops[at].map(|rate| rate * seconds);
-        out.extend(ops.map(|ops| (ops_id, ops)));
-        out.extend(of.bytes[at].map(|rate| (bytes_id, rate * seconds)));
-        let spent = ops.and_then(|ops| if ops <= 0.0 { Some(0.0) } else { Some(ops * time[at]?) });
-        out.extend(spent.filter(|_| known).map(|spent| (time_id, spent)));
-    }
-}
-
-/// What a hop counted in a row.
-fn hop(
-    place: &Written<'_>,
-    row: usize,
-    span: Span,
-    of: &Row,
-    known: bool,
-) -> Vec<(CounterId, f64)> {
-    let seconds = span.seconds();
-    let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
-    let mut out = Vec::new();
-    let queue = place.of.kind == HopKind::LunQueue && place.storage.is_some();
-    if queue {
-        flows(of, [None, None], seconds, false, &mut out);
-        lun_queue(place, row, seconds, of, &mut out);
-    } else {
-        flows(of, of.time, seconds, known, &mut out);
-        out.extend(at(Measure::InFlight).map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
-        let little = of.little(of.time).filter(|_| known && at(Measure::InFlight).is_none());
-        out.extend(little.map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
-        out.extend(place.saturated.map(|rate| (CounterId::OpsRate, rate)));
-        out.extend(at(Measure::Slots).map(|n| (CounterId::Slots, n)));
-    }
-    out.extend(at(Measure::InFlightEnd).map(|n| (CounterId::QueueDepthEnd, n)));
-    out.extend(at(Measure::Busy).map(|share| (CounterId::Busy, share * seconds * 1e9)));
-    match (at(Measure::Cpu), at(Measure::Processors).filter(|n| *n > 0.0)) {
-        (Some(share), Some(count)) => {
-            out.push((CounterId::CpuBusy, share * count * seconds * 1e9));
-            out.push((CounterId::CpuCount, count));
-        }
-        (Some(share), None) => out.push((CounterId::Busy, share * seconds * 1e9)),
-        _ => {}
-    }
-    out.extend(at(Measure::Speed).filter(|s| *s > 0.0).map(|speed| (CounterId::PortRate, speed)));
-    for (measure, id) in [
-        (Measure::Errors, CounterId::Errors),
-        (Measure::Discards, CounterId::Discards),
-        (Measure::Aborts, CounterId::Aborts),
-        (Measure::Merges(Flow::Read), CounterId::ReadMerges),
-        (Measure::Merges(Flow::Write), CounterId::WriteMerges),
-    ] {
-        out.extend(at(measure).map(|rate| (id, rate * seconds)));
-    }
-    out.extend(at(Measure::CreditWait).map(|share| (CounterId::CreditWait, share * seconds * 1e9)));
-    out
-}
-
-/// The queue of a device at its host: what waits in the kernel, and the slots that what is behind the adapter takes.
-fn lun_queue(
-    place: &Written<'_>,
-    row: usize,
-    seconds: f64,
-    of: &Row,
-    out: &mut Vec<(CounterId, f64)>,
-) {
-    let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
-    let legs = |leg| of.little([Flow::Read, Flow::Write].map(|flow| of_leg(place, row, leg, flow)));
-    let waiting = legs(Leg::Kernel);
-    out.extend(waiting.map(|n| (CounterId::QueueTime, n * seconds * 1e9)));
-    out.extend(at(Measure::Slots).filter(|n| *n > 0.0).map(|n| (CounterId::Slots, n)));
-    let used = legs(Leg::Device).or_else(|| at(Measure::InFlightEnd));
-    out.extend(used.map(|n| (CounterId::SlotsUsed, n)));
-    let queued = legs(Leg::Queue).or(waiting).or_else(|| at(Measure::QueuedEnd));
-    out.extend(queued.map(|n| (CounterId::SlotsWaiting, n)));
-}
-
-/// What is behind the adapter of a host: fabric and array.
-fn storage(
-    place: &Written<'_>,
-    row: usize,
-    span: Span,
-    of: &Row,
-    known: bool,
-) -> Vec<(CounterId, f64)> {
-    let seconds = span.seconds();
-    let time = [Flow::Read, Flow::Write].map(|flow| of_leg(place, row, Leg::Device, flow));
-    let mut out = Vec::new();
-    flows(of, time, seconds, known, &mut out);
-    out.extend(of.little(time).filter(|_| known).map(|n| (CounterId::QueueDepthMean, n)));
-    out.extend(place.saturated.map(|rate| (CounterId::OpsRate, rate)));
-    out
 }

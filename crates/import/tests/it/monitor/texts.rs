@@ -93,8 +93,8 @@ fn a_wrong_rate_is_noticed() {
 fn mistakes_have_a_place() {
     let text = iostat(["", ""], NEW, NEW_BOOT, NEW_ROW);
     for (from, to, line, what) in [
-        ("sda 100.00", "sda 1o0.00", 12, "`1o0.00` is no number (r/s)"),
-        ("sda 100.00 800.00", "sda 100.00", 12, "22 values for 23 columns"),
+        ("sda 100.00", "sda 1o0.00", 13, "`1o0.00` is no number (r/s)"),
+        ("sda 100.00 800.00", "sda 100.00", 13, "22 values for 23 columns"),
     ] {
         let wrong = text.replace(from, to) + "sdb\n";
         let error = read("f", MonitorFormat::Iostat, wrong.as_bytes(), &options()).unwrap_err();
