@@ -91,7 +91,7 @@ fn say(frame: &Frame, name: &'static str, data: &std::sync::Arc<str>) -> Option<
         None => data.clone(),
         Some(_) => "{}".into(),
     };
-    (frame.version > 0).then(|| Said { name, id: frame.version, data, last: frame.over })
+    (frame.version > 0).then_some(Said { name, id: frame.version, data, last: frame.over })
 }
 
 /// What the page of a run hears: its parts, as they change.

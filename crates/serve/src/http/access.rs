@@ -81,7 +81,7 @@ impl Access {
     /// Whether the page is asked for by a name of its own.
     pub fn knows_host(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
-        self.hosts.iter().any(|known| *known == host)
+        self.hosts.contains(&host)
     }
 
     /// Whether a page at this origin is one of ours.

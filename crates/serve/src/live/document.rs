@@ -220,7 +220,7 @@ fn groups(state: &State) -> Vec<GroupNow> {
         all.truncate(GROUPS);
     }
     // `vm2` before `vm10`.
-    all.sort_by(|a, b| natural(&a.name).cmp(&natural(&b.name)));
+    all.sort_by_cached_key(|group| natural(&group.name));
     all
 }
 

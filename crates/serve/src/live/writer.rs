@@ -20,8 +20,7 @@ pub(crate) struct Written {
 pub(crate) fn written() -> Vec<Written> {
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut found: Vec<Written> =
-        pids.filter(|pid| is_ours(*pid)).flat_map(|pid| records_of(pid)).collect();
+    let mut found: Vec<Written> = pids.filter(|pid| is_ours(*pid)).flat_map(records_of).collect();
     found.sort();
     found.dedup();
     found
