@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -23,6 +23,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("disk", &["clock", "engine", "guard", "record", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
+    ("tape", &["clock", "iscsi"]),
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "units", "workload"]),
     ("probe", &["clock"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
