@@ -202,9 +202,10 @@ impl Library {
         }
     }
 
-    /// Has everything that was written on its storage; whether it is.
-    pub fn flush(&self) -> bool {
-        self.drives.iter().map(|drive| lock(drive).flush().is_ok()).fold(true, |a, b| a & b)
+    /// Has everything that a unit wrote on its storage; whether it is.
+    pub fn flush(&self, unit: usize) -> bool {
+        let drive = unit.checked_sub(1).and_then(|number| self.drives.get(number));
+        drive.is_none_or(|drive| lock(drive).flush().is_ok())
     }
 }
 

@@ -35,10 +35,11 @@ impl Device {
         Device { name: name.to_owned(), ports: ports.to_vec(), units }
     }
 
-    /// Adds a unit of another type, whose commands its own device server executes.
-    pub fn add_passing(&mut self, unit: UnitDescription, commands: &'static [CommandSpec]) {
+    /// Adds a unit, unless there are [`MOST_UNITS`]. `commands`: those of a unit that is no disk, which its own device server
+    /// executes.
+    pub fn add(&mut self, unit: UnitDescription, commands: Option<&'static [CommandSpec]>) {
         if self.units.len() < MOST_UNITS {
-            self.units.push(LogicalUnit::passing(unit, &self.ports, commands));
+            self.units.push(LogicalUnit::new(unit, &self.ports).passing(commands));
         }
     }
 

@@ -82,12 +82,8 @@ impl LogicalUnit {
     }
 
     /// A unit whose commands its own device server executes.
-    pub(super) fn passing(
-        description: UnitDescription,
-        ports: &[u16],
-        commands: &'static [CommandSpec],
-    ) -> LogicalUnit {
-        LogicalUnit { passing: Some(commands), ..LogicalUnit::new(description, ports) }
+    pub(super) fn passing(self, commands: Option<&'static [CommandSpec]>) -> LogicalUnit {
+        LogicalUnit { passing: commands, ..self }
     }
 
     /// Whether its own device server executes its commands: in the order in which they came.

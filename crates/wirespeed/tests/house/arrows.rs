@@ -24,7 +24,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
     ("tape", &["clock", "iscsi"]),
-    ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "units", "workload"]),
+    ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "tape", "units", "workload"]),
     ("probe", &["clock"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
