@@ -1,6 +1,7 @@
 //! Tape: cartridges as files (`media`), drives (SSC-3) and a medium changer (SMC-3) as state machines over CDBs, and the
 //! [`Library`] that holds them. Nothing here knows a socket or a thread; a command is executed where it is called, and
 //! its [`Answer`] says when a real drive would have ended it.
+#![forbid(unsafe_code)]
 
 mod answer;
 mod changer;
