@@ -212,14 +212,14 @@ fn serve(library: &Library, unit: usize, orders: &Receiver<UnitOrder>) {
 impl UnitCommand {
     fn execute(&mut self, library: &Library, unit: usize) -> Answer {
         let (data, room) = (self.data, self.room);
-        // SAFETY: this many bytes of a buffer that is only read until the answer is there (see above).
         let data = match data.1 {
             0 => &[],
+            // SAFETY: this many bytes of a buffer that is only read until the answer is there (see above).
             len => unsafe { std::slice::from_raw_parts(data.0, len) },
         };
-        // SAFETY: the same of a buffer that nothing else touches.
         let room = match room.1 {
             0 => &mut [],
+            // SAFETY: the same of a buffer that nothing else touches.
             len => unsafe { std::slice::from_raw_parts_mut(room.0, len) },
         };
         library.execute(unit, clock::now(), &self.command, data, room)
