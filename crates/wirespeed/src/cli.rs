@@ -21,7 +21,7 @@ pub use score::ScoreArgs;
 pub use serve::ServeArgs;
 pub use traces::{Capture, FitArgs};
 
-use crate::commands::target::portal;
+use crate::commands::target::{LibrarySpec, library, portal};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use findings::comparison::Compared;
 use san::server::PortalConfig;
@@ -592,8 +592,13 @@ pub struct Serve {
     /// Volumes to serve (repeatable; LUN 0 first): `ram:SIZE`, `file:PATH[,size=SIZE]` or `block:PATH`, with `thin`, `ro`,
     /// `block=512|4096`, `serial=TEXT`, `write-through`; `write-token=TOKEN` and `overwrite` allow writing to what Wirespeed did
     /// not create, as in `wirespeed disk`
-    #[arg(long = "volume", value_name = "SPEC", required = true, value_parser = |text: &str| text.parse::<VolumeSpec>(), help_heading = "Target")]
+    #[arg(long = "volume", value_name = "SPEC", required_unless_present = "library", value_parser = |text: &str| text.parse::<VolumeSpec>(), help_heading = "Target")]
     pub volumes: Vec<VolumeSpec>,
+    /// A tape library to serve, its changer and its drives as LUNs behind those of the volumes: `DIR` for its cartridges, with
+    /// `drives=N`, `slots=N`, `mailslots=N`, `generation=LTO-N`, `cartridges=N`, `capacity=SIZE`, `rate=native|RATE|off`,
+    /// `compression=on|off`
+    #[arg(long, value_name = "SPEC", value_parser = library, help_heading = "Target")]
+    pub library: Option<LibrarySpec>,
     /// Keep reservations in DIR over a restart, where initiators ask for it (APTPL)
     #[arg(long, value_name = "DIR", help_heading = "Target")]
     pub state: Option<PathBuf>,
@@ -668,6 +673,7 @@ Exit codes: 0 stopped by a signal; 2 usage; 3 it could not listen, or a volume c
 Examples:
   wirespeed target serve --volume ram:1GiB,thin
   wirespeed target serve --volume file:disk.img,size=10GiB --volume block:/dev/sdx,ro
+  wirespeed target serve --library /srv/tapes,drives=2,slots=20,generation=LTO-6
   wirespeed target serve --volume ram:4GiB --portal 127.0.0.1:3260,rate=8gfc
   WIRESPEED_CHAP_SECRET=… wirespeed target serve --portal 192.0.2.1:3260 --chap host --volume ram:1GiB";
 

@@ -13,6 +13,8 @@ pub struct SenseData {
     pub information: Option<u64>,
     /// A deferred error: it concerns an earlier command.
     pub deferred: bool,
+    /// FILEMARK (0x80), EOM (0x40) and ILI (0x20) of a sequential-access device.
+    pub stream: u8,
 }
 
 impl SenseData {
@@ -34,24 +36,35 @@ impl SenseData {
                 information: (at(0) & 0x80 != 0 && bytes.len() >= 7)
                     .then(|| u32::from_be_bytes([at(3), at(4), at(5), at(6)]).into()),
                 deferred: format == 0x71,
+                stream: at(2) & 0xe0,
             }),
             0x72 | 0x73 => Some(SenseData {
                 key: at(1) & 0x0f,
                 code: u16::from_be_bytes([at(2), at(3)]),
                 information: information(bytes.get(8..).unwrap_or(&[])),
                 deferred: format == 0x73,
+                stream: descriptor(bytes.get(8..).unwrap_or(&[]), 0x04)
+                    .and_then(|body| body.get(1))
+                    .map_or(0, |bits| bits & 0xe0),
             }),
             _ => None,
         }
     }
 }
 
-/// Finds the information descriptor in descriptor-format sense data.
-fn information(mut rest: &[u8]) -> Option<u64> {
+/// The INFORMATION field of descriptor-format sense data.
+fn information(rest: &[u8]) -> Option<u64> {
+    let body = descriptor(rest, 0x00)?;
+    let value = body.get(2..).and_then(<[u8]>::first_chunk)?;
+    (body[0] & 0x80 != 0).then(|| u64::from_be_bytes(*value))
+}
+
+/// Finds a descriptor by its type; the bytes behind its head.
+fn descriptor(mut rest: &[u8], wanted: u8) -> Option<&[u8]> {
     while let [kind, len, ..] = rest {
         let (this, after) = rest.split_at_checked(usize::from(*len) + 2)?;
-        if let (0x00, Some(value)) = (*kind, this.get(4..).and_then(<[u8]>::first_chunk)) {
-            return (this[2] & 0x80 != 0).then(|| u64::from_be_bytes(*value));
+        if *kind == wanted {
+            return this.get(2..);
         }
         rest = after;
     }

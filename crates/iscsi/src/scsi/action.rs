@@ -1,6 +1,6 @@
 //! The interface between the device server, which decodes commands, and the volume, which executes them.
 
-use super::{Nexus, Sense};
+use super::{Nexus, PassedCommand, Sense};
 
 /// Consecutive logical blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,6 +164,9 @@ pub enum Medium {
         /// The initiator's pattern, one block or less, repeated (OVERWRITE); empty: zeros.
         pattern: Vec<u8>,
     },
+    /// A command that only the unit's own device server understands (a tape drive's, a medium changer's). It is admitted:
+    /// unit attentions, reservations and reserved bits have been checked.
+    Pass(PassedCommand),
 }
 
 /// One block-to-block segment of EXTENDED COPY.
@@ -182,6 +185,9 @@ pub struct CopySegment {
 impl Medium {
     /// Bytes that the initiator must send first.
     pub fn bytes_in(&self, block: u32) -> u64 {
+        if let Medium::Pass(passed) = self {
+            return u64::from(passed.data_out);
+        }
         let blocks = match self {
             Medium::Write { to, .. } | Medium::WriteVerify { to, .. } => to.blocks,
             Medium::Compare { one: true, .. } | Medium::Same { zero: false, .. } => 1,

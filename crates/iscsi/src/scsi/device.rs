@@ -2,7 +2,7 @@
 
 use super::cdb::CdbBytes;
 use super::unit::{CommandResult, LogicalUnit};
-use super::{Action, Nexus, UnitAttention, UnitDescription, copy, luns};
+use super::{Action, CommandSpec, Nexus, UnitAttention, UnitDescription, copy, luns};
 
 /// Most logical units of a device: the range of the flat addressing method.
 pub const MOST_UNITS: usize = 1 << 14;
@@ -33,6 +33,14 @@ impl Device {
         let units =
             units.into_iter().take(MOST_UNITS).map(|unit| LogicalUnit::new(unit, ports)).collect();
         Device { name: name.to_owned(), ports: ports.to_vec(), units }
+    }
+
+    /// Adds a unit, unless there are [`MOST_UNITS`]. `commands`: those of a unit that is no disk, which its own device server
+    /// executes.
+    pub fn add(&mut self, unit: UnitDescription, commands: Option<&'static [CommandSpec]>) {
+        if self.units.len() < MOST_UNITS {
+            self.units.push(LogicalUnit::new(unit, &self.ports).passing(commands));
+        }
     }
 
     /// The iSCSI name.

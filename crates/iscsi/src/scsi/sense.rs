@@ -6,6 +6,8 @@
 pub enum SenseKey {
     /// NO SENSE.
     NoSense = 0x0,
+    /// RECOVERED ERROR: the command succeeded with a remark.
+    RecoveredError = 0x1,
     /// NOT READY.
     NotReady = 0x2,
     /// MEDIUM ERROR: a read or write of the medium failed.
@@ -18,10 +20,14 @@ pub enum SenseKey {
     UnitAttention = 0x6,
     /// DATA PROTECT: the blocks are write-protected.
     DataProtect = 0x7,
+    /// BLANK CHECK: the end of the recorded data.
+    BlankCheck = 0x8,
     /// COPY ABORTED: EXTENDED COPY ended early.
     CopyAborted = 0xa,
     /// ABORTED COMMAND.
     AbortedCommand = 0xb,
+    /// VOLUME OVERFLOW: the medium is full.
+    VolumeOverflow = 0xd,
     /// MISCOMPARE: compared data differs.
     Miscompare = 0xe,
 }
@@ -37,18 +43,26 @@ pub struct Sense {
     pub information: Option<u64>,
     /// The invalid byte of the CDB (`true`) or of the parameters (`false`), perhaps with a bit: the field pointer.
     pub field: Option<(bool, u16, Option<u8>)>,
+    /// FILEMARK (0x80), EOM (0x40) and ILI (0x20) of a sequential-access device.
+    pub stream: u8,
 }
 
 impl Sense {
     /// A reason without further fields.
     pub const fn new(key: SenseKey, code: u16) -> Sense {
-        Sense { key, code, information: None, field: None }
+        Sense { key, code, information: None, field: None, stream: 0 }
     }
 
     /// Adds the INFORMATION field.
     #[must_use]
     pub const fn with_information(self, information: u64) -> Sense {
         Sense { information: Some(information), ..self }
+    }
+
+    /// Adds FILEMARK (0x80), EOM (0x40) or ILI (0x20).
+    #[must_use]
+    pub const fn with_stream(self, bits: u8) -> Sense {
+        Sense { stream: self.stream | bits, ..self }
     }
 
     /// Adds a pointer to the invalid byte of the CDB, and to its highest invalid bit.
@@ -72,13 +86,18 @@ impl Sense {
     }
 
     /// The longest sense data, in bytes.
-    pub const LONGEST: usize = 28;
+    pub const LONGEST: usize = 32;
 
     fn fixed(&self) -> Vec<u8> {
         let mut bytes = vec![0; 18];
         bytes[0] = 0x70;
-        bytes[2] = self.key as u8;
-        if let Some(information) = self.information.and_then(|wide| u32::try_from(wide).ok()) {
+        bytes[2] = self.key as u8 | self.stream;
+        // A residue of a sequential-access device may be negative: two's complement in either width.
+        let narrow = |wide: u64| match self.stream {
+            0 => u32::try_from(wide).ok(),
+            _ => i32::try_from(wide as i64).map(|residue| residue as u32).ok(),
+        };
+        if let Some(information) = self.information.and_then(narrow) {
             bytes[0] |= 0x80;
             bytes[3..7].copy_from_slice(&information.to_be_bytes());
         }
@@ -99,6 +118,9 @@ impl Sense {
         }
         if let Some([flags, high, low]) = self.specific() {
             bytes.extend([0x02, 0x06, 0, 0, flags, high, low, 0]);
+        }
+        if self.stream != 0 {
+            bytes.extend([0x04, 0x02, 0, self.stream]);
         }
         bytes[7] = (bytes.len() - 8) as u8;
         bytes

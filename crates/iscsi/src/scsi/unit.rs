@@ -10,8 +10,8 @@ use super::port_groups::{GroupStateCause, PortState};
 use super::reservation::Reservations;
 use super::state::{SanitizeState, UnitState};
 use super::{
-    Action, Device, Ending, Nexus, NexusView, StoredReservationsError, UnitAttention,
-    UnitDescription, command_table,
+    Action, CommandSpec, Device, Ending, Medium, Nexus, NexusView, PassedCommand,
+    StoredReservationsError, UnitAttention, UnitDescription, command_table,
 };
 
 pub(super) type CommandResult = Result<Action, Ending>;
@@ -23,6 +23,8 @@ pub struct LogicalUnit {
     designator: [u8; 16],
     generation: AtomicU64,
     state: Mutex<UnitState>,
+    /// The commands of a unit that is no disk.
+    passing: Option<&'static [CommandSpec]>,
 }
 
 /// A command during its execution.
@@ -75,7 +77,18 @@ impl LogicalUnit {
             description,
             generation: AtomicU64::new(1),
             state,
+            passing: None,
         }
+    }
+
+    /// A unit whose commands its own device server executes.
+    pub(super) fn passing(self, commands: Option<&'static [CommandSpec]>) -> LogicalUnit {
+        LogicalUnit { passing: commands, ..self }
+    }
+
+    /// Whether its own device server executes its commands: in the order in which they came.
+    pub fn is_passing(&self) -> bool {
+        self.passing.is_some()
     }
 
     /// Description of the unit.
@@ -99,8 +112,10 @@ impl LogicalUnit {
         let state = self.lock();
         NexusView {
             generation,
-            reads: state.admit(&Checks::READ, nexus, &self.description).is_ok(),
-            writes: state.admit(&Checks::WRITE, nexus, &self.description).is_ok(),
+            reads: self.passing.is_none()
+                && state.admit(&Checks::READ, nexus, &self.description).is_ok(),
+            writes: self.passing.is_none()
+                && state.admit(&Checks::WRITE, nexus, &self.description).is_ok(),
             write_through: !state.modes.write_cache(),
             descriptor_sense: state.modes.descriptor_sense(),
             task_aborted: state.modes.task_aborted(),
@@ -130,6 +145,11 @@ impl LogicalUnit {
     /// Raises a unit attention for every nexus.
     pub fn raise(&self, attention: UnitAttention) {
         self.change_state(|state| state.raise(attention, None));
+    }
+
+    /// Raises a unit attention for every nexus but the one that caused it.
+    pub fn raise_for_others(&self, attention: UnitAttention, by: &Nexus) {
+        self.change_state(|state| state.raise(attention, Some(by)));
     }
 
     /// A nexus cleared the task set (CLEAR TASK SET): all others get a unit attention.
@@ -192,6 +212,9 @@ impl LogicalUnit {
         expected: u32,
         parameters: Option<&[u8]>,
     ) -> CommandResult {
+        if let Some(passed) = self.passed(nexus, cdb, expected)? {
+            return Ok(Action::Medium(Medium::Pass(passed)));
+        }
         let command = command_table::find(cdb)?;
         if !command.on(&self.description) {
             return Err(command_table::unsupported(command));
@@ -221,6 +244,28 @@ impl LogicalUnit {
             self.invalidate_views();
         }
         outcome
+    }
+
+    /// The command for the unit's own device server; `None` for one that all device types have in common.
+    fn passed(
+        &self,
+        nexus: &Nexus,
+        cdb: &CdbBytes,
+        expected: u32,
+    ) -> Result<Option<PassedCommand>, Ending> {
+        let Some(commands) = self.passing else { return Ok(None) };
+        let command = CommandSpec::find(commands, cdb)?;
+        let mut state = self.lock();
+        let pending = state.pending(nexus).is_some();
+        let Some(access) = command.access.checks(pending) else { return Ok(None) };
+        if let Err(refused) = state.admit(&access, nexus, &self.description) {
+            if access.attention && state.report(nexus).is_some() {
+                self.invalidate_views();
+            }
+            return Err(refused);
+        }
+        command.fits(cdb)?;
+        Ok(Some(PassedCommand::new(command, nexus, cdb, expected)?))
     }
 
     /// Changes the control state. All views become invalid.

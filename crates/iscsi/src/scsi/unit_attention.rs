@@ -34,6 +34,10 @@ pub enum UnitAttention {
     LunsChanged,
     /// Another nexus cleared the task set.
     CommandsCleared,
+    /// A medium came into the device, or was taken out of it.
+    MediumChanged,
+    /// The import and export elements of a library were accessed.
+    ImportExportAccessed,
 }
 
 impl UnitAttention {
@@ -53,6 +57,8 @@ impl UnitAttention {
             UnitAttention::InquiryChanged => 0x3f03,
             UnitAttention::CommandsCleared => 0x2f00,
             UnitAttention::LunsChanged => 0x3f0e,
+            UnitAttention::MediumChanged => 0x2800,
+            UnitAttention::ImportExportAccessed => 0x2801,
         }
     }
 

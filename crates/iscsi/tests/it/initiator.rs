@@ -211,7 +211,8 @@ fn sense_and_residuals_are_reported() {
     let residual = Residual::Underflow(512);
     let response = play.response(tag, 2, residual, segment.len() as u32);
     assert!(play.hear(response, &segment).is_ok());
-    let sense = Some(SenseData { key: 6, code: 0x2900, information: None, deferred: false });
+    let sense =
+        Some(SenseData { key: 6, code: 0x2900, information: None, deferred: false, stream: 0 });
     let ending = CommandEnd::Status { status: 2, moved: 0, residual, sense };
     play.heard(Event::Done { slot: 0, ending });
 }

@@ -163,7 +163,8 @@ impl Client {
         Ok(answer)
     }
 
-    fn once(
+    /// Sends a command once, and waits for its end, whatever that is.
+    pub(super) fn once(
         &mut self,
         lun: Lun,
         cdb: Cdb,

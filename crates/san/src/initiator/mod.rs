@@ -24,6 +24,7 @@ mod path_session;
 mod portals;
 mod queue;
 mod recover;
+mod tape;
 mod unit;
 mod url;
 
@@ -35,6 +36,7 @@ pub use inquiry::LunFacts;
 pub use link::Lost;
 pub use lun::OpenLun;
 pub use multipath::{PathOptions, PathPolicy, PathSwitchAfter};
+pub use tape::{TapeClient, TapeData, TapeRead, TapeReply};
 pub use url::{CONNECTIONS_MAX, PORT, PortalUrl, Secrets, SessionOptions, Url, UrlError};
 
 use clock::Ns;

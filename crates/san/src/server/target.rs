@@ -308,9 +308,10 @@ fn listen(
 fn device(config: &TargetSettings, name: &str) -> Device {
     let groups: BTreeSet<u16> = config.portals.iter().map(|portal| portal.group).collect();
     let groups: Vec<u16> = groups.into_iter().collect();
-    let units = config.volumes.iter().map(|volume| {
+    let mut device = Device::new(name, &groups, Vec::new());
+    for volume in &config.volumes {
         let attributes = volume.attributes();
-        UnitDescription {
+        let unit = UnitDescription {
             geometry: Geometry { block: attributes.block, blocks: attributes.blocks },
             thin: attributes.thin,
             read_only: attributes.read_only,
@@ -319,9 +320,10 @@ fn device(config: &TargetSettings, name: &str) -> Device {
             serial: attributes.serial.clone(),
             product: "Wirespeed volume".to_owned(),
             revision: "1".to_owned(),
-        }
-    });
-    Device::new(name, &groups, units.collect())
+        };
+        device.add(unit, volume.commands());
+    }
+    device
 }
 
 /// A local address that reaches a portal.

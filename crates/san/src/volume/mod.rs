@@ -18,13 +18,17 @@ mod slots;
 mod spec;
 mod store;
 mod syncing;
+mod tape_unit;
 
 pub use buffer::Buffer;
 pub use data::{Data, MemorySpan};
 pub use io::{FinishedCommand, IoConfig, VolumeExecutor, VolumeJob};
 pub use slots::Counters;
 pub use spec::{SpecError, VolumeKind, VolumeSpec};
+pub(crate) use tape_unit::{TapeUnit, UnitOrder};
+
 pub use store::Store;
+pub use tape::{Generation, LibrarySettings};
 
 use clock::Ns;
 use disk::{BackingError, BackingSpec, OpenedBacking};
@@ -94,6 +98,8 @@ pub struct Volume {
     cannot: [AtomicBool; 2],
     /// Its store was removed or cut: nothing is written any more.
     gone: AtomicBool,
+    /// It is no disk, but a unit of a tape library.
+    tape: Option<TapeUnit>,
 }
 
 /// How often a volume's store is looked at beside the syncs, each of which looks for itself.
@@ -190,6 +196,7 @@ impl Volume {
             failed: AtomicI32::new(0),
             cannot: Default::default(),
             gone: AtomicBool::new(false),
+            tape: None,
         }
     }
 
@@ -201,6 +208,11 @@ impl Volume {
     /// Why it is served for reading only, for the one who asked for more; `None` where it may be written.
     pub fn why_read_only(&self) -> Option<&str> {
         self.read_only.as_deref()
+    }
+
+    /// The unit of a tape library that it is; `None` for a disk.
+    pub(crate) fn tape(&self) -> Option<&TapeUnit> {
+        self.tape.as_ref()
     }
 
     /// What it did since it was opened.

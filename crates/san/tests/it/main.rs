@@ -25,6 +25,7 @@ mod prelude {
 
 mod chap;
 mod initiator;
+mod library;
 mod multipath;
 mod pacing;
 mod steady;

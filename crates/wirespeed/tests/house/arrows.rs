@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 26] = [
+const ARROWS: [(&str, &[&str]); 27] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -23,7 +23,8 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("disk", &["clock", "engine", "guard", "record", "trace", "workload"]),
     ("net", &["clock", "engine", "record", "workload"]),
     ("iscsi", &[]),
-    ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "units", "workload"]),
+    ("tape", &["clock", "iscsi"]),
+    ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "tape", "units", "workload"]),
     ("probe", &["clock"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),

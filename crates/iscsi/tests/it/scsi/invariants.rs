@@ -102,6 +102,7 @@ fn check(medium: &Medium, geometry: &Geometry) {
         Medium::LbaStatus { lba, .. } => assert!(*lba < geometry.blocks),
         Medium::Sanitize { pattern } => assert!(pattern.len() <= geometry.block as usize),
         Medium::Copy(_) => panic!("copies are an action of their own"),
+        Medium::Pass(_) => panic!("a disk has a device server of its own here"),
     }
 }
 

@@ -9,6 +9,7 @@ mod identity;
 mod invariants;
 mod model;
 mod modes;
+mod passing;
 mod persistence;
 mod port_groups;
 mod sanitizing;

@@ -5,7 +5,7 @@ use super::session::{TaskSlot, TaskStage, WorkerSession};
 use crate::server::event::DropReason;
 use crate::server::latency::TimedWay;
 use crate::server::messages::Waiter;
-use crate::volume::{Data, VolumeJob};
+use crate::volume::{Data, TapeUnit, VolumeJob};
 use clock::Ns;
 use iscsi::pdu::LogoutReason;
 use iscsi::scsi::{Action, BlockRange, Ending, Medium, ScsiStatus, Sense, SenseKey, quick};
@@ -65,9 +65,11 @@ impl WorkerSession {
         }
         let Some(request) = self.protocol.task(task) else { return };
         let cdb = short(request);
-        let (lun, expected, ordered) =
-            (request.lun, request.reads.max(request.writes), is_ordered(request));
+        let (lun, expected) = (request.lun, request.reads.max(request.writes));
         let unit = ctx.shared.device.index(lun.0);
+        // A tape is written in the order of its commands.
+        let in_order = |unit: usize| ctx.shared.device.units()[unit].is_passing();
+        let ordered = is_ordered(request) || unit.is_some_and(in_order);
         let Some(port) = self.count_begin(ctx, request) else {
             return self.protocol.finished(task);
         };
@@ -252,7 +254,9 @@ impl WorkerSession {
         let volume = ctx.volumes[unit].clone();
         let data = std::mem::take(&mut place.data);
         place.phase = TaskStage::Running;
-        place.way = match medium {
+        place.way = match &medium {
+            Medium::Pass(command) if command.cdb[0] == 0x08 => Some(TimedWay::Read),
+            Medium::Pass(command) if command.cdb[0] == 0x0a => Some(TimedWay::Write),
             Medium::Read(_) => Some(TimedWay::Read),
             Medium::Write { .. } => Some(TimedWay::Write),
             _ => None,
@@ -274,6 +278,9 @@ impl WorkerSession {
             return self.free(ctx, task);
         }
         let wanted = place.wanted;
+        if let Some(unit) = place.unit.filter(|unit| ctx.volumes[*unit].tape().is_some()) {
+            return self.passed(ctx, task, unit, ending, data);
+        }
         if wanted > 0 && ending.status == ScsiStatus::Good {
             let len = data.len() as u32;
             place.data = data;
@@ -281,6 +288,27 @@ impl WorkerSession {
         }
         drop(data);
         self.end(ctx, task, ending);
+    }
+
+    /// A unit of a library has executed a command: what it raised comes before its end. A tape that stops at a filemark, or
+    /// reads a shorter block, moves data and has sense data too.
+    fn passed(&mut self, ctx: &mut Context, task: TaskId, unit: usize, ending: Ending, data: Data) {
+        let units = ctx.shared.device.units();
+        for raised in ctx.volumes[unit].tape().into_iter().flat_map(TapeUnit::take_raised) {
+            match (raised.distance, units.get(unit + raised.distance)) {
+                (0, _) => units[unit].raise_for_others(raised.attention, &self.nexus),
+                (_, Some(other)) => other.raise(raised.attention),
+                (_, None) => {}
+            }
+        }
+        let place = &mut self.tasks[task.slot()];
+        if place.wanted == 0 || data.is_empty() {
+            drop(data);
+            return self.end(ctx, task, ending);
+        }
+        let len = data.len() as u32;
+        place.data = data;
+        self.reply(ctx, task, len, len, ending);
     }
 
     /// Work that goes on when its command has ended.
@@ -431,6 +459,10 @@ fn cut_read(medium: Medium, block: u32, room: u32) -> (Medium, u32) {
             let wanted = u32::try_from(blocks * u64::from(block)).unwrap_or(u32::MAX);
             let blocks = blocks.min(u64::from(room.div_ceil(block)));
             (Medium::Read(BlockRange { lba, blocks }), wanted)
+        }
+        Medium::Pass(command) => {
+            let wanted = command.data_in;
+            (Medium::Pass(command), wanted)
         }
         Medium::LbaStatus { lba, len } => (Medium::LbaStatus { lba, len }, len),
         other => (other, 0),

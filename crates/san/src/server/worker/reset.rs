@@ -9,6 +9,7 @@ use super::context::{Context, Sweeping};
 use super::session::WorkerSession;
 use crate::server::event::DropReason;
 use crate::server::messages::{AbortScope, SweepId, ToWorker, Waiter};
+use crate::volume::UnitOrder;
 use iscsi::pdu::{Lun, TaskFunction, TaskOutcome};
 use iscsi::scsi::{Ending, Nexus, ScsiStatus, UnitAttention};
 use iscsi::target::{Management, TaskScope};
@@ -106,11 +107,16 @@ impl Context {
     /// Raises a unit attention on the paths that it is for.
     fn raise(&self, unit: Option<usize>, attention: UnitAttention, by: &Nexus) {
         let units = self.shared.device.units();
-        let units = unit.map_or(units, |unit| &units[unit..=unit]);
-        for unit in units {
+        let range = unit.map_or(0..units.len(), |unit| unit..unit + 1);
+        for (unit, volume) in units[range.clone()].iter().zip(&self.shared.volumes[range]) {
             match attention {
                 UnitAttention::CommandsCleared => unit.cleared(by),
-                attention => unit.reset(attention),
+                attention => {
+                    unit.reset(attention);
+                    if let Some(tape) = volume.tape() {
+                        tape.order(UnitOrder::Reset);
+                    }
+                }
             }
         }
     }

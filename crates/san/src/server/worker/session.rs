@@ -6,7 +6,7 @@ use crate::server::event::{DropReason, ServerEvent};
 use crate::server::latency::TimedWay;
 use crate::server::messages::{NewConnection, NewSession, ToAcceptor};
 use crate::server::poll::Poll;
-use crate::volume::Data;
+use crate::volume::{Data, UnitOrder};
 use clock::Ns;
 use iscsi::scsi::{Medium, Nexus, NexusView};
 use iscsi::target::{ConnId, Limits, Notice, Session, TaskId};
@@ -233,6 +233,9 @@ impl WorkerSession {
     pub fn part(&mut self, ctx: &Context) {
         if !self.discovery && !std::mem::replace(&mut self.parted, true) {
             ctx.shared.device.leave(&self.nexus);
+            for unit in ctx.shared.volumes.iter().filter_map(|volume| volume.tape()) {
+                unit.order(UnitOrder::Leave(self.nexus.clone()));
+            }
         }
     }
 

@@ -252,6 +252,29 @@ impl Hub {
         usize::try_from(result).map_err(|_| Errno::from_raw_os_error(result.saturating_neg()))
     }
 
+    /// Where other threads post their results.
+    pub fn mail(&self) -> Arc<VolumeInbox> {
+        Arc::clone(&self.mail)
+    }
+
+    /// Waits for another thread, which posts the number of the operation to the inbox when it is over.
+    pub async fn elsewhere(&self, begin: impl FnOnce(u32)) {
+        let waiting = PendingOp { task: self.current.get(), result: None };
+        let id = self.ops.borrow_mut().insert(waiting);
+        begin(id);
+        poll_fn(|_| {
+            let mut ops = self.ops.borrow_mut();
+            match ops.get_mut(id).and_then(|op| op.result) {
+                Some(_) => {
+                    ops.remove(id);
+                    Poll::Ready(())
+                }
+                None => Poll::Pending,
+            }
+        })
+        .await;
+    }
+
     fn order(&self, id: u32, store: &Arc<dyn Store>, op: StoreOp) -> Result<(), Errno> {
         if let (Some(ring), Some(fd)) = (&mut *self.ring.borrow_mut(), raw(&**store)) {
             ring.push(id, fd, op);

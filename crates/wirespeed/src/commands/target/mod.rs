@@ -2,6 +2,7 @@
 //! listens, opens the socket by which it is asked and told (`control`), and stops it at a signal.
 
 mod control;
+mod library;
 mod log;
 mod metrics;
 mod plan;
@@ -27,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+pub use library::{LibrarySpec, library};
 pub use portal::portal;
 
 /// How long a stop may take before it is said what it waits for.
@@ -51,7 +53,7 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
     let stop = stop_signal()?;
     let log = Log::start(args.output.quiet);
     let ended = started(args, chap, &log).and_then(|(target, volumes)| {
-        let named = args.volumes.iter().map(show::named).collect();
+        let named = names(args);
         // Closed before the target stops.
         let metrics =
             args.metrics.map(|at| metrics::listen(at, &target, &args.volumes)).transpose()?;
@@ -92,6 +94,11 @@ fn started(args: &Serve, chap: Chap, log: &Log) -> Result<(Server, Volumes), Fai
         }
         volumes.push(volume);
     }
+    if let Some(spec) = &args.library {
+        let serial = serial::of_path(&library::place(&spec.directory));
+        let units = Volume::open_library(&spec.settings(&args.iqn), &serial);
+        volumes.extend(units.map_err(Failure::incomplete)?);
+    }
     let config = TargetSettings {
         auth: chap.auth(),
         initiators: args.access.allow_initiators.clone(),
@@ -122,12 +129,18 @@ fn shown<'a>(args: &'a Serve, target: &Server, volumes: &Volumes) -> Shown<'a> {
     Shown {
         iqn: &args.iqn,
         portals: args.portals.iter().zip(target.addresses()).map(listens).collect(),
-        volumes: args
-            .volumes
-            .iter()
+        volumes: names(args)
+            .into_iter()
             .zip(volumes.iter().map(|volume| volume.attributes().clone()))
             .collect(),
+        disks: args.volumes.len(),
     }
+}
+
+/// What the LUNs are, LUN 0 first.
+fn names(args: &Serve) -> Vec<String> {
+    let disks = args.volumes.iter().map(show::named);
+    disks.chain(args.library.iter().flat_map(LibrarySpec::names)).collect()
 }
 
 fn not_opened(spec: &VolumeSpec, error: VolumeError) -> Failure {

@@ -1,6 +1,7 @@
 //! `wirespeed target serve --plan`: what would be served, with the tokens of what Wirespeed did not make. Nothing is opened
 //! for writing, made, or listened on.
 
+use super::LibrarySpec;
 use super::show::named;
 use crate::cli::{Format, Serve};
 use crate::exit::{Exit, Failure};
@@ -17,10 +18,18 @@ use std::fmt::Write as _;
 pub fn plan(args: &Serve) -> Result<Exit, Failure> {
     let looked: Vec<Looked> = args.volumes.iter().map(look).collect();
     out::result(&match args.output.format {
-        Format::Text => text(&looked),
+        Format::Text => text(&looked) + &args.library.as_ref().map_or(String::new(), tapes),
         Format::Json => {
             let volumes: Vec<Value> = looked.iter().enumerate().map(document).collect();
-            format!("{:#}\n", json!({ "version": 1, "iqn": args.iqn, "volumes": volumes }))
+            let library = args
+                .library
+                .as_ref()
+                .map(|library| json!({ "units": library.names(), "fate": library.fate() }));
+            let mut plan = json!({ "version": 1, "iqn": args.iqn, "volumes": volumes });
+            if let (Some(plan), Some(library)) = (plan.as_object_mut(), library) {
+                plan.insert("library".to_owned(), library);
+            }
+            format!("{plan:#}\n")
         }
     })?;
     let error = looked.iter().find_map(|l| l.report.as_ref()?.fate.as_ref().err());
@@ -94,6 +103,10 @@ fn text(looked: &[Looked]) -> String {
         }
     }
     out
+}
+
+fn tapes(library: &LibrarySpec) -> String {
+    format!("library {}\n        {}\n", library.directory.display(), library.fate())
 }
 
 /// What the guard found, and what would open it.

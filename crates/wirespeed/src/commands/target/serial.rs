@@ -22,6 +22,12 @@ pub fn serial(iqn: &str, portals: &[SocketAddr], lun: usize, spec: &VolumeSpec) 
     format!("WS{:016X}", fnv1a(parts.join("\0").as_bytes()))
 }
 
+/// The number of what lies at a path of this machine.
+pub fn of_path(path: &str) -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    format!("WS{:016X}", fnv1a([machine.trim(), "path", path].join("\0").as_bytes()))
+}
+
 /// A target's exclusive address. Of a port that is chosen freely only the process that will have it is known.
 fn served(portals: &[SocketAddr]) -> String {
     let place = |portal: &SocketAddr| match portal.port() {

@@ -13,7 +13,9 @@ pub struct Shown<'a> {
     /// As they were asked for, with the addresses that they have got.
     pub portals: Vec<PortalConfig>,
     /// As they were asked for, with what they are.
-    pub volumes: Vec<(&'a VolumeSpec, VolumeAttributes)>,
+    pub volumes: Vec<(String, VolumeAttributes)>,
+    /// How many of them are disks; the others are units of a tape library.
+    pub disks: usize,
 }
 
 impl Shown<'_> {
@@ -33,10 +35,12 @@ impl Shown<'_> {
             writeln!(out, "  portal {}, group {}{rate}", portal.address, portal.group)
                 .expect("a String takes every line");
         }
-        for (lun, (spec, is)) in self.volumes.iter().enumerate() {
-            let size = units::Bytes(is.blocks * u64::from(is.block));
-            writeln!(out, "  lun {lun}: {}, {size}, {}", named(spec), words(is))
-                .expect("a String takes every line");
+        for (lun, (name, is)) in self.volumes.iter().enumerate() {
+            let what = match lun < self.disks {
+                true => format!("{}, {}", units::Bytes(is.blocks * u64::from(is.block)), words(is)),
+                false => format!("serial {}", is.serial),
+            };
+            writeln!(out, "  lun {lun}: {name}, {what}").expect("a String takes every line");
             for url in self.urls(lun) {
                 writeln!(out, "    {url}").expect("a String takes every line");
             }
@@ -49,10 +53,14 @@ impl Shown<'_> {
             let rate = portal.rate.map(|rate| rate.bytes_per_s());
             json!({ "address": portal.address.to_string(), "group": portal.group, "bytes_per_s": rate })
         });
-        let luns = self.volumes.iter().enumerate().map(|(lun, (spec, is))| {
+        let luns = self.volumes.iter().enumerate().map(|(lun, (name, is))| {
+            if lun >= self.disks {
+                let urls = self.urls(lun).collect::<Vec<_>>();
+                return json!({ "lun": lun, "tape": name, "serial": is.serial, "urls": urls });
+            }
             json!({
                 "lun": lun,
-                "volume": named(spec),
+                "volume": name,
                 "bytes": is.blocks * u64::from(is.block),
                 "block": is.block,
                 "thin": is.thin,
@@ -114,7 +122,7 @@ fn reached(address: SocketAddr) -> String {
 mod tests {
     use super::*;
 
-    fn shown(spec: &VolumeSpec) -> Shown<'_> {
+    fn shown(spec: &VolumeSpec) -> Shown<'static> {
         let portal = |address: &str| PortalConfig::new(address.parse().unwrap());
         let is = VolumeAttributes {
             block: 512,
@@ -130,7 +138,8 @@ mod tests {
         Shown {
             iqn: "iqn.x:y",
             portals: vec![portal("127.0.0.1:3260"), slow],
-            volumes: vec![(spec, is)],
+            volumes: vec![(named(spec), is)],
+            disks: 1,
         }
     }
 

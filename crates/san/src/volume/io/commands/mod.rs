@@ -4,6 +4,7 @@
 mod alone;
 mod copy;
 mod fill;
+mod pass;
 mod sense;
 mod status;
 mod transfer;
@@ -19,6 +20,10 @@ use sense::{During, ending};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
+
+/// READ(6) and WRITE(6) of a tape.
+const READ_6: u8 = 0x08;
+const WRITE_6: u8 = 0x0a;
 
 /// A command that did not do what it says.
 type CommandOutcome<T> = Result<T, Ending>;
@@ -81,6 +86,7 @@ impl CommandContext<'_> {
     async fn carry_out(&self, medium: &Medium, data: Data) -> (Ending, Data) {
         let moved = match medium {
             Medium::Read(extent) => return answer(self.read_out(*extent).await),
+            Medium::Pass(command) => return self.pass(command, data).await,
             Medium::LbaStatus { lba, len } => return answer(self.lba_status(*lba, *len)),
             Medium::Write { to, durable } => self.write_in(*to, *durable, &data).await,
             Medium::WriteVerify { to, compare } => self.write_verify(*to, *compare, &data).await,
@@ -105,6 +111,14 @@ impl CommandContext<'_> {
 
     fn count(&self, slot: &VolumeSlot, medium: &Medium, ending: Ending, moved: u64) {
         match medium {
+            Medium::Pass(command) if command.cdb[0] == READ_6 => {
+                count(&slot.reads, 1);
+                count(&slot.bytes_read, moved);
+            }
+            Medium::Pass(command) if command.cdb[0] == WRITE_6 => {
+                count(&slot.writes, 1);
+                count(&slot.bytes_written, moved);
+            }
             Medium::Read(_) => {
                 count(&slot.reads, 1);
                 count(&slot.bytes_read, moved);
