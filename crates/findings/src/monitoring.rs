@@ -354,7 +354,7 @@ impl Window<'_> {
     fn headroom(&mut self) {
         let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop)));
         let Some((full, hop)) = known.max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
-        if full >= 0.97 || full < 0.01 {
+        if !(0.01..0.97).contains(&full) {
             return;
         }
         let of = match hop.capacity {

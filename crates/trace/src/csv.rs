@@ -82,7 +82,7 @@ impl<R: Read> CsvTrace<R> {
             Column::Number(n) => Ok(*n),
             Column::Name(name) => {
                 let same = |other: &&str| other.eq_ignore_ascii_case(name);
-                names.iter().position(|other| same(other)).ok_or_else(|| {
+                names.iter().position(same).ok_or_else(|| {
                     TraceError::new(place, format!("the heading has no column `{}`", shown(name)))
                         .help(format!("its columns are {}", shown(&names.join(", "))))
                 })

@@ -123,11 +123,9 @@ pub fn settle(spec: &mut Spec, facts: &TraceFacts) -> Result<(), TraceError> {
     spec.durability = match trace.writes && writes > 0 {
         false => Durability::default(),
         true => Durability {
-            flush_every: if flushes > 0 {
-                (writes / flushes).clamp(1, 1_000_000_000) as u32
-            } else {
-                0
-            },
+            flush_every: writes
+                .checked_div(flushes)
+                .map_or(0, |every| every.clamp(1, 1_000_000_000) as u32),
             fua: 100.0 * facts.fua.min(writes) as f64 / writes as f64,
         },
     };

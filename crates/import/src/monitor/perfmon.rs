@@ -115,7 +115,7 @@ fn known(
     name: &str,
 ) -> Option<&'static str> {
     let same = |other: &&str| other.to_lowercase() == name.to_lowercase();
-    table.iter().find(|(_, names)| names.iter().any(|other| same(&other))).map(|(word, _)| *word)
+    table.iter().find(|(_, names)| names.iter().any(&same)).map(|(word, _)| *word)
 }
 
 /// What a column is; `None` for one that explains nothing.

@@ -263,11 +263,11 @@ fn each_of<'a>(json: &'a Json, inner: &str, call: &mut dyn FnMut(&'a Json)) {
     }
 }
 
+/// An interval, and what was assumed to know it, by key.
+type DatedSpan = (Span, Vec<(String, String)>);
+
 /// `"timestamp":{"date":…,"time":…,"tz":"UTC","interval":31}`, or the attributes of the same names.
-fn interval_of(
-    report: &Json,
-    options: &Options,
-) -> Result<Option<(Span, Vec<(String, String)>)>, ReadError> {
+fn interval_of(report: &Json, options: &Options) -> Result<Option<DatedSpan>, ReadError> {
     let head = report.get("timestamp").unwrap_or(report);
     let text = |key: &str| head.get(key).and_then(Json::text);
     let (Some(date), Some(time), Some(interval)) =

@@ -199,7 +199,8 @@ fn life(seed: u64, power: bool) {
             disk.cut(&mut draw);
             index.cut(&mut draw);
         } else {
-            (disk.kill(), index.kill());
+            disk.kill();
+            index.kill();
             floor = truth.len();
         }
         let mut cartridge = opened(&disk, &index);

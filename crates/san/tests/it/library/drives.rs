@@ -38,7 +38,7 @@ fn what_is_written_is_read_and_found() {
     assert_eq!(drive.position().expect("a medium"), (17, 2));
     assert_eq!(code(drive.space(0, 4)), 0x0001, "a filemark is in the way");
     drive.locate(7).expect("an object");
-    let len = 1 + (6 * 9973) % 120_000;
+    let len = 1 + 6 * 9973;
     assert_eq!(drive.read(&mut room).expect("a block"), TapeRead::Block(len));
     assert_eq!(code(drive.locate(99)), 0x0005);
     rig.target.stop().expect("a clean stop");
@@ -98,7 +98,7 @@ fn settings_and_locks_are_heard_of_and_end() {
     let list = [0, 0, 0x10, 8, 0, 0, 0, 0, 0, 0, 2, 0];
     one.command(&[0x15, 0x10, 0, 0, 12, 0], TapeData::Out(&list)).expect("fixed blocks");
     assert_eq!(two.attentions().expect("a unit"), [0x2a01], "mode parameters changed");
-    assert_eq!(one.attentions().expect("a unit"), []);
+    assert!(one.attentions().expect("a unit").is_empty());
     let block = [5; 1024];
     let reply = one.command(&[0x0a, 1, 0, 0, 2, 0], TapeData::Out(&block)).expect("a reply");
     assert_eq!(reply.sense, None, "two blocks of 512");
