@@ -188,7 +188,9 @@ fn sense_data_has_two_formats() {
     assert_eq!(described[..8], [0x72, 5, 0x24, 0, 0, 0, 0, 20]);
     assert_eq!(described[8..20], [0, 10, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(described[20..], [2, 6, 0, 0, 0xcd, 0, 2, 0]);
-    assert_eq!(described.len(), Sense::LONGEST);
+    let filemark = informed.with_stream(0x80).encode(true);
+    assert_eq!(filemark[28..], [4, 2, 0, 0x80], "the descriptor of a sequential medium");
+    assert_eq!(filemark.len(), Sense::LONGEST);
     let small = Sense::new(SenseKey::Miscompare, 0x1d00).with_information(7).encode(false);
     assert_eq!(small[..8], [0xf0, 0, 0x0e, 0, 0, 0, 7, 10]);
     assert_eq!(Ending::check(plain).sense, Some(plain));
