@@ -119,9 +119,8 @@ fn maps(paths: &[std::path::PathBuf]) -> Result<Vec<monitor::Map>, Failure> {
 /// The limits that the user knows.
 fn known(path: Option<&Path>) -> Result<Vec<monitor::KnownHop>, Failure> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let rate = |text: &str| {
-        units::ByteRate::parse(text).map(|rate| rate.0).map_err(|e| e.to_string())
-    };
+    let rate =
+        |text: &str| units::ByteRate::parse(text).map(|rate| rate.0).map_err(|e| e.to_string());
     monitor::topology(&text(path, "topology")?, &rate)
         .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))
 }
