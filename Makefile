@@ -77,7 +77,7 @@ labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.m
 static: ## Build wirespeed as one stripped file without libraries, below 25 MB: ./wirespeed-static
 	@scripts/need $@
 	@# At one address, and without a second copy of like functions: a tenth smaller.
-	RUSTFLAGS="-C target-feature=+crt-static" cargo rustc --release --locked --package wirespeed --bin wirespeed \
+	RUSTFLAGS="-C target-feature=+crt-static" cargo rustc --profile dist --locked --package wirespeed --bin wirespeed \
 		--target x86_64-unknown-linux-gnu -- -C relocation-model=static -C link-arg=-Wl,--icf=all
 	@scripts/static
 

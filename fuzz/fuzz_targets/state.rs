@@ -66,6 +66,7 @@ fn step() -> StepSpec {
             verify: true,
             ..WorkerSpec::new(0, "data".to_owned(), vec![0], workload)
         }],
+        attended: Vec::new(),
         nets: Vec::new(),
     }
 }
