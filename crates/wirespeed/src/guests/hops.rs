@@ -145,7 +145,10 @@ fn summed(each: &[Vec<HopReading>]) -> Vec<HopReading> {
     first.iter().enumerate().map(sum).filter(adds).collect()
 }
 
+/// The readings of what serves several commands at once: it is full where its slots are, and never because something is
+/// always in flight, so that its busy time is left out.
 fn with_slots(mut readings: Vec<HopReading>, slots: Option<u32>) -> Vec<HopReading> {
+    readings.retain(|reading| reading.counter != CounterId::Busy);
     let slots = slots.map(|slots| HopReading { counter: CounterId::Slots, value: slots.into() });
     readings.extend(slots);
     readings
@@ -239,6 +242,14 @@ mod tests {
         for other in ["/dev/sda", "serial:WS12", "serial:WS12/3", "serial:WS12/x/1", "null:"] {
             assert_eq!(GuestDiskName::of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_queue_is_full_by_its_slots_and_not_by_its_busy_time() {
+        let of = |counter, value| HopReading { counter, value };
+        let readings = vec![of(CounterId::ReadOps, 1.0), of(CounterId::Busy, 5.0)];
+        let expected = [of(CounterId::ReadOps, 1.0), of(CounterId::Slots, 64.0)];
+        assert_eq!(with_slots(readings, Some(64)), expected);
     }
 
     #[test]
