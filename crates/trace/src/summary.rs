@@ -64,6 +64,8 @@ pub struct TraceFacts {
     pub timed: u64,
     /// Sum of all latencies.
     pub latency: Ns,
+    /// The part of that sum which lies after the last issue.
+    pub after: Ns,
     /// Most I/Os in flight at once, of those with a latency.
     pub outstanding: u64,
     /// Processes that issued.
@@ -163,6 +165,8 @@ impl Summary {
         }
         facts.granule = if self.mask == 0 { 0 } else { 1 << self.mask.trailing_zeros().min(30) };
         facts.issuers = self.issuers.len() as u64;
+        let after = self.flight.iter().map(|Reverse(end)| end.since(facts.span).0);
+        facts.after = Ns(after.fold(0, u64::saturating_add));
         let count = |((dir, len), count): (&(Dir, u32), &u64)| {
             let (dir, len, count) = (*dir, *len, *count);
             SizeCount { dir, len, count }
@@ -215,11 +219,11 @@ impl TraceFacts {
         self.devices.iter().map(|device| device.touched).sum()
     }
 
-    /// Mean I/Os in flight, by Little's law; `None` where no latencies are known.
+    /// Mean I/Os in flight between the first issue and the last; `None` where no latencies are known.
     pub fn concurrency(&self) -> Option<f64> {
         let known = self.timed > 0 && self.span > Ns::ZERO;
         known.then(|| {
-            self.latency.as_secs_f64() / self.span.as_secs_f64() * self.ios as f64
+            self.latency.since(self.after).as_secs_f64() / self.span.as_secs_f64() * self.ios as f64
                 / self.timed as f64
         })
     }
@@ -228,7 +232,7 @@ impl TraceFacts {
         let list = |all: &[u64]| all.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
         let t = &self.tally;
         let mut text = format!(
-            "ios {}\nspan {}\nbytes {}\nkinds {}\nfua {}\nlargest {}\ngranule {}\nsequential {}\ntimed {}\nlatency {}\n\
+            "ios {}\nspan {}\nbytes {}\nkinds {}\nfua {}\nlargest {}\ngranule {}\nsequential {}\ntimed {}\nlatency {}\nafter {}\n\
              outstanding {}\nissuers {}\ntally {}\ndigest {}\n",
             self.ios,
             self.span.0,
@@ -240,6 +244,7 @@ impl TraceFacts {
             self.sequential,
             self.timed,
             self.latency.0,
+            self.after.0,
             self.outstanding,
             self.issuers,
             list(&[
@@ -293,6 +298,7 @@ impl TraceFacts {
             "sequential" => self.sequential = one()?,
             "timed" => self.timed = one()?,
             "latency" => self.latency = Ns(one()?),
+            "after" => self.after = Ns(one()?),
             "outstanding" => self.outstanding = one()?,
             "issuers" => self.issuers = one()?,
             "tally" => {

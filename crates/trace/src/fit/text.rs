@@ -29,11 +29,28 @@ impl Fit {
         let touched = self.facts.touched();
         let largest = u64::from(self.facts.largest).max(512);
         let blocks = match self.zipf {
-            Some(zipf) => (zipf.blocks * self.unit as f64) as u64,
-            None => touched,
+            Some(zipf) if self.working_set_is_known() => (zipf.blocks * self.unit as f64) as u64,
+            _ if self.is_random() => touched.max(self.addressed()),
+            _ => touched,
         };
         // Blocks that were counted in units may be more than what is between them.
         blocks.max(largest * 2).next_multiple_of(largest.next_multiple_of(4096))
+    }
+
+    /// Whether accesses met often enough to tell how many blocks they are drawn from.
+    fn working_set_is_known(&self) -> bool {
+        self.zipf.is_some_and(|zipf| zipf.blocks_error <= zipf.blocks / 2.0)
+    }
+
+    /// Whether most I/Os that move data follow none before them.
+    fn is_random(&self) -> bool {
+        let moved = self.facts.of(Dir::Read) + self.facts.of(Dir::Write);
+        self.facts.sequential < moved / 2
+    }
+
+    /// Bytes up to the highest address of each device.
+    fn addressed(&self) -> u64 {
+        self.facts.devices.iter().fold(0, |sum, device| sum.saturating_add(device.end))
     }
 
     /// Outstanding I/Os and think time of a closed loop that has the trace's rate and latency.
@@ -110,10 +127,23 @@ impl Fit {
             Some(_) => note(text, "skew: none that is sure".to_owned()),
             None => note(text, "skew: not determined, too few accesses meet on a block".to_owned()),
         }
-        if let Some(zipf) = self.zipf {
-            let mib = |blocks: f64| blocks * self.unit as f64 / 1_048_576.0;
-            let (blocks, error) = (mib(zipf.blocks), mib(zipf.blocks_error));
-            note(text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
+        let mib = |bytes: f64| bytes / 1_048_576.0;
+        match self.zipf {
+            Some(zipf) if self.working_set_is_known() => {
+                let of = |blocks: f64| mib(blocks * self.unit as f64);
+                let (blocks, error) = (of(zipf.blocks), of(zipf.blocks_error));
+                note(text, format!("working set: {blocks:.1} ± {error:.1} MiB"));
+            }
+            _ if self.is_random() => note(
+                text,
+                format!(
+                    "working set: not determined, too few accesses meet on a block; between {:.1} MiB, which are touched, and \
+                     {:.1} MiB, which are addressed and used here",
+                    mib(self.facts.touched() as f64),
+                    mib(self.addressed() as f64),
+                ),
+            ),
+            _ => {}
         }
     }
 

@@ -1,9 +1,11 @@
 //! Synthetic workloads with known parameters are found again, within the errors that the fit states.
 
+use clock::Ns;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use trace::{Fit, Fitter, TraceFormat, TraceOptions, open};
+use trace::{Fit, Fitter, TraceFormat, TraceIo, TraceOptions, open};
+use workload::Dir;
 
 /// The fit of a shape, and what is true of it; `None` without Python.
 fn fitted(shape: &str, seed: u64) -> Option<(Fit, BTreeMap<String, f64>)> {
@@ -98,4 +100,32 @@ fn a_fit_says_what_it_leaves_out() {
     assert!(ten.p99 > ten.p99_poisson * 2, "{ten:?}");
     let close = ten.p99_fitted as f64 / ten.p99 as f64;
     assert!((0.8..1.2).contains(&close), "{ten:?}");
+}
+
+/// Of 20,000 accesses drawn from 2^24 blocks a dozen meet another: their number cannot be known.
+#[test]
+fn a_working_set_of_which_too_little_was_seen_is_not_determined() {
+    let mut state = 1_u64;
+    let ios: Vec<TraceIo> = (0..20_000)
+        .map(|n| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (at, offset) = (Ns(n * 1_000_000), (state >> 40) * 4096);
+            TraceIo {
+                at,
+                dir: Dir::Read,
+                fua: false,
+                device: 0,
+                offset,
+                len: 4096,
+                latency: None,
+                issuer: 0,
+            }
+        })
+        .collect();
+    let end = ios.iter().map(|io| io.end()).max().unwrap();
+    let text = Fitter::of(&ios).finish().scenario("few");
+    assert!(text.contains("working set: not determined"), "{text}");
+    assert!(text.contains(&format!("working_set = \"{end}B\"")), "{text}");
 }

@@ -126,3 +126,14 @@ fn a_trace_whose_writing_was_interrupted_is_read_up_to_its_last_block() {
     assert!(reader.tally().notes[0].contains("interrupted"));
     assert_eq!(facts_of(&mut Cursor::new(&bytes)).unwrap(), None);
 }
+
+/// Two in flight for 2 of 4 seconds and one for the others; what the last ones take afterwards is not of that time.
+#[test]
+fn the_mean_in_flight_is_of_the_time_that_the_trace_covers() {
+    let mut summary = Summary::default();
+    for (at, latency) in [(0, 2), (1, 2), (2, 9), (4, 90)] {
+        summary.add(&TraceIo { at: Ns::secs(at), latency: Some(Ns::secs(latency)), ..io(0) });
+    }
+    let facts = summary.finish(&[], &Tally::default());
+    assert_eq!((facts.concurrency(), facts.outstanding), (Some(1.5), 2));
+}
