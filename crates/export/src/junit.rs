@@ -1,6 +1,7 @@
 //! The goals of a run as JUnit XML, which systems for continuous integration show: one test case a goal. What is undecided
 //! fails, since nothing that is missing passes; a run without goals has one case, that it was completed.
 
+use crate::xml::escaped;
 use findings::{Analysis, GoalOutcome, Quantity, Status, Verdict};
 use std::fmt::Write as _;
 
@@ -65,37 +66,4 @@ fn problem(goal: &GoalOutcome) -> Option<(&'static str, String)> {
         why += &format!("; step {step}");
     }
     Some((kind, why))
-}
-
-/// Text as XML 1.0 allows it, in attributes and between tags: other signs are left out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\n' | '\t' | '\r' => out.push(' '),
-            c if c < ' '
-                || ('\u{7f}'..='\u{9f}').contains(&c)
-                || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn no_text_leaves_its_place() {
-        assert_eq!(
-            escaped("a\"><x>&'\u{0}\u{1b}\nb\u{ffff}é"),
-            "a&quot;&gt;&lt;x&gt;&amp;&apos; bé"
-        );
-    }
 }

@@ -17,6 +17,7 @@ mod iometer;
 mod junit;
 mod ntttcp;
 mod view;
+mod xml;
 
 pub use fio::fio_json;
 pub use influx::influx;

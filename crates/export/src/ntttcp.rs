@@ -6,6 +6,7 @@
 //! exported, and the end says whose figures they are.
 
 use crate::view::RecordView;
+use crate::xml::escaped;
 use crate::{ExportError, no_step};
 use findings::network::{Amount, Carries, Direction, Machine, NetPair, Stream};
 use findings::{Analysis, StepFigures};
@@ -216,20 +217,4 @@ fn packets(out: &mut String, load: &ExportedLoad<'_>, sum: Amount) {
     if let Some(again) = direction.retransmitted {
         element(out, 1, "packets_retransmitted", None, &format!("{again:.0}"));
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // XML has no form for them at all.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
