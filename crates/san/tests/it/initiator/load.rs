@@ -21,11 +21,16 @@ fn combinations() -> impl Iterator<Item = String> {
     })
 }
 
-/// A verified mixed load in small and big blocks: the big ones exceed what goes unasked.
+/// A verified mixed load in small and big blocks: the big ones exceed what goes unasked. On a machine that is busy with
+/// other things the first attempt may be too short for a single operation.
 #[track_caller]
 fn check(url: &str) {
-    let step = step(vec![granted(url)], 1, &small_and_big(), Ns::millis(80));
-    sound(run(&step), url);
+    let load = |ms| run(&step(vec![granted(url)], 1, &small_and_big(), Ns::millis(ms)));
+    let outcome = match load(80) {
+        Ok(none) if none.ops == 0 && none.errors == 0 => load(8_000),
+        outcome => outcome,
+    };
+    sound(outcome, url);
 }
 
 /// Blocks of 4 and of 512 KiB.
