@@ -286,7 +286,11 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
         let doubled = scaled(lumped, &spots, 2.0);
         total(&doubled, &fluid::fluid(&doubled, &solved.state).state) / now.max(1e-12) - 1.0
     };
-    let mut kinds = twins(lumped, groups, &candidates, solved);
+    // Of twins that are full together only some may have a price.
+    let others = (0..groups.len()).filter(|group| !candidates.contains(group));
+    let ordered: Vec<usize> = candidates.iter().copied().chain(others).collect();
+    let mut kinds = twins(lumped, groups, &ordered, solved);
+    kinds.retain(|kind| candidates.contains(&kind[0]));
     let gains: Vec<f64> = kinds.iter().map(|kind| gain(kind)).collect();
     let best = (0..kinds.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]).then(b.cmp(a)));
     let full = match best {
