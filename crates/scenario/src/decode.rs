@@ -84,6 +84,7 @@ fn unknown_key(key: &At<String>, name: &str, def: &'static TableDef, title: &str
         }
         Some(near) => Some(format!("did you mean `{near}`?")),
         None => elsewhere(name, def)
+            .map(|help| help + &known_here(def))
             .or_else(|| figures::of_other_kinds(name))
             .or_else(|| suggestion(name, keys)),
     };
@@ -125,6 +126,16 @@ fn elsewhere(name: &str, here: &TableDef) -> Option<String> {
         [] => None,
         [one, two] => Some(format!("`{name}` belongs in {one} or {two}")),
         [first, ..] => Some(format!("`{name}` belongs in {first}")),
+    }
+}
+
+/// The keys of a small table: the wrong key may stand for one of these.
+fn known_here(def: &TableDef) -> String {
+    const LISTED_MAX: usize = 6;
+    let keys: Vec<String> = def.fields.iter().map(|field| format!("`{}`", field.key)).collect();
+    match keys.len() {
+        1..=LISTED_MAX => format!("; here are {}", join(&keys, "and")),
+        _ => String::new(),
     }
 }
 
