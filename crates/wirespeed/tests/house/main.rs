@@ -8,6 +8,7 @@
 mod arrows;
 mod bans;
 mod docs;
+mod doctests;
 mod files;
 mod percentiles;
 mod rust;
