@@ -463,7 +463,13 @@ fn post_copy(
         )));
     }
     let is_null = |target: UsedTarget<'_>| matches!(target.1.how, How::Null);
-    let alike = is_null(from) == is_null(to)
+    let in_order = |target: UsedTarget<'_>| match &target.1.how {
+        How::Remote(access) => access.remote().is_sequential(),
+        _ => false,
+    };
+    let sequential = [from, to].map(in_order);
+    let alike = sequential == [false; 2]
+        && is_null(from) == is_null(to)
         && scheme(&from.0.url) == scheme(&to.0.url)
         && (from.0.queue, from.0.polled) == (to.0.queue, to.0.polled);
     let sides = match alike && !is_null(from) {
@@ -482,6 +488,7 @@ fn post_copy(
         targets: names.clone(),
         extents: [from.1.extent, to.1.extent],
         sides,
+        sequential,
         board,
         place,
         after,

@@ -14,7 +14,7 @@ pub(crate) fn demands(copier: &Copier) -> [IoDemand; 2] {
     let block_max = copier.copy.workload.block;
     let read = IoDemand { reads: true, block_max, reach: Footprint::WHOLE, ..IoDemand::default() };
     let write = IoDemand {
-        reads: copier.copy.workload.verify,
+        reads: false,
         writes: true,
         data: true,
         without_data: [false, false, true],

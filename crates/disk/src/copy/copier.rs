@@ -44,6 +44,8 @@ pub struct Setup {
     pub targets: [String; 2],
     /// What it touches of them.
     pub regions: [Region; 2],
+    /// The destination is written in order only: what is written is read back at the end, by the flush.
+    pub in_order: bool,
     /// The copies of the step.
     pub board: JobBoard,
     /// Its place among them.
@@ -170,12 +172,14 @@ impl Copier {
             Step::Check => (TO, Dir::Read),
             Step::Flush => (TO, Dir::Flush),
         };
+        // To a destination in order it says that the block is to be read back by the flush.
+        let fua = self.of.in_order && self.of.spec.verify && side == TO;
         let region = self.of.regions[usize::from(side)];
         let (offset, len) = match step {
             Step::Flush => (0, 0),
             _ => (region.offset(block), self.of.spec.block),
         };
-        (side, Io { slot, dir, target: side, offset, len, fua: false })
+        (side, Io { slot, dir, target: side, offset, len, fua })
     }
 
     /// Issues what can go, as of the meter's present.
@@ -324,7 +328,7 @@ impl Copier {
                 let place = self.place_of(block);
                 self.full[place] = slot;
             }
-            Step::Write if self.of.spec.verify => {
+            Step::Write if self.of.spec.verify && !self.of.in_order => {
                 self.buffers[slot as usize].step = Step::Check;
                 self.again.push(slot);
             }

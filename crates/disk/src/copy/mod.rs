@@ -41,6 +41,8 @@ pub struct CopyWorker {
     pub extents: [Extent; 2],
     /// Where its I/O goes.
     pub sides: SideOpeners,
+    /// Whether source and destination are read and written in order only.
+    pub sequential: [bool; 2],
     /// The copies of the step.
     pub board: JobBoard,
     /// Its place on the board.
@@ -55,6 +57,9 @@ impl WorkerTask for CopyWorker {
     fn open(self: Box<Self>) -> Result<Opened, EngineError> {
         let CopyWorker { name, spec, targets, extents, .. } = *self;
         let problem = |problem: String| EngineError::Worker { worker: name.clone(), problem };
+        if self.sequential[usize::from(FROM)] && spec.from_share.1 > 1 {
+            return Err(problem(format!("{} is read by one copy at a time", targets[0])));
+        }
         let [from, to] = [(FROM, spec.from_share), (TO, spec.to_share)].map(|(side, share)| {
             let side = usize::from(side);
             Region::of(extents[side], share, spec.block)
@@ -101,6 +106,7 @@ impl WorkerTask for CopyWorker {
                 spec,
                 targets,
                 regions: [from, to],
+                in_order: self.sequential[usize::from(TO)],
                 board: self.board,
                 place: self.place,
                 after: self.after,

@@ -10,7 +10,7 @@ pub fn demand(worker: &WorkerSpec, position: usize) -> IoDemand {
     let Some(copy) = &worker.copy else { return IoDemand::of(&worker.workload) };
     let reads = position == usize::from(FROM);
     IoDemand {
-        reads: reads || copy.verify,
+        reads,
         writes: !reads,
         data: !reads,
         without_data: [false, false, !reads],

@@ -171,6 +171,7 @@ fn run(
             targets: targets.clone(),
             extents,
             sides,
+            sequential: [false; 2],
             board,
             place,
             after,
