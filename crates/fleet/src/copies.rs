@@ -29,7 +29,8 @@ pub(crate) fn load(copier: &Copier, source: SourceId) -> WorkerLoad {
     WorkerLoad {
         source,
         workload: of.name.clone(),
-        arrivals: Loop::Closed { depth: of.depth, think: false },
+        // It waits for those before it, and for its other side: fewer may be in flight.
+        arrivals: Loop::Closed { depth: of.depth, think: true },
         ops_per_transaction: 1,
     }
 }

@@ -107,8 +107,8 @@ pub struct Copier {
     written: u64,
     batch: Vec<Io>,
     done: Completions,
-    /// Since when nothing has succeeded.
-    failing: Option<Ns>,
+    /// Since when nothing has succeeded at a side.
+    failing: [Option<Ns>; 2],
     /// When what failed may be tried again.
     retry_at: Ns,
 }
@@ -154,7 +154,7 @@ impl Copier {
             written: 0,
             batch: Vec::with_capacity(depth as usize),
             done: Vec::with_capacity(depth as usize),
-            failing: None,
+            failing: [None; 2],
             retry_at: Ns::ZERO,
             of,
         }
@@ -189,7 +189,7 @@ impl Copier {
         }
         self.issue_writes(meter, now);
         self.issue_reads(meter, now);
-        let held = self.again.is_empty() || self.failing.is_none();
+        let held = self.again.is_empty() || now >= self.retry_at;
         if self.stage == Stage::Copying && meter.in_flight() == 0 && held {
             let problem = "its empty queues take no I/O: a fault of the queue".to_owned();
             return Err(EngineError::Worker { worker: self.of.name.clone(), problem });
@@ -317,7 +317,8 @@ impl Copier {
         if !meter.completed(slot, result) {
             return Err(self.stray());
         }
-        if let Some(since) = self.failing.take() {
+        let side = if step == Step::Read { FROM } else { TO };
+        if let Some(since) = self.failing[usize::from(side)].take() {
             self.news.tell(now, CopyEvent::Resumed { after: now.since(since) });
         }
         match step {
@@ -375,7 +376,7 @@ impl Copier {
         now: Ns,
     ) -> Result<(), EngineError> {
         let side = if step == Step::Read { FROM } else { TO };
-        let since = *self.failing.get_or_insert(now);
+        let since = *self.failing[usize::from(side)].get_or_insert(now);
         let lasting = LASTING.contains(&errno) || now.since(since) >= self.of.spec.retry;
         if lasting {
             meter.completed(slot, Err(errno));
