@@ -394,6 +394,12 @@ fn post(
 ) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
     let used = used(step, worker, targets)?;
+    if let Some((tape, _)) = used.iter().find(|target| is_sequential(**target)) {
+        return Err(EngineError::Unsupported(format!(
+            "worker {name}: {} is a tape, which is read and written in order; load it by a workload of `kind = \"copy\"`",
+            label(tape)
+        )));
+    }
     let demand = IoDemand::of(workload);
     let payload = match worker.verify {
         true => Some(plan.payload(step, worker)?),
@@ -442,6 +448,14 @@ fn used<'a>(
     used.collect()
 }
 
+/// Whether a target is read and written in order only.
+fn is_sequential((_, resolved): UsedTarget<'_>) -> bool {
+    match &resolved.how {
+        How::Remote(access) => access.remote().is_sequential(),
+        How::Null | How::Read(..) | How::Write(_) => false,
+    }
+}
+
 /// Builds one copy, with open files of its own.
 fn post_copy(
     schemes: &Schemes,
@@ -463,11 +477,7 @@ fn post_copy(
         )));
     }
     let is_null = |target: UsedTarget<'_>| matches!(target.1.how, How::Null);
-    let in_order = |target: UsedTarget<'_>| match &target.1.how {
-        How::Remote(access) => access.remote().is_sequential(),
-        _ => false,
-    };
-    let sequential = [from, to].map(in_order);
+    let sequential = [from, to].map(is_sequential);
     let alike = sequential == [false; 2]
         && is_null(from) == is_null(to)
         && scheme(&from.0.url) == scheme(&to.0.url)

@@ -170,6 +170,11 @@ impl TapeDrive {
         Ok(())
     }
 
+    /// Whether it is reserved for this process.
+    pub fn is_reserved(&self) -> bool {
+        self.reserved
+    }
+
     /// Gives the reservation back.
     pub fn release(&mut self) {
         self.reserved = false;

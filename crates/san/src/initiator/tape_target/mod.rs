@@ -226,6 +226,10 @@ impl Remote for TapeTarget {
     }
 
     fn persistent_reserve_in(&self, command: &[u8; 10]) -> io::Result<Option<Vec<u8>>> {
+        if self.drive().is_reserved() {
+            // RESERVE UNIT and persistent reservations exclude each other.
+            return Ok(None);
+        }
         let mut room = vec![0; usize::from(u16::from_be_bytes([command[7], command[8]]))];
         match self.drive().ask(command, &mut room) {
             Ok(len) => {
