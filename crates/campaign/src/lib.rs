@@ -27,7 +27,7 @@ pub use driver::{Campaign, StepEnd, Stepper};
 pub use gauge::Gauge;
 pub use hop_loads::{HopLoad, HopMeter, LoadOf};
 pub use progress::Progress;
-pub use rates::{DiskRates, NetRates, RateMeter, RecentRates};
+pub use rates::{DiskRates, JobRates, NetRates, RateMeter, RecentRates};
 pub use times::{planned, remeasured};
 pub use turns::{COMPARISON_ENDED, PairedStep, SIDES, UnpairedSteps, pair, take_turns};
 pub use warming::{Warmed, Warming};

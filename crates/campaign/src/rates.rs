@@ -11,6 +11,27 @@ pub struct RecentRates {
     pub disk: Option<DiskRates>,
     /// All network streams together; `None` where none has reported.
     pub net: Option<NetRates>,
+    /// How far the copies of its job are; `None` where it has none that end.
+    pub job: Option<JobRates>,
+}
+
+/// How far the copies of a job are, all phases together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JobRates {
+    /// Bytes written.
+    pub moved: u64,
+    /// Bytes to be written.
+    pub amount: u64,
+    /// Bytes written per second.
+    pub bytes_per_s: f64,
+}
+
+impl JobRates {
+    /// When it ends at this rate; `None` while nothing moves.
+    pub fn remaining(&self) -> Option<Ns> {
+        let left = self.amount.saturating_sub(self.moved) as f64;
+        (self.bytes_per_s > 0.0).then(|| Ns((left / self.bytes_per_s * 1e9) as u64))
+    }
 }
 
 /// Recent rates of all workers together.
@@ -62,6 +83,10 @@ pub struct RateMeter {
     down: Gathered,
     asked: Gathered,
     probe: Gathered,
+    /// The workers of copies that end.
+    copiers: Vec<SourceId>,
+    copied: Gathered,
+    job: JobRates,
 }
 
 #[derive(Default)]
@@ -92,8 +117,23 @@ impl RateMeter {
         }
     }
 
+    /// The same with a job: these workers copy so many bytes, and end.
+    #[must_use]
+    pub fn with_job(self, copiers: Vec<SourceId>, amount: u64) -> RateMeter {
+        RateMeter { copiers, job: JobRates { amount, ..JobRates::default() }, ..self }
+    }
+
     /// Adds an interval of a source.
     pub fn add(&mut self, interval: &Interval) {
+        if self.copiers.contains(&interval.source) {
+            let written = interval.write.as_ref().map_or(0, |done| done.bytes);
+            self.job.moved = self.job.moved.saturating_add(written);
+            self.copied.add(&Interval {
+                read: None,
+                others: Default::default(),
+                ..interval.clone()
+            });
+        }
         match self.parts.get(&interval.source) {
             None => &mut self.disk,
             Some(NetworkRole::Received(Flow::Up)) => &mut self.up,
@@ -107,7 +147,11 @@ impl RateMeter {
     /// The figures since the last call; `None` without a new interval.
     pub fn take(&mut self) -> Option<RecentRates> {
         let (disk, net) = (self.take_disk(), self.take_net());
-        (disk.is_some() || net.is_some()).then_some(RecentRates { disk, net })
+        if let Some((_, bytes_per_s)) = self.copied.take() {
+            self.job.bytes_per_s = bytes_per_s;
+        }
+        let job = (self.job.amount > 0).then_some(self.job);
+        (disk.is_some() || net.is_some()).then_some(RecentRates { disk, net, job })
     }
 
     fn take_disk(&mut self) -> Option<DiskRates> {
@@ -241,6 +285,22 @@ mod tests {
         meter.add(&flushed);
         let disk = meter.take().and_then(|rates| rates.disk).expect("it reported");
         assert_eq!(disk.iops, 14.0);
+    }
+
+    /// Two copiers at 20 kB/s each (10 kB in half a second); a worker of the same step is no part of the job.
+    #[test]
+    fn a_job_is_as_far_as_its_copiers_have_written() {
+        let mut meter = RateMeter::new(&[], [].into_iter());
+        meter.add(&interval(0, moved(100, &[5]), moved(100, &[5])));
+        assert_eq!(meter.take().and_then(|rates| rates.job), None);
+        let mut meter = meter.with_job(vec![SourceId(0), SourceId(1)], 100_000);
+        for source in [0, 1, 2] {
+            meter.add(&interval(source, moved(300, &[5]), moved(100, &[5])));
+        }
+        let job = meter.take().and_then(|rates| rates.job).expect("a job");
+        assert_eq!((job.moved, job.amount, job.bytes_per_s), (20_000, 100_000, 40_000.0));
+        assert_eq!(job.remaining(), Some(Ns::secs(2)));
+        assert_eq!(JobRates { bytes_per_s: 0.0, ..job }.remaining(), None);
     }
 
     #[test]

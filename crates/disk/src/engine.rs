@@ -4,6 +4,7 @@
 //! target), the guard, and one open file for each worker and target.
 
 use crate::conditioning::{Conditioning, ConditioningTask};
+use crate::copy::{self, Copies, CopyWorker, FROM, SideOpeners, TO};
 use crate::create::create;
 use crate::file::{FileAccess, FileOpener};
 use crate::operations::{remote_trim_zeroes, supported, supported_remotely, trim_zeroes};
@@ -64,6 +65,9 @@ struct Resolved {
     state: Option<Arc<TargetState>>,
     identity: Option<MediumId>,
 }
+
+/// A target of a worker.
+type UsedTarget<'a> = (&'a TargetSpec, &'a Resolved);
 
 enum How {
     Null,
@@ -258,9 +262,10 @@ impl Engine for DiskEngine {
         let step = &*self.traces.loaded(step)?;
         let mut resolved = Vec::with_capacity(step.targets.len());
         for (index, target) in step.targets.iter().enumerate() {
-            let demands = step.workers.iter().filter_map(|worker| {
-                let uses = worker.targets.iter().any(|t| usize::from(*t) == index);
-                uses.then(|| IoDemand::of(&worker.workload))
+            let demands = step.workers.iter().flat_map(|worker| {
+                let mine = worker.targets.iter().enumerate();
+                mine.filter(|(_, t)| usize::from(**t) == index)
+                    .map(|(position, _)| copy::demand(worker, position))
             });
             let asked = demands.fold(IoDemand::default(), IoDemand::and);
             let demand = target.demand.and(asked);
@@ -272,7 +277,11 @@ impl Engine for DiskEngine {
         let mut plan = self.watch.plan(step, states);
         let watched = watched(step, &resolved)?;
         let laid = laid(step, &resolved)?;
-        let post = |worker| post(&self.schemes, step, worker, &resolved, &mut plan);
+        let copies = Copies::of(step);
+        let post = |worker: &WorkerSpec| match &worker.copy {
+            Some(_) => post_copy(&self.schemes, step, worker, &resolved, &copies),
+            None => post(&self.schemes, step, worker, &resolved, &mut plan),
+        };
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = CrewSettings {
             step: step.index,
@@ -315,11 +324,7 @@ fn promise(state: Option<&TargetState>, granule: u64) {
 
 /// Bytes of the buffers of all workers.
 fn buffers(step: &StepSpec) -> u64 {
-    let of = |worker: &WorkerSpec| {
-        let slots = u64::from(worker.workload.outstanding_max());
-        slots.saturating_mul(IoDemand::of(&worker.workload).block_max.into())
-    };
-    step.workers.iter().map(of).fold(0, u64::saturating_add)
+    step.workers.iter().map(copy::buffers).fold(0, u64::saturating_add)
 }
 
 /// The targets of a step that are open for writing.
@@ -388,13 +393,13 @@ fn post(
     plan: &mut VerifyPlan,
 ) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
-    let used = worker.targets.iter().map(|index| {
-        let index = usize::from(*index);
-        let unknown =
-            || EngineError::Unsupported(format!("worker {name}: the step has no target {index}"));
-        Ok((step.targets.get(index).ok_or_else(unknown)?, targets.get(index).ok_or_else(unknown)?))
-    });
-    let used: Vec<_> = used.collect::<Result<_, EngineError>>()?;
+    let used = used(step, worker, targets)?;
+    if let Some((tape, _)) = used.iter().find(|target| is_sequential(**target)) {
+        return Err(EngineError::Unsupported(format!(
+            "worker {name}: {} is a tape, which is read and written in order; load it by a workload of `kind = \"copy\"`",
+            label(tape)
+        )));
+    }
     let demand = IoDemand::of(workload);
     let payload = match worker.verify {
         true => Some(plan.payload(step, worker)?),
@@ -410,7 +415,7 @@ fn post(
             start: Ns::ZERO,
         },
         key: StreamKey { seed: step.seed, step: step.index, worker: *key, slot: 0 },
-        opener: opener(schemes, name, &used, demand.writes)?,
+        opener: opener(schemes, name, &used, &vec![demand.writes; used.len()])?,
         payload,
         grace: GRACE,
         changes: worker.changes.clone(),
@@ -426,23 +431,96 @@ fn post(
     Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
 }
 
-/// A worker's content, unlike that of all other workers, steps and runs: only requested duplicates are found.
-fn fresh(
+/// The targets of a worker.
+fn used<'a>(
+    step: &'a StepSpec,
+    worker: &WorkerSpec,
+    targets: &'a [Resolved],
+) -> Result<Vec<UsedTarget<'a>>, EngineError> {
+    let used = worker.targets.iter().map(|index| {
+        let index = usize::from(*index);
+        let unknown = || {
+            let name = &worker.name;
+            EngineError::Unsupported(format!("worker {name}: the step has no target {index}"))
+        };
+        Ok((step.targets.get(index).ok_or_else(unknown)?, targets.get(index).ok_or_else(unknown)?))
+    });
+    used.collect()
+}
+
+/// Whether a target is read and written in order only.
+fn is_sequential((_, resolved): UsedTarget<'_>) -> bool {
+    match &resolved.how {
+        How::Remote(access) => access.remote().is_sequential(),
+        How::Null | How::Read(..) | How::Write(_) => false,
+    }
+}
+
+/// Builds one copy, with open files of its own.
+fn post_copy(
+    schemes: &Schemes,
     step: &StepSpec,
-    worker: u32,
-    targets: &[(&TargetSpec, &Resolved)],
-) -> Box<dyn PayloadOpener> {
+    worker: &WorkerSpec,
+    targets: &[Resolved],
+    copies: &Copies,
+) -> Result<WorkerSetup, EngineError> {
+    let WorkerSpec { source, name, copy, .. } = worker;
+    let (board, place, after) = copies.place(worker)?;
+    let used = used(step, worker, targets)?;
+    let (from, to) = (used[usize::from(FROM)], used[usize::from(TO)]);
+    let names = [from, to].map(|(spec, _)| spec.name.clone());
+    if from.1.identity.is_some() && from.1.identity == to.1.identity {
+        return Err(EngineError::Unsupported(format!(
+            "{name}: {} and {} are the same storage: a copy needs another destination",
+            label(from.0),
+            label(to.0)
+        )));
+    }
+    let is_null = |target: UsedTarget<'_>| matches!(target.1.how, How::Null);
+    let sequential = [from, to].map(is_sequential);
+    let alike = sequential == [false; 2]
+        && is_null(from) == is_null(to)
+        && scheme(&from.0.url) == scheme(&to.0.url)
+        && (from.0.queue, from.0.polled) == (to.0.queue, to.0.polled);
+    let sides = match alike && !is_null(from) {
+        true => SideOpeners::One(opener(schemes, name, &used, &[false, true])?),
+        false => SideOpeners::Two(
+            opener(schemes, name, &[from], &[false])?,
+            opener(schemes, name, &[to], &[true])?,
+        ),
+    };
+    let Some(spec) = copy.clone() else {
+        return Err(EngineError::Unsupported(format!("worker {name} copies nothing")));
+    };
+    let task = CopyWorker {
+        name: name.clone(),
+        spec,
+        targets: names.clone(),
+        extents: [from.1.extent, to.1.extent],
+        sides,
+        sequential,
+        board,
+        place,
+        after,
+        grace: GRACE,
+    };
+    let (scope, targets) = (CopyWorker::scope(), names.into());
+    Ok(WorkerSetup { source: *source, name: name.clone(), targets, scope, task: Box::new(task) })
+}
+
+/// A worker's content, unlike that of all other workers, steps and runs: only requested duplicates are found.
+fn fresh(step: &StepSpec, worker: u32, targets: &[UsedTarget<'_>]) -> Box<dyn PayloadOpener> {
     let key = [FRESH, step.index.into(), worker.into(), clock::wall_ns()];
     let salt = Rng::keyed(step.seed, &key).next_u64();
     Box::new(Fresh::new(targets.iter().map(|(spec, _)| spec.data).collect(), salt))
 }
 
-/// The queue that carries I/O to all of a worker's targets.
+/// The queue that carries I/O to all of a worker's targets; `writes`: to which it may write.
 fn opener(
     schemes: &Schemes,
     worker: &str,
-    targets: &[(&TargetSpec, &Resolved)],
-    writes: bool,
+    targets: &[UsedTarget<'_>],
+    writes: &[bool],
 ) -> Result<Box<dyn Opener>, EngineError> {
     let null = targets.iter().filter(|(_, resolved)| matches!(resolved.how, How::Null)).count();
     if null == targets.len() {
@@ -462,10 +540,10 @@ fn opener(
             "worker {worker} has targets with different `queue` or `polled`; give each kind a worker of its own"
         )));
     }
-    let accesses = targets.iter().map(|(spec, resolved)| {
+    let accesses = targets.iter().zip(writes).map(|((spec, resolved), writes)| {
         let access = match &resolved.how {
             // A target is opened for writing when any worker writes to it; one that only reads gets no such right.
-            How::Write(grant) if writes => grant.another().map(FileAccess::Write),
+            How::Write(grant) if *writes => grant.another().map(FileAccess::Write),
             How::Write(grant) => grant.to_read().map(FileAccess::Read),
             How::Read(fd, direct) => reopen_to_read(fd.as_fd(), *direct).map(FileAccess::Read),
             // Seen to above: none is left.
@@ -481,8 +559,8 @@ fn opener(
 fn remote_opener(
     schemes: &Schemes,
     worker: &str,
-    targets: &[(&TargetSpec, &Resolved)],
-    writes: bool,
+    targets: &[UsedTarget<'_>],
+    writes: &[bool],
 ) -> Result<Box<dyn Opener>, EngineError> {
     let mixed = || {
         EngineError::Unsupported(format!(
@@ -492,13 +570,13 @@ fn remote_opener(
     let (first, _) = targets[0];
     let kind = scheme(&first.url);
     let resolver = kind.and_then(|kind| schemes.get(kind)).ok_or_else(mixed)?;
-    let access = |(spec, resolved): &(&TargetSpec, &Resolved)| match &resolved.how {
+    let access = |((spec, resolved), writes): (&UsedTarget<'_>, &bool)| match &resolved.how {
         _ if scheme(&spec.url) != kind => Err(mixed()),
         // One that only reads gets no right to write.
-        How::Remote(access) if writes => Ok(access.clone()),
+        How::Remote(access) if *writes => Ok(access.clone()),
         How::Remote(access) => Ok(RemoteAccess::Read(access.remote().clone())),
         _ => Err(mixed()),
     };
-    let accesses = targets.iter().map(access).collect::<Result<_, _>>()?;
+    let accesses = targets.iter().zip(writes).map(access).collect::<Result<_, _>>()?;
     resolver.opener(accesses).map_err(|e| unreachable(first, e))
 }

@@ -7,6 +7,7 @@ mod backing;
 mod capability;
 mod conditioning;
 mod content;
+mod copy;
 mod create;
 mod device;
 mod engine;

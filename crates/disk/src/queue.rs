@@ -19,7 +19,8 @@ pub struct Io {
     pub offset: u64,
     /// Bytes; 0 for a flush, which is of the whole target.
     pub len: u32,
-    /// A write that completes once it is on the medium.
+    /// A write that completes once it is on the medium; of a target that is written in order only, one that the next flush
+    /// reads back and compares.
     pub fua: bool,
 }
 

@@ -175,6 +175,16 @@ impl WorkerMeter {
         true
     }
 
+    /// The operation of `slot` ended with an error and will be tried again: it is counted once it has come to an end. Returns
+    /// whether there was one.
+    pub fn withdrawn(&mut self, slot: u32) -> bool {
+        let Some(place) = self.slots.get_mut(slot as usize) else { return false };
+        let was = std::mem::replace(place, MeterSlot::FREE);
+        let known = was.submitted != Ns::MAX;
+        self.in_flight -= u32::from(known);
+        known
+    }
+
     /// Ends the step at `now`, early: the current interval is cut there. Does nothing after the end.
     pub fn finish(&mut self, now: Ns) {
         self.advance(now, Spent::Waiting);

@@ -130,6 +130,34 @@ pub struct WorkerSpec {
     /// How its load changes after the measurement, in order of time.
     #[serde(default)]
     pub changes: Vec<LoadChange>,
+    /// What it copies from the first of its two targets to the second; it then draws no operations of its workload.
+    #[serde(default)]
+    pub copy: Option<CopySpec>,
+}
+
+/// A copy, as one worker carries it out: each block is read into a buffer and written out of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopySpec {
+    /// Bytes of a block.
+    pub block: u32,
+    /// Buffers: blocks under way at once.
+    pub depth: u32,
+    /// Reads under way at once, at most.
+    pub reads: u32,
+    /// Blocks being written, and read back, at once, at most.
+    pub writes: u32,
+    /// Blocks after which it ends; it never ends without.
+    pub blocks: Option<u64>,
+    /// The sources of workers of this step that must have ended before it begins.
+    pub after: Vec<SourceId>,
+    /// Its number among the copies that share its source, and how many they are: each has a region of its own.
+    pub from_share: (u32, u32),
+    /// The same for its destination.
+    pub to_share: (u32, u32),
+    /// Each block is read back after it is written, and compared by its checksum.
+    pub verify: bool,
+    /// For how long a failed read or write is tried again; zero: the copy fails with it.
+    pub retry: Ns,
 }
 
 /// A load from some moment on.
@@ -155,9 +183,9 @@ pub struct Throttle {
 impl WorkerSpec {
     /// A worker that has its targets to itself and verifies nothing. Its key is the number of its source.
     pub fn new(id: u32, name: String, targets: Vec<u16>, workload: workload::Spec) -> WorkerSpec {
-        let (source, verify, changes) = (SourceId(id), false, Vec::new());
+        let (source, verify, changes, copy) = (SourceId(id), false, Vec::new(), None);
         let (key, sharer, sharers) = (id, 0, 1);
-        WorkerSpec { source, name, key, targets, sharer, sharers, workload, verify, changes }
+        WorkerSpec { source, name, key, targets, sharer, sharers, workload, verify, changes, copy }
     }
 }
 

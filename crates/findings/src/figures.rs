@@ -7,7 +7,7 @@ use crate::counter_check::CounterCheck;
 use crate::done::{self, Done};
 use crate::faults::FaultOutcome;
 use crate::generator::{self, Generator};
-use crate::jobs::JobPhase;
+use crate::jobs::{JobPhase, JobWindow};
 use crate::little::{self, Little};
 use crate::network;
 use crate::pool::{IoFigures, Pool};
@@ -89,6 +89,8 @@ pub struct StepFigures {
     pub faults: Vec<FaultOutcome>,
     /// The phases of its job; empty where its loads do not end.
     pub job: Vec<JobPhase>,
+    /// How long its job takes as a whole, and how much fits into the plan's window; `None` where it has no end.
+    pub job_window: Option<JobWindow>,
 }
 
 /// A time that does not count, on the record's time base.
@@ -242,6 +244,7 @@ impl StepFigures {
             confidence: Vec::new(),
             faults: Vec::new(),
             job: Vec::new(),
+            job_window: None,
             proof: None,
         }
     }

@@ -49,6 +49,44 @@ pub struct JobPhase {
     pub attribution: Option<Attribution>,
 }
 
+/// How long a job takes as a whole, and how much its window holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JobWindow {
+    /// Bytes of its largest phase: what is backed up, however often it is moved.
+    pub bytes: u64,
+    /// From the beginning of its first phase to the end of its last; projected where one is not finished.
+    pub lasted_ns: u64,
+    /// How long a terabyte takes at this rate.
+    pub terabyte_ns: u64,
+    /// The time that it may take, where the plan says so.
+    pub window_ns: Option<u64>,
+    /// Bytes that the window holds at this rate.
+    pub fits: Option<u64>,
+}
+
+/// How long a job takes as a whole; `None` where it has no end, or did not move anything.
+pub(crate) fn window(phases: &[JobPhase], planned: &Step) -> Option<JobWindow> {
+    let ending: Vec<&JobPhase> = phases.iter().filter(|phase| phase.amount.is_some()).collect();
+    let bytes = ending.iter().filter_map(|phase| phase.amount).max()?;
+    let began = ending.iter().filter_map(|phase| phase.began_ns).min()?;
+    let end = |phase: &&JobPhase| match phase.finished {
+        true => phase.began_ns.map(|began| began + phase.lasted_ns),
+        false => phase.projected_end_ns,
+    };
+    let ends: Option<Vec<u64>> = ending.iter().map(end).collect();
+    let lasted_ns = ends?.into_iter().max()?.saturating_sub(began).max(1);
+    let window_ns = planned.window.map(|window| Ns::from(window).0);
+    let scaled = |of: u64, by: f64| (by * of as f64 / lasted_ns as f64) as u64;
+    Some(JobWindow {
+        bytes,
+        lasted_ns,
+        terabyte_ns: (lasted_ns as f64 * 1e12 / bytes.max(1) as f64) as u64,
+        window_ns,
+        fits: window_ns.map(|window| scaled(window, bytes as f64)),
+    })
+}
+
 /// What the workers of a phase moved between two cuts.
 struct PhaseInterval {
     from: Ns,
@@ -81,12 +119,13 @@ fn phase(
     });
     let work = intervals(record, &mine)?;
     let (read, written) = work.iter().fold((0, 0), |sum, i| (sum.0 + i.read, sum.1 + i.written));
-    // A block of a copy is counted once, as a read, when it has been written.
+    // The simulator counts a block of a copy once, as a read, when it has been written.
     let copy = matches!(load.workload, Workload::Copy(_));
-    let (read, written) =
-        if copy { (read.max(written), read.max(written)) } else { (read, written) };
+    let once = copy && written == 0;
+    let (read, written) = if once { (read, read) } else { (read, written) };
     let done = |interval: &PhaseInterval| match copy {
-        true => interval.read.max(interval.written),
+        true if once => interval.read,
+        true => interval.written,
         false => interval.read + interval.written,
     };
     let moved: u64 = work.iter().map(done).sum();

@@ -74,7 +74,7 @@ pub use figures::{Completeness, Figures, GroupFigures, Loops, OtherFigures, Step
 pub use gain::PortGain;
 pub use generator::Generator;
 pub use goals::{GoalOutcome, Status};
-pub use jobs::JobPhase;
+pub use jobs::{JobPhase, JobWindow};
 pub use little::Little;
 pub use map::LabMap;
 pub use monitoring::MonitoringFinding;
@@ -352,6 +352,7 @@ fn results(
 ) -> Result<(), RecordError> {
     figures.faults = faults::outcomes(record, head, planned)?;
     figures.job = jobs::phases(record, head, planned)?;
+    figures.job_window = jobs::window(&figures.job, planned);
     if figures.is_job() || !figures.faults.is_empty() {
         figures.steady = None;
         figures.drift = None;

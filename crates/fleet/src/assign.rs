@@ -6,14 +6,15 @@
 
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
-use crate::draft::{IoTarget, TargetTable, WorkerDraft, draft};
+use crate::copies;
+use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
 use crate::nets::{self, NetNumbers};
 use crate::prove;
 use clock::Ns;
 use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
-use scenario::crew::cluster;
+use scenario::crew::{Copier, cluster};
 use scenario::{Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -57,6 +58,19 @@ pub struct AssignedStep {
     pub arrays: Option<ArrayStep>,
     /// The rounds that follow the measured time; they are in the orders.
     pub proof: Option<Proof>,
+}
+
+impl AssignedStep {
+    /// The workers of copies that end, and the bytes that they copy together.
+    pub(crate) fn job(&self, step: &Step) -> (Vec<SourceId>, u64) {
+        let ends = |of: &scenario::CopyLoad| of.phase.and_then(|phase| phase.amount);
+        let amount = step.copies().filter_map(|copy| ends(&copy)).map(|bytes| bytes.0);
+        let workers = self.specs.iter().flatten().flat_map(|spec| &spec.workers);
+        let ending =
+            |worker: &&WorkerSpec| worker.copy.as_ref().is_some_and(|c| c.blocks.is_some());
+        let sources = workers.filter(ending).map(|worker| worker.source).collect();
+        (sources, amount.fold(0, u64::saturating_add))
+    }
 }
 
 /// Why a scenario cannot be run on live engines, with the remedy.
@@ -179,6 +193,7 @@ impl<'a> Assignment<'a> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
         let mut known: BTreeSet<&str> = BTreeSet::new();
         let mut demands = BTreeMap::new();
+        let mut copied: Vec<usize> = Vec::new();
         for step in steps {
             for WorkerDraft { load, name, group, targets, .. } in draft(&lab, step)? {
                 let demand = IoDemand::of(&load.workload.spec);
@@ -192,6 +207,23 @@ impl<'a> Assignment<'a> {
                 }
                 if known.insert(group) {
                     groups.push((group, media));
+                }
+            }
+            for copier in draft::copies(&lab, step)? {
+                let media = [copier.from, copier.to].map(|target| lab.medium(target));
+                for (medium, demand) in media.into_iter().zip(copies::demands(&copier)) {
+                    let sum: &mut IoDemand = demands.entry(medium).or_default();
+                    *sum = sum.and(demand);
+                }
+                if named.insert(copier.name.clone(), copier.group).is_none() {
+                    names.push(copier.name);
+                }
+                known.insert(copier.group);
+                // All copies are on one agent, on which they wait for each other.
+                copied.extend(media);
+                match groups.iter_mut().find(|(group, _)| *group == copier.group) {
+                    Some((_, of)) => of.extend(copied.iter().copied()),
+                    None => groups.push((copier.group, copied.clone())),
                 }
             }
         }
@@ -267,6 +299,7 @@ impl<'a> Assignment<'a> {
         let empty = || self.empty_spec(step, proof.as_ref());
         let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| empty()).collect();
         let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents];
+        let copiers = draft::copies(&self.lab, step)?;
         let mut loads = Vec::with_capacity(drafts.len());
         for (key, draft) in drafts.iter().enumerate() {
             let unknown = || AssignError::Unknown { name: draft.name.clone() };
@@ -274,19 +307,22 @@ impl<'a> Assignment<'a> {
             let agent = *self.places.get(draft.group).ok_or_else(unknown)?;
             loads.push(worker_load(step, draft, source));
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
-            let mut number = |target: &usize| {
-                *numbers.entry(*target).or_insert_with(|| {
-                    let target = match self.guests.is(agent) {
-                        true => self.in_guest(agent, *target, step),
-                        false => self.target_spec(*target, step.precondition),
-                    };
-                    spec.targets.push(target);
-                    (spec.targets.len() - 1) as u16
-                })
-            };
-            let targets = draft.targets.iter().map(&mut number).collect();
+            let targets = self.numbered(&draft.targets, (agent, step), spec, numbers);
             let worker = worker_spec(draft, source, key as u32, targets);
             spec.workers.push(WorkerSpec { changes: changes.next().unwrap_or_default(), ..worker });
+        }
+        let known = |of: &Copier| self.by_name.get(&of.name).copied();
+        let ids: Option<Vec<SourceId>> = copiers.iter().map(known).collect();
+        let ids = ids.unwrap_or_default();
+        for (index, copier) in copiers.iter().enumerate() {
+            let unknown = || AssignError::Unknown { name: copier.name.clone() };
+            let source = *ids.get(index).ok_or_else(unknown)?;
+            let agent = *self.places.get(copier.group).ok_or_else(unknown)?;
+            loads.push(copies::load(copier, source));
+            let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
+            let targets = self.numbered(&[copier.from, copier.to], (agent, step), spec, numbers);
+            let key = (drafts.len() + index) as u32;
+            spec.workers.push(copies::order(&self.lab, &copiers, &ids, index, key, targets));
         }
         let mut streams = Vec::new();
         for draft in nets::draft(self.lab.scenario, step)? {
@@ -301,6 +337,27 @@ impl<'a> Assignment<'a> {
         let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
         let arrays = plan::step(self.lab.scenario, step, proof.as_ref());
         Ok(AssignedStep { loads, streams, specs, arrays, proof })
+    }
+
+    /// The numbers of targets in the orders of an agent, to which they are added where they are new.
+    fn numbered(
+        &self,
+        targets: &[usize],
+        (agent, step): (usize, &Step),
+        spec: &mut StepSpec,
+        numbers: &mut BTreeMap<usize, u16>,
+    ) -> Vec<u16> {
+        let number = |target: &usize| {
+            *numbers.entry(*target).or_insert_with(|| {
+                let target = match self.guests.is(agent) {
+                    true => self.in_guest(agent, *target, step),
+                    false => self.target_spec(*target, step.precondition),
+                };
+                spec.targets.push(target);
+                (spec.targets.len() - 1) as u16
+            })
+        };
+        targets.iter().map(number).collect()
     }
 
     /// A target as this machine opens it.
@@ -384,6 +441,7 @@ fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16
         workload: draft.load.workload.spec.clone(),
         verify: draft.load.workload.verify,
         changes: Vec::new(),
+        copy: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
-use scenario::crew::{Worker, workers};
+use scenario::crew::{Copier, Worker, copiers, workers};
 use scenario::{Backing, Scenario, Step, Target, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ impl<'a> TargetTable<'a> {
             vm_by_name: lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
         };
         let mut volumes = BTreeMap::new();
-        let disks = lab.vms.iter().flat_map(|vm| &vm.disks);
+        let own = lab.hosts.iter().flat_map(|host| &host.disks);
+        let disks = lab.vms.iter().flat_map(|vm| &vm.disks).chain(own);
         for disk in disks.filter_map(|disk| embedded(scenario, disk)) {
             let place = made.targets.len();
             if made.disk_by_url.contains_key(&disk.url()) {
@@ -77,14 +78,14 @@ impl<'a> TargetTable<'a> {
                 let (vm, workload) = (name.to_owned(), workload.to_owned());
                 Err(AssignError::NoDisks { vm, workload })
             }
-            Some(vm) => vm.disks.iter().map(|disk| self.backing(vm, disk)).collect(),
+            Some(vm) => vm.disks.iter().map(|disk| self.backing(&vm.name, disk)).collect(),
             None => Ok(vec![self.target(name)?]),
         }
     }
 
     /// The positions of a VM's disks that are at hand, in order.
     pub fn places_of(&self, vm: &Vm) -> Vec<usize> {
-        vm.disks.iter().filter_map(|disk| self.backing(vm, disk).ok()).collect()
+        vm.disks.iter().filter_map(|disk| self.backing(&vm.name, disk).ok()).collect()
     }
 
     /// The disks of a VM that are at hand.
@@ -102,10 +103,28 @@ impl<'a> TargetTable<'a> {
         }
     }
 
-    fn backing(&self, vm: &Vm, disk: &VmDisk) -> Result<usize, AssignError> {
+    /// The disk of a VM or host that is on a volume (`ARRAY/VOLUME`) or target.
+    fn disk_on(&self, owner: &str, on: &str, workload: &str) -> Result<usize, AssignError> {
+        let hosts = || self.scenario.lab.hosts.iter().find(|host| host.name == owner);
+        let disks = match self.vm_by_name.get(owner) {
+            Some(vm) => Some(&vm.disks),
+            None => hosts().map(|host| &host.disks),
+        };
+        let is_on = |disk: &&VmDisk| match &disk.backing {
+            Backing::Target(name) => name == on,
+            Backing::Lun { array, volume } => {
+                volume.as_ref().is_some_and(|volume| format!("{array}/{volume}") == on)
+            }
+        };
+        let disk = disks.and_then(|disks| disks.iter().find(is_on));
+        let none = || AssignError::NoDisks { vm: owner.to_owned(), workload: workload.to_owned() };
+        self.backing(owner, disk.ok_or_else(none)?)
+    }
+
+    fn backing(&self, owner: &str, disk: &VmDisk) -> Result<usize, AssignError> {
         let embedded = embedded(self.scenario, disk);
         let at_hand = embedded.is_some() || matches!(disk.backing, Backing::Target(_));
-        let vm = vm.name.clone();
+        let vm = owner.to_owned();
         if at_hand && disk.size.is_some() {
             return Err(AssignError::DiskSize { vm });
         }
@@ -153,4 +172,12 @@ pub(crate) fn draft<'a>(
         return Err(AssignError::TooManyTargets { step: step.index });
     }
     Ok(drafts)
+}
+
+/// The workers of a step's copies, in the order of its loads.
+pub(crate) fn copies<'a>(
+    lab: &TargetTable,
+    step: &'a Step,
+) -> Result<Vec<Copier<'a>>, AssignError> {
+    copiers(step, |owner, on, workload| lab.disk_on(owner, on, workload))
 }

@@ -16,6 +16,7 @@ mod child;
 mod control;
 mod conversation;
 mod coordinator;
+mod copies;
 mod draft;
 pub mod frame;
 mod guests;

@@ -30,6 +30,11 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
     /// Reasons why it must not be written, one sentence each, besides reservations of other hosts.
     fn forbids(&self) -> Vec<String>;
 
+    /// Whether it is written and read in order only, as a tape is.
+    fn is_sequential(&self) -> bool {
+        false
+    }
+
     /// What is worth knowing about it, for the record.
     fn facts(&self) -> Vec<(&'static str, String)>;
 

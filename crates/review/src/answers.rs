@@ -7,8 +7,8 @@ use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
 use findings::knee::Answer;
 use findings::{
-    Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, PlanComparison, PortGain,
-    Quantity, StepFigures, SweepEnd, SweepLoad, Unit, link_generation,
+    Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, JobWindow,
+    PlanComparison, PortGain, Quantity, StepFigures, SweepEnd, SweepLoad, Unit, link_generation,
 };
 use units::{count, rate};
 
@@ -301,6 +301,23 @@ pub(crate) fn gigabytes(bytes: u64) -> String {
     format!("{} GB", crate::number::digits(bytes as f64 / 1e9))
 }
 
+/// What the rate of a job means for a terabyte, and for its window.
+fn window(of: &JobWindow) -> String {
+    let fits = of.window_ns.zip(of.fits).map(|(window, fits)| {
+        format!("; the window of {} takes {}", lasting(window), gigabytes(fits))
+    });
+    format!(" At this rate 1 TB takes {}{}.", lasting(of.terabyte_ns), fits.unwrap_or_default())
+}
+
+/// A long time in a unit that suits it.
+fn lasting(ns: u64) -> String {
+    match ns as f64 / 1e9 {
+        s if s < 120.0 => seconds(ns),
+        s if s < 7200.0 => format!("{} min", crate::number::digits(s / 60.0)),
+        s => format!("{} h", crate::number::digits(s / 3600.0)),
+    }
+}
+
 fn job(step: &StepFigures) -> Sentence {
     let phase = |phase: &JobPhase| match (phase.began_ns, phase.finished, phase.amount) {
         (None, _, _) => format!("{} did not begin", clean(&phase.name)),
@@ -340,7 +357,8 @@ fn job(step: &StepFigures) -> Sentence {
         None => "not finished".to_owned(),
     };
     let phases: Vec<String> = step.job.iter().map(phase).collect();
-    let text = format!("Job {}: {whole}: {}.", clean(&step.plan), phases.join("; "));
+    let window = step.job_window.as_ref().map_or(String::new(), window);
+    let text = format!("Job {}: {whole}: {}.{window}", clean(&step.plan), phases.join("; "));
     let tone = if done { Tone::Plain } else { Tone::Caution };
     Sentence::new(tone, text, Section::Step(step.index))
 }

@@ -494,6 +494,8 @@ pub struct Plan {
     pub incidents: Vec<Incident>,
     /// The rounds after the measured time of each step, in which one hop at a time is slower.
     pub prove: Option<Prove>,
+    /// The time that its job may take.
+    pub window: Option<Duration>,
 }
 
 /// One axis of a sweep.
@@ -579,6 +581,8 @@ pub struct Step {
     pub incidents: Vec<Incident>,
     /// The rounds after its measured time, in which one hop at a time is slower. Only live runs have them.
     pub prove: Option<Prove>,
+    /// The time that its job may take.
+    pub window: Option<Duration>,
 }
 
 /// `[[goal]]`: what must hold, in every step that it selects.

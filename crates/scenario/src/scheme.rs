@@ -16,6 +16,7 @@ pub struct Scheme {
 pub const SCHEMES: &[Scheme] = &[
     Scheme { prefix: "null:", holds_data: false },
     Scheme { prefix: "iscsi://", holds_data: true },
+    Scheme { prefix: "tape://", holds_data: true },
 ];
 
 impl Scheme {

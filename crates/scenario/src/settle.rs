@@ -103,6 +103,7 @@ fn step(
         faults: plan.faults.clone(),
         incidents: plan.incidents.clone(),
         prove: plan.prove,
+        window: plan.window,
     }
 }
 

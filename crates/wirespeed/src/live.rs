@@ -230,7 +230,9 @@ fn identity(name: &str) -> AgentIdentity {
 /// What carries out each scheme of URLs that scenarios have, `null:` apart.
 pub fn schemes() -> disk::Schemes {
     let initiator = san::initiator::Initiator::default();
-    disk::Schemes::default().with(san::initiator::SCHEME, Arc::new(initiator))
+    disk::Schemes::default()
+        .with(san::initiator::SCHEME, Arc::new(initiator))
+        .with(san::initiator::TAPE_SCHEME, Arc::new(san::initiator::Tapes))
 }
 
 /// Every engine of this binary, by the schemes of the URLs that it understands.

@@ -279,6 +279,7 @@ impl<'a> Inputs<'a> {
             let hop = self.seen(*place);
             let theirs = self.step.traffic(hop).unwrap_or(0.0);
             let beside = hop.alike == top.alike
+                && hop.agent == top.agent
                 && (hop.load.device == top.load.device || top.name() == top.load.device);
             let shares = theirs > USED && theirs + mine <= SLACK;
             beside && shares && hop.share() > 0.0 && hop.share() < IDLE * full

@@ -63,6 +63,8 @@ pub(super) struct Observed {
 
 pub(super) struct ObservedHop {
     pub load: HopLoad,
+    /// The agent that counted it: of an embedded array, its own.
+    pub agent: String,
     pub kind: HopKind,
     pub role: HopRole,
     pub alike: Alike,
@@ -281,6 +283,7 @@ impl ObservedHop {
         let (role, alike) = (HopRole::of(kind), Alike::of(source, kind));
         ObservedHop {
             load,
+            agent: source.agent.clone(),
             kind,
             role,
             alike,

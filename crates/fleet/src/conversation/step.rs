@@ -30,7 +30,9 @@ impl Conversation {
         self.hops.begin_step();
         self.hop_meter.begin_step();
         let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
-        self.meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
+        let meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
+        let (copiers, amount) = assigned.job(&step);
+        self.meter = meter.with_job(copiers, amount);
         let nets = nets().flat_map(|net| net.sources.all()).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
         let (proves, measured) = (false, false);

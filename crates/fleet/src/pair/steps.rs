@@ -97,6 +97,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         faults: Vec::new(),
         incidents: Vec::new(),
         prove: None,
+        window: None,
     };
     let worker = |SourceId(id)| WorkerSpec::new(id, format!("w{id}"), Vec::new(), spec());
     let spec = |agent| StepSpec {

@@ -134,6 +134,18 @@ fn step() -> impl Strategy<Value = StepSpec> {
             workload: spec(depth),
             verify: depth % 2 == 0,
             changes: (0..depth % 3).map(change).collect(),
+            copy: (depth % 5 == 1).then(|| engine::CopySpec {
+                block: 4096,
+                depth,
+                reads: 1,
+                writes: depth,
+                blocks: (depth % 2 == 0).then_some(u64::from(source)),
+                after: vec![SourceId(sharer)],
+                from_share: (sharer, 9),
+                to_share: (0, 1),
+                verify: sharer % 2 == 0,
+                retry: Ns::millis(u64::from(source)),
+            }),
         },
     );
     let targets = prop::collection::vec(target, 0..4);

@@ -25,6 +25,7 @@ mod portals;
 mod queue;
 mod recover;
 mod tape;
+mod tape_target;
 mod unit;
 mod url;
 
@@ -37,6 +38,7 @@ pub use link::Lost;
 pub use lun::OpenLun;
 pub use multipath::{PathOptions, PathPolicy, PathSwitchAfter};
 pub use tape::{TapeClient, TapeData, TapeRead, TapeReply};
+pub use tape_target::{TAPE_SCHEME, Tapes};
 pub use url::{CONNECTIONS_MAX, PORT, PortalUrl, Secrets, SessionOptions, Url, UrlError};
 
 use clock::Ns;

@@ -183,6 +183,13 @@ impl TapeClient {
         Ok((figure(8), figure(16)))
     }
 
+    /// Reserves the unit for this session (RESERVE(6)), or gives it back.
+    /// # Errors
+    /// Another initiator has it.
+    pub fn reserve(&mut self, take: bool) -> Result<(), CommandError> {
+        self.done(&[if take { 0x16 } else { 0x17 }, 0, 0, 0, 0, 0])
+    }
+
     /// Moves a cartridge from one element of a library to another.
     /// # Errors
     /// It is not moved.

@@ -7,6 +7,7 @@ use crate::directory::{Directory, NameKind};
 use crate::load::CopyWorkload;
 use crate::model::{Backing, Lab, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Bytes of a block unless given, as the description says.
 const BLOCK_DEFAULT: u32 = 256 << 10;
@@ -25,14 +26,28 @@ pub(crate) fn copy(
         let problem = format!("`{same}` is also the source: a copy needs another disk");
         complain(record, "to", problem, sink);
     }
+    let depth = count_u32(record, "depth").unwrap_or(1);
+    let [reads, writes] = ["read_depth", "write_depth"].map(|key| {
+        let given = count_u32(record, key);
+        if given.is_some_and(|given| given > depth) {
+            let problem = format!("is more than `depth`, the {depth} buffers of a worker");
+            complain(record, key, problem, sink);
+        }
+        given
+    });
     CopyWorkload {
         name: name.value.clone(),
         from,
         to,
         block: size_u32(record, "block").unwrap_or(BLOCK_DEFAULT),
-        depth: count_u32(record, "depth").unwrap_or(1),
+        depth,
+        read_depth: reads,
+        write_depth: writes,
         workers: count_u32(record, "workers").unwrap_or(1),
+        streams: count_u32(record, "streams"),
         files: record.flag("files").is_some_and(|at| at.value),
+        verify: record.flag("verify").is_some_and(|at| at.value),
+        retry: record.time("retry").map_or(Duration::ZERO, |at| at.value),
     }
 }
 

@@ -117,6 +117,7 @@ impl Planner<'_> {
             faults: faults(record, measure, self.directory, self.sink),
             incidents: self.incidents(number, record),
             prove: prove(record, &loads, self.sink),
+            window: window(record, &loads, self.sink),
             loads,
             frames: self.frames(record),
         };
@@ -186,6 +187,15 @@ impl Planner<'_> {
         if let Some(problem) = family.no_phase().filter(|_| phase.is_some()) {
             let key = ["after", "amount", "name"].into_iter().find(|key| record.has(key));
             complain(record, key.unwrap_or("workload"), problem, self.sink);
+        }
+        if let Workload::Copy(copy) = workload
+            && copy.streams.is_some()
+            && phase.as_ref().is_none_or(|phase| phase.amount.is_none())
+        {
+            let name = clip(&copy.name);
+            let message = format!("workload: `{name}` has `streams`, whose jobs must end");
+            let help = "give the load an `amount`, such as `amount = \"100 GB\"`";
+            self.sink.push(|| Mistake::new(place(record, "workload"), message).help(help));
         }
         let on = self.members(record, family);
         if let Some((problem, help)) = family.lacks(&on, &self.disks) {
@@ -333,6 +343,18 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// The time that a job may take, which only a load with an end has.
+fn window(record: &Decoded, loads: &[Load], sink: &mut Sink) -> Option<Duration> {
+    let window = record.time("window")?.value;
+    let ends = |load: &Load| load.phase.as_ref().is_some_and(|phase| phase.amount.is_some());
+    if !loads.iter().any(ends) {
+        let problem =
+            "no load of the plan ends; give one an `amount`, such as `amount = \"100 GB\"`";
+        complain(record, "window", problem, sink);
+    }
+    Some(window)
 }
 
 /// Whether a plan has a load that a search can vary, or none at all, which is reported elsewhere.

@@ -7,7 +7,7 @@ mod cluster;
 
 pub use cluster::cluster;
 
-use crate::{DiskLoad, Step};
+use crate::{CopyLoad, DiskLoad, Step};
 use std::collections::BTreeMap;
 
 /// A worker of a step.
@@ -60,6 +60,57 @@ pub fn workers<'a, E>(
     }
     name(&mut workers);
     Ok(workers)
+}
+
+/// A worker of a copy.
+#[derive(Clone, Debug)]
+pub struct Copier<'a> {
+    /// What is copied.
+    pub copy: CopyLoad<'a>,
+    /// The VM or host that it runs on.
+    pub group: &'a str,
+    /// Its name, unique in the step.
+    pub name: String,
+    /// What it reads, by the caller's numbers.
+    pub from: usize,
+    /// What it writes.
+    pub to: usize,
+    /// The worker before it in its stream, by its position: it begins when that one has ended.
+    pub follows: Option<usize>,
+}
+
+/// The workers of a step's copies, in the order of its loads. `way` yields the disk of a VM or host that is on something, for a
+/// workload, by their names.
+/// # Errors
+/// What `way` refuses.
+pub fn copiers<'a, E>(
+    step: &'a Step,
+    mut way: impl FnMut(&'a str, &'a str, &'a str) -> Result<usize, E>,
+) -> Result<Vec<Copier<'a>>, E> {
+    let mut copiers: Vec<Copier<'a>> = Vec::new();
+    for copy in step.copies() {
+        let (of, first) = (copy.workload, copiers.len());
+        let members = copy.on.iter().flat_map(|group| (0..of.workers).map(move |n| (group, n)));
+        for (turn, (group, number)) in members.enumerate() {
+            let mut disk = |list: &'a [String]| {
+                let name = list.get(turn % list.len().max(1)).map_or("", String::as_str);
+                way(group, name, &of.name)
+            };
+            let (from, to) = (disk(&of.from)?, disk(&of.to)?);
+            let mut name = match of.workers {
+                1 => format!("{group}/{}", of.name),
+                _ => format!("{group}/{}/{number}", of.name),
+            };
+            let same = copiers.iter().filter(|other| other.name.starts_with(&name)).count();
+            if copiers.iter().any(|other| other.name == name) {
+                name = format!("{name}.{same}");
+            }
+            let before = of.streams.and_then(|streams| turn.checked_sub(streams as usize));
+            let follows = before.map(|before| first + before);
+            copiers.push(Copier { copy, group, name, from, to, follows });
+        }
+    }
+    Ok(copiers)
 }
 
 /// Numbers the workers of a load that share targets, directly or not, so that their own regions are disjoint.

@@ -77,7 +77,8 @@ pub(super) static TARGET: TableDef = TableDef {
         optional(
             "url",
             Type::Text,
-            "`null:`, which completes at once and measures only generator overhead; or `iscsi://…`.",
+            "`null:`, which completes at once and measures only generator overhead; `iscsi://…`; or `tape://…`, a \
+             tape drive, as the source or the destination of copies.",
         ),
         optional(
             "create",

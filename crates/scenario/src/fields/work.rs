@@ -348,6 +348,12 @@ pub(super) static PLAN: TableDef = TableDef {
              combination.",
         ),
         default("repeat", count(1, 10_000), "1", "How often each step runs."),
+        optional(
+            "window",
+            Type::Time { zero: false },
+            "Time that a job of copies may take, such as `4h`: the review says how much fits into it at the rate that was \
+             reached. The step itself lasts for `measure`.",
+        ),
         optional("faults", Type::Tables(&FAULT), "Faults to inject in every step of the plan."),
         default(
             "prove",

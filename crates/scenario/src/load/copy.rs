@@ -1,10 +1,11 @@
-//! Copies from disk to disk, which only the simulator carries out.
+//! Copies from disk to disk.
 
 use super::{Load, LoadFamily, LoadOf, Uses, listed, workers};
 use crate::build::CopyDisks;
 use crate::directory::NameKind;
 use crate::live::SIMULATE;
 use crate::model::{Plan, Scenario, Setting};
+use std::time::Duration;
 use units::Bytes;
 
 /// `[workload.NAME]` of kind `copy`: what is read from one disk is written to another, both at once.
@@ -18,12 +19,22 @@ pub struct CopyWorkload {
     pub to: Vec<String>,
     /// Bytes that are read and written in one go.
     pub block: u32,
-    /// Blocks under way at once for each worker.
+    /// Buffers of each worker: blocks under way at once.
     pub depth: u32,
+    /// Reads under way at once for each worker, where given.
+    pub read_depth: Option<u32>,
+    /// Blocks being written at once for each worker, where given.
+    pub write_depth: Option<u32>,
     /// Workers for each VM or host that it runs on.
     pub workers: u32,
+    /// Workers that run at a time, where not all do.
+    pub streams: Option<u32>,
     /// It copies files, so that the host's file systems work at both ends.
     pub files: bool,
+    /// Each block is read back after it is written, and compared.
+    pub verify: bool,
+    /// For how long a failed read or write is tried again.
+    pub retry: Duration,
 }
 
 /// A copy on VMs and hosts, each of which has a disk on everything that is read and written.
@@ -73,19 +84,60 @@ impl LoadFamily for CopyWorkload {
         })
     }
 
-    fn not_live(&self, _: &Load, _: &Plan, _: &Scenario) -> Vec<(String, String)> {
-        let what = format!("a live run cannot run the copy `{}`", self.name);
-        vec![(what, SIMULATE.to_owned())]
+    fn not_live(&self, load: &Load, _: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let vms = || scenario.lab.vms.iter().filter(|vm| load.on.contains(&vm.name));
+        if let Some(vm) = vms().find(|vm| vm.machine.is_some()) {
+            let what = format!("a live run cannot copy within `{}`, a guest of QEMU", vm.name);
+            all.push((what, "let a host or a VM that is no guest run the copy".to_owned()));
+        }
+        let absent = |disk: &&String| {
+            let array = disk.split_once('/').map(|(array, _)| array);
+            array.is_some_and(|array| scenario.lab.embedded(array).is_none())
+        };
+        if let Some(disk) = self.from.iter().chain(&self.to).find(absent) {
+            let what = format!(
+                "a live run cannot run the copy `{}`: `{disk}` is on an array that is not present",
+                self.name
+            );
+            let help = format!(
+                "{SIMULATE}; to measure, embed the array on this machine (`embedded = {{ ports = [{{ name = \"p1\" \
+                 }}] }}`), or copy between targets"
+            );
+            all.push((what, help));
+        }
+        all
     }
 
     fn describe(&self) -> String {
-        format!(
+        let mut text = format!(
             "{} each, copy {} to {}, {}, depth {}",
             workers(self.workers),
             listed(&self.from),
             listed(&self.to),
             Bytes(self.block.into()),
             self.depth
-        )
+        );
+        if self.read_depth.is_some() || self.write_depth.is_some() {
+            text += &format!(" ({} reading, {} writing)", self.reads(), self.writes());
+        }
+        text += &self.streams.map_or(String::new(), |streams| format!(", {streams} at a time"));
+        if self.verify {
+            text += ", read back";
+        }
+        text
+    }
+}
+
+impl CopyWorkload {
+    /// Reads under way at once for each worker, at most. Half of the buffers read unless given: if all were read at the
+    /// same time, all would be written at the same time, and the two directions would alternate.
+    pub fn reads(&self) -> u32 {
+        self.read_depth.unwrap_or(self.depth.div_ceil(2)).min(self.depth)
+    }
+
+    /// Blocks being written at once for each worker, at most.
+    pub fn writes(&self) -> u32 {
+        self.write_depth.unwrap_or(self.depth.div_ceil(2)).min(self.depth)
     }
 }

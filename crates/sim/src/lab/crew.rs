@@ -6,9 +6,9 @@
 //! from two blocks on.
 
 use super::LabError;
-use scenario::crew::{Worker, workers};
+use scenario::crew::{Copier, Worker, copiers, workers};
 use scenario::topology::Topology;
-use scenario::{CopyLoad, Phase, Step};
+use scenario::{Phase, Step};
 use std::collections::BTreeMap;
 
 /// Targets that a worker can have, limited by the numbers of a stream.
@@ -20,21 +20,6 @@ pub struct Disks<'a> {
     of: BTreeMap<String, Vec<usize>>,
     /// For each path set the first one to the same volume.
     first: Vec<usize>,
-}
-
-/// A worker of a copy.
-#[derive(Clone, Debug)]
-pub struct Copier<'a> {
-    /// What is copied.
-    pub copy: CopyLoad<'a>,
-    /// The VM or host that it runs on.
-    pub group: &'a str,
-    /// Its name, unique in the step.
-    pub name: String,
-    /// The way that it reads over.
-    pub from: usize,
-    /// The way that it writes over.
-    pub to: usize,
 }
 
 impl<'a> Disks<'a> {
@@ -69,26 +54,7 @@ impl<'a> Disks<'a> {
 
     /// The workers of a step's copies.
     pub fn copiers(&self, step: &'a Step) -> Result<Vec<Copier<'a>>, LabError> {
-        let mut copiers = Vec::new();
-        for copy in step.copies() {
-            let of = copy.workload;
-            for (member, group) in copy.on.iter().enumerate() {
-                for number in 0..of.workers as usize {
-                    let turn = member * of.workers as usize + number;
-                    let way = |list: &[String]| {
-                        let volume = list.get(turn % list.len().max(1));
-                        self.way(group, volume.map_or("", String::as_str), &of.name)
-                    };
-                    let name = match of.workers {
-                        1 => format!("{group}/{}", of.name),
-                        _ => format!("{group}/{}/{number}", of.name),
-                    };
-                    let (from, to) = (way(&of.from)?, way(&of.to)?);
-                    copiers.push(Copier { copy, group, name, from, to });
-                }
-            }
-        }
-        Ok(copiers)
+        copiers(step, |group, volume, workload| self.way(group, volume, workload))
     }
 
     fn way(&self, group: &str, volume: &str, workload: &str) -> Result<usize, LabError> {

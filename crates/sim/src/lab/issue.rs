@@ -1,7 +1,7 @@
 //! Turns workers and copies into loads: their routes to the disks and back, when they start, and when they end.
 
 use super::LabError;
-use super::crew::{Copier, share_of_amount};
+use super::crew::share_of_amount;
 use super::draft::Draft;
 use super::front::{Front, is_sequential_read, range, sizes};
 use super::storage::Storage;
@@ -9,7 +9,7 @@ use crate::model::{Begin, Class, Hop, Law, Load, LoadId, Operations, Pool, PoolI
 use crate::plant::Issuer;
 use clock::Ns;
 use record::Loop;
-use scenario::crew::Worker;
+use scenario::crew::{Copier, Worker};
 use scenario::topology::Topology;
 use scenario::{CopyWorkload, Phase, Step};
 use std::collections::BTreeMap;
@@ -30,6 +30,8 @@ struct JobPhase<'a> {
     /// The name by which others wait for it.
     name: &'a str,
     phase: Option<&'a Phase>,
+    /// The load before it in its stream.
+    follows: Option<LoadId>,
 }
 
 impl<'a> Issue<'a, '_> {
@@ -42,15 +44,18 @@ impl<'a> Issue<'a, '_> {
                 .filter(|other| std::ptr::eq(other.load.workload, worker.load.workload));
             let load = self.worker(number, worker, of_load.count() as u64)?;
             let (name, phase) = (&worker.load.workload.name, worker.load.phase);
-            parts.push(JobPhase { load, name: name_of(phase, name), phase });
+            parts.push(JobPhase { load, name: name_of(phase, name), phase, follows: None });
         }
+        let mut loads = Vec::with_capacity(copiers.len());
         for copier in copiers {
             let of_copy = copiers
                 .iter()
                 .filter(|other| std::ptr::eq(other.copy.workload, copier.copy.workload));
             let load = self.copier(copier, of_copy.count() as u64);
             let (name, phase) = (&copier.copy.workload.name, copier.copy.phase);
-            parts.push(JobPhase { load, name: name_of(phase, name), phase });
+            let follows = copier.follows.and_then(|before| loads.get(before).copied());
+            loads.push(load);
+            parts.push(JobPhase { load, name: name_of(phase, name), phase, follows });
         }
         self.order(&parts)
     }
@@ -153,9 +158,9 @@ impl<'a> Issue<'a, '_> {
 
     fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
         let of = copier.copy.workload;
-        let mut route = self.half(copier.from, Dir::Read, of);
+        let mut route = self.half(copier.from, (Dir::Read, of.reads()), of);
         route.push(Hop::As { dir: Dir::Write });
-        route.extend(self.half(copier.to, Dir::Write, of));
+        route.extend(self.half(copier.to, (Dir::Write, of.writes()), of));
         let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
         load.total = share_of_amount(copier.copy.phase, workers, f64::from(of.block));
         let load = self.draft.load(load);
@@ -170,20 +175,29 @@ impl<'a> Issue<'a, '_> {
         load
     }
 
-    /// One half of a copy, with half of its blocks: if all were read at the same time, all would be written at the same
-    /// time, and the two directions would alternate.
-    fn half(&mut self, way: usize, dir: Dir, of: &CopyWorkload) -> Vec<Hop> {
+    /// One half of a copy, with so many of its blocks at once. A block that is written may be read back.
+    fn half(&mut self, way: usize, (dir, most): (Dir, u32), of: &CopyWorkload) -> Vec<Hop> {
+        let mut route = self.passage(way, dir, of);
+        if dir == Dir::Write && of.verify {
+            route.push(Hop::As { dir: Dir::Read });
+            route.extend(self.passage(way, Dir::Read, of));
+        }
+        if of.depth > 1 {
+            let pool = self.draft.network().pool(Pool { tokens: most.max(1) });
+            route.insert(0, Hop::Take { pool, tokens: 1 });
+            route.push(Hop::Give { pool, tokens: 1 });
+        }
+        route
+    }
+
+    /// One pass of a copy's block, with the work of the file system where files are copied.
+    fn passage(&mut self, way: usize, dir: Dir, of: &CopyWorkload) -> Vec<Hop> {
         let mut route = self.route(way, (dir, false), &[(of.block, 1.0)]);
         let software = self.front.software(way).filter(|_| of.files);
         if let Some(work) = software.and_then(|software| software.file_system(self.draft)) {
             // What was read is copied to the program; what it writes is copied before it leaves.
             let at = if dir == Dir::Read { route.len() } else { 0 };
             route.insert(at, work);
-        }
-        if of.depth > 1 {
-            let pool = self.draft.network().pool(Pool { tokens: of.depth.div_ceil(2) });
-            route.insert(0, Hop::Take { pool, tokens: 1 });
-            route.push(Hop::Give { pool, tokens: 1 });
         }
         route
     }
@@ -206,16 +220,17 @@ impl<'a> Issue<'a, '_> {
             by_name.entry(part.name).or_default().push(part.load);
         }
         for part in parts {
-            let Some(phase) = part.phase.filter(|phase| !phase.after.is_empty()) else { continue };
-            let mut after = Vec::new();
-            for name in &phase.after {
+            let mut after: Vec<LoadId> = part.follows.into_iter().collect();
+            for name in part.phase.iter().flat_map(|phase| &phase.after) {
                 let loads = by_name.get(name.as_str()).ok_or_else(|| LabError::After {
                     load: part.name.to_owned(),
                     after: name.clone(),
                 })?;
                 after.extend_from_slice(loads);
             }
-            if let Some(load) = self.draft.network().loads.get_mut(part.load.0 as usize) {
+            if !after.is_empty()
+                && let Some(load) = self.draft.network().loads.get_mut(part.load.0 as usize)
+            {
                 load.begins = Begin::After(after);
             }
         }

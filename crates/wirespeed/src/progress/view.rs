@@ -2,7 +2,7 @@
 
 use super::limit;
 use crate::sparkline::sparkline;
-use campaign::{DiskRates, HopLoad, NetRates, Progress, RecentRates};
+use campaign::{DiskRates, HopLoad, JobRates, NetRates, Progress, RecentRates};
 use clock::Ns;
 use record::{Event, Level, SourceId};
 use std::collections::{BTreeSet, VecDeque};
@@ -261,7 +261,11 @@ fn throughput(rates: &RecentRates) -> f64 {
 
 /// The figures in parts; a line a second does without the `median`.
 fn figures(rates: &RecentRates, median: bool) -> Vec<String> {
-    let parts = [rates.disk.as_ref().map(|of| disk(of, median)), rates.net.as_ref().map(net)];
+    let parts = [
+        rates.disk.as_ref().map(|of| disk(of, median)),
+        rates.net.as_ref().map(net),
+        rates.job.as_ref().map(job),
+    ];
     parts.into_iter().flatten().flatten().collect()
 }
 
@@ -273,6 +277,19 @@ fn disk(rates: &DiskRates, median: bool) -> Vec<String> {
     parts.push(format!("p99 {}", time(rates.p99)));
     parts.extend(errors(rates.errors));
     parts
+}
+
+/// How much of a job is done, and how long it goes on at the present rate.
+fn job(of: &JobRates) -> Vec<String> {
+    let share = of.moved.min(of.amount) as f64 / of.amount.max(1) as f64 * 100.0;
+    let left = match of.remaining() {
+        _ if of.moved >= of.amount => "done".to_owned(),
+        Some(left) => {
+            format!("{} left", units::duration(Ns::secs(left.0.div_ceil(1_000_000_000)).into()))
+        }
+        None => "nothing moves".to_owned(),
+    };
+    vec![format!("job {share:.0}%, {left}")]
 }
 
 /// Bytes as they were received, each way.
@@ -337,7 +354,20 @@ mod tests {
                 "1,000 IOPS  4 MB/s  p99 -  1 errors  sent 5 MB/s",
             ),
         ] {
-            assert_eq!(figures(&RecentRates { disk, net }, false).join("  "), expected);
+            assert_eq!(figures(&RecentRates { disk, net, job: None }, false).join("  "), expected);
+        }
+    }
+
+    #[test]
+    fn a_job_says_how_far_it_is_and_how_long_it_goes_on() {
+        let of = JobRates { moved: 250, amount: 1000, bytes_per_s: 100.0 };
+        for (of, expected) in [
+            (of, "job 25%, 8 s left"),
+            (JobRates { bytes_per_s: 0.0, ..of }, "job 25%, nothing moves"),
+            (JobRates { moved: 1024, ..of }, "job 100%, done"),
+        ] {
+            let rates = RecentRates { job: Some(of), ..RecentRates::default() };
+            assert_eq!(figures(&rates, false), [expected]);
         }
     }
 
@@ -360,7 +390,7 @@ mod tests {
         for n in 1..=6 {
             let of = LoadOf::Speed { read: true, bytes_per_s: 827e6 };
             let hops = vec![HopLoad { name: "store.p1".to_owned(), share: 0.998, of }];
-            let rates = RecentRates { disk: Some(disk), net: None };
+            let rates = RecentRates { disk: Some(disk), net: None, job: None };
             let (elapsed, remaining) = (Ns::secs(n), Ns::secs(10 - n));
             view.take("", Progress::Second { elapsed, remaining, rates, hops });
         }

@@ -100,6 +100,7 @@ pub fn step(index: u32, loads: Vec<Load>) -> Step {
         faults: Vec::new(),
         incidents: Vec::new(),
         prove: None,
+        window: None,
     }
 }
 

@@ -10,21 +10,26 @@ use tempfile::TempDir;
 
 const DIRECTORY: &str = "WIRESPEED_TEST_LIBRARY";
 
+/// Where it listens.
+const PORT: &str = "WIRESPEED_TEST_PORT";
+
 /// Not a test of its own: what the child is.
 #[test]
 fn serves_a_library_until_it_is_killed() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
-    let target = super::rig::started(Path::new(&directory), Vec::new());
+    let port = std::env::var(PORT).ok().and_then(|port| port.parse().ok()).unwrap_or(0);
+    let target = super::rig::started_at(Path::new(&directory), Vec::new(), port);
     // Behind what the test harness prints without a line's end.
     println!("\nurl {}", target.urls()[1]);
     clock::sleep_until(clock::now().plus(Ns::secs(60)));
 }
 
-/// The target in a process of its own, and the URL of its first drive.
-fn child(directory: &Path) -> (Child, String) {
+/// The target in a process of its own, at a port (0: any), and the URL of its first drive.
+pub fn child(directory: &Path, port: u16) -> (Child, String) {
     let mut child = Command::new(std::env::current_exe().expect("a path"))
         .args(["--exact", "library::killed::serves_a_library_until_it_is_killed", "--nocapture"])
         .env(DIRECTORY, directory)
+        .env(PORT, port.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .expect("a child");
@@ -36,10 +41,30 @@ fn child(directory: &Path) -> (Child, String) {
     (child, url)
 }
 
-/// What the independent reader finds: for each block its number by size, `None` for a filemark; then how it ends.
+/// Loads the first cartridge into the first drive, whose URL is given.
+pub fn load(url: &str) {
+    let robot = url.strip_suffix('1').expect("LUN 1").to_owned() + "0";
+    let mut robot = TapeClient::open(&robot).expect("a session");
+    robot.attentions().expect("a unit");
+    robot.move_medium(0x400, 0x100).expect("a cartridge");
+}
+
+/// The bytes of all blocks of a cartridge, as the independent reader finds them.
+pub fn data_by_format(path: &Path) -> Option<Vec<u8>> {
+    let copy = TempDir::new().expect("a directory");
+    let copy = copy.path().join("data");
+    let _objects = read_by_format_into(path, Some(&copy))?;
+    Some(std::fs::read(copy).expect("its copy"))
+}
+
 fn read_by_format(path: &Path) -> Option<Vec<Option<usize>>> {
+    read_by_format_into(path, None)
+}
+
+/// What the independent reader finds: for each block its number by size, `None` for a filemark; then how it ends.
+fn read_by_format_into(path: &Path, copy: Option<&Path>) -> Option<Vec<Option<usize>>> {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../tape/tests/it/reference/cartridge.py");
-    let done = match Command::new("python3").arg(program).arg(path).output() {
+    let done = match Command::new("python3").arg(program).arg(path).args(copy).output() {
         Ok(done) => done,
         Err(_) if std::env::var_os("CI").is_none() => {
             println!("skipped: python3 is missing");
@@ -67,12 +92,9 @@ fn acknowledged_filemarks_survive_a_kill() {
     }
     let (mut first, mut truth) = (true, Vec::new());
     for round in 0..kills {
-        let (mut child, url) = child(directory.path());
+        let (mut child, url) = child(directory.path(), 0);
         if std::mem::take(&mut first) {
-            let robot = url.strip_suffix('1').expect("LUN 1").to_owned() + "0";
-            let mut robot = TapeClient::open(&robot).expect("a session");
-            robot.attentions().expect("a unit");
-            robot.move_medium(0x400, 0x100).expect("a cartridge");
+            load(&url);
         }
         let mut drive = TapeClient::open(&url).expect("a session");
         drive.attentions().expect("a unit");

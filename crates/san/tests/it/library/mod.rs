@@ -1,5 +1,6 @@
 //! Tape libraries served over real sockets, driven by the own client.
 
+mod copies;
 mod drives;
 mod killed;
 mod rig;

@@ -33,9 +33,13 @@ pub struct TapeRig {
 }
 
 pub fn started(directory: &Path, disks: Vec<Arc<Volume>>) -> TargetServer {
+    started_at(directory, disks, 0)
+}
+
+pub fn started_at(directory: &Path, disks: Vec<Arc<Volume>>, port: u16) -> TargetServer {
     let mut volumes = disks;
     volumes.extend(Volume::open_library(&settings(directory), "WSLIB").expect("a library"));
-    let loopback: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    let loopback = SocketAddr::from(([127, 0, 0, 1], port));
     let mut config = TargetSettings::new(NAME, vec![PortalConfig::new(loopback)], volumes);
     config.threads = 2;
     config.limits.stop_time = Duration::from_millis(200);

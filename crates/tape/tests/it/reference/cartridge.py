@@ -56,7 +56,7 @@ def lz4(data):
     return bytes(out)
 
 
-def main(path):
+def main(path, copy=None):
     data = open(path, "rb").read()
     identity = data[:512]
     assert identity[:16] == b"WIRESPEED TAPE\0\x01" and sealed(identity), "no cartridge"
@@ -84,6 +84,8 @@ def main(path):
             content = lz4(content) if codec == 1 else content
             assert len(content) == size, "size"
             print("block", size, hashlib.sha256(content).hexdigest())
+            if copy:
+                copy.write(content)
         else:
             print("filemark")
             marks += 1
@@ -93,4 +95,4 @@ def main(path):
         print("missing", objects - number)
 
 
-main(sys.argv[1])
+main(sys.argv[1], open(sys.argv[2], "wb") if len(sys.argv) > 2 else None)

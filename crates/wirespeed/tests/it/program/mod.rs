@@ -8,6 +8,7 @@ mod catalog;
 mod commands;
 mod compare;
 mod control;
+mod copies;
 mod data;
 mod demo;
 mod devices;
