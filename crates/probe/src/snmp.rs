@@ -25,6 +25,8 @@ const TIMEOUT: Duration = Duration::from_millis(1500);
 const DISCOVERY: Ns = Ns::secs(30);
 /// Nothing has moved for so long: the device is idle.
 const IDLE: Ns = Ns::secs(30);
+/// Hundredths of a second by which an agent's age may lag behind our clock.
+const BEHIND: u64 = 100;
 /// Requests of a look hold so many objects.
 const OBJECTS_A_REQUEST: usize = 32;
 
@@ -198,8 +200,13 @@ impl Snmp {
     fn aged(&mut self, uptime: Option<u32>, at: Ns) -> bool {
         let (Some(now), before) = (uptime, self.uptime) else { return false };
         self.uptime = Some((now, at));
-        // Hundredths of a second wrap after 497 days; a restart shows as an age below the time that has passed since.
-        let began = before.is_some_and(|(old, _)| now < old && old < u32::MAX - 360_000);
+        // It grows by a hundred a second, and wraps after 497 days: one that is far behind that began anew in between.
+        let began = before.is_some_and(|(old, then)| {
+            let passed = at.since(then).0 / Ns::millis(10).0;
+            let expected = (u64::from(old) + passed) % (1 << 32);
+            let behind = (expected + (1 << 32) - u64::from(now)) % (1 << 32);
+            (BEHIND..1 << 31).contains(&behind)
+        });
         self.life += u64::from(began);
         began
     }

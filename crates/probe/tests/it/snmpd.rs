@@ -36,7 +36,7 @@ impl Agent {
              rouser probe auth\nsysServices 2\npass_persist .1.3.6.1.3.94 /usr/bin/env python3 {script} {}\n",
             table.display()
         );
-        fs::write(dir.path().join("snmpd.conf"), configuration).expect("a configuration");
+        fs::write(dir.path().join("agent.conf"), configuration).expect("a configuration");
         let mut agent = Agent { dir, port, running: None };
         agent.write(1_000, 2_000, 5);
         agent.run();
@@ -46,9 +46,9 @@ impl Agent {
     fn run(&mut self) {
         let path = |name: &str| self.dir.path().join(name);
         let mut command = Command::new("snmpd");
-        command.args(["-f", "-C", "-Lf"]).arg(path("log")).arg("-c").arg(path("snmpd.conf"));
+        command.args(["-f", "-C", "-Lf"]).arg(path("log")).arg("-c").arg(path("agent.conf"));
         command.arg("-p").arg(path("pid")).arg(format!("udp:127.0.0.1:{}", self.port));
-        command.env("SNMP_PERSISTENT_DIR", self.dir.path()).env("MIBS", "");
+        command.env("SNMP_PERSISTENT_DIR", path("state")).env("MIBS", "");
         self.running = Some(start(&mut command));
     }
 
@@ -169,7 +169,7 @@ fn an_agent_that_dies_leaves_a_gap_and_returns_with_a_new_life() {
         agent.write(9_000_000, 9_000, 5);
         let end = clock::now().plus(Ns::secs(20));
         while look(&watch).is_none() {
-            assert!(clock::now() < end, "it has not come back");
+            assert!(clock::now() < end, "{user}: {:?}", watch.news());
         }
         let back = look(&watch).expect("a look");
         agent.write(9_000_100, 9_000, 6);
