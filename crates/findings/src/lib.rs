@@ -22,6 +22,7 @@ mod figures;
 mod gain;
 pub mod generator;
 mod goals;
+mod hop_signs;
 mod hung_io;
 mod jobs;
 pub use scenario::knee;
@@ -102,6 +103,7 @@ pub use warnings::Warning;
 
 use attribution::GatherAttribution;
 use fabric::KnownFabric;
+use hop_signs::HopSignsSeen;
 use projection::Projector;
 use record::{Record, RecordError};
 use scenario::{Course, Project, Scenario, Step};
@@ -213,7 +215,7 @@ fn judge(
         (Court::of(scenario.ok(), record.facts()), Seekers::new(&course));
     let places = Places::new(scenario.ok(), record.facts(), record.sources());
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
-    let (mut projector, mut windows) = (Projector::default(), Vec::new());
+    let (mut projector, mut signs) = (Projector::default(), HopSignsSeen::default());
     let (mut steps, mut verification) = (Vec::new(), None);
     let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
     for head in record.steps() {
@@ -226,7 +228,7 @@ fn judge(
         let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), record.facts());
-        windows.extend(monitoring::Seen::of(&step, &figures, record.sources()));
+        signs.see(&step, &figures, record.sources());
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
         projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
@@ -255,12 +257,12 @@ fn judge(
         sweeps,
         plan_comparisons: compared(scenario.ok(), topology.as_ref(), &steps),
         plan_limits: plan_limits::plan_limits(&steps, record.sources()),
-        monitoring: monitoring::findings(&windows, &steps),
+        monitoring: monitoring::findings(&signs.windows, &steps),
         scaled,
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(&run, &steps, &events, &contents, record.facts()),
+        warnings: signs.beside(&run, &steps, &events, &contents, record.facts()),
         contents,
         verification,
         goals,

@@ -6,11 +6,14 @@
 
 use clock::Ns;
 use engine::{MeasureStart, OwnStops, StepSpec, StepTimeline};
-use record::{Counter, CounterId, HopKind, SourceId};
+use record::{Counter, CounterId, Event, HopKind, Level, SourceId};
 use std::convert::Infallible;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
+
+/// Counts that began so long before a step are not of its load.
+const EARLY: Ns = Ns::secs(2);
 
 /// Samples hops.
 pub trait Sampler: Send {
@@ -18,8 +21,27 @@ pub trait Sampler: Send {
     /// out.
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop>;
 
-    /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick.
+    /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick. A hop that has nothing new since
+    /// the last time repeats its last sample, time and all: what it counts next is of the whole time between.
     fn sample(&mut self) -> Vec<Sample>;
+
+    /// What happened to the sources of counters since the last time.
+    fn news(&mut self) -> Vec<SamplerNews> {
+        Vec::new()
+    }
+}
+
+/// Something that happened to a source of counters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamplerNews {
+    /// When, on the monotonic clock.
+    pub at: Ns,
+    /// How grave.
+    pub level: Level,
+    /// A stable hyphenated word.
+    pub code: String,
+    /// A sentence.
+    pub text: String,
 }
 
 /// A place where traffic is counted.
@@ -38,7 +60,7 @@ pub struct SampledHop {
 pub struct Sample {
     /// When, on the monotonic clock.
     pub at: Ns,
-    /// Its readings, always in the same order; empty if it has none at this moment.
+    /// Its readings, each counter once; empty if it has none at this moment.
     pub readings: Vec<HopReading>,
 }
 
@@ -53,6 +75,7 @@ pub struct HopReading {
 
 pub(crate) struct StepSampling {
     counters: Receiver<Counter>,
+    events: Receiver<Event>,
     edge: MeasureStart,
     /// Dropping it ends the thread.
     stay: Sender<Infallible>,
@@ -67,6 +90,7 @@ struct SamplingWork {
     line: StepTimeline,
     edge: MeasureStart,
     out: Sender<Counter>,
+    told: Sender<Event>,
     until: Receiver<Infallible>,
 }
 
@@ -79,16 +103,22 @@ impl StepSampling {
         line: StepTimeline,
     ) -> io::Result<StepSampling> {
         let (out, counters) = mpsc::channel();
+        let (told, events) = mpsc::channel();
         let (stay, until) = mpsc::channel();
         let edge = MeasureStart::default();
-        let work = SamplingWork { sampler, hops, step, line, edge: edge.clone(), out, until };
+        let work = SamplingWork { sampler, hops, step, line, edge: edge.clone(), out, told, until };
         let thread = Builder::new().name("sampler".to_owned()).spawn(move || work.run())?;
-        Ok(StepSampling { counters, edge, stay, thread })
+        Ok(StepSampling { counters, events, edge, stay, thread })
     }
 
     /// What has been counted since the last time.
     pub fn counters(&self) -> Vec<Counter> {
         self.counters.try_iter().collect()
+    }
+
+    /// What has happened to the sources since the last time.
+    pub fn events(&self) -> Vec<Event> {
+        self.events.try_iter().collect()
     }
 
     /// The measurement begins at `at`.
@@ -97,11 +127,11 @@ impl StepSampling {
     }
 
     /// Takes a last sample and returns the sampler with the counters until then; no sampler if its thread has panicked.
-    pub fn end(self) -> (Option<Box<dyn Sampler>>, Vec<Counter>) {
-        let StepSampling { counters, stay, thread, .. } = self;
+    pub fn end(self) -> (Option<Box<dyn Sampler>>, Vec<Counter>, Vec<Event>) {
+        let StepSampling { counters, events, stay, thread, .. } = self;
         drop(stay);
         let sampler = thread.join().ok();
-        (sampler, counters.try_iter().collect())
+        (sampler, counters.try_iter().collect(), events.try_iter().collect())
     }
 }
 
@@ -109,6 +139,7 @@ impl SamplingWork {
     fn run(mut self) -> Box<dyn Sampler> {
         let mut ended = self.sleep_until(self.line.start());
         let mut before = self.sampler.sample();
+        self.tell();
         let mut cut = self.line.start();
         let mut stops = OwnStops::begin();
         while !ended {
@@ -124,6 +155,7 @@ impl SamplingWork {
             }
             let now = self.sampler.sample();
             self.send(&before, &now);
+            self.tell();
             before = now;
         }
         self.sampler
@@ -137,7 +169,13 @@ impl SamplingWork {
 
     fn send(&self, before: &[Sample], now: &[Sample]) {
         for ((source, before), now) in self.hops.iter().zip(before).zip(now) {
-            for (i, reading) in now.readings.iter().enumerate() {
+            // Nothing new; or a count that began long before the load did.
+            let early = self.line.start().since(before.at) > EARLY;
+            if now.at == before.at || early && !before.readings.is_empty() {
+                continue;
+            }
+            for reading in &now.readings {
+                let same = |of: &&HopReading| of.counter == reading.counter;
                 let counter = Counter {
                     source: *source,
                     step: Some(self.step),
@@ -145,10 +183,20 @@ impl SamplingWork {
                     to: self.line.on_record(now.at),
                     kind: reading.counter.into(),
                     part: None,
-                    value: amount(before.readings.get(i), reading),
+                    value: amount(before.readings.iter().find(same), reading),
                 };
                 let _ = self.out.send(counter);
             }
+        }
+    }
+}
+
+impl SamplingWork {
+    /// Passes on what happened to the sources.
+    fn tell(&mut self) {
+        for SamplerNews { at, level, code, text } in self.sampler.news() {
+            let (at, step) = (self.line.on_record(at), Some(self.step));
+            let _ = self.told.send(Event { at, step, source: None, level, code, text });
         }
     }
 }

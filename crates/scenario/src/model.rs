@@ -3,8 +3,9 @@
 
 use crate::catalog::Used;
 use crate::{
-    Assumed, CacheMode, Claim, Embedded, Fault, Incident, Load, Medium, Patience, Policy, Project,
-    Prove, Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic, Workload,
+    Assumed, CacheMode, Claim, CounterSource, Embedded, Fault, Incident, Load, Medium, Patience,
+    Policy, Project, Prove, Raid, Receiver, Search, Spots, Steady, SwitchAfter, Team, VmNic,
+    Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -83,6 +84,8 @@ pub struct Lab {
     pub zones: Vec<Zone>,
     /// Explicit paths from a host or VM to a volume.
     pub paths: Vec<Path>,
+    /// Where counters of its devices come from.
+    pub counters: Vec<CounterSource>,
     /// Parts that this scenario has besides the embedded catalog's: of this file, and of users' catalogs.
     pub parts: Vec<Part>,
 }

@@ -1,11 +1,13 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
+use crate::counted::CountedHops;
 use crate::guests::hops::GuestProcesses;
 use engine::StepSpec;
-use fleet::{HopReading, Sample, SampledHop, Sampler};
+use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
 use record::{CounterId, HopKind};
+use scenario::{CountedDevice, CounterSource, CountersFrom, Scenario};
 use std::path::Path;
 
 /// The fact of a hop that says why its counters may mean nothing.
@@ -20,6 +22,20 @@ pub fn sources() -> Sources {
     ])
 }
 
+/// The same with those of a lab's real devices. A host of the lab that is this machine tells of its processors itself.
+pub fn sources_of(scenario: &Scenario) -> Sources {
+    let mut all = sources();
+    if let Some(counted) = CountedHops::of(scenario) {
+        let local =
+            |of: &CounterSource| of.from == CountersFrom::Local && of.kind != CountedDevice::Switch;
+        if scenario.lab.counters.iter().any(local) {
+            all.0.remove(1);
+        }
+        all.0.push(Box::new(counted));
+    }
+    all
+}
+
 /// Several sources, sampled one after the other.
 pub struct Sources(Vec<Box<dyn Sampler>>);
 
@@ -30,6 +46,10 @@ impl Sampler for Sources {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.0.iter_mut().flat_map(|source| source.sample()).collect()
+    }
+
+    fn news(&mut self) -> Vec<SamplerNews> {
+        self.0.iter_mut().flat_map(|source| source.news()).collect()
     }
 }
 

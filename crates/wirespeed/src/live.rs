@@ -196,7 +196,8 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
 fn local(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
     let mut agents = vec![match kind {
         AgentKind::Auto | AgentKind::InProcess => {
-            AgentLink::in_process(identity(AGENT), engines())?
+            let engines = engines().sampler(Box::new(hops::sources_of(scenario)));
+            AgentLink::in_process(identity(AGENT), engines)?
         }
         AgentKind::Child => child(AGENT)?,
     }];

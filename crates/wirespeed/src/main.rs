@@ -10,6 +10,7 @@ mod catalogs;
 mod cli;
 mod commands;
 mod control;
+mod counted;
 mod exit;
 mod files;
 mod guests;

@@ -38,6 +38,10 @@ pub(super) fn clues(
             out.push(whole(text));
         }
         out.extend(missing.iter().map(|what| whole(format!("not counted: {what}"))));
+    } else {
+        let unseen = step.hops.iter().filter(|hop| hop.is_unseen()).take(2);
+        let at = out.len().min(1);
+        out.splice(at..at, unseen.map(|hop| whole(format!("not counted: {}", hop.name()))));
     }
     out.truncate(MOST);
     out

@@ -92,7 +92,16 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
     let first = *order.first()?;
-    let most = if step.is_observed() { observed_most(step, &candidates[first]) } else { SURE };
+    let mut most = if step.is_observed() { observed_most(step, &candidates[first]) } else { SURE };
+    // A hop whose counters are missing may be as full as the one that is named, unless it was tried.
+    let never = |hop: usize| steps.iter().all(|of| of.hops.get(hop).is_none_or(|hop| hop.silent));
+    let unseen = || step.hops.iter().any(|hop| hop.is_unseen() && never(hop.order));
+    if step.experiments.is_none()
+        && unseen()
+        && !matches!(candidates[first].limit, Limiter::Unknown { .. })
+    {
+        most = most.min(OBSERVED_RATE);
+    }
     let probability = probabilities[first].min(most);
     let next = order.get(1).map(|next| RunnerUp {
         limit: candidates[*next].limit.clone(),

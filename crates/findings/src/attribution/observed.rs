@@ -9,6 +9,7 @@ use super::sort::{Alike, HopRole};
 use crate::counters::OfSource;
 use crate::figures::{Loops, StepFigures};
 use crate::generator::{Generator, Limit};
+use crate::hop_signs::SOFTIRQ_BOUND;
 use crate::step::StepData;
 use record::{CounterId, Fact, HopKind, Loop, Meaning, Source};
 
@@ -255,6 +256,7 @@ impl ObservedHop {
             busy(counts, kind, queue, observed),
             processors(counts, &source.name, facts),
             machine(counts),
+            softirq(counts),
         ]);
         let slots = gauge(
             counts.level(CounterId::SlotsUsed),
@@ -316,11 +318,22 @@ impl ObservedHop {
 
     /// Whether it has no known limit that something else would have.
     pub fn is_dark(&self) -> bool {
-        self.served.is_none() && self.slots.is_none() && !self.summed
+        let load = &self.load;
+        // What counts no I/O of its own, as the connections of a host, carries none that could be held up there.
+        let aside = self.kind == HopKind::Other
+            && !self.silent
+            && load.iops.is_none()
+            && load.read_bytes_per_s.or(load.write_bytes_per_s).or(load.queue).is_none();
+        self.served.is_none() && self.slots.is_none() && !self.summed && !aside
     }
 
     pub fn name(&self) -> &str {
         &self.load.hop
+    }
+
+    /// Whether it was announced, counted nothing, and may be full: not a device below the one that is loaded.
+    pub fn is_unseen(&self) -> bool {
+        self.silent && self.kind != HopKind::BlockDevice
     }
 
     /// How full it is served, 0 where that is not known.
@@ -402,6 +415,12 @@ fn machine(counts: &OfSource) -> Option<Utilization> {
     let busy = counts.rate(CounterId::CpuBusy)? / 1e9;
     let count = counts.capacity(CounterId::CpuCount)?;
     Some(Utilization { share: (busy / count).min(1.0), gauge: Gauge::Busy, capacity: None })
+}
+
+/// One processor that is full of interrupts and what they leave to be done: no other takes its work.
+fn softirq(counts: &OfSource) -> Option<Utilization> {
+    let most = counts.level(CounterId::CpuSoftirqMost).filter(|most| *most >= SOFTIRQ_BOUND)?;
+    Some(Utilization { share: (most / 100.0).min(1.0), gauge: Gauge::Busy, capacity: None })
 }
 
 /// The fullest gauge. The time of a wire is that of its rate, so one with a rate goes before one that is as full.

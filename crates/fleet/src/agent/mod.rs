@@ -247,6 +247,14 @@ impl AgentLoop {
         }
     }
 
+    /// Passes on what happened to the sources of counters.
+    fn tell(&mut self, events: Vec<record::Event>) {
+        let now = clock::now();
+        for event in events {
+            self.conversation.handle(now, AgentInput::Output(Output::Event(event)));
+        }
+    }
+
     /// Tells the engines from when on to measure.
     fn measure(&mut self, at: Ns) {
         let AgentStep::Running(running) = &self.work else { return };
@@ -263,11 +271,12 @@ impl AgentLoop {
             drop(handles);
             self.hear(&output);
             if let Some(sampling) = sampling {
-                let (sampler, counters) = sampling.end();
+                let (sampler, counters, events) = sampling.end();
                 if let Some(engines) = &mut self.engines {
                     engines.sampler = sampler;
                 }
                 self.conversation.handle(clock::now(), AgentInput::Counters(counters));
+                self.tell(events);
             }
         }
         // Only now: the last look at the hops belongs to the step.
@@ -285,9 +294,11 @@ impl AgentLoop {
             AgentStep::Running(running) => {
                 let closed = self.hear(&running.output);
                 let counters = running.sampling.as_ref().map(StepSampling::counters);
+                let events = running.sampling.as_ref().map(StepSampling::events);
                 self.work = AgentStep::Running(running);
                 let now = clock::now();
                 self.conversation.handle(now, AgentInput::Counters(counters.unwrap_or_default()));
+                self.tell(events.unwrap_or_default());
                 self.conversation.handle(now, AgentInput::Looked { closed });
             }
             other => self.work = other,

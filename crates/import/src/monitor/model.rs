@@ -8,6 +8,7 @@ use super::format::MonitorFormat;
 use record::{HopKind, Level};
 use std::collections::BTreeMap;
 use std::ops::Range;
+pub use telemetry::{Flow, Leg, Measure, canonical};
 
 /// An interval in nanoseconds since the Unix epoch; its end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,67 +24,6 @@ impl Span {
     pub fn seconds(self) -> f64 {
         (self.to - self.from) as f64 / 1e9
     }
-}
-
-/// Which operations a measure is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Flow {
-    /// Towards the guest.
-    Read,
-    /// Towards the device.
-    Write,
-    /// Operations of any kind; of bytes both directions together.
-    Any,
-}
-
-/// Which part of an operation's way a latency covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Leg {
-    /// All that the place sees.
-    All,
-    /// In the host's kernel, queue included (KAVG).
-    Kernel,
-    /// In the host's queue before the device (QAVG, a part of the kernel's).
-    Queue,
-    /// Behind the host's adapter (DAVG).
-    Device,
-}
-
-/// What a column is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
-    /// Operations a second.
-    Ops(Flow),
-    /// Bytes a second.
-    Bytes(Flow),
-    /// Mean time of an operation in nanoseconds.
-    Time(Leg, Flow),
-    /// Merges a second.
-    Merges(Flow),
-    /// Mean operations in flight.
-    InFlight,
-    /// Operations in flight at the end of the interval.
-    InFlightEnd,
-    /// Operations that wait for a slot at the end of the interval.
-    QueuedEnd,
-    /// Operations that may be in flight.
-    Slots,
-    /// Share of the time with at least one operation in flight, or in which a server was busy.
-    Busy,
-    /// Share of the time of all processors.
-    Cpu,
-    /// Number of processors.
-    Processors,
-    /// Speed of a port in bytes a second, each way.
-    Speed,
-    /// Failed operations or damaged frames a second.
-    Errors,
-    /// Frames or packets a second that were dropped.
-    Discards,
-    /// Share of the time with frames to send and no buffer credit.
-    CreditWait,
-    /// Commands a second that were aborted or reset.
-    Aborts,
 }
 
 /// A place where something was counted.
@@ -115,33 +55,6 @@ impl Place {
         let id = canonical(id).filter(|id| !self.ids.contains(id));
         self.ids.extend(id);
         self
-    }
-}
-
-/// An identity in one spelling: hexadecimal digits without separators behind the name of its kind. `None` for any other text:
-/// names are no identities.
-pub fn canonical(text: &str) -> Option<String> {
-    let text = text.trim().to_ascii_lowercase();
-    for prefix in ["naa.", "eui.", "t10.", "uuid."] {
-        if let Some(rest) = text.strip_prefix(prefix) {
-            return (rest.len() >= 8).then(|| format!("{prefix}{rest}"));
-        }
-    }
-    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
-    let parts: Vec<&str> = text.split([':', '-']).collect();
-    let pairs = parts.iter().all(|part| part.len() == 2 && hex(part));
-    match parts.len() {
-        8 if pairs => return Some(format!("wwn.{}", parts.concat())),
-        6 if pairs => return Some(format!("mac.{}", parts.concat())),
-        _ => {}
-    }
-    let bare = text.strip_prefix("0x").unwrap_or(&text);
-    match bare.len() {
-        16 if hex(bare) && matches!(bare.as_bytes()[0], b'1' | b'2' | b'5' | b'c') => {
-            Some(format!("wwn.{bare}"))
-        }
-        32 if hex(bare) && bare.starts_with('6') => Some(format!("naa.{bare}")),
-        _ => None,
     }
 }
 

@@ -14,48 +14,9 @@ use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
+use telemetry::exporter::{Is, labelled, metric};
 
 const MOST: u64 = 256 << 20;
-
-/// A metric of node_exporter: its place's kind and label, and what it counts.
-#[derive(Clone, Copy, PartialEq)]
-enum Is {
-    /// A difference over time of this measure.
-    Rate(Measure),
-    /// Seconds that operations took, summed: divided by operations.
-    Spent(Flow),
-    /// Seconds of processors, idle or waiting.
-    Idle,
-    /// A level in bytes a second.
-    Speed,
-}
-
-fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
-    use Flow::{Read, Write};
-    let disk = |is| Some((HopKind::BlockDevice, "device", is));
-    let port = |is| Some((HopKind::InitiatorPort, "device", is));
-    match name {
-        "node_disk_reads_completed_total" => disk(Is::Rate(Measure::Ops(Read))),
-        "node_disk_writes_completed_total" => disk(Is::Rate(Measure::Ops(Write))),
-        "node_disk_read_bytes_total" => disk(Is::Rate(Measure::Bytes(Read))),
-        "node_disk_written_bytes_total" => disk(Is::Rate(Measure::Bytes(Write))),
-        "node_disk_read_time_seconds_total" => disk(Is::Spent(Read)),
-        "node_disk_write_time_seconds_total" => disk(Is::Spent(Write)),
-        "node_disk_io_time_seconds_total" => disk(Is::Rate(Measure::Busy)),
-        "node_disk_io_time_weighted_seconds_total" => disk(Is::Rate(Measure::InFlight)),
-        "node_network_receive_bytes_total" => port(Is::Rate(Measure::Bytes(Read))),
-        "node_network_transmit_bytes_total" => port(Is::Rate(Measure::Bytes(Write))),
-        "node_network_receive_errs_total" | "node_network_transmit_errs_total" => {
-            port(Is::Rate(Measure::Errors))
-        }
-        "node_network_receive_drop_total" | "node_network_transmit_drop_total" => {
-            port(Is::Rate(Measure::Discards))
-        }
-        "node_network_speed_bytes" => port(Is::Speed),
-        "node_cpu_seconds_total" => Some((HopKind::HostCpu, "cpu", Is::Idle)),
-        _ => None,
-    }
-}
 
 /// A sample: metric, labels, moment in nanoseconds, value.
 struct Sample {
@@ -192,29 +153,6 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
 
 fn number_of(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|v| v.is_finite()).or_else(|| number(text))
-}
-
-type Labelled<'a> = (String, BTreeMap<String, String>, &'a str);
-
-/// `name{label="value",…} rest`.
-fn labelled(line: &str) -> Option<Labelled<'_>> {
-    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':')))?;
-    let (name, rest) = line.split_at(end);
-    let mut labels = BTreeMap::new();
-    let Some(mut rest) = rest.strip_prefix('{') else {
-        return (!name.is_empty() && rest.starts_with(' '))
-            .then(|| (name.to_owned(), labels, rest));
-    };
-    loop {
-        rest = rest.trim_start_matches([',', ' ']);
-        if let Some(behind) = rest.strip_prefix('}') {
-            return Some((name.to_owned(), labels, behind));
-        }
-        let (label, value) = rest.split_once("=\"")?;
-        let end = value.find('"')?;
-        labels.insert(label.trim().to_owned(), value[..end].to_owned());
-        rest = &value[end + 1..];
-    }
 }
 
 fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {

@@ -5,31 +5,12 @@ use super::counters::{Look, Looks};
 use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::lines::Lines;
-use super::model::{Feed, Flow, Measure, Place};
+use super::model::{Feed, Measure, Place};
 use super::stamp::{Stamp, moment, stamp};
 use record::HopKind;
 use std::collections::BTreeMap;
 use std::io::BufRead;
-
-/// Objects by the end of their number, with the names that tools print.
-const OBJECTS: &[(&str, &str)] = &[
-    ("1.3.6.1.2.1.1.3", "sysUpTime"),
-    ("1.3.6.1.2.1.1.5", "sysName"),
-    ("1.3.6.1.2.1.31.1.1.1.1", "ifName"),
-    ("1.3.6.1.2.1.31.1.1.1.6", "ifHCInOctets"),
-    ("1.3.6.1.2.1.31.1.1.1.10", "ifHCOutOctets"),
-    ("1.3.6.1.2.1.31.1.1.1.15", "ifHighSpeed"),
-    ("1.3.6.1.2.1.2.2.1.2", "ifDescr"),
-    ("1.3.6.1.2.1.2.2.1.6", "ifPhysAddress"),
-    ("1.3.6.1.2.1.2.2.1.10", "ifInOctets"),
-    ("1.3.6.1.2.1.2.2.1.13", "ifInDiscards"),
-    ("1.3.6.1.2.1.2.2.1.14", "ifInErrors"),
-    ("1.3.6.1.2.1.2.2.1.16", "ifOutOctets"),
-    ("1.3.6.1.2.1.2.2.1.19", "ifOutDiscards"),
-    ("1.3.6.1.2.1.2.2.1.20", "ifOutErrors"),
-    ("1.3.6.1.3.94.4.5.1.6", "connUnitPortStatCountTxElements"),
-    ("1.3.6.1.3.94.4.5.1.7", "connUnitPortStatCountRxElements"),
-];
+use telemetry::mib::{self, object};
 
 /// One walk.
 #[derive(Default)]
@@ -133,22 +114,6 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     (!oid.contains(' ')).then_some((oid.trim(), value.trim()))
 }
 
-/// The object of a number or of a name, and its index.
-fn object(oid: &str) -> Option<(&'static str, &str)> {
-    let bare = oid.rsplit("::").next()?;
-    if let Some((name, index)) =
-        bare.split_once('.').filter(|(name, _)| OBJECTS.iter().any(|o| o.1 == *name))
-    {
-        return OBJECTS.iter().find(|o| o.1 == name).map(|o| (o.1, index));
-    }
-    let number = oid.trim_start_matches('.');
-    let rest = number.strip_prefix("iso.").or_else(|| number.strip_prefix("1."))?;
-    OBJECTS.iter().find_map(|(known, name)| {
-        let behind = rest.strip_prefix(known.strip_prefix("1.")?)?;
-        Some((*name, behind.strip_prefix('.')?))
-    })
-}
-
 /// A value without its type.
 fn bare(value: &str) -> &str {
     let kinds = [
@@ -208,19 +173,14 @@ fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
         walk.values.contains_key(&(object.to_owned(), index.to_owned()))
     };
     for ((object, index), value) in &walk.values {
-        let narrow = Some(4_294_967_296.0);
-        // A switch's port receives what goes towards it: its output is what a host reads.
-        let (measure, wraps) = match object.as_str() {
-            "ifHCInOctets" => (Measure::Bytes(Flow::Write), None),
-            "ifHCOutOctets" => (Measure::Bytes(Flow::Read), None),
-            "ifInOctets" if !has("ifHCInOctets", index) => (Measure::Bytes(Flow::Write), narrow),
-            "ifOutOctets" if !has("ifHCOutOctets", index) => (Measure::Bytes(Flow::Read), narrow),
-            "connUnitPortStatCountTxElements" => (Measure::Bytes(Flow::Read), None),
-            "connUnitPortStatCountRxElements" => (Measure::Bytes(Flow::Write), None),
-            "ifInErrors" | "ifOutErrors" => (Measure::Errors, None),
-            "ifInDiscards" | "ifOutDiscards" => (Measure::Discards, None),
-            _ => continue,
-        };
+        // What FC-FE counts of a port stands in FCMGMT too, by another index.
+        let known = mib::measure(object).filter(|_| !object.starts_with("fcFx"));
+        let Some((measure, bits)) = known else { continue };
+        // A narrow counter stands back where there is a wide one.
+        if mib::wide(object).is_some_and(|wide| has(wide, index)) {
+            continue;
+        }
+        let wraps = bits.map(|bits| 2_f64.powi(bits));
         let place = place(feed, walk, index);
         if let Some(value) = count(value) {
             looks.add(at, Look { place, measure, value, wraps });

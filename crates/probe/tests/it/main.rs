@@ -1,3 +1,7 @@
-//! What `probe` promises, tested from outside.
+//! Tests of the crate, one module each.
 
+mod bad;
 mod block;
+mod peers;
+mod snmpd;
+mod support;

@@ -37,6 +37,7 @@ pub(super) fn lab(
     let links = b.links(root);
     let zones = b.named(root, "zone", NameKind::Zone);
     let paths = b.named(root, "path", NameKind::Path);
+    let counters = b.counters(root);
     Lab {
         targets: targets.iter().flat_map(|(r, n)| b.targets(r, n)).collect(),
         receivers: receivers.iter().flat_map(|(r, n)| b.receivers(r, n)).collect(),
@@ -49,6 +50,7 @@ pub(super) fn lab(
         teams,
         zones: zones.iter().flat_map(|(r, n)| b.zones(r, n)).collect(),
         paths: paths.iter().flat_map(|(r, n)| b.paths(r, n)).collect(),
+        counters,
         parts,
     }
 }

@@ -5,6 +5,7 @@
 mod claim;
 mod content;
 mod copy;
+mod counted;
 mod disk;
 mod embedded;
 mod fabric;

@@ -1,5 +1,6 @@
 //! Targets and the components of a lab.
 
+use super::counted::{COUNTERS, CREDENTIALS, IDENTITIES};
 use super::network::NIC;
 use super::{
     Conflict, EMBEDDED, ExclusiveKeys, KeyWord, PLAIN, SIZE, TIME, TableDef, Type, count, default,
@@ -172,6 +173,9 @@ pub(super) static HOST: TableDef = TableDef {
             Type::Tables(&DISK),
             "Disks that the host itself uses, without a VM. Simulator only.",
         ),
+        COUNTERS,
+        CREDENTIALS,
+        IDENTITIES,
     ],
     ..PLAIN
 };
@@ -292,6 +296,9 @@ pub(super) static SWITCH: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("part", Type::Ref("a part of kind `switch`"), "Its model."),
+        COUNTERS,
+        CREDENTIALS,
+        IDENTITIES,
     ],
     ..PLAIN
 };
@@ -314,6 +321,9 @@ pub(super) static ARRAY: TableDef = TableDef {
         optional("cache", SIZE, "Cache size; overrides the part."),
         optional("hit_share", Type::Percent, "Read hits of its cache; overrides the part."),
         optional("media", MEDIA, "Media of its volumes, unless a volume names its own."),
+        COUNTERS,
+        CREDENTIALS,
+        IDENTITIES,
     ],
     conflicts: &[Conflict {
         key: "embedded",

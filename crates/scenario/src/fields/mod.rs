@@ -5,6 +5,7 @@
 
 mod assume;
 mod copy;
+mod counted;
 mod embedded;
 mod fabric;
 mod lab;

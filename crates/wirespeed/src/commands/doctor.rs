@@ -5,6 +5,7 @@
 
 use super::capture;
 use crate::cli::{Doctor, Format};
+use crate::counted;
 use crate::exit::{Exit, Failure};
 use crate::out;
 use clock::Ns;
@@ -53,6 +54,7 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
         marks(&args.dir),
         guests(),
         tracing(),
+        counters(),
     ];
     out::result(&match args.output.format {
         Format::Text => text(&findings),
@@ -60,6 +62,23 @@ pub fn doctor(args: &Doctor) -> Result<Exit, Failure> {
     })?;
     let all_possible = findings.iter().all(|f| f.health != Health::Missing);
     Ok(if all_possible { Exit::Met } else { Exit::GoalsNotMet })
+}
+
+/// Which hop counters this machine has to read.
+fn counters() -> Finding {
+    let (there, missing) = counted::readable();
+    let detail = there.join(", ");
+    match missing.is_empty() {
+        true => good("hop counters", detail),
+        false => {
+            let detail = format!("{detail}; not readable: {}", missing.join("; "));
+            limited(
+                "hop counters",
+                detail,
+                "boot with psi=1 for pressure; sandboxes hide netlink and sysfs",
+            )
+        }
+    }
 }
 
 /// Whether the I/O of block devices can be captured.

@@ -8,6 +8,7 @@ mod prove;
 mod simulated;
 
 use crate::cli::{Format, PlanArgs};
+use crate::counted;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::out;
@@ -44,8 +45,17 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let targets = targets::asked(scenario, &stages);
     let lab = simulated::lab(scenario, &stages);
     out::result(&match format {
-        Format::Text => text(scenario, &stages, &targets, lab.as_ref()),
-        Format::Json => format!("{:#}\n", as_json(scenario, &stages, &targets, lab.as_ref())),
+        Format::Text => {
+            let counters = counted::text(scenario).join("\n");
+            let head = if counters.is_empty() { "" } else { "\ncounters\n" };
+            let end = if counters.is_empty() { "" } else { "\n" };
+            format!("{}{head}{counters}{end}", text(scenario, &stages, &targets, lab.as_ref()))
+        }
+        Format::Json => {
+            let mut all = as_json(scenario, &stages, &targets, lab.as_ref());
+            all["counters"] = counted::as_json(scenario).into();
+            format!("{all:#}\n")
+        }
     })?;
     Ok(exit_of(&targets, lab.as_ref()))
 }

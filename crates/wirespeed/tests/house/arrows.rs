@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -25,14 +25,15 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("iscsi", &[]),
     ("tape", &["clock", "iscsi"]),
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "tape", "units", "workload"]),
-    ("probe", &["clock"]),
+    ("telemetry", &["hop"]),
+    ("probe", &["clock", "hop", "record", "telemetry"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("calibrate", &["findings", "record", "scenario", "sim", "units", "workload"]),
     ("score", &["findings", "scenario", "sim", "units"]),
     ("export", &["clock", "findings", "record", "scenario", "workload"]),
-    ("import", &["clock", "record", "scenario"]),
+    ("import", &["clock", "record", "scenario", "telemetry"]),
     ("trace", &["clock", "workload"]),
     ("review", &["findings", "record", "scenario", "units", "workload"]),
     (
@@ -63,6 +64,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
             "score",
             "serve",
             "sim",
+            "telemetry",
             "trace",
             "units",
             "workload",
@@ -71,7 +73,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 27] = [
+const ROOMS: [(&str, &[&str]); 28] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -94,9 +96,10 @@ const ROOMS: [(&str, &[&str]); 27] = [
     ("clap_mangen", &["wirespeed"]),
     ("miette", &["wirespeed"]),
     ("quick-xml", &["import"]),
+    ("async-snmp", &["probe"]),
     // The page that stays open has many viewers, most of them idle: the one thing that an async runtime is for. Its process
-    // carries no load.
-    ("tokio", &["serve"]),
+    // carries no load. The client of SNMP has a runtime of its source's own thread.
+    ("tokio", &["probe", "serve"]),
     ("axum", &["serve"]),
     ("hyper", &["serve"]),
     ("hyper-util", &["serve"]),

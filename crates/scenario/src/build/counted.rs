@@ -1,0 +1,107 @@
+//! Sources of counters: what a device's `counters`, `credentials` and `identities` mean.
+
+use super::complain;
+use super::lab::{LabBuilder, expanded};
+use crate::counted::{CountedDevice, CounterSource, CountersFrom, HopIdentity};
+use crate::datum::Decoded;
+use crate::diagnostics::{Class, Mistake};
+use crate::tree::clip;
+
+/// Hops that one device may name, at most.
+const IDENTITIES_MAX: usize = 256;
+
+impl LabBuilder<'_> {
+    /// The sources of counters of all devices.
+    pub(super) fn counters(&mut self, root: &Decoded) -> Vec<CounterSource> {
+        let sections = [
+            ("host", CountedDevice::Host),
+            ("switch", CountedDevice::Switch),
+            ("array", CountedDevice::Array),
+        ];
+        let mut sources: Vec<CounterSource> = Vec::new();
+        for (section, kind) in sections {
+            for record in root.records(section) {
+                sources.extend(self.counter_source(record, kind));
+            }
+        }
+        sources
+    }
+
+    fn counter_source(&mut self, record: &Decoded, kind: CountedDevice) -> Option<CounterSource> {
+        let Some(text) = record.text("counters") else {
+            for key in ["credentials", "identities"].into_iter().filter(|key| record.has(key)) {
+                complain(
+                    record,
+                    key,
+                    "it needs `counters`, which says where they come from",
+                    self.sink,
+                );
+            }
+            return None;
+        };
+        let Some(from) = CountersFrom::of(&text.value) else {
+            self.sink.push(|| {
+                let message = format!("counters: `{}` is no source of counters", clip(&text.value));
+                let help = "write `local`, `snmp://HOST` or `prometheus://HOST:PORT`; users and passwords are in the \
+                            file that `credentials` names";
+                Mistake::new(text.at, message).help(help)
+            });
+            return None;
+        };
+        let [device] = &expanded(record)[..] else {
+            complain(
+                record,
+                "counters",
+                "each device has counters of its own: define them one by one",
+                self.sink,
+            );
+            return None;
+        };
+        let credentials = record.text("credentials").map(|at| at.value.to_string());
+        match (&from, &credentials) {
+            (CountersFrom::Local, Some(_)) => {
+                complain(record, "credentials", "`counters = \"local\"` asks for none", self.sink);
+            }
+            (CountersFrom::Snmp(_), None) => self.sink.push(|| {
+                Mistake::new(text.at, "an agent of SNMP asks for credentials")
+                    .class(Class::Absence)
+                    .help("add `credentials = \"FILE\"`; the file says `community = …` (v2c), or `user = …` and its passwords (v3)")
+            }),
+            _ => {}
+        }
+        let identities = self.identities(record, device);
+        Some(CounterSource { device: device.clone(), kind, from, credentials, identities })
+    }
+
+    fn identities(&mut self, record: &Decoded, device: &str) -> Vec<HopIdentity> {
+        let mut out: Vec<HopIdentity> = Vec::new();
+        for one in record.records("identities") {
+            let (Some(hop), Some(is)) = (one.text("hop"), one.text("is")) else { continue };
+            let (hop, is) = (hop.value.to_string(), is.value.trim().to_owned());
+            let behind = hop.strip_prefix(device).map(|rest| rest.chars().next());
+            if !matches!(behind, Some(None | Some('.' | ':' | '/'))) {
+                let message = format!(
+                    "`{}` is no hop of `{device}`: its hops begin with its name, as `{device}:0`",
+                    clip(&hop)
+                );
+                complain(one, "hop", message, self.sink);
+            } else if out.iter().any(|of| of.hop == hop) {
+                complain(
+                    one,
+                    "hop",
+                    format!("`{}` has an identity already", clip(&hop)),
+                    self.sink,
+                );
+            } else if is.is_empty() || out.iter().any(|of| of.is == is) {
+                let message =
+                    if is.is_empty() { "it is empty" } else { "another hop has this identity" };
+                complain(one, "is", message, self.sink);
+            } else if out.len() == IDENTITIES_MAX {
+                complain(one, "hop", format!("{IDENTITIES_MAX} identities at most"), self.sink);
+            } else {
+                out.push(HopIdentity { hop, is });
+            }
+        }
+        out
+    }
+}
