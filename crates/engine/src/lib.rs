@@ -37,7 +37,8 @@ pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use spec::{
-    AttendedProcess, Fill, LoadChange, QueueKind, StepSpec, TargetSpec, Throttle, WorkerSpec,
+    AttendedProcess, Fill, LabChange, LabStep, LoadChange, QueueKind, StepSpec, TargetSpec,
+    Throttle, WorkerSpec,
 };
 pub use timeline::{Phases, StepTimeline};
 

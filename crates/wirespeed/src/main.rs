@@ -10,6 +10,7 @@ mod catalogs;
 mod cli;
 mod commands;
 mod control;
+mod emulated;
 mod exit;
 mod files;
 mod guests;

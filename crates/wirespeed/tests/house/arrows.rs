@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -26,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("tape", &["clock", "iscsi"]),
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "tape", "units", "workload"]),
     ("probe", &["clock"]),
+    ("lab", &["clock", "scenario", "units"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
@@ -54,6 +55,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
             "guest",
             "import",
             "iscsi",
+            "lab",
             "net",
             "probe",
             "record",
@@ -77,7 +79,19 @@ const ROOMS: [(&str, &[&str]); 27] = [
     ("rand_pcg", &["clock"]),
     (
         "rustix",
-        &["disk", "engine", "fleet", "guard", "guest", "net", "probe", "san", "serve", "wirespeed"],
+        &[
+            "disk",
+            "engine",
+            "fleet",
+            "guard",
+            "guest",
+            "lab",
+            "net",
+            "probe",
+            "san",
+            "serve",
+            "wirespeed",
+        ],
     ),
     ("neli", &["net"]),
     ("rtrb", &["disk", "engine", "net", "san"]),
