@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict static guests backup docs dist clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,11 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s pe
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/lab5-network
+
+lab: ## Emulated labs, as root: 70 planted bottlenecks, labs 1, 2 and 5 in small, 100 random kills; minutes
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/lab
 
 predict: ## Predict runs on an embedded SAN, then measure them: about five minutes, on an idle machine
 	@scripts/need $@

@@ -64,5 +64,6 @@ fn step(depth: u32) -> StepSpec {
         workers: vec![worker],
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     }
 }

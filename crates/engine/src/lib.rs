@@ -37,8 +37,8 @@ pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use spec::{
-    AttendedProcess, CopySpec, Fill, LoadChange, QueueKind, StepSpec, TargetSpec, Throttle,
-    WorkerSpec,
+    AttendedProcess, CopySpec, Fill, LabChange, LabStep, LoadChange, QueueKind, StepSpec,
+    TargetSpec, Throttle, WorkerSpec,
 };
 pub use timeline::{Phases, StepTimeline};
 

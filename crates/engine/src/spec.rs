@@ -32,6 +32,27 @@ pub struct StepSpec {
     /// Processes of this host that carry loads of others, to be counted while the step lasts.
     #[serde(default)]
     pub attended: Vec<AttendedProcess>,
+    /// What happens to the emulated lab around the step, where this host holds one.
+    #[serde(default)]
+    pub lab: Option<LabStep>,
+}
+
+/// A step of an emulated lab.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabStep {
+    /// What happens, in order of time.
+    pub changes: Vec<LabChange>,
+}
+
+/// Something that happens to a part of an emulated lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabChange {
+    /// When, since the beginning of the measured time.
+    pub at: Ns,
+    /// The part, by its name in the scenario.
+    pub part: String,
+    /// It works again; otherwise it fails.
+    pub works: bool,
 }
 
 /// A process that carries loads of others: a virtual machine.

@@ -12,10 +12,10 @@ use crate::guests::Guests;
 use crate::nets::{self, NetNumbers};
 use crate::prove;
 use clock::Ns;
-use engine::{Fill, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use engine::{Fill, LabChange, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec};
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
 use scenario::crew::{Copier, cluster};
-use scenario::{Scenario, Step, Target};
+use scenario::{Change, Incident, Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use workload::{Arrivals, IoDemand};
@@ -229,7 +229,9 @@ impl<'a> Assignment<'a> {
         }
         let guests = Guests::new(scenario, agents);
         guests.check(&lab, &groups, &demands, steps)?;
-        let places = place(&groups, agents, &guests);
+        let places = place(&groups, agents, &|group| {
+            guests.agent_of(group).or_else(|| emulated(scenario, agents, group))
+        });
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -331,8 +333,12 @@ impl<'a> Assignment<'a> {
             streams.extend(ends);
         }
         specs[ATTENDANT].attended = self.guests.attended.clone();
+        let emulated = self.lab.scenario.lab.is_emulated();
+        specs[ATTENDANT].lab = emulated.then(|| lab_step(step));
         let has_load = |spec: &StepSpec| {
-            !(spec.workers.is_empty() && spec.nets.is_empty() && spec.attended.is_empty())
+            // What an emulated lab carries is counted from outside, whoever loads it.
+            let lab = spec.lab.is_some();
+            lab || !(spec.workers.is_empty() && spec.nets.is_empty() && spec.attended.is_empty())
         };
         let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
         let arrays = plan::step(self.lab.scenario, step, proof.as_ref());
@@ -408,25 +414,49 @@ impl<'a> Assignment<'a> {
             workers: Vec::new(),
             nets: Vec::new(),
             attended: Vec::new(),
+            lab: None,
         }
     }
 }
 
-/// The agent of each VM or target. A VM that is a guest has its own. Of the others those that share a target, directly or
-/// through others, are on one agent: two agents never create, fill or write the same file. The rest goes round.
+/// What happens to an emulated lab in a step.
+fn lab_step(step: &Step) -> LabStep {
+    let change = |incident: &Incident| {
+        let (part, works) = match &incident.change {
+            Change::Fail(part) => (part, false),
+            Change::Restore(part) => (part, true),
+            // Only the simulator moves VMs, as `Scenario::live` says.
+            Change::Move { .. } => return None,
+        };
+        Some(LabChange { at: incident.at.into(), part: part.clone(), works })
+    };
+    LabStep { changes: step.incidents.iter().filter_map(change).collect() }
+}
+
+/// The agent of a VM on an emulated host.
+fn emulated(scenario: &Scenario, agents: &[String], group: &str) -> Option<usize> {
+    let vm = scenario.lab.vms.iter().find(|vm| vm.name == group)?;
+    scenario.lab.emulated_host(vm)?;
+    agents.iter().position(|agent| Some(agent.as_str()) == vm.carrier())
+}
+
+/// The agent of each VM or target. A VM that is a guest, or on an emulated host, has `own`. Of the others those that share a
+/// target, directly or through others, are on one agent: two agents never create, fill or write the same file. The rest goes
+/// round the agents that are nobody's own.
 fn place(
     groups: &[(&str, Vec<usize>)],
     agents: &[String],
-    guests: &Guests<'_>,
+    own_of: &dyn Fn(&str) -> Option<usize>,
 ) -> BTreeMap<String, usize> {
     let (inside, outside): (Vec<_>, Vec<_>) =
-        groups.iter().partition(|(group, _)| guests.agent_of(group).is_some());
-    let carriers: Vec<usize> = (0..agents.len()).filter(|agent| !guests.is(*agent)).collect();
+        groups.iter().partition(|(group, _)| own_of(group).is_some());
+    let taken: BTreeSet<usize> = groups.iter().filter_map(|(group, _)| own_of(group)).collect();
+    let carriers: Vec<usize> = (0..agents.len()).filter(|agent| !taken.contains(agent)).collect();
     let clusters = cluster(outside.iter().map(|(_, targets)| targets.as_slice()));
     let place = |((group, _), cluster): (&&(&str, _), usize)| {
         ((*group).to_owned(), carriers.get(cluster % carriers.len().max(1)).copied().unwrap_or(0))
     };
-    let own = |(group, _): &&(&str, _)| Some(((*group).to_owned(), guests.agent_of(group)?));
+    let own = |(group, _): &&(&str, _)| Some(((*group).to_owned(), own_of(group)?));
     outside.iter().zip(clusters).map(place).chain(inside.iter().filter_map(own)).collect()
 }
 

@@ -76,6 +76,10 @@ impl Child {
 }
 
 impl Body for Child {
+    fn process(&self) -> Option<u32> {
+        Some(self.process.id())
+    }
+
     fn epitaph(&mut self) -> String {
         let status = self.end();
         let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();

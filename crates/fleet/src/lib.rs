@@ -44,7 +44,7 @@ pub use coordinator::{Coordinator, RunError, RunOutcome, StepFailure};
 pub use guests::SCHEME as GUEST_SCHEME;
 pub use link::{AgentLink, Body, BodyNews, GuestDisk, Joined, Joining};
 pub use offset::{AgentClock, ClockOffset};
-pub use registry::{EngineRegistry, NET_SCHEME, scheme};
+pub use registry::{EngineRegistry, LAB_SCHEME, NET_SCHEME, scheme};
 pub use sampling::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 pub use session::AgentSession;
 pub use sink::{RecordEntry, RecordSink, SinkError};

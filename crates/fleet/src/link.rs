@@ -87,6 +87,8 @@ pub struct AgentLink {
     pub(crate) arrays: Vec<String>,
     /// Its clock beside the coordinator's.
     pub(crate) clock: AgentClock,
+    /// What is released when all agents of the run have ended.
+    pub(crate) held: Option<Box<dyn Send>>,
 }
 
 impl AgentLink {
@@ -102,7 +104,7 @@ impl AgentLink {
 
     fn new(name: &str, reach: Reach, clock: AgentClock) -> AgentLink {
         let (name, arrays) = (name.to_owned(), Vec::new());
-        AgentLink { name, reach, body: None, thread: None, arrays, clock }
+        AgentLink { name, reach, body: None, thread: None, arrays, clock, held: None }
     }
 
     /// The same agent with a clock of its own, as on another machine.
@@ -137,6 +139,17 @@ impl AgentLink {
         let child = Child::spawn(command, theirs)?;
         let link = AgentLink::over(name, carrier::coordinator_socket(ours)?);
         Ok(AgentLink { body: Some(Box::new(child)), ..link })
+    }
+
+    /// The same agent, with something that all agents of the run live in: it is released when they have ended.
+    #[must_use]
+    pub fn holding(self, held: Box<dyn Send>) -> AgentLink {
+        AgentLink { held: Some(held), ..self }
+    }
+
+    /// The process of this machine that it is, where it is one of its own.
+    pub fn process(&self) -> Option<u32> {
+        self.body.as_ref()?.process()
     }
 
     /// The same agent, which is to serve this embedded array of the scenario, and carries no workers.

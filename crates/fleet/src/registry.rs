@@ -11,6 +11,9 @@ use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 /// The scheme under which the engine for network loads is registered.
 pub const NET_SCHEME: &str = "net";
 
+/// The scheme under which what changes an emulated lab is registered.
+pub const LAB_SCHEME: &str = "lab";
+
 /// The engines of an agent.
 #[derive(Default)]
 pub struct EngineRegistry {
@@ -79,8 +82,9 @@ impl EngineRegistry {
             }
             None => None,
         };
-        let concerned =
-            (0..self.entries.len()).filter(|entry| engines.contains(entry) || net == Some(*entry));
+        let lab = step.lab.as_ref().and_then(|_| self.entry_for(LAB_SCHEME));
+        let concerned = (0..self.entries.len())
+            .filter(|entry| engines.contains(entry) || net == Some(*entry) || lab == Some(*entry));
         let part = |entry| (entry, part(step, &engines, entry, net == Some(entry)));
         Ok(concerned.map(part).collect())
     }
@@ -101,7 +105,8 @@ impl EngineRegistry {
                 .targets
                 .get(usize::from(index))
                 .ok_or_else(|| wrong("it refers to a target that the step does not have"))?;
-            let scheme = Some(scheme(&target.url)).filter(|scheme| *scheme != NET_SCHEME);
+            let scheme =
+                Some(scheme(&target.url)).filter(|of| ![NET_SCHEME, LAB_SCHEME].contains(of));
             let entry = scheme.and_then(|scheme| self.entry_for(scheme));
             let entry = entry.ok_or_else(|| self.unknown(target))?;
             if found.is_some_and(|other| other != entry) {
@@ -123,7 +128,7 @@ impl EngineRegistry {
             .entries
             .iter()
             .flat_map(|e| &e.schemes)
-            .filter(|s| *s != NET_SCHEME)
+            .filter(|s| ![NET_SCHEME, LAB_SCHEME].contains(&s.as_str()))
             .map(|s| if s.is_empty() { "a path".to_owned() } else { format!("`{s}:`") })
             .collect();
         EngineError::Unsupported(format!(

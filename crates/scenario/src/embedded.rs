@@ -4,7 +4,8 @@
 //! This holds what was asked for; it starts nothing. The policies are those of the hypervisors and operating systems
 //! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
 
-use crate::model::{Lab, Step};
+use crate::model::{Host, Lab, Step, Vm};
+use crate::simulated::Change;
 use std::fmt;
 use std::time::Duration;
 use units::{ByteRate, Bytes, LinkRate, Percent};
@@ -150,6 +151,54 @@ impl Lab {
     /// The embedded array of that name, if it is one.
     pub fn embedded(&self, array: &str) -> Option<&Embedded> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
+    }
+
+    /// Whether a live run builds a part of it on this machine.
+    pub fn is_emulated(&self) -> bool {
+        let arrays = self.arrays.iter().any(|array| array.emulate);
+        arrays
+            || self.hosts.iter().any(|host| host.emulate)
+            || self.switches.iter().any(|of| of.emulate)
+    }
+
+    /// What the speeds of all links are multiplied by where the lab is emulated: as those of its arrays' ports.
+    pub fn link_scale(&self) -> Percent {
+        let scaled = self
+            .arrays
+            .iter()
+            .filter(|array| array.emulate)
+            .find_map(|array| array.embedded.as_ref());
+        scaled.map_or(Percent(100.0), |embedded| embedded.scale)
+    }
+
+    /// Whether a live run can bring a change about, since its part is emulated: a link, a switch, a host, an array, an adapter,
+    /// or a port of one.
+    pub fn emulates_change(&self, change: &Change) -> bool {
+        let (Change::Fail(part) | Change::Restore(part)) = change else { return false };
+        let part = part.split_once(':').map_or(part.as_str(), |(device, _)| device);
+        let link = self.links.iter().find(|link| link.name == *part);
+        self.emulates(link.map_or(part, |link| &link.from.device))
+    }
+
+    /// Whether a host, an adapter by its full name, a switch, an array or a port of one is emulated.
+    pub(crate) fn emulates(&self, device: &str) -> bool {
+        let owner = device.rsplit_once('.').map_or(device, |(owner, _)| owner);
+        let named = |name: &str| name == device || name == owner;
+        self.hosts.iter().any(|of| of.emulate && named(&of.name))
+            || self.switches.iter().any(|of| of.emulate && of.name == device)
+            || self.arrays.iter().any(|of| of.emulate && named(&of.name))
+    }
+
+    /// The emulated host that a VM runs on.
+    pub fn emulated_host(&self, vm: &Vm) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.emulate && Some(&host.name) == vm.host.as_ref())
+    }
+}
+
+impl Vm {
+    /// The name of the process that carries it on an emulated host: its own where it has a quota, or else the host's.
+    pub fn carrier(&self) -> Option<&str> {
+        if self.cpus.is_some() { Some(&self.name) } else { self.host.as_deref() }
     }
 }
 

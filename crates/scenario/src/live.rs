@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Diagnostics, Mistake, Sink};
 use crate::model::{Backing, Plan, Scenario};
+use crate::simulated::Incident;
 use crate::spots::Spot;
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ impl Scenario {
                 let at = self.spots.at(&Spot::Load(number, n));
                 load.check_live(at, plan, self, &mut sink);
             }
-            for (n, incident) in (0..).zip(&plan.incidents) {
+            let absent = |incident: &&Incident| !self.lab.emulates_change(&incident.change);
+            for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| absent(of)) {
                 let at = self.spots.at(&Spot::Incident(number, n));
                 sink.push(|| {
                     let message = format!("a live run cannot {}: that lab is not present", incident.change);

@@ -162,6 +162,10 @@ pub struct Host {
     pub adapters: Vec<Adapter>,
     /// Disks that it uses itself, with no VM between. Only the simulator loads them.
     pub disks: Vec<VmDisk>,
+    /// In a live run it is a network namespace of this machine.
+    pub emulate: bool,
+    /// Processors whose time its VMs may use together, where it is emulated.
+    pub cpus: Option<f64>,
 }
 
 /// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; NAME alone suffices where it is unique.
@@ -198,6 +202,8 @@ pub struct Vm {
     pub nics: Vec<VmNic>,
     /// It has a virtual port, with a WWPN of its own, at every adapter that its disks leave through and that carries some.
     pub npiv: bool,
+    /// Processors whose time it may use, where its host is emulated.
+    pub cpus: Option<f64>,
 }
 
 /// A virtual machine of a live run.
@@ -280,6 +286,8 @@ pub struct Switch {
     pub name: String,
     /// Its model in the catalog.
     pub part: Option<String>,
+    /// In a live run it is a bridge in a network namespace of its own.
+    pub emulate: bool,
 }
 
 /// `[[array]]`.
@@ -295,6 +303,8 @@ pub struct Array {
     pub ports: Option<u32>,
     /// The array's local counterpart on the machine that runs the scenario, if there is one.
     pub embedded: Option<Embedded>,
+    /// Its counterpart stands in a network namespace of its own, at the ends of the lab's links.
+    pub emulate: bool,
     /// Its cache, when the scenario differs from the part.
     pub cache: Option<Bytes>,
     /// Reads that its cache answers, when the scenario differs from the part.

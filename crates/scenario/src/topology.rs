@@ -14,8 +14,10 @@ mod draft;
 mod fabric;
 mod nets;
 mod ways;
+mod wiring;
 
 pub use hop::HopKind;
+pub use wiring::{Wire, WireEnd, WireRole};
 
 use crate::Policy;
 use crate::diagnostics::{Diagnostics, Sink};

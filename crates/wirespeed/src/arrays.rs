@@ -11,7 +11,8 @@ use san::server::{
     PortRate, PortalConfig, ServedPortal, TargetLimits, TargetServer, TargetSettings, VolumeLimit,
 };
 use san::volume::{Volume, VolumeError, VolumeKind};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,17 +31,24 @@ const SPEEDS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
 /// Serves arrays in this process.
 pub struct Arrays {
     alone: bool,
+    /// Where ports listen, by name; the others on loopback.
+    listens: BTreeMap<String, IpAddr>,
 }
 
 impl Arrays {
     /// In a process that does nothing else: its CPU time is theirs.
     pub fn alone() -> Arrays {
-        Arrays { alone: true }
+        Arrays { alone: true, listens: BTreeMap::new() }
     }
 
     /// In a process that also carries workers, whose CPU time tells nothing of the arrays.
     pub fn beside_workers() -> Arrays {
-        Arrays { alone: false }
+        Arrays { alone: false, listens: BTreeMap::new() }
+    }
+
+    /// In a namespace, where its ports have addresses of their own.
+    pub fn at(listens: BTreeMap<String, IpAddr>) -> Arrays {
+        Arrays { listens, ..Arrays::alone() }
     }
 }
 
@@ -49,12 +57,16 @@ impl ArrayServer for Arrays {
         let failed = |problem: String| EngineError::Target { target: spec.name.clone(), problem };
         let volumes = spec.volumes.iter().map(volume).collect::<Result<Vec<_>, _>>();
         let volumes = volumes.map_err(|e| failed(e.to_string()))?;
-        let portals = spec.ports.iter().zip(1u16..).map(|(_, group)| PortalConfig {
+        let address =
+            |port: &str| self.listens.get(port).copied().unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let portals = spec.ports.iter().zip(1u16..).map(|(port, group)| PortalConfig {
             // Each a port of its own to initiators, so that a session belongs to one of them.
             group,
-            ..PortalConfig::new(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0))
+            ..PortalConfig::new(SocketAddr::new(address(&port.name), 0))
         });
         let mut config = TargetSettings::new(&name(&spec.name), portals.collect(), volumes);
+        // Addresses are given in the namespaces of an emulated lab alone.
+        config.isolated = !self.listens.is_empty();
         config.threads = spec.threads as usize;
         config.limits = TargetLimits { stop_time: STOP_TIME, ..TargetLimits::default() };
         let target = TargetServer::start(config).map_err(|e| failed(e.to_string()))?;

@@ -5,6 +5,7 @@ mod catalog;
 mod control;
 mod disk;
 mod explain;
+mod lab;
 mod net;
 mod score;
 mod serve;
@@ -16,6 +17,7 @@ pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use explain::ExplainArgs;
+pub use lab::{LabAction, LabArgs, LabFile, LabInside};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
@@ -34,7 +36,7 @@ use units::Percent;
 /// Commands by task, as `--help` lists them; those that no group has are not shown.
 const TASKS: &[(&str, &[&str])] = &[
     ("Begin", &["demo", "doctor"]),
-    ("Measure", &["plan", "run", "disk", "net", "target"]),
+    ("Measure", &["plan", "run", "disk", "net", "target", "lab"]),
     ("Predict", &["simulate", "estimate", "score", "calibrate"]),
     ("Read results", &["review", "compare", "explain", "serve"]),
     ("Bring along", &["import", "capture", "fit"]),
@@ -121,6 +123,8 @@ pub enum Command {
     Net(Net),
     /// Serve memory, files and devices by iSCSI, control what runs, or list the LUNs of a portal
     Target(TargetArgs),
+    /// Make the emulated part of a scenario's lab on this machine, list what stands, take it down
+    Lab(LabArgs),
     /// Write the completions of a shell to stdout
     Completions(Completions),
     /// Write the manual pages: the main one to stdout, or all into a directory

@@ -36,6 +36,18 @@ pub fn sources_of(scenario: &Scenario) -> Sources {
     all
 }
 
+/// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.
+pub fn sources_of_host() -> Sources {
+    Sources(vec![Box::new(DiskSampler::default())])
+}
+
+/// The sources of a scenario's lab with one more.
+pub fn sources_with(scenario: &Scenario, other: Box<dyn Sampler>) -> Sources {
+    let mut all = sources_of(scenario);
+    all.0.push(other);
+    all
+}
+
 /// Several sources, sampled one after the other.
 pub struct Sources(Vec<Box<dyn Sampler>>);
 
@@ -54,7 +66,7 @@ impl Sampler for Sources {
 }
 
 /// The name of the hop that is this machine's processors.
-const PROCESSORS: &str = "host.cpu";
+pub(crate) const PROCESSORS: &str = "host.cpu";
 
 /// Samples the processors of this machine, in steps that load storage: workers, embedded arrays and everything else share
 /// them. Network loads count their machines themselves.
@@ -177,6 +189,7 @@ mod tests {
             workers: Vec::new(),
             nets: Vec::new(),
             attended: Vec::new(),
+            lab: None,
         };
         let names: Vec<String> = sources.hops(&step).into_iter().map(|hop| hop.name).collect();
         let values: Vec<f64> = sources.sample().iter().map(|s| s.readings[0].value).collect();

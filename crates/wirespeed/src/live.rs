@@ -2,6 +2,7 @@
 
 use crate::arrays::Arrays;
 use crate::cli::{AgentKind, Results};
+use crate::emulated;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::guests;
@@ -20,8 +21,9 @@ use fleet::{
 use record::{Event, Fact, Level, Producer, ProducerKind, Record, RunHead, ScenarioText, Writer};
 use scenario::{Scenario, Source, Stage};
 use serve::metrics::{Listening, OfRun};
+use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -188,20 +190,27 @@ pub fn control() -> Result<Arc<Control>, Failure> {
 /// each guest.
 pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Failure> {
     let guests = guests::links(scenario)?;
-    let mut agents = local(scenario, kind).map_err(Failure::incomplete)?;
+    if scenario.lab.is_emulated() {
+        return emulated::agents(scenario, kind);
+    }
+    let mut agents =
+        local(scenario, kind, engines(hops::sources_of(scenario))).map_err(Failure::incomplete)?;
     agents.extend(guests);
     Ok(agents)
 }
 
-fn local(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
+/// The agents that stand on this machine itself: for workers, and for arrays that are not emulated.
+pub fn local(
+    scenario: &Scenario,
+    kind: AgentKind,
+    engines: EngineRegistry,
+) -> io::Result<Vec<AgentLink>> {
     let mut agents = vec![match kind {
-        AgentKind::Auto | AgentKind::InProcess => {
-            let engines = engines().sampler(Box::new(hops::sources_of(scenario)));
-            AgentLink::in_process(identity(AGENT), engines)?
-        }
+        AgentKind::Auto | AgentKind::InProcess => AgentLink::in_process(identity(AGENT), engines)?,
         AgentKind::Child => child(AGENT)?,
     }];
-    for array in scenario.lab.arrays.iter().filter(|array| array.embedded.is_some()) {
+    let arrays = scenario.lab.arrays.iter().filter(|of| of.embedded.is_some() && !of.emulate);
+    for array in arrays {
         let name = &array.name;
         let agent = match kind {
             AgentKind::InProcess => {
@@ -237,23 +246,32 @@ pub fn schemes() -> disk::Schemes {
 }
 
 /// Every engine of this binary, by the schemes of the URLs that it understands.
-fn engines() -> EngineRegistry {
+pub fn engines(sources: hops::Sources) -> EngineRegistry {
     let remote = schemes();
     let of_disks: Vec<&str> = ["", "null"].into_iter().chain(remote.names()).collect();
     let disks = disk::DiskEngine::new(engine::Pinning::Auto).with(remote);
     EngineRegistry::new()
         .register(&of_disks, Box::new(disks))
         .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
-        .sampler(Box::new(hops::sources()))
+        .sampler(Box::new(sources))
 }
 
 /// Serves the coordinator at the other end of standard input.
 pub fn serve_stdin(name: &str) -> Result<(), Failure> {
+    serve_with(name, Arrays::alone(), hops::sources())
+}
+
+/// Serves it as a host or an array of an emulated lab.
+pub fn serve_emulated(name: &str, listens: BTreeMap<String, IpAddr>) -> Result<(), Failure> {
+    serve_with(name, Arrays::at(listens), hops::sources_of_host())
+}
+
+fn serve_with(name: &str, arrays: Arrays, sources: hops::Sources) -> Result<(), Failure> {
     let carrier = fleet::carrier::agent_stdin().map_err(|e| {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
     // It carries workers or serves arrays, as requested; never both.
-    let engines = engines().arrays(Box::new(Arrays::alone()));
+    let engines = engines(sources).arrays(Box::new(arrays));
     fleet::serve(carrier, engines, identity(name)).map_err(Failure::incomplete)
 }
 

@@ -11,6 +11,7 @@ mod cli;
 mod commands;
 mod control;
 mod counted;
+mod emulated;
 mod exit;
 mod files;
 mod guests;

@@ -111,6 +111,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         workers: workers(agent).map(worker).collect(),
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     };
     let load = |source: SourceId| WorkerLoad {
         source,

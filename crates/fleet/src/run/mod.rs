@@ -52,6 +52,8 @@ struct RunAgent {
     body: Option<Box<dyn Body>>,
     /// Hears the end of its thread, where it is one of this process.
     thread: Option<Receiver<Infallible>>,
+    /// Released after all agents have been waited for.
+    _held: Option<Box<dyn Send>>,
 }
 
 impl RunAgent {
@@ -201,14 +203,14 @@ impl Fleet {
         let (to_inbox, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
         let (mut agents, mut specs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for link in links {
-            let AgentLink { name, reach, body, thread, arrays, clock } = link;
+            let AgentLink { name, reach, body, thread, arrays, clock, held } = link;
             let (end, joining) = match reach {
                 Reach::Now(end) => (Some(end), None),
                 Reach::Later(joining) => (None, Some(joining)),
             };
             let joins = joining.is_some();
             specs.push(AgentSpec { name: name.clone(), arrays, clock, joins });
-            agents.push(RunAgent { name, outbox: None, joining, body, thread });
+            agents.push(RunAgent { name, outbox: None, joining, body, thread, _held: held });
             ends.push(end);
         }
         let conversation = begin(&specs);

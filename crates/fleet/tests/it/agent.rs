@@ -48,6 +48,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         workers: workers.iter().enumerate().map(worker).collect(),
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     }))
 }
 

@@ -505,6 +505,7 @@ fn what_makes_no_sense_is_refused() {
         workers: Vec::new(),
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     };
     refused(true, ToAgent::Prepare(Box::new(workers)), "Prepare while waiting for a step");
 }

@@ -163,6 +163,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             workers,
             nets,
             attended: (0..index % 3).map(attended).collect(),
+            lab: None,
         },
     )
 }

@@ -124,6 +124,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
         workers: Vec::new(),
         nets,
         attended: Vec::new(),
+        lab: None,
     }
 }
 

@@ -18,8 +18,10 @@ pub struct TargetSettings {
     pub portals: Vec<PortalConfig>,
     /// What it serves, LUN 0 first; at least one.
     pub volumes: Vec<Arc<Volume>>,
-    /// What initiators have to prove. [`Auth::None`] is refused off loopback.
+    /// What initiators have to prove. [`Auth::None`] is refused off loopback, unless the target is isolated.
     pub auth: Auth,
+    /// Its portals are in a network namespace that nothing outside its run leads into.
+    pub isolated: bool,
     /// What it wants of the negotiation; MaxConnections comes from the limits.
     pub wishes: DesiredParams,
     /// The only initiators that may log in, by name; empty: all.
@@ -49,6 +51,7 @@ impl TargetSettings {
             portals,
             volumes,
             auth: Auth::None,
+            isolated: false,
             wishes: DesiredParams::default(),
             initiators: Vec::new(),
             threads: 0,

@@ -281,7 +281,8 @@ fn check(config: &TargetSettings) -> Result<(), StartError> {
         if portal.group == 0 {
             return Err(StartError::Group(portal.address));
         }
-        if matches!(config.auth, Auth::None) && !portal.address.ip().is_loopback() {
+        let private = config.isolated || portal.address.ip().is_loopback();
+        if matches!(config.auth, Auth::None) && !private {
             return Err(StartError::Open(portal.address));
         }
     }

@@ -321,6 +321,8 @@ impl LabBuilder<'_> {
                 hypervisor: hypervisor.clone(),
                 adapters: adapters.clone(),
                 disks,
+                emulate: record.flag("emulate").is_some_and(|at| at.value),
+                cpus: record.number("cpus").map(|at| at.value),
             })
             .collect()
     }
@@ -355,6 +357,7 @@ impl LabBuilder<'_> {
                 disks,
                 nics: Vec::new(),
                 npiv: record.flag("npiv").is_some_and(|at| at.value),
+                cpus: record.number("cpus").map(|at| at.value),
             })
             .collect();
         self.nics(record, &mut vms);
@@ -391,7 +394,9 @@ impl LabBuilder<'_> {
 
     fn switches(&mut self, record: &Decoded, names: &[String]) -> Vec<Switch> {
         let part = self.part(record.text("part"), &[PartKind::Switch]);
-        names.iter().map(|name| Switch { name: name.clone(), part: part.clone() }).collect()
+        let emulate = record.flag("emulate").is_some_and(|at| at.value);
+        let switch = |name: &String| Switch { name: name.clone(), part: part.clone(), emulate };
+        names.iter().map(switch).collect()
     }
 
     fn arrays(&mut self, record: &Decoded, names: &[String]) -> Vec<Array> {
@@ -407,6 +412,7 @@ impl LabBuilder<'_> {
                 controllers,
                 ports,
                 embedded: self.directory.embedded.get(name).cloned().flatten(),
+                emulate: record.flag("emulate").is_some_and(|at| at.value),
                 cache: record.size("cache").map(|at| at.value),
                 hit_share: record.percent("hit_share").map(|at| at.value),
                 media: media.clone(),

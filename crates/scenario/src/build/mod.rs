@@ -8,6 +8,7 @@ mod copy;
 mod counted;
 mod disk;
 mod embedded;
+mod emulated;
 mod fabric;
 mod faults;
 mod incidents;
@@ -61,6 +62,7 @@ pub(crate) fn scenario(
     let projects = project::projects(root, sink);
     let spots = Spots::new(source, directory.spots());
     topology::check(&lab, &spots, sink);
+    emulated::check(&lab, &spots, sink);
     let (goals, claims, assumed) = (Vec::new(), Vec::new(), Vec::new());
     let scenario = Scenario {
         head,

@@ -168,6 +168,18 @@ pub(super) static HOST: TableDef = TableDef {
         optional("part", Type::Ref("a part of kind `host`"), "Its model."),
         optional("hypervisor", Type::Ref("a part of kind `hypervisor`"), "Hypervisor model."),
         optional("adapters", Type::Tables(&ADAPTER), "Its adapters."),
+        default(
+            "emulate",
+            Type::Flag,
+            "false",
+            "In a live run, a network namespace of this machine: its VMs' workers run there, and its adapters are \
+             virtual interfaces. The simulator takes no notice.",
+        ),
+        optional(
+            "cpus",
+            CPUS,
+            "On an emulated host: processors whose time its VMs may use together.",
+        ),
         optional(
             "disks",
             Type::Tables(&DISK),
@@ -192,6 +204,9 @@ static ADAPTER: TableDef = TableDef {
     ],
     ..PLAIN
 };
+
+/// Processors' worth of time: a quota of the kernel, whose least is a hundredth.
+const CPUS: Type = Type::Number { min: 0.01, max: 4096.0 };
 
 pub(super) static VM: TableDef = TableDef {
     title: "[[vm]]",
@@ -220,6 +235,7 @@ pub(super) static VM: TableDef = TableDef {
         ),
         optional("disks", Type::Tables(&DISK), "Its disks."),
         optional("nics", Type::Tables(&NIC), "Its NICs, which carry its network loads."),
+        optional("cpus", CPUS, "On an emulated host: processors whose time this VM may use."),
     ],
     ..PLAIN
 };
@@ -299,6 +315,12 @@ pub(super) static SWITCH: TableDef = TableDef {
         COUNTERS,
         CREDENTIALS,
         IDENTITIES,
+        default(
+            "emulate",
+            Type::Flag,
+            "false",
+            "In a live run, a bridge in a network namespace of its own.",
+        ),
     ],
     ..PLAIN
 };
@@ -317,6 +339,13 @@ pub(super) static ARRAY: TableDef = TableDef {
             Type::Table(&EMBEDDED),
             "Runs the array on this machine for the duration of a run. Without this key a live run cannot load its \
              disks.",
+        ),
+        default(
+            "emulate",
+            Type::Flag,
+            "false",
+            "With `embedded`: it is served in a network namespace of its own, and its ports are reached over the lab's \
+             links instead of loopback.",
         ),
         optional("cache", SIZE, "Cache size; overrides the part."),
         optional("hit_share", Type::Percent, "Read hits of its cache; overrides the part."),

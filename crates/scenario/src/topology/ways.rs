@@ -69,7 +69,7 @@ pub(super) struct WayBuilder<'a, 's> {
 }
 
 impl<'a, 's> WayBuilder<'a, 's> {
-    fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> WayBuilder<'a, 's> {
+    pub(super) fn new(scenario: &'a Scenario, sink: &'s mut Sink) -> WayBuilder<'a, 's> {
         let lab = &scenario.lab;
         let mut paths: BTreeMap<&str, Vec<&Path>> = BTreeMap::new();
         lab.paths.iter().for_each(|path| paths.entry(&path.from).or_default().push(path));

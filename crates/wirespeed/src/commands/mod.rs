@@ -13,6 +13,7 @@ mod estimate;
 mod explain;
 mod fit;
 mod import;
+pub mod lab;
 mod luns;
 mod net;
 pub mod plan;
@@ -52,6 +53,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),
         Command::Target(args) => target::target(&args),
+        Command::Lab(args) => lab::lab(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
         Command::Agent(args) => agent::agent(&args),

@@ -2,6 +2,7 @@
 
 mod arrays;
 pub mod cautions;
+mod emulated;
 mod guests;
 mod nets;
 mod prove;
@@ -122,6 +123,7 @@ fn text(
         }
     }
     arrays::text(scenario).into_iter().for_each(&mut line);
+    emulated::text(scenario).into_iter().for_each(&mut line);
     guests::text(scenario).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
     lab.map(simulated::text).into_iter().flatten().for_each(&mut line);

@@ -38,6 +38,7 @@ pub fn prepare(disks: &[GuestDisk]) -> Result<Option<DiskEngine>, String> {
         workers: (0..).zip(&local).map(worker).collect(),
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     };
     let (notes, _heard) = mpsc::channel();
     let mut engine = DiskEngine::new(Pinning::Never);

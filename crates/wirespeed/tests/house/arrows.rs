@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("san", &["clock", "disk", "engine", "guard", "iscsi", "record", "tape", "units", "workload"]),
     ("telemetry", &["hop"]),
     ("probe", &["clock", "hop", "record", "telemetry"]),
+    ("lab", &["clock", "scenario", "units"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
@@ -55,6 +56,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
             "guest",
             "import",
             "iscsi",
+            "lab",
             "net",
             "probe",
             "record",
@@ -79,7 +81,19 @@ const ROOMS: [(&str, &[&str]); 28] = [
     ("rand_pcg", &["clock"]),
     (
         "rustix",
-        &["disk", "engine", "fleet", "guard", "guest", "net", "probe", "san", "serve", "wirespeed"],
+        &[
+            "disk",
+            "engine",
+            "fleet",
+            "guard",
+            "guest",
+            "lab",
+            "net",
+            "probe",
+            "san",
+            "serve",
+            "wirespeed",
+        ],
     ),
     ("neli", &["net"]),
     ("rtrb", &["disk", "engine", "net", "san"]),

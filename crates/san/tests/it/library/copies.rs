@@ -66,6 +66,7 @@ fn run(from: &str, to: (&str, Option<String>), of: CopySpec, during: impl FnOnce
         workers: vec![worker],
         nets: Vec::new(),
         attended: Vec::new(),
+        lab: None,
     };
     let schemes = Schemes::default().with(TAPE_SCHEME, Arc::new(Tapes));
     let mut engine = DiskEngine::new(Pinning::Never).with(schemes);

@@ -104,7 +104,9 @@ impl PortSpeed {
 
 /// The speed of a hop; `None` where it is not given, or the hop is neither a port nor a cable.
 pub fn speed(atlas: &LabIndex, hop: &Hop) -> Option<PortSpeed> {
-    let whole = |rate: LinkRate| PortSpeed { rate, share: 1.0 };
+    // The links of an emulated lab are slowed with the ports of its arrays.
+    let share = atlas.scenario.lab.link_scale().fraction();
+    let whole = |rate: LinkRate| PortSpeed { rate, share };
     let figure = |name| atlas.sheet(hop).link_rate(name).map(whole);
     match hop.kind {
         HopKind::Adapter if atlas.has_ports(hop) => None,

@@ -32,8 +32,9 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
             None => threads,
         };
         let name = &array.name;
+        let place = if array.emulate { "in a namespace of its own" } else { "on loopback" };
         lines.push(format!(
-            "  {name:<12} would run on this machine during the run, as an iSCSI target on loopback{threads}"
+            "  {name:<12} would run on this machine during the run, as an iSCSI target {place}{threads}"
         ));
         let ports = embedded.ports.iter().map(|port| {
             let speed =

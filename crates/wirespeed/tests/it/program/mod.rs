@@ -21,6 +21,7 @@ mod guests;
 mod hardship;
 mod import;
 mod killed;
+mod lab;
 mod live_figures;
 mod luns;
 mod memory;

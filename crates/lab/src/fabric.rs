@@ -1,0 +1,277 @@
+//! Makes a plan real, all or nothing, and lets programs in.
+
+use crate::error::LabError;
+use crate::guardian::{GuardAnswer, GuardOrder, STAY};
+use crate::plan::LabPlan;
+use crate::process::NO_PROGRAM;
+use crate::script::{Batch, batches};
+use crate::state;
+use clock::Ns;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// How long a guardian may take to remove what it holds.
+const GRACE: Ns = Ns::secs(15);
+/// How often to look whether it has ended.
+const POLL: Ns = Ns::millis(5);
+/// Bytes of chance in a tag.
+const CHANCE: usize = 4;
+
+/// The program whose hidden commands are nodes and guardians, and where labs are recorded.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its file.
+    pub file: PathBuf,
+    /// The directory of state files.
+    pub directory: PathBuf,
+}
+
+/// A lab that stands for as long as this value lives, unless it is told to stay.
+#[derive(Debug)]
+pub struct Fabric {
+    plan: LabPlan,
+    program: Program,
+    guardian: Child,
+    answers: BufReader<std::process::ChildStdout>,
+    processes: Vec<u32>,
+    groups: BTreeMap<String, PathBuf>,
+    notes: Vec<String>,
+    stays: bool,
+}
+
+/// What became of a request to have a lab.
+#[derive(Debug)]
+pub enum Built {
+    /// It stands, and was made just now.
+    New(Fabric),
+    /// The same stood already.
+    Already(state::State),
+}
+
+impl LabPlan {
+    /// Equal for equal plans.
+    pub fn digest(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        serde_json::to_string(self).unwrap_or_default().hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+}
+
+impl Fabric {
+    /// Makes the lab of a scenario's file, or nothing. Removes first what labs left whose guardians were killed.
+    /// # Errors
+    /// What this machine or this user cannot do.
+    pub fn build(plan: LabPlan, scenario: &str, program: &Program) -> Result<Fabric, LabError> {
+        state::sweep(&program.directory);
+        let tag = tag()?;
+        let order = GuardOrder {
+            tag: tag.clone(),
+            scenario: scenario.to_owned(),
+            digest: plan.digest(),
+            nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
+            quotas: plan.quotas.clone(),
+            directory: program.directory.clone(),
+            program: program.file.clone(),
+        };
+        let failed = |problem: String| LabError::Guardian(problem);
+        let mut command = Command::new(&program.file);
+        command.args(["lab", "guard"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // A Ctrl-C is for the owner, which ends the lab in order.
+        command.stderr(Stdio::null()).process_group(0);
+        let mut guardian = command.spawn().map_err(|e| failed(e.to_string()))?;
+        let text = serde_json::to_string(&order).map_err(|e| failed(e.to_string()))?;
+        let input = guardian.stdin.as_mut().ok_or_else(|| failed("it has no input".into()))?;
+        writeln!(input, "{text}").map_err(|e| failed(e.to_string()))?;
+        let output = guardian.stdout.take().ok_or_else(|| failed("it has no output".into()))?;
+        let mut fabric = Fabric {
+            plan,
+            program: program.clone(),
+            guardian,
+            answers: BufReader::new(output),
+            processes: Vec::new(),
+            groups: BTreeMap::new(),
+            notes: Vec::new(),
+            stays: false,
+        };
+        // From here on dropping it removes what there is.
+        fabric.hear()?;
+        fabric.lay(&tag)?;
+        Ok(fabric)
+    }
+
+    /// The same for a lab that is to stay: where it stands already, nothing is made.
+    /// # Errors
+    /// As [`Fabric::build`]; and where another version of the same file's lab stands.
+    pub fn up(plan: LabPlan, scenario: &str, program: &Program) -> Result<Built, LabError> {
+        state::sweep(&program.directory);
+        match state::find(&program.directory, scenario) {
+            Some(found) if found.digest == plan.digest() => Ok(Built::Already(found)),
+            Some(_) => Err(LabError::Other(scenario.to_owned())),
+            None => Fabric::build(plan, scenario, program).map(Built::New),
+        }
+    }
+
+    /// Takes in what the guardian holds.
+    fn hear(&mut self) -> Result<(), LabError> {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        read.map_err(|e| LabError::Guardian(e.to_string()))?;
+        match serde_json::from_str(&line) {
+            Ok(GuardAnswer::Holds { processes, groups, notes }) => {
+                (self.processes, self.groups) = (processes, groups);
+                self.notes.extend(notes);
+                Ok(())
+            }
+            Ok(GuardAnswer::Forbidden(why)) => Err(LabError::Forbidden(why)),
+            Ok(GuardAnswer::Failed(why)) => Err(LabError::Guardian(why)),
+            Err(_) => Err(LabError::Guardian("it ended without an answer".to_owned())),
+        }
+    }
+
+    /// Lays the cables.
+    fn lay(&mut self, tag: &str) -> Result<(), LabError> {
+        let netem = self.plan.delayed() && self.delays()?;
+        if self.plan.delayed() && !netem {
+            self.notes.push("the kernel has no netem: cables have no length".to_owned());
+        }
+        let process = |node: usize| self.processes[node];
+        for batch in batches(&self.plan, process, &format!("wirespeed-{tag}"), netem) {
+            self.carry_out(&batch)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel can delay packets: tried at an interface that carries nothing.
+    fn delays(&self) -> Result<bool, LabError> {
+        let line = |verb: &str| vec![format!("qdisc {verb} dev lo root netem delay 1us")];
+        let tried = self.run(&Batch { node: 0, program: "tc", lines: line("add") })?;
+        if tried.status.success() {
+            self.run(&Batch { node: 0, program: "tc", lines: line("del") })?;
+        }
+        Ok(tried.status.success())
+    }
+
+    /// Carries out a batch in the namespace of its node.
+    /// # Errors
+    /// The first line that was refused.
+    pub fn carry_out(&self, batch: &Batch) -> Result<(), LabError> {
+        let output = self.run(batch)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        // `ip` and `tc` end with "Command failed -:LINE".
+        let number = said.rsplit(':').next().and_then(|n| n.trim().parse::<usize>().ok());
+        let line = number.and_then(|n| batch.lines.get(n.checked_sub(1)?));
+        let problem: Vec<&str> =
+            said.lines().filter(|l| !l.starts_with("Command failed")).collect();
+        Err(LabError::Refused {
+            program: batch.program,
+            line: line.cloned().unwrap_or_default(),
+            node: self.plan.nodes[batch.node].name.clone(),
+            problem: problem.join("; "),
+        })
+    }
+
+    fn run(&self, batch: &Batch) -> Result<Output, LabError> {
+        let mut command = self.inside(batch.node, None, Path::new(batch.program));
+        command.args(["-batch", "-"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let failed = |e: std::io::Error| LabError::Guardian(e.to_string());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut input) = child.stdin.take() {
+            let mut text = String::new();
+            batch.lines.iter().for_each(|line| {
+                let _ = writeln!(text, "{line}");
+            });
+            // One that ended early says why.
+            let _ = input.write_all(text.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(failed)?;
+        match output.status.code() {
+            Some(code) if code == i32::from(NO_PROGRAM) => Err(LabError::Missing(batch.program)),
+            _ => Ok(output),
+        }
+    }
+
+    /// A command that runs a program in the namespace of a node, and in the control group of `carrier`.
+    fn inside(&self, node: usize, carrier: Option<&str>, program: &Path) -> Command {
+        let mut command = Command::new(&self.program.file);
+        command.args(["lab", "enter", "--process", &self.processes[node].to_string()]);
+        if let Some(group) = carrier.and_then(|carrier| self.groups.get(carrier)) {
+            command.arg("--group").arg(group);
+        }
+        command.arg("--").arg(program);
+        command
+    }
+
+    /// A command that runs this program in the namespace of a node, in the control group of `carrier`: the node itself, or one
+    /// of its VMs with a quota. It is there before its first thread. `None` where there is no such node.
+    pub fn command(&self, node: &str, carrier: &str) -> Option<Command> {
+        let node = self.plan.node(node)?;
+        Some(self.inside(node, Some(carrier), &self.program.file))
+    }
+
+    /// What was made.
+    pub fn plan(&self) -> &LabPlan {
+        &self.plan
+    }
+
+    /// The process that holds the namespace of each node, in the plan's order.
+    pub fn processes(&self) -> &[u32] {
+        &self.processes
+    }
+
+    /// What this machine cannot do of what was asked for.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Lets the lab outlive this process.
+    /// # Errors
+    /// The guardian is gone.
+    pub fn stay(mut self) -> Result<(), LabError> {
+        let failed = |problem: std::io::Error| LabError::Guardian(problem.to_string());
+        let input = self.guardian.stdin.as_mut();
+        input.map_or(Ok(()), |input| writeln!(input, "{STAY}")).map_err(failed)?;
+        let mut word = String::new();
+        self.answers.read_line(&mut word).map_err(failed)?;
+        match word.trim() {
+            STAY => {
+                self.stays = true;
+                Ok(())
+            }
+            _ => Err(LabError::Guardian("it ended before the lab stood".to_owned())),
+        }
+    }
+}
+
+impl Drop for Fabric {
+    fn drop(&mut self) {
+        // The end of the pipe is its order, and no order for one that stays.
+        drop(self.guardian.stdin.take());
+        if self.stays {
+            return;
+        }
+        let deadline = clock::now().plus(GRACE);
+        while let Ok(None) = self.guardian.try_wait() {
+            if clock::now() >= deadline {
+                let _ = self.guardian.kill();
+                let _ = self.guardian.wait();
+                return;
+            }
+            clock::sleep_until(clock::now().plus(POLL));
+        }
+    }
+}
+
+fn tag() -> Result<String, LabError> {
+    let mut chance = [0; CHANCE];
+    clock::unpredictable(&mut chance).map_err(|e| LabError::Guardian(e.to_string()))?;
+    Ok(chance.iter().map(|byte| format!("{byte:02x}")).collect())
+}

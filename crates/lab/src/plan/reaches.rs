@@ -1,0 +1,90 @@
+//! By which of its ports a host reaches a port of an array, with their addresses.
+//!
+//! The ways of the lab's graph decide, so that zones, masks and the ports that a disk names hold here as well. Where several
+//! ports of a host lead to one port of an array, it takes one of them: the first for the first port of the array, the second
+//! for the second, and so on.
+
+use super::{LabPlan, Reach, bounded, subnet};
+use crate::address;
+use crate::error::LabError;
+use scenario::Scenario;
+use scenario::topology::{HopKind, Route, Topology};
+use std::collections::BTreeMap;
+
+/// Ports of a host that lead to a port of an array, by both.
+type Candidates = BTreeMap<(String, String), Vec<String>>;
+
+/// Enters the reaches of a plan, and the addresses of its interfaces.
+pub(super) fn lay(
+    scenario: &Scenario,
+    topology: &Topology,
+    plan: &mut LabPlan,
+) -> Result<(), LabError> {
+    let candidates = candidates(scenario, topology);
+    let mut number = 0;
+    for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
+        let ports = array.embedded.iter().flat_map(|embedded| &embedded.ports);
+        for (place, port) in ports.enumerate() {
+            let hop = format!("{}.{}", array.name, port.name);
+            let network = subnet(number)?;
+            number += 1;
+            let own = address::of_port(network);
+            give(plan, &array.name, place, own);
+            let from = candidates.iter().filter(|((_, to), _)| *to == hop);
+            for (n, ((host, _), ports)) in from.enumerate() {
+                let n = bounded(n, address::HOSTS, "hosts at one port of an array")?;
+                let from = &ports[place % ports.len()];
+                plan.reaches.push(Reach {
+                    host: host.clone(),
+                    from: from.clone(),
+                    array: array.name.clone(),
+                    port: port.name.clone(),
+                    address: own,
+                });
+                at_hop(plan, from, address::of_host(network, n));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The ports of emulated hosts on the paths to each port of an emulated array.
+fn candidates(scenario: &Scenario, topology: &Topology) -> Candidates {
+    let mut all = Candidates::new();
+    for way in &topology.ways {
+        let vm = scenario.lab.vms.iter().find(|vm| vm.name == way.member);
+        let Some(host) = vm.and_then(|vm| scenario.lab.emulated_host(vm)) else { continue };
+        for path in &way.paths {
+            let Some((from, to)) = ends(path, topology) else { continue };
+            let known = all.entry((host.name.clone(), to)).or_default();
+            if !known.contains(&from) {
+                known.push(from);
+            }
+        }
+    }
+    all.values_mut().for_each(|ports| ports.sort());
+    all
+}
+
+/// The port that a path leaves from, and that which it comes to, as hops.
+fn ends(path: &Route, topology: &Topology) -> Option<(String, String)> {
+    let hops = || path.hops.iter().map(|id| topology.hop(*id));
+    let of = |kind| hops().find(|hop| hop.kind == kind).map(|hop| hop.name.clone());
+    let from = of(HopKind::InitiatorPort).or_else(|| of(HopKind::Adapter))?;
+    Some((from, of(HopKind::TargetPort)?))
+}
+
+/// Gives an array's port its address, where it has a cable.
+fn give(plan: &mut LabPlan, array: &str, port: usize, address: std::net::Ipv4Addr) {
+    let label = format!("{array}:{port}");
+    let ports = plan.nodes.iter_mut().flat_map(|node| &mut node.ports);
+    ports.filter(|known| known.label == label).for_each(|port| port.addresses.push(address));
+}
+
+/// Gives the interface behind a host's hop another address.
+fn at_hop(plan: &mut LabPlan, hop: &str, address: std::net::Ipv4Addr) {
+    let ends = plan.cables.iter().flat_map(|cable| &cable.ends);
+    let Some(end) = ends.into_iter().find(|end| end.hop.as_deref() == Some(hop)) else { return };
+    let (node, port) = (end.node, end.port);
+    plan.nodes[node].ports[port].addresses.push(address);
+}

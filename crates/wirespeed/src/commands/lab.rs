@@ -1,0 +1,172 @@
+//! `wirespeed lab up|down|ls`: the emulated part of a scenario's lab, beyond a run.
+
+use crate::cli::{Format, LabAction, LabArgs, LabFile, LabInside, OutputArgs};
+use crate::emulated::{failure, program};
+use crate::exit::{Exit, Failure};
+use crate::{files, live, out};
+use lab::{Built, Fabric, LabPlan, State};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+pub fn lab(args: &LabArgs) -> Result<Exit, Failure> {
+    match &args.action {
+        LabAction::Up(file) => up(file),
+        LabAction::Down(file) => down(file),
+        LabAction::Ls(ls) => show(&ls.output),
+        LabAction::Inside(inside) => within(inside),
+    }
+}
+
+fn within(inside: &LabInside) -> Result<Exit, Failure> {
+    match inside {
+        LabInside::Guard => lab::guard().map(|()| Exit::Met).map_err(failure),
+        LabInside::Node => lab::node().map(|()| Exit::Met).map_err(failure),
+        LabInside::Agent(args) => {
+            let listens = args.listen.iter().cloned().collect();
+            live::serve_emulated(&args.name, listens).map(|()| Exit::Met)
+        }
+        LabInside::Enter(args) => {
+            let (code, problem) = lab::enter(args.process, &args.group, &args.command);
+            eprintln!("wirespeed: {problem}");
+            std::process::exit(code.into())
+        }
+    }
+}
+
+/// The name under which a scenario's lab is recorded: its file, however it is spelled.
+fn name(file: &Path) -> String {
+    fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()).display().to_string()
+}
+
+fn up(file: &LabFile) -> Result<Exit, Failure> {
+    let source = files::scenario_source(&file.scenario)?;
+    let scenario = scenario::load(&source)?;
+    if !scenario.lab.is_emulated() {
+        return Err(Failure::usage(
+            "nothing of this lab is emulated: say `emulate = true` at its hosts, switches and arrays",
+        ));
+    }
+    let plan = lab::plan(&scenario).map_err(failure)?;
+    let described = described(&plan);
+    let (state, notes) =
+        match Fabric::up(plan, &name(&file.scenario.file), &program()?).map_err(failure)? {
+            Built::Already(state) => (state, vec!["it stood already".to_owned()]),
+            Built::New(fabric) => {
+                let notes = fabric.notes().to_vec();
+                fabric.stay().map_err(failure)?;
+                (standing(&file.scenario.file)?, notes)
+            }
+        };
+    if file.output.format == Format::Json {
+        return out::result(&format!("{:#}\n", as_json(&state))).map(|()| Exit::Met);
+    }
+    let mut text = format!("{}\n{described}", file.scenario.file.display());
+    for note in &notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text += &entries(&state);
+    out::result(&text).map(|()| Exit::Met)
+}
+
+/// The state of the lab that was made just now.
+fn standing(file: &Path) -> Result<State, Failure> {
+    let found = lab::find(&program()?.directory, &name(file));
+    found.ok_or_else(|| Failure::incomplete("the lab was taken down as it was made"))
+}
+
+fn down(file: &LabFile) -> Result<Exit, Failure> {
+    let directory = program()?.directory;
+    lab::sweep(&directory);
+    let Some(state) = lab::find(&directory, &name(&file.scenario.file)) else {
+        if !file.output.quiet {
+            out::note(format_args!("no lab of {} stands", file.scenario.file.display()));
+        }
+        return Ok(Exit::Met);
+    };
+    lab::stop(&directory, &state).map_err(failure)?;
+    Ok(Exit::Met)
+}
+
+fn show(output: &OutputArgs) -> Result<Exit, Failure> {
+    let directory = program()?.directory;
+    lab::sweep(&directory);
+    let labs = lab::list(&directory);
+    if output.format == Format::Json {
+        let labs: Vec<Value> = labs.iter().map(as_json).collect();
+        return out::result(&format!("{:#}\n", json!({ "labs": labs }))).map(|()| Exit::Met);
+    }
+    let mut text = String::new();
+    for lab in &labs {
+        let why = if lab.stays { "until it is taken down" } else { "for the time of a run" };
+        let _ = writeln!(text, "{}  {}, {why}", lab.tag, lab.scenario);
+        text += &entries(lab);
+    }
+    if labs.is_empty() {
+        text += "no emulated lab stands\n";
+    }
+    out::result(&text).map(|()| Exit::Met)
+}
+
+/// How to get into each node.
+fn entries(state: &State) -> String {
+    let mut text = String::new();
+    for (name, process) in &state.nodes {
+        let _ = writeln!(text, "  {name:<16} nsenter --net=/proc/{process}/ns/net");
+    }
+    text
+}
+
+fn as_json(state: &State) -> Value {
+    let node = |(name, process): &(String, u32)| json!({ "name": name, "process": process });
+    let nodes: Vec<Value> = state.nodes.iter().map(node).collect();
+    json!({ "tag": state.tag, "scenario": state.scenario, "stays": state.stays, "nodes": nodes })
+}
+
+/// What would be made, or was: for `plan` and `lab up`.
+pub fn described(plan: &LabPlan) -> String {
+    let mut text = String::new();
+    let count = |kind| plan.nodes.iter().filter(|node| node.kind == kind).count();
+    let kinds = [lab::NodeKind::Host, lab::NodeKind::Switch, lab::NodeKind::Array];
+    let nodes: Vec<String> = kinds
+        .into_iter()
+        .map(|kind| (count(kind), kind.word()))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| match (n, word) {
+            (1, word) => format!("1 {word}"),
+            (n, "switch") => format!("{n} switches"),
+            (n, word) => format!("{n} {word}s"),
+        })
+        .collect();
+    let scaled = match plan.scale < 100.0 {
+        true => format!(", every speed scaled to {}%", plan.scale),
+        false => String::new(),
+    };
+    let _ = writeln!(text, "  {}, {} interfaces{scaled}", nodes.join(", "), plan.interfaces());
+    for cable in &plan.cables {
+        let end = |n: usize| {
+            let end = &cable.ends[n];
+            &plan.nodes[end.node].ports[end.port].label
+        };
+        let speed = match (cable.payload, &cable.rate) {
+            (Some(payload), Some(rate)) => format!("{} each way ({rate})", units::rate(payload)),
+            (Some(payload), None) => format!("{} each way", units::rate(payload)),
+            (None, _) => "as fast as it goes".to_owned(),
+        };
+        let _ = writeln!(text, "  {} — {}: {speed}, MTU {}", end(0), end(1), cable.mtu);
+    }
+    for quota in &plan.quotas {
+        if let Some(cpus) = quota.cpus {
+            let _ = writeln!(text, "  {}: the time of {cpus} processors", quota.name);
+        }
+    }
+    for reach in &plan.reaches {
+        let _ = writeln!(
+            text,
+            "  {} reaches {}.{} at {} by {}",
+            reach.host, reach.array, reach.port, reach.address, reach.from
+        );
+    }
+    text
+}

@@ -1,0 +1,188 @@
+//! The hops of an emulated lab: cables, the ports at their ends, and the processors of hosts and VMs.
+//!
+//! What an interface carried is what the kernel counted for it, less the headers of its packets. An end nearer the initiators
+//! reads what comes in and writes what goes out; the other end counts the same the other way round.
+
+use crate::hops::PROCESSORS;
+use clock::Ns;
+use engine::StepSpec;
+use fleet::{HopReading, Sample, SampledHop, Sampler};
+use lab::counters::{self, InterfaceCounts};
+use lab::{Cable, LabPlan, Node, NodeKind};
+use probe::{cpu, process};
+use record::{CounterId, HopKind};
+use scenario::Scenario;
+use std::collections::BTreeMap;
+
+/// A process that carries VMs.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    /// The hop of its processors: of the host, or of the VM.
+    hop: String,
+    kind: HopKind,
+    /// The host that its time counts for as well.
+    host: Option<String>,
+    process: u32,
+    /// Processors whose time it may use.
+    cpus: Option<f64>,
+}
+
+impl Carrier {
+    /// The process that carries a host's VMs, or one of them.
+    pub fn of(scenario: &Scenario, host: &str, name: &str, process: u32) -> Carrier {
+        let cpus = match name == host {
+            true => scenario.lab.hosts.iter().find(|of| of.name == host).and_then(|of| of.cpus),
+            false => scenario.lab.vms.iter().find(|of| of.name == name).and_then(|of| of.cpus),
+        };
+        let kind = if name == host { HopKind::HostCpu } else { HopKind::VmCpu };
+        let within = (name != host).then(|| host.to_owned());
+        Carrier { hop: format!("{name}.cpu"), kind, host: within, process, cpus }
+    }
+}
+
+/// Samples an emulated lab from outside.
+pub struct LabSampler {
+    /// What is counted at which interface: node, port, and whether it is the end nearer the initiators.
+    wires: Vec<WireHop>,
+    /// The processes that hold the namespaces.
+    nodes: Vec<u32>,
+    carriers: Vec<Carrier>,
+    /// All processes of the run: hosts, arrays, and this one.
+    processes: Vec<u32>,
+}
+
+struct WireHop {
+    name: String,
+    kind: HopKind,
+    node: usize,
+    interface: String,
+    near: bool,
+    payload: Option<f64>,
+    facts: Vec<(String, String)>,
+}
+
+impl LabSampler {
+    /// Of a lab whose namespaces these processes hold.
+    pub fn new(
+        plan: &LabPlan,
+        nodes: &[u32],
+        carriers: Vec<Carrier>,
+        mut processes: Vec<u32>,
+    ) -> LabSampler {
+        processes.push(std::process::id());
+        let wires = plan.cables.iter().flat_map(|cable| wires(plan, cable)).collect();
+        LabSampler { wires, nodes: nodes.to_vec(), carriers, processes }
+    }
+}
+
+/// A cable as hops: itself, by what its first end counts, and the ports at its ends.
+fn wires(plan: &LabPlan, cable: &Cable) -> Vec<WireHop> {
+    let facts = facts(cable, plan.scale);
+    let of = |name: &str, kind, end: usize| WireHop {
+        name: name.to_owned(),
+        kind,
+        node: cable.ends[end].node,
+        interface: Node::interface(cable.ends[end].port),
+        near: end == 0,
+        payload: cable.payload,
+        facts: facts.clone(),
+    };
+    let kind = if cable.trunk { HopKind::Trunk } else { HopKind::Link };
+    let mut all = vec![of(&cable.name, kind, 0)];
+    for (n, end) in cable.ends.iter().enumerate() {
+        let Some(hop) = &end.hop else { continue };
+        let kind = match plan.nodes[end.node].kind {
+            NodeKind::Host if end.several => HopKind::InitiatorPort,
+            NodeKind::Host => HopKind::Adapter,
+            NodeKind::Switch => HopKind::SwitchPort,
+            NodeKind::Array => HopKind::TargetPort,
+        };
+        all.push(of(hop, kind, n));
+    }
+    all
+}
+
+fn facts(cable: &Cable, scale: f64) -> Vec<(String, String)> {
+    let mut all = vec![("mtu".to_owned(), cable.mtu.to_string())];
+    if let Some(payload) = cable.payload {
+        all.push(("wire-rate".to_owned(), format!("{:.6} MB/s", payload / 1e6)));
+        all.push(("scale".to_owned(), format!("{scale}%")));
+    }
+    all.extend(cable.rate.clone().map(|name| ("rate-name".to_owned(), name)));
+    if let Some(of) = cable.shaping {
+        let words =
+            format!("{} bit/s, {} B at once, {} B may wait", of.bits_per_s, of.burst, of.limit);
+        all.push(("token-bucket".to_owned(), words));
+    }
+    all
+}
+
+impl Sampler for LabSampler {
+    fn hops(&mut self, _: &StepSpec) -> Vec<SampledHop> {
+        let wires = self.wires.iter().map(|wire| SampledHop {
+            name: wire.name.clone(),
+            kind: wire.kind,
+            facts: wire.facts.clone(),
+        });
+        let hop = |name: &str, kind| SampledHop { name: name.to_owned(), kind, facts: Vec::new() };
+        let carriers = self.carriers.iter().map(|of| hop(&of.hop, of.kind));
+        // All of the lab shares one machine, of which this is what the lab takes.
+        wires.chain(carriers).chain([hop(PROCESSORS, HopKind::HostCpu)]).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        let looks: Vec<(Ns, Option<BTreeMap<String, InterfaceCounts>>)> = self
+            .nodes
+            .iter()
+            .map(|process| (clock::now(), counters::of_process(*process)))
+            .collect();
+        let wires = self.wires.iter().map(|wire| {
+            let (at, look) = &looks[wire.node];
+            let counts = look.as_ref().and_then(|all| all.get(&wire.interface));
+            Sample { at: *at, readings: readings(wire, counts) }
+        });
+        let mut samples: Vec<Sample> = wires.collect();
+        samples.extend(self.carriers.iter().map(|of| self.carried(of)));
+        samples.push(spent(self.processes.iter().copied(), None));
+        samples
+    }
+}
+
+/// What a hop carried; what is gone has no number.
+fn readings(wire: &WireHop, counts: Option<&InterfaceCounts>) -> Vec<HopReading> {
+    let reading = |counter, value: Option<u64>| HopReading {
+        counter,
+        value: value.map_or(f64::NAN, |value| value as f64),
+    };
+    let into = counts.map(InterfaceCounts::in_payload);
+    let out = counts.map(InterfaceCounts::out_payload);
+    let (read, write) = if wire.near { (into, out) } else { (out, into) };
+    vec![
+        reading(CounterId::ReadBytes, read),
+        reading(CounterId::WriteBytes, write),
+        reading(CounterId::Discards, counts.map(|of| of.in_lost.saturating_add(of.out_lost))),
+        HopReading { counter: CounterId::PortRate, value: wire.payload.unwrap_or(f64::NAN) },
+    ]
+}
+
+impl LabSampler {
+    /// The processor time of a host's processes, or of a VM's.
+    fn carried(&self, of: &Carrier) -> Sample {
+        let name = of.hop.strip_suffix(".cpu").unwrap_or(&of.hop);
+        let within = self.carriers.iter().filter(|other| other.host.as_deref() == Some(name));
+        let processes = [of].into_iter().chain(within).map(|one| one.process);
+        spent(processes, of.cpus)
+    }
+}
+
+/// The processor time of processes, of so many processors; of all that the machine has, where nothing is said.
+fn spent(processes: impl Iterator<Item = u32>, cpus: Option<f64>) -> Sample {
+    let at = clock::now();
+    // One that is gone leaves the sum unknown.
+    let time = |process| process::cpu(process).map_or(f64::NAN, |time| time.all.0 as f64);
+    let busy = processes.map(time).sum();
+    let machine = || cpu::look().stat.map_or(f64::NAN, |stat| f64::from(stat.processors));
+    let reading = |counter, value| HopReading { counter, value };
+    let count = reading(CounterId::CpuCount, cpus.unwrap_or_else(machine));
+    Sample { at, readings: vec![reading(CounterId::CpuBusy, busy), count] }
+}

@@ -1,0 +1,98 @@
+//! The emulated part of a scenario's lab in a live run: it is made before the first agent starts, every host and every array is
+//! an agent in its namespace and control group, and what the cables carry is counted from outside.
+
+mod changes;
+mod hops;
+
+use crate::cli::AgentKind;
+use crate::control;
+use crate::exit::Failure;
+use crate::{hops as machine, live, out};
+use changes::LabChanges;
+use fleet::AgentLink;
+use hops::{Carrier, LabSampler};
+use lab::{Fabric, LabError, LabPlan, Program};
+use scenario::Scenario;
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Where labs are recorded, beneath the directory of this user's sockets.
+const DIRECTORY: &str = "labs";
+
+/// This program, as labs start it.
+pub fn program() -> Result<Program, Failure> {
+    let file = std::env::current_exe().map_err(Failure::incomplete)?;
+    Ok(Program { file, directory: control::place::directory().join(DIRECTORY) })
+}
+
+/// A failure to make a lab, with its exit code.
+pub fn failure(error: LabError) -> Failure {
+    match error {
+        LabError::Scenario(mistakes) => mistakes.into(),
+        LabError::Plan(problem) => Failure::usage(problem),
+        other => Failure::incomplete(other),
+    }
+}
+
+/// The agents of a run with an emulated lab: this machine's own, then those of hosts and of VMs with a quota, then arrays. The
+/// lab ends with the last of them.
+pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Failure> {
+    if kind == AgentKind::InProcess {
+        let problem = "an emulated host is a process in its own namespace; leave --agent out";
+        return Err(Failure::usage(problem));
+    }
+    let plan = lab::plan(scenario).map_err(failure)?;
+    let fabric = Fabric::build(plan, &scenario.head.title, &program()?).map_err(failure)?;
+    fabric.notes().iter().for_each(|note| out::note(format_args!("emulated lab: {note}")));
+    let mut carriers = Vec::new();
+    let mut inside = Vec::new();
+    for (host, name) in carried(scenario) {
+        let agent = agent(&fabric, host, name, &[]).map_err(Failure::incomplete)?;
+        carriers.extend(agent.process().map(|process| Carrier::of(scenario, host, name, process)));
+        inside.push(agent);
+    }
+    for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
+        let listens = listens(fabric.plan(), &array.name);
+        let agent =
+            agent(&fabric, &array.name, &array.name, &listens).map_err(Failure::incomplete)?;
+        inside.push(agent.serving(&array.name));
+    }
+    let processes = inside.iter().filter_map(AgentLink::process).collect();
+    let sampler = LabSampler::new(fabric.plan(), fabric.processes(), carriers, processes);
+    let fabric = Arc::new(fabric);
+    let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
+    let changes = Box::new(LabChanges(Arc::clone(&fabric)));
+    let engines = engines.register(&[fleet::LAB_SCHEME], changes);
+    let mut agents =
+        live::local(scenario, AgentKind::Auto, engines).map_err(Failure::incomplete)?;
+    let last = inside.pop().map(|agent| agent.holding(Box::new(fabric)));
+    agents.extend(inside.into_iter().chain(last));
+    Ok(agents)
+}
+
+/// The processes of emulated hosts: one for each host with VMs that have no quota, and one for each VM that has. With the host.
+fn carried(scenario: &Scenario) -> Vec<(&str, &str)> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    for vm in &scenario.lab.vms {
+        let Some(host) = scenario.lab.emulated_host(vm) else { continue };
+        let Some(carrier) = vm.carrier() else { continue };
+        if !all.iter().any(|(_, known)| *known == carrier) {
+            all.push((&host.name, carrier));
+        }
+    }
+    all
+}
+
+fn listens(plan: &LabPlan, array: &str) -> Vec<String> {
+    plan.listens(array).map(|(port, address)| format!("--listen={port}={address}")).collect()
+}
+
+/// An agent in the namespace of a node.
+fn agent(fabric: &Fabric, node: &str, name: &str, args: &[String]) -> io::Result<AgentLink> {
+    let mut command: Command = fabric
+        .command(node, name)
+        .ok_or_else(|| io::Error::other(format!("the lab has no `{node}`")))?;
+    command.args(["lab", "agent", "--name", name]).args(args);
+    AgentLink::child(name, command)
+}

@@ -1,0 +1,210 @@
+//! Emulated labs: what `lab up` makes and `lab down` removes, what a run on one records, and what deaths leave. The scripts hold
+//! the truth of planted limits, and what must not be left; they know nothing of this program.
+
+use crate::prelude::*;
+use crate::program::support::*;
+use record::CounterId;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// A host, a switch and an array; the cable to the array is the slowest by far.
+const SCENARIO: &str = r#"
+link = [
+  { name = "up", from = "esx.nic", to = "sw", rate = "40 MB/s" },
+  { name = "down", from = "sw", to = "store", rate = "4 MB/s" },
+]
+[scenario]
+title = "an emulated lab"
+[[host]]
+name = "esx"
+emulate = true
+adapters = [{ name = "nic" }]
+[[switch]]
+name = "sw"
+emulate = true
+[[array]]
+name = "store"
+emulate = true
+embedded = { ports = [{ name = "p1" }], threads = 1 }
+[[volume]]
+name = "v{1..2}"
+array = "store"
+size = "4MiB"
+[[vm]]
+name = "vm{1..2}"
+host = "esx"
+disks = [{ lun = "store/v{1..2}" }]
+[workload.w]
+block = "16KiB"
+random = 100
+depth = 4
+[plan]
+workload = "w"
+on = "vm*"
+warmup = "500ms"
+measure = "2s"
+"#;
+
+/// Whether a lab stands here after `lab up`; otherwise what the kernel or this user lacks has been said.
+fn stands(bench: &Bench) -> bool {
+    let ended = bench.run(&["lab", "up", "s.toml"]);
+    let lacks = [
+        "Operation not supported",
+        "Unknown device type",
+        "qdisc kind is unknown",
+        "network namespaces",
+    ];
+    match ended.code {
+        0 => true,
+        _ => {
+            assert!(lacks.iter().any(|lack| ended.stderr.contains(lack)), "{}", ended.stderr);
+            println!("skipped: no emulated lab here: {}", ended.stderr.trim());
+            false
+        }
+    }
+}
+
+fn listed(bench: &Bench) -> Vec<Value> {
+    let ended = bench.expect(0, &["lab", "ls", "--format", "json"]);
+    let all: Value = serde_json::from_str(&ended.stdout).expect("one document");
+    all["labs"].as_array().expect("labs").clone()
+}
+
+/// The lab, so that none outlives its test.
+struct Down<'a>(&'a Bench);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        self.0.run(&["lab", "down", "s.toml"]);
+    }
+}
+
+#[test]
+fn a_lab_stands_once_is_listed_and_goes_whole() {
+    let bench = Bench::new(SCENARIO);
+    let _down = Down(&bench);
+    if !stands(&bench) {
+        return;
+    }
+    let first = listed(&bench);
+    let [lab] = &first[..] else { panic!("one lab: {first:?}") };
+    let names: Vec<&str> =
+        lab["nodes"].as_array().expect("nodes").iter().filter_map(|n| n["name"].as_str()).collect();
+    assert_eq!(names, ["esx", "sw", "store"]);
+    let again = bench.expect(0, &["lab", "up", "s.toml"]).stdout;
+    assert!(again.contains("it stood already"), "{again}");
+    assert_eq!(listed(&bench), first);
+    // Another version of the same file is not mixed with it.
+    let other = bench.expect(3, &["lab", "up", "s.toml", "--set", "link.up.mtu=9000"]).stderr;
+    assert!(other.contains("an older version"), "{other}");
+    let nodes = lab["nodes"].as_array().expect("nodes");
+    let process = |node: &Value| PathBuf::from(format!("/proc/{}", node["process"]));
+    assert!(nodes.iter().all(|node| process(node).exists()));
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    assert!(!nodes.iter().any(|node| process(node).exists()));
+    assert_eq!(listed(&bench), Vec::<Value>::new());
+    bench.expect(0, &["lab", "down", "s.toml"]);
+}
+
+#[test]
+fn a_lab_needs_no_root_where_the_kernel_lets_users_make_one() {
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: to become somebody else needs root");
+    }
+    let bench = Bench::new(SCENARIO);
+    let nobody = |args: &[&str]| -> Ended {
+        let mut command: Command = bench.command(args);
+        command.env("HOME", bench.path("."));
+        ended(command.uid(65534).gid(65534).output().expect("the program starts"))
+    };
+    let chown = std::os::unix::fs::chown(bench.path("."), Some(65534), Some(65534));
+    chown.expect("root gives away");
+    let up = nobody(&["lab", "up", "s.toml"]);
+    if up.code != 0 {
+        assert!(up.stderr.contains("run as root"), "{}", up.stderr);
+        return println!("skipped: users make no namespaces here");
+    }
+    let down = nobody(&["lab", "down", "s.toml"]);
+    assert!(up.stdout.contains("without root"), "{}", up.stdout);
+    assert_eq!(down.code, 0, "{}", down.stderr);
+}
+
+#[test]
+fn a_cable_is_counted_and_named() {
+    let bench = Bench::new(SCENARIO);
+    if !stands(&bench) {
+        return;
+    }
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    let ended =
+        bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "--quiet", "--format", "json"]);
+    let review: Value = serde_json::from_str(&ended.stdout).expect("one document");
+    let step = &review["steps"][0];
+    let rate = step["total"]["both"]["bytes_per_s"].as_f64().expect("a rate");
+    assert!((3.4e6..4.1e6).contains(&rate), "{rate} through a cable of 4 MB/s");
+    let limit = &step["attribution"]["limit"];
+    let wire = ["down", "sw:1"];
+    assert!(wire.iter().any(|name| limit["hop"] == *name), "{limit}");
+    // The payload on the cable is what the workers read, and 48 bytes of iSCSI for each of them.
+    let record = open(&bench.path("r.wsr"));
+    let is = |s: &&record::Source| s.hop().is_some() && s.name == "down";
+    let hop = record.sources().iter().find(is).expect("the cable is a hop").id;
+    let counters = record.counters(Some(0)).expect("counters are readable");
+    let read = counters.iter().filter(|c| c.source == hop && c.kind == CounterId::ReadBytes.into());
+    let (mut bytes, mut seconds) = (0.0, 0.0);
+    for counter in read {
+        bytes += counter.value;
+        seconds += counter.to.since(counter.from).0 as f64 / 1e9;
+    }
+    let carried = bytes / seconds;
+    assert!((0.85..1.15).contains(&(carried / rate)), "{carried} of {rate}");
+}
+
+#[test]
+fn a_cable_that_fails_and_works_again_is_an_outcome() {
+    let faults = "faults = [{ at = \"1s\", fail = \"up\" }, { at = \"2s\", restore = \"up\" }]\n";
+    let scenario = SCENARIO.replace("measure = \"2s\"\n", &format!("measure = \"4s\"\n{faults}"));
+    let bench = Bench::new(&scenario);
+    if !stands(&bench) {
+        return;
+    }
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    let ended =
+        bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "--quiet", "--format", "json"]);
+    let review: Value = serde_json::from_str(&ended.stdout).expect("one document");
+    let fault = &review["steps"][0]["faults"][0];
+    assert_eq!((&fault["part"], &fault["kind"]), (&"up".into(), &"failed".into()), "{fault}");
+    assert_eq!(fault["carried_out"], true, "{fault}");
+    let rate = |span: &str| fault[span]["bytes_per_s"].as_f64().expect("a rate");
+    assert!(rate("during") < 0.5 * rate("before"), "{fault}");
+    assert!(rate("after") > 0.5 * rate("before"), "{fault}");
+}
+
+/// Runs one of the scripts with this program.
+#[track_caller]
+fn script(name: &str, args: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts").join(name);
+    let mut command = Command::new(script);
+    command.args(args).env("WIRESPEED", env!("CARGO_BIN_EXE_wirespeed"));
+    let ended = ended(command.output().expect("python3 is here (see packages.txt)"));
+    assert_eq!(ended.code, 0, "{name}\n{}\n{}", ended.stdout, ended.stderr);
+    println!("{}", ended.stdout);
+}
+
+#[test]
+fn kills_at_random_moments_leave_nothing() {
+    let bench = Bench::new(SCENARIO);
+    if stands(&bench) {
+        bench.expect(0, &["lab", "down", "s.toml"]);
+        script("lab-kills", &["--rounds", "10", "--seed", "7"]);
+    }
+}
+
+#[test]
+fn planted_limits_are_named() {
+    let bench = Bench::new(SCENARIO);
+    if stands(&bench) {
+        bench.expect(0, &["lab", "down", "s.toml"]);
+        script("lab-planted", &["--only", "link", "--cases", "3", "--measure", "2s", "--demand"]);
+    }
+}
