@@ -24,16 +24,16 @@ pub fn sources() -> Sources {
 
 /// The same with those of a lab's real devices. A host of the lab that is this machine tells of its processors itself.
 pub fn sources_of(scenario: &Scenario) -> Sources {
-    let mut all = sources();
-    if let Some(counted) = CountedHops::of(scenario) {
-        let local =
-            |of: &CounterSource| of.from == CountersFrom::Local && of.kind != CountedDevice::Switch;
-        if scenario.lab.counters.iter().any(local) {
-            all.0.remove(1);
-        }
-        all.0.push(Box::new(counted));
+    let Some(counted) = CountedHops::of(scenario) else { return sources() };
+    let mut all: Vec<Box<dyn Sampler>> =
+        vec![Box::new(DiskSampler::default()), Box::new(GuestProcesses::default())];
+    let local =
+        |of: &CounterSource| of.from == CountersFrom::Local && of.kind != CountedDevice::Switch;
+    if !scenario.lab.counters.iter().any(local) {
+        all.push(Box::new(CpuSampler::default()));
     }
-    all
+    all.push(Box::new(counted));
+    Sources(all)
 }
 
 /// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.

@@ -107,3 +107,42 @@ fn every_line_says_how_sure_it_is() {
     let start = "limited by store.p1 (receive 99% of 8.27 MB/s; probability 0.";
     assert!(line.starts_with(start), "{line}");
 }
+
+/// Drawn chains of ports, of which the slowest limits (closed form: what passes is the least capacity, and it is full).
+#[test]
+fn a_verdict_without_the_counters_of_a_hop_is_never_sure_and_wrong() {
+    const PORTS: [&str; 4] = ["store.p1", "store.p2", "store.p3", "store.p4"];
+    let (mut random, mut named) = (7_u64, 0);
+    let mut next = |below: u64| {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    for case in 0..60 {
+        let slow = next(4) as usize;
+        let room: Vec<f64> = (0..4).map(|_| 1.05 + next(300) as f64 / 100.0).collect();
+        let taken: Vec<usize> = (0..4).filter(|_| next(2) == 0).collect();
+        let counters: Vec<Vec<(&str, f64)>> = (0..4)
+            .map(|port| {
+                let (rate, queue) = if port == slow { (1.01, 1.6) } else { (room[port], 0.1) };
+                let all =
+                    vec![("read-bytes", MOVED), ("rate", MOVED * rate), ("queue-depth-end", queue)];
+                // A hop that nobody could read was announced all the same.
+                if taken.contains(&port) { vec![("read-bytes", f64::NAN)] } else { all }
+            })
+            .collect();
+        let hops: Vec<(&str, &[(&'static str, f64)])> =
+            PORTS.iter().zip(&counters).map(|(port, of)| (*port, &of[..])).collect();
+        let found = last(LAB, &hops, |_| Work { service_ns: 2e6, ..Work::default() });
+        let truth = hop(PORTS[slow], HopLimit::Rate, &[]);
+        if found.limit == truth {
+            named += 1;
+        }
+        assert!(found.limit == truth || found.probability < 0.9, "{case}: {}", found.line());
+        if taken.contains(&slow) {
+            let told = found.clues.iter().any(|clue| clue.text.contains("not counted: "));
+            assert!(found.limit != truth && told, "{case}: {}: {:?}", found.line(), found.clues);
+        }
+    }
+    assert!(named >= 15, "{named}");
+}

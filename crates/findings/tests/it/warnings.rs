@@ -185,3 +185,15 @@ fn many_steps_are_counted_and_a_few_named() {
         errors.text
     );
 }
+
+#[test]
+fn what_ports_and_processors_show_besides_their_load_is_said() {
+    let counted = [("errors", 0.3), ("qdisc-drops", 12.0), ("credit-zero", 0.0)];
+    let analysis = Sketch::of(&one_target("10s", "depth = 1"))
+        .hop("switch.1", &counted)
+        .analyse(|_, _| Work::default());
+    let of = |code: &str| analysis.warnings.iter().find(|warning| warning.code == code);
+    assert!(of("hop-errors").is_some_and(|warning| warning.text.starts_with("switch.1: 3 errors")));
+    assert!(of("qdisc-drops").is_some_and(|warning| warning.text.contains("120 packets dropped")));
+    assert!(of("credit-zero").is_none() && of("softirq-bound").is_none());
+}

@@ -154,7 +154,7 @@ fn known(
         return Some((of.hop.clone(), of.is.clone()));
     }
     match kind {
-        HopKind::HostCpu => {
+        HopKind::HostCpu if source.kind != CountedDevice::Switch => {
             return Some((format!("{device}.cpu"), "its only processors".to_owned()));
         }
         HopKind::LunQueue => {
