@@ -125,7 +125,9 @@ impl DiskEngine {
         facts.extend(state.iter().map(|state| errand.fact("verification", state.describe())));
         let access = match grant {
             None => {
-                facts.extend(self.conditioning.readable(errand, thing, extent));
+                if !remote.is_sequential() {
+                    facts.extend(self.conditioning.readable(errand, thing, extent));
+                }
                 RemoteAccess::Read(remote.clone())
             }
             Some(grant) => {
@@ -134,7 +136,10 @@ impl DiskEngine {
                     self.conditioning.note_filled(spec);
                 }
                 let to = WriteSurface::Remote(&**grant.claim());
-                facts.extend(self.conditioning.writable(errand, thing, to, extent)?);
+                // A tape is written from its beginning: nothing is filled, and nothing behind it can be sampled.
+                if !remote.is_sequential() {
+                    facts.extend(self.conditioning.writable(errand, thing, to, extent)?);
+                }
                 RemoteAccess::Write(grant)
             }
         };

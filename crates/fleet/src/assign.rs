@@ -195,35 +195,22 @@ impl<'a> Assignment<'a> {
         let mut demands = BTreeMap::new();
         let mut copied: Vec<usize> = Vec::new();
         for step in steps {
-            for WorkerDraft { load, name, group, targets, .. } in draft(&lab, step)? {
-                let demand = IoDemand::of(&load.workload.spec);
-                let media = lab.media(&targets);
-                for medium in &media {
-                    let sum: &mut IoDemand = demands.entry(*medium).or_default();
+            for SourceDraft { name, group, media, asked, copies } in parts(&lab, step)? {
+                for (medium, demand) in asked {
+                    let sum: &mut IoDemand = demands.entry(medium).or_default();
                     *sum = sum.and(demand);
                 }
                 if named.insert(name.clone(), group).is_none() {
                     names.push(name);
                 }
                 if known.insert(group) {
-                    groups.push((group, media));
+                    groups.push((group, media.clone()));
                 }
-            }
-            for copier in draft::copies(&lab, step)? {
-                let media = [copier.from, copier.to].map(|target| lab.medium(target));
-                for (medium, demand) in media.into_iter().zip(copies::demands(&copier)) {
-                    let sum: &mut IoDemand = demands.entry(medium).or_default();
-                    *sum = sum.and(demand);
-                }
-                if named.insert(copier.name.clone(), copier.group).is_none() {
-                    names.push(copier.name);
-                }
-                known.insert(copier.group);
-                // All copies are on one agent, on which they wait for each other.
-                copied.extend(media);
-                match groups.iter_mut().find(|(group, _)| *group == copier.group) {
-                    Some((_, of)) => of.extend(copied.iter().copied()),
-                    None => groups.push((copier.group, copied.clone())),
+                if copies {
+                    // All copies are on one agent, on which they wait for each other.
+                    copied.extend(media);
+                    let mine = groups.iter_mut().find(|(known, _)| *known == group);
+                    mine.into_iter().for_each(|(_, of)| of.extend(copied.iter().copied()));
                 }
             }
         }
@@ -417,6 +404,32 @@ impl<'a> Assignment<'a> {
             lab: None,
         }
     }
+}
+
+/// A worker or a copy of a step, as all steps are assigned.
+struct SourceDraft<'a> {
+    name: String,
+    group: &'a str,
+    media: Vec<usize>,
+    /// What it asks of each medium.
+    asked: Vec<(usize, IoDemand)>,
+    copies: bool,
+}
+
+/// The workers and the copies of a step.
+fn parts<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<SourceDraft<'a>>, AssignError> {
+    let worker = |WorkerDraft { load, name, group, targets, .. }: WorkerDraft<'a>| {
+        let (demand, media) = (IoDemand::of(&load.workload.spec), lab.media(&targets));
+        let asked = media.iter().map(|medium| (*medium, demand)).collect();
+        SourceDraft { name, group, media, asked, copies: false }
+    };
+    let copier = |copier: Copier<'a>| {
+        let media = lab.media(&[copier.from, copier.to]);
+        let asked = media.iter().copied().zip(copies::demands(&copier)).collect();
+        SourceDraft { name: copier.name, group: copier.group, media, asked, copies: true }
+    };
+    let workers = draft(lab, step)?.into_iter().map(worker);
+    Ok(workers.chain(draft::copies(lab, step)?.into_iter().map(copier)).collect())
 }
 
 /// What happens to an emulated lab in a step.

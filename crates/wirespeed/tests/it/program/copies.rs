@@ -174,7 +174,7 @@ array = "a"
 size = "16MiB"
 [[vm]]
 name = "proxy"
-disks = [{ lun = "a/v1", ports = ["p1"] }, { lun = "a/v2", ports = ["p2"] }]
+disks = [{ lun = "a/v1", ports = ["p1"] }, { lun = "a/v2", ports = ["p2"], no_path_retry = "20s" }]
 [workload.w]
 kind = "copy"
 from = "a/v1"
@@ -198,7 +198,9 @@ fn a_copy_goes_on_after_its_destination_was_away() {
     let said: Vec<&str> = record.events().iter().map(|event| event.code.as_str()).collect();
     assert!(said.contains(&"copy-ended"), "{:?}", record.events());
     // Without patience the same fault ends the run, with what was being written.
-    let bench = Bench::new(&FAULT.replace("retry = \"30s\"\n", ""));
+    let bench = Bench::new(
+        &FAULT.replace(", no_path_retry = \"20s\"", "").replace("retry = \"30s\"\n", ""),
+    );
     let ended = bench.run(&["run", "s.toml", "--out", "r.wsr"]);
     if ended.code != 3 {
         let record = open(&bench.path("r.wsr"));
