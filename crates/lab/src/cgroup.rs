@@ -148,15 +148,6 @@ pub fn remove(tag: &str) {
     }
 }
 
-/// The tags of all labs that have groups.
-pub fn tags() -> Vec<String> {
-    let names = hierarchies().into_iter().filter_map(|of| fs::read_dir(of.at).ok()).flatten();
-    let tag = |entry: io::Result<fs::DirEntry>| {
-        entry.ok()?.file_name().to_str()?.strip_prefix(NAME).map(str::to_owned)
-    };
-    names.filter_map(tag).collect()
-}
-
 fn remove_at(base: &Path) {
     if !base.exists() {
         return;

@@ -259,13 +259,20 @@ impl Drop for Fabric {
             return;
         }
         let deadline = clock::now().plus(GRACE);
-        while let Ok(None) = self.guardian.try_wait() {
-            if clock::now() >= deadline {
-                let _ = self.guardian.kill();
-                let _ = self.guardian.wait();
-                return;
+        let ended = loop {
+            match self.guardian.try_wait() {
+                Ok(None) if clock::now() < deadline => clock::sleep_until(clock::now().plus(POLL)),
+                Ok(None) => {
+                    let _ = self.guardian.kill();
+                    break self.guardian.wait();
+                }
+                Ok(Some(status)) => break Ok(status),
+                Err(error) => break Err(error),
             }
-            clock::sleep_until(clock::now().plus(POLL));
+        };
+        if !ended.is_ok_and(|status| status.success()) {
+            // It was killed: what it held is removed here.
+            state::sweep(&self.program.directory);
         }
     }
 }

@@ -62,7 +62,7 @@ impl Standing {
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
             let file = options.open(&path).map_err(failed(&path))?;
-            let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+            let locked = flock(&file, FlockOperation::LockExclusive);
             locked.map_err(|e| failed(&path)(e.into()))?;
             // A sweep may have taken it away between the two.
             let here = file.metadata().map_err(failed(&path))?.ino();

@@ -30,7 +30,7 @@ link = [
   { name = "isl", from = "core:5", to = "edge:5", rate = "50 MB/s", credits = 16, length_m = 10000 },
   { name = "down-b", from = "store:1", to = "core:0" },
 ]
-workload.w.depth = 1
+workload.w = { block = "8KiB", depth = 1 }
 plan = { workload = "w", on = "vm*", measure = "1s" }
 [[array]]
 name = "store"

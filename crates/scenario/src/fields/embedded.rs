@@ -77,8 +77,16 @@ pub(super) static FAULT: TableDef = TableDef {
         action("slow", "The port's speed becomes `to`."),
         action("busy", "The port answers every command with BUSY."),
         action("ready", "A busy port executes commands again."),
-        optional("fail", IN_LAB, "The component fails and carries no traffic. Simulator only."),
-        optional("restore", IN_LAB, "A failed component works again. Simulator only."),
+        optional(
+            "fail",
+            IN_LAB,
+            "The component fails and carries no traffic. Simulator, or an emulated lab.",
+        ),
+        optional(
+            "restore",
+            IN_LAB,
+            "A failed component works again. Simulator, or an emulated lab.",
+        ),
         optional("move", Type::Refs("a VM"), "The VM moves to the host `to`. Simulator only."),
         optional(
             "to",
