@@ -86,10 +86,11 @@ static: ## Build wirespeed as one stripped file without libraries, below 25 MB: 
 		--target x86_64-unknown-linux-gnu -- -C relocation-model=static -C link-arg=-Wl,--icf=all
 	@scripts/static
 
-guests: ## Virtual machines for minutes: eight guests at a full port, PVSCSI against LSI, fifty killed runs
+guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
-	cargo test --locked --package wirespeed --test it -- --ignored --nocapture fifty_runs_that_are_killed
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture \
+		fifty_runs_that_are_killed lost_and_returns_ten_times
 	@scripts/guests
 
 backup: ## Copies: the prediction of a backup on an idle machine, and kills of a library under a copy (WIRESPEED_KILLS=200)

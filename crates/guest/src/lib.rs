@@ -9,6 +9,8 @@
 //!                    Machine (memory, disks) ┴─► command line ──► Process ──► Qmp, ports
 //! ```
 //!
+//! [`shell`] boots other programs of the host instead, and runs scripts of them in the guest.
+//!
 //! This crate knows no scenario, no agent and no messages.
 
 #![forbid(unsafe_code)]
@@ -22,10 +24,12 @@ pub mod modules;
 pub mod process;
 pub mod program;
 pub mod qmp;
+pub mod shell;
 
 pub use accelerator::Accelerator;
 pub use kernel::{Kernel, KernelError};
-pub use machine::{Adapter, Backing, Drive, Machine};
+pub use machine::{Adapter, Backing, Drive, Machine, Network};
 pub use modules::ModuleError;
 pub use process::{Guest, GuestError, Image, become_kept};
-pub use program::ProgramError;
+pub use program::{GuestFile, ProgramError};
+pub use shell::Shell;

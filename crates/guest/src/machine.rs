@@ -154,6 +154,34 @@ pub struct Machine {
     pub drives: Vec<Drive>,
     /// Ports between guest and host: their names in the guest.
     pub ports: Vec<String>,
+    /// Its network interface, if it has one.
+    pub network: Option<Network>,
+}
+
+/// The network of a guest: the host's loopback, in user space and without privileges.
+///
+/// It is 127.0.0.0/8, with the host at 127.0.0.1 and the guest at [`Network::GUEST`], so that an address that a server on the
+/// host's loopback gives (an iSCSI target's portals, for one) holds in the guest too. Nothing else can be reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// TCP ports of the host's loopback that lead to ports of the guest.
+    pub forwards: Vec<(u16, u16)>,
+}
+
+impl Network {
+    /// The guest's address. Its interface needs `route_localnet`, and its own loopback interface must be down.
+    pub const GUEST: &str = "127.0.0.15";
+    /// The modules that it needs.
+    pub const MODULES: [&str; 2] = ["virtio_pci", "virtio_net"];
+
+    /// QEMU's argument of its back end.
+    fn argument(&self) -> String {
+        let mut line = "user,id=net,net=127.0.0.0/8,host=127.0.0.1,ipv6=off".to_owned();
+        for (host, guest) in &self.forwards {
+            line.push_str(&format!(",hostfwd=tcp:127.0.0.1:{host}-{}:{guest}", Network::GUEST));
+        }
+        line
+    }
 }
 
 /// Where QEMU finds what it connects to, and what it boots.
@@ -170,6 +198,7 @@ impl Machine {
     pub fn modules(&self) -> Vec<&'static str> {
         let mut all = vec!["virtio_pci", "virtio_console"];
         all.extend(self.drives.iter().flat_map(|drive| drive.adapter.modules()));
+        all.extend(self.network.iter().flat_map(|_| Network::MODULES));
         all
     }
 
@@ -206,6 +235,11 @@ impl Machine {
         for (number, (name, address)) in self.ports.iter().zip(wiring.ports).enumerate() {
             add("-chardev", socket(&format!("port{number}"), address));
             add("-device", format!("virtserialport,chardev=port{number},name={name}"));
+        }
+        if let Some(network) = &self.network {
+            add("-netdev", network.argument());
+            // It boots from no network: no ROM for that.
+            add("-device", "virtio-net-pci,netdev=net,romfile=".to_owned());
         }
         self.storage(&mut add);
         out.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(OsString::from));

@@ -4,8 +4,8 @@ use crate::init;
 use crate::initramfs::{self, Initramfs};
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Wiring};
-use crate::modules::{ModuleError, ModuleTree};
-use crate::program::{self, ProgramError};
+use crate::modules::{Module, ModuleError, ModuleTree};
+use crate::program::{self, GuestFile, ProgramError};
 use crate::qmp::Qmp;
 use clock::Ns;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -78,39 +78,26 @@ impl Image {
     /// # Errors
     /// A module is missing, the program cannot be read, or the image cannot be written.
     pub fn new(kernel: &Kernel, executable: &Path, modules: &[&str]) -> Result<Image, GuestError> {
+        let first = program::loadable(executable)?;
+        Image::of_files(kernel, &first, &program::libraries(executable)?, modules)
+    }
+
+    /// Writes an initramfs with this first process, these files and modules, and all modules that these need.
+    /// # Errors
+    /// A module is missing, or the image cannot be written.
+    pub fn of_files(
+        kernel: &Kernel,
+        first: &[u8],
+        files: &[GuestFile],
+        modules: &[&str],
+    ) -> Result<Image, GuestError> {
         let io = |what: String| move |why| GuestError::Io { what, why };
         let loaded = ModuleTree::of(kernel)?.closure(modules)?;
-        let content = program::loadable(executable)?;
-        let libraries = program::libraries(executable)?;
-        let write = |file: &fs::File| -> io::Result<u64> {
-            let mut archive = Initramfs::new(Vec::new());
-            for directory in ["dev", "proc", "sys", "tmp", "guest", &init::MODULES[1..]] {
-                archive.directory(directory)?;
-            }
-            archive.device("dev/console", 5, 1)?;
-            archive.file("init", 0o755, &content)?;
-            program::add(&libraries, &mut archive)?;
-            let mut order = String::new();
-            for module in &loaded {
-                archive.file(
-                    &format!("{}/{}", &init::MODULES[1..], module.name),
-                    0o644,
-                    &module.content,
-                )?;
-                order.push_str(&module.name);
-                order.push('\n');
-            }
-            archive.file(&init::ORDER[1..], 0o644, order.as_bytes())?;
-            archive.file(&init::MARK[1..], 0o644, b"guest\n")?;
-            let archive = archive.finish()?;
-            initramfs::compress(&archive, &mut io::BufWriter::new(file))?;
-            Ok(archive.len() as u64)
-        };
         let made = "writing the guests' image".to_owned();
         let file = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)
             .map_err(|why| io(made.clone())(why.into()))?;
         let file = fs::File::from(file);
-        let unpacked = write(&file).map_err(io(made.clone()))?;
+        let unpacked = write(&file, first, files, &loaded).map_err(io(made.clone()))?;
         let packed = file.metadata().map_err(io(made))?.len();
         Ok(Image { kernel: kernel.clone(), file, sizes: [unpacked, packed] })
     }
@@ -119,6 +106,34 @@ impl Image {
     pub fn memory(&self) -> u64 {
         KERNEL_MEMORY + self.sizes.iter().sum::<u64>()
     }
+}
+
+/// Writes an image into a file; how many bytes it has unpacked.
+fn write(
+    file: &fs::File,
+    first: &[u8],
+    files: &[GuestFile],
+    modules: &[Module],
+) -> io::Result<u64> {
+    let mut archive = Initramfs::new(Vec::new());
+    for directory in ["dev", "proc", "sys", "tmp", "guest", &init::MODULES[1..]] {
+        archive.directory(directory)?;
+    }
+    archive.device("dev/console", 5, 1)?;
+    archive.file("init", 0o755, first)?;
+    program::add(files, &mut archive)?;
+    let mut order = String::new();
+    for module in modules {
+        let path = format!("{}/{}", &init::MODULES[1..], module.name);
+        archive.file(&path, 0o644, &module.content)?;
+        order.push_str(&module.name);
+        order.push('\n');
+    }
+    archive.file(&init::ORDER[1..], 0o644, order.as_bytes())?;
+    archive.file(&init::MARK[1..], 0o644, b"guest\n")?;
+    let archive = archive.finish()?;
+    initramfs::compress(&archive, &mut io::BufWriter::new(file))?;
+    Ok(archive.len() as u64)
 }
 
 /// A guest that runs. It ends when this is dropped, and when this process ends.

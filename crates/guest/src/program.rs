@@ -1,4 +1,4 @@
-//! The program as a guest boots it: what of its file is loaded, and the shared libraries that it asks for.
+//! Programs as a guest has them: what of a file is loaded, and the shared libraries that it asks for.
 //!
 //! A statically linked program needs none. For others the dynamic loader that the program names says which they are.
 
@@ -22,11 +22,25 @@ pub struct ProgramError {
     why: String,
 }
 
-/// A library of the host with the path that the guest has it under.
+/// A file of a guest, with its absolute path there. Each may be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Library {
+pub struct GuestFile {
     path: PathBuf,
     content: Vec<u8>,
+}
+
+impl GuestFile {
+    /// A file with this content.
+    pub fn new(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> GuestFile {
+        GuestFile { path: path.into(), content: content.into() }
+    }
+
+    /// A file of the host, under the path that it has there.
+    /// # Errors
+    /// It cannot be read.
+    pub fn of_host(path: &Path) -> Result<GuestFile, ProgramError> {
+        Ok(GuestFile::new(path, read(path)?))
+    }
 }
 
 /// The part of an executable that is loaded: without symbols and what helps to debug, which may be most of the file.
@@ -55,7 +69,7 @@ pub fn loadable(path: &Path) -> Result<Vec<u8>, ProgramError> {
 /// The libraries that an executable is linked with, its loader among them; none where it is linked statically.
 /// # Errors
 /// It cannot be read, or a library is missing.
-pub fn libraries(path: &Path) -> Result<Vec<Library>, ProgramError> {
+pub fn libraries(path: &Path) -> Result<Vec<GuestFile>, ProgramError> {
     let bytes = read(path)?;
     let file = parsed(path, &bytes)?;
     let endian = file.endian();
@@ -72,34 +86,34 @@ pub fn libraries(path: &Path) -> Result<Vec<Library>, ProgramError> {
         return Err(fail(path, String::from_utf8_lossy(&said.stderr).trim()));
     }
     let mut known = BTreeSet::from([loader.clone()]);
-    let mut out = vec![Library { content: read(&loader)?, path: loader }];
+    let mut out = vec![GuestFile::of_host(&loader)?];
     // `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`
     for line in String::from_utf8_lossy(&said.stdout).lines() {
         let Some((_, found)) = line.split_once("=> ") else { continue };
         let found = found.rsplit_once(" (").map_or(found, |(found, _)| found);
         let found = PathBuf::from(found.trim());
         if found.is_absolute() && known.insert(found.clone()) {
-            out.push(Library { content: read(&found)?, path: found });
+            out.push(GuestFile::of_host(&found)?);
         }
     }
     Ok(out)
 }
 
-/// Adds libraries with their directories to an archive.
+/// Adds files with their directories to an archive, each path once.
 /// # Errors
 /// The archive cannot be written.
-pub(crate) fn add<W: Write>(libraries: &[Library], archive: &mut Initramfs<W>) -> io::Result<()> {
+pub(crate) fn add<W: Write>(files: &[GuestFile], archive: &mut Initramfs<W>) -> io::Result<()> {
     let mut directories: BTreeSet<PathBuf> = BTreeSet::new();
-    for library in libraries {
-        directories.extend(library.path.ancestors().skip(1).map(Path::to_owned));
+    for file in files {
+        directories.extend(file.path.ancestors().skip(1).map(Path::to_owned));
     }
     let relative = |path: &Path| path.to_string_lossy().trim_start_matches('/').to_owned();
     for directory in directories.iter().map(|path| relative(path)).filter(|path| !path.is_empty()) {
         archive.directory(&directory)?;
     }
-    libraries
-        .iter()
-        .try_for_each(|library| archive.file(&relative(&library.path), 0o755, &library.content))
+    let mut known = BTreeSet::new();
+    let mut first = files.iter().filter(|file| known.insert(file.path.as_path()));
+    first.try_for_each(|file| archive.file(&relative(&file.path), 0o755, &file.content))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ProgramError> {

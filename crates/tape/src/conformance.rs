@@ -77,7 +77,7 @@ pub const SSC_3: &[Conformance] = &[
     done("PREVENT ALLOW MEDIUM REMOVAL", 0x1e, None),
     done("LOCATE(10)", 0x2b, None),
     done("READ POSITION, short form", 0x34, Some(0x00)),
-    part("READ POSITION, short form with vendor-specific address", 0x34, 0x01, OPTIONAL),
+    done("READ POSITION, short form with vendor-specific address", 0x34, Some(0x01)),
     done("READ POSITION, long form", 0x34, Some(0x06)),
     done("READ POSITION, extended form", 0x34, Some(0x08)),
     none("WRITE BUFFER", 0x3b, None, "there is no firmware to load"),

@@ -18,12 +18,12 @@ fn first_process() -> PathBuf {
     test.ancestors().nth(2).expect("a target directory").join("examples/first_process")
 }
 
-fn keeper() -> Vec<OsString> {
+pub fn keeper() -> Vec<OsString> {
     ["setpriv", "--pdeathsig", "KILL", "--"].map(OsString::from).to_vec()
 }
 
 /// The kernel, or why the test is skipped; in CI it is always there.
-fn kernel() -> Option<Kernel> {
+pub fn kernel() -> Option<Kernel> {
     match Kernel::find(None) {
         Ok(kernel) => Some(kernel),
         Err(why) => {
@@ -34,7 +34,7 @@ fn kernel() -> Option<Kernel> {
     }
 }
 
-fn accelerator(kernel: &Kernel) -> Accelerator {
+pub fn accelerator(kernel: &Kernel) -> Accelerator {
     static BEST: OnceLock<Accelerator> = OnceLock::new();
     *BEST.get_or_init(|| Accelerator::best(kernel).0)
 }
@@ -47,6 +47,7 @@ fn machine(kernel: &Kernel, drives: Vec<Drive>) -> Machine {
         accelerator: accelerator(kernel),
         drives,
         ports: vec!["lines".to_owned()],
+        network: None,
     }
 }
 

@@ -2,3 +2,4 @@
 
 mod boots;
 mod images;
+mod shells;

@@ -26,7 +26,7 @@ pub(crate) const NO_MEDIUM: Sense = Sense::new(SenseKey::NotReady, 0x3a00);
 /// MEDIUM REMOVAL PREVENTED.
 pub(crate) const PREVENTED: Sense = Sense::new(SenseKey::IllegalRequest, 0x5302);
 
-const OWN: [CommandSpec; 22] = [
+const OWN: [CommandSpec; 23] = [
     row("REWIND", 0x01, &[0x01, 0, 0, 0, 0], PassAccess::Read),
     sends(row("FORMAT MEDIUM", 0x04, &[0x03, 0x0f, F, F, 0], PassAccess::Change)),
     row("READ BLOCK LIMITS", 0x05, &[0, 0, 0, 0, 0], PassAccess::Free),
@@ -37,8 +37,15 @@ const OWN: [CommandSpec; 22] = [
     row("VERIFY(6)", 0x13, &[0x05, F, F, F, 0], PassAccess::Read),
     row("ERASE(6)", 0x19, &[0x03, 0, 0, 0, 0], PassAccess::Change),
     row("LOAD UNLOAD", 0x1b, &[0x01, 0, 0, 0x07, 0], PassAccess::Change),
-    row("LOCATE(10)", 0x2b, &[0x03, 0, F, F, F, F, 0, F, 0], PassAccess::Read),
+    row("LOCATE(10)", 0x2b, &[0x07, 0, F, F, F, F, 0, F, 0], PassAccess::Read),
     action("READ POSITION, short form", 0x34, 0x00, &[0, 0, 0, 0, 0, 0, 0, 0, 0], PassAccess::Free),
+    action(
+        "READ POSITION, short form with vendor-specific address",
+        0x34,
+        0x01,
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0],
+        PassAccess::Free,
+    ),
     action("READ POSITION, long form", 0x34, 0x06, &[0, 0, 0, 0, 0, 0, 0, 0, 0], PassAccess::Free),
     action(
         "READ POSITION, extended form",

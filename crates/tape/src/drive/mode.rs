@@ -123,7 +123,8 @@ impl Drive {
             return Err(illegal(0x3900).into());
         }
         let sub = cdb[3];
-        let known = code == 0x3f || PAGES.contains(&code);
+        // Page 0 is vendor-specific: as with LTO drives it is the block descriptor alone, which Linux asks for by it.
+        let known = matches!(code, 0 | 0x3f) || PAGES.contains(&code);
         if !known || !(sub == 0 || (sub == 0xff && code == 0x3f)) {
             return Err(illegal(0x2400).at_cdb(if known { 3 } else { 2 }, None).into());
         }

@@ -206,3 +206,20 @@ fn a_paced_drive_says_when_it_would_have_ended() {
     let took = answer.at.since(rig.now).as_secs_f64();
     assert!((took - 0.3).abs() < 0.001, "3 MB at 10 MB/s: {took} s");
 }
+
+#[test]
+fn a_position_may_be_asked_for_and_sought_as_linux_does() {
+    let rig = Rig::loaded();
+    // The `st` driver asks for mode page 0, which holds nothing but what comes before pages: LTO-6 has the density 5Ah.
+    let mode = rig.check(1, &[0x1a, 0, 0, 0, 12, 0], &[], 12).expect("the block descriptor");
+    assert_eq!(mode, [11, 0x68, 0x10, 8, 0x5a, 0, 0, 0, 0, 0, 0, 0]);
+    for number in 0..3 {
+        rig.write(&content(number, 100)).expect("room");
+    }
+    // It takes addresses of the device's own kind (BT): LTO drives have only logical ones.
+    let tell = || rig.check(1, &[0x34, 1, 0, 0, 0, 0, 0, 0, 0, 0], &[], 20).expect("a position");
+    assert_eq!(tell()[4..12], [0, 0, 0, 3, 0, 0, 0, 3]);
+    rig.check(1, &[0x2b, 0x04, 0, 0, 0, 0, 1, 0, 0, 0], &[], 0).expect("block 1");
+    assert_eq!(tell()[4..12], [0, 0, 0, 1, 0, 0, 0, 1]);
+    assert_eq!(rig.read(100), Ok(content(1, 100)));
+}

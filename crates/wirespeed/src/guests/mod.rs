@@ -153,6 +153,7 @@ fn machine(vm: &Vm, accelerator: Accelerator) -> Machine {
         accelerator,
         drives: Vec::new(),
         ports: vec![PORT.to_owned()],
+        network: None,
     }
 }
 

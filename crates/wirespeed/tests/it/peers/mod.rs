@@ -3,6 +3,7 @@
 
 mod churn;
 mod conformance;
+mod guests;
 mod raw;
 mod report;
 mod served;
