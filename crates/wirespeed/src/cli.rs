@@ -15,7 +15,7 @@ pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
-pub use explain::ExplainArgs;
+pub use explain::{Clocks, ExplainArgs};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;

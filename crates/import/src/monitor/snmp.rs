@@ -27,6 +27,7 @@ const OBJECTS: &[(&str, &str)] = &[
     ("1.3.6.1.2.1.2.2.1.16", "ifOutOctets"),
     ("1.3.6.1.2.1.2.2.1.19", "ifOutDiscards"),
     ("1.3.6.1.2.1.2.2.1.20", "ifOutErrors"),
+    ("1.3.6.1.2.1.4.20.1.1", "ipAdEntAddr"),
     ("1.3.6.1.3.94.4.5.1.6", "connUnitPortStatCountTxElements"),
     ("1.3.6.1.3.94.4.5.1.7", "connUnitPortStatCountRxElements"),
 ];
@@ -111,6 +112,10 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
             ));
         };
         ports(&mut feed, &mut looks, walk, at);
+        let addresses = walk.values.keys().filter(|(object, _)| object == "ipAdEntAddr");
+        for (_, address) in addresses.filter(|(_, address)| !address.starts_with("127.")) {
+            feed.alias(&walk.name, address);
+        }
     }
     looks.fill(&mut feed)?;
     let speeds: Vec<(usize, f64)> =

@@ -94,14 +94,14 @@ fn explained(folder: &Path) -> (f64, findings::Attribution) {
     let known = if known.exists() {
         monitor::topology(&text(&known), &rate).unwrap_or_default()
     } else {
-        Vec::new()
+        monitor::Topology::default()
     };
     let out = folder.join("explained.wsr");
     let order = Order {
         feeds: &feeds,
         windows: &[],
         facts: Vec::new(),
-        known: &known,
+        topology: &known,
         producer: "a test".to_owned(),
         title: "t".to_owned(),
     };
