@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup docs dist clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -32,6 +32,10 @@ coverage: ## Coverage of the simulator's confidence intervals: 2,000 seeds per l
 attribution: ## Bottleneck attribution in 1,000 simulated labs, half of them with new seeds: minutes
 	@scripts/need $@
 	cargo test --release --locked --package findings --test it -- --ignored --nocapture planted::what_is_planted_in_a_thousand
+
+monitoring: ## Answers to the monitoring of 148 simulated labs, and the weights fitted anew on half of them: minutes
+	@scripts/need $@
+	cargo test --release --locked --package import --test it -- --ignored --nocapture weights::the_weights_of_observed
 
 fuzz: ## Ten minutes of fuzzing per parser
 	@scripts/need $@

@@ -15,6 +15,10 @@ pub enum Is {
     Idle,
     /// A level in bytes a second.
     Speed,
+    /// Identities of a place, in labels.
+    Identity,
+    /// The name of the host, in a label.
+    Node,
 }
 
 /// What a metric of node_exporter is; `None` for any other.
@@ -40,6 +44,9 @@ pub fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
             port(Is::Rate(Measure::Discards))
         }
         "node_network_speed_bytes" => port(Is::Speed),
+        "node_disk_info" => disk(Is::Identity),
+        "node_network_info" => port(Is::Identity),
+        "node_uname_info" => Some((HopKind::HostCpu, "nodename", Is::Node)),
         "node_cpu_seconds_total" => Some((HopKind::HostCpu, "cpu", Is::Idle)),
         _ => None,
     }

@@ -22,6 +22,7 @@ pub const OBJECTS: &[(&str, &str)] = &[
     ("1.3.6.1.2.1.2.2.1.16", "ifOutOctets"),
     ("1.3.6.1.2.1.2.2.1.19", "ifOutDiscards"),
     ("1.3.6.1.2.1.2.2.1.20", "ifOutErrors"),
+    ("1.3.6.1.2.1.4.20.1.1", "ipAdEntAddr"),
     ("1.3.6.1.3.94.1.10.1.10", "connUnitPortWwn"),
     ("1.3.6.1.3.94.1.10.1.15", "connUnitPortSpeed"),
     ("1.3.6.1.3.94.1.10.1.17", "connUnitPortName"),

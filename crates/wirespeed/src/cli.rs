@@ -16,7 +16,7 @@ pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
-pub use explain::ExplainArgs;
+pub use explain::{Clocks, ExplainArgs};
 pub use lab::{LabAction, LabArgs, LabFile, LabInside};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;

@@ -11,6 +11,7 @@ use super::signs::{
 use super::sort::HopRole;
 use crate::figures::Loops;
 use crate::generator::Limit;
+use record::HopKind;
 
 /// An answer that was weighed.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,11 @@ fn fullness(step: &Observed, share: f64) -> f64 {
     if step.is_observed() { ramp(share, 0.85, 0.99) } else { full(share) }
 }
 
+/// How near to full an observed hop is while it does not count as full: a mean over samples hides bursts.
+fn high(step: &Observed, share: f64) -> f64 {
+    if step.is_observed() { ramp(share, 0.3, 0.85) } else { 0.0 }
+}
+
 /// How close two utilizations are, by their ratio.
 fn close(ratio: f64) -> f64 {
     ramp(ratio, 1.0 - 2.0 * WITHIN, 1.0 - WITHIN / 2.0)
@@ -95,6 +101,8 @@ struct Inputs<'a> {
     full: f64,
     /// The same of an observed load without processors, which others may keep busy.
     full_io: f64,
+    /// How near to full that is, below what counts as full.
+    high: f64,
     /// A queue limit that is full while its I/Os wait for it: how full, and how many wait.
     queue_full: f64,
     fill: f64,
@@ -120,6 +128,10 @@ impl<'a> Inputs<'a> {
             hop.slots.map_or(0.0, |slots| full(slots.share) * ramp(waits, 0.02, 0.25))
         };
         let waits: f64 = step.hops.iter().filter_map(ObservedHop::waits).sum();
+        let share_io = groups
+            .iter()
+            .find(|group| !step.is_observed() || step.hops[group.top].role != HopRole::Cpu)
+            .map_or(0.0, |group| group.full.share);
         Inputs {
             step,
             response,
@@ -127,10 +139,8 @@ impl<'a> Inputs<'a> {
             waits: (waits / n).min(1.0),
             unexplained: ramp(step.unexplained().unwrap_or(0.0), 0.1, 0.5),
             full: groups.first().map_or(0.0, |group| full(group.full.share)),
-            full_io: groups
-                .iter()
-                .find(|group| !step.is_observed() || step.hops[group.top].role != HopRole::Cpu)
-                .map_or(0.0, |group| fullness(step, group.full.share)),
+            full_io: fullness(step, share_io),
+            high: high(step, share_io),
             queue_full: step.hops.iter().map(queue_full).fold(0.0, f64::max),
             fill: step.fill().unwrap_or(1.0),
             open: f64::from(u8::from(step.loops == Loops::Open)),
@@ -164,7 +174,12 @@ impl<'a> Inputs<'a> {
     }
 
     fn hops(&self) -> impl Iterator<Item = Candidate> {
-        self.weighed().map(|group| {
+        // The busy time of an observed device says only that it is often idle.
+        let idle = |group: &&FullHops| {
+            let busy = group.full.gauge == Gauge::Busy;
+            self.step.is_observed() && busy && self.seen(group.top).kind == HopKind::BlockDevice
+        };
+        self.weighed().filter(move |group| !idle(group)).map(|group| {
             let lead = ((group.full.share - self.rival(group)) / 0.15).clamp(-1.0, 1.0);
             let idle = f64::from(u8::from(!self.idle_siblings(group).is_empty()));
             let drains = self.drained(group).map_or(0.0, |(_, drain)| drain.waits * drain.victims);
@@ -182,6 +197,8 @@ impl<'a> Inputs<'a> {
                     HopRole::Cpu if self.step.is_observed() => self.step.unseen().max(0.5),
                     _ => 0.0,
                 },
+                high: high(self.step, group.full.share),
+                blur: self.step.blur(),
             };
             self.hop(group.top, group.full.gauge, &group.others, Signs::Hop(signs))
         })
@@ -239,6 +256,8 @@ impl<'a> Inputs<'a> {
                 deeper: deeper.fold(0.0, f64::max),
                 delay: ramp(self.dominant().map_or(0.0, |(_, share)| share), 0.5, 0.9),
                 unseen: self.step.unseen(),
+                high: high(self.step, slots.share),
+                blur: self.step.blur(),
             };
             out.push(self.hop(place, Gauge::Slots, &others, Signs::Slots(signs)));
         }
@@ -421,9 +440,15 @@ impl<'a> Inputs<'a> {
         }
         if step.thinking > 0.0 || step.loops == Loops::Observed {
             let filled = ramp(step.present_share(), 0.2, 0.8);
-            let unseen = self.hidden();
-            let signs =
-                NoneSigns { base: 1.0, full: self.full_io, filled, waits: self.waits, unseen };
+            let signs = NoneSigns {
+                base: 1.0,
+                full: self.full_io,
+                filled,
+                waits: self.waits,
+                unseen: self.hidden(),
+                high: self.high,
+                blur: step.blur(),
+            };
             push(Limiter::None, Signs::None(signs));
         }
         out
@@ -467,6 +492,8 @@ impl<'a> Inputs<'a> {
             open: self.open,
             queue_full: self.queue_full,
             unseen: self.hidden(),
+            high: self.high,
+            blur: step.blur(),
         };
         let limit = Limiter::Unknown { missing: missing(step) };
         Candidate { limit, signs: Signs::Unknown(signs), about: Vec::new() }

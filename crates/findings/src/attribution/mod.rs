@@ -21,8 +21,7 @@ mod words;
 pub use answer::{Attribution, Clue, Gauge, HopLimit, HopLoad, Limiter, RunnerUp};
 pub use candidates::Candidate;
 use model::shares;
-pub use model::{OBSERVED, SURE, WEIGHTS, probabilities};
-use model::{OBSERVED_MOST, OBSERVED_RATE};
+pub use model::{OBSERVED, OBSERVED_MOST, SURE, WEIGHTS, probabilities};
 pub use signs::*;
 
 use crate::figures::StepFigures;
@@ -30,6 +29,9 @@ use crate::step::StepData;
 use crate::{FindingsError, steady};
 use observed::Observed;
 use record::{Fact, Record, Source};
+
+/// The most that is stated where a hop has no counters: never 0.9.
+const UNSEEN_MOST: f64 = 0.89;
 
 /// Gathers what each step of a run shows.
 #[derive(Default)]
@@ -92,7 +94,7 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
     let first = *order.first()?;
-    let mut most = if step.is_observed() { observed_most(step, &candidates[first]) } else { SURE };
+    let mut most = if step.is_observed() { observed_most(&candidates[first]) } else { SURE };
     // A hop whose counters are missing may be as full as the one that is named, unless it was tried.
     let never = |hop: usize| steps.iter().all(|of| of.hops.get(hop).is_none_or(|hop| hop.silent));
     let unseen = || step.hops.iter().any(|hop| hop.is_unseen() && never(hop.order));
@@ -100,7 +102,7 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
         && unseen()
         && !matches!(candidates[first].limit, Limiter::Unknown { .. })
     {
-        most = most.min(OBSERVED_RATE);
+        most = most.min(UNSEEN_MOST);
     }
     let probability = probabilities[first].min(most);
     let next = order.get(1).map(|next| RunnerUp {
@@ -116,15 +118,10 @@ fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
     })
 }
 
-/// The most that is stated of an answer to an observed load: most of a full rate, where each layer behind it was counted with
-/// its limit, and never 0.9: an equally full hop that nobody counted, processors that others keep busy, disks that a cache keeps
-/// busy and a queue that fills because of what is behind it look alike.
-fn observed_most(step: &Observed, answer: &Candidate) -> f64 {
-    match &answer.limit {
-        Limiter::Unknown { .. } => SURE,
-        Limiter::Hop { why: HopLimit::Rate, .. } if step.unseen() < 1.0 => OBSERVED_RATE,
-        _ => OBSERVED_MOST,
-    }
+/// The most that is stated of an answer to an observed load, never 0.9: an equally full hop that nobody counted, processors that
+/// others keep busy, disks that a cache keeps busy and a queue that fills because of what is behind it look alike.
+fn observed_most(answer: &Candidate) -> f64 {
+    if matches!(answer.limit, Limiter::Unknown { .. }) { SURE } else { OBSERVED_MOST }
 }
 
 /// Every answer that is weighed for each step with storage loads, in the order of the record: what weights are fitted on.

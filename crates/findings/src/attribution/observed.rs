@@ -32,6 +32,8 @@ const SAMPLES_MAX: usize = 10_000;
 const AS_FULL: f64 = 0.99;
 /// Up to this share of the time busy an observed device is not full.
 const OFTEN_IDLE: f64 = 0.6;
+/// Samples that hide little and that hide much, in seconds.
+const BLUR: (f64, f64) = (20.0, 300.0);
 /// Up to so many requests at a time a block device served them one by one.
 const SERIAL: f64 = 1.1;
 
@@ -170,6 +172,14 @@ impl Observed {
         let slots =
             self.hops.iter().filter_map(|hop| hop.slots.map(|full| full.share)).fold(0.0, f64::max);
         most.max(slots.min(1.0)) * (self.resolution / 20.0).min(1.0)
+    }
+
+    /// How long the samples of an observed load are, from 0 at 20 s to 1 at 300 s.
+    pub fn blur(&self) -> f64 {
+        if !self.is_observed() {
+            return 0.0;
+        }
+        ((self.resolution / BLUR.0).ln() / (BLUR.1 / BLUR.0).ln()).clamp(0.0, 1.0)
     }
 
     /// In flight as a share of the depth, whether or not slots pause.

@@ -63,6 +63,8 @@ signs! {
         drains "How far it holds up a port with other traffic."
         twin "How close the fullest other hop is."
         unseen "Of processors under an observed load: how much of its time passes where no limit is known."
+        high "Of an observed load: how near to full it is, below what counts as full."
+        blur "Of an observed load: how long a sample is, from 0 at 20 s to 1 at 300 s."
     }
     Slots slots SlotsSigns "A queue limit that is reached." {
         base "Always 1."
@@ -75,6 +77,8 @@ signs! {
         deeper "How full and waited for a queue limit closer to the device is."
         delay "The share of time at the hop where most passes without waiting."
         unseen "Of an observed load: how much of its time passes where no limit is known."
+        high "Of an observed load: how near to full it is, below what counts as full."
+        blur "Of an observed load: how long a sample is, from 0 at 20 s to 1 at 300 s."
     }
     Two two TwoSigns "Two hops that are full at once." {
         base "Always 1."
@@ -143,6 +147,8 @@ signs! {
         filled "The share of the depth in flight."
         waits "The share of I/Os in flight that wait anywhere."
         unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
+        high "Of an observed load: how near to full the fullest hop is, below what counts as full."
+        blur "Of an observed load: how long a sample is, from 0 at 20 s to 1 at 300 s."
     }
     Unknown unknown UnknownSigns "Not determined: counters are missing." {
         base "Always 1."
@@ -153,5 +159,7 @@ signs! {
         open "1 in an open loop."
         queue_full "How full and waited for the worst queue limit is."
         unseen "Of an observed load: how much may have been full unseen, between samples or where no limit is known."
+        high "Of an observed load: how near to full the fullest hop is, below what counts as full."
+        blur "Of an observed load: how long a sample is, from 0 at 20 s to 1 at 300 s."
     }
 }

@@ -1,5 +1,6 @@
 //! Whose monitoring file it is: by its content, or as the user says.
 
+use super::results;
 use std::fmt;
 
 /// Defines the formats.
@@ -46,6 +47,11 @@ formats! {
     Mds "mds" "texts of Cisco MDS switches"
     SnmpWalk "snmpwalk" "SNMP walks"
     Prometheus "prometheus" "Prometheus' text or query JSON"
+    Iometer "iometer-csv" "Iometer's results"
+    Vdbench "vdbench-flat" "vdbench's flat file"
+    DiskspdXml "diskspd-xml" "diskspd's XML results"
+    NtttcpXml "ntttcp-xml" "NTttcp's XML results"
+    Hcibench "hcibench" "HCIBench's summary"
 }
 
 /// What the first bytes of a file show.
@@ -137,12 +143,23 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
             () => None,
         };
     }
-    if text.starts_with('<') {
-        return text.contains("<sysstat").then_some(F::SadfXml);
+    if text.starts_with('<') && !text.lines().take(400).any(results::vdbench::is_header) {
+        return match () {
+            () if text.contains("<sysstat") => Some(F::SadfXml),
+            () if text.contains("<ntttcps") || text.contains("<ntttcpr") => Some(F::NtttcpXml),
+            // Without these it is a profile, which is a workload.
+            () if text.contains("<Results>") => Some(F::DiskspdXml),
+            () => None,
+        };
     }
     let lines = || text.lines().map(str::trim_end).take(400);
     let any = |test: &dyn Fn(&str) -> bool| lines().any(test);
     match () {
+        () if any(&|line| line.starts_with("'Target Type") || line.starts_with("'Time Stamp")) => {
+            Some(F::Iometer)
+        }
+        () if any(&results::vdbench::is_header) => Some(F::Vdbench),
+        () if results::hcibench::is(text) => Some(F::Hcibench),
         () if any(&is_iostat) => Some(F::Iostat),
         () if any(&is_brocade) => Some(F::Brocade),
         () if any(&is_mds) => Some(F::Mds),

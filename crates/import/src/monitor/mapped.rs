@@ -6,7 +6,7 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::iostat::short;
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical};
 use super::number::{number, scaled};
 use super::stamp::{Calendar, Stamp, moments, stamp};
 use jiff::tz::TimeZone;
@@ -378,7 +378,16 @@ fn line(
     let mut place = Place::new(header.map.kind, named, device);
     place = place.known_as(named);
     if let Some(at) = header.identity {
-        place = place.known_as(cell(at));
+        // A column that is said to hold identities holds serial numbers where they are nothing else.
+        let text = cell(at).trim().to_ascii_lowercase();
+        place = match canonical(&text) {
+            Some(_) => place.known_as(&text),
+            None if is_blank(&text) => place,
+            None => {
+                place.ids.push(format!("serial.{text}"));
+                place
+            }
+        };
     }
     let place = feed.place(place);
     let value = |at: usize, thousand: f64| {

@@ -4,6 +4,7 @@
 //! fills what is missing. [`record`](write) puts the feeds of several files on one time line and writes them as hops and
 //! loads of a record, with windows as steps.
 
+mod clocks;
 mod collect;
 mod counters;
 mod derive;
@@ -12,6 +13,7 @@ mod error;
 mod esxtop;
 mod format;
 mod iostat;
+mod join;
 mod json;
 mod lines;
 mod mapped;
@@ -21,6 +23,7 @@ mod pdh;
 mod perfmon;
 mod prometheus;
 mod results;
+mod sadf;
 mod snmp;
 mod stamp;
 mod switch;
@@ -30,6 +33,7 @@ mod window;
 mod write;
 mod xml;
 
+pub use clocks::{Offset, Refusal, Series, align, offsets};
 pub use collect::{COLLECTIONS, Collection};
 pub use digest::Digested;
 pub use error::ReadError;
@@ -39,7 +43,7 @@ pub use jiff::tz::TimeZone;
 pub use mapped::Map;
 pub use model::{Feed, FeedNote, Flow, Leg, Measure, Place, Span, canonical};
 pub use stamp::{Calendar, DateOrder, moment};
-pub use topology::{KnownHop, topology};
+pub use topology::{KnownHop, Topology, topology};
 pub use window::{NamedWindow, Window};
 pub use write::{Explained, Order, WriteError, write};
 
@@ -78,6 +82,11 @@ pub fn read(
         MonitorFormat::Pdh => pdh::read(name, from, options),
         MonitorFormat::FioJson => results::fio(name, from),
         MonitorFormat::Iperf3 => results::iperf3(name, from),
+        MonitorFormat::Iometer => results::iometer::read(name, from, options),
+        MonitorFormat::Vdbench => results::vdbench::read(name, from, options),
+        MonitorFormat::DiskspdXml => results::windows::diskspd(name, from, options),
+        MonitorFormat::NtttcpXml => results::windows::ntttcp(name, from),
+        MonitorFormat::Hcibench => results::hcibench::read(name, from),
         MonitorFormat::Mapped => mapped::read(name, from, options),
         MonitorFormat::Brocade => switch::brocade(name, from, options),
         MonitorFormat::Mds => switch::mds(name, from, options),

@@ -104,6 +104,10 @@ pub struct Feed {
     pub notes: Vec<FeedNote>,
     /// What was taken for granted: `(what, value and reason)`.
     pub assumed: Vec<(String, String)>,
+    /// Names that one device has: `(one, other)`.
+    pub aliases: Vec<(String, String)>,
+    /// Tests of a file of results, with their times: windows unless the user names others.
+    pub tests: Vec<(String, Span)>,
     by_name: BTreeMap<(HopKind, String, String), usize>,
     by_measure: BTreeMap<(usize, Measure), usize>,
 }
@@ -119,6 +123,8 @@ impl Feed {
             columns: Vec::new(),
             notes: Vec::new(),
             assumed: Vec::new(),
+            aliases: Vec::new(),
+            tests: Vec::new(),
             by_name: BTreeMap::new(),
             by_measure: BTreeMap::new(),
         }
@@ -132,6 +138,22 @@ impl Feed {
             places.push(place);
             places.len() - 1
         })
+    }
+
+    /// Says that a device is known by another name too.
+    pub fn alias(&mut self, one: &str, other: &str) {
+        let pair = (one.to_owned(), other.to_owned());
+        if one != other && !one.is_empty() && !other.is_empty() && !self.aliases.contains(&pair) {
+            self.aliases.push(pair);
+        }
+    }
+
+    /// Adds an identity to a place, in canonical form.
+    pub fn identify(&mut self, place: usize, id: String) {
+        let ids = &mut self.places[place].ids;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
     }
 
     /// The number of a column, which is added where it is new.

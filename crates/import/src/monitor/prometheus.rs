@@ -8,7 +8,7 @@ use super::format::MonitorFormat;
 use super::iostat::{is_within, short};
 use super::json::{Json, documents};
 use super::lines::whole;
-use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical};
 use super::number::number;
 use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
@@ -168,6 +168,10 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         if kind == HopKind::InitiatorPort && matches!(named.as_str(), "lo" | "") {
             continue;
         }
+        if is == Is::Node {
+            feed.alias(host, &named);
+            continue;
+        }
         let mut place = Place::new(kind, if is == Is::Idle { "host.cpu" } else { &named }, host);
         place.within = kind == HopKind::BlockDevice && is_within(&named);
         let place = feed.place(place);
@@ -179,6 +183,8 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
                 spent.entry((place, flow)).or_default().push((sample.at, sample.value))
             }
             Is::Speed => speeds.push((place, sample.value)),
+            Is::Identity => identify(feed, place, &sample.labels),
+            Is::Node => {}
             Is::Idle => {
                 let mode = sample.labels.get("mode").map(String::as_str);
                 let of = idle.entry(place).or_default().entry(sample.at).or_default();
@@ -208,6 +214,32 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
     }
     Ok(())
+}
+
+/// The identities that labels of `node_disk_info` and `node_network_info` hold.
+fn identify(feed: &mut Feed, place: usize, labels: &BTreeMap<String, String>) {
+    let label = |name: &str| labels.get(name).map(String::as_str).filter(|text| !text.is_empty());
+    // A partition has its disk's identity, and is not that disk.
+    if feed.places[place].within {
+        return;
+    }
+    let found = [label("address").and_then(canonical), label("wwn").and_then(wide)];
+    for id in found.into_iter().flatten() {
+        // Addresses of no hardware, as loopbacks and bridges have them, are no identities.
+        if id.bytes().any(|b| matches!(b, b'1'..=b'9')) {
+            feed.identify(place, id);
+        }
+    }
+    label("serial").into_iter().for_each(|serial| {
+        feed.identify(place, format!("serial.{}", serial.to_ascii_lowercase()));
+    });
+}
+
+/// A disk's WWN as Linux writes it: `0x` and the digits of its `naa.` name.
+fn wide(text: &str) -> Option<String> {
+    let digits = text.strip_prefix("0x")?.to_ascii_lowercase();
+    let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    (hex && matches!(digits.len(), 16 | 32)).then(|| format!("naa.{digits}"))
 }
 
 /// Seconds that operations took, over their number.

@@ -1,7 +1,13 @@
-//! Results of load generators: fio's JSON (all documents of a file, as HCIBench concatenates them) and iperf3's JSON.
+//! Results of load generators: fio's JSON (all documents of a file, as HCIBench concatenates them) and iperf3's JSON here, those of
+//! Iometer, vdbench, diskspd, NTttcp and HCIBench in modules of their own. Each test of a file is a window.
 //!
 //! A result is a mean over its run: one interval. Omitted intervals of iperf3 are left out; what was received is the
 //! throughput, not what was sent.
+
+pub(super) mod hcibench;
+pub(super) mod iometer;
+pub(super) mod vdbench;
+pub(super) mod windows;
 
 use super::error::ReadError;
 use super::format::MonitorFormat;
@@ -30,6 +36,18 @@ fn noted(feed: &mut Feed, mended: &Mended) {
         let text = format!("{}: the JSON was broken and has been mended: {told}", feed.name);
         feed.note(Level::Warning, "json-mended", text);
     }
+}
+
+/// Adds a row of a test, behind those before it; the test is a window.
+fn follow(feed: &mut Feed, span: Span, test: &str) -> usize {
+    let from = feed.rows.last().map_or(span.from, |last| span.from.max(last.to));
+    let span = Span { from, to: span.to.max(from + 1) };
+    match feed.tests.last_mut().filter(|(name, _)| name == test) {
+        Some((_, whole)) => whole.to = span.to,
+        None => feed.tests.push((test.to_owned(), span)),
+    }
+    feed.rows.push(span);
+    feed.rows.len() - 1
 }
 
 fn number(json: &Json, path: &str) -> Option<f64> {
@@ -69,8 +87,7 @@ fn fio_document(feed: &mut Feed, json: &Json) {
     if longest <= 0.0 {
         return;
     }
-    let row = feed.rows.len();
-    feed.rows.push(Span { from: to - (longest * 1e6) as i64, to });
+    let row = follow(feed, Span { from: to - (longest * 1e6) as i64, to }, "test");
     let host = json.get("hostname").and_then(Json::text).unwrap_or_default();
     for (at, job) in jobs.iter().enumerate() {
         let host = job.get("hostname").and_then(Json::text).unwrap_or(host);

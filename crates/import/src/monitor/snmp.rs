@@ -92,6 +92,10 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
             ));
         };
         ports(&mut feed, &mut looks, walk, at);
+        let addresses = walk.values.keys().filter(|(object, _)| object == "ipAdEntAddr");
+        for (_, address) in addresses.filter(|(_, address)| !address.starts_with("127.")) {
+            feed.alias(&walk.name, address);
+        }
     }
     looks.fill(&mut feed)?;
     let speeds: Vec<(usize, f64)> =

@@ -8,6 +8,7 @@ use super::iostat::{is_within, short};
 use super::json::{Json, Mended, documents};
 use super::lines::whole;
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::sadf::intervals;
 use super::stamp::{Calendar, Stamp, moments, stamp};
 use super::{Options, xml};
 use jiff::tz::TimeZone;
@@ -153,19 +154,14 @@ pub(super) fn sadf_json(
     from: impl BufRead,
     options: &Options,
 ) -> Result<Feed, ReadError> {
-    let (all, mended) = documents(&whole(from, MOST)?)?;
     let mut feed = Feed::new(name, MonitorFormat::SadfJson);
+    let mut failed = 0;
+    let mended = intervals(from, &mut |host, report| {
+        failed += u64::from(!sadf_interval(&mut feed, host, report, options)?);
+        Ok(())
+    })?;
     noted(&mut feed, &mended);
-    let hosts =
-        all.iter().flat_map(|json| json.path("sysstat/hosts").map(Json::items).unwrap_or_default());
-    for host in hosts {
-        let mut statistics: Vec<&Json> =
-            host.get("statistics").map(Json::items).unwrap_or_default().iter().collect();
-        if mended.cut_off.is_some() {
-            statistics.pop();
-        }
-        sadf_host(&mut feed, host, &statistics, options)?;
-    }
+    untimed(&mut feed, failed);
     feed.finish()
 }
 
@@ -183,7 +179,7 @@ pub(super) fn sadf_xml(
         );
         feed.note(Level::Warning, "cut-off", text);
     }
-    let mut hosts = Vec::new();
+    let (mut hosts, mut failed) = (Vec::new(), 0);
     xml::each(&root, "host", &mut |host| hosts.push(host.clone()));
     for host in &hosts {
         let mut statistics = Vec::new();
@@ -191,51 +187,52 @@ pub(super) fn sadf_xml(
         if cut.is_some() {
             statistics.pop();
         }
-        sadf_host(&mut feed, host, &statistics, options)?;
+        for report in statistics {
+            failed += u64::from(!sadf_interval(&mut feed, host, report, options)?);
+        }
     }
+    untimed(&mut feed, failed);
     feed.finish()
 }
 
-fn sadf_host(
-    feed: &mut Feed,
-    host: &Json,
-    statistics: &[&Json],
-    options: &Options,
-) -> Result<(), ReadError> {
-    let named = host.get("nodename").and_then(Json::text).unwrap_or_default();
-    let processors = host.get("number-of-cpus").and_then(find_number).unwrap_or(0.0);
-    let mut failed = 0;
-    for report in statistics {
-        let Some((span, assumed)) = interval_of(report, options)? else {
-            failed += 1;
-            continue;
-        };
-        for one in assumed {
-            if !feed.assumed.contains(&one) {
-                feed.assumed.push(one);
-            }
-        }
-        let row = feed.rows.len();
-        feed.rows.push(span);
-        walk(report, "disk", &mut |disks| {
-            each_of(disks, "disk-device", &mut |disk| device(feed, row, disk, named));
-        });
-        walk(report, "cpu-load", &mut |list| {
-            each_of(list, "cpu", &mut |cpu| {
-                if cpu.first(&["cpu", "number"]).and_then(Json::text) == Some("all") {
-                    cpu_of(feed, row, cpu, named, processors);
-                }
-            });
-        });
-        walk(report, "net-dev", &mut |list| {
-            each_of(list, "", &mut |interface| port(feed, row, interface, named));
-        });
-    }
+fn untimed(feed: &mut Feed, failed: u64) {
     if failed > 0 {
         let text = format!("{}: {failed} intervals have no time and are left out", feed.name);
         feed.note(Level::Warning, "no-time", text);
     }
-    Ok(())
+}
+
+/// Reads an interval of a host; whether it has a time.
+fn sadf_interval(
+    feed: &mut Feed,
+    host: &Json,
+    report: &Json,
+    options: &Options,
+) -> Result<bool, ReadError> {
+    let named = host.get("nodename").and_then(Json::text).unwrap_or_default();
+    let processors = host.get("number-of-cpus").and_then(find_number).unwrap_or(0.0);
+    let Some((span, assumed)) = interval_of(report, options)? else { return Ok(false) };
+    for one in assumed {
+        if !feed.assumed.contains(&one) {
+            feed.assumed.push(one);
+        }
+    }
+    let row = feed.rows.len();
+    feed.rows.push(span);
+    walk(report, "disk", &mut |disks| {
+        each_of(disks, "disk-device", &mut |disk| device(feed, row, disk, named));
+    });
+    walk(report, "cpu-load", &mut |list| {
+        each_of(list, "cpu", &mut |cpu| {
+            if cpu.first(&["cpu", "number"]).and_then(Json::text) == Some("all") {
+                cpu_of(feed, row, cpu, named, processors);
+            }
+        });
+    });
+    walk(report, "net-dev", &mut |list| {
+        each_of(list, "", &mut |interface| port(feed, row, interface, named));
+    });
+    Ok(true)
 }
 
 fn find_number(json: &Json) -> Option<f64> {

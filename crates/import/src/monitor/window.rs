@@ -7,6 +7,10 @@ use super::model::{Span, apart};
 const ROWS_LEAST: usize = 12;
 /// The part of the whole that the busiest and the quietest time are.
 const PART: usize = 6;
+/// The part of the whole that its peak is: what is full only at times is full then.
+const PEAK: usize = 30;
+/// A peak is busier than the busiest time by this, at least.
+const PEAKED: f64 = 1.05;
 /// Nothing is busier than the whole by less than this.
 const UNEVEN: f64 = 1.15;
 /// From this multiple of the usual latency on a time is an incident.
@@ -28,7 +32,7 @@ pub struct NamedWindow {
 /// A window that becomes a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// `whole`, `busiest`, `quietest`, `incident 1`, or as the user names it.
+    /// `whole`, `busiest`, `peak`, `quietest`, `incident 1`, or as the user names it.
     pub name: String,
     /// Its time.
     pub span: Span,
@@ -79,10 +83,10 @@ pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> V
         return out;
     }
     let length = (count / PART).max(1);
-    let mean = |from: usize| {
+    let mean = |from: usize, length: usize| {
         loads[from..from + length].iter().map(|l| l.amount).sum::<f64>() / length as f64
     };
-    let starts = || (first..=end - length).map(|from| (from, mean(from)));
+    let starts = || (first..=end - length).map(|from| (from, mean(from, length)));
     let all = loads[first..end].iter().map(|l| l.amount).sum::<f64>() / count as f64;
     let most = starts().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
     let least = starts()
@@ -90,6 +94,14 @@ pub(super) fn windows(rows: &[Span], loads: &[Load], named: &[NamedWindow]) -> V
         .min_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     if let Some((from, _)) = most.filter(|(_, mean)| *mean > UNEVEN * all) {
         out.push(of("busiest", from, from + length));
+    }
+    let short = (count / PEAK).max(1);
+    let peak = (first..=end - short)
+        .map(|from| (from, mean(from, short)))
+        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+    let busiest = most.map_or(all, |(_, mean)| mean.max(all));
+    if let Some((from, _)) = peak.filter(|(_, mean)| *mean > PEAKED * busiest) {
+        out.push(of("peak", from, from + short));
     }
     if let Some((from, _)) = least.filter(|(_, mean)| *mean * UNEVEN < all) {
         out.push(of("quietest", from, from + length));

@@ -5,8 +5,9 @@
 //! assumed: facts say which. A latency of fewer than ten operations a second is left out.
 
 use super::derive::{hop, storage};
+use super::join::{self, Joined};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
-use super::topology::KnownHop;
+use super::topology::{KnownHop, Topology};
 use super::window::{FEW, Load, NamedWindow, Window, windows};
 use clock::Ns;
 use record::{
@@ -22,6 +23,8 @@ use std::path::Path;
 const PLACES_MAX: usize = 512;
 /// Counters that a record holds at most for all of its places and steps.
 const COUNTERS_MAX: usize = 1_200_000;
+/// Tests of files of results that become windows.
+const TESTS_MAX: usize = 200;
 /// Times before this are those of files without dates.
 const DATED: i64 = 315_360_000_000_000_000;
 /// The plan of a record that has none.
@@ -30,7 +33,7 @@ const PLAN: &str = "plan";
 const OBSERVED: &str = "observed";
 
 /// Kinds at which a load is looked at, the outermost first; kinds of one row are of one level.
-const LEVELS: &[&[HopKind]] = &[
+pub(super) const LEVELS: &[&[HopKind]] = &[
     &[HopKind::VirtualDisk],
     &[HopKind::LunQueue, HopKind::BlockDevice],
     &[HopKind::Volume, HopKind::Disks],
@@ -49,8 +52,8 @@ pub struct Order<'a> {
     pub windows: &'a [NamedWindow],
     /// Facts besides those of the files: digests, options.
     pub facts: Vec<Fact>,
-    /// Limits that no file says.
-    pub known: &'a [KnownHop],
+    /// Limits, names and identities that no file says.
+    pub topology: &'a Topology,
     /// The program with its version.
     pub producer: String,
     /// The record's title.
@@ -113,6 +116,13 @@ pub(super) struct Written<'a> {
     pub place: usize,
     pub of: &'a Place,
     name: String,
+    /// The number of the place that it is, of whichever file.
+    group: usize,
+    /// Whose it is, and of which kind, as the first file of it says.
+    device: String,
+    kind: HopKind,
+    /// The number of its file.
+    file: usize,
     hop: Option<SourceId>,
     /// What lies behind the adapter of a device, where it is told apart.
     pub storage: Option<SourceId>,
@@ -131,14 +141,17 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     {
         return Err(WriteError::Undated(undated.name.clone()));
     }
-    let mut places = chosen(order.feeds);
+    let joined = Joined::of(order.feeds, order.topology);
+    let mut places = chosen(order.feeds, &joined);
     let level = level(&places).ok_or(WriteError::NoLoad)?;
     number(&mut places, level);
     let (rows, loads) = time_line(&places);
     if rows.is_empty() {
         return Err(WriteError::NoLoad);
     }
-    let windows = windows(&rows, &loads, order.windows);
+    let tests = tests(order.feeds);
+    let named = if order.windows.is_empty() { &tests } else { order.windows };
+    let windows = windows(&rows, &loads, named);
     for window in &windows {
         let touched = rows.iter().any(|row| row.from < window.span.to && row.to > window.span.from);
         if !touched {
@@ -155,8 +168,9 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         wall_ns: u64::try_from(zero).unwrap_or(0),
         seed: 0,
     };
-    let mut book = Book { writer: Writer::create(path, &head)?, zero, known: order.known };
+    let mut book = Book { writer: Writer::create(path, &head)?, zero, known: &order.topology.hops };
     book.provenance(order, &rows)?;
+    book.joins(&joined, &places)?;
     book.sources(&places)?;
     for (index, window) in (0..).zip(&windows) {
         book.step(index, window, &places)?;
@@ -166,26 +180,54 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
 }
 
+/// The tests of files of results as windows, where they are several.
+fn tests(feeds: &[Feed]) -> Vec<NamedWindow> {
+    let all: Vec<&(String, Span)> =
+        feeds.iter().flat_map(|feed| &feed.tests).take(TESTS_MAX).collect();
+    let window = |(name, span): &&(String, Span)| {
+        let again = all.iter().filter(|(other, of)| other == name && of.from < span.from).count();
+        let name = if again > 0 { format!("{name} ({})", again + 1) } else { name.clone() };
+        NamedWindow { name, span: *span }
+    };
+    if all.len() > 1 { all.iter().map(window).collect() } else { Vec::new() }
+}
+
 /// The places that are written: all, or the busiest of each kind where there are too many.
-fn chosen(feeds: &[Feed]) -> Vec<Written<'_>> {
-    let hosts: BTreeSet<&str> =
-        feeds.iter().flat_map(|f| f.places.iter().map(|p| p.device.as_str())).collect();
+fn chosen<'a>(feeds: &'a [Feed], joined: &Joined) -> Vec<Written<'a>> {
+    let hosts: BTreeSet<String> =
+        feeds.iter().flat_map(|f| f.places.iter().map(|p| joined.device(&p.device))).collect();
     let several = hosts.iter().filter(|host| !host.is_empty()).count() > 1;
     let rows: usize = feeds.iter().map(|f| f.rows.len()).max().unwrap_or(1);
     // About eight counters a place, in about two windows as long as the file.
     let most = (COUNTERS_MAX / (rows * 16).max(1)).clamp(24, PLACES_MAX);
     let mut all: Vec<(f64, Written<'_>)> = Vec::new();
-    for feed in feeds {
+    // A place of several files has the name that the first of them gives it; no other place of its kind has that.
+    let mut names: BTreeMap<usize, (String, String, HopKind)> = BTreeMap::new();
+    let mut taken: BTreeSet<(HopKind, String)> = BTreeSet::new();
+    for (file, feed) in feeds.iter().enumerate() {
         for (place, of) in feed.places.iter().enumerate() {
-            let name = match several && !of.device.is_empty() {
-                true => format!("{}/{}", of.device, of.name),
-                false => of.name.clone(),
-            };
+            let group = joined.place(file, place);
+            let named = names.entry(group).or_insert_with(|| {
+                let own = match several && !of.device.is_empty() {
+                    true => format!("{}/{}", of.device, of.name),
+                    false => of.name.clone(),
+                };
+                let name = match taken.insert((of.kind, own.clone())) {
+                    true => own,
+                    false => format!("{own} of {}", feed.name),
+                };
+                taken.insert((of.kind, name.clone()));
+                (name, of.device.clone(), of.kind)
+            });
             let written = Written {
                 feed,
                 place,
                 of,
-                name,
+                name: named.0.clone(),
+                group,
+                device: named.1.clone(),
+                kind: named.2,
+                file,
                 hop: None,
                 storage: None,
                 load: None,
@@ -211,7 +253,11 @@ fn chosen(feeds: &[Feed]) -> Vec<Written<'_>> {
         }
     }
     kept.sort_by(|a, b| {
-        order_of(a.of.kind).cmp(&order_of(b.of.kind)).then_with(|| a.name.cmp(&b.name))
+        let of = |p: &Written<'_>| (order_of(p.kind), p.group, p.file);
+        order_of(a.kind)
+            .cmp(&order_of(b.kind))
+            .then_with(|| a.name.cmp(&b.name))
+            .then(of(a).cmp(&of(b)))
     });
     kept
 }
@@ -247,7 +293,7 @@ fn number(places: &mut [Written<'_>], level: &[HopKind]) {
         .filter(|p| at_level(p) && !p.of.within)
         .map(|p| p.of.device.clone())
         .collect();
-    let mut names: BTreeMap<String, (Option<SourceId>, Option<SourceId>)> = BTreeMap::new();
+    let mut known: BTreeMap<usize, [Option<SourceId>; 3]> = BTreeMap::new();
     let mut next = 0;
     let mut id = || {
         next += 1;
@@ -257,21 +303,19 @@ fn number(places: &mut [Written<'_>], level: &[HopKind]) {
         let is_load = at_level(place) && !(place.of.within && beside.contains(&place.of.device));
         // A virtual disk that is the load is no place behind it.
         let is_hop = place.of.kind != HopKind::VirtualDisk || !is_load;
-        let key = format!("{} {}", place.of.kind.word(), place.name);
-        let (hop, load) = match names.get(&key) {
-            Some(known) => *known,
-            None => (is_hop.then(&mut id), is_load.then(&mut id)),
-        };
-        names.insert(key, (hop, load));
-        (place.hop, place.load) = (hop, load);
         let legs = place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Any)).is_some()
             || place.feed.find(place.place, Measure::Time(Leg::Device, Flow::Read)).is_some();
-        if place.of.kind == HopKind::LunQueue && legs {
-            let key = format!("storage {}", place.name);
-            let storage = names.get(&key).and_then(|known| known.0).unwrap_or_else(&mut id);
-            names.insert(key, (Some(storage), None));
-            place.storage = Some(storage);
+        let behind = place.of.kind == HopKind::LunQueue && legs;
+        let [hop, load, storage] = known.entry(place.group).or_default();
+        for (source, wanted) in
+            [(&mut *hop, is_hop), (&mut *load, is_load), (&mut *storage, behind)]
+        {
+            if wanted && source.is_none() {
+                *source = Some(id());
+            }
         }
+        (place.hop, place.load) = (hop.filter(|_| is_hop), load.filter(|_| is_load));
+        place.storage = storage.filter(|_| behind);
         place.saturated = saturated(place);
     }
 }
@@ -486,15 +530,34 @@ impl Book<'_> {
         self.writer.event(&Event { at: Ns::ZERO, step: None, source: None, level, code, text })
     }
 
+    /// Which places are of several files, by what, and what contradicts itself.
+    fn joins(&mut self, joined: &Joined, places: &[Written<'_>]) -> Result<(), RecordError> {
+        let mut facts: BTreeMap<usize, Fact> = BTreeMap::new();
+        for place in places {
+            if let Some(by) = joined.why.get(&place.group) {
+                let files: Vec<&str> = places
+                    .iter()
+                    .filter(|other| other.group == place.group)
+                    .map(|other| other.feed.name.as_str())
+                    .collect();
+                let value = format!("{}, by {by}", files.join(" and "));
+                let (subject, key) = (place.name.clone(), "joined".to_owned());
+                facts.insert(place.group, Fact { subject, key, value });
+            }
+        }
+        self.writer.facts(&facts.into_values().collect::<Vec<Fact>>())?;
+        for said in &joined.said {
+            self.event(said.level, said.code, &said.text)?;
+        }
+        Ok(())
+    }
+
     fn sources(&mut self, places: &[Written<'_>]) -> Result<(), RecordError> {
         let mut told = BTreeSet::new();
         let mut facts = Vec::new();
         for place in places {
-            let device = if place.of.device.is_empty() {
-                place.name.clone()
-            } else {
-                place.of.device.clone()
-            };
+            let device =
+                if place.device.is_empty() { place.name.clone() } else { place.device.clone() };
             let of = |id: SourceId, kind: SourceKind, name: String, group: String| Source {
                 id,
                 kind,
@@ -502,9 +565,9 @@ impl Book<'_> {
                 group,
                 agent: place.feed.name.clone(),
             };
-            let hop = place.hop.map(|id| {
-                of(id, SourceKind::Hop(place.of.kind), place.name.clone(), device.clone())
-            });
+            let hop = place
+                .hop
+                .map(|id| of(id, SourceKind::Hop(place.kind), place.name.clone(), device.clone()));
             let storage = place.storage.map(|id| {
                 of(
                     id,
@@ -570,30 +633,26 @@ impl Book<'_> {
             workers: loads.into_values().collect(),
             streams: Vec::new(),
         })?;
-        let mut covered: BTreeMap<SourceId, i64> = BTreeMap::new();
+        // What two files count of one place is taken from the first of them that counts it.
+        let mut covered: Covered = BTreeMap::new();
         for place in places {
             let known = few(place, window.span);
             for (row, span) in place.feed.rows.iter().enumerate() {
                 if span.from >= window.span.to || span.to <= window.span.from {
                     continue;
                 }
-                // Two files of one place: what the first covers is not counted again.
-                let key = place.hop.or(place.load);
-                if key.is_some_and(|key| covered.get(&key).is_some_and(|to| span.from < *to)) {
-                    continue;
-                }
-                if let Some(key) = key {
-                    covered.insert(key, span.to);
-                }
                 let figures = Row::of(place, row);
-                if let Some(source) = place.load {
+                let counts = Row::all(figures.ops).or(Row::all(figures.bytes)).is_some();
+                if let Some(source) =
+                    place.load.filter(|s| counts && free(&mut covered, (*s, None), *span))
+                {
                     let cut = Span {
                         from: span.from.max(window.span.from),
                         to: span.to.min(window.span.to),
                     };
                     self.writer.interval(&self.interval(index, source, cut, &figures, known))?;
                 }
-                self.counters(index, place, row, *span, &figures, known)?;
+                self.counters(index, (place, row, *span), (&figures, known), &mut covered)?;
             }
         }
         self.limits(index, (start, end), places)?;
@@ -608,14 +667,18 @@ impl Book<'_> {
         (start, end): (Ns, Ns),
         places: &[Written<'_>],
     ) -> Result<(), RecordError> {
+        let mut told = BTreeSet::new();
         for place in places {
             let Some(source) = place.hop else { continue };
             let is_it = |known: &&KnownHop| {
-                let named =
-                    known.name.as_ref().is_some_and(|n| *n == place.name || *n == place.of.name);
-                named || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
+                let named = |name: &String| *name == place.name || join::is(place.of, name);
+                known.name.as_ref().is_some_and(named)
+                    || known.id.as_ref().is_some_and(|id| place.of.ids.contains(id))
             };
             for (id, value) in self.known.iter().filter(is_it).flat_map(|known| &known.limits) {
+                if !told.insert((source, *id)) {
+                    continue;
+                }
                 self.writer.counter(&counter(source, index, (start, end), *id, *value))?;
             }
         }
@@ -655,28 +718,38 @@ impl Book<'_> {
     fn counters(
         &mut self,
         step: u32,
-        place: &Written<'_>,
-        row: usize,
-        span: Span,
-        of: &Row,
-        known: bool,
+        (place, row, span): (&Written<'_>, usize, Span),
+        (of, known): (&Row, bool),
+        covered: &mut Covered,
     ) -> Result<(), RecordError> {
         let times = (self.at(span.from), self.at(span.to));
         if times.0 >= times.1 {
             return Ok(());
         }
-        if let Some(source) = place.hop {
-            for (id, value) in hop(place, row, span, of, known) {
-                self.writer.counter(&counter(source, step, times, id, value))?;
-            }
-        }
-        if let Some(source) = place.storage {
-            for (id, value) in storage(place, row, span, of, known) {
-                self.writer.counter(&counter(source, step, times, id, value))?;
+        let at_hop = place.hop.map(|source| (source, hop(place, row, span, of, known)));
+        let behind = place.storage.map(|source| (source, storage(place, row, span, of, known)));
+        for (source, all) in [at_hop, behind].into_iter().flatten() {
+            for (id, value) in all {
+                if free(covered, (source, Some(id)), span) {
+                    self.writer.counter(&counter(source, step, times, id, value))?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// Until when each counter of a source is known, and `None` for the intervals of a load.
+type Covered = BTreeMap<(SourceId, Option<CounterId>), i64>;
+
+/// Whether no other file counted this before, for the time of a row; from now on this one does.
+fn free(covered: &mut Covered, key: (SourceId, Option<CounterId>), span: Span) -> bool {
+    let until = covered.entry(key).or_insert(i64::MIN);
+    let free = span.from >= *until;
+    if free {
+        *until = span.to;
+    }
+    free
 }
 
 /// How counters follow from what is observed.

@@ -1,5 +1,6 @@
 //! Files of other programs, what becomes of them, and fio itself beside it.
 
+mod clocks;
 mod diskspd;
 mod fio;
 mod fio_peer;

@@ -1,7 +1,7 @@
 //! Arguments of `wirespeed explain`.
 
 use super::Results;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use import::monitor::{DateOrder, MonitorFormat, TimeZone};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct ExplainArgs {
     /// A map of the columns of a CSV file (TOML, repeatable; docs/explain.md says how to write one)
     #[arg(long, value_name = "FILE")]
     pub map: Vec<PathBuf>,
-    /// What no file says: speeds and limits by hop (TOML)
+    /// What no file says: speeds and limits by hop, and other names of hops and devices (TOML)
     #[arg(long, value_name = "FILE")]
     pub topology: Option<PathBuf>,
     /// A time to explain (repeatable), as dates or as times since the beginning [default: the whole, the busiest, the
@@ -35,6 +35,9 @@ pub struct ExplainArgs {
     /// The time zone of times that name none: UTC, Europe/Berlin
     #[arg(long, value_name = "ZONE", value_parser = zone)]
     pub tz: Option<TimeZone>,
+    /// Whether the clocks of several files are aligned by traffic that two of them saw, or kept as they are
+    #[arg(long, value_enum, default_value_t = Clocks::Align)]
+    pub clocks: Clocks,
     /// The order of dates such as 04/05/18: ymd, dmy or mdy
     #[arg(long, value_name = "ORDER", value_parser = dates)]
     pub dates: Option<DateOrder>,
@@ -58,6 +61,14 @@ pub struct ExplainArgs {
     pub json: bool,
     #[command(flatten)]
     pub output: Results,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clocks {
+    /// Offsets that are clear are applied, and said
+    Align,
+    /// All times are taken as written
+    Keep,
 }
 
 fn format(word: &str) -> Result<MonitorFormat, String> {

@@ -1,6 +1,6 @@
 //! `wirespeed explain FILE…`: what limited a system, from the files of its monitoring.
 
-use crate::cli::{ExplainArgs, ResultFormat};
+use crate::cli::{Clocks, ExplainArgs, ResultFormat};
 use crate::exit::{Exit, Failure};
 use crate::present::{self, Presentation};
 use crate::{files, live, out};
@@ -26,9 +26,13 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         keep_first: args.keep_first,
         maps: maps(&args.map)?,
     };
+    let topology = known(args.topology.as_deref())?;
     let (mut feeds, mut facts) = (Vec::new(), Vec::new());
     for path in &args.files {
         feeds.push(read(path, args.of, &options, &mut facts)?);
+    }
+    if args.clocks == Clocks::Align {
+        monitor::align(&mut feeds, &topology);
     }
     facts.extend(live::run_facts());
     let stem = args
@@ -39,7 +43,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let order = Order {
         windows: &windows(args, &feeds, &options)?,
         facts,
-        known: &known(args.topology.as_deref())?,
+        topology: &topology,
         producer: format!("wirespeed {} explain", env!("CARGO_PKG_VERSION")),
         title: title(&args.files),
         feeds: &feeds,
@@ -116,9 +120,9 @@ fn maps(paths: &[std::path::PathBuf]) -> Result<Vec<monitor::Map>, Failure> {
     paths.iter().map(map).collect()
 }
 
-/// The limits that the user knows.
-fn known(path: Option<&Path>) -> Result<Vec<monitor::KnownHop>, Failure> {
-    let Some(path) = path else { return Ok(Vec::new()) };
+/// What the user knows of places.
+fn known(path: Option<&Path>) -> Result<monitor::Topology, Failure> {
+    let Some(path) = path else { return Ok(monitor::Topology::default()) };
     let rate =
         |text: &str| units::ByteRate::parse(text).map(|rate| rate.0).map_err(|e| e.to_string());
     monitor::topology(&text(path, "topology")?, &rate)

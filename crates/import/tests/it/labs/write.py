@@ -1,9 +1,11 @@
 """Simulated labs written out as their monitoring would have shown them; shares nothing with the readers.
 
-    python3 write.py DIRECTORY SEED MEAN FORMAT [blind]
+    python3 write.py DIRECTORY SEED MEAN FORMAT [blind] [busy] [on=120] [off=60] [into=NAME]
+    python3 write.py DIRECTORY all FILE      the same for each line of FILE, without DIRECTORY
 
 Reads DIRECTORY/SEED.wsr, a record of the simulator, and writes into DIRECTORY/SEED.MEAN.FORMAT/ the files of a system that does
-the same work in bursts: on for two minutes and off for one, both exponential, for sixty samples of MEAN seconds. FORMAT is
+the same work in bursts: on for two minutes and off for one, both exponential, or as `on` and `off` say, for sixty samples of MEAN
+seconds. With `busy` other programs take all processor time that the work leaves, at every moment. FORMAT is
 
     fabric    esxtop of each host, an SNMP walk of each switch, CSV of controllers, disks, ports and back end of the array, with
               maps and the speeds that no file says in topology.toml
@@ -60,14 +62,20 @@ class Lab:
     def of(self, *kinds):
         return [name for name, kind in self.kind.items() if kind in kinds]
 
+    def cpu(self, hop):
+        """Processor time in percent, and whether it follows the load."""
+        return ("full", 99.6) if self.busy else ("rate", 100 * min(1.0, self.get(hop, "busy") / 1e9))
+
     def get(self, hop, counter, other=0.0):
         return self.value.get((hop, counter), other)
 
 
-def activity(seed, mean):
+def activity(seed, mean, burst=120.0, pause=60.0):
     """The share of each sample in which the load is on."""
+    if pause <= 0:
+        return [1.0] * (SAMPLES + 1)
     rng = random.Random(f"bursts {seed} {mean}")
-    shares, on, left = [], True, rng.expovariate(1 / 120)
+    shares, on, left = [], True, rng.expovariate(1 / burst)
     for _ in range(SAMPLES + 1):
         rest, share = float(mean), 0.0
         while rest > 0:
@@ -76,7 +84,7 @@ def activity(seed, mean):
             rest, left = rest - part, left - part
             if left <= 0:
                 on = not on
-                left = rng.expovariate(1 / 120 if on else 1 / 60)
+                left = rng.expovariate(1 / burst if on else 1 / pause)
         shares.append(share / mean)
     return shares
 
@@ -132,15 +140,17 @@ def esxtop(lab, host, shares, mean, out, names):
     cores = int(lab.get(cpu, "servers", 1)) or 1
     names["host.cpu"] = names[f"{host}/host.cpu"] = cpu
     for n in range(cores):
-        add("Physical Cpu", n, "% Util Time", ("rate", 100 * min(1.0, lab.get(cpu, "busy") / 1e9)))
-    add("Physical Cpu", "_Total", "% Util Time", ("rate", 100 * min(1.0, lab.get(cpu, "busy") / 1e9)))
+        add("Physical Cpu", n, "% Util Time", lab.cpu(cpu))
+    add("Physical Cpu", "_Total", "% Util Time", lab.cpu(cpu))
     rng = random.Random(f"snapshots {host}")
     with open(os.path.join(out, f"{host}.csv"), "w") as file:
         file.write(",".join(f'"{c}"' for c in ["(PDH-CSV 4.0) (UTC)(0)", *columns]) + "\n")
         for n, share in enumerate(shares):
             cells = [when(n, mean).strftime("%m/%d/%Y %H:%M:%S")]
             for how, on in values:
-                if how == "rate":
+                if how == "full":
+                    cells.append(f"{0.0 if n == 0 else 99.6:.2f}")
+                elif how == "rate":
                     cells.append(f"{0.0 if n == 0 else on * share:.2f}")
                 elif how == "mean":
                     cells.append(f"{on if share > 0 else 0.0:.2f}")
@@ -226,7 +236,8 @@ def guest(lab, vm, shares, mean, out, names, form):
                 on = 1.0 if share > 0 else 0.0
                 file.write(when(n, mean).strftime("%m/%d/%y %H:%M:%S") + "\n")
                 file.write("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n")
-                file.write(f"           {cpu * share * 50:.2f}    0.00   {cpu * share * 50:.2f}    0.00    0.00   {100 - cpu * share * 100:.2f}\n\n")
+                used = 0.996 if lab.busy else cpu * share
+                file.write(f"           {used * 50:.2f}    0.00   {used * 50:.2f}    0.00    0.00   {100 - used * 100:.2f}\n\n")
                 file.write("Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util\n")
                 cells = [r * share, w * share, rb / 1024 * share, wb / 1024 * share, 0, 0, 0, 0, rt / r / 1e6 * on if r else 0, wt / w / 1e6 * on if w else 0,
                          flight * share, rb / r / 1024 * on if r else 0, wb / w / 1024 * on if w else 0, 0, 100 * share * min(1.0, flight)]
@@ -236,9 +247,10 @@ def guest(lab, vm, shares, mean, out, names, form):
         for n, share in enumerate(shares[1:], 1):
             on = 1.0 if share > 0 else 0.0
             at = when(n, mean)
+            used = 0.996 if lab.busy else cpu * share
             wait = (rt + wt) / (r + w) / 1e6 * on if r + w else 0.0
             statistics.append({"timestamp": {"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M:%S}", "utc": 1, "interval": mean},
-                               "cpu-load": [{"cpu": "all", "user": round(cpu * share * 100, 2), "nice": 0.0, "system": 0.0, "iowait": 0.0, "steal": 0.0, "idle": round(100 - cpu * share * 100, 2)}],
+                               "cpu-load": [{"cpu": "all", "user": round(used * 100, 2), "nice": 0.0, "system": 0.0, "iowait": 0.0, "steal": 0.0, "idle": round(100 - used * 100, 2)}],
                                "disk": [{"disk-device": "sda", "tps": round((r + w) * share, 2), "rkB": round(rb / 1024 * share, 2), "wkB": round(wb / 1024 * share, 2),
                                          "areq-sz": 0.0, "aqu-sz": round(flight * share, 2), "await": round(wait, 2), "util-percent": round(100 * share * min(1.0, flight), 2)}]})
         with open(os.path.join(out, f"{vm}.json"), "w") as file:
@@ -246,16 +258,23 @@ def guest(lab, vm, shares, mean, out, names, form):
 
 
 def main(argv):
+    if argv[1] == "all":
+        with open(argv[2]) as lines:
+            for line in lines:
+                main([argv[0], *line.split()])
+        return
     folder, seed, mean, form, blind = argv[0], argv[1], int(argv[2]), argv[3], "blind" in argv[4:]
+    more = dict(word.split("=", 1) for word in argv[4:] if "=" in word)
     lab = Lab(os.path.join(folder, f"{seed}.wsr"))
     text = open(os.path.join(folder, f"{seed}.toml")).read()
     where = {}
     for block in text.split("[[vm]]")[1:]:
         lines = dict(line.split(" = ", 1) for line in block.split("[[")[0].splitlines() if line.startswith(("name", "host")))
         where[lines["name"].strip('"')] = lines["host"].strip('"')
+    lab.busy = "busy" in argv[4:]
     lab.of_host = lambda vm: where.get(vm)
-    shares = activity(seed, mean)
-    out = os.path.join(folder, f"{seed}.{mean}.{form}{'.blind' if blind else ''}")
+    shares = activity(seed, mean, float(more.get("on", 120)), float(more.get("off", 60)))
+    out = os.path.join(folder, more.get("into", f"{seed}.{mean}.{form}{'.blind' if blind else ''}"))
     os.makedirs(out)
     names, topology, order = {}, [], []
     if form in ("iostat", "sadf"):

@@ -1,8 +1,10 @@
 //! Monitoring files as tables: one system in every version, locale and encoding, broken and cut off anywhere; and tables as a
 //! record.
 
+mod joined;
 mod pdh;
 mod record_of;
+mod results;
 mod switches;
 mod texts;
 
@@ -12,7 +14,7 @@ use import::monitor::{
 
 const MS: f64 = 1e6;
 
-fn options() -> Options {
+pub fn options() -> Options {
     let calendar = Calendar { order: None, zone: Some(TimeZone::UTC) };
     Options { calendar, ..Options::default() }
 }

@@ -1,7 +1,7 @@
 //! Tables as a record: figures by hand, windows, gaps, joined names, and what is refused.
 
 use super::{fed, options};
-use import::monitor::{NamedWindow, Order, Span, WriteError, topology, write};
+use import::monitor::{NamedWindow, Order, Span, Topology, WriteError, topology, write};
 use record::{CounterId, Loop, Record};
 use std::path::Path;
 
@@ -10,10 +10,15 @@ fn order<'a>(feeds: &'a [import::monitor::Feed], windows: &'a [NamedWindow]) -> 
         feeds,
         windows,
         facts: Vec::new(),
-        known: &[],
+        topology: topology_of_nothing(),
         producer: "a test".to_owned(),
         title: "t".to_owned(),
     }
+}
+
+fn topology_of_nothing() -> &'static Topology {
+    static NOTHING: Topology = Topology { hops: Vec::new(), same: Vec::new(), devices: Vec::new() };
+    &NOTHING
 }
 
 /// iostat of a host: 20 s a report, with so many reads a second in each.
@@ -175,7 +180,7 @@ fn a_topology_adds_what_no_file_says() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.wsr");
     let _ = options();
-    write(&path, &Order { known: &known, ..order(&feeds, &[]) }).unwrap();
+    write(&path, &Order { topology: &known, ..order(&feeds, &[]) }).unwrap();
     let counters = Record::open(&path).unwrap().counters(Some(0)).unwrap();
     let speed = counters.iter().find(|c| c.kind.id() == Some(CounterId::PortRate)).unwrap();
     assert_eq!(speed.value, 1e6);

@@ -153,6 +153,38 @@ fn sadf_shows_the_same_disk_in_json_and_in_xml() {
     cut_anywhere(xml.as_bytes(), MonitorFormat::SadfXml);
 }
 
+/// Intervals of `sadf -j` that a file of any length would hold, read as they come.
+#[test]
+fn sadf_is_read_an_interval_at_a_time() {
+    let head = "{\"sysstat\": {\"hosts\": [{\"nodename\": \"db[1]\", \"number-of-cpus\": 2, \"statistics\": [\n";
+    let of = |n: usize| {
+        format!(
+            "{{\"timestamp\": {{\"date\": \"2024-05-07\", \"time\": \"{:02}:{:02}:{:02}\", \"utc\": 1, \"interval\": 1}},\n \"note\": \"a }} within \\\" quotes\",\n \"disk\": [{{\"disk-device\": \"sda\", \"tps\": {n}.0}}]}}",
+            n / 3600,
+            n / 60 % 60,
+            n % 60
+        )
+    };
+    let all: Vec<String> = (0..2000).map(of).collect();
+    let whole = format!("{head}{}\n]}}]}}}}\n", all.join(",\n"));
+    // Pieces of seven bytes: no interval is within one.
+    let from = std::io::BufReader::with_capacity(7, whole.as_bytes());
+    let feed = read("file", MonitorFormat::SadfJson, from, &options()).unwrap();
+    assert_eq!((feed.rows.len(), feed.notes.len()), (2000, 0), "{:?}", feed.notes);
+    assert_eq!(feed.places[0].device, "db[1]");
+    near(figure(&feed, "sda", Measure::Ops(Flow::Any)), 999.5);
+    // Cut off within the third interval, two whole ones are left; a comma between them is missing.
+    let cut = format!("{head}{}\n{},\n{}", all[0], all[1], &all[2][..40]);
+    let feed = read("file", MonitorFormat::SadfJson, cut.as_bytes(), &options()).unwrap();
+    assert_eq!(feed.rows.len(), 2);
+    let note = feed.notes.iter().find(|note| note.code == "json-mended").unwrap();
+    assert!(note.text.contains("comma") && note.text.contains("cut off at line"), "{}", note.text);
+    // A mistake within an interval has its place in the file.
+    let wrong = whole.replacen("00:00:03", "0x:0y", 1);
+    let error = read("file", MonitorFormat::SadfJson, wrong.as_bytes(), &options()).unwrap_err();
+    assert!(error.line > 10 && error.text.contains("0x:0y"), "{error}");
+}
+
 #[test]
 fn a_text_may_be_cut_off_anywhere() {
     let text = iostat(["24.10.2018 10:49:12", "24.10.2018 10:49:13"], NEW, NEW_BOOT, NEW_ROW);

@@ -1,0 +1,149 @@
+//! Results of two programs for Windows, as XML: diskspd (and VMFleet, one file a VM) and NTttcp.
+//!
+//! Percentiles of diskspd are a table and no histogram: means alone are taken. NTttcp writes `0.000` and `NA` where it did not
+//! measure: absent, and not zero.
+
+use super::super::Options;
+use super::super::error::ReadError;
+use super::super::format::MonitorFormat;
+use super::super::json::Json;
+use super::super::lines::whole;
+use super::super::model::{Feed, Flow, Leg, Measure, Place, Span};
+use super::super::stamp::moment;
+use super::super::xml::{each, tree};
+use super::{MOST, follow, number};
+use record::{HopKind, Level};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+fn document(feed: &mut Feed, from: impl BufRead) -> Result<Json, ReadError> {
+    let (root, cut) = tree(&whole(from, MOST)?)?;
+    if let Some((line, column)) = cut {
+        let text =
+            format!("{}: line {line}, column {column}: the file is cut off there", feed.name);
+        feed.note(Level::Warning, "cut-off", text);
+    }
+    Ok(root)
+}
+
+/// Reads diskspd's XML: each time span is a row, each target a place.
+pub(in super::super) fn diskspd(
+    name: &str,
+    from: impl BufRead,
+    options: &Options,
+) -> Result<Feed, ReadError> {
+    let mut feed = Feed::new(name, MonitorFormat::DiskspdXml);
+    let root = document(&mut feed, from)?;
+    let text = |path: &str| root.path(path).and_then(Json::text).unwrap_or_default().to_owned();
+    let host = text("Results/System/ComputerName");
+    let began = text("Results/System/RunTime");
+    let began = moment(began.trim_end_matches("UTC").trim(), &options.calendar, 0).unwrap_or(0);
+    let mut spans = Vec::new();
+    each(&root, "TimeSpan", &mut |span| spans.push(span));
+    // The profile holds time spans too, without results.
+    spans.retain(|span| number(span, "TestTimeSeconds").is_some_and(|s| s > 0.0));
+    let mut from = began;
+    for (nth, span) in spans.iter().enumerate() {
+        let seconds = number(span, "TestTimeSeconds").unwrap_or(0.0);
+        let to = from + (seconds * 1e9) as i64;
+        let row = follow(&mut feed, Span { from, to }, &format!("time span {}", nth + 1));
+        targets(&mut feed, row, span, &host, seconds);
+        if let Some(used) = number(span, "CpuUtilization/Average/UsagePercent") {
+            let place = feed.place(Place::new(HopKind::HostCpu, "host.cpu", host.clone()));
+            feed.put(row, place, Measure::Cpu, (used / 100.0).min(1.0));
+            if let Some(count) = number(span, "ProcCount").filter(|n| *n > 0.0) {
+                feed.put(row, place, Measure::Processors, count);
+            }
+        }
+        from = to;
+    }
+    feed.finish()
+}
+
+/// What all threads did to each target.
+fn targets(feed: &mut Feed, row: usize, span: &Json, host: &str, seconds: f64) {
+    // Reads or writes: their number, bytes, and milliseconds with the operations that they are of.
+    let mut sums: BTreeMap<String, [[f64; 4]; 2]> = BTreeMap::new();
+    each(span, "Thread", &mut |thread| {
+        each(thread, "Target", &mut |target| {
+            let Some(path) = target.get("Path").and_then(Json::text) else { return };
+            let sum = sums.entry(path.to_owned()).or_default();
+            for (side, sum) in ["Read", "Write"].into_iter().zip(sum) {
+                let of = |key: &str| number(target, key);
+                let count = of(&format!("{side}Count")).unwrap_or(0.0);
+                sum[0] += count;
+                sum[1] += of(&format!("{side}Bytes")).unwrap_or(0.0);
+                if let Some(ms) = of(&format!("Average{side}LatencyMilliseconds")) {
+                    sum[2] += ms * count;
+                    sum[3] += count;
+                }
+            }
+        });
+    });
+    for (path, sides) in sums {
+        let mut place = Place::new(HopKind::VirtualDisk, path.clone(), host);
+        place.guest = if host.is_empty() { path } else { host.to_owned() };
+        let place = feed.place(place);
+        for (flow, [count, bytes, ms, of]) in [Flow::Read, Flow::Write].into_iter().zip(sides) {
+            feed.put(row, place, Measure::Ops(flow), count / seconds);
+            feed.put(row, place, Measure::Bytes(flow), bytes / seconds);
+            if of > 0.0 {
+                feed.put(row, place, Measure::Time(Leg::All, flow), ms * 1e6 / of);
+            }
+        }
+    }
+}
+
+/// Reads NTttcp's XML, of a sender (`ntttcps`) or a receiver (`ntttcpr`).
+pub(in super::super) fn ntttcp(name: &str, from: impl BufRead) -> Result<Feed, ReadError> {
+    let mut feed = Feed::new(name, MonitorFormat::NtttcpXml);
+    let root = document(&mut feed, from)?;
+    for (end, flow) in [("ntttcps", Flow::Write), ("ntttcpr", Flow::Read)] {
+        let Some(of) = root.get(end) else { continue };
+        let all = if of.items().is_empty() { std::slice::from_ref(of) } else { of.items() };
+        for of in all {
+            // An element with its metric; where several have the name, the one of this metric.
+            let of_metric = |key: &str, metric: &str| {
+                let found = of.get(key)?;
+                let all = if found.items().is_empty() {
+                    std::slice::from_ref(found)
+                } else {
+                    found.items()
+                };
+                let is = |one: &&Json| {
+                    metric.is_empty() || one.get("metric").and_then(Json::text) == Some(metric)
+                };
+                let value = all.iter().find(is)?;
+                let value = value.get("text").unwrap_or(value).number();
+                value.filter(|value| *value > 0.0)
+            };
+            let Some(seconds) = of_metric("realtime", "s") else { continue };
+            let moved = of_metric("total_bytes", "MB").map(|mb| mb * MIB / seconds);
+            let rate = moved
+                .or_else(|| of_metric("throughput", "MB/s").map(|mb| mb * MIB))
+                .or_else(|| of_metric("throughput", "mbps").map(|mb| mb * 1e6 / 8.0));
+            let Some(rate) = rate else { continue };
+            let start = feed.rows.last().map_or(0, |row| row.to);
+            let span = Span { from: start, to: start + (seconds * 1e9) as i64 };
+            let row = follow(&mut feed, span, "test");
+            let host = of.get("computername").and_then(Json::text).unwrap_or_default().to_owned();
+            let side = if flow == Flow::Write { "sends" } else { "receives" };
+            let place = feed.place(Place::new(HopKind::NetworkPair, side, host.clone()));
+            feed.put(row, place, Measure::Bytes(flow), rate);
+            for (key, measure) in
+                [("packets_retransmitted", Measure::Discards), ("errors", Measure::Errors)]
+            {
+                of_metric(key, "")
+                    .into_iter()
+                    .for_each(|n| feed.put(row, place, measure, n / seconds));
+            }
+            if let Some(cpu) = of_metric("cpu", "%") {
+                let place = feed.place(Place::new(HopKind::HostCpu, "host.cpu", host));
+                feed.put(row, place, Measure::Cpu, (cpu / 100.0).min(1.0));
+            }
+        }
+    }
+    feed.finish()
+}

@@ -1,0 +1,208 @@
+//! Results of load generators, written by hand by the formats' documents: figures worked out beside them, files cut off anywhere,
+//! and what is absent and not zero.
+
+use super::{MS, cut_anywhere, fed, figure, near};
+use import::monitor::{Feed, Flow, Leg, Measure, MonitorFormat, Order, Topology, write};
+use record::Record;
+
+const OPS: [Measure; 2] = [Measure::Ops(Flow::Read), Measure::Ops(Flow::Write)];
+const BYTES: [Measure; 2] = [Measure::Bytes(Flow::Read), Measure::Bytes(Flow::Write)];
+const TIME: [Measure; 2] =
+    [Measure::Time(Leg::All, Flow::Read), Measure::Time(Leg::All, Flow::Write)];
+
+/// Reads and writes of a place: operations, bytes and nanoseconds.
+#[track_caller]
+fn sides(feed: &Feed, place: &str, ops: [f64; 2], bytes: [f64; 2], ns: [f64; 2]) {
+    for (measures, expected) in [(OPS, ops), (BYTES, bytes), (TIME, ns)] {
+        for (measure, expected) in measures.into_iter().zip(expected) {
+            let found = figure(feed, place, measure);
+            match expected.is_nan() {
+                true => assert!(found.is_nan(), "{measure:?} of {place} is {found}"),
+                false => near(found, expected),
+            }
+        }
+    }
+}
+
+/// The windows of a record made of a feed.
+fn windows(feed: Feed) -> Vec<(String, u64)> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let order = Order {
+        feeds: &[feed],
+        windows: &[],
+        facts: Vec::new(),
+        topology: &Topology::default(),
+        producer: "a test".to_owned(),
+        title: "t".to_owned(),
+    };
+    write(&path, &order).unwrap();
+    let record = Record::open(&path).unwrap();
+    let of = |step: &record::StepHead| {
+        let totals = record.totals(step.index).unwrap();
+        let ops = |c: &Option<record::Completed>| c.as_ref().map_or(0, |c| c.ops);
+        (step.settings[0].1.clone(), totals.iter().map(|t| ops(&t.read) + ops(&t.write)).sum())
+    };
+    record.steps().iter().map(of).collect()
+}
+
+/// Two tests of 30 s: 3,000 reads and 1,500 writes of 4 KiB, then 600 and 0, by one worker of a manager.
+fn iometer(version: &str, columns: [&str; 2]) -> String {
+    let row = |sort: &str, name: &str, spec: &str, reads: f64, writes: f64| {
+        let mb = |ops: f64| ops * 4096.0 / (1024.0 * 1024.0);
+        format!(
+            "{sort},{name},{spec},1,1,1,{:.6},{:.6},{:.6},{:.6},{:.6},{:.6},0,0,5.0,4.000000,{},0,0,9.0,9.0,8.0,0,0,0,0,0,{},{},{},{}\n",
+            (reads + writes) / 30.0,
+            reads / 30.0,
+            writes / 30.0,
+            mb(reads + writes) / 30.0,
+            mb(reads) / 30.0,
+            mb(writes) / 30.0,
+            if writes > 0.0 { "7.000000" } else { "0.000000" },
+            reads * 4096.0,
+            writes * 4096.0,
+            reads,
+            writes
+        )
+    };
+    let [read, write] = columns;
+    let header = format!(
+        "'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read IOps,Write IOps,{},{read},{write},Transactions per Second,Connections per Second,Average Response Time,Average Read Response Time,Average Write Response Time,Average Transaction Time,Average Connection Time,Maximum Response Time,Maximum Read Response Time,Maximum Write Response Time,Maximum Transaction Time,Maximum Connection Time,Errors,Read Errors,Write Errors,Bytes Read,Bytes Written,Read I/Os,Write I/Os\n",
+        read.trim_start_matches("Read ")
+    );
+    let test = |spec: &str, reads: f64, writes: f64, end: &str| {
+        format!(
+            "'Access specifications\n'Access specification name,default assignment\n{spec},NONE\n'End access specifications\n'Results\n{header}{}{}PROCESSOR,CPU 0,,,,,,\n{}{}'Time Stamp\n2008-07-30 {end}\n",
+            row("ALL", "All", spec, reads, writes).replace("PROCESSOR", ""),
+            row("MANAGER", "HOST1", spec, reads, writes),
+            row("WORKER", "Worker 1", spec, reads, writes),
+            row("DISK", "C:", spec, reads, writes)
+        )
+        .replace("PROCESSOR,CPU 0,,,,,,\n", "")
+    };
+    format!(
+        "'Test Type,Test Description\n0,by hand\n'Version\n{version} \n'Time Stamp\n2008-07-30 11:20:00:345\n{}{}",
+        test("4k mixed", 3000.0, 1500.0, "11:20:35:345"),
+        test("4k read", 600.0, 0.0, "11:21:15:000")
+    )
+}
+
+#[test]
+fn iometers_results_are_the_same_whatever_a_version_calls_a_megabyte() {
+    for (version, columns) in [
+        ("2006.07.27", ["Read MBps", "Write MBps"]),
+        ("2008.06.22", ["Read MBps (Binary)", "Write MBps (Binary)"]),
+        ("1.1.0", ["Read MiBps (Binary)", "Write MiBps (Binary)"]),
+    ] {
+        let text = iometer(version, columns);
+        let feed = fed(text.as_bytes());
+        assert_eq!(feed.format, MonitorFormat::Iometer);
+        assert_eq!((feed.places.len(), feed.rows.len()), (1, 2), "{:?}", feed.places);
+        assert_eq!((feed.rows[0].to - feed.rows[0].from) / 1_000_000_000, 30);
+        // Two tests of one length: means of both.
+        sides(
+            &feed,
+            "Worker 1",
+            [60.0, 25.0],
+            [60.0 * 4096.0, 25.0 * 4096.0],
+            [4.0 * MS, 7.0 * MS],
+        );
+        assert_eq!(
+            windows(feed)[1..],
+            [("4k mixed".to_owned(), 4500), ("4k read".to_owned(), 600)]
+        );
+        cut_anywhere(&text.as_bytes()[..text.len().min(3000)], MonitorFormat::Iometer);
+    }
+    // Without numbers of bytes the columns of megabytes count.
+    let bare = iometer("1.1.0", ["Read MBps (Decimal)", "Write MBps (Decimal)"])
+        .replace("Bytes Read", "x")
+        .replace("Bytes Written", "y");
+    near(figure(&fed(bare.as_bytes()), "Worker 1", BYTES[0]), 60.0 * 4096.0 * 1e6 / 1_048_576.0);
+}
+
+#[test]
+fn vdbenchs_intervals_are_read_by_name_and_its_averages_left_out() {
+    let text = "<title>vdbench flatfile</title>\n<pre>\n* Notes of columns\n  tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp cpu_used queue_depth compratio\n\
+        09:00:01.000 05/07/2024-09:00:01-UTC rd1 1 100 50.0 0.19 4096 75.0 9.0 9.0 9.0 n/a 1.0 n/a\n\
+        09:00:02.000 05/07/2024-09:00:02-UTC rd1 2 100 100.0 0.390625 4096 75.0 2.0 1.0 5.0 20.0 2.0 n/a\n\
+        09:00:03.000 05/07/2024-09:00:03-UTC rd1 3 100 300.0 1.171875 4096 75.0 2.0 1.0 5.0 40.0 4.0 n/a\n\
+        09:00:03.000 05/07/2024-09:00:03-UTC rd1 avg_2-3 100 200.0 0.78125 4096 75.0 2.0 1.0 5.0 30.0 3.0 n/a\n\
+        09:01:01.000 05/07/2024-09:01:01-UTC rd2 1 100 10.0 1.0 4096 100.0 2.0 2.0 0.0 n/a 2.0 n/a\n\
+        09:01:02.000 05/07/2024-09:01:02-UTC rd2 2 100 10.0 1.0 4096 100.0 3.0 3.0 n/a n/a 2.0 n/a\n";
+    let feed = fed(text.as_bytes());
+    assert_eq!((feed.format, feed.rows.len()), (MonitorFormat::Vdbench, 3));
+    assert_eq!(feed.rows[0].to, 1_715_072_402_000_000_000, "2024-05-07 09:00:02 UTC");
+    let mb = 1024.0 * 1024.0;
+    let bytes = [
+        (0.390625 * 0.75 + 1.171875 * 0.75 + 1.0) / 3.0 * mb,
+        (0.390625 * 0.25 + 1.171875 * 0.25) / 3.0 * mb,
+    ];
+    sides(&feed, "vdbench", [310.0 / 3.0, 100.0 / 3.0], bytes, [5.0 / 3.0 * MS, 5.0 * MS]);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.3);
+    assert_eq!(windows(feed)[1..], [("rd1".to_owned(), 400), ("rd2".to_owned(), 10)]);
+    cut_anywhere(text.as_bytes(), MonitorFormat::Vdbench);
+    // Older versions have no date, and no direction of response times.
+    let old = "tod Run Interval reqrate rate MB/sec bytes/io read% resp\n09:00:01 rd1 1 5 5 1 4096 50 2\n09:00:02 rd1 2 5 5 1 4096 50 2\n";
+    sides(&fed(old.as_bytes()), "vdbench", [2.5, 2.5], [mb / 2.0; 2], [2.0 * MS; 2]);
+}
+
+#[test]
+fn diskspds_threads_are_added_up_by_target() {
+    let target = |path: &str, reads: u32, writes: u32, read_ms: &str| {
+        format!(
+            "<Target><Path>{path}</Path><BytesCount>{}</BytesCount><IOCount>{}</IOCount><ReadBytes>{}</ReadBytes><ReadCount>{reads}</ReadCount><WriteBytes>{}</WriteBytes><WriteCount>{writes}</WriteCount>{read_ms}</Target>",
+            (reads + writes) * 8192,
+            reads + writes,
+            reads * 8192,
+            writes * 8192
+        )
+    };
+    let ms =
+        |n: f64| format!("<AverageReadLatencyMilliseconds>{n}</AverageReadLatencyMilliseconds>");
+    let text = format!(
+        "<Results>\n<System><ComputerName>VM1</ComputerName><RunTime>2024/05/07 09:00:00 UTC</RunTime></System>\n<Profile><TimeSpans><TimeSpan><Duration>10</Duration></TimeSpan></TimeSpans></Profile>\n<TimeSpan><TestTimeSeconds>10.00</TestTimeSeconds><ThreadCount>2</ThreadCount><ProcCount>4</ProcCount><CpuUtilization><CPU><CPU>0</CPU><UsagePercent>9</UsagePercent></CPU><Average><UsagePercent>12.50</UsagePercent></Average></CpuUtilization>\n<Thread><Id>0</Id>{}{}</Thread>\n<Thread><Id>1</Id>{}</Thread>\n</TimeSpan>\n</Results>\n",
+        target("a.dat", 1000, 500, &ms(1.0)),
+        target("b.dat", 100, 0, &ms(4.0)),
+        target("a.dat", 3000, 500, &ms(3.0)),
+    );
+    let feed = fed(text.as_bytes());
+    assert_eq!((feed.format, feed.rows.len()), (MonitorFormat::DiskspdXml, 1));
+    // (1000 x 1 ms + 3000 x 3 ms) / 4000; of writes no latency is told.
+    sides(&feed, "a.dat", [400.0, 100.0], [400.0 * 8192.0, 100.0 * 8192.0], [2.5 * MS, f64::NAN]);
+    sides(&feed, "b.dat", [10.0, 0.0], [10.0 * 8192.0, 0.0], [4.0 * MS, f64::NAN]);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.125);
+    assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
+    cut_anywhere(text.as_bytes(), MonitorFormat::DiskspdXml);
+}
+
+#[test]
+fn ntttcps_placeholders_are_absent() {
+    let text = |bytes: &str, cpu: &str| {
+        format!(
+            "<ntttcps computername=\"A\" version=\"5.33\">\n<parameters><port>5001</port></parameters>\n<thread index=\"0\"><realtime metric=\"s\">10.0</realtime></thread>\n<total_bytes metric=\"MB\">{bytes}</total_bytes>\n<realtime metric=\"s\">10.000</realtime>\n<throughput metric=\"MB/s\">200.000</throughput>\n<throughput metric=\"mbps\">1677.722</throughput>\n<cpu metric=\"%\">{cpu}</cpu>\n<packets_retransmitted>30</packets_retransmitted>\n<errors>0</errors>\n</ntttcps>\n"
+        )
+    };
+    let mb = 1024.0 * 1024.0;
+    let feed = fed(text("1000.0", "25.0").as_bytes());
+    assert_eq!(feed.format, MonitorFormat::NtttcpXml);
+    near(figure(&feed, "sends", Measure::Bytes(Flow::Write)), 100.0 * mb);
+    near(figure(&feed, "sends", Measure::Discards), 3.0);
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.25);
+    let feed = fed(text("0.000", "NA").as_bytes());
+    near(figure(&feed, "sends", Measure::Bytes(Flow::Write)), 200.0 * mb);
+    assert_eq!(feed.places.len(), 1, "no processor: {:?}", feed.places);
+    let received = text("500.0", "0.000").replace("ntttcps", "ntttcpr");
+    near(figure(&fed(received.as_bytes()), "receives", Measure::Bytes(Flow::Read)), 50.0 * mb);
+    cut_anywhere(text("1.0", "2").as_bytes(), MonitorFormat::NtttcpXml);
+}
+
+#[test]
+fn hcibenchs_cases_follow_each_other() {
+    let text = "Case Name:     fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads\nVMs        = 4\nIOPS       = 10000.00 IO/S\nTHROUGHPUT = 39.0625 MB/s\nLATENCY    = 1.60 ms\nR_LATENCY  = 1.00 ms\nW_LATENCY  = 3.00 ms\n95%tile_LAT = 4.0 ms\n=====\nCase Name:     custom\nIOPS       = 500 IO/S\nTHROUGHPUT = 10 MB/s\nLATENCY    = 2 ms\n";
+    let feed = fed(text.as_bytes());
+    assert_eq!((feed.format, feed.rows.len()), (MonitorFormat::Hcibench, 2));
+    sides(&feed, "all VMs", [7000.0, 3000.0], [7000.0 * 4096.0, 3000.0 * 4096.0], [MS, 3.0 * MS]);
+    near(figure(&feed, "all VMs", Measure::Ops(Flow::Any)), 500.0);
+    assert!(feed.assumed.iter().any(|(what, _)| what == "times"));
+    cut_anywhere(text.as_bytes(), MonitorFormat::Hcibench);
+}
