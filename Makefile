@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict static guests docs dist clean
+.PHONY: help build demo test bench coverage attribution fuzz guard soak soak-san soak-losses lab5-network labs predict static guests fleet docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -86,6 +86,11 @@ guests: ## Virtual machines for minutes: eight guests at a full port, PVSCSI aga
 	cargo build --release --locked --package wirespeed
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture fifty_runs_that_are_killed
 	@scripts/guests
+
+fleet: ## Faults of a fleet, 50 rounds of each under load, and 200 agents on this machine: half an hour
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	cargo test --release --locked --package wirespeed --test it -- --ignored --nocapture --test-threads 1 program::fleet
 
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@

@@ -12,6 +12,7 @@ mod commands;
 mod control;
 mod exit;
 mod files;
+mod fleets;
 mod guests;
 mod hops;
 mod labs;

@@ -2,6 +2,7 @@
 
 use super::disk::Owners;
 use super::{complain, content, count_u32, parts, place};
+use crate::agents::AgentChoice;
 use crate::catalog;
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink};
@@ -308,6 +309,7 @@ impl LabBuilder<'_> {
             return Vec::new();
         }
         let hosts: Vec<Option<String>> = names.iter().cloned().map(Some).collect();
+        let agents = self.agents(record, names);
         let owners = Owners { names, hosts: &hosts, hosted: true, scsi: 0, bare: true };
         let disks = self.disks(record, &owners);
         names
@@ -319,6 +321,7 @@ impl LabBuilder<'_> {
                 hypervisor: hypervisor.clone(),
                 adapters: adapters.clone(),
                 disks,
+                agents: agents.clone(),
             })
             .collect()
     }
@@ -331,6 +334,7 @@ impl LabBuilder<'_> {
             .filter_map(|text| self.part(Some(text), &[PartKind::VirtualScsi]))
             .collect();
         let machine = self.machine(record);
+        let agents = self.agents(record, names);
         let owners = Owners {
             names,
             hosts: &hosts,
@@ -346,6 +350,7 @@ impl LabBuilder<'_> {
             .map(|((name, host), disks)| Vm {
                 name: name.clone(),
                 host,
+                agents: agents.clone(),
                 machine,
                 vcpus: count_u32(record, "vcpus"),
                 memory: record.size("memory").map(|at| at.value),
@@ -357,6 +362,15 @@ impl LabBuilder<'_> {
             .collect();
         self.nics(record, &mut vms);
         vms
+    }
+
+    /// The agents that carry what a table describes.
+    fn agents(&mut self, record: &Decoded, names: &[String]) -> Option<AgentChoice> {
+        let text = record.text("agents")?;
+        let table = names.first().map(String::as_str).unwrap_or_default();
+        AgentChoice::parse(&text.value, table)
+            .map_err(|error| self.sink.push(|| Mistake::new(text.at, format!("agents: {error}"))))
+            .ok()
     }
 
     /// What a VM is in a live run; a guest of QEMU needs adapters that QEMU has, and memory to boot.

@@ -167,6 +167,11 @@ pub(super) static HOST: TableDef = TableDef {
         optional("hypervisor", Type::Ref("a part of kind `hypervisor`"), "Hypervisor model."),
         optional("adapters", Type::Tables(&ADAPTER), "Its adapters."),
         optional(
+            "agents",
+            Type::Text,
+            "The agents that carry its VMs in a run on several machines (`run --fleet`), all on one, or in turns on so many: `site=a && cores>=8`, `esx*`, `4 of site=a`.",
+        ),
+        optional(
             "disks",
             Type::Tables(&DISK),
             "Disks that the host itself uses, without a VM. Simulator only.",
@@ -195,6 +200,11 @@ pub(super) static VM: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("host", Type::Ref("a host"), "Host it runs on."),
+        optional(
+            "agents",
+            Type::Text,
+            "The agent that carries it in a run on several machines (`run --fleet`), one for each VM, or in turns so many: `site=a && cores>=8`, `esx*`, `4 of site=a`. Any when not given.",
+        ),
         optional(
             "machine",
             Type::Word(MACHINES),

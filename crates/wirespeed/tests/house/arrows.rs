@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("probe", &["clock"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
+    ("nats", &["clock", "fleet", "record"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("calibrate", &["findings", "record", "scenario", "sim", "units", "workload"]),
     ("score", &["findings", "scenario", "sim", "units"]),
@@ -54,6 +55,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
             "guest",
             "import",
             "iscsi",
+            "nats",
             "net",
             "probe",
             "record",
@@ -71,7 +73,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 27] = [
+const ROOMS: [(&str, &[&str]); 29] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -94,9 +96,11 @@ const ROOMS: [(&str, &[&str]); 27] = [
     ("clap_mangen", &["wirespeed"]),
     ("miette", &["wirespeed"]),
     ("quick-xml", &["import"]),
-    // The page that stays open has many viewers, most of them idle: the one thing that an async runtime is for. Its process
-    // carries no load.
-    ("tokio", &["serve"]),
+    // The page that stays open has many viewers, most of them idle, and a fleet has many agents that say little: what an async
+    // runtime is for. Neither has one on the path of an I/O.
+    ("tokio", &["nats", "serve"]),
+    ("async-nats", &["nats"]),
+    ("futures-util", &["nats"]),
     ("axum", &["serve"]),
     ("hyper", &["serve"]),
     ("hyper-util", &["serve"]),
