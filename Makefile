@@ -90,7 +90,8 @@ guests: ## Virtual machines for minutes: eight guests at a full port, PVSCSI aga
 fleet: ## Faults of a fleet, 50 rounds of each under load, and 200 agents on this machine: half an hour
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
-	cargo test --release --locked --package wirespeed --test it -- --ignored --nocapture --test-threads 1 program::fleet
+	@scripts/fleet-faults
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture two_hundred_agents
 
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@

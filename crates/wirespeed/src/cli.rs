@@ -19,7 +19,7 @@ pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use explain::ExplainArgs;
 pub use fleet::{
     AgentAction, AgentArgs, CarrierChoice, FleetAction, FleetArgs, FleetLs, FleetRelease,
-    FleetResume, FleetRun, FleetShow, InstallArgs, JoinArgs, ServerArgs,
+    FleetResume, FleetRun, FleetShow, InstallArgs, ServerArgs,
 };
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;

@@ -201,9 +201,3 @@ fn check_all(rounds: u64, at_once: usize) {
 fn no_fault_loses_or_doubles_an_interval() {
     check_all(1, FAULTS.len());
 }
-
-#[test]
-#[ignore = "fifty rounds of each fault take half an hour: make fleet"]
-fn no_fault_loses_or_doubles_an_interval_in_fifty_rounds() {
-    check_all(50, FAULTS.len());
-}
