@@ -225,7 +225,8 @@ impl SimulatedRun {
         if self.rng.chance(self.weather.away) {
             let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
             self.schedule(at, TimedEvent::Away);
-            self.schedule(at.plus(Ns(self.rng.below(20_000_000_000))), TimedEvent::Back);
+            let back = at.plus(Ns(self.rng.below(20_000_000_000)));
+            self.schedule(back, TimedEvent::Back);
         }
         let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
         if self.rng.chance(self.weather.stop) {
