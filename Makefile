@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup docs dist clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup fleet docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -101,6 +101,12 @@ backup: ## Copies: the prediction of a backup on an idle machine, and kills of a
 	@scripts/need $@
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture a_backup_is_predicted
 	cargo test --locked --package san --test it -- --ignored --nocapture a_copy_to_tape_survives_many_kills
+
+fleet: ## Faults of a fleet, 50 rounds of each under load, and 200 agents on this machine: half an hour
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/fleet-faults
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture two_hundred_agents
 
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@

@@ -24,7 +24,7 @@ pub trait Stepper {
     fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, Self::Error>;
 
     /// Whether the user has asked for an early end.
-    fn stopped(&self) -> bool;
+    fn stopped(&mut self) -> bool;
 
     /// Records an event between two steps and returns it.
     /// # Errors

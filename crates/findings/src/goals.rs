@@ -10,7 +10,7 @@ use crate::ratio::{RatioGoal, RatioSteps};
 use crate::scope::{self, MetricReading};
 use crate::select::selects;
 use crate::step::StepData;
-use record::Fact;
+use record::{CounterId, Fact};
 use scenario::{Bound, Goal, GoalTest, LatencyPoint, Metric, Scope, Step};
 use serde::Serialize;
 
@@ -82,8 +82,40 @@ impl<'a> GoalJudge<'a> {
         GoalJudge { goal, facts, cells: Vec::new(), sides: RatioSteps::default() }
     }
 
-    /// Judges a step, if the goal selects it.
+    /// Judges a step, if the goal selects it. Where clocks of agents disagree by more than the run allows, nothing is decided:
+    /// what they report as the same second is not.
     pub fn see(&mut self, step: &StepData) {
+        let (before, skew) = (self.cells.len(), self.skew(step));
+        if skew.is_some() && self.ratio().is_some() {
+            return;
+        }
+        self.see_whole(step);
+        for cell in self.cells.iter_mut().skip(before) {
+            if let Some(why) = &skew {
+                (cell.status, cell.margin, cell.reason) = (Status::Undecided, 0.0, why.clone());
+            }
+        }
+    }
+
+    /// Why the clocks of a step's agents agree too little, if they do.
+    fn skew(&self, step: &StepData) -> Option<String> {
+        let allowed =
+            self.facts.iter().find(|f| f.subject == "run" && f.key == "skew-threshold-ns")?;
+        let allowed: f64 = allowed.value.parse().ok()?;
+        let bounds =
+            step.counters.iter().filter(|(_, c)| c.kind.id() == Some(CounterId::ClockBound));
+        let (name, most) = bounds
+            .map(|(name, counter)| (name, counter.value))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .filter(|(_, most)| *most > allowed)?;
+        Some(format!(
+            "the clock of {name} is known within {:.1} ms, and {:.1} ms are allowed",
+            most / 1e6,
+            allowed / 1e6
+        ))
+    }
+
+    fn see_whole(&mut self, step: &StepData) {
         let head = &step.head;
         if let Some(asked) = self.ratio() {
             return self.sides.see(self.place(), &asked, step);

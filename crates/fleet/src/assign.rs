@@ -6,6 +6,7 @@
 
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
+use crate::bind::Binding;
 use crate::copies;
 use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
@@ -169,6 +170,14 @@ pub enum AssignError {
         /// What is wrong, and the remedy.
         problem: String,
     },
+    /// A LUN that agents of several machines would write.
+    #[error(
+        "`{target}` is one LUN, and agents of several machines would write it; give each a LUN of its own"
+    )]
+    SharedLun {
+        /// The target.
+        target: String,
+    },
     /// There is no agent.
     #[error("there is no agent to carry out the run")]
     NoAgents,
@@ -184,10 +193,23 @@ impl<'a> Assignment<'a> {
         seed: u64,
         agents: &[String],
     ) -> Result<Assignment<'a>, AssignError> {
+        Assignment::bound(scenario, steps, seed, agents, &Binding::default())
+    }
+
+    /// The same where VMs and targets are bound to agents of several machines.
+    /// # Errors
+    /// Where the scenario cannot be run on live engines, or not on several machines.
+    pub fn bound(
+        scenario: &'a Scenario,
+        steps: &[Step],
+        seed: u64,
+        agents: &[String],
+        binding: &Binding,
+    ) -> Result<Assignment<'a>, AssignError> {
         if agents.is_empty() {
             return Err(AssignError::NoAgents);
         }
-        let lab = TargetTable::new(scenario);
+        let lab = TargetTable::bound(scenario, binding);
         let mut named: BTreeMap<String, &str> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -216,9 +238,14 @@ impl<'a> Assignment<'a> {
         }
         let guests = Guests::new(scenario, agents);
         guests.check(&lab, &groups, &demands, steps)?;
-        let places = place(&groups, agents, &|group| {
-            guests.agent_of(group).or_else(|| emulated(scenario, agents, group))
-        });
+        let written = |place: &usize| demands.get(place).is_some_and(|demand| demand.writes);
+        if let Some((target, _)) = lab.shared_luns().iter().find(|(_, all)| all.iter().any(written))
+        {
+            return Err(AssignError::SharedLun { target: target.name.clone() });
+        }
+        let own =
+            |group: &str| guests.agent_of(group).or_else(|| emulated(scenario, agents, group));
+        let places = place(&groups, agents, &own, binding);
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -460,6 +487,7 @@ fn place(
     groups: &[(&str, Vec<usize>)],
     agents: &[String],
     own_of: &dyn Fn(&str) -> Option<usize>,
+    binding: &Binding,
 ) -> BTreeMap<String, usize> {
     let (inside, outside): (Vec<_>, Vec<_>) =
         groups.iter().partition(|(group, _)| own_of(group).is_some());
@@ -467,7 +495,8 @@ fn place(
     let carriers: Vec<usize> = (0..agents.len()).filter(|agent| !taken.contains(agent)).collect();
     let clusters = cluster(outside.iter().map(|(_, targets)| targets.as_slice()));
     let place = |((group, _), cluster): (&&(&str, _), usize)| {
-        ((*group).to_owned(), carriers.get(cluster % carriers.len().max(1)).copied().unwrap_or(0))
+        let next = || carriers.get(cluster % carriers.len().max(1)).copied().unwrap_or(0);
+        ((*group).to_owned(), binding.agent_of(group).unwrap_or_else(next))
     };
     let own = |(group, _): &&(&str, _)| Some(((*group).to_owned(), own_of(group)?));
     outside.iter().zip(clusters).map(place).chain(inside.iter().filter_map(own)).collect()

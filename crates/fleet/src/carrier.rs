@@ -1,6 +1,6 @@
 //! What carries messages: two ends, each with an outbox and an inbox.
 //!
-//! A carrier does not interpret messages. There are three: [`in_process`] hands typed messages from thread to
+//! A carrier does not interpret messages. There are three here: [`in_process`] hands typed messages from thread to
 //! thread, [`over_socket`] frames them through a Unix socket to another process, and [`over_file`] does the same through a
 //! character device, such as the port between a guest and its host. Another carrier implements [`Outbox`]
 //! and [`MessageInbox`] and is handed to [`crate::AgentLink::over`] and [`crate::serve`]; nothing here changes.
@@ -28,7 +28,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// Messages that may wait between two threads; then the sender blocks.
-pub(crate) const QUEUE_MAX: usize = 256;
+pub const QUEUE_MAX: usize = 256;
 
 /// How long a coordinator tries to hand over a message to a process that does not read. A prepared step is far longer
 /// than a socket's buffer, so that a hung agent would otherwise hang its coordinator.
@@ -40,6 +40,12 @@ pub trait Outbox<M>: Send {
     /// # Errors
     /// Where the other end is gone or the message cannot be carried.
     fn send(&mut self, message: M) -> Result<(), CarrierError>;
+
+    /// The message of this number that came from the other end is kept for good: a carrier that would bring it again after a
+    /// death of this end may forget it.
+    fn kept(&mut self, number: u64) {
+        let _ = number;
+    }
 }
 
 /// Where messages come from.

@@ -6,10 +6,12 @@
 
 use crate::arrays::plan;
 use crate::assign::{AssignError, Assignment};
+use crate::bind::Binding;
 use crate::control::WaitLimits;
 use crate::link::AgentLink;
 use crate::message::AgentFailure;
 use crate::run::Run;
+use crate::run::journal::Journal;
 use crate::session::AgentSession;
 use crate::sink::{RecordSink, SinkError};
 use campaign::{Campaign, Control, Progress};
@@ -75,6 +77,9 @@ pub enum RunError {
     /// The record cannot be written; the load was stopped.
     #[error("the run was stopped because its record cannot be written: {0}")]
     Record(SinkError),
+    /// The journal of the run cannot be written, or does not fit it.
+    #[error("the journal of the run: {0}")]
+    Journal(io::Error),
     /// A thread of the coordinator could not be started.
     #[error("the coordinator could not start a thread: {0}")]
     Thread(#[from] io::Error),
@@ -105,21 +110,37 @@ impl<'a> Coordinator<'a> {
     /// Where the scenario cannot be run, or an agent cannot be used.
     pub fn begin<S: RecordSink>(
         &self,
+        agents: Vec<AgentLink>,
+        sink: S,
+        observer: &'a mut dyn FnMut(Progress),
+    ) -> Result<Campaign<AgentSession<'a, S>>, RunError> {
+        self.begin_bound(agents, sink, observer, &Binding::default(), Journal::none())
+    }
+
+    /// The same with agents of other machines: groups of workers are on the agents that they are bound to, and what
+    /// happens is kept in a journal.
+    /// # Errors
+    /// Where the scenario cannot be run, or an agent cannot be used.
+    pub fn begin_bound<S: RecordSink>(
+        &self,
         mut agents: Vec<AgentLink>,
         mut sink: S,
         observer: &'a mut dyn FnMut(Progress),
+        binding: &Binding,
+        journal: Journal,
     ) -> Result<Campaign<AgentSession<'a, S>>, RunError> {
         // Those with workers come first, as their steps are numbered.
         agents.sort_by_key(|agent| !agent.arrays.is_empty());
         let workers = agents.iter().filter(|agent| agent.arrays.is_empty());
         let names: Vec<String> = workers.map(|agent| agent.name.clone()).collect();
         let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
-        let mut assignment = Assignment::new(self.scenario, &examples, self.head.seed, &names)?;
+        let mut assignment =
+            Assignment::bound(self.scenario, &examples, self.head.seed, &names, binding)?;
         let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
         for source in assignment.sources() {
             sink.source(source)?;
         }
-        let mut run = Run::new(self, agents, assignment.sources(), sink, observer)?;
+        let mut run = Run::new(self, agents, assignment.sources(), sink, observer, journal)?;
         let stands = match run.greet().and_then(|()| run.serve(&arrays)) {
             Ok(portals) => assignment.stand(arrays, portals).map_err(RunError::from),
             Err(error) => Err(error),

@@ -2,6 +2,7 @@
 
 use crate::arrays::disk::ArrayDisk;
 use crate::assign::AssignError;
+use crate::bind::Binding;
 use scenario::crew::{Copier, Worker, copiers, workers};
 use scenario::{Backing, Scenario, Step, Target, Vm, VmDisk};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,10 +33,19 @@ pub(crate) struct TargetTable<'a> {
     /// Disks by the URLs that represent them.
     disk_by_url: BTreeMap<String, usize>,
     vm_by_name: BTreeMap<&'a str, &'a Vm>,
+    /// The agents of VMs and targets, where these are on several machines.
+    binding: Binding,
+    /// What a target is on the machine of an agent.
+    on_agent: BTreeMap<(usize, usize), usize>,
 }
 
 impl<'a> TargetTable<'a> {
     pub fn new(scenario: &'a Scenario) -> TargetTable<'a> {
+        TargetTable::bound(scenario, &Binding::default())
+    }
+
+    /// The same where VMs and targets are on the machines of several agents, each with files and devices of its own.
+    pub fn bound(scenario: &'a Scenario, binding: &Binding) -> TargetTable<'a> {
         let Scenario { lab, .. } = scenario;
         let targets = &lab.targets;
         let mut made = TargetTable {
@@ -45,7 +55,10 @@ impl<'a> TargetTable<'a> {
             target_by_name: targets.iter().enumerate().map(|(i, t)| (t.name.as_str(), i)).collect(),
             disk_by_url: BTreeMap::new(),
             vm_by_name: lab.vms.iter().map(|vm| (vm.name.as_str(), vm)).collect(),
+            binding: binding.clone(),
+            on_agent: BTreeMap::new(),
         };
+        made.spread();
         let mut volumes = BTreeMap::new();
         let own = lab.hosts.iter().flat_map(|host| &host.disks);
         let disks = lab.vms.iter().flat_map(|vm| &vm.disks).chain(own);
@@ -59,6 +72,54 @@ impl<'a> TargetTable<'a> {
             made.media.push(*volumes.entry((disk.array, disk.volume)).or_insert(place));
         }
         made
+    }
+
+    /// Gives each agent a target of its own.
+    fn spread(&mut self) {
+        let mut taken: BTreeSet<usize> = BTreeSet::new();
+        let binding = self.binding.clone();
+        for (group, agent) in &binding.agents {
+            let names = match self.vm_by_name.get(group.as_str()) {
+                Some(vm) => vm
+                    .disks
+                    .iter()
+                    .filter_map(|disk| match &disk.backing {
+                        Backing::Target(name) => Some(name.as_str()),
+                        Backing::Lun { .. } => None,
+                    })
+                    .collect(),
+                None => vec![group.as_str()],
+            };
+            for name in names {
+                let Some(&target) = self.target_by_name.get(name) else { continue };
+                if self.on_agent.contains_key(&(target, *agent)) {
+                    continue;
+                }
+                let place = match taken.insert(target) {
+                    true => target,
+                    false => {
+                        let place = self.targets.len();
+                        self.targets.push(self.targets[target]);
+                        self.media.push(place);
+                        place
+                    }
+                };
+                self.on_agent.insert((target, *agent), place);
+            }
+        }
+    }
+
+    /// Targets that one LUN is behind, though agents of several machines use it.
+    pub fn shared_luns(&self) -> Vec<(&'a Target, Vec<usize>)> {
+        let mut places: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for ((target, _), place) in &self.on_agent {
+            places.entry(*target).or_default().push(*place);
+        }
+        let shared = |(target, places): (usize, Vec<usize>)| match &self.targets[target] {
+            IoTarget::Target(target) if target.url.contains("://") => Some((*target, places)),
+            _ => None,
+        };
+        places.into_iter().filter(|(_, places)| places.len() > 1).filter_map(shared).collect()
     }
 
     /// The first thing that is the same storage, by whatever way it is reached.
@@ -79,7 +140,7 @@ impl<'a> TargetTable<'a> {
                 Err(AssignError::NoDisks { vm, workload })
             }
             Some(vm) => vm.disks.iter().map(|disk| self.backing(&vm.name, disk)).collect(),
-            None => Ok(vec![self.target(name)?]),
+            None => Ok(vec![self.target(name, name)?]),
         }
     }
 
@@ -137,13 +198,16 @@ impl<'a> TargetTable<'a> {
             (Backing::Lun { array, .. }, None) => {
                 Err(AssignError::NotAtHand { vm, array: array.clone() })
             }
-            (Backing::Target(name), None) => self.target(name),
+            (Backing::Target(name), None) => self.target(&vm, name),
         }
     }
 
-    fn target(&self, name: &str) -> Result<usize, AssignError> {
+    /// The target of this name, as a VM or target uses it.
+    fn target(&self, group: &str, name: &str) -> Result<usize, AssignError> {
         let index = self.target_by_name.get(name).copied();
-        index.ok_or_else(|| AssignError::Unknown { name: name.to_owned() })
+        let index = index.ok_or_else(|| AssignError::Unknown { name: name.to_owned() })?;
+        let own = self.binding.agent_of(group).and_then(|agent| self.on_agent.get(&(index, agent)));
+        Ok(own.copied().unwrap_or(index))
     }
 }
 

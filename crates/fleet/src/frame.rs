@@ -85,7 +85,22 @@ pub fn read<M: DeserializeOwned>(input: &mut impl Read) -> Result<Option<M>, Fra
     decode(&body).map(Some)
 }
 
-fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, FrameError> {
+/// A message as bytes, without its length: for carriers that keep messages apart themselves.
+/// # Errors
+/// A message that cannot be encoded or is too long.
+pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
+    let bytes =
+        rmp_serde::encode::to_vec_named(message).map_err(|e| FrameError::Encode(e.to_string()))?;
+    match bytes.len() {
+        0..=FRAME_MAX => Ok(bytes),
+        len => Err(FrameError::TooLong { len }),
+    }
+}
+
+/// The message that these bytes are.
+/// # Errors
+/// Where they are not one message of ours.
+pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, FrameError> {
     let mut bytes = rmp_serde::Deserializer::new(body);
     let message = M::deserialize(&mut bytes).map_err(|e| FrameError::Garbage(e.to_string()))?;
     match bytes.get_ref().len() {

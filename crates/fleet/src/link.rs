@@ -102,6 +102,11 @@ impl AgentLink {
         AgentLink::new(vm, Reach::Later(start), AgentClock::Measured)
     }
 
+    /// An agent of another machine, whose clock is measured.
+    pub fn remote(name: &str, carrier: CoordinatorEnd) -> AgentLink {
+        AgentLink::new(name, Reach::Now(carrier), AgentClock::Measured)
+    }
+
     fn new(name: &str, reach: Reach, clock: AgentClock) -> AgentLink {
         let (name, arrays) = (name.to_owned(), Vec::new());
         AgentLink { name, reach, body: None, thread: None, arrays, clock, held: None }

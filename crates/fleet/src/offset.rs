@@ -110,6 +110,11 @@ impl OffsetMeter {
         answer
     }
 
+    /// Waits for no answer to what was asked so far.
+    pub fn forget_open(&mut self) {
+        self.open.clear();
+    }
+
     /// Since when a question has been without an answer.
     pub fn waits_since(&self) -> Option<Ns> {
         self.open.first_key_value().map(|(_, asked)| *asked)

@@ -33,7 +33,7 @@ impl<S: RecordSink> Stepper for AgentSession<'_, S> {
         Ok(end)
     }
 
-    fn stopped(&self) -> bool {
+    fn stopped(&mut self) -> bool {
         self.run.stopped()
     }
 

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
 mod assumed;
 mod build;
 mod catalog;
@@ -51,6 +52,7 @@ pub mod steady;
 pub mod topology;
 mod tree;
 
+pub use agents::{AgentChoice, ChoiceError};
 pub use assumed::{Assumed, AssumedSetting, interval_ends, settings};
 pub use catalog::{Shelf, Shelved, Used, catalog};
 pub use claim::{Claim, ClaimKind, Form, Relation, Shape, ShapePoint};

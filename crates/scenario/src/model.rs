@@ -1,6 +1,7 @@
 //! The checked scenario. Names are unique and references resolved by name when one of these exists; ranges such as
 //! `vm{1..8}` have been expanded and patterns such as `vm*` replaced by the names that they match.
 
+use crate::agents::AgentChoice;
 use crate::catalog::Used;
 use crate::{
     Assumed, CacheMode, Claim, CounterSource, Embedded, Fault, Incident, Load, Medium, Patience,
@@ -166,6 +167,8 @@ pub struct Host {
     pub emulate: bool,
     /// Processors whose time its VMs may use together, where it is emulated.
     pub cpus: Option<f64>,
+    /// The agents that carry its VMs in a run on several machines.
+    pub agents: Option<AgentChoice>,
 }
 
 /// An adapter of a host: an HBA or a NIC. Its full name is `HOST.NAME`; NAME alone suffices where it is unique.
@@ -188,6 +191,8 @@ pub struct Vm {
     pub name: String,
     /// The host it runs on.
     pub host: Option<String>,
+    /// The agents that may carry it in a run on several machines; any where it is `None`.
+    pub agents: Option<AgentChoice>,
     /// What it is in a live run; workers of this machine where it is `None`.
     pub machine: Option<MachineKind>,
     /// Virtual processors.

@@ -5,6 +5,7 @@ mod catalog;
 mod control;
 mod disk;
 mod explain;
+mod fleet;
 mod lab;
 mod net;
 mod score;
@@ -17,6 +18,10 @@ pub use catalog::{CatalogAction, CatalogArgs};
 pub use control::{PortArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use explain::{Clocks, ExplainArgs};
+pub use fleet::{
+    AgentAction, AgentArgs, CarrierChoice, FleetAction, FleetArgs, FleetLs, FleetRelease,
+    FleetResume, FleetRun, FleetShow, InstallArgs, ServerArgs,
+};
 pub use lab::{LabAction, LabArgs, LabFile, LabInside};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use score::ScoreArgs;
@@ -41,6 +46,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Read results", &["review", "compare", "explain", "serve"]),
     ("Bring along", &["import", "capture", "fit"]),
     ("Look up", &["catalog", "profiles"]),
+    ("Many machines", &["agent", "fleet"]),
     ("Set up", &["completions", "man", "help"]),
 ];
 
@@ -129,9 +135,10 @@ pub enum Command {
     Completions(Completions),
     /// Write the manual pages: the main one to stdout, or all into a directory
     Man(Man),
-    /// Wait for a coordinator (started by `run --agent child`)
-    #[command(hide = true)]
-    Agent(AgentArgs),
+    /// Join a fleet and wait for coordinators, or make a service that does
+    Agent(Box<AgentArgs>),
+    /// Show, check and free the agents of a fleet, and go on with its runs
+    Fleet(FleetArgs),
     /// Become the QEMU of a guest that ends with the process that started it
     #[command(hide = true)]
     GuestKeeper(GuestKeeperArgs),
@@ -282,6 +289,10 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     #[command(flatten)]
+    pub fleet: FleetRun,
+    #[command(flatten)]
+    pub server: ServerArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
 }
 
@@ -297,6 +308,10 @@ pub struct RunArgs {
     pub plan: bool,
     #[command(flatten)]
     pub against: AgainstArgs,
+    #[command(flatten)]
+    pub fleet: FleetRun,
+    #[command(flatten)]
+    pub server: ServerArgs,
     #[command(flatten)]
     pub recording: Recording,
     #[command(flatten)]
@@ -682,25 +697,10 @@ Examples:
   WIRESPEED_CHAP_SECRET=… wirespeed target serve --portal 192.0.2.1:3260 --chap host --volume ram:1GiB";
 
 #[derive(Debug, Args)]
-pub struct AgentArgs {
-    /// The connection to the coordinator: standard input is one end of a socket pair
-    #[arg(long, value_enum)]
-    pub carrier: CarrierChoice,
-    /// The agent's name at the coordinator
-    #[arg(long, value_name = "NAME", default_value = crate::live::AGENT)]
-    pub name: String,
-}
-
-#[derive(Debug, Args)]
 pub struct GuestKeeperArgs {
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<std::ffi::OsString>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CarrierChoice {
-    Stdin,
 }
 
 fn parse_override(text: &str) -> Result<(String, String), String> {

@@ -5,6 +5,7 @@ use crate::cli::{AgentKind, Results};
 use crate::emulated;
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::fleets;
 use crate::guests;
 use crate::hops;
 use crate::out;
@@ -12,8 +13,9 @@ use crate::present::{self, Presentation};
 use crate::progress::Display;
 use crate::receivers::Around;
 use crate::targets::{self, TargetUse};
-use campaign::Control;
+use campaign::{Control, Progress};
 use clock::Ns;
+use engine::Engine;
 use findings::Analysis;
 use fleet::{
     AgentIdentity, AgentLink, Coordinator, EngineRegistry, RunError, RunOutcome, WaitLimits,
@@ -62,6 +64,15 @@ pub fn run_and_present(
     present: impl FnOnce(&Record, &Analysis) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let outcome = run(job)?;
+    presented(job, &outcome, present)
+}
+
+/// Has the results of a job that was run presented, and says where the record is.
+pub fn presented(
+    job: &LiveJob,
+    outcome: &RunOutcome,
+    present: impl FnOnce(&Record, &Analysis) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let record = Record::open(&job.out)?;
     let analysis = findings::analyse(&record).map_err(Failure::incomplete)?;
     present(&record, &analysis)?;
@@ -89,19 +100,31 @@ pub fn run(job: &LiveJob) -> Result<RunOutcome, Failure> {
     let head = head(&job.source, &job.scenario);
     let mut writer = begin_record(&job.out, &head, &targets)?;
     writer.facts(&job.facts)?;
+    coordinated(job, &head, WaitLimits::default(), |coordinator, show| {
+        coordinator.run(agents, writer, show)
+    })
+}
+
+/// Has a job coordinated: with figures for monitoring and with progress.
+pub fn coordinated(
+    job: &LiveJob,
+    head: &RunHead,
+    limits: WaitLimits,
+    run: impl FnOnce(&Coordinator<'_>, &mut dyn FnMut(Progress)) -> Result<RunOutcome, RunError>,
+) -> Result<RunOutcome, Failure> {
     let stages = job.scenario.stages();
     let coordinator = Coordinator {
         scenario: &job.scenario,
         stages: &stages,
-        head: &head,
-        limits: WaitLimits::default(),
+        head,
+        limits,
         control: &job.control,
     };
     let total = stages.iter().map(Stage::duration_max).sum();
     let metrics = job.metrics.map(|address| metrics_of(address, job)).transpose()?;
     let mut display = Display::new(job.output.quiet, total);
     let mut show = |progress| display.show(&progress);
-    let outcome = coordinator.run(agents, writer, &mut show);
+    let outcome = run(&coordinator, &mut show);
     drop((display, metrics));
     outcome.map_err(|error| match error {
         RunError::Assign(error) => Failure::usage(error),
@@ -247,13 +270,23 @@ pub fn schemes() -> disk::Schemes {
 
 /// Every engine of this binary, by the schemes of the URLs that it understands.
 pub fn engines(sources: hops::Sources) -> EngineRegistry {
+    of_disks(|disks| Box::new(disks), sources)
+        .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
+}
+
+/// The engines of an agent that obeys coordinators of other machines: those of targets, each with a look at its orders.
+pub fn remote_engines() -> EngineRegistry {
+    of_disks(|disks| Box::new(fleets::agent::FromElsewhere(disks)), hops::sources())
+}
+
+fn of_disks(
+    around: impl FnOnce(disk::DiskEngine) -> Box<dyn Engine>,
+    sources: hops::Sources,
+) -> EngineRegistry {
     let remote = schemes();
     let of_disks: Vec<&str> = ["", "null"].into_iter().chain(remote.names()).collect();
     let disks = disk::DiskEngine::new(engine::Pinning::Auto).with(remote);
-    EngineRegistry::new()
-        .register(&of_disks, Box::new(disks))
-        .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
-        .sampler(Box::new(sources))
+    EngineRegistry::new().register(&of_disks, around(disks)).sampler(Box::new(sources))
 }
 
 /// Serves the coordinator at the other end of standard input.

@@ -14,6 +14,7 @@ mod counted;
 mod emulated;
 mod exit;
 mod files;
+mod fleets;
 mod guests;
 mod hops;
 mod labs;

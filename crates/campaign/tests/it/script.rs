@@ -132,7 +132,7 @@ impl Stepper for Script {
         Ok(StepEnd::Done)
     }
 
-    fn stopped(&self) -> bool {
+    fn stopped(&mut self) -> bool {
         self.control.stopped()
     }
 

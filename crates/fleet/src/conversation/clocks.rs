@@ -52,7 +52,9 @@ impl Conversation {
         if self.now < self.next_exchange || !self.asks_clocks() {
             return;
         }
-        self.next_exchange = self.now.plus(EVERY);
+        // The clocks of a large fleet are asked for less often, so that their number costs no more.
+        let fifties = 1 + self.roster.members.len() as u64 / 50;
+        self.next_exchange = self.now.plus(Ns(EVERY.0 * fifties));
         for agent in 0..self.roster.members.len() {
             if self.tells(agent) {
                 self.ask_clock(agent);

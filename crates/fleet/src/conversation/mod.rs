@@ -44,6 +44,7 @@ pub(crate) struct AgentSpec {
 }
 
 /// Something that has happened.
+#[derive(Clone)]
 pub(crate) enum Input {
     /// A message has arrived from an agent, in whichever order.
     Message { agent: usize, message: Numbered<FromAgent> },
@@ -55,6 +56,8 @@ pub(crate) enum Input {
     Left { agent: usize, last_words: Option<String> },
     /// Something happened to what an agent runs in.
     Noted { agent: usize, news: BodyNews },
+    /// The coordinator died and is back: what it was told meanwhile follows.
+    Resumed,
     /// The user wants the run to end.
     Stop,
     /// Time has passed and no input waits: a delayed coordinator must not blame its agents.
@@ -200,7 +203,7 @@ impl Conversation {
 
     /// Takes in what has happened until `now`.
     pub fn handle(&mut self, now: Ns, news: Input) {
-        self.now = now;
+        let before = std::mem::replace(&mut self.now, now);
         match news {
             Input::Message { agent, message } => {
                 self.roster.hear(now, agent, message);
@@ -223,6 +226,7 @@ impl Conversation {
             Input::Undelivered { agent, problem } => self.lose(agent, problem),
             Input::Left { agent, last_words } => self.left(agent, last_words),
             Input::Noted { agent, news } => self.noted(agent, news),
+            Input::Resumed => self.resumed(before),
             Input::Stop => self.stopped = true,
             Input::Timer => {
                 if let Some((agent, problem)) = self.roster.overdue(now, &self.limits) {
@@ -296,6 +300,16 @@ impl Conversation {
         if self.roster.give_up(agent, problem) {
             self.effects.push_back(Effect::GiveUp { agent });
         }
+    }
+
+    /// The coordinator was away since `before`. Nothing that an agent did not say in that time is held against it.
+    fn resumed(&mut self, before: Ns) {
+        let now = self.now;
+        self.roster.forgive(now, before, self.limits.silence);
+        self.next_exchange = now;
+        let away = now.since(before).as_secs_f64();
+        let text = format!("the coordinator was away for {away:.1} s and went on by its journal");
+        self.event(Level::Warning, "coordinator-resumed", text);
     }
 
     /// An agent that was given up has left.

@@ -205,6 +205,18 @@ impl Roster {
         self.members[agent].outgoing.number(message)
     }
 
+    /// The coordinator did not listen since `before`: all patience begins again.
+    pub fn forgive(&mut self, now: Ns, before: Ns, silence: Ns) {
+        let away = now.since(before);
+        for member in &mut self.members {
+            member.heard = now;
+            member.exchange.iter_mut().for_each(OffsetMeter::forget_open);
+            if member.patience.until < Ns::MAX {
+                member.patience.until = member.patience.until.plus(away).max(now.plus(silence));
+            }
+        }
+    }
+
     /// An agent whose patience has run out, and how.
     pub fn overdue(&self, now: Ns, limits: &WaitLimits) -> Option<(usize, String)> {
         let of = |member: &RosterAgent| member.overdue(limits.reorder, limits.silence);

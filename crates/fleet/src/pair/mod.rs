@@ -4,6 +4,7 @@
 //! The state machines are the real ones; engines, arrays, carriers and time are simulated. A run is a function of its
 //! [`Weather`] and seed. The idea of the arrangement is quinn's `Pair`.
 
+mod away;
 mod engine;
 mod properties;
 mod steps;
@@ -17,6 +18,7 @@ use crate::offset::{AgentClock, ClockOffset};
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use ::engine::EngineError;
+use away::{Call, Coordinator};
 use campaign::StepEnd;
 use clock::{Ns, Rng};
 use engine::SimAgent;
@@ -56,6 +58,10 @@ pub struct Weather {
     pub fail: f64,
     /// How probably the user stops the run.
     pub stop: f64,
+    /// How probably an agent is cut off for a while: what is said meanwhile comes later.
+    pub cut: f64,
+    /// How probably the coordinator dies and comes back; what is said meanwhile waits.
+    pub away: f64,
 }
 
 impl Weather {
@@ -78,6 +84,8 @@ impl Weather {
         refuse: 0.0,
         fail: 0.0,
         stop: 0.0,
+        cut: 0.0,
+        away: 0.0,
     };
 }
 
@@ -119,6 +127,9 @@ enum TimedEvent {
     Feedback(Input),
     Die(usize),
     Stall(usize),
+    /// The coordinator dies, or comes back.
+    Away,
+    Back,
 }
 
 /// A run under way.
@@ -126,8 +137,10 @@ pub struct SimulatedRun {
     weather: Weather,
     rng: Rng,
     now: Ns,
-    conversation: Conversation,
+    coordinator: Coordinator,
     agents: Vec<SimAgent>,
+    /// From when to when each agent is cut off.
+    cuts: Vec<(Ns, Ns)>,
     events: BTreeMap<u64, TimedEvent>,
     due: BinaryHeap<Reverse<(Ns, u64)>>,
     scheduled: u64,
@@ -171,12 +184,13 @@ impl SimulatedRun {
         let specs: Vec<AgentSpec> = agents.iter().enumerate().map(spec).collect();
         let epoch = weather.epoch(now);
         let (head, sources) = (steps::head(epoch), steps::sources(weather.workers));
-        let conversation = Conversation::new(now, &head, WaitLimits::of_tests(), &specs, &sources);
+        let begin = move || Conversation::new(now, &head, WaitLimits::of_tests(), &specs, &sources);
         let mut pair = SimulatedRun {
             weather,
             rng,
             now,
-            conversation,
+            coordinator: Coordinator::new(Box::new(begin)),
+            cuts: vec![(Ns::ZERO, Ns::ZERO); count],
             agents,
             events: BTreeMap::new(),
             due: BinaryHeap::new(),
@@ -188,7 +202,7 @@ impl SimulatedRun {
             report: Report::default(),
         };
         pair.plan_mishaps();
-        pair.conversation.greet(now);
+        pair.coordinator.call(now, Call::Greet);
         pair.go(seed);
         pair.report
     }
@@ -201,6 +215,18 @@ impl SimulatedRun {
             } else if self.rng.chance(self.weather.stall) {
                 self.schedule(at, TimedEvent::Stall(agent));
             }
+        }
+        for agent in 0..self.agents.len() {
+            if self.rng.chance(self.weather.cut) {
+                let from = self.now.plus(Ns(self.rng.below(12_000_000_000)));
+                self.cuts[agent] = (from, from.plus(Ns(self.rng.below(6_000_000_000))));
+            }
+        }
+        if self.rng.chance(self.weather.away) {
+            let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
+            self.schedule(at, TimedEvent::Away);
+            let back = at.plus(Ns(self.rng.below(20_000_000_000)));
+            self.schedule(back, TimedEvent::Back);
         }
         let at = self.now.plus(Ns(self.rng.below(12_000_000_000)));
         if self.rng.chance(self.weather.stop) {
@@ -241,7 +267,7 @@ impl SimulatedRun {
         if event > wake {
             match whose {
                 Some(agent) => self.agents[agent].wake_up(self.now),
-                None => self.conversation.handle(self.now, Input::Timer),
+                None => self.coordinator.call(self.now, Call::Handle(Input::Timer)),
             }
         } else if let Some(Reverse((_, number))) = self.due.pop()
             && let Some(event) = self.events.remove(&number)
@@ -252,7 +278,7 @@ impl SimulatedRun {
     }
 
     fn coordinator_wake(&self) -> Ns {
-        if self.is_over() { Ns::MAX } else { self.conversation.wake() }
+        if self.is_over() { Ns::MAX } else { self.coordinator.wake() }
     }
 
     /// Whether the coordinator has closed its record.
@@ -286,15 +312,17 @@ impl SimulatedRun {
                 self.schedule(at, TimedEvent::AgentGone(agent));
             }
             TimedEvent::Stall(agent) => self.go_down(agent),
+            TimedEvent::Away => self.coordinator.die(),
+            TimedEvent::Back => self.coordinator.come_back(now),
             _ if self.is_over() => {}
             TimedEvent::FromAgent(agent, message) => {
-                self.conversation.handle(now, Input::Message { agent, message });
+                self.coordinator.call(now, Call::Handle(Input::Message { agent, message }));
             }
             TimedEvent::AgentGone(agent) => {
                 let problem = carrier::CarrierError::Closed.to_string();
-                self.conversation.handle(now, Input::Lost { agent, problem });
+                self.coordinator.call(now, Call::Handle(Input::Lost { agent, problem }));
             }
-            TimedEvent::Feedback(news) => self.conversation.handle(now, news),
+            TimedEvent::Feedback(news) => self.coordinator.call(now, Call::Handle(news)),
         }
     }
 
@@ -313,7 +341,9 @@ impl SimulatedRun {
         }
         let times = if self.rng.chance(self.weather.repeat) { 2 } else { 1 };
         for _ in 0..times {
-            let mut at = self.now.plus(Ns(self.rng.below(self.weather.delay.0 + 1)));
+            let (from, to) = self.cuts[agent];
+            let sent = if (from..to).contains(&self.now) { to } else { self.now };
+            let mut at = sent.plus(Ns(self.rng.below(self.weather.delay.0 + 1)));
             let last = self.last.entry((agent, out)).or_insert(at);
             if !self.weather.reorder {
                 at = at.max(*last);
@@ -325,7 +355,7 @@ impl SimulatedRun {
 
     /// Does what the coordinator decided.
     fn carry_out(&mut self) {
-        while let Some(effect) = self.conversation.effect() {
+        while let Some(effect) = self.coordinator.effect() {
             match effect {
                 Effect::Tell { agent, message } => {
                     self.send(agent, true, || TimedEvent::ToAgent(agent, message.clone()));
@@ -363,15 +393,15 @@ impl SimulatedRun {
             WorkEnd::Greeted if self.joined => self.next(),
             WorkEnd::Greeted => {
                 let specs: Vec<ArraySpec> = arrays.map(steps::array_spec).collect();
-                self.conversation.serve(self.now, &specs);
+                self.coordinator.call(self.now, Call::Serve(specs));
             }
             WorkEnd::Unusable { agent, problem } => {
                 self.report.unusable = Some((agent, problem));
-                self.conversation.dismiss();
+                self.coordinator.call(self.now, Call::Dismiss);
             }
             WorkEnd::Serving(_) if self.weather.measured => {
                 self.joined = true;
-                self.conversation.join(self.now);
+                self.coordinator.call(self.now, Call::Join);
             }
             WorkEnd::Serving(_) | WorkEnd::Step(StepEnd::Done) => self.next(),
             WorkEnd::Step(StepEnd::Stopped) => self.finish(Status::Stopped),
@@ -386,13 +416,13 @@ impl SimulatedRun {
         }
         let (step, assigned) = steps::step(&self.weather, self.next_step);
         self.next_step += 1;
-        self.conversation.begin_step(self.now, step, assigned);
+        self.coordinator.call(self.now, Call::Begin(Box::new(step), Box::new(assigned)));
     }
 
     fn finish(&mut self, status: Status) {
         self.report.status = Some(status);
-        self.report.lost = self.conversation.outcome().1;
-        self.conversation.dismiss();
+        self.report.lost = self.coordinator.lost();
+        self.coordinator.call(self.now, Call::Dismiss);
     }
 
     /// Does what an agent decided.

@@ -96,7 +96,8 @@ fn check(weather: Weather, seed: u64) -> Report {
     };
     let bounds = report.clock_bounds();
     let epoch = weather.epoch(Ns::secs(1_000_000));
-    let in_time = |_: &&_| weather.delay < WaitLimits::of_tests().lead;
+    let in_time =
+        |_: &&_| weather.delay < WaitLimits::of_tests().lead && weather.cut + weather.away == 0.0;
     for (interval, at) in report.put_out.iter().filter(in_time) {
         let said = epoch.plus(interval.to);
         let err = said.0.abs_diff(at.0);
@@ -177,6 +178,41 @@ fn clocks_that_nobody_knows_are_measured_and_the_bounds_hold() {
     assert_eq!(check_all(Weather { arrays: 1, drift: 900, ..measured }), SEEDS);
     assert_eq!(check_all(Weather { delay: Ns::millis(1), steps: 3, ..measured }), SEEDS);
     check_all(Weather { loss: 0.02, die: 0.1, stall: 0.1, arrays: 1, ..measured });
+}
+
+/// A fleet: clocks that nobody knows, and carriers that lose nothing but may be cut off.
+const FLEET: Weather = Weather {
+    measured: true,
+    delay: Ns::millis(20),
+    skew: Ns::secs(500_000),
+    drift: 200,
+    ..Weather::FAIR
+};
+
+#[test]
+fn agents_that_are_cut_off_for_a_while_deliver_everything_later() {
+    assert_eq!(check_all(Weather { cut: 0.5, workers: 3, ..FLEET }), SEEDS);
+    check_all(Weather { cut: 0.5, die: 0.1, stall: 0.1, fail: 0.05, stop: 0.1, ..FLEET });
+}
+
+#[test]
+fn a_coordinator_that_comes_back_goes_on_and_misses_nothing() {
+    assert_eq!(check_all(Weather { away: 1.0, workers: 3, ..FLEET }), SEEDS);
+    assert_eq!(check_all(Weather { away: 1.0, arrays: 1, steps: 3, ..FLEET }), SEEDS);
+    let seen = |seed: &u64| {
+        let report = check(Weather { away: 1.0, ..FLEET }, *seed);
+        report.events().any(|event| event.code == "coordinator-resumed")
+    };
+    assert!((0..SEEDS).filter(seen).count() as u64 > SEEDS / 2);
+}
+
+#[test]
+fn many_runs_of_a_fleet_in_all_weathers_end_and_are_true() {
+    let all =
+        Weather { cut: 0.2, away: 0.3, repeat: 0.05, die: 0.05, stall: 0.05, stop: 0.1, ..FLEET };
+    for seed in 0..3_000 {
+        check(all, seed);
+    }
 }
 
 #[test]

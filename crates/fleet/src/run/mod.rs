@@ -1,6 +1,8 @@
 //! Drives a run: performs the actions of the [`Conversation`] with real carriers, the clock, the record and the observer.
 //!
-//! Nothing is decided here.
+//! Nothing is decided here. Where the run has a journal, what is handled is kept there first.
+
+pub(crate) mod journal;
 
 use crate::arrays::{ArraySpec, Portals};
 use crate::assign::AssignedStep;
@@ -13,9 +15,10 @@ use crate::sequence::Numbered;
 use crate::sink::{RecordEntry, RecordSink};
 use campaign::{Control, Gauge, Progress, StepEnd};
 use clock::Ns;
+use journal::Journal;
 use record::{Event, Level, Source, Status};
 use scenario::Step;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
@@ -29,6 +32,9 @@ pub(crate) struct Run<'a, S> {
     control: &'a Control,
     /// Zero of the record's time base.
     epoch: Ns,
+    journal: Journal,
+    /// Agents that were given up in the past that is gone through, until that says how they left.
+    leaving: BTreeSet<usize>,
 }
 
 /// The conversation, and what reaches the agents.
@@ -81,23 +87,27 @@ impl<'a, S: RecordSink> Run<'a, S> {
         sources: &[Source],
         sink: S,
         observer: &'a mut dyn FnMut(Progress),
+        mut journal: Journal,
     ) -> Result<Run<'a, S>, RunError> {
         let (head, limits) = (coordinator.head, coordinator.limits);
-        let fleet = Fleet::new(links, |specs| {
-            Conversation::new(clock::now(), head, limits, specs, sources)
-        })?;
-        Ok(Run { fleet, sink, observer, control: coordinator.control, epoch: head.epoch })
+        let now = journal.moment().map_err(RunError::Journal)?;
+        let fleet =
+            Fleet::new(links, |specs| Conversation::new(now, head, limits, specs, sources))?;
+        let (control, epoch, leaving) = (coordinator.control, head.epoch, BTreeSet::new());
+        Ok(Run { fleet, sink, observer, control, epoch, journal, leaving })
     }
 
     /// Greets all agents; each must answer with the same version.
     pub fn greet(&mut self) -> Result<(), RunError> {
-        self.fleet.conversation.greet(clock::now());
+        let now = self.moment()?;
+        self.fleet.conversation.greet(now);
         self.converse().map(drop)
     }
 
     /// Has all arrays served, each by the agent that it was given to; returns where.
     pub fn serve(&mut self, arrays: &[ArraySpec]) -> Result<Vec<Portals>, RunError> {
-        self.fleet.conversation.serve(clock::now(), arrays);
+        let now = self.moment()?;
+        self.fleet.conversation.serve(now, arrays);
         match self.converse()? {
             WorkEnd::Serving(standing) => Ok(standing),
             _ => Ok(Vec::new()),
@@ -112,7 +122,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
         let bodies = self.fleet.agents.iter().filter_map(|agent| agent.body.as_ref());
         let facts = bodies.flat_map(|body| body.facts()).collect();
         RecordEntry::Facts(facts).write(&mut self.sink)?;
-        self.fleet.conversation.join(clock::now());
+        let now = self.moment()?;
+        self.fleet.conversation.join(now);
         self.converse().map(drop)
     }
 
@@ -125,7 +136,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// Takes all agents through one step.
     pub fn step(&mut self, step: &Step, assigned: &AssignedStep) -> Result<StepEnd, RunError> {
         let (step, assigned) = (step.clone(), assigned.clone());
-        self.fleet.conversation.begin_step(clock::now(), step, assigned);
+        let now = self.moment()?;
+        self.fleet.conversation.begin_step(now, step, assigned);
         match self.converse()? {
             WorkEnd::Step(end) => Ok(end),
             _ => Ok(StepEnd::Failed),
@@ -143,7 +155,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
 
     /// Records that something happened between two steps.
     pub fn note(&mut self, level: Level, code: &str, text: &str) -> Result<Event, RunError> {
-        let (at, code, text) = (clock::now().since(self.epoch), code.to_owned(), text.to_owned());
+        let at = self.moment()?.since(self.epoch);
+        let (code, text) = (code.to_owned(), text.to_owned());
         let event = Event { at, step: None, source: None, level, code, text };
         RecordEntry::Event(event.clone()).write(&mut self.sink)?;
         Ok(event)
@@ -155,8 +168,8 @@ impl<'a, S: RecordSink> Run<'a, S> {
     }
 
     /// Whether the user has asked for an early end.
-    pub fn stopped(&self) -> bool {
-        self.control.stopped()
+    pub fn stopped(&mut self) -> bool {
+        self.journal.stopped(self.control.stopped())
     }
 
     /// Gathers what the next step measures.
@@ -184,13 +197,54 @@ impl<'a, S: RecordSink> Run<'a, S> {
                     other => self.fleet.carry_out(other),
                 }
             }
-            let news = match !stopped && self.control.stopped() {
-                true => Input::Stop,
-                false => self.fleet.next(),
+            let (now, news) = match self.past()? {
+                Some(past) => past,
+                None => self.present(stopped)?,
             };
             stopped |= matches!(news, Input::Stop);
-            self.fleet.conversation.handle(clock::now(), news);
+            self.fleet.conversation.handle(now, news);
         }
+    }
+
+    /// What time it is, by the journal.
+    fn moment(&mut self) -> Result<Ns, RunError> {
+        self.journal.moment().map_err(RunError::Journal)
+    }
+
+    /// The next input of a run that is gone through again.
+    fn past(&mut self) -> Result<Option<(Ns, Input)>, RunError> {
+        if !self.journal.replays() {
+            return Ok(None);
+        }
+        let past = self.journal.past().map_err(RunError::Journal)?;
+        // What was done again is not answered again: the answers are in the journal.
+        for answer in self.fleet.news.drain(..) {
+            if let Input::Left { agent, .. } = answer {
+                self.leaving.insert(agent);
+            }
+        }
+        if let Some((_, Input::Left { agent, .. })) = &past {
+            self.leaving.remove(agent);
+        }
+        Ok(past)
+    }
+
+    /// The next input, kept before it is handled.
+    fn present(&mut self, stopped: bool) -> Result<(Ns, Input), RunError> {
+        let gone = std::mem::take(&mut self.leaving).into_iter();
+        self.fleet.news.extend(gone.map(|agent| Input::Left { agent, last_words: None }));
+        let news = match (self.journal.take_turn(), !stopped && self.control.stopped()) {
+            (true, _) => Input::Resumed,
+            (false, true) => Input::Stop,
+            (false, false) => self.fleet.next(),
+        };
+        let now = clock::now();
+        self.journal.keep(now, &news).map_err(RunError::Journal)?;
+        if let Input::Message { agent, message } = &news {
+            let outbox = self.fleet.agents[*agent].outbox.as_mut();
+            outbox.into_iter().for_each(|outbox| outbox.kept(message.number));
+        }
+        Ok((now, news))
     }
 }
 

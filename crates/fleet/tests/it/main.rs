@@ -19,9 +19,11 @@ mod prelude {
 mod agent;
 mod arrays;
 mod assign;
+mod bind;
 mod common;
 mod greet;
 mod hops;
+mod journal;
 mod message;
 mod nets;
 mod prove;

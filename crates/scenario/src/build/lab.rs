@@ -2,6 +2,7 @@
 
 use super::disk::Owners;
 use super::{complain, content, count_u32, parts, place};
+use crate::agents::AgentChoice;
 use crate::catalog;
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink};
@@ -310,6 +311,7 @@ impl LabBuilder<'_> {
             return Vec::new();
         }
         let hosts: Vec<Option<String>> = names.iter().cloned().map(Some).collect();
+        let agents = self.agents(record, names);
         let owners = Owners { names, hosts: &hosts, hosted: true, scsi: 0, bare: true };
         let disks = self.disks(record, &owners);
         names
@@ -323,6 +325,7 @@ impl LabBuilder<'_> {
                 disks,
                 emulate: record.flag("emulate").is_some_and(|at| at.value),
                 cpus: record.number("cpus").map(|at| at.value),
+                agents: agents.clone(),
             })
             .collect()
     }
@@ -335,6 +338,7 @@ impl LabBuilder<'_> {
             .filter_map(|text| self.part(Some(text), &[PartKind::VirtualScsi]))
             .collect();
         let machine = self.machine(record);
+        let agents = self.agents(record, names);
         let owners = Owners {
             names,
             hosts: &hosts,
@@ -350,6 +354,7 @@ impl LabBuilder<'_> {
             .map(|((name, host), disks)| Vm {
                 name: name.clone(),
                 host,
+                agents: agents.clone(),
                 machine,
                 vcpus: count_u32(record, "vcpus"),
                 memory: record.size("memory").map(|at| at.value),
@@ -362,6 +367,15 @@ impl LabBuilder<'_> {
             .collect();
         self.nics(record, &mut vms);
         vms
+    }
+
+    /// The agents that carry what a table describes.
+    fn agents(&mut self, record: &Decoded, names: &[String]) -> Option<AgentChoice> {
+        let text = record.text("agents")?;
+        let table = names.first().map(String::as_str).unwrap_or_default();
+        AgentChoice::parse(&text.value, table)
+            .map_err(|error| self.sink.push(|| Mistake::new(text.at, format!("agents: {error}"))))
+            .ok()
     }
 
     /// What a VM is in a live run; a guest of QEMU needs adapters that QEMU has, and memory to boot.

@@ -181,6 +181,11 @@ pub(super) static HOST: TableDef = TableDef {
             "On an emulated host: processors whose time its VMs may use together.",
         ),
         optional(
+            "agents",
+            Type::Text,
+            "The agents that carry its VMs in a run on several machines (`run --fleet`), all on one, or in turns on so many: `site=a && cores>=8`, `esx*`, `4 of site=a`.",
+        ),
+        optional(
             "disks",
             Type::Tables(&DISK),
             "Disks that the host itself uses, without a VM. Simulator only.",
@@ -215,6 +220,11 @@ pub(super) static VM: TableDef = TableDef {
     fields: &[
         required("name", Type::Name, "Its name."),
         optional("host", Type::Ref("a host"), "Host it runs on."),
+        optional(
+            "agents",
+            Type::Text,
+            "The agent that carries it in a run on several machines (`run --fleet`), one for each VM, or in turns so many: `site=a && cores>=8`, `esx*`, `4 of site=a`. Any when not given.",
+        ),
         optional(
             "machine",
             Type::Word(MACHINES),

@@ -87,7 +87,7 @@ impl Stepper for Session<'_, '_> {
         Ok(StepEnd::Done)
     }
 
-    fn stopped(&self) -> bool {
+    fn stopped(&mut self) -> bool {
         false
     }
 

@@ -145,7 +145,7 @@ impl Stepper for Session<'_, '_, '_> {
         }
     }
 
-    fn stopped(&self) -> bool {
+    fn stopped(&mut self) -> bool {
         self.order.stop.stopped()
     }
 

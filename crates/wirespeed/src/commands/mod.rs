@@ -12,6 +12,7 @@ mod doctor;
 mod estimate;
 mod explain;
 mod fit;
+mod fleet;
 mod import;
 pub mod lab;
 mod luns;
@@ -57,6 +58,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
         Command::Agent(args) => agent::agent(&args),
+        Command::Fleet(args) => fleet::fleet(&args.action),
         Command::GuestKeeper(args) => crate::guests::keep(&args),
     }
 }

@@ -12,6 +12,7 @@ use crate::cli::{Format, PlanArgs};
 use crate::counted;
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::fleets;
 use crate::out;
 use crate::replays;
 use crate::targets::{self, TargetUse};
@@ -28,7 +29,10 @@ pub fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let source = files::scenario_source(&args.scenario)?;
     let mut scenario = scenario::load(&source)?;
     replays::settle(&mut scenario)?;
-    show(&scenario, args.output.format)
+    match &args.fleet.fleet {
+        Some(_) => fleets::plan::show(&scenario, args),
+        None => show(&scenario, args.output.format),
+    }
 }
 
 /// What a run of this scenario would do, for people and for programs.
@@ -125,6 +129,7 @@ fn text(
     arrays::text(scenario).into_iter().for_each(&mut line);
     emulated::text(scenario).into_iter().for_each(&mut line);
     guests::text(scenario).into_iter().for_each(&mut line);
+    fleets::plan::wanted(scenario, stages).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
     lab.map(simulated::text).into_iter().flatten().for_each(&mut line);
     let reached =

@@ -4,6 +4,7 @@ use crate::cli::RunArgs;
 use crate::commands::plan;
 use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::fleets;
 use crate::live::{self, LiveJob};
 use crate::present;
 use crate::replays;
@@ -11,6 +12,9 @@ use crate::versus;
 
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.against.against.is_some() || !args.against.set_b.is_empty() {
+        if args.fleet.fleet.is_some() {
+            return Err(Failure::usage("two sides in turns run on one machine: leave --fleet out"));
+        }
         if args.plan {
             return Err(Failure::usage(
                 "--plan shows one scenario: leave --against and --set-b out",
@@ -29,6 +33,10 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     if args.plan {
         return plan::show(&scenario, present::of_plan(args.output.format)?);
     }
+    if let Some(url) = &args.fleet.fleet {
+        return fleets::run::run(args, url, source, scenario);
+    }
+    fleets::run::unbound(&scenario)?;
     scenario.live()?;
     plan::cautions::warn(&scenario, &scenario.stages(), args.output.quiet);
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every crate of the workspace with the crates that it uses. `wirespeed` wires everything.
-const ARROWS: [(&str, &[&str]); 29] = [
+const ARROWS: [(&str, &[&str]); 30] = [
     ("units", &[]),
     ("clock", &[]),
     ("hop", &[]),
@@ -30,6 +30,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
     ("lab", &["clock", "scenario", "units"]),
     ("sim", &["campaign", "clock", "record", "scenario", "units", "workload"]),
     ("fleet", &["campaign", "clock", "engine", "record", "scenario", "units", "workload"]),
+    ("nats", &["clock", "fleet", "record"]),
     ("findings", &["clock", "record", "scenario", "units", "workload"]),
     ("calibrate", &["findings", "record", "scenario", "sim", "units", "workload"]),
     ("score", &["findings", "scenario", "sim", "units"]),
@@ -57,6 +58,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
             "import",
             "iscsi",
             "lab",
+            "nats",
             "net",
             "probe",
             "record",
@@ -75,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 29] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 28] = [
+const ROOMS: [(&str, &[&str]); 30] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -111,9 +113,11 @@ const ROOMS: [(&str, &[&str]); 28] = [
     ("miette", &["wirespeed"]),
     ("quick-xml", &["import"]),
     ("async-snmp", &["probe"]),
-    // The page that stays open has many viewers, most of them idle: the one thing that an async runtime is for. Its process
-    // carries no load. The client of SNMP has a runtime of its source's own thread.
-    ("tokio", &["probe", "serve"]),
+    // The page that stays open has many viewers, most of them idle, and a fleet has many agents that say little: what an async
+    // runtime is for. Neither has one on the path of an I/O. The client of SNMP has a runtime of its source's own thread.
+    ("tokio", &["nats", "probe", "serve"]),
+    ("async-nats", &["nats"]),
+    ("futures-util", &["nats"]),
     ("axum", &["serve"]),
     ("hyper", &["serve"]),
     ("hyper-util", &["serve"]),

@@ -16,6 +16,7 @@ mod dry_run;
 mod dry_run_net;
 mod estimate;
 mod exports;
+mod fleet;
 mod frames;
 mod guests;
 mod hardship;

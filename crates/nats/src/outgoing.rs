@@ -1,0 +1,125 @@
+//! What an agent says on its way to the server: pushed by the agent's thread, sent on that of the connection.
+
+use crate::runtime::pause;
+use crate::spool::Spool;
+use crate::wire::parts;
+use async_nats::jetstream::Context;
+use async_nats::jetstream::message::PublishMessage;
+use bytes::Bytes;
+use fleet::carrier::{CarrierError, Outbox};
+use fleet::frame;
+use fleet::message::FromAgent;
+use fleet::sequence::Numbered;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long until what the server did not take is sent again.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Both ends of the way.
+pub(crate) struct Outgoing {
+    state: Mutex<State>,
+    news: Notify,
+}
+
+struct State {
+    spool: Spool,
+    /// The number after the last message that was said, heard by the spool or not.
+    said: u64,
+    /// From which message on it is to be sent again.
+    again: Option<u64>,
+    /// Nothing more is said.
+    closed: bool,
+}
+
+impl Outgoing {
+    pub fn new(spool: Spool) -> Arc<Outgoing> {
+        let state = State { spool, said: 0, again: None, closed: false };
+        Arc::new(Outgoing { state: Mutex::new(state), news: Notify::new() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The coordinator has all before `next`, and wants one again.
+    pub fn kept(&self, next: u64, again: Option<u64>) {
+        let mut state = self.state();
+        state.spool.kept(next);
+        if again.is_some() {
+            state.again = again;
+            self.news.notify_one();
+        }
+    }
+
+    /// Messages that the server does not have, and the number after the last one.
+    pub fn waiting(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.spool.waiting() as u64, state.said)
+    }
+
+    /// Nothing more is said.
+    pub fn close(&self) {
+        self.state().closed = true;
+        self.news.notify_one();
+    }
+
+    /// Sends all that is said, in order, each part until the server keeps it.
+    pub async fn publish(self: Arc<Self>, stream: Context, subject: String, instance: u64) {
+        let (mut next, mut round) = (0, 0);
+        loop {
+            let due = {
+                let mut state = self.state();
+                if let Some(again) = state.again.take() {
+                    (next, round) = (again.min(next), round + 1);
+                }
+                (state.spool.from(next), state.closed)
+            };
+            match due {
+                (Ok(Some((number, message))), _) => {
+                    for (index, part) in parts(number, &message).into_iter().enumerate() {
+                        let id = format!("{instance:x}-{number}-{index}-{round}");
+                        send(&stream, &subject, part, &id).await;
+                    }
+                    self.state().spool.stored(number);
+                    next = number + 1;
+                }
+                // What cannot be read is not sent: the coordinator misses its number.
+                (Err(_), _) => next += 1,
+                (Ok(None), _) => self.news.notified().await,
+            }
+        }
+    }
+}
+
+/// Sends one part until the server keeps it. The server knows it by its name and keeps it once.
+async fn send(stream: &Context, subject: &str, part: Bytes, id: &str) {
+    loop {
+        let message = PublishMessage::build().payload(part.clone()).message_id(id);
+        if let Ok(kept) = stream.send_publish(subject.to_owned(), message).await
+            && kept.await.is_ok()
+        {
+            return;
+        }
+        pause(RETRY).await;
+    }
+}
+
+/// The agent's end.
+pub(crate) struct SpoolOutbox(pub Arc<Outgoing>);
+
+impl Outbox<Numbered<FromAgent>> for SpoolOutbox {
+    fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), CarrierError> {
+        let bytes = frame::encode(&message)?;
+        let mut state = self.0.state();
+        state.said = message.number + 1;
+        state.spool.push(message.number, Bytes::from(bytes)).map_err(|error| {
+            // It is the last one that was said.
+            CarrierError::Failed(format!("what it says cannot be kept until it is sent: {error}"))
+        })?;
+        drop(state);
+        self.0.news.notify_one();
+        Ok(())
+    }
+}

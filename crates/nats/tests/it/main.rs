@@ -1,0 +1,3 @@
+//! What the carrier promises, on a simulated network.
+
+mod carrier;

@@ -1,0 +1,94 @@
+//! An agent of a fleet: this program's engines behind a NATS server.
+
+use super::{facts, failure, server};
+use crate::cli::AgentArgs;
+use crate::exit::{Exit, Failure};
+use crate::{live, out};
+use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
+use nats::AgentConfig;
+use nats::spool::Room;
+use std::sync::Arc;
+
+/// Bytes that wait in memory before others wait on disk: some minutes of a busy agent.
+const MEMORY: usize = 16 << 20;
+
+/// Joins a fleet and serves its coordinators until a signal.
+pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
+    let name = args.name.clone().unwrap_or_else(facts::host);
+    let control = live::control()?;
+    let own = name.clone();
+    let config = AgentConfig {
+        server: server(url, &args.server)?,
+        group: args.server.group.clone(),
+        name,
+        labels: args.join.label.clone(),
+        room: Room { memory: MEMORY, disk: args.join.spool_size.0, dir: args.join.spool.clone() },
+        lease: args.join.lease.into(),
+        release: env!("CARGO_PKG_VERSION").to_owned(),
+        engines: Box::new(live::remote_engines),
+        facts: Box::new(move || facts::of_machine(&own)),
+    };
+    let quiet = args.quiet;
+    let note = move |text: &str| {
+        if !quiet {
+            out::note(text);
+        }
+    };
+    nats::agent::serve(config, Arc::new(note), Arc::new(move || control.stopped()))
+        .map(|()| Exit::Met)
+        .map_err(failure)
+}
+
+/// The engine of targets behind orders of other machines. A coordinator of this machine may say what was made for its run;
+/// what one of another machine says of that proves nothing here, where the write guard wants a token of this machine.
+pub struct FromElsewhere(pub disk::DiskEngine);
+
+impl Engine for FromElsewhere {
+    fn prepare(
+        &mut self,
+        step: &StepSpec,
+        notes: &IntervalTx,
+        stop: &Stop,
+    ) -> Result<Box<dyn Prepared>, EngineError> {
+        match step.targets.iter().find(|target| target.made_as.is_some()) {
+            Some(target) => Err(EngineError::Refused(format!(
+                "{}: a coordinator of another machine cannot say what was made on this one; take a token here with \
+                 `wirespeed plan`",
+                target.name
+            ))),
+            None => self.0.prepare(step, notes, stop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::Ns;
+    use engine::TargetSpec;
+
+    #[test]
+    fn what_another_machine_says_it_made_is_refused() {
+        let made = TargetSpec { made_as: Some("S1".to_owned()), ..TargetSpec::new("d", "null:") };
+        let step = |target| StepSpec {
+            index: 0,
+            seed: 0,
+            warmup: Ns::ZERO,
+            measure: Ns::secs(1),
+            cooldown: Ns::ZERO,
+            slice: Ns::ZERO,
+            targets: vec![target],
+            workers: Vec::new(),
+            nets: Vec::new(),
+            attended: Vec::new(),
+        };
+        let mut engine = FromElsewhere(disk::DiskEngine::new(engine::Pinning::Auto));
+        let (notes, _heard) = std::sync::mpsc::channel();
+        let mut refused = |target| {
+            let prepared = engine.prepare(&step(target), &notes, &Stop::default());
+            matches!(prepared, Err(EngineError::Refused(_)))
+        };
+        assert!(refused(made));
+        assert!(!refused(TargetSpec::new("d", "null:")));
+    }
+}
