@@ -275,7 +275,7 @@ def main(argv):
     lab.of_host = lambda vm: where.get(vm)
     shares = activity(seed, mean, float(more.get("on", 120)), float(more.get("off", 60)))
     out = os.path.join(folder, more.get("into", f"{seed}.{mean}.{form}{'.blind' if blind else ''}"))
-    os.makedirs(out)
+    os.makedirs(out, exist_ok=True)
     names, topology, order = {}, [], []
     if form in ("iostat", "sadf"):
         for vm in lab.load:
