@@ -81,6 +81,7 @@ mod tests {
             workers: Vec::new(),
             nets: Vec::new(),
             attended: Vec::new(),
+            lab: None,
         };
         let mut engine = FromElsewhere(disk::DiskEngine::new(engine::Pinning::Auto));
         let (notes, _heard) = std::sync::mpsc::channel();
