@@ -46,10 +46,12 @@ pub const OBJECTS: &[(&str, &str)] = &[
 /// The object of a number or of a name, and its index.
 pub fn object(oid: &str) -> Option<(&'static str, &str)> {
     let bare = oid.rsplit("::").next()?;
-    if let Some((name, index)) = bare.split_once('.') {
-        if let Some(known) = OBJECTS.iter().find(|of| of.1 == name) {
-            return Some((known.1, index));
-        }
+    let named = bare.split_once('.').and_then(|(name, index)| {
+        let known = OBJECTS.iter().find(|of| of.1 == name)?;
+        Some((known.1, index))
+    });
+    if named.is_some() {
+        return named;
     }
     let number = oid.trim_start_matches('.');
     OBJECTS.iter().find_map(|(known, name)| {

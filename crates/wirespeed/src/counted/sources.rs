@@ -85,8 +85,11 @@ impl CountedSources {
     }
 }
 
+/// A reader with its name in messages.
+type NamedSource = (String, Box<dyn Source>);
+
 /// The readers of one device.
-fn sources(spec: &CounterSource) -> Result<Vec<(String, Box<dyn Source>)>, String> {
+fn sources(spec: &CounterSource) -> Result<Vec<NamedSource>, String> {
     let name = spec.from.to_string();
     Ok(match &spec.from {
         CountersFrom::Local => local(),
@@ -99,7 +102,7 @@ fn sources(spec: &CounterSource) -> Result<Vec<(String, Box<dyn Source>)>, Strin
     })
 }
 
-fn local() -> Vec<(String, Box<dyn Source>)> {
+fn local() -> Vec<NamedSource> {
     let sys = Path::new("/sys");
     let readers: [Box<dyn Source>; 4] = [
         Box::new(Host::new(Path::new("/proc"), None)),
