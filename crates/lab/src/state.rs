@@ -194,7 +194,7 @@ mod tests {
         drop(Standing::create(dir.path(), "bb").expect("another"));
         fs::write(dir.path().join("note.txt"), "not ours").expect("a file of others");
         assert_eq!(sweep(dir.path()), ["bb"]);
-        assert_eq!(list(dir.path()), [state.clone()]);
+        assert_eq!(list(dir.path()), std::slice::from_ref(&state));
         assert_eq!(find(dir.path(), "x.toml"), Some(state));
         assert_eq!(find(dir.path(), "y.toml"), None);
         standing.remove();
