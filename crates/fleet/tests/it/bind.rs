@@ -115,7 +115,7 @@ fn a_count_deals_vms_in_turns_and_a_host_keeps_its_own_together() {
 #[test]
 fn what_one_machine_alone_carries_is_named() {
     let text = "[[array]]\nname = \"ssd\"\nembedded = { ports = [{ name = \"p1\" }] }\n\
-                [[volume]]\nname = \"ssd/v\"\nsize = \"1MiB\"\n\
+                [[volume]]\nname = \"v\"\narray = \"ssd\"\nsize = \"1MiB\"\n\
                 [[vm]]\nname = \"vm\"\ndisks = [{ target = \"n\" }]\n";
     let scenario = scenario(text, "\"vm\"");
     let missing =

@@ -68,10 +68,8 @@ fn check(faults: Faults, seed: u64) {
         if !way.is_empty() && rng.chance(0.7) {
             let bytes = way.swap_remove(rng.below(way.len() as u64) as usize);
             if let Some(part) = part(&bytes) {
-                let repeated = assembler.take(part) == Taken::Repeated;
-                assert!(
-                    !repeated || faults.repeat + faults.lose + faults.damage + faults.die > 0.0
-                );
+                // What is asked for again may have been on its way: then it comes twice, in any weather.
+                assert_ne!(assembler.take(part), Taken::NoRoom);
             }
             while let Some(message) = assembler.pop() {
                 arrived.push(message);
