@@ -68,7 +68,7 @@ impl Spool {
                 self.in_memory += message.len();
                 Held::Memory(message)
             }
-            false => self.to_file(&message)?,
+            false => self.write_out(&message)?,
         };
         self.entries.push_back(Entry { number, held, stored: false });
         self.most = (self.most.0.max(self.in_memory), self.most.1.max(self.end));
@@ -84,7 +84,7 @@ impl Spool {
         }
     }
 
-    fn to_file(&mut self, message: &Bytes) -> io::Result<Held> {
+    fn write_out(&mut self, message: &Bytes) -> io::Result<Held> {
         let (at, len) = (self.end, message.len());
         if at + len as u64 > self.room.disk {
             return Err(io::Error::other(format!(

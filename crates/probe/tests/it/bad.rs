@@ -21,6 +21,9 @@ struct BadAgent {
     _end: Sender<()>,
 }
 
+/// What an exporter does with a connection.
+type Answers = fn(TcpStream);
+
 fn agent(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> BadAgent {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let address = socket.local_addr().expect("an address").to_string();
@@ -113,7 +116,7 @@ fn page(body: &str) -> Vec<u8> {
 
 #[test]
 fn an_exporter_that_says_nonsense_has_no_places() {
-    let kinds: [(&str, fn(TcpStream)); 7] = [
+    let kinds: [(&str, Answers); 7] = [
         ("closes", drop),
         ("is silent", |stream| {
             clock::sleep_until(clock::now().plus(Ns::secs(6)));
@@ -157,7 +160,7 @@ fn an_exporter_that_begins_anew_or_loses_a_device_leaves_holes() {
     write(7, &[("sda", 100), ("sdb", 10)]);
     let watch = scraped(&address);
     watch.places(clock::now().plus(Ns::secs(5))).expect("two disks");
-    let mut read = |boot, of: &[(&str, u64)]| {
+    let read = |boot, of: &[(&str, u64)]| {
         write(boot, of);
         let totals = look(&watch).expect("a look");
         let value = |place: &Vec<(CounterId, f64)>| place.first().map(|entry| entry.1);
