@@ -208,5 +208,5 @@ fn limit(
     }
     let step = StepData::read(record, head, record.sources(), &steady::RULE)?;
     let figures = StepFigures::of(&step, false, &steady::RULE, record.events());
-    Ok(attribution::alone(&step, &figures, record.sources(), record.facts()))
+    Ok(attribution::alone(record, &step, &figures))
 }

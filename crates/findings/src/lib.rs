@@ -217,7 +217,7 @@ fn judge(
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
     let (mut projector, mut signs) = (Projector::default(), HopSignsSeen::default());
     let (mut steps, mut verification) = (Vec::new(), None);
-    let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::default());
+    let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::of(record));
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -242,9 +242,8 @@ fn judge(
     missed(&planned, &steps).into_iter().for_each(|step| court.missed(step));
     let searches = seekers.finish(record.status(), &steps);
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
-    let sweeps = curves(&steps, &course);
     let run = RunSummary::of(record, scenario, count, &steps);
-    let contents = content::contents(record.facts());
+    let (sweeps, contents) = (curves(&steps, &course), content::contents(record.facts()));
     Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
     let topology = scenario.ok().and_then(|s| s.topology().ok());

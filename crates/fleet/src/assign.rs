@@ -238,11 +238,7 @@ impl<'a> Assignment<'a> {
         }
         let guests = Guests::new(scenario, agents);
         guests.check(&lab, &groups, &demands, steps)?;
-        let written = |place: &usize| demands.get(place).is_some_and(|demand| demand.writes);
-        if let Some((target, _)) = lab.shared_luns().iter().find(|(_, all)| all.iter().any(written))
-        {
-            return Err(AssignError::SharedLun { target: target.name.clone() });
-        }
+        refuse_shared(&lab, &demands)?;
         let own =
             |group: &str| guests.agent_of(group).or_else(|| emulated(scenario, agents, group));
         let places = place(&groups, agents, &own, binding);
@@ -457,6 +453,18 @@ fn parts<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<SourceDraft<'a>>, 
     };
     let workers = draft(lab, step)?.into_iter().map(worker);
     Ok(workers.chain(draft::copies(lab, step)?.into_iter().map(copier)).collect())
+}
+
+/// Agents of several machines do not write to one LUN: none knows what the others wrote.
+fn refuse_shared(
+    lab: &TargetTable<'_>,
+    demands: &BTreeMap<usize, IoDemand>,
+) -> Result<(), AssignError> {
+    let written = |place: &usize| demands.get(place).is_some_and(|demand| demand.writes);
+    match lab.shared_luns().iter().find(|(_, all)| all.iter().any(written)) {
+        Some((target, _)) => Err(AssignError::SharedLun { target: target.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// What happens to an emulated lab in a step.

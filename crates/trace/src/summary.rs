@@ -35,6 +35,8 @@ pub struct DeviceExtent {
     pub name: String,
     /// I/Os to it.
     pub ios: u64,
+    /// The first byte that was accessed.
+    pub begin: u64,
     /// The first byte after all that was accessed.
     pub end: u64,
     /// Bytes of it that were touched, in chunks of 64 KiB.
@@ -103,7 +105,8 @@ impl Summary {
         facts.fua += u64::from(io.fua);
         let device = usize::from(io.device);
         if facts.devices.len() <= device {
-            facts.devices.resize(device + 1, DeviceExtent::default());
+            let untouched = DeviceExtent { begin: u64::MAX, ..DeviceExtent::default() };
+            facts.devices.resize(device + 1, untouched);
         }
         facts.devices[device].ios += 1;
         if self.issuers.len() < 1 << 16 {
@@ -125,6 +128,7 @@ impl Summary {
         }
         self.mask |= io.offset | u64::from(io.len);
         let extent = &mut facts.devices[device];
+        extent.begin = extent.begin.min(io.offset);
         extent.end = extent.end.max(io.end());
         if io.dir.moves_data() {
             facts.bytes[usize::from(io.dir == Dir::Write)] += u64::from(io.len);
@@ -162,6 +166,9 @@ impl Summary {
         }
         for (extent, name) in facts.devices.iter_mut().zip(devices) {
             name.clone_into(&mut extent.name);
+        }
+        for extent in &mut facts.devices {
+            extent.begin = extent.begin.min(extent.end);
         }
         facts.granule = if self.mask == 0 { 0 } else { 1 << self.mask.trailing_zeros().min(30) };
         facts.issuers = self.issuers.len() as u64;
@@ -266,8 +273,11 @@ impl TraceFacts {
         for SizeCount { dir, len, count } in &self.sizes {
             text += &format!("size {} {len} {count}\n", place(*dir));
         }
-        for DeviceExtent { name, ios, end, touched } in &self.devices {
+        for (number, DeviceExtent { name, ios, begin, end, touched }) in
+            self.devices.iter().enumerate()
+        {
             text += &format!("device {ios} {end} {touched} {}\n", crate::form::line(name));
+            text += &format!("begin {number} {begin}\n");
         }
         for note in &self.tally.notes {
             text += &format!("note {}\n", crate::form::line(note));
@@ -330,7 +340,11 @@ impl TraceFacts {
                 let mut next = || parts.next()?.parse().ok();
                 let (ios, end, touched) = (next()?, next()?, next()?);
                 let name = parts.next().unwrap_or_default().to_owned();
-                self.devices.push(DeviceExtent { name, ios, end, touched });
+                self.devices.push(DeviceExtent { name, ios, begin: 0, end, touched });
+            }
+            "begin" => {
+                let [device, begin] = numbers(value)?;
+                self.devices.get_mut(usize::try_from(device).ok()?)?.begin = begin;
             }
             "note" => self.tally.note(value),
             _ => {}

@@ -28,16 +28,25 @@ use crate::figures::StepFigures;
 use crate::step::StepData;
 use crate::{FindingsError, steady};
 use observed::Observed;
-use record::{Fact, Record, Source};
+use record::{Fact, ProducerKind, Record, Source};
 
 /// The most that is stated where a hop has no counters: never 0.9.
 const UNSEEN_MOST: f64 = 0.89;
 
 /// Gathers what each step of a run shows.
-#[derive(Default)]
-pub(crate) struct GatherAttribution(Vec<Observed>);
+pub(crate) struct GatherAttribution {
+    steps: Vec<Observed>,
+    /// Whether hops were counted by real counters, which may be missing. A model has no others than those that it shows.
+    counted: bool,
+}
 
 impl GatherAttribution {
+    pub fn of(record: &Record) -> GatherAttribution {
+        let producer = record.head().producer.kind;
+        let counted = matches!(producer, ProducerKind::Live | ProducerKind::Imported);
+        GatherAttribution { steps: Vec::new(), counted }
+    }
+
     /// Takes in a step. One without storage loads has nothing to attribute.
     pub fn see(
         &mut self,
@@ -47,16 +56,16 @@ impl GatherAttribution {
         facts: &[Fact],
     ) {
         if figures.has_storage() {
-            self.0.push(Observed::of(step, figures, sources, facts));
+            self.steps.push(Observed::of(step, figures, sources, facts));
         }
     }
 
     /// Says of every step what limits it.
     pub fn finish(self, steps: &mut [StepFigures]) {
-        for at in 0..self.0.len() {
-            let index = self.0[at].index;
+        for at in 0..self.steps.len() {
+            let index = self.steps[at].index;
             if let Some(step) = steps.iter_mut().find(|step| step.index == index) {
-                let found = attribute(&self.0, at);
+                let found = self.attribute(at);
                 step.attribution = found.map(|of| proven::settled(of, step.proof.as_ref()));
             }
         }
@@ -65,57 +74,61 @@ impl GatherAttribution {
 
 /// What limits a time of a step, judged by itself.
 pub(crate) fn alone(
+    record: &Record,
     step: &StepData,
     figures: &StepFigures,
-    sources: &[Source],
-    facts: &[Fact],
 ) -> Option<Attribution> {
-    let mut one = GatherAttribution::default();
-    one.see(step, figures, sources, facts);
-    attribute(&one.0, 0)
+    let mut one = GatherAttribution::of(record);
+    one.see(step, figures, record.sources(), record.facts());
+    one.attribute(0)
 }
 
-/// The answers to a step, and the most probable two of them.
-fn attribute(steps: &[Observed], at: usize) -> Option<Attribution> {
-    let step = steps.get(at).filter(|step| step.iops > 0.0)?;
-    let response = neighbours::response(steps, at);
-    let candidates = candidates::candidates(step, &response);
-    let (candidates, probabilities) = match &step.experiments {
-        Some(experiments) => {
-            let (candidates, scores) = experiments.scored(step, candidates);
-            (candidates, shares(&scores))
+impl GatherAttribution {
+    /// The answers to a step, and the most probable two of them.
+    fn attribute(&self, at: usize) -> Option<Attribution> {
+        let steps = &self.steps[..];
+        let step = steps.get(at).filter(|step| step.iops > 0.0)?;
+        let response = neighbours::response(steps, at);
+        let candidates = candidates::candidates(step, &response);
+        let (candidates, probabilities) = match &step.experiments {
+            Some(experiments) => {
+                let (candidates, scores) = experiments.scored(step, candidates);
+                (candidates, shares(&scores))
+            }
+            None => {
+                let weights = if step.is_observed() { &OBSERVED } else { &WEIGHTS };
+                let probabilities = probabilities(&candidates, weights);
+                (candidates, probabilities)
+            }
+        };
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
+        let first = *order.first()?;
+        let mut most = if step.is_observed() { observed_most(&candidates[first]) } else { SURE };
+        // A hop whose counters are missing may be as full as the one that is named, unless it was tried.
+        let never =
+            |hop: usize| steps.iter().all(|of| of.hops.get(hop).is_none_or(|hop| hop.silent));
+        let unseen = || step.hops.iter().any(|hop| hop.is_unseen() && never(hop.order));
+        if self.counted
+            && step.experiments.is_none()
+            && unseen()
+            && !matches!(candidates[first].limit, Limiter::Unknown { .. })
+        {
+            most = most.min(UNSEEN_MOST);
         }
-        None => {
-            let weights = if step.is_observed() { &OBSERVED } else { &WEIGHTS };
-            let probabilities = probabilities(&candidates, weights);
-            (candidates, probabilities)
-        }
-    };
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]).then(a.cmp(b)));
-    let first = *order.first()?;
-    let mut most = if step.is_observed() { observed_most(&candidates[first]) } else { SURE };
-    // A hop whose counters are missing may be as full as the one that is named, unless it was tried.
-    let never = |hop: usize| steps.iter().all(|of| of.hops.get(hop).is_none_or(|hop| hop.silent));
-    let unseen = || step.hops.iter().any(|hop| hop.is_unseen() && never(hop.order));
-    if step.experiments.is_none()
-        && unseen()
-        && !matches!(candidates[first].limit, Limiter::Unknown { .. })
-    {
-        most = most.min(UNSEEN_MOST);
+        let probability = probabilities[first].min(most);
+        let next = order.get(1).map(|next| RunnerUp {
+            limit: candidates[*next].limit.clone(),
+            probability: probabilities[*next],
+        });
+        Some(Attribution {
+            clues: clues::clues(step, &response, &candidates[first]),
+            limit: candidates[first].limit.clone(),
+            probability,
+            runner_up: next,
+            hops: step.hops.iter().map(|hop| hop.load.clone()).collect(),
+        })
     }
-    let probability = probabilities[first].min(most);
-    let next = order.get(1).map(|next| RunnerUp {
-        limit: candidates[*next].limit.clone(),
-        probability: probabilities[*next],
-    });
-    Some(Attribution {
-        clues: clues::clues(step, &response, &candidates[first]),
-        limit: candidates[first].limit.clone(),
-        probability,
-        runner_up: next,
-        hops: step.hops.iter().map(|hop| hop.load.clone()).collect(),
-    })
 }
 
 /// The most that is stated of an answer to an observed load, never 0.9: an equally full hop that nobody counted, processors that
@@ -128,12 +141,13 @@ fn observed_most(answer: &Candidate) -> f64 {
 /// # Errors
 /// Only where the record cannot be read.
 pub fn weighed(record: &Record) -> Result<Vec<Vec<Candidate>>, FindingsError> {
-    let mut all = GatherAttribution::default();
+    let mut all = GatherAttribution::of(record);
     for head in record.steps() {
         let step = StepData::read(record, head.clone(), record.sources(), &steady::RULE)?;
         let figures = StepFigures::of(&step, false, &steady::RULE, record.events());
         all.see(&step, &figures, record.sources(), record.facts());
     }
-    let answers = |at: usize| candidates::candidates(&all.0[at], &neighbours::response(&all.0, at));
-    Ok((0..all.0.len()).map(answers).collect())
+    let answers =
+        |at: usize| candidates::candidates(&all.steps[at], &neighbours::response(&all.steps, at));
+    Ok((0..all.steps.len()).map(answers).collect())
 }

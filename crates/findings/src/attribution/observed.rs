@@ -268,11 +268,8 @@ impl ObservedHop {
             machine(counts),
             softirq(counts),
         ]);
-        let slots = gauge(
-            counts.level(CounterId::SlotsUsed),
-            counts.capacity(CounterId::Slots),
-            Gauge::Slots,
-        );
+        let room = counts.capacity(CounterId::Slots);
+        let slots = gauge(counts.level(CounterId::SlotsUsed), room, Gauge::Slots);
         let top = fullest([served, slots]);
         let load = HopLoad {
             hop: source.name.clone(),

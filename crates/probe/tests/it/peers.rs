@@ -123,20 +123,28 @@ fn a_queue_backlog_and_its_drops_are_those_that_tc_shows() {
         None => {
             skipped("veth or tbf is missing in this kernel");
         }
-        Some(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout)),
+        Some(out) => assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr)),
     }
 }
 
 fn inside() {
     let socket = UdpSocket::bind("192.0.2.1:0").expect("a socket");
-    for _ in 0..200 {
-        let _ = socket.send_to(&[0; 1400], ("192.0.2.2", 9));
-    }
     let of = |name: &str| {
         let all = interfaces().expect("netlink");
         all.into_iter().find(|link| link.name == name).expect("an interface")
     };
-    let near = of("near");
+    let mut near = of("near");
+    // A machine that is busy with other things may send no faster than the queue drains.
+    let is_full = |of: &[u32; 2]| of[0] > 10_000 && of[1] > 100;
+    for _ in 0..50 {
+        if near.queue.as_ref().is_some_and(is_full) {
+            break;
+        }
+        for _ in 0..200 {
+            let _ = socket.send_to(&[0; 1400], ("192.0.2.2", 9));
+        }
+        near = of("near");
+    }
     let [backlog, drops] = near.queue.expect("a queue");
     let json = output("tc", &["-s", "-j", "qdisc", "show", "dev", "near"]);
     // Nothing more is sent: drops stand still, and the queue only drains.

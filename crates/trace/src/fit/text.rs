@@ -48,9 +48,12 @@ impl Fit {
         self.facts.sequential < moved / 2
     }
 
-    /// Bytes up to the highest address of each device.
+    /// Bytes from the lowest to the highest address of each device.
     fn addressed(&self) -> u64 {
-        self.facts.devices.iter().fold(0, |sum, device| sum.saturating_add(device.end))
+        self.facts
+            .devices
+            .iter()
+            .fold(0, |sum, device| sum.saturating_add(device.end - device.begin.min(device.end)))
     }
 
     /// Outstanding I/Os and think time of a closed loop that has the trace's rate and latency.
@@ -138,7 +141,7 @@ impl Fit {
                 text,
                 format!(
                     "working set: not determined, too few accesses meet on a block; between {:.1} MiB, which are touched, and \
-                     {:.1} MiB, which are addressed and used here",
+                     {:.1} MiB, within which they lie and which is used here",
                     mib(self.facts.touched() as f64),
                     mib(self.addressed() as f64),
                 ),

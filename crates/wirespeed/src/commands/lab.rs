@@ -29,7 +29,7 @@ fn within(inside: &LabInside) -> Result<Exit, Failure> {
         }
         LabInside::Enter(args) => {
             let (code, problem) = lab::enter(args.process, &args.group, &args.command);
-            eprintln!("wirespeed: {problem}");
+            out::note(format_args!("wirespeed: {problem}"));
             std::process::exit(code.into())
         }
     }

@@ -40,8 +40,35 @@ pub fn described(scenario: &Scenario) -> (String, Value) {
     let stages = scenario.stages();
     let targets = targets::asked(scenario, &stages);
     let lab = simulated::lab(scenario, &stages);
-    let text = text(scenario, &stages, &targets, lab.as_ref());
-    (text, as_json(scenario, &stages, &targets, lab.as_ref()))
+    (
+        printed(scenario, &stages, &targets, lab.as_ref()),
+        document(scenario, &stages, &targets, lab.as_ref()),
+    )
+}
+
+/// What people are shown.
+fn printed(
+    scenario: &Scenario,
+    stages: &[Stage],
+    targets: &Result<Vec<TargetUse>, AssignError>,
+    lab: SimulatedLab<'_>,
+) -> String {
+    let counters = counted::text(scenario).join("\n");
+    let head = if counters.is_empty() { "" } else { "\ncounters\n" };
+    let end = if counters.is_empty() { "" } else { "\n" };
+    format!("{}{head}{counters}{end}", text(scenario, stages, targets, lab))
+}
+
+/// What programs are shown.
+fn document(
+    scenario: &Scenario,
+    stages: &[Stage],
+    targets: &Result<Vec<TargetUse>, AssignError>,
+    lab: SimulatedLab<'_>,
+) -> Value {
+    let mut all = as_json(scenario, stages, targets, lab);
+    all["counters"] = counted::as_json(scenario).into();
+    all
 }
 
 /// Prints what a run of this scenario would do.
@@ -50,17 +77,8 @@ pub fn show(scenario: &Scenario, format: Format) -> Result<Exit, Failure> {
     let targets = targets::asked(scenario, &stages);
     let lab = simulated::lab(scenario, &stages);
     out::result(&match format {
-        Format::Text => {
-            let counters = counted::text(scenario).join("\n");
-            let head = if counters.is_empty() { "" } else { "\ncounters\n" };
-            let end = if counters.is_empty() { "" } else { "\n" };
-            format!("{}{head}{counters}{end}", text(scenario, &stages, &targets, lab.as_ref()))
-        }
-        Format::Json => {
-            let mut all = as_json(scenario, &stages, &targets, lab.as_ref());
-            all["counters"] = counted::as_json(scenario).into();
-            format!("{all:#}\n")
-        }
+        Format::Text => printed(scenario, &stages, &targets, lab.as_ref()),
+        Format::Json => format!("{:#}\n", document(scenario, &stages, &targets, lab.as_ref())),
     })?;
     Ok(exit_of(&targets, lab.as_ref()))
 }

@@ -28,7 +28,7 @@ edition = "2024"
 [dependencies]
 getrandom = "*"
 libc = "0.2"
-rand = { version = "*", features = ["thread_rng"] }
+rand = { version = "0.10", features = ["thread_rng"] }
 rustix = { version = "*", features = ["rand", "thread", "time"] }
 tokio = { version = "1", default-features = false, features = ["time"] }
 "#;
