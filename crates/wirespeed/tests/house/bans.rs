@@ -26,7 +26,7 @@ edition = "2024"
 [workspace]
 
 [dependencies]
-getrandom = "*"
+getrandom = "0.4"
 libc = "0.2"
 rand = { version = "0.10", features = ["thread_rng"] }
 rustix = { version = "*", features = ["rand", "thread", "time"] }
