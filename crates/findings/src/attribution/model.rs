@@ -158,46 +158,6 @@ pub const OBSERVED: Weights = Weights {
         queued: 0.8,
         inelastic: 1.0,
     },
-    drain: DrainSigns {
-        base: 0.9,
-        full: 1.9,
-        waits: 1.8,
-        drain_full: 2.3,
-        victims: 1.7,
-        inelastic: 0.6,
-    },
-    depth: DepthSigns {
-        base: 1.0,
-        full: -2.6,
-        filled: 1.0,
-        waits: -1.8,
-        dominant: -3.7,
-        unexplained: -1.9,
-        inelastic: -0.5,
-        pauses: -1.7,
-        queue_full: -1.7,
-    },
-    latency: LatencySigns {
-        base: -1.9,
-        full: -2.1,
-        dominant: 4.4,
-        waits: -0.4,
-        filled: -0.2,
-        unexplained: -0.5,
-        inelastic: -1.1,
-        pauses: -1.7,
-        queue_full: -0.6,
-    },
-    generator: GeneratorSigns {
-        base: -2.2,
-        own: 1.6,
-        empty: 4.5,
-        cpu: 2.6,
-        full: -1.1,
-        verdict: 12.0,
-        late: 0.3,
-    },
-    rate: RateSigns { base: 2.9, short: -8.0, full: -0.3, waits: -0.2 },
     none: NoneSigns {
         base: 4.5,
         full: -1.2,
@@ -219,6 +179,7 @@ pub const OBSERVED: Weights = Weights {
         high: -1.1,
         blur: 0.1,
     },
+    ..WEIGHTS
 };
 
 /// The probability of each answer.
