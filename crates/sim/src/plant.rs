@@ -204,6 +204,8 @@ pub struct Issuer {
     pub arrivals: Loop,
     /// Operations of one transaction; 1 where the workload has none.
     pub ops_per_transaction: u32,
+    /// Bytes after which it is done, where it ends.
+    pub planned: Option<u64>,
 }
 
 /// A figure that had to be assumed.

@@ -200,7 +200,7 @@ impl RunInProgress {
         Histograms {
             stations: all(&|number| simulation.latency(StationId(number)).cloned()),
             service: all(&|number| simulation.service(number).cloned()),
-            response: all(&|number| simulation.response(number).cloned()),
+            response: all(&|number| simulation.response(number)),
         }
     }
 }

@@ -14,6 +14,16 @@ pub struct LinkFlow {
 /// The rate of each stream in bytes a second, over links of `capacities` bytes a second. A stream over an unknown link
 /// or one of negative capacity gets 0; one without links and rate limit gets infinity.
 pub fn max_min(capacities: &[f64], flows: &[LinkFlow]) -> Vec<f64> {
+    filled(capacities, flows, None)
+}
+
+/// The rate of one of the streams, without those that are settled after it.
+pub(crate) fn max_min_of(capacities: &[f64], flows: &[LinkFlow], wanted: usize) -> f64 {
+    filled(capacities, flows, Some(wanted))[wanted]
+}
+
+/// The rates of all streams, or of those that are settled until a wanted one is.
+fn filled(capacities: &[f64], flows: &[LinkFlow], wanted: Option<usize>) -> Vec<f64> {
     let mut rates = vec![0.0; flows.len()];
     let mut left: Vec<f64> = capacities.iter().map(|capacity| capacity.max(0.0)).collect();
     let sound = |flow: &LinkFlow| {
@@ -22,9 +32,10 @@ pub fn max_min(capacities: &[f64], flows: &[LinkFlow]) -> Vec<f64> {
     };
     let mut open: Vec<bool> = flows.iter().map(sound).collect();
     let mut level: f64 = 0.0;
+    let mut weights = vec![0.0; capacities.len()];
     // Every round settles at least one stream.
-    while open.contains(&true) {
-        let mut weights = vec![0.0; capacities.len()];
+    while wanted.map_or_else(|| open.contains(&true), |wanted| open[wanted]) {
+        weights.fill(0.0);
         let filling = || flows.iter().zip(&open).filter(|(_, open)| **open).map(|(flow, _)| flow);
         for (link, share) in filling().flat_map(|flow| &flow.links) {
             weights[*link] += share;

@@ -18,6 +18,7 @@ mod open;
 pub use approximate::approximate;
 pub use bounds::{ThroughputBounds, asymptotic, balanced};
 pub use convolution::convolution;
+pub(crate) use fair::max_min_of;
 pub use fair::{LinkFlow, max_min};
 pub use gated::{Gate, GateLoad, GateRates, GateVisit, gated};
 pub use mva::mva;

@@ -1,10 +1,10 @@
 //! One alarm per station, which can be moved: for stations whose next departure changes with every arrival.
 //!
-//! A tournament tree beside the event queue: the leaves are the alarms of all stations that may have one, and each
-//! inner node holds the lesser of its two children. Moving an alarm compares upwards until nothing changes, which is
-//! soon unless it is the first; no stale entries remain, and no positions need to be kept.
+//! A tournament beside the event queue, among all stations that may have an alarm: no stale entries remain, and no
+//! positions need to be kept.
 
 use super::event::{EventKey, SimEvent};
+use super::tournament::Tournament;
 use crate::Ps;
 
 /// No alarm: later than any event.
@@ -13,27 +13,25 @@ const UNSET: EventKey = EventKey::MAX;
 /// The alarms of all stations that can have one.
 #[derive(Clone, Debug)]
 pub struct Alarms {
-    /// Node 1 is the root; the children of n are 2n and 2n + 1. The leaves are the second half.
-    nodes: Box<[EventKey]>,
-    /// Per station the number of its leaf; 0 where it has none.
-    leaves: Box<[u32]>,
+    all: Tournament<EventKey>,
+    /// Per station the number of its alarm; [`u32::MAX`] where it has none.
+    numbers: Box<[u32]>,
 }
 
 impl Alarms {
     /// Unset alarms for the stations `with`, all below `stations`.
     pub fn new(stations: usize, with: &[u32]) -> Alarms {
-        let half = with.len().next_power_of_two();
-        let mut leaves = vec![0; stations];
-        for (leaf, place) in (half as u32..).zip(with) {
-            leaves[*place as usize] = leaf;
+        let mut numbers = vec![u32::MAX; stations];
+        for (number, place) in (0..).zip(with) {
+            numbers[*place as usize] = number;
         }
-        Alarms { nodes: vec![UNSET; 2 * half].into(), leaves: leaves.into() }
+        Alarms { all: Tournament::new(with.len(), UNSET), numbers: numbers.into() }
     }
 
     /// The key of the first alarm; [`EventKey::MAX`] where none is set.
     #[inline]
     pub fn first(&self) -> EventKey {
-        self.nodes[1]
+        self.all.first()
     }
 
     /// Whether no alarm is set.
@@ -62,21 +60,9 @@ impl Alarms {
     }
 
     fn put(&mut self, place: u32, key: EventKey) {
-        let mut at = self.leaves[place as usize] as usize;
-        let nodes = &mut *self.nodes;
-        if at == 0 {
-            return;
-        }
-        let mut least = key;
-        nodes[at] = least;
-        while at > 1 {
-            // Compares with the sibling.
-            least = least.min(nodes[at ^ 1]);
-            at /= 2;
-            if nodes[at] == least {
-                return;
-            }
-            nodes[at] = least;
+        let number = self.numbers[place as usize];
+        if number != u32::MAX {
+            self.all.set(number as usize, key);
         }
     }
 }

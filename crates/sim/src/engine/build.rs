@@ -5,7 +5,7 @@ use super::choose::Chooser;
 use super::copies::CopyState;
 use super::entity::{Entities, Fifo};
 use super::event::EventQueue;
-use super::fuse::fuse;
+use super::fuse::{Foreseeable, fuse};
 use super::lane;
 use super::layout::RouteLayout;
 use super::source::{self, SourceState};
@@ -117,9 +117,11 @@ impl<O: Observer> Simulation<O> {
         // An I/O on fused visits can be neither pulled out nor stopped.
         if fast && network.changes.is_empty() {
             let steps = &mut simulation.steps;
-            simulation.runs = fuse(steps, &simulation.starts, &simulation.stations).into();
+            let (starts, stations) = (&simulation.starts, &mut simulation.stations);
+            simulation.runs = fuse(steps, starts, stations, Foreseeable::of(network)).into();
         }
-        lane::assign(&mut simulation.steps, &mut simulation.stations, ios);
+        let runs = &simulation.runs;
+        lane::assign(&mut simulation.steps, runs, &mut simulation.stations, ios);
         simulation.begin(network);
         Ok(simulation)
     }

@@ -40,7 +40,6 @@ impl<O: Observer> Simulation<O> {
     fn stop(&mut self, station: u32, stopped: bool) {
         let now = self.now;
         let place = &mut self.stations[station as usize];
-        place.tally.touch(now);
         match &mut place.kind {
             Discipline::Queue(queue) => {
                 queue.servers = if stopped { 0 } else { queue.servers_all };
@@ -51,7 +50,7 @@ impl<O: Observer> Simulation<O> {
                 if !stopped {
                     let mut line = std::mem::replace(&mut delay.line, Fifo::EMPTY);
                     while let Some(who) = line.pop(&self.entities) {
-                        self.stations[station as usize].tally.level.busy += 1;
+                        self.stations[station as usize].tally.begin(now);
                         let demand = self.entities[who].demand;
                         self.schedule(demand, station, who);
                     }
@@ -59,7 +58,7 @@ impl<O: Observer> Simulation<O> {
             }
             Discipline::Fluid(fluid) => {
                 fluid.stop(now, stopped);
-                place.tally.level.busy = fluid.at_work();
+                place.tally.set_busy(now, fluid.at_work());
                 self.set_alarm(station);
             }
             Discipline::Batch(batch) => {
@@ -67,6 +66,8 @@ impl<O: Observer> Simulation<O> {
                 self.gathered(station);
             }
             Discipline::Gated(_) | Discipline::Processors(_) => self.stop_gate(station, stopped),
+            // There is none in a network that changes.
+            Discipline::Foreseen(_) => {}
         }
     }
 
@@ -130,9 +131,8 @@ impl<O: Observer> Simulation<O> {
         for (number, held) in &scope.held {
             let kept = before.iter().find(|(of, _)| of == number).map_or(0, |(_, kept)| *kept);
             let pool = &mut self.pools[*number as usize];
-            pool.tally.touch(self.now);
             pool.free += held - kept;
-            pool.tally.level.busy -= held - kept;
+            pool.tally.set_busy(self.now, pool.tally.level().busy - (held - kept));
         }
     }
 
@@ -195,18 +195,22 @@ impl<O: Observer> Simulation<O> {
                     let kept = std::mem::replace(&mut self.entities[who].keeps, NONE);
                     if let Some(before) = self.stations.get_mut(kept as usize) {
                         before.tally.pull(now, stayed);
-                        before.tally.level.blocked -= 1;
+                        before.tally.unblock(now);
                     }
                     return;
                 }
                 let waited = queue.remove(&mut self.entities, who);
                 place.tally.pull(now, stayed);
-                place.tally.level.busy -= u32::from(!waited);
+                if !waited {
+                    place.tally.end(now);
+                }
             }
             Discipline::Delay(delay) => {
                 let waited = delay.line.remove(&mut self.entities, who);
                 place.tally.pull(now, stayed);
-                place.tally.level.busy -= u32::from(!waited);
+                if !waited {
+                    place.tally.end(now);
+                }
             }
             Discipline::Fluid(fluid) => {
                 place.tally.pull(now, stayed);
@@ -217,14 +221,14 @@ impl<O: Observer> Simulation<O> {
                     fluid.tally(path).pull(now, stayed);
                 }
                 fluid.remove(now, who);
-                place.tally.level.busy = fluid.at_work();
+                place.tally.set_busy(now, fluid.at_work());
                 self.set_alarm(station);
             }
             Discipline::Gated(gated) => {
                 place.tally.pull(now, stayed);
                 gated.pull(&mut self.entities, who);
             }
-            Discipline::Processors(_) => {}
+            Discipline::Processors(_) | Discipline::Foreseen(_) => {}
             Discipline::Batch(batch) => {
                 place.tally.pull(now, stayed);
                 batch.line.remove(&mut self.entities, who);

@@ -5,7 +5,7 @@ use super::layout::RouteStep;
 use super::{Observer, Simulation};
 use crate::Ps;
 use crate::model::{Policy, Selector};
-use crate::statistics::Tally;
+use crate::statistics::RunningTally;
 
 /// The state of a selector.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Chooser {
     /// I/Os that wait for an arm to recover.
     pub line: Fifo,
     /// I/Os that were pulled out or found no arm up, until they continue.
-    pub tally: Tally,
+    pub tally: RunningTally,
 }
 
 /// The state of an arm.
@@ -41,7 +41,7 @@ impl Chooser {
             current: 0,
             left: turn(selector.policy),
             line: Fifo::EMPTY,
-            tally: Tally::default(),
+            tally: RunningTally::default(),
         }
     }
 

@@ -14,6 +14,9 @@ use std::hint::select_unpredictable;
 
 /// Bits of [`SimEvent::tie`] that hold the sequence; the station's number is above them.
 const SEQUENCE_BITS: u32 = 44;
+/// Bits of the sequence where the events of one place are ordered by a rank before it, and the number of ranks.
+const RANKED_BITS: u32 = 36;
+pub const RANKS: usize = 1 << (SEQUENCE_BITS - RANKED_BITS);
 const ARITY: usize = 4;
 /// Lanes beside the heap; any lane number from here on means the heap.
 pub const LANES: usize = 3;
@@ -40,6 +43,13 @@ impl SimEvent {
     pub fn new(time: Ps, place: u32, sequence: u64, who: u32) -> SimEvent {
         let sequence = sequence & ((1 << SEQUENCE_BITS) - 1);
         SimEvent { time, tie: u64::from(place) << SEQUENCE_BITS | sequence, who }
+    }
+
+    /// An event at `place` among events that are all ranked, below [`RANKS`].
+    #[inline]
+    pub(super) fn ranked(time: Ps, place: u32, rank: u64, sequence: u64, who: u32) -> SimEvent {
+        let sequence = sequence & ((1 << RANKED_BITS) - 1);
+        SimEvent::new(time, place, rank << RANKED_BITS | sequence, who)
     }
 
     /// The event of this key, for alarms that concern no particular I/O.

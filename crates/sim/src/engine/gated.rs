@@ -52,6 +52,10 @@ pub struct GatedState {
     idle_since: Ps,
     /// From the departure of the pass's I/Os to its end.
     ahead: Ps,
+    /// I/Os of open loops that its passes have issued, and answers that they have taken. An answer may come before the
+    /// pass that issues its I/O has ended.
+    issued: u64,
+    answered: u64,
     stopped: bool,
 }
 
@@ -67,8 +71,16 @@ impl GatedState {
             wait: LONGEST * of.spin.0,
             idle_since: Ps::ZERO,
             ahead: Ps::ZERO,
+            issued: 0,
+            answered: 0,
             stopped: false,
         }
+    }
+
+    /// Whether it waits for an answer, as a closed loop always does. It polls for answers alone: until the next I/O is due
+    /// it sleeps.
+    fn expects(&self) -> bool {
+        self.issued == 0 || self.issued > self.answered
     }
 
     /// The station of its processors, and its thread.
@@ -85,8 +97,11 @@ impl GatedState {
         }
     }
 
-    /// Notes how long it waited until now.
+    /// Notes how long it waited for an answer until now.
     fn waited(&mut self, now: Ps) {
+        if !self.expects() {
+            return;
+        }
         let span = now.since(self.idle_since).0.min(LONGEST * self.of.spin.0);
         self.wait = self.wait - self.wait / RECENT + span / RECENT;
     }
@@ -222,8 +237,7 @@ impl<O: Observer> Simulation<O> {
         let Discipline::Gated(gated) = &mut place.kind else { return };
         gated.mode = Mode::Wakes;
         let (on, thread) = gated.runs_on();
-        place.tally.touch(now);
-        place.tally.level.busy = 1;
+        place.tally.set_busy(now, 1);
         if let Some(processors) = self.processors(on) {
             processors.busy += 1;
             if let Some(runs) = processors.running.get_mut(thread as usize) {
@@ -253,8 +267,7 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         let place = &mut self.stations[on as usize];
         let Discipline::Processors(processors) = &place.kind else { return };
-        place.tally.touch(now);
-        place.tally.level.busy = processors.busy;
+        place.tally.set_busy(now, processors.busy);
     }
 
     /// The alarm of a gated queue: its thread is awake, or its pass or polling is over.
@@ -283,10 +296,8 @@ impl<O: Observer> Simulation<O> {
             self.leave(station, who);
             // A copy in the background is counted with its I/O.
             let strand = self.scopes[self.entities[who].hop as usize].strand;
-            if counted && strand != Strand::Background {
-                let (now, entity) = (self.now, &self.entities[who]);
-                let (dir, bytes) = (entity.dir, entity.bytes);
-                self.stations[on as usize].tally.pass_at_once(now, dir, bytes);
+            if counted {
+                self.count_answer(station, on, who, strand == Strand::Background);
             }
             self.entities[who].hop += 1;
             self.ready.push(&mut self.entities, who);
@@ -295,6 +306,21 @@ impl<O: Observer> Simulation<O> {
         // After all that the I/Os set off at this moment: what their sources issue belongs to the pass.
         let place = self.place_of_releases();
         self.schedule(ahead, place, station);
+    }
+
+    /// Counts an I/O of an initiator's pass: one that it issues, in the background of the I/O itself, or an answer.
+    fn count_answer(&mut self, station: u32, on: u32, who: u32, issued: bool) {
+        if let Some(gated) = self.gated(station) {
+            match issued {
+                true => gated.issued += 1,
+                false => gated.answered += 1,
+            }
+        }
+        if !issued {
+            let entity = &self.entities[who];
+            let (dir, bytes) = (entity.dir, entity.bytes);
+            self.stations[on as usize].tally.pass_at_once(dir, bytes);
+        }
     }
 
     /// The place of events that free processors: after all stations, sources and selectors.
@@ -307,8 +333,7 @@ impl<O: Observer> Simulation<O> {
         let Some((on, thread)) = self.gated(station).map(|gated| gated.runs_on()) else { return };
         let now = self.now;
         let tally = &mut self.stations[station as usize].tally;
-        tally.touch(now);
-        tally.level.busy = 0;
+        tally.set_busy(now, 0);
         if let Some(processors) = self.processors(on) {
             processors.busy -= 1;
             if let Some(runs) = processors.running.get_mut(thread as usize) {
@@ -330,7 +355,7 @@ impl<O: Observer> Simulation<O> {
             return self.stand_by(station, on);
         }
         let spin = gated.of.spin;
-        if gated.wait < spin.0 && !wanted && !gated.stopped {
+        if gated.wait < spin.0 && gated.expects() && !wanted && !gated.stopped {
             gated.mode = Mode::Polls;
             if let Some(processors) = self.processors(on) {
                 processors.polling.push_back(station);

@@ -90,18 +90,18 @@ impl<O: Observer> Simulation<O> {
             }
         };
         for (number, pool) in (0..).zip(&self.pools) {
-            add(WaitPoint::Pool(PoolId(number)), pool.tally.level.present);
+            add(WaitPoint::Pool(PoolId(number)), pool.tally.level().present);
         }
         for (number, place) in (0..).zip(&self.stations) {
             if let Discipline::Queue(queue) = &place.kind {
                 add(WaitPoint::Door(StationId(number)), queue.at_door);
             }
             // Nothing is served any more, so an I/O that is there and keeps no server waits.
-            let level = place.tally.level;
+            let level = place.tally.level();
             add(WaitPoint::Station(StationId(number)), level.present - level.blocked);
         }
         for (number, chooser) in (0..).zip(&self.choosers) {
-            add(WaitPoint::Selector(SelectorId(number)), chooser.tally.level.present);
+            add(WaitPoint::Selector(SelectorId(number)), chooser.tally.level().present);
         }
         Halt::Deadlock { at: self.now, waits }
     }

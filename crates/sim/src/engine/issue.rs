@@ -70,15 +70,22 @@ impl<O: Observer> Simulation<O> {
         self.origins[load as usize].parked = parked;
     }
 
+    /// When all loads had done what they had to do; `None` before that.
+    pub fn over_at(&self) -> Option<Ps> {
+        let over = self.origins.iter().all(|origin| origin.done);
+        self.origins.iter().map(|origin| origin.done_at).max().filter(|_| over)
+    }
+
     /// Whether all I/Os of a load have ended; if so, starts the loads that waited for it.
     fn is_done(&mut self, load: u32) {
         let first = self.origins[load as usize].first_class;
         let its = self.classes[first as usize..].iter().take_while(|class| class.load == load);
-        let outstanding: u32 = its.map(|class| class.account.tally.level.present).sum();
+        let outstanding: u32 = its.map(|class| class.account.tally.level().present).sum();
         let origin = &mut self.origins[load as usize];
         if outstanding > 0 || std::mem::replace(&mut origin.done, true) {
             return;
         }
+        origin.done_at = self.now;
         for number in 0..self.origins[load as usize].followers.len() {
             let follower = self.origins[load as usize].followers[number];
             let waits = &mut self.origins[follower as usize].waits;
@@ -162,7 +169,8 @@ impl<O: Observer> Simulation<O> {
             match worker.streams[slot as usize].next(now) {
                 Next::Op(op) => {
                     worker.outstanding += 1;
-                    origin.left -= 1;
+                    // A flush is none of those that were counted.
+                    origin.left -= u64::from(op.len > 0);
                     let class = origin.first_class
                         + worker.kinds * u32::from(op.target)
                         + Operations::place(op.dir, op.fua);
@@ -174,7 +182,15 @@ impl<O: Observer> Simulation<O> {
                     self.issue(who, class, slot, due, Some((op.offset, bytes)));
                 }
                 Next::At(at) => return self.schedule_at(later(at), place, slot),
-                Next::AwaitCompletion | Next::Done => return,
+                Next::AwaitCompletion => return,
+                Next::Done => {
+                    worker.over += 1;
+                    if worker.over == worker.streams.len() as u32 {
+                        origin.left = 0;
+                        self.is_done(load);
+                    }
+                    return;
+                }
             }
         }
     }
@@ -184,7 +200,7 @@ impl<O: Observer> Simulation<O> {
     fn issue(&mut self, who: u32, class: u32, slot: u32, due: Ps, at: Option<(u64, u32)>) {
         let of = &mut self.classes[class as usize];
         // I/Os without addresses follow each other.
-        let next = || (of.account.tally.arrivals.saturating_mul(u64::from(of.bytes)), of.bytes);
+        let next = || (of.account.tally.arrivals().saturating_mul(u64::from(of.bytes)), of.bytes);
         let (offset, bytes) = at.unwrap_or_else(next);
         of.account.tally.arrive(self.now);
         let entity = &mut self.entities[who];

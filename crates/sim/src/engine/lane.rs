@@ -4,6 +4,7 @@
 //! most steps use, at any station.
 
 use super::event::LANES;
+use super::fuse::FusedRun;
 use super::layout::RouteStep;
 use super::station::StationState;
 use crate::Ps;
@@ -20,14 +21,14 @@ pub const NO_LANE: u8 = LANES as u8;
 
 /// Gives each of the most common constant times a lane, and sets it at the stations and fused visits that use it. At
 /// most `ios` I/Os exist at once.
-pub fn assign(steps: &mut [RouteStep], stations: &mut [StationState], ios: u32) {
+pub fn assign(steps: &mut [RouteStep], runs: &[FusedRun], stations: &mut [StationState], ios: u32) {
     if ios <= FEW {
         return;
     }
     let mut asked: BTreeMap<Ps, usize> = BTreeMap::new();
     let mut at = 0;
     while let Some(step) = steps.get(at) {
-        if let Some(time) = time_of(step) {
+        if let Some(time) = time_of(step, runs) {
             *asked.entry(time).or_insert(0) += 1;
         }
         // The visits that fused ones replaced are never reached.
@@ -37,7 +38,7 @@ pub fn assign(steps: &mut [RouteStep], stations: &mut [StationState], ios: u32) 
     times.sort_by_key(|(time, steps)| (Reverse(*steps), *time));
     times.truncate(LANES - 1);
     for step in steps {
-        let Some(time) = time_of(step) else { continue };
+        let Some(time) = time_of(step, runs) else { continue };
         let Some(at) = times.iter().position(|(of, _)| *of == time) else { continue };
         let number = at as u8 + AT_ONCE + 1;
         match step {
@@ -49,12 +50,16 @@ pub fn assign(steps: &mut [RouteStep], stations: &mut [StationState], ios: u32) 
 }
 
 /// The constant time of a step, if it has one.
-fn time_of(step: &RouteStep) -> Option<Ps> {
+fn time_of(step: &RouteStep, runs: &[FusedRun]) -> Option<Ps> {
     match step {
         RouteStep::Visit {
             demand: Demand { time: Law::Constant(time), per_byte: 0.0 }, ..
         } => Some(*time),
-        RouteStep::Run { total, .. } => Some(*total),
+        // That behind a queue is not constant.
+        RouteStep::Run { run, .. } => {
+            let run = &runs[*run as usize];
+            run.queue.is_none().then_some(run.total)
+        }
         _ => None,
     }
 }

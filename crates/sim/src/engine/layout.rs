@@ -3,7 +3,6 @@
 
 use super::fluid::Fluid;
 use super::station::{Discipline, StationState};
-use crate::Ps;
 use crate::model::{Demand, HeldTokens, Hop, Network, RaidVisit, StationId, hold, net_of};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,7 +67,6 @@ pub enum RouteStep {
     Run {
         run: u32,
         last: u32,
-        total: Ps,
         next: u32,
         lane: u8,
     },

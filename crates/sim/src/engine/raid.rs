@@ -96,7 +96,7 @@ impl<O: Observer> Simulation<O> {
             let start = group.start(at);
             self.place(number, before, start, who);
             let station = |disk: &u32| &self.stations[(group.first.0 + disk) as usize];
-            let present = self.parts.disks.iter().map(|disk| station(disk).tally.level.present);
+            let present = self.parts.disks.iter().map(|disk| station(disk).tally.level().present);
             let most = present.max().unwrap_or(0);
             if most < best.0 {
                 best = (most, start);

@@ -84,7 +84,7 @@ impl<O: Observer> Simulation<O> {
         let place = event.place();
         match self.stations.get_mut(place as usize).map(|place| &mut place.kind) {
             Some(Discipline::Queue(_)) => self.served_in_line(place, event.who),
-            Some(Discipline::Delay(_)) => {
+            Some(Discipline::Delay(_) | Discipline::Foreseen(_)) => {
                 let hop = self.entities[event.who].hop as usize;
                 if let RouteStep::Run { run, next, .. } = self.steps[hop] {
                     self.run_ends(run, next, event.who);
@@ -152,7 +152,7 @@ impl<O: Observer> Simulation<O> {
 
     /// I/Os between issue and end.
     pub fn outstanding(&self) -> u64 {
-        self.classes.iter().map(|class| u64::from(class.account.tally.level.present)).sum()
+        self.classes.iter().map(|class| u64::from(class.account.tally.level().present)).sum()
     }
 
     /// The simulated time reached.

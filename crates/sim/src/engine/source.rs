@@ -32,6 +32,8 @@ pub struct SourceState {
     pub followers: Vec<u32>,
     /// Its followers have been started.
     pub done: bool,
+    /// When that was.
+    pub done_at: Ps,
 }
 
 /// What makes it issue I/Os.
@@ -63,6 +65,8 @@ pub struct WorkerSlots {
     pub kinds: u32,
     pub limit: u32,
     pub outstanding: u32,
+    /// Streams without further operations.
+    pub over: u32,
     /// An open loop at its limit, asked again when an I/O ends.
     pub late: bool,
     /// One stream issues up to the limit; otherwise each slot has its own.
@@ -97,6 +101,7 @@ impl WorkerSlots {
             kinds,
             limit,
             outstanding: 0,
+            over: 0,
             late: false,
             open,
             replay: of.spec.trace.is_some(),
@@ -151,6 +156,7 @@ impl SourceState {
             waits: 0,
             followers: Vec::new(),
             done: false,
+            done_at: Ps::ZERO,
         })
     }
 

@@ -2,11 +2,12 @@
 
 use super::entity::{Entities, Entity, Fifo};
 use super::fluid::{Fluid, LinkTally};
+use super::foreseen::ForeseenState;
 use super::gated::{GatedState, ProcessorsState};
 use super::lane::NO_LANE;
 use crate::Ps;
 use crate::model::{Full, PRIORITIES, Pool, Station};
-use crate::statistics::{Tally, TimeHistogram};
+use crate::statistics::{RunningTally, TimeHistogram};
 use clock::Rng;
 
 /// The state of a station.
@@ -15,7 +16,7 @@ pub struct StationState {
     pub kind: Discipline,
     /// Draws the service times of its visits.
     pub rng: Rng,
-    pub tally: Tally,
+    pub tally: RunningTally,
     /// The event lane for the ends of its services.
     pub lane: u8,
     /// Residence times.
@@ -31,6 +32,7 @@ pub enum Discipline {
     Batch(BatchState),
     Processors(ProcessorsState),
     Gated(GatedState),
+    Foreseen(ForeseenState),
 }
 
 /// Serves every I/O at once, unless it is stopped.
@@ -65,7 +67,7 @@ pub struct QueueState {
     pub capacity: u32,
     pub full: Full,
     /// One queue per priority.
-    lines: Box<[Fifo]>,
+    lines: [Fifo; PRIORITIES as usize],
     /// A bit per non-empty queue.
     standing: u32,
     /// I/Os blocked until there is room.
@@ -79,7 +81,7 @@ pub struct PoolState {
     pub free: u32,
     pub line: Fifo,
     /// The queue: requests, grants and waiting times; `busy` counts tokens in use.
-    pub tally: Tally,
+    pub tally: RunningTally,
     pub waits: TimeHistogram,
 }
 
@@ -87,13 +89,13 @@ pub struct PoolState {
 #[derive(Clone, Debug)]
 pub struct ClassCounts {
     /// I/Os between issue and end.
-    pub tally: Tally,
+    pub tally: RunningTally,
     /// Sum of the times from due to end, in picoseconds.
     pub responded: u128,
     /// From issue to end.
     pub service: TimeHistogram,
-    /// From due to end; `None` where both are always equal.
-    pub response: Option<TimeHistogram>,
+    /// Of I/Os that were issued after they were due: from issue to end, and from due to end. `None` where none ever is.
+    pub late: Option<[TimeHistogram; 2]>,
 }
 
 impl StationState {
@@ -120,13 +122,8 @@ impl StationState {
             Station::Processors { count } => Discipline::Processors(ProcessorsState::new(*count)),
             Station::Gated(of) => Discipline::Gated(GatedState::new(*of)),
         };
-        StationState {
-            kind,
-            rng,
-            tally: Tally::default(),
-            lane: NO_LANE,
-            latency: histogram(times),
-        }
+        let (tally, latency) = (RunningTally::default(), histogram(times));
+        StationState { kind, rng, tally, lane: NO_LANE, latency }
     }
 
     /// What each link did up to `now`; empty for a station without links.
@@ -142,7 +139,16 @@ impl StationState {
     pub fn makes_wait(&self) -> bool {
         let Discipline::Queue(queue) = &self.kind else { return false };
         queue.full == Full::Block
-            && (queue.at_door > 0 || self.tally.level.present >= queue.capacity)
+            && (queue.at_door > 0 || self.tally.level().present >= queue.capacity)
+    }
+}
+
+impl Discipline {
+    /// Makes an idle queue one whose departures are known on arrival.
+    pub fn foresee(&mut self) {
+        if let Discipline::Queue(queue) = self {
+            *self = Discipline::Foreseen(ForeseenState::new(queue.servers_all));
+        }
     }
 }
 
@@ -154,7 +160,7 @@ impl QueueState {
             gain: gain.into(),
             capacity: capacity.unwrap_or(u32::MAX),
             full,
-            lines: vec![Fifo::EMPTY; usize::from(PRIORITIES)].into(),
+            lines: [Fifo::EMPTY; PRIORITIES as usize],
             standing: 0,
             door: Fifo::EMPTY,
             at_door: 0,
@@ -211,14 +217,14 @@ impl PoolState {
         PoolState {
             free: pool.tokens,
             line: Fifo::EMPTY,
-            tally: Tally::default(),
+            tally: RunningTally::default(),
             waits: histogram(times),
         }
     }
 
     /// The probability for the share of tokens that are held, of those given for equally spaced shares.
     pub fn chance(&self, chances: &[f64]) -> f64 {
-        let held = f64::from(self.tally.level.busy);
+        let held = f64::from(self.tally.level().busy);
         let share = held / (held + f64::from(self.free)).max(1.0) * (chances.len() - 1) as f64;
         let below = (share as usize).min(chances.len() - 2);
         chances[below] + (share - below as f64) * (chances[below + 1] - chances[below])
@@ -230,20 +236,26 @@ impl PoolState {
         if !self.line.is_empty() || self.free < tokens {
             return false;
         }
-        self.tally.pass_at_once(now, entity.dir, entity.bytes);
-        self.tally.level.busy += tokens;
+        self.hand(tokens, now, entity, times);
+        true
+    }
+
+    /// Tokens that are always there were taken at `at`, which may be in the past.
+    #[inline]
+    pub fn hand(&mut self, tokens: u32, at: Ps, entity: &Entity, times: bool) {
+        self.tally.pass_at_once(entity.dir, entity.bytes);
+        self.tally.set_busy(at, self.tally.level().busy + tokens);
         if times {
             self.waits.record(Ps::ZERO);
         }
         self.free -= tokens;
-        true
     }
 
     /// Grants tokens to an I/O that waited for them.
     pub fn grant(&mut self, tokens: u32, now: Ps, entity: &Entity, times: bool) {
         let waited = now.since(entity.entered);
         self.tally.depart(now, waited, entity.dir, entity.bytes);
-        self.tally.level.busy += tokens;
+        self.tally.set_busy(now, self.tally.level().busy + tokens);
         if times {
             self.waits.record(waited);
         }
@@ -257,10 +269,10 @@ impl ClassCounts {
         let histogram =
             || if times { TimeHistogram::three_digits() } else { TimeHistogram::none() };
         ClassCounts {
-            tally: Tally::default(),
+            tally: RunningTally::default(),
             responded: 0,
             service: histogram(),
-            response: may_be_late.then(histogram),
+            late: may_be_late.then(|| [histogram(), histogram()]),
         }
     }
 }

@@ -102,33 +102,25 @@ impl ClassTally {
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Tokens of a pool that are held now.
-    pub fn held(&self, pool: PoolId) -> u32 {
-        self.pools[pool.0 as usize].tally.level.busy
-    }
-
     /// All counts up to now.
     pub fn snapshot(&mut self) -> Snapshot {
         let now = self.now;
-        let touched = |tally: &mut Tally| {
-            tally.touch(now);
-            *tally
-        };
         let mut stations: Vec<Tally> =
-            self.stations.iter_mut().map(|place| touched(&mut place.tally)).collect();
-        self.add_runs(&mut stations);
+            self.stations.iter().map(|place| place.tally.until(now)).collect();
+        let mut pools: Vec<Tally> = self.pools.iter().map(|pool| pool.tally.until(now)).collect();
+        self.add_runs(&mut stations, &mut pools);
         Snapshot {
             at: now,
             stations,
-            pools: self.pools.iter_mut().map(|pool| touched(&mut pool.tally)).collect(),
+            pools,
             links: self.stations.iter_mut().map(|place| place.links_until(now)).collect(),
-            selectors: self.choosers.iter_mut().map(|of| touched(&mut of.tally)).collect(),
+            selectors: self.choosers.iter().map(|of| of.tally.until(now)).collect(),
             classes: self
                 .classes
-                .iter_mut()
+                .iter()
                 .map(|class| ClassTally {
                     load: class.load,
-                    tally: touched(&mut class.account.tally),
+                    tally: class.account.tally.until(now),
                     responded: class.account.responded,
                 })
                 .collect(),
@@ -152,9 +144,14 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Times from due to end of a class; equal to the service times for a closed load.
-    pub fn response(&self, class: u32) -> Option<&TimeHistogram> {
+    pub fn response(&self, class: u32) -> Option<TimeHistogram> {
         let account = &self.classes.get(class as usize).filter(|_| O::TIMES)?.account;
-        account.response.as_ref().or(Some(&account.service))
+        let mut all = account.service.clone();
+        if let Some([service, response]) = &account.late {
+            all.subtract(service);
+            all.add(response);
+        }
+        Some(all)
     }
 
     /// Payload over each link of a station of links, up to now.

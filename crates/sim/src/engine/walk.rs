@@ -4,7 +4,6 @@ use super::entity::{Entity, Fifo, NONE};
 use super::layout::{RouteStep, Strand};
 use super::station::Discipline;
 use super::{Ended, Observer, Simulation};
-use crate::Ps;
 use crate::model::Full;
 use clock::Rng;
 
@@ -83,9 +82,8 @@ impl<O: Observer> Simulation<O> {
                     self.entities[who].hop = next;
                     continue;
                 }
-                RouteStep::Run { last, total, lane, .. } => {
-                    self.entities[who].entered = self.now;
-                    return self.schedule_on(lane, total, last, who);
+                RouteStep::Run { run, last, lane, .. } => {
+                    return self.run_begins(run, last, lane, who);
                 }
                 RouteStep::Together { starts, count, .. } => {
                     return self.together(starts, count, who);
@@ -123,10 +121,10 @@ impl<O: Observer> Simulation<O> {
         if let Discipline::Queue(queue) = &mut place.kind
             && queue.capacity != u32::MAX
         {
-            let full = place.tally.level.present >= queue.capacity;
+            let full = place.tally.level().present >= queue.capacity;
             match queue.full {
                 Full::Lose if full => {
-                    place.tally.lost += 1;
+                    place.tally.reject();
                     return self.end(who, true);
                 }
                 Full::Block if full || queue.at_door > 0 => {
@@ -153,17 +151,13 @@ impl<O: Observer> Simulation<O> {
             _ => None,
         };
         if let Some(demand) = demand {
-            let mut time = demand.time.draw(&mut place.rng);
-            if demand.per_byte > 0.0 {
-                time = time.plus(Ps((demand.per_byte * f64::from(entity.bytes) + 0.5) as u64));
-            }
-            entity.demand = time;
+            entity.demand = demand.draw(&mut place.rng, entity.bytes);
         }
         match &mut place.kind {
             Discipline::Queue(queue) => {
-                let level = &mut place.tally.level;
+                let level = place.tally.level();
                 if level.busy + level.blocked < queue.servers {
-                    level.busy += 1;
+                    place.tally.begin(self.now);
                     let time = queue.service(entity.demand, level.present);
                     let lane = place.lane;
                     self.schedule_on(lane, time, station, who);
@@ -175,7 +169,7 @@ impl<O: Observer> Simulation<O> {
                 if delay.stopped {
                     return delay.line.push(&mut self.entities, who);
                 }
-                place.tally.level.busy += 1;
+                place.tally.begin(self.now);
                 let (lane, demand) = (place.lane, entity.demand);
                 self.schedule_on(lane, demand, station, who);
             }
@@ -190,10 +184,11 @@ impl<O: Observer> Simulation<O> {
                 }
             }
             Discipline::Gated(_) => self.come_to_gate(station, who),
-            Discipline::Processors(_) => {}
+            // All come to it on fused sequences.
+            Discipline::Processors(_) | Discipline::Foreseen(_) => {}
             Discipline::Fluid(fluid) => {
                 fluid.serve(self.now, who, entity.demand);
-                place.tally.level.busy = fluid.at_work();
+                place.tally.set_busy(self.now, fluid.at_work());
                 self.set_alarm(station);
             }
         }
@@ -210,7 +205,7 @@ impl<O: Observer> Simulation<O> {
             if brings_payload(scale) {
                 fluid.tally(path).arrive(self.now);
             }
-            place.tally.level.busy = fluid.at_work();
+            place.tally.set_busy(self.now, fluid.at_work());
         }
         self.set_alarm(station);
     }
@@ -227,10 +222,10 @@ impl<O: Observer> Simulation<O> {
         }
         match &mut place.kind {
             Discipline::Queue(_) | Discipline::Batch(_) => {}
-            Discipline::Gated(_) | Discipline::Processors(_) => {}
-            Discipline::Delay(_) => place.tally.level.busy -= 1,
+            Discipline::Gated(_) | Discipline::Processors(_) | Discipline::Foreseen(_) => {}
+            Discipline::Delay(_) => place.tally.end(self.now),
             Discipline::Fluid(fluid) => {
-                place.tally.level.busy = fluid.at_work();
+                place.tally.set_busy(self.now, fluid.at_work());
                 if let RouteStep::Cross { path, scale, .. } = self.steps[entity.hop as usize]
                     && brings_payload(scale)
                 {
@@ -250,9 +245,30 @@ impl<O: Observer> Simulation<O> {
         {
             return self.keep(station, next, who);
         }
-        self.leave(station, who);
-        self.stations[station as usize].tally.level.busy -= 1;
-        self.release(station);
+        let (now, place) = (self.now, &mut self.stations[station as usize]);
+        let Discipline::Queue(queue) = &mut place.kind else { return };
+        let entity = &self.entities[who];
+        let stayed = now.since(entity.entered);
+        place.tally.depart(now, stayed, entity.dir, entity.bytes);
+        if O::TIMES {
+            place.latency.record(stayed);
+        }
+        self.observer.served(station, entity.class, who, now);
+        let level = place.tally.level();
+        let blocked = queue.at_door > 0;
+        // The server that is free takes the next at once, unless its station has been stopped.
+        let free = level.busy + level.blocked <= queue.servers;
+        match if free { queue.call(&self.entities) } else { None } {
+            Some(next) => {
+                let time = queue.service(self.entities[next].demand, level.present);
+                let lane = place.lane;
+                self.schedule_on(lane, time, station, next);
+            }
+            None => place.tally.end(now),
+        }
+        if blocked {
+            self.admit(station);
+        }
         self.walk(who);
     }
 
@@ -275,9 +291,8 @@ impl<O: Observer> Simulation<O> {
             queue.door.push(&mut self.entities, who);
         }
         let tally = &mut self.stations[station as usize].tally;
-        tally.touch(self.now);
-        tally.level.busy -= 1;
-        tally.level.blocked += 1;
+        tally.end(self.now);
+        tally.block(self.now);
     }
 
     /// I/Os gathered in a batch continue if they are enough or have waited long enough; otherwise sets their deadline.
@@ -298,34 +313,33 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// A server of `station` is free and there is room for one more: serves the next in the queue, admits a blocked
-    /// I/O, and repeats this where that frees another server.
-    #[inline]
-    fn release(&mut self, mut station: u32) {
+    /// There is room for one more at `station`: admits a blocked I/O; where that frees another server, that serves the next
+    /// in its queue, and so on.
+    #[cold]
+    fn admit(&mut self, mut station: u32) {
         loop {
-            self.call_next(station);
             let Some((entering, kept)) = self.let_in(station) else { return };
             if kept == NONE {
                 return self.enter(station, entering);
             }
             self.leave(kept, entering);
-            self.stations[kept as usize].tally.level.blocked -= 1;
+            self.stations[kept as usize].tally.unblock(self.now);
             self.enter(station, entering);
             station = kept;
+            self.call_next(station);
         }
     }
 
     /// Serves the next in the queue, if a server is free; whether it did.
-    #[inline]
     fn call_next(&mut self, station: u32) -> bool {
         let place = &mut self.stations[station as usize];
         let Discipline::Queue(queue) = &mut place.kind else { return false };
-        let level = &mut place.tally.level;
+        let level = place.tally.level();
         if level.busy + level.blocked >= queue.servers {
             return false;
         }
         let Some(next) = queue.call(&self.entities) else { return false };
-        level.busy += 1;
+        place.tally.begin(self.now);
         let time = queue.service(self.entities[next].demand, level.present);
         let lane = place.lane;
         self.schedule_on(lane, time, station, next);
@@ -333,7 +347,6 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Admits the first I/O blocked before `station`; returns it and the station whose server it keeps.
-    #[inline]
     fn let_in(&mut self, station: u32) -> Option<(u32, u32)> {
         let Discipline::Queue(queue) = &mut self.stations[station as usize].kind else {
             return None;
@@ -352,7 +365,7 @@ impl<O: Observer> Simulation<O> {
             while self.call_next(station) {}
             let place = &self.stations[station as usize];
             let Discipline::Queue(queue) = &place.kind else { return };
-            if place.tally.level.present >= queue.capacity {
+            if place.tally.level().present >= queue.capacity {
                 return;
             }
             let Some((entering, kept)) = self.let_in(station) else { return };
@@ -361,9 +374,10 @@ impl<O: Observer> Simulation<O> {
                 continue;
             }
             self.leave(kept, entering);
-            self.stations[kept as usize].tally.level.blocked -= 1;
+            self.stations[kept as usize].tally.unblock(self.now);
             self.enter(station, entering);
-            self.release(kept);
+            self.call_next(kept);
+            self.admit(kept);
         }
     }
 
@@ -384,9 +398,8 @@ impl<O: Observer> Simulation<O> {
     /// Returns tokens and continues the I/Os that waited for them.
     fn give(&mut self, pool: u32, tokens: u32) {
         let of = &mut self.pools[pool as usize];
-        of.tally.touch(self.now);
         of.free += tokens;
-        of.tally.level.busy -= tokens;
+        of.tally.set_busy(self.now, of.tally.level().busy - tokens);
         self.grant(pool);
     }
 
@@ -437,7 +450,12 @@ impl<O: Observer> Simulation<O> {
             account.responded += u128::from(responded.0);
             if O::TIMES {
                 account.service.record(served);
-                account.response.iter_mut().for_each(|response| response.record(responded));
+                if due != issued
+                    && let Some([service, response]) = &mut account.late
+                {
+                    service.record(served);
+                    response.record(responded);
+                }
             }
         }
         let load = class.load;

@@ -1,10 +1,11 @@
-//! Interpolates between two solutions: one with constant times, one with exponential times.
+//! Interpolates between two solutions: one with constant times, one with random ones.
 //!
 //! Waiting grows with the variability of arrivals and of service, half of each (Kingman 1961). So each wait is
-//! interpolated by that share: 0 where both are constant, 1 where both are exponential. The variability of service is
-//! known. That of arrivals follows from how much a cycle varies, compared with the time between two arrivals: customers
-//! whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's Queueing
-//! Network Analyzer, 1983).
+//! interpolated by that share: 0 where both are constant, 1 where both are exponential. Where a closed load waits for one
+//! server the second solution knows how service varies, and the share is of what random arrivals bring. The variability of
+//! service is known. That of arrivals follows from how much a cycle varies, compared with the time between two arrivals:
+//! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
+//! Queueing Network Analyzer, 1983).
 
 use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
@@ -27,10 +28,11 @@ pub fn blend(
     random: &SolverState,
 ) -> (SolverState, Vec<f64>) {
     let sums = SiteSums::of(lumped, random);
-    let shares = shares(lumped, random, &sums);
+    let (shares, closed) = shares(lumped, random, &sums);
     let mut out = random.clone();
     for (number, load) in lumped.loads.iter().enumerate() {
-        let share = share_of(load, number, steady, random, &shares);
+        let of_load = if load.mix.rate.is_none() { &closed } else { &shares };
+        let share = share_of(load, number, steady, random, of_load);
         let stays = steady.stays[number].iter().zip(&random.stays[number]);
         for (stay, (low, high)) in out.stays[number].iter_mut().zip(stays) {
             *stay = (low + share * (high - low)).max(0.0);
@@ -107,8 +109,8 @@ impl Visits {
     }
 }
 
-/// Per spot: half the variability of arrivals plus half that of service.
-fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> Vec<f64> {
+/// Per spot: half the variability of arrivals plus half that of service; then the same as closed loads see it.
+fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> (Vec<f64>, Vec<f64>) {
     let mut visits = vec![Visits::default(); lumped.spots.len()];
     for (number, load) in lumped.loads.iter().enumerate() {
         let cycle = Cycle::of(load);
@@ -152,7 +154,17 @@ fn shares(lumped: &Lumped, random: &SolverState, sums: &SiteSums) -> Vec<f64> {
             _ => (arrives + served[spot].clamp(0.0, VARIABLE_MOST)) / 2.0,
         }
     };
-    (0..lumped.spots.len()).map(share).collect()
+    let closed = |spot: usize| match lumped.spots[spot].kind {
+        SiteKind::Queue(servers) if servers > 1.0 => share(spot),
+        SiteKind::Queue(_) | SiteKind::Sorted(_) if visits[spot].all > 0.0 => {
+            let arrives = visits[spot].arrives(sums.utilization(lumped, spot)).clamp(0.0, 1.0);
+            let serves = served[spot].clamp(0.0, VARIABLE_MOST);
+            (arrives + serves) / (1.0 + serves)
+        }
+        _ => share(spot),
+    };
+    let spots = || 0..lumped.spots.len();
+    (spots().map(share).collect(), spots().map(closed).collect())
 }
 
 /// A station that an open load's I/Os have left: what it does to the variability of their arrivals further on.

@@ -87,7 +87,8 @@ impl Solution<'_> {
             let after = limits::solve(changed, Some(&solved.state));
             spent.set(spent.get() + after.work);
             let gain = limits::total(changed, &after.state) / iops.max(1e-12) - 1.0;
-            gain.is_finite().then_some(gain)
+            let least = if limits::loses_nothing(lumped) { 0.0 } else { -1.0 };
+            gain.is_finite().then_some(gain.max(least))
         };
         let trials = trials(plant, lumped, solved);
         let more = limits::more_load(lumped);

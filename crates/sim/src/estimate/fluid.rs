@@ -75,17 +75,14 @@ pub fn has_company(lumped: &Lumped) -> bool {
 impl FluidSolution {
     /// Computes residence times, rates and utilizations after the price of a spot has changed.
     fn update(&mut self, lumped: &Lumped, spot: usize) {
-        let mut changed = Vec::new();
         for (number, item) in self.in_use.items_at(spot) {
             let (number, at) = (*number as usize, *item as usize);
             let item = &lumped.loads[number].items[at];
             if let Some(now) = stay_of(lumped, item, &self.prices) {
                 self.state.stays[number][at] = now;
             }
-            changed.push(number);
         }
-        changed.sort_unstable();
-        changed.dedup();
+        let changed = self.in_use.visitors_of(spot).collect();
         self.settle(lumped, changed);
     }
 
@@ -94,6 +91,7 @@ impl FluidSolution {
     /// nesting level.
     fn settle(&mut self, lumped: &Lumped, mut changed: Vec<usize>) {
         let mut all = changed.clone();
+        let first = all.len();
         for _ in 0..PASSES {
             for number in &changed {
                 let load = &lumped.loads[*number];
@@ -106,16 +104,24 @@ impl FluidSolution {
             }
             all.extend_from_slice(&changed);
         }
-        all.sort_unstable();
-        all.dedup();
+        if all.len() > first {
+            all.sort_unstable();
+            all.dedup();
+        }
         self.in_use.update(lumped, &self.state, &all);
     }
 
     /// Computes the waits for the tokens that these loads hold; returns the loads that wait longer or shorter.
     fn wait(&mut self, lumped: &Lumped, loads: &[usize]) -> Vec<usize> {
-        let sections = loads.iter().flat_map(|number| &lumped.loads[*number].sections);
-        let dear = |pool: &usize| self.prices[*pool] > 0.0;
-        let mut pools: Vec<usize> = sections.map(|section| section.spot).filter(dear).collect();
+        let mut pools: Vec<usize> = Vec::new();
+        for section in loads.iter().flat_map(|number| &lumped.loads[*number].sections) {
+            if self.prices[section.spot] > 0.0 && pools.last() != Some(&section.spot) {
+                pools.push(section.spot);
+            }
+        }
+        if pools.is_empty() {
+            return pools;
+        }
         pools.sort_unstable();
         pools.dedup();
         let mut moved = Vec::new();

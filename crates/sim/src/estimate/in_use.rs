@@ -18,6 +18,9 @@ pub struct InUse {
     holders: Vec<Vec<(u32, u32)>>,
     /// Per spot: the share that is in use.
     pub utilization: Vec<f64>,
+    /// Scratch: spots of which something has changed, and whether each is among them.
+    changed: Vec<u32>,
+    is_changed: Vec<bool>,
 }
 
 /// What one load, or all that are like it, uses.
@@ -76,12 +79,19 @@ impl InUse {
                 holders[section.spot].push((number, at));
             }
         }
-        InUse { loads, visitors, items, holders, utilization: vec![0.0; lumped.spots.len()] }
+        let spots = lumped.spots.len();
+        let (utilization, is_changed) = (vec![0.0; spots], vec![false; spots]);
+        InUse { loads, visitors, items, holders, utilization, changed: Vec::new(), is_changed }
     }
 
     /// The items at a spot, as load and item.
     pub fn items_at(&self, spot: usize) -> &[(u32, u32)] {
         &self.items[spot]
+    }
+
+    /// The loads that come to a spot, in order.
+    pub fn visitors_of(&self, spot: usize) -> impl Iterator<Item = usize> + '_ {
+        self.visitors[spot].iter().map(|(number, _)| *number as usize)
     }
 
     /// Computes for how long a load holds its tokens.
@@ -116,16 +126,18 @@ impl InUse {
 
     /// Computes what some loads use, whose holds are known, and with it the utilization of their spots.
     pub fn update(&mut self, lumped: &Lumped, state: &SolverState, loads: &[usize]) {
-        let mut changed: Vec<u32> = Vec::new();
         for number in loads {
             let of = &mut self.loads[*number];
             of.count(state.rates[*number]);
-            changed.extend(of.spots.iter().map(|(spot, _)| *spot));
+            for (spot, _) in &of.spots {
+                if !std::mem::replace(&mut self.is_changed[*spot as usize], true) {
+                    self.changed.push(*spot);
+                }
+            }
         }
-        changed.sort_unstable();
-        changed.dedup();
-        for spot in changed {
+        for spot in self.changed.drain(..) {
             let spot = spot as usize;
+            self.is_changed[spot] = false;
             let mut sum = SpotUse::default();
             for (number, slot) in &self.visitors[spot] {
                 let (_, part) = self.loads[*number as usize].spots[*slot as usize];

@@ -171,6 +171,12 @@ fn finished(lumped: &Lumped, mut solved: Solved) -> Solved {
     solved
 }
 
+/// Whether a faster hop cannot lower the throughput: all loads are alike. Where they differ, a load that gains may take more
+/// from the others.
+pub fn loses_nothing(lumped: &Lumped) -> bool {
+    lumped.loads.len() == 1
+}
+
 /// I/Os a second of all loads.
 pub fn total(lumped: &Lumped, state: &SolverState) -> f64 {
     lumped.loads.iter().zip(&state.rates).map(|(load, rate)| load.count * rate).sum()

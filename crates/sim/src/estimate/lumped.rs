@@ -140,6 +140,8 @@ pub struct LumpedItem {
     pub scv: f64,
     /// Skewness of `time`.
     pub skew: f64,
+    /// How often it finds a service under way at a random moment of it, 0 to 1.
+    pub random: f64,
     /// Bytes on the wire; 0 for other items.
     pub wire: f64,
     /// The spots where it is: several for a transfer over several links.
@@ -473,6 +475,7 @@ impl<'a> LumpedBuilder<'a> {
                 time: leg.time,
                 scv: leg.scv,
                 skew: leg.skew,
+                random: leg.random,
                 wire: 0.0,
                 touches: Vec::new(),
                 within,
@@ -642,11 +645,12 @@ fn kinds(network: &Network) -> Vec<SiteKind> {
         Station::Sorted { servers, gain } => {
             let longest = gain.len().max(*servers as usize) as u32;
             let last = gain.last().copied().unwrap_or(1.0);
+            // What a service chooses from is there when it begins: the last to come was not, where there are several.
             let speed = |n: u32| {
-                let gain = gain.get(n as usize - 1).copied().unwrap_or(last);
-                f64::from(n.min(*servers)) * gain
+                let chosen = gain.get(n.saturating_sub(2) as usize).copied().unwrap_or(last);
+                f64::from(n.min(*servers)) * chosen
             };
-            vec![SiteKind::Sorted((1..=longest).map(speed).collect())]
+            vec![SiteKind::Sorted((1..=longest + 1).map(speed).collect())]
         }
         // Taken together with its processors as one server of the population (`super::gated`).
         Station::Processors { .. } | Station::Gated(_) => vec![SiteKind::Delay],

@@ -1,12 +1,13 @@
-//! Mean value analysis of the whole network with exponential service times: Schweitzer's fixed point, extended to the
-//! loads of a storage fabric. Stations with several servers and sorting queues are solved as one of two centres
+//! Mean value analysis of the whole network with random arrivals: Schweitzer's fixed point, extended to the loads of a
+//! storage fabric. At one server, what is left of the service that a closed load's I/O finds under way follows from its
+//! variance (Reiser 1979); all else is as with exponential times. Stations with several servers and sorting queues are solved as one of two centres
 //! ([`crate::analytic`]). Tokens are a station whose service is what is done while they are held: a flow-equivalent
 //! server (Chandy, Herzog and Woo 1975; Jacobson and Lazowska 1982 for simultaneous resource possession); an I/O with
 //! tokens sees at most the other holders. Transfers share links max-min fair.
 
 use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
-use crate::analytic::{LinkFlow, Met, Others, Service, arrivals, max_min, met};
+use crate::analytic::{LinkFlow, Met, Others, Service, arrivals, max_min_of, met};
 
 /// Greatest number of iterations, and after how many the steps become smaller, which damps oscillations.
 const ROUNDS_MAX: usize = 800;
@@ -78,6 +79,10 @@ struct MeanSolver<'a> {
     groups: Vec<Vec<usize>>,
     /// What the open loads bring to each spot: known, since nothing slows them down.
     open: SiteSums,
+    /// Per spot of one server, which may sort: by how many seconds what is left of a service under way is longer than a service, times the
+    /// share of the time in which closed loads have one under way. Less than zero where times vary less than exponential
+    /// ones.
+    under_way: Vec<f64>,
 }
 
 impl<'a> MeanSolver<'a> {
@@ -116,7 +121,30 @@ impl<'a> MeanSolver<'a> {
         let (queued, births) = (vec![0.0; lumped.spots.len()], vec![None; lumped.spots.len()]);
         let alone = SolverState::alone(lumped, CopyEnd::Steady);
         let open = SiteSums::of_loads(lumped, &alone, |load| load.mix.rate.is_some());
-        MeanSolver { lumped, services, queued, births, related, groups, open }
+        let under_way = vec![0.0; lumped.spots.len()];
+        MeanSolver { lumped, services, queued, births, related, groups, open, under_way }
+    }
+
+    /// Updates what is left of services under way.
+    fn leave(&mut self, state: &SolverState, closed: &SiteSums) {
+        self.under_way.fill(0.0);
+        for (number, load) in self.lumped.loads.iter().enumerate() {
+            if load.mix.rate.is_some() {
+                continue;
+            }
+            let rate = state.rates[number] * load.count;
+            for item in load.items.iter().filter(|item| item.kind == ItemKind::Service) {
+                let spot = item.touches[0].spot;
+                let each = rate * item.visits / self.lumped.spots[spot].count;
+                self.under_way[spot] += each * item.time * item.time * (item.scv - 1.0) / 2.0;
+            }
+        }
+        for (spot, under_way) in self.under_way.iter_mut().enumerate() {
+            if let SiteKind::Sorted(speeds) = &self.lumped.spots[spot].kind {
+                let gain = gain_of(speeds, closed.busy[spot], closed.present[spot]);
+                *under_way /= gain * gain;
+            }
+        }
     }
 
     /// One iteration; returns the greatest change of an item's time as a share of its load's cycle.
@@ -135,6 +163,7 @@ impl<'a> MeanSolver<'a> {
             .map(|spot| self.meet(spot, (&sums, closed), &shares))
             .collect();
         let paces = self.paces(state, closed, &spots);
+        self.leave(state, closed);
         let mut change: f64 = 0.0;
         for (number, load) in self.lumped.loads.iter().enumerate() {
             let holds = state.holds(number, load);
@@ -172,7 +201,8 @@ impl<'a> MeanSolver<'a> {
         let others = || (closed.present[spot] - self.own(load, item, 0, closed, spots)).max(0.0);
         match &self.lumped.spots[spot].kind {
             SiteKind::Queue(servers) if *servers <= 1.0 => {
-                let each = closed.work[spot] / closed.present[spot].max(f64::MIN_POSITIVE);
+                let each = closed.work[spot] + self.under_way[spot] * item.random;
+                let each = each.max(0.0) / closed.present[spot].max(f64::MIN_POSITIVE);
                 item.time + (self.open.work[spot] + each * others()) / left
             }
             SiteKind::Sharing(servers) if *servers <= 1.0 => item.time * (1.0 + others()) / left,
@@ -180,8 +210,12 @@ impl<'a> MeanSolver<'a> {
                 let mean = all.busy[spot] / all.rates[spot].max(1e-12);
                 item.time + mean * (spots[spot].stretch - 1.0).max(0.0)
             }
-            SiteKind::Sharing(_) | SiteKind::Sorted(_) | SiteKind::Flow(_) => {
-                item.time * spots[spot].stretch
+            SiteKind::Sharing(_) | SiteKind::Flow(_) => item.time * spots[spot].stretch,
+            SiteKind::Sorted(_) => {
+                let met = closed.present[spot].max(f64::MIN_POSITIVE);
+                let less = self.under_way[spot] * item.random * (others() / met).min(1.0);
+                let stay = item.time * spots[spot].stretch;
+                (stay + less).max(stay / 2.0)
             }
             SiteKind::Batch(count, within) => {
                 company(*count, *within, all.rates[spot], self.lumped.spots[spot].most)
@@ -374,12 +408,30 @@ impl<'a> MeanSolver<'a> {
                         touch.map_or(0.0, |touch| self.own(of.load, item, touch, sums, spots));
                     entry.1 = (entry.1 - own).max(0.0) + 1.0;
                 }
-                paces[*flow] = max_min(&rates, &streams)[at];
+                paces[*flow] = max_min_of(&rates, &streams, at);
                 streams[at].links = before;
             }
         }
         paces
     }
+}
+
+/// How many times as fast a queue that sorts works as with one, where `present` are there on average and would keep it
+/// busy for `busy` of the time if there were never more than one.
+fn gain_of(speeds: &[f64], busy: f64, present: f64) -> f64 {
+    const TIMES: usize = 6;
+    let at = |number: f64| {
+        let below = (number.floor().max(1.0) as usize - 1).min(speeds.len() - 1);
+        let above = (below + 1).min(speeds.len() - 1);
+        speeds[below] + (speeds[above] - speeds[below]) * (number - number.floor())
+    };
+    let mut used = busy.clamp(1e-9, 1.0);
+    for _ in 0..TIMES {
+        // Those present while it is at work.
+        let gain = at((present / used).max(1.0)).max(f64::MIN_POSITIVE);
+        used = (busy / gain).clamp(1e-9, 1.0);
+    }
+    (busy / used).max(f64::MIN_POSITIVE)
 }
 
 /// What customers see where the stretch that they see says how many are there: the fixed point, by the secant method

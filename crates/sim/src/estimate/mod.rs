@@ -270,6 +270,7 @@ pub fn sensitivities(plant: &Plant) -> Vec<Sensitivity> {
         let faster = limits::faster(&lumped, &spots, MORE);
         let after = limits::solve(&faster, Some(&solved.state));
         let gained = limits::total(&faster, &after.state) / before.max(1e-12) - 1.0;
+        let gained = if limits::loses_nothing(&lumped) { gained.max(0.0) } else { gained };
         let mut hops: Vec<usize> = of_twins().flat_map(|group| group.hops.clone()).collect();
         hops.sort_unstable();
         Sensitivity { hops, elasticity: gained / (MORE - 1.0) }
@@ -287,7 +288,11 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
     for _ in 0..limits::CHAIN {
         let now = owned.as_ref().unwrap_or(solved);
         let found = limits::find(&network, groups, now);
-        chain.push(limiting(&network, groups, now, &found));
+        let mut next = limiting(&network, groups, now, &found);
+        if let Some(last) = chain.last().filter(|_| limits::loses_nothing(lumped)) {
+            no_less(&mut next, last);
+        }
+        chain.push(next);
         let next = match chain.last().map(|last| &last.limit) {
             Some(LimitedBy::Hops(_)) => {
                 let spots: Vec<usize> =
@@ -304,6 +309,11 @@ fn chain(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> (Vec<Limiting
         }
     }
     (chain, rounds)
+}
+
+/// Doubling a hop loses no throughput: where the approximations say so, it gains none.
+fn no_less(of: &mut Limiting, before: &Limiting) {
+    (of.iops, of.rate) = (of.iops.max(before.iops), of.rate.max(before.rate));
 }
 
 fn limiting(lumped: &Lumped, groups: &[HopGroup], solved: &Solved, found: &Bottleneck) -> Limiting {

@@ -1,11 +1,14 @@
-//! The steps of a scenario estimated one after the other, and the record of it.
+//! The steps of a scenario estimated, and the record of it.
+//!
+//! Steps that do not depend on each other are estimated at once, and each thread waits until what it has found is in the
+//! record, which is written in the order of the plan.
 //!
 //! A step of the record is one second long: nothing changes in an estimate, so one interval says all of it. Workers' counts
 //! and the sums of their times are those of the estimate; their histograms are empty, because means are all that is known.
 //! Searches go by the same rule as in a run. Where a limit speaks of a percentile, the search alone takes latency for
 //! exponential, and an event of the record says so.
 
-use super::{DirectionRates, Estimate, HopEstimate, IssuerEstimate, Solution};
+use super::{DirectionRates, Estimate, Experiments, HopEstimate, IssuerEstimate, Solution};
 use crate::plant::{EndMachine, NetStream, Plant};
 use crate::simulate::meter::StreamCounts;
 use crate::simulate::record_writer::RecordBook;
@@ -18,7 +21,10 @@ use record::{
     Status, StepTimes, Writer,
 };
 use scenario::{Stage, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
 
 /// The fact of a record, of the subject `run`, that says that it is an estimate.
 pub const ESTIMATED: &str = "estimated";
@@ -31,6 +37,8 @@ pub struct Order<'a> {
     pub stages: &'a [Stage],
     /// The lab as a network.
     pub compile: &'a Compile<'a>,
+    /// Steps that are estimated at once, at least 1. Changes no figure.
+    pub threads: usize,
 }
 
 /// A step, estimated.
@@ -55,24 +63,69 @@ pub fn record(
 ) -> Result<Option<(u32, String)>, RecordError> {
     let mut book = RecordBook::new(writer);
     book.facts(provenance())?;
-    let session = Session { order, book, tell, failure: None };
-    Campaign::new(session, order.stages).run(order.stages)
+    std::thread::scope(|scope| {
+        let session = Session { order, scope, book, tell, ahead: VecDeque::new(), failure: None };
+        Campaign::new(session, order.stages).run(order.stages)
+    })
 }
 
-struct Session<'a, 't> {
-    order: &'a Order<'a>,
+/// What is known of a step.
+struct Answer {
+    plant: Plant,
+    estimate: Estimate,
+    experiments: Experiments,
+}
+
+impl Answer {
+    fn of(order: &Order, step: &Step) -> Result<Answer, String> {
+        let plant = (order.compile)(step)?;
+        let solution = Solution::of(&plant);
+        let (estimate, experiments) = (solution.estimate(), solution.experiments());
+        Ok(Answer { plant, estimate, experiments })
+    }
+}
+
+struct Session<'s, 'e, 't> {
+    order: &'e Order<'e>,
+    scope: &'s Scope<'s, 'e>,
     book: RecordBook,
     tell: &'t mut dyn FnMut(Told),
+    /// Steps that are being estimated or are to be, in order.
+    ahead: VecDeque<Receiver<Result<Answer, String>>>,
     failure: Option<(u32, String)>,
 }
 
-impl Stepper for Session<'_, '_> {
+impl Stepper for Session<'_, '_, '_> {
     type Outcome = Option<(u32, String)>;
     type Error = RecordError;
 
+    fn ahead(&mut self, steps: impl Iterator<Item = Step>) {
+        // Without room: a thread that has found an answer waits until it is taken, so that few are kept.
+        let (jobs, found): (Vec<_>, Vec<_>) = steps
+            .map(|step| {
+                let (tell, hear) = sync_channel(0);
+                ((step, tell), hear)
+            })
+            .unzip();
+        let order = self.order;
+        let threads = order.threads.clamp(1, jobs.len().max(1));
+        let jobs = Arc::new(Mutex::new(jobs.into_iter()));
+        self.ahead.extend(found);
+        for _ in 0..threads {
+            let jobs = Arc::clone(&jobs);
+            let next = move || jobs.lock().ok()?.next();
+            self.scope.spawn(move || {
+                while let Some((step, tell)) = next()
+                    && tell.send(Answer::of(order, &step)).is_ok()
+                {}
+            });
+        }
+    }
+
     fn step(&mut self, step: &Step, gauge: Option<&mut Gauge>) -> Result<StepEnd, RecordError> {
-        let plant = match (self.order.compile)(step) {
-            Ok(plant) => plant,
+        let found = self.ahead.pop_front().and_then(|found| found.recv().ok());
+        let answer = match found.unwrap_or_else(|| Err("it was not announced".to_owned())) {
+            Ok(answer) => answer,
             Err(why) => {
                 let text = format!("the step cannot be estimated: {why}");
                 self.event(Level::Error, "step-failed", &text)?;
@@ -80,9 +133,8 @@ impl Stepper for Session<'_, '_> {
                 return Ok(StepEnd::Failed);
             }
         };
-        let solution = Solution::of(&plant);
-        let estimate = solution.estimate();
-        self.write(step, &solution, &estimate, gauge)?;
+        let Answer { plant, estimate, experiments } = answer;
+        self.write(step, &plant, &estimate, experiments, gauge)?;
         (self.tell)(Told { step, plant: &plant, estimate: &estimate });
         Ok(StepEnd::Done)
     }
@@ -109,15 +161,15 @@ impl Stepper for Session<'_, '_> {
     }
 }
 
-impl Session<'_, '_> {
+impl Session<'_, '_, '_> {
     fn write(
         &mut self,
         step: &Step,
-        solution: &Solution,
+        plant: &Plant,
         of: &Estimate,
+        experiments: Experiments,
         gauge: Option<&mut Gauge>,
     ) -> Result<(), RecordError> {
-        let plant = solution.plant;
         let mut workers: BTreeMap<&str, ([Option<Completed>; 2], OtherTallies)> = BTreeMap::new();
         let mut names: Vec<String> = Vec::new();
         for (issuer, figures) in plant.issuers.iter().zip(&of.issuers) {
@@ -145,7 +197,7 @@ impl Session<'_, '_> {
             assumptions: plant.assumptions.clone(),
             pairs: plant.pairs.clone(),
             notes: plant.notes.clone(),
-            experiments: named(plant, solution.experiments()),
+            experiments: named(plant, experiments),
             times,
         };
         let loads = self.book.begin(step, begun)?;

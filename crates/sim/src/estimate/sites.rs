@@ -1,5 +1,6 @@
 //! One numbering of everything that can be full: stations, the links of stations of links, and pools.
 
+use super::stripes::Stripes;
 use crate::model::{Network, PoolId, Station, StationId};
 
 /// The number of a station, a link or a pool.
@@ -11,6 +12,8 @@ pub struct Sites {
     stations: Vec<Site>,
     pools: Site,
     count: Site,
+    /// What visits to RAID groups come to.
+    pub stripes: Stripes,
 }
 
 impl Sites {
@@ -26,7 +29,8 @@ impl Sites {
             first
         });
         let stations = stations.collect();
-        Sites { stations, pools: next, count: next + network.pools().len() as Site }
+        let count = next + network.pools().len() as Site;
+        Sites { stations, pools: next, count, stripes: Stripes::default() }
     }
 
     /// Number of sites.

@@ -2,7 +2,9 @@
 
 use super::mix::SizeShare;
 use crate::model::{DiskParts, RaidLevel, RaidVisit, StripeChoice};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Places in a stripe over which is averaged, at most.
 const PHASES_MAX: u64 = 64;
@@ -27,10 +29,32 @@ pub struct RaidRound {
     pub often: f64,
     /// Mean bytes of one.
     pub bytes: f64,
+    /// The share of them that follow reads on the same disks.
+    pub again: f64,
 }
 
-/// Averages a visit by I/Os of these sizes.
-pub fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
+/// What makes visits alike: the group's layout, what is done there, and the sizes.
+type Alike = ([u64; 6], Vec<(u32, u32, u64)>);
+
+/// Averages of visits, each computed once: many paths lead to the same disks, and many groups are alike.
+#[derive(Clone, Debug, Default)]
+pub struct Stripes(RefCell<BTreeMap<Alike, Rc<RaidAverages>>>);
+
+impl Stripes {
+    /// Averages a visit by I/Os of these sizes.
+    pub fn averages(&self, visit: &RaidVisit, sizes: &[SizeShare]) -> Rc<RaidAverages> {
+        let RaidVisit { group, access, choice, .. } = visit;
+        let (disks, width) = (u64::from(group.disks), u64::from(group.width));
+        let kind = [group.raid as u64, *access as u64, *choice as u64];
+        let layout = [disks, width, group.unit, kind[0], kind[1], kind[2]];
+        let of_size = |size: &SizeShare| (size.bytes, size.align, size.share.to_bits());
+        let key = (layout, sizes.iter().map(of_size).collect());
+        let mut known = self.0.borrow_mut();
+        Rc::clone(known.entry(key).or_insert_with(|| Rc::new(averages(visit, sizes))))
+    }
+}
+
+fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
     let group = &visit.group;
     let mut parts = DiskParts::new(group.disks);
     // By round and number of disks: how often, and bytes on each disk.
@@ -56,10 +80,15 @@ pub fn averages(visit: &RaidVisit, sizes: &[SizeShare]) -> RaidAverages {
             add(false);
         }
     }
-    let rounds = found.into_iter().map(|((_, parts), (often, bytes))| RaidRound {
+    let all = |last: bool| -> f64 {
+        found.iter().filter(|((then, _), _)| *then == last).map(|(_, (often, _))| often).sum()
+    };
+    let read_before = (all(false) / all(true).max(f64::MIN_POSITIVE)).min(1.0);
+    let rounds = found.into_iter().map(|((last, parts), (often, bytes))| RaidRound {
         parts,
         often,
         bytes: bytes / often,
+        again: if last { read_before } else { 0.0 },
     });
     let rounds = rounds.collect();
     // Parity turns, and so do groups and what is on any stripe.

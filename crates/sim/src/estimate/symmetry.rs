@@ -6,7 +6,6 @@
 
 use super::mix::{LoadMix, SizeShare};
 use super::sites::{Site, Sites};
-use super::stripes::averages;
 use crate::model::{Demand, Hop, Law, Network, Policy, Station};
 
 /// Greatest number of rounds; if they do not suffice, nothing is merged.
@@ -188,10 +187,10 @@ fn route(
                 let word = mix(mix(21, kind | group.raid as u64), group.unit);
                 touch(None, mix(word, u64::from(group.width) << 32 | u64::from(group.disks)));
                 let (first, demand) = (sites.station(group.first), of(&visit.demand));
-                let shares = averages(visit, sizes).shares;
+                let averages = sites.stripes.averages(visit, sizes);
                 for (at, site) in (first..first + group.disks).enumerate() {
-                    let share = shares.get(at).map_or(0, |share| (share * 1e6).round() as u64);
-                    touch(Some(site), mix(demand, share));
+                    let share = averages.shares.get(at).copied().unwrap_or_default();
+                    touch(Some(site), mix(demand, (share * 1e6).round() as u64));
                 }
             }
             Hop::SkipHeld { pool, chances, hops } => {

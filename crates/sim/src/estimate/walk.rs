@@ -3,7 +3,6 @@
 
 use super::mix::{ClassMix, SizeShare};
 use super::sites::{Site, Sites};
-use super::stripes::averages;
 use crate::model::{Demand, Hop, Network, Policy, PoolId, RaidVisit, Station, StripeChoice};
 use std::ops::Range;
 use workload::Dir;
@@ -21,6 +20,9 @@ pub struct RouteLeg {
     pub scv: f64,
     /// Skewness of `time`.
     pub skew: f64,
+    /// How often it finds a service under way at a random moment of it, 0 to 1, rather than at its beginning, as what
+    /// follows an I/O on the same station does.
+    pub random: f64,
     /// The enclosing sections: indices in [`FlatRoute::sections`].
     pub within: Vec<u16>,
     /// The I/O does not wait for it.
@@ -215,12 +217,12 @@ impl Walker<'_> {
     /// A visit to a RAID group: a leg for each number of disks that an I/O needs, before it writes and in the end.
     fn raid(&mut self, at: &WalkState, visit: &RaidVisit) {
         let group = &visit.group;
-        let averages = averages(visit, self.io.sizes);
+        let averages = self.sites.stripes.averages(visit, self.io.sizes);
         let first = self.sites.station(group.first);
         if let (StripeChoice::Idle, Some((pool, ..))) = (visit.choice, at.open.last()) {
             self.walk.idle.push((self.sites.pool(*pool), first, group.disks));
         }
-        for round in averages.rounds {
+        for round in &averages.rounds {
             let leg = self.walk.legs.len();
             let parts = f64::from(round.parts);
             let chance = at.chance * round.often * parts;
@@ -237,6 +239,10 @@ impl Walker<'_> {
                 }
             }
             let (legs, overlap) = (leg..self.walk.legs.len(), parts / f64::from(group.disks));
+            // The disk that ended last begins its next service just then, and is among those of a next round, and of an
+            // I/O on all disks.
+            let random = if overlap < 1.0 { 1.0 - round.again } else { 0.0 };
+            self.walk.legs[leg..].iter_mut().for_each(|leg| leg.random = random);
             self.walk.joins.push(LegJoin { legs, parts: round.parts, overlap });
         }
     }
@@ -269,7 +275,9 @@ impl Walker<'_> {
     fn leg(&mut self, at: &WalkState, kind: LegKind, time: f64, (scv, skew): (f64, f64)) {
         let within = at.open.iter().map(|(_, _, section)| *section).collect();
         let (chance, background, dir) = (at.chance, at.background, at.dir);
-        self.walk.legs.push(RouteLeg { kind, chance, time, scv, skew, within, background, dir });
+        let random = 1.0;
+        let leg = RouteLeg { kind, chance, time, scv, skew, random, within, background, dir };
+        self.walk.legs.push(leg);
     }
 }
 

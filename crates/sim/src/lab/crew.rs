@@ -6,9 +6,9 @@
 //! from two blocks on.
 
 use super::LabError;
+use scenario::Step;
 use scenario::crew::{Copier, Worker, copiers, workers};
 use scenario::topology::Topology;
-use scenario::{Phase, Step};
 use std::collections::BTreeMap;
 
 /// Targets that a worker can have, limited by the numbers of a stream.
@@ -66,10 +66,4 @@ impl<'a> Disks<'a> {
             workload: workload.to_owned(),
         })
     }
-}
-
-/// The I/Os of `bytes` each that one of `workers` does of a load's amount; `None` where it never ends.
-pub fn share_of_amount(phase: Option<&Phase>, workers: u64, bytes: f64) -> Option<u64> {
-    let amount = phase?.amount?.0 as f64;
-    Some((amount / workers.max(1) as f64 / bytes.max(1.0)).ceil().max(1.0) as u64)
 }

@@ -1,7 +1,6 @@
 //! Turns workers and copies into loads: their routes to the disks and back, when they start, and when they end.
 
 use super::LabError;
-use super::crew::share_of_amount;
 use super::draft::Draft;
 use super::front::{Front, is_sequential_read, range, sizes};
 use super::storage::Storage;
@@ -13,7 +12,7 @@ use scenario::crew::{Copier, Worker};
 use scenario::topology::Topology;
 use scenario::{CopyWorkload, Phase, Step};
 use std::collections::BTreeMap;
-use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey};
+use workload::{Arrivals, Dir, Placement, Spec, Stream, StreamKey, pass_bytes};
 
 /// Adds the loads of a step to a draft.
 pub struct Issue<'a, 'd> {
@@ -39,19 +38,13 @@ impl<'a> Issue<'a, '_> {
     pub fn all(&mut self, workers: &[Worker<'a>], copiers: &[Copier<'a>]) -> Result<(), LabError> {
         let mut parts = Vec::with_capacity(workers.len() + copiers.len());
         for (number, worker) in (0..).zip(workers) {
-            let of_load = workers
-                .iter()
-                .filter(|other| std::ptr::eq(other.load.workload, worker.load.workload));
-            let load = self.worker(number, worker, of_load.count() as u64)?;
+            let load = self.worker(number, worker)?;
             let (name, phase) = (&worker.load.workload.name, worker.load.phase);
             parts.push(JobPhase { load, name: name_of(phase, name), phase, follows: None });
         }
         let mut loads = Vec::with_capacity(copiers.len());
         for copier in copiers {
-            let of_copy = copiers
-                .iter()
-                .filter(|other| std::ptr::eq(other.copy.workload, copier.copy.workload));
-            let load = self.copier(copier, of_copy.count() as u64);
+            let load = self.copier(copier);
             let (name, phase) = (&copier.copy.workload.name, copier.copy.phase);
             let follows = copier.follows.and_then(|before| loads.get(before).copied());
             loads.push(load);
@@ -60,12 +53,7 @@ impl<'a> Issue<'a, '_> {
         self.order(&parts)
     }
 
-    fn worker(
-        &mut self,
-        number: u32,
-        worker: &Worker<'a>,
-        workers: u64,
-    ) -> Result<LoadId, LabError> {
+    fn worker(&mut self, number: u32, worker: &Worker<'a>) -> Result<LoadId, LabError> {
         let workload = worker.load.workload;
         let spec = &self.read_ahead(&workload.spec, worker);
         let ways = worker.targets.iter().map(|way| &self.topology.ways[*way]);
@@ -76,8 +64,12 @@ impl<'a> Issue<'a, '_> {
             start: Ns::ZERO,
         };
         let key = StreamKey { seed: 0, step: self.step.index, worker: number, slot: 0 };
-        let stream = Stream::new(spec, &place, key)
-            .map_err(|problem| LabError::Operations { worker: worker.name.clone(), problem })?;
+        let wrong = |problem| LabError::Operations { worker: worker.name.clone(), problem };
+        let stream = Stream::new(spec, &place, key).map_err(wrong)?;
+        let planned = match worker.limit() {
+            None => pass_bytes(spec, &place, key).map_err(wrong)?,
+            limit => limit,
+        };
         if let (Some(trace), Some(how)) = (&spec.trace, stream.laid()) {
             self.draft.note(format!("{}: the trace {}: {how}", worker.name, trace.file));
         }
@@ -108,7 +100,9 @@ impl<'a> Issue<'a, '_> {
         let operations =
             Operations { spec: spec.clone(), place, step: self.step.index, worker: number };
         let mut load = Load::of(Source::Operations(Box::new(operations)), classes);
-        load.total = share_of_amount(worker.load.phase, workers, mean(&all));
+        // Of several sizes, as many as they take on average.
+        load.total =
+            planned.map(|bytes| (bytes as f64 / mean(&all).max(1.0)).ceil().max(1.0) as u64);
         let load = self.draft.load(load);
         self.draft.issuer(Issuer {
             load,
@@ -117,6 +111,7 @@ impl<'a> Issue<'a, '_> {
             workload: workload.name.clone(),
             arrivals: arrivals(spec, self.step),
             ops_per_transaction: spec.ops_per_transaction().unwrap_or(1),
+            planned,
         });
         Ok(load)
     }
@@ -156,13 +151,13 @@ impl<'a> Issue<'a, '_> {
         vec![Hop::Take { pool, tokens: 1 }, Hop::Fork { route: route.into() }]
     }
 
-    fn copier(&mut self, copier: &Copier<'a>, workers: u64) -> LoadId {
+    fn copier(&mut self, copier: &Copier<'a>) -> LoadId {
         let of = copier.copy.workload;
         let mut route = self.half(copier.from, (Dir::Read, of.reads()), of);
         route.push(Hop::As { dir: Dir::Write });
         route.extend(self.half(copier.to, (Dir::Write, of.writes()), of));
         let mut load = Load::closed(of.depth, Law::ZERO, Class::read(of.block, route));
-        load.total = share_of_amount(copier.copy.phase, workers, f64::from(of.block));
+        load.total = copier.blocks();
         let load = self.draft.load(load);
         self.draft.issuer(Issuer {
             load,
@@ -171,6 +166,7 @@ impl<'a> Issue<'a, '_> {
             workload: of.name.clone(),
             arrivals: Loop::Closed { depth: of.depth, think: false },
             ops_per_transaction: 1,
+            planned: copier.blocks().map(|blocks| blocks.saturating_mul(of.block.into())),
         });
         load
     }
@@ -214,9 +210,7 @@ impl<'a> Issue<'a, '_> {
     /// Loads that wait for others start when all of these are done.
     fn order(&mut self, parts: &[JobPhase<'a>]) -> Result<(), LabError> {
         let mut by_name: BTreeMap<&str, Vec<LoadId>> = BTreeMap::new();
-        for part in
-            parts.iter().filter(|part| part.phase.is_some_and(|phase| phase.amount.is_some()))
-        {
+        for part in parts.iter().filter(|part| part.phase.is_some_and(Phase::ends)) {
             by_name.entry(part.name).or_default().push(part.load);
         }
         for part in parts {

@@ -33,12 +33,28 @@ pub enum Law {
 
 /// Observed times, all equally probable.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table(Arc<[Ps]>);
+pub struct Table {
+    times: Arc<[Ps]>,
+    /// The mean, and the second and third central moments, which estimates ask for often.
+    mean: f64,
+    variance: f64,
+    third: f64,
+}
 
 impl Table {
     /// A table of these times; `None` for no times.
     pub fn new(times: &[Ps]) -> Option<Table> {
-        (!times.is_empty()).then(|| Table(times.into()))
+        if times.is_empty() {
+            return None;
+        }
+        let count = times.len() as f64;
+        let mean = times.iter().map(|time| time.0 as f64).sum::<f64>() / count;
+        let moment = |n: i32| {
+            let powers = times.iter().map(|time| (time.0 as f64 - mean).powi(n));
+            powers.sum::<f64>() / count
+        };
+        let (variance, third) = (moment(2), moment(3));
+        Some(Table { times: times.into(), mean, variance, third })
     }
 }
 
@@ -55,9 +71,7 @@ impl Law {
             Law::Hyper { first, means } => {
                 first * means[0].0 as f64 + (1.0 - first) * means[1].0 as f64
             }
-            Law::Table(table) => {
-                table.0.iter().map(|time| time.0 as f64).sum::<f64>() / table.0.len() as f64
-            }
+            Law::Table(table) => table.mean,
         }
     }
 
@@ -79,10 +93,7 @@ impl Law {
                 let square = |mean: Ps| mean.0 as f64 * mean.0 as f64;
                 2.0 * (first * square(means[0]) + (1.0 - first) * square(means[1])) - mean * mean
             }
-            Law::Table(table) => {
-                let squares = table.0.iter().map(|time| (time.0 as f64 - mean).powi(2));
-                squares.sum::<f64>() / table.0.len() as f64
-            }
+            Law::Table(table) => table.variance,
         };
         variance / (mean * mean)
     }
@@ -103,14 +114,12 @@ impl Law {
                 let third = moment(3, 6.0) - 3.0 * mean * moment(2, 2.0) + 2.0 * mean.powi(3);
                 if variance > 0.0 { third / variance.powf(1.5) } else { 0.0 }
             }
-            Law::Table(table) => {
-                let mean = self.mean();
-                let moment = |n: i32| {
-                    let powers = table.0.iter().map(|time| (time.0 as f64 - mean).powi(n));
-                    powers.sum::<f64>() / table.0.len() as f64
-                };
-                let variance = moment(2);
-                if variance > 0.0 { moment(3) / variance.powf(1.5) } else { 0.0 }
+            Law::Table(Table { variance, third, .. }) => {
+                if *variance > 0.0 {
+                    third / variance.powf(1.5)
+                } else {
+                    0.0
+                }
             }
         }
     }
@@ -134,7 +143,7 @@ impl Law {
                 let mean = means[usize::from(!rng.chance(*first))];
                 exponential(rng, mean)
             }
-            Law::Table(table) => table.0[rng.below(table.0.len() as u64) as usize],
+            Law::Table(Table { times, .. }) => times[rng.below(times.len() as u64) as usize],
         }
     }
 }

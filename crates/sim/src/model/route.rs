@@ -1,6 +1,8 @@
 //! Routes: the hops of an I/O and what it asks of each station.
 
 use super::{Law, PoolId, RaidVisit, SelectorId, StationId};
+use crate::Ps;
+use clock::Rng;
 use std::sync::Arc;
 use workload::Dir;
 
@@ -17,6 +19,16 @@ impl Demand {
     /// A time per I/O only.
     pub const fn of(time: Law) -> Demand {
         Demand { time, per_byte: 0.0 }
+    }
+
+    /// Draws the time for an I/O of `bytes`.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng, bytes: u32) -> Ps {
+        let time = self.time.draw(rng);
+        if self.per_byte > 0.0 {
+            return time.plus(Ps((self.per_byte * f64::from(bytes) + 0.5) as u64));
+        }
+        time
     }
 
     /// The mean time for an I/O of `bytes`, in picoseconds.

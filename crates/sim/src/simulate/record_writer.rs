@@ -36,6 +36,8 @@ struct Open {
     times: StepTimes,
     workers: Vec<SourceId>,
     hops: Vec<(SourceId, HopLimits)>,
+    /// Workers that end, with the bytes after which they are done.
+    planned: Vec<(SourceId, u64)>,
     pairs: Vec<OpenPair>,
     experiments: Vec<DoubledHops>,
 }
@@ -77,6 +79,7 @@ impl RecordBook {
         let (pairs, streams) = self.open_pairs(begun.pairs)?;
         let start = self.end;
         let loads = loads(&begun.issuers, &begun.workers, &workers);
+        let planned = planned(&begun.issuers, &begun.workers, &workers);
         let times = begun.times;
         self.hops.begin_step();
         self.writer.step(&StepHead {
@@ -89,8 +92,8 @@ impl RecordBook {
             streams,
         })?;
         let experiments = begun.experiments;
-        self.step =
-            Some(Open { index: step.index, start, times, workers, hops, pairs, experiments });
+        let index = step.index;
+        self.step = Some(Open { index, start, times, workers, hops, planned, pairs, experiments });
         for PlantNote { code, text } in begun.notes {
             self.note(Note { at: Ns::ZERO, level: Level::Warning, code, text })?;
         }
@@ -159,6 +162,10 @@ impl RecordBook {
                 let counter = counter(*source, step.index, measured, &reading);
                 self.writer.counter(&counter)?;
             }
+        }
+        for (source, bytes) in &step.planned {
+            let reading = (CounterId::PlannedBytes, *bytes as f64);
+            self.writer.counter(&counter(*source, step.index, measured, &reading))?;
         }
         for counter in step.experiments(measured) {
             self.writer.counter(&counter)?;
@@ -231,6 +238,16 @@ fn loads(issuers: &[Issuer], names: &[String], sources: &[SourceId]) -> Vec<Work
             arrivals,
             ops_per_transaction: first.ops_per_transaction,
         })
+    };
+    names.iter().zip(sources).filter_map(of).collect()
+}
+
+/// The bytes of each worker that ends: of all loads that it carries.
+fn planned(issuers: &[Issuer], names: &[String], sources: &[SourceId]) -> Vec<(SourceId, u64)> {
+    let of = |(name, source): (&String, &SourceId)| {
+        let mine = issuers.iter().filter(|issuer| issuer.source == *name);
+        let bytes: Option<u64> = mine.map(|issuer| issuer.planned).sum();
+        bytes.filter(|bytes| *bytes > 0).map(|bytes| (*source, bytes))
     };
     names.iter().zip(sources).filter_map(of).collect()
 }

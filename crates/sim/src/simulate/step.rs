@@ -173,7 +173,7 @@ impl StepRun<'_> {
             self.cells.clear();
             return Ok(0);
         }
-        if self.terms.settle {
+        if self.terms.settle && !self.step.ends_with_loads() {
             self.pilot(planned)?;
             self.cells.clear();
             return Ok(0);
@@ -266,7 +266,7 @@ impl StepRun<'_> {
     /// Warns of a warm-up that was too short.
     fn ask_of_warmup(&mut self, warm: usize, cell: Ps) -> Result<(), EarlyEnd> {
         let chosen = self.step.steady.is_some() || self.terms.settle;
-        if chosen || !self.step.incidents.is_empty() {
+        if chosen || self.step.ends_with_loads() || !self.step.incidents.is_empty() {
             return Ok(());
         }
         let Some(longer) = confidence::longer_warmup(&self.cells, warm) else { return Ok(()) };
@@ -312,8 +312,26 @@ impl StepRun<'_> {
             if stopped {
                 return Err(EarlyEnd::Stopped);
             }
+            if phase != Phase::Warmup && (next == second || next == end) && self.is_over() {
+                return self.say(StepEvent::Times(self.times));
+            }
         }
         Ok(())
+    }
+
+    /// Whether the step ends here, at a whole second, because its loads are done; its times are then those.
+    fn is_over(&mut self) -> bool {
+        if !self.step.ends_with_loads() {
+            return false;
+        }
+        let Some(done) = self.simulation.over_at() else { return false };
+        // To the end of the nanosecond in which the last I/O ended.
+        let times = campaign::finished(&self.times, done.as_ns().plus(Ns(1)), self.cut);
+        let over = times.end == self.cut;
+        if over {
+            self.times = times;
+        }
+        over
     }
 
     /// Tells the meter how far the I/Os under way are.

@@ -50,8 +50,9 @@ impl Stocks {
 
     /// A cell of the measured time is over.
     pub fn look(&mut self, simulation: &Simulation<Meter>) {
+        let held = simulation.held();
         for stock in &mut self.pools {
-            stock.held.push(f64::from(simulation.held(stock.pool)));
+            stock.held.push(f64::from(held[stock.pool.0 as usize]));
         }
     }
 

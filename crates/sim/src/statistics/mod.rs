@@ -9,5 +9,5 @@ mod warmup;
 pub use histogram::TimeHistogram;
 pub use interval::{ConfidenceInterval, mean, ratio, skew, von_neumann};
 pub use student::{normal_quantile, student_quantile};
-pub use tally::{Tally, TallyLevel};
+pub use tally::{RunningTally, Tally, TallyLevel};
 pub use warmup::mser5;

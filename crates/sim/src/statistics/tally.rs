@@ -1,7 +1,8 @@
 //! Integer counts at one station, pool, class or load; levels are integrated over time.
 //!
 //! Integrals are exact (a level times picoseconds, in 128 bits), so a span's figures are differences of two tallies and
-//! do not depend on how the span is cut.
+//! do not depend on how the span is cut. While the counts run, an integral is kept as what it would be if every level had
+//! been the current one from time 0 on: a change of a level subtracts its moment, and nothing is multiplied.
 
 use crate::Ps;
 use workload::Dir;
@@ -48,107 +49,203 @@ pub struct TallyLevel {
     pub blocked: u32,
 }
 
-impl Tally {
-    /// Integrates the levels up to `now`; to be called before a level changes.
+/// The departures of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Departed {
+    ios: u64,
+    bytes: u64,
+    stayed: u128,
+}
+
+/// Counts that run. What every I/O changes is first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunningTally {
+    level: TallyLevel,
+    arrivals: u64,
+    /// The integrals, less the current levels × the current time, modulo 2^128.
+    present: u128,
+    busy: u128,
+    /// Reads, with those that were pulled out; writes.
+    departed: [Departed; 2],
+    blocked: u128,
+    lost: u64,
+    pulled: u64,
+}
+
+impl RunningTally {
+    /// The current levels.
     #[inline]
-    pub fn touch(&mut self, now: Ps) {
-        let span = u128::from(now.since(self.at).0);
-        self.present += span * u128::from(self.level.present);
-        self.busy += span * u128::from(self.level.busy);
-        if self.level.blocked > 0 {
-            self.blocked += span * u128::from(self.level.blocked);
-        }
-        self.at = now;
+    pub fn level(&self) -> TallyLevel {
+        self.level
+    }
+
+    /// I/Os that arrived.
+    #[inline]
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
     }
 
     /// An I/O arrives.
     #[inline]
     pub fn arrive(&mut self, now: Ps) {
-        self.touch(now);
         self.arrivals += 1;
         self.level.present += 1;
+        self.present = self.present.wrapping_sub(now.0.into());
+    }
+
+    #[inline]
+    fn go(&mut self, now: Ps) {
+        self.level.present -= 1;
+        self.present = self.present.wrapping_add(now.0.into());
     }
 
     /// An I/O departs after a residence time of `stayed`.
     #[inline]
     pub fn depart(&mut self, now: Ps, stayed: Ps, dir: Dir, bytes: u32) {
-        self.touch(now);
-        self.departures += 1;
-        self.level.present -= 1;
-        self.stayed += u128::from(stayed.0);
-        let writes = dir != Dir::Read;
-        self.bytes[usize::from(writes)] += u64::from(bytes);
-        if writes {
-            self.writes += 1;
-            self.stayed_writing += u128::from(stayed.0);
-        }
+        self.go(now);
+        let of = &mut self.departed[usize::from(dir != Dir::Read)];
+        of.ios += 1;
+        of.bytes += u64::from(bytes);
+        of.stayed += u128::from(stayed.0);
     }
 
     /// An I/O arrives and departs at once.
     #[inline]
-    pub fn pass_at_once(&mut self, now: Ps, dir: Dir, bytes: u32) {
-        self.touch(now);
-        let writes = dir != Dir::Read;
+    pub fn pass_at_once(&mut self, dir: Dir, bytes: u32) {
         self.arrivals += 1;
-        self.departures += 1;
-        self.writes += u64::from(writes);
-        self.bytes[usize::from(writes)] += u64::from(bytes);
+        let of = &mut self.departed[usize::from(dir != Dir::Read)];
+        of.ios += 1;
+        of.bytes += u64::from(bytes);
     }
 
-    /// Adds past visits of `time` each, with the number and the bytes of reads and of writes.
-    pub fn passed(&mut self, time: Ps, ios: [u64; 2], bytes: [u64; 2]) {
-        let [span, writing] = [ios[0] + ios[1], ios[1]].map(|n| u128::from(n) * u128::from(time.0));
+    /// An I/O that was here for `stayed` is pulled out.
+    pub fn pull(&mut self, now: Ps, stayed: Ps) {
+        self.go(now);
+        self.pulled += 1;
+        self.departed[0].stayed += u128::from(stayed.0);
+    }
+
+    /// A present I/O is rejected further on.
+    #[inline]
+    pub fn lose(&mut self, now: Ps) {
+        self.go(now);
+        self.lost += 1;
+    }
+
+    /// An I/O is rejected before it arrives.
+    #[inline]
+    pub fn reject(&mut self) {
+        self.lost += 1;
+    }
+
+    /// One more server is busy.
+    #[inline]
+    pub fn begin(&mut self, now: Ps) {
+        self.level.busy += 1;
+        self.busy = self.busy.wrapping_sub(now.0.into());
+    }
+
+    /// One less server is busy.
+    #[inline]
+    pub fn end(&mut self, now: Ps) {
+        self.level.busy -= 1;
+        self.busy = self.busy.wrapping_add(now.0.into());
+    }
+
+    /// `busy` servers or tokens are in use from now on.
+    #[inline]
+    pub fn set_busy(&mut self, now: Ps, busy: u32) {
+        if busy == self.level.busy {
+            return;
+        }
+        let until_now = |level: u32| u128::from(now.0) * u128::from(level);
+        self.busy = self.busy.wrapping_add(until_now(self.level.busy));
+        self.busy = self.busy.wrapping_sub(until_now(busy));
+        self.level.busy = busy;
+    }
+
+    /// One more server keeps a blocked I/O.
+    pub fn block(&mut self, now: Ps) {
+        self.level.blocked += 1;
+        self.blocked = self.blocked.wrapping_sub(now.0.into());
+    }
+
+    /// One less server keeps a blocked I/O.
+    pub fn unblock(&mut self, now: Ps) {
+        self.level.blocked -= 1;
+        self.blocked = self.blocked.wrapping_add(now.0.into());
+    }
+
+    /// All counts up to `now`.
+    pub fn until(&self, now: Ps) -> Tally {
+        let whole = |sum: u128, level: u32| {
+            sum.wrapping_add(u128::from(now.0).wrapping_mul(u128::from(level)))
+        };
+        let [read, written] = self.departed;
+        Tally {
+            arrivals: self.arrivals,
+            departures: read.ios + written.ios,
+            writes: written.ios,
+            lost: self.lost,
+            pulled: self.pulled,
+            bytes: [read.bytes, written.bytes],
+            stayed: read.stayed + written.stayed,
+            stayed_writing: written.stayed,
+            present: whole(self.present, self.level.present),
+            busy: whole(self.busy, self.level.busy),
+            blocked: whole(self.blocked, self.level.blocked),
+            level: self.level,
+            at: now,
+        }
+    }
+}
+
+impl Tally {
+    /// Adds past visits: the number, the bytes and the residence times of reads and of writes, and the time in service.
+    pub fn passed(&mut self, ios: [u64; 2], bytes: [u64; 2], stayed: [u128; 2], busy: u128) {
         self.arrivals += ios[0] + ios[1];
         self.departures += ios[0] + ios[1];
         self.writes += ios[1];
         self.bytes[0] += bytes[0];
         self.bytes[1] += bytes[1];
-        self.stayed += span;
-        self.present += span;
-        self.busy += span;
-        self.stayed_writing += writing;
+        self.stayed += stayed[0] + stayed[1];
+        self.present += stayed[0] + stayed[1];
+        self.busy += busy;
+        self.stayed_writing += stayed[1];
     }
 
-    /// Adds one past visit of `time`.
-    #[inline]
-    pub fn pass(&mut self, time: Ps, dir: Dir, bytes: u32) {
-        let span = u128::from(time.0);
+    /// Adds one past visit of `stayed`, of which `busy` was service.
+    pub fn pass(&mut self, stayed: Ps, busy: Ps, dir: Dir, bytes: u32) {
+        let span = u128::from(stayed.0);
         let writes = dir != Dir::Read;
         self.arrivals += 1;
         self.departures += 1;
         self.bytes[usize::from(writes)] += u64::from(bytes);
         self.stayed += span;
         self.present += span;
-        self.busy += span;
+        self.busy += u128::from(busy.0);
         if writes {
             self.writes += 1;
             self.stayed_writing += span;
         }
     }
 
-    /// Adds an I/O that arrived `span` ago and is still in service.
-    pub fn stay(&mut self, span: Ps) {
+    /// Adds an I/O that arrived `span` ago and is still here, in service for `busy` where that has begun.
+    pub fn stay(&mut self, span: Ps, busy: Option<Ps>) {
         self.arrivals += 1;
         self.present += u128::from(span.0);
-        self.busy += u128::from(span.0);
         self.level.present += 1;
-        self.level.busy += 1;
+        if let Some(busy) = busy {
+            self.busy += u128::from(busy.0);
+            self.level.busy += 1;
+        }
     }
 
-    /// An I/O that was here for `stayed` is pulled out.
-    pub fn pull(&mut self, now: Ps, stayed: Ps) {
-        self.touch(now);
-        self.pulled += 1;
-        self.level.present -= 1;
-        self.stayed += u128::from(stayed.0);
-    }
-
-    /// A present I/O is rejected further on.
-    #[inline]
-    pub fn lose(&mut self, now: Ps) {
-        self.touch(now);
-        self.lost += 1;
-        self.level.present -= 1;
+    /// Adds an I/O that took tokens `span` ago.
+    pub fn hold(&mut self, tokens: u32, span: Ps, dir: Dir, bytes: u32) {
+        self.pass(Ps::ZERO, Ps::ZERO, dir, bytes);
+        self.busy += u128::from(span.0) * u128::from(tokens);
+        self.level.busy += tokens;
     }
 
     /// The difference from `earlier`, a tally of the same subject; levels are the current ones.

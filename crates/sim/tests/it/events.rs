@@ -6,20 +6,56 @@ use sim::engine::{EventKey, EventQueue, SimEvent, end_of};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
-    /// Into a lane, or into the heap.
-    Push(u64, u32, u8),
+    Push(u64, u32),
     Pop(u64),
     /// All events of a station.
     Remove(u32),
 }
 
 fn act() -> impl Strategy<Value = Act> {
-    // Few times and stations, so that many events coincide.
+    // Few stations and short times, so that many events coincide, and times of all lengths.
+    let time = prop_oneof![3 => 0u64..20, 2 => (0u64..50, 0u32..58).prop_map(|(n, by)| n << by)];
     prop_oneof![
-        3 => (0u64..20, 0u32..3, 0u8..5).prop_map(|(time, place, lane)| Act::Push(time, place, lane)),
-        2 => (0u64..25).prop_map(Act::Pop),
+        60 => (time.clone(), 0u32..3).prop_map(|(time, place)| Act::Push(time, place)),
+        40 => time.prop_map(Act::Pop),
         1 => (0u32..3).prop_map(Act::Remove),
     ]
+}
+
+/// Events that each cause one or two others up to `ahead` times `gap` later, and a few of them ten times as late.
+fn moving(gap: &[u64], ahead: u64, most: usize) {
+    let mut rng = clock::Rng::keyed(gap[0], &[ahead]);
+    let mut pending = EventQueue::with_capacity(most);
+    let mut sorted = std::collections::BTreeMap::new();
+    let (mut now, mut sequence) = (0, 0);
+    for gap in gap {
+        for _ in 0..20_000 {
+            let more = if sorted.len() < most / 2 { 2 } else { 1 + u64::from(rng.chance(0.1)) };
+            for _ in 0..more.min((most - sorted.len()) as u64) {
+                let span = rng.below(ahead) * gap * (1 + 9 * u64::from(rng.chance(0.01)));
+                let event = SimEvent::new(Ps(now + span), rng.below(5) as u32, sequence, 7);
+                pending.push(event);
+                sorted.insert(event.key(), event);
+                sequence += 1;
+            }
+            let first = sorted.pop_first().unwrap().1;
+            assert_eq!(pending.pop_before(first.key()), None);
+            assert_eq!(pending.pop_before(EventKey::MAX), Some(first));
+            now = first.time.0;
+        }
+        assert_eq!(pending.len(), sorted.len());
+        let mut all: Vec<EventKey> = pending.iter().map(|event| event.key()).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(sorted.keys().copied()));
+    }
+}
+
+#[test]
+fn at_any_pace() {
+    moving(&[1_000, 1_000_000, 3, 50_000], 100, 64);
+    moving(&[1_000, 1_000_000_000, 7], 1_000, 2_000);
+    moving(&[1_000, 0, 10], 1_000_000, 500);
+    moving(&[40], 3, 10);
 }
 
 proptest! {
@@ -30,14 +66,14 @@ proptest! {
     })]
 
     #[test]
-    fn as_a_sorted_list(acts in proptest::collection::vec(act(), 0..400)) {
-        let mut pending = EventQueue::with_capacity(8);
+    fn as_a_sorted_list(acts in proptest::collection::vec(act(), 0..600)) {
+        let mut pending = EventQueue::with_capacity(600);
         let mut sorted: Vec<SimEvent> = Vec::new();
         for (sequence, act) in (0..).zip(acts) {
             match act {
-                Act::Push(time, place, lane) => {
+                Act::Push(time, place) => {
                     let event = SimEvent::new(Ps(time), place, sequence, sequence as u32);
-                    pending.push_on(lane, event);
+                    pending.push_on((sequence % 5) as u8, event);
                     sorted.push(event);
                     sorted.sort_by_key(SimEvent::key);
                 }

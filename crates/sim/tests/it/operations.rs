@@ -121,7 +121,7 @@ fn a_limit_makes_operations_late() {
     let p50 = |histogram: &sim::statistics::TimeHistogram| histogram.quantile(0.5).unwrap();
     let (response, service) =
         (simulation.response(class).unwrap(), simulation.service(class).unwrap());
-    assert!(p50(response).0 > 10 * p50(service).0);
+    assert!(p50(&response).0 > 10 * p50(service).0);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! One link, or a set of servers, shared equally by all I/Os present: one virtual clock for all.
 
-use super::{NEVER, SERVER, Tag, done_at};
+use super::tags::{Tag, Tags};
+use super::{NEVER, SERVER, done_at};
 use crate::Ps;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 
 /// What is shared.
 #[derive(Clone, Debug)]
@@ -12,58 +12,6 @@ pub enum SharedCapacity {
     Servers(u32),
     /// A link; the rate is in fractions of a byte a second.
     Link { link: u16, rate: u64 },
-}
-
-/// I/Os in the order in which they finish. Transfers of one size finish in the order of arrival and are queued; an I/O
-/// that would precede the last of the queue goes into the heap.
-#[derive(Clone, Debug, Default)]
-struct Tags {
-    line: VecDeque<Tag>,
-    heap: BinaryHeap<Reverse<Tag>>,
-}
-
-impl Tags {
-    fn reserve(&mut self, room: usize) {
-        self.line.reserve(room);
-        self.heap.reserve(room);
-    }
-
-    #[inline]
-    fn push(&mut self, tag: Tag) {
-        match self.line.back() {
-            Some(last) if last.clock > tag.clock => self.heap.push(Reverse(tag)),
-            _ => self.line.push_back(tag),
-        }
-    }
-
-    #[inline]
-    fn peek(&self) -> Option<&Tag> {
-        match (self.line.front(), self.heap.peek()) {
-            (Some(line), Some(Reverse(heap))) => Some(line.min(heap)),
-            (line, heap) => line.or(heap.map(|Reverse(tag)| tag)),
-        }
-    }
-
-    /// Removes the first if it is complete at `clock`.
-    #[inline]
-    fn pop_until(&mut self, clock: u128) -> Option<Tag> {
-        let first = *self.peek().filter(|first| first.clock <= clock)?;
-        if self.line.front().is_some_and(|line| *line == first) {
-            self.line.pop_front();
-        } else {
-            self.heap.pop();
-        }
-        Some(first)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Tag> {
-        self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))
-    }
-
-    fn remove(&mut self, who: u32) {
-        self.line.retain(|tag| tag.who != who);
-        self.heap.retain(|Reverse(tag)| tag.who != who);
-    }
 }
 
 /// The I/Os that share it.

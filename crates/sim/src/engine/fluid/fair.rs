@@ -1,9 +1,8 @@
 //! Several links that paths cross in different ways: max-min fair rates, computed again at each change.
 
-use super::{NEVER, Tag, done_at};
+use super::tags::{Tag, Tags};
+use super::{NEVER, done_at};
 use crate::Ps;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// A link that may limit.
 #[derive(Clone, Debug)]
@@ -29,13 +28,13 @@ struct FairFlow {
     settled: bool,
     /// Work given to an I/O that was present from the beginning.
     clock: u128,
-    tags: BinaryHeap<Reverse<Tag>>,
+    tags: Tags,
 }
 
 impl FairFlow {
     #[inline]
     fn is_ready(&self) -> bool {
-        self.tags.peek().is_some_and(|Reverse(tag)| tag.clock <= self.clock)
+        self.tags.peek().is_some_and(|tag| tag.clock <= self.clock)
     }
 }
 
@@ -63,7 +62,7 @@ impl Fair {
             rate: 0,
             settled: false,
             clock: 0,
-            tags: BinaryHeap::new(),
+            tags: Tags::default(),
         };
         let link = |(number, rate): &(u16, u64)| FairLink {
             number: *number,
@@ -103,7 +102,7 @@ impl Fair {
         let flow = &mut self.flows[flow as usize];
         let clock = flow.clock;
         tag.clock += clock;
-        flow.tags.push(Reverse(tag));
+        flow.tags.push(tag);
         self.divide();
         clock
     }
@@ -121,8 +120,8 @@ impl Fair {
     /// Removes that I/O; also returns its flow's virtual clock.
     pub fn leave(&mut self, flow: u32) -> Option<(u32, u128)> {
         let flow = &mut self.flows[flow as usize];
-        let Reverse(tag) = flow.tags.pop()?;
         let clock = flow.clock;
+        let tag = flow.tags.pop_until(clock)?;
         self.divide();
         Some((tag.who, clock))
     }
@@ -146,16 +145,16 @@ impl Fair {
     pub fn each(&mut self, now: Ps, of: &mut impl FnMut(&Tag, u128)) {
         self.advance(now);
         for flow in &self.flows {
-            flow.tags.iter().for_each(|Reverse(tag)| of(tag, flow.clock));
+            flow.tags.iter().for_each(|tag| of(tag, flow.clock));
         }
     }
 
     /// Removes `who`; returns its path and its virtual clock.
     pub fn remove(&mut self, now: Ps, who: u32) -> Option<(u32, u128)> {
         self.advance(now);
-        let on = |flow: &&mut FairFlow| flow.tags.iter().any(|Reverse(tag)| tag.who == who);
+        let on = |flow: &&mut FairFlow| flow.tags.iter().any(|tag| tag.who == who);
         let flow = self.flows.iter_mut().find(on)?;
-        flow.tags.retain(|Reverse(tag)| tag.who != who);
+        flow.tags.remove(who);
         let removed = (flow.path, flow.clock);
         self.divide();
         Some(removed)
@@ -181,9 +180,13 @@ impl Fair {
         }
         self.fill();
         for flow in &self.flows {
-            if let Some(Reverse(first)) = flow.tags.peek() {
+            if let Some(first) = flow.tags.peek() {
                 let left = first.clock.saturating_sub(flow.clock);
-                self.next = self.next.min(done_at(self.at, left, flow.rate));
+                // A division only where it is sooner than those before: ⌈left / rate⌉ < span.
+                let span = u128::from(self.next.0 - self.at.0);
+                if left <= span.saturating_sub(1) * u128::from(flow.rate) {
+                    self.next = done_at(self.at, left, flow.rate);
+                }
             }
         }
     }
@@ -199,8 +202,16 @@ impl Fair {
             }
         }
         loop {
-            let offers = (0u16..).zip(links.iter()).filter(|(_, link)| link.sharers > 0);
-            let tightest = offers.map(|(number, link)| (link.left / link.sharers, number)).min();
+            let mut tightest: Option<(u64, u16)> = None;
+            for (number, link) in (0u16..).zip(links.iter()).filter(|(_, link)| link.sharers > 0) {
+                // A division only where it is less than those before.
+                let less = |(offer, _): (u64, u16)| {
+                    u128::from(link.left) < u128::from(offer) * u128::from(link.sharers)
+                };
+                if tightest.is_none_or(less) {
+                    tightest = Some((link.left / link.sharers, number));
+                }
+            }
             let Some((offer, tightest)) = tightest else { break };
             // A link with less than one unit per I/O would never finish them; a link that is down indeed does not.
             let rate = if links[usize::from(tightest)].rate == 0 { 0 } else { offer.max(1) };

@@ -10,11 +10,14 @@
 mod equal;
 mod fair;
 mod reduce;
+mod tags;
 
+use super::tournament::Tournament;
 use crate::Ps;
-use crate::statistics::Tally;
+use crate::statistics::{RunningTally, Tally};
 use equal::{Equal, SharedCapacity};
 use fair::Fair;
+use tags::Tag;
 
 /// Work is counted in 1/2^32 ps of a server, or in 1/1024 bytes × ps/s of a link.
 const SERVER: u128 = 1 << 32;
@@ -91,7 +94,7 @@ struct PathState {
     carried: u128,
     then: u128,
     /// Transfers that carried payload.
-    tally: Tally,
+    tally: RunningTally,
 }
 
 impl PathState {
@@ -103,15 +106,6 @@ impl PathState {
     }
 }
 
-/// An I/O in service: the clock at which it is complete, its order of arrival, its path and number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Tag {
-    clock: u128,
-    arrival: u64,
-    path: u32,
-    who: u32,
-}
-
 /// Paths that share no link with any other partition.
 #[derive(Clone, Debug)]
 enum Partition {
@@ -119,10 +113,22 @@ enum Partition {
     Fair(Fair),
 }
 
+impl Partition {
+    #[inline]
+    fn next(&self) -> Ps {
+        match self {
+            Partition::Equal(equal) => equal.next(),
+            Partition::Fair(fair) => fair.next(),
+        }
+    }
+}
+
 /// All I/Os at one fluid station.
 #[derive(Clone, Debug)]
 pub struct Fluid {
     parts: Vec<Partition>,
+    /// When the next I/O leaves each of them.
+    nexts: Tournament<Ps>,
     paths: Vec<PathState>,
     links: Box<[LinkState]>,
     /// Number of servers, for processor sharing.
@@ -151,6 +157,7 @@ impl Fluid {
         let link = |rate: &u64| LinkState { rate: *rate, could: 0, at: Ps::ZERO };
         Fluid {
             parts: Vec::new(),
+            nexts: Tournament::new(0, NEVER),
             paths: Vec::new(),
             links: rates.iter().map(link).collect(),
             servers: None,
@@ -173,7 +180,7 @@ impl Fluid {
                 present: 0,
                 carried: 0,
                 then: 0,
-                tally: Tally::default(),
+                tally: RunningTally::default(),
             });
             self.paths.len() - 1
         });
@@ -185,6 +192,7 @@ impl Fluid {
     pub fn divide(&mut self, ranges: Option<&[(u64, u64)]>) {
         if let Some(servers) = self.servers {
             self.parts = vec![Partition::Equal(Equal::new(SharedCapacity::Servers(servers)))];
+            self.nexts = Tournament::new(1, NEVER);
             return;
         }
         let crossed: Vec<&[u16]> = self.paths.iter().map(|path| &*path.links).collect();
@@ -210,6 +218,14 @@ impl Fluid {
                 }
             });
         }
+        self.nexts = Tournament::new(self.parts.len(), NEVER);
+    }
+
+    /// Something has changed in all partitions.
+    fn look_at_all(&mut self) {
+        for (number, part) in self.parts.iter().enumerate() {
+            self.nexts.set(number, part.next());
+        }
     }
 
     /// Preallocates for `present` I/Os on a path.
@@ -232,6 +248,7 @@ impl Fluid {
                 Partition::Fair(fair) => fair.set_rate(now, link, rate * FRACTION),
             }
         }
+        self.look_at_all();
     }
 
     /// Stops or restarts all service.
@@ -243,6 +260,7 @@ impl Fluid {
                 Partition::Fair(fair) => fair.stop(now, stopped),
             }
         }
+        self.look_at_all();
     }
 
     /// Removes `who`, complete or not.
@@ -259,6 +277,7 @@ impl Fluid {
                 self.present -= 1;
             }
         }
+        self.look_at_all();
     }
 
     /// `who` arrives and asks for `demand` of a server.
@@ -278,10 +297,12 @@ impl Fluid {
         self.arrivals += 1;
         self.present += 1;
         let path = &mut self.paths[path as usize];
-        let clock = match &mut self.parts[path.part as usize] {
+        let part = &mut self.parts[path.part as usize];
+        let clock = match part {
             Partition::Equal(equal) => equal.enter(now, tag),
             Partition::Fair(fair) => fair.enter(now, path.flow, tag),
         };
+        self.nexts.set(path.part as usize, part.next());
         path.count_until(clock);
         path.present += 1;
     }
@@ -289,16 +310,21 @@ impl Fluid {
     /// Removes one complete I/O, from the lowest path first.
     #[inline]
     pub fn leave(&mut self, now: Ps) -> Option<u32> {
-        let ready = |part: &mut Partition| match part {
-            Partition::Equal(equal) => equal.ready(now),
-            Partition::Fair(fair) => fair.ready(now),
-        };
-        let path = self.parts.iter_mut().filter_map(ready).min()?;
-        let path = &mut self.paths[path as usize];
-        let (who, clock) = match &mut self.parts[path.part as usize] {
+        let mut first = None;
+        self.nexts.up_to(now, &mut |part| {
+            let path = match &mut self.parts[part] {
+                Partition::Equal(equal) => equal.ready(now),
+                Partition::Fair(fair) => fair.ready(now),
+            };
+            first = first.into_iter().chain(path).min();
+        });
+        let path = &mut self.paths[first? as usize];
+        let part = &mut self.parts[path.part as usize];
+        let (who, clock) = match part {
             Partition::Equal(equal) => equal.leave()?,
             Partition::Fair(fair) => fair.leave(path.flow)?,
         };
+        self.nexts.set(path.part as usize, part.next());
         path.count_until(clock);
         path.present -= 1;
         self.present -= 1;
@@ -308,14 +334,8 @@ impl Fluid {
     /// When the next I/O leaves, if none arrives; `None` where none is present.
     #[inline]
     pub fn next(&self) -> Option<Ps> {
-        if self.stopped {
-            return None;
-        }
-        let next = |part: &Partition| match part {
-            Partition::Equal(equal) => equal.next(),
-            Partition::Fair(fair) => fair.next(),
-        };
-        self.parts.iter().map(next).min().filter(|at| *at < NEVER)
+        let next = self.nexts.first();
+        (!self.stopped && next < NEVER).then_some(next)
     }
 
     /// Busy servers; for links, 1 while anything crosses them.
@@ -374,18 +394,18 @@ impl Fluid {
 
     /// The payload counts of a path.
     #[inline]
-    pub fn tally(&mut self, path: u32) -> &mut Tally {
+    pub fn tally(&mut self, path: u32) -> &mut RunningTally {
         &mut self.paths[path as usize].tally
     }
 
     /// The payload counts of each link up to `now`, summed over its paths.
-    pub fn crossed(&mut self, now: Ps) -> Vec<Tally> {
+    pub fn crossed(&self, now: Ps) -> Vec<Tally> {
         let mut crossed = vec![Tally::default(); self.links.len()];
-        for path in &mut self.paths {
-            path.tally.touch(now);
+        for path in &self.paths {
+            let tally = path.tally.until(now);
             for link in &path.links {
                 let sum = &mut crossed[usize::from(*link)];
-                *sum = sum.beside(&path.tally);
+                *sum = sum.beside(&tally);
             }
         }
         crossed

@@ -78,6 +78,7 @@ impl Lab {
             workload: "work".to_owned(),
             arrivals,
             ops_per_transaction: 1,
+            planned: None,
         });
         load
     }

@@ -10,6 +10,7 @@ use sim::model::*;
 use sim::plant::Plant;
 use sim::study::{Length, StudyPlan, study};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// A machine with its loads; times in microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -128,8 +129,13 @@ fn arrivals_at_a_thread_by_their_closed_form() {
     }
 }
 
-/// The cases of the independent simulation: what it says of each in the last two words of a line.
-fn cases() -> Vec<(String, Vec<f64>)> {
+/// The cases of the independent simulation: what it says of each in the last two words of a line. It runs once.
+fn cases() -> &'static [(String, Vec<f64>)] {
+    static CASES: OnceLock<Vec<(String, Vec<f64>)>> = OnceLock::new();
+    CASES.get_or_init(run_cases)
+}
+
+fn run_cases() -> Vec<(String, Vec<f64>)> {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/gated/passes.py");
     let out = Command::new("python3").arg(program).output().expect("python3 runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
@@ -169,6 +175,39 @@ fn populations_as_an_independent_simulation_has_them() {
     }
     println!("{seen} cases, at most {simulations:.4} and {estimates:.4} off");
     assert!(seen > 60, "{seen}");
+}
+
+/// An initiator polls for answers alone: while nothing is under way it sleeps, and what it waits then is no habit.
+#[test]
+fn round_trips_of_an_open_loop_as_an_independent_simulation_has_them() {
+    let mut seen = 0;
+    for (kind, of) in cases() {
+        let [_, _, rate, wake, pass, each, spin, iops, mean] = of[..] else { panic!("{of:?}") };
+        if kind != "trip" {
+            continue;
+        }
+        let mut network = Network::new();
+        let processors = network.station(Station::Processors { count: 2 });
+        let (pass, wake) = (us(pass), us(wake));
+        let mut gate = |thread, spin, counted| {
+            let gate = Gated { processors, thread, pass, wake, spin, counted };
+            network.station(Station::Gated(gate))
+        };
+        let (target, initiator) = (gate(0, Ps::ZERO, false), gate(2, us(spin), true));
+        let law = Law::Uniform(us(0.5 * each), us(1.5 * each));
+        let pool = network.pool(Pool { tokens: 1000 });
+        let (take, give) = (Hop::Take { pool, tokens: 1 }, Hop::Give { pool, tokens: 1 });
+        let issued = vec![Hop::visit(initiator, Law::ZERO), give];
+        let mut route = vec![take, Hop::Fork { route: issued.into() }];
+        route.extend([target, initiator].map(|station| Hop::visit(station, law.clone())));
+        let gap = Law::Exponential(Ps::from_secs_f64(1.0 / rate));
+        network.load(Load::open(gap, 100_000, Class::read(512, route)));
+        let (done, latency) = simulated(&network, 100_000.0 / rate);
+        near(&format!("{of:?}"), done, iops, 0.015);
+        near(&format!("{of:?}"), latency, mean * 1e-6, 0.02);
+        seen += 1;
+    }
+    assert_eq!(seen, 12);
 }
 
 #[test]

@@ -5,7 +5,9 @@ that are there, and costs `s` and, for each I/O, a draw between half and one and
 the thread slept and a processor was idle. Where none is idle the thread waits for its turn, first come, first served. With
 `spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping.
 
-Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there.
+Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there; or at an
+initiator (`trip`), which issues each by a pass without work of its own while the target has it already, and takes its
+answer. It polls for answers alone: with nothing under way it sleeps, and that counts for no expectation.
 
 Prints one line a case: its parameters, I/Os a second, mean microseconds. Only the standard library; seeded.
 """
@@ -23,6 +25,7 @@ class Queue:
         self.serving = []
         self.state = "sleeps"
         self.expects = 16 * spin
+        self.under_way = None
         self.idle_from = 0.0
         self.timer = 0
 
@@ -39,11 +42,15 @@ class Machine:
         self.order += 1
         heapq.heappush(self.agenda, (self.clock + delay, self.order, what, args))
 
+    def hopes(self, queue):
+        """Whether it waits for an answer."""
+        return queue.under_way is None or queue.under_way > 0
+
     def cost(self):
         return self.c * self.rng.uniform(0.5, 1.5) if self.law == "uniform" else self.c
 
-    def put(self, queue, io):
-        queue.waiting.append((io, self.cost()))
+    def put(self, queue, io, cost=None):
+        queue.waiting.append((io, self.cost() if cost is None else cost))
         if queue.state == "sleeps":
             self.expect(queue)
             if queue.thread in self.threads_at_work:
@@ -65,6 +72,8 @@ class Machine:
             self.work(queue, 0.0)
 
     def expect(self, queue):
+        if not self.hopes(queue):
+            return
         waited = min(self.clock - queue.idle_from, 16 * queue.spin)
         queue.expects += (waited - queue.expects) / 8
 
@@ -92,7 +101,7 @@ class Machine:
         self.free += 1
         if queue.waiting:
             self.line_up(queue)
-        elif queue.expects < queue.spin and not others:
+        elif queue.expects < queue.spin and self.hopes(queue) and not others:
             queue.state = "polls"
             self.free -= 1
             self.pollers.append(queue)
@@ -164,6 +173,32 @@ def opened(rate, w, s, c, seed):
     return measure(machine, 0.1, 100_000 / rate)
 
 
+def trips(rate, w, s, c, spin, seed):
+    rng = random.Random(seed)
+    machine = Machine(2, s * MICROS, c * MICROS, "uniform", rng)
+    machine.done = []
+    near = Queue("initiator", "initiator", w * MICROS, spin * MICROS, None)
+    near.under_way = 0
+
+    def ended(began):
+        if began is None:
+            near.under_way += 1
+        else:
+            near.under_way -= 1
+            machine.done.append(machine.clock - began)
+
+    near.then = ended
+    far = Queue("target", "target", w * MICROS, 0.0, lambda began: machine.put(near, began))
+
+    def arrive():
+        machine.put(near, None, 0.0)
+        machine.put(far, machine.clock)
+        machine.later(rng.expovariate(rate), arrive)
+
+    machine.later(0.0, arrive)
+    return measure(machine, 2_000 / rate, 60_000 / rate)
+
+
 def main():
     costs = {
         "idle": (30.0, 4.0, 1.5),
@@ -184,6 +219,10 @@ def main():
     for rate, w, s, c in ((10_000, 30.0, 4.0, 1.5), (60_000, 30.0, 4.0, 1.5), (300_000, 10.0, 5.0, 2.0)):
         iops, mean = opened(rate, w, s, c, 7)
         print("open", "-", 1, 1, rate, w, s, c, 0.0, f"{iops:.0f} {mean / MICROS:.2f}")
+    for rate in (500, 6_000, 30_000, 90_000):
+        for w, s, c, spin in ((10.0, 4.0, 2.0, 50.0), (25.0, 5.0, 1.5, 50.0), (25.0, 5.0, 1.5, 0.0)):
+            iops, mean = trips(rate, w, s, c, spin, 11)
+            print("trip", "-", 1, 2, rate, w, s, c, spin, f"{iops:.0f} {mean / MICROS:.2f}")
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ fn both(keys: &str, disks: u32, load: &str) -> (f64, f64) {
     (rig.run().iops(), sim::estimate::estimate(&rig.plant()).iops)
 }
 
-/// Every case: simulated within 2%, estimated within 5%; within 10% where several I/Os each need some of the disks and
-/// not all, so that they meet on them in ways that the estimate does not know.
+/// Every case: simulated within 2%, estimated within 5%; within 6% where several I/Os read some of the disks and not all, so
+/// that they meet on them in ways that the estimate does not know.
 #[test]
 fn groups_do_what_an_independent_simulator_finds() {
     let mut wrong = Vec::new();
@@ -47,7 +47,7 @@ fn groups_do_what_an_independent_simulator_finds() {
         let [disks, unit, block, align, depth, truth] =
             [disks, unit, block, align, depth, truth].map(|word| word.parse().expect("a number"));
         let units: f64 = f64::ceil(block / unit) + if align < block { 1.0 } else { 0.0 };
-        let most = if depth > 1.0 && units > 1.0 && units < disks { 10.0 } else { 5.0 };
+        let most = if depth > 1.0 && units > 1.0 && units < disks { 6.0 } else { 5.0 };
         let off = |found: f64| (found / truth - 1.0) * 100.0_f64;
         let text = format!("{line}: {:+.2}% {:+.2}%", off(simulated), off(estimated));
         println!("{text}");

@@ -5,7 +5,7 @@ mod naive;
 mod networks;
 
 use naive::{Story, tell};
-use networks::{Kind, network, of_everything, of_runs};
+use networks::{Kind, network, of_everything, of_queues, of_runs};
 use proptest::prelude::*;
 use sim::Ps;
 use sim::engine::{Ended, Halt, Observer, Simulation, Snapshot};
@@ -176,6 +176,15 @@ proptest! {
     fn networks_of_everything(network in of_everything(), seed in 0u64..1000) {
         invariants(&network, &agree(&network, seed));
         shortcuts_agree(&network, seed);
+    }
+
+    #[test]
+    fn with_queues_whose_departures_are_known(network in of_queues(), seed in 0u64..1000) {
+        invariants(&network, &agree(&network, seed));
+        let (fused, plain) = shortcuts_agree(&network, seed);
+        if plain > 400 {
+            assert!(fused < plain, "nothing was fused");
+        }
     }
 
     #[test]

@@ -334,20 +334,37 @@ fn load(all: bool) -> impl Strategy<Value = LoadDraft> {
 
 /// A network of stations of these kinds, of plain routes.
 pub fn network(kinds: &[Kind]) -> impl Strategy<Value = Network> + use<> {
-    drawn(kinds, false, false)
+    drawn(kinds, false, Runs::None)
 }
 
 /// A network of plain routes, each starting with delays that can be fused.
 pub fn of_runs() -> impl Strategy<Value = Network> {
-    drawn(&[Kind::Single, Kind::Delay, Kind::Blocking, Kind::Sharing], false, true)
+    drawn(&[Kind::Single, Kind::Delay, Kind::Blocking, Kind::Sharing], false, Runs::Delays)
+}
+
+/// A network of plain routes, each starting at a queue that all share, with delays behind it that can be fused with it.
+pub fn of_queues() -> impl Strategy<Value = Network> {
+    drawn(
+        &[Kind::Single, Kind::Many, Kind::Delay, Kind::Sharing, Kind::Losing],
+        false,
+        Runs::Queues,
+    )
+}
+
+/// What all routes of a network begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    None,
+    Delays,
+    Queues,
 }
 
 /// A network of everything: branches, copies, loads that begin later and end, changes.
 pub fn of_everything() -> impl Strategy<Value = Network> {
-    drawn(&Kind::ALL, true, false)
+    drawn(&Kind::ALL, true, Runs::None)
 }
 
-fn drawn(kinds: &[Kind], all: bool, runs: bool) -> impl Strategy<Value = Network> + use<> {
+fn drawn(kinds: &[Kind], all: bool, runs: Runs) -> impl Strategy<Value = Network> + use<> {
     let station = proptest::sample::select(kinds.to_vec()).prop_flat_map(station);
     let lasts = proptest::option::weighted(0.8, 0u64..100);
     let changed = (MOMENTS, lasts, 0u8..10, any::<u32>(), any::<u32>());
@@ -370,11 +387,15 @@ fn drawn(kinds: &[Kind], all: bool, runs: bool) -> impl Strategy<Value = Network
             for load in &loads {
                 let mut classes: Vec<Class> =
                     load.routes.iter().map(|route| class(route, &stations, &pools)).collect();
-                if runs {
-                    let run = run(&mut network, load.count);
-                    for class in &mut classes {
-                        class.route = [run.clone(), std::mem::take(&mut class.route)].concat();
+                match runs {
+                    Runs::None => {}
+                    Runs::Delays => {
+                        let run = run(&mut network, load.count);
+                        for class in &mut classes {
+                            class.route = [run.clone(), std::mem::take(&mut class.route)].concat();
+                        }
                     }
+                    Runs::Queues => behind_queue(&mut network, load, &mut classes),
                 }
                 classes.iter().for_each(|class| asked(&class.route, &mut asks));
                 add(&mut network, load, classes);
@@ -401,6 +422,45 @@ fn run(network: &mut Network, salt: u32) -> Vec<Hop> {
     let visits = stations.zip(times).map(|(station, law)| Hop::visit(station, law));
     // The next hop is not part of it.
     visits.chain([Hop::As { dir: workload::Dir::Read }]).collect()
+}
+
+/// A queue that the classes of all loads begin at, and delays that only this load visits, with tokens taken between them that
+/// are always there and some that may not be. The first class of every other load has no delays.
+fn behind_queue(network: &mut Network, load: &LoadDraft, classes: &mut [Class]) {
+    let first = network.loads().iter().flat_map(|load| &load.classes).next();
+    let shared = first.and_then(|class| match class.route.first() {
+        Some(Hop::Visit { station, .. }) => Some(*station),
+        _ => None,
+    });
+    let queue = shared.unwrap_or_else(|| network.station(Station::many(1 + load.count % 3)));
+    let own = [0, 1].map(|_| network.station(Station::Delay));
+    let enough = network.pool(Pool { tokens: 2 * load.count });
+    let more = network.pool(Pool { tokens: load.count });
+    let few = network.pool(Pool { tokens: load.count.div_ceil(2) });
+    let plain = network.loads().len() % 2 == 1;
+    for (number, class) in classes.iter_mut().enumerate() {
+        let micros = |n: u64| Law::Constant(Ps::micros(1 + (u64::from(load.count) + n) % 4));
+        let mut route = vec![Hop::Visit {
+            station: queue,
+            demand: Demand { time: load.law.clone(), per_byte: 100.0 * number as f64 },
+        }];
+        if !(plain && number == 0) {
+            route.extend([
+                Hop::Take { pool: enough, tokens: 2 },
+                Hop::visit(own[0], micros(0)),
+                Hop::Take { pool: more, tokens: 1 },
+                Hop::visit(own[1], micros(1)),
+                Hop::Take { pool: few, tokens: 1 },
+            ]);
+            route.append(&mut class.route);
+            route.push(Hop::Give { pool: few, tokens: 1 });
+            route.push(Hop::Give { pool: more, tokens: 1 });
+            route.push(Hop::Give { pool: enough, tokens: 2 });
+        } else {
+            route.append(&mut class.route);
+        }
+        class.route = route;
+    }
 }
 
 fn add(network: &mut Network, load: &LoadDraft, classes: Vec<Class>) {

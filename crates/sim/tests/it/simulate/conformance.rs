@@ -28,6 +28,7 @@ fn plant(step: &Step) -> Result<Plant, String> {
         workload: "w".to_owned(),
         arrivals: Loop::Closed { depth, think: false },
         ops_per_transaction: 1,
+        planned: None,
     };
     Ok(Plant { network, issuers: vec![issuer], ..Plant::default() })
 }
@@ -60,7 +61,8 @@ fn a_simulation_takes_the_steps_that_every_implementation_takes() {
 fn an_estimate_takes_the_steps_that_every_implementation_takes() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("estimated.wsr");
-    let order = sim::estimate::Order { stages: &shared::scenario().stages(), compile: &plant };
+    let order =
+        sim::estimate::Order { stages: &shared::scenario().stages(), compile: &plant, threads: 1 };
     let failure = sim::estimate::record(&order, writer(&path, ""), &mut |_| {});
     assert_eq!(failure.expect("a record"), None);
     check(&path);

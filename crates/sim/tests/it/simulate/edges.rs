@@ -30,6 +30,7 @@ fn wires(_: &Step) -> Plant {
             workload: "w".to_owned(),
             arrivals: Loop::Closed { depth: DEPTH, think: false },
             ops_per_transaction: 1,
+            planned: None,
         });
     }
     for (name, place) in

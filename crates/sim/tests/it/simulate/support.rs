@@ -90,6 +90,7 @@ pub fn plant_with(step: &Step, time: Law) -> Plant {
             workload: "w".to_owned(),
             arrivals: Loop::Closed { depth, think: false },
             ops_per_transaction: 1,
+            planned: None,
         });
         let name = format!("{group}.queue");
         plant.hops.push(hop(&name, HopKind::LunQueue, vec![HopElement::Pool(pool)]));

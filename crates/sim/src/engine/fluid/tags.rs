@@ -1,0 +1,82 @@
+//! I/Os in service, in the order in which they finish.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// An I/O in service: the clock at which it is complete, its order of arrival, its path and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tag {
+    pub clock: u128,
+    pub arrival: u64,
+    pub path: u32,
+    pub who: u32,
+}
+
+/// I/Os in the order in which they finish. Transfers of one size finish in the order of arrival and are queued; an I/O
+/// that would precede the last of the queue goes into the heap.
+#[derive(Clone, Debug, Default)]
+pub struct Tags {
+    line: VecDeque<Tag>,
+    heap: BinaryHeap<Reverse<Tag>>,
+}
+
+impl Tags {
+    /// Preallocates for so many.
+    pub fn reserve(&mut self, room: usize) {
+        self.line.reserve(room);
+        self.heap.reserve(room);
+    }
+
+    /// Adds an I/O.
+    #[inline]
+    pub fn push(&mut self, tag: Tag) {
+        match self.line.back() {
+            Some(last) if last.clock > tag.clock => self.heap.push(Reverse(tag)),
+            _ => self.line.push_back(tag),
+        }
+    }
+
+    /// The first to finish.
+    #[inline]
+    pub fn peek(&self) -> Option<&Tag> {
+        match (self.line.front(), self.heap.peek()) {
+            (Some(line), Some(Reverse(heap))) => Some(line.min(heap)),
+            (line, heap) => line.or(heap.map(|Reverse(tag)| tag)),
+        }
+    }
+
+    /// Removes the first if it is complete at `clock`.
+    #[inline]
+    pub fn pop_until(&mut self, clock: u128) -> Option<Tag> {
+        let first = *self.peek().filter(|first| first.clock <= clock)?;
+        if self.line.front().is_some_and(|line| *line == first) {
+            self.line.pop_front();
+        } else {
+            self.heap.pop();
+        }
+        Some(first)
+    }
+
+    /// How many they are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.line.len() + self.heap.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty() && self.heap.is_empty()
+    }
+
+    /// All of them, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = &Tag> {
+        self.line.iter().chain(self.heap.iter().map(|Reverse(tag)| tag))
+    }
+
+    /// Takes one out.
+    pub fn remove(&mut self, who: u32) {
+        self.line.retain(|tag| tag.who != who);
+        self.heap.retain(|Reverse(tag)| tag.who != who);
+    }
+}
