@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses lab5-network lab labs predict static guests backup fleet docs dist clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power hostile lab5-network lab labs predict static guests backup fleet docs dist clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -45,6 +45,7 @@ guard: ## More than 1,000 attempts to write where it was not granted, as root: m
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/guard
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture the_guard_holds_on_lio
 
 soak: ## An hour of verified load in ./soak without any error (SOAK=10m for less)
 	@scripts/need $@
@@ -61,6 +62,17 @@ soak-losses: ## Kills, resets, loss of a target and of its LUN under verified iS
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/soak-losses
+
+soak-power: ## Thirty cuts of power under verified iSCSI load, as root: lost, reordered and torn sectors (CUTS=30)
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/soak-power
+	@scripts/soak-power --lying
+
+hostile: ## 402 hostile ways to use the program, as root: files, peers, surroundings; minutes
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@python3 scripts/hostile
 
 lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s per step); review in ./lab5
 	@scripts/need $@
