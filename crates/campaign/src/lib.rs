@@ -28,6 +28,6 @@ pub use gauge::Gauge;
 pub use hop_loads::{HopLoad, HopMeter, LoadOf};
 pub use progress::Progress;
 pub use rates::{DiskRates, JobRates, NetRates, RateMeter, RecentRates};
-pub use times::{planned, remeasured};
+pub use times::{finished, planned, remeasured};
 pub use turns::{COMPARISON_ENDED, PairedStep, SIDES, UnpairedSteps, pair, take_turns};
 pub use warming::{Warmed, Warming};

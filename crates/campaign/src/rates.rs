@@ -15,14 +15,14 @@ pub struct RecentRates {
     pub job: Option<JobRates>,
 }
 
-/// How far the copies of a job are, all phases together.
+/// How far the loads of a step that end are, all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JobRates {
-    /// Bytes written.
+    /// Bytes moved: written by copies; read, written, trimmed and zeroed by others.
     pub moved: u64,
-    /// Bytes to be written.
+    /// Bytes to be moved.
     pub amount: u64,
-    /// Bytes written per second.
+    /// Bytes moved per second.
     pub bytes_per_s: f64,
 }
 
@@ -84,8 +84,9 @@ pub struct RateMeter {
     asked: Gathered,
     probe: Gathered,
     /// The workers of copies that end.
-    copiers: Vec<SourceId>,
-    copied: Gathered,
+    /// Workers that end, and whether each copies: then what it writes counts.
+    ending: Vec<(SourceId, bool)>,
+    moved: Gathered,
     job: JobRates,
 }
 
@@ -117,22 +118,30 @@ impl RateMeter {
         }
     }
 
-    /// The same with a job: these workers copy so many bytes, and end.
+    /// The same with a job: these workers, of which some copy, move so many bytes and end.
     #[must_use]
-    pub fn with_job(self, copiers: Vec<SourceId>, amount: u64) -> RateMeter {
-        RateMeter { copiers, job: JobRates { amount, ..JobRates::default() }, ..self }
+    pub fn with_job(self, ending: Vec<(SourceId, bool)>, amount: u64) -> RateMeter {
+        RateMeter { ending, job: JobRates { amount, ..JobRates::default() }, ..self }
     }
 
     /// Adds an interval of a source.
     pub fn add(&mut self, interval: &Interval) {
-        if self.copiers.contains(&interval.source) {
-            let written = interval.write.as_ref().map_or(0, |done| done.bytes);
-            self.job.moved = self.job.moved.saturating_add(written);
-            self.copied.add(&Interval {
-                read: None,
-                others: Default::default(),
-                ..interval.clone()
-            });
+        match self.ending.iter().find(|(source, _)| *source == interval.source) {
+            None => {}
+            Some((_, true)) => {
+                let written = interval.write.as_ref().map_or(0, |done| done.bytes);
+                self.job.moved = self.job.moved.saturating_add(written);
+                self.moved.add(&Interval {
+                    read: None,
+                    others: Default::default(),
+                    ..interval.clone()
+                });
+            }
+            Some((_, false)) => {
+                let moved: u64 = interval.tallies().map(|done| done.bytes).sum();
+                self.job.moved = self.job.moved.saturating_add(moved);
+                self.moved.add(interval);
+            }
         }
         match self.parts.get(&interval.source) {
             None => &mut self.disk,
@@ -147,7 +156,7 @@ impl RateMeter {
     /// The figures since the last call; `None` without a new interval.
     pub fn take(&mut self) -> Option<RecentRates> {
         let (disk, net) = (self.take_disk(), self.take_net());
-        if let Some((_, bytes_per_s)) = self.copied.take() {
+        if let Some((_, bytes_per_s)) = self.moved.take() {
             self.job.bytes_per_s = bytes_per_s;
         }
         let job = (self.job.amount > 0).then_some(self.job);
@@ -293,7 +302,7 @@ mod tests {
         let mut meter = RateMeter::new(&[], [].into_iter());
         meter.add(&interval(0, moved(100, &[5]), moved(100, &[5])));
         assert_eq!(meter.take().and_then(|rates| rates.job), None);
-        let mut meter = meter.with_job(vec![SourceId(0), SourceId(1)], 100_000);
+        let mut meter = meter.with_job(vec![(SourceId(0), true), (SourceId(1), true)], 100_000);
         for source in [0, 1, 2] {
             meter.add(&interval(source, moved(300, &[5]), moved(100, &[5])));
         }

@@ -40,7 +40,7 @@ fn measure(depth: u32) -> Result<Cost, EngineError> {
                 let used = i.testimony.map_or(Ns::ZERO, |t| t.cpu_user.plus(t.cpu_system));
                 cost.cpu = cost.cpu.plus(used);
             }
-            Output::Interval(_) | Output::Counter(_) | Output::Event(_) => {}
+            Output::Interval(_) | Output::Counter(_) | Output::Event(_) | Output::Ended(..) => {}
             Output::Finished => break,
             Output::Failed(e) => return Err(e),
         }

@@ -424,6 +424,7 @@ fn post(
         payload,
         grace: GRACE,
         changes: worker.changes.clone(),
+        limit: worker.limit,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
     let scope = MeterScope {

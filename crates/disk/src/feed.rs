@@ -7,7 +7,9 @@ use clock::Ns;
 use engine::Throttle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use workload::{Arrivals, Next, Op, Placement, Replay, Spec, SpecError, Stream, StreamKey};
+use workload::{
+    Arrivals, Next, Op, Placement, Replay, Spec, SpecError, Stream, StreamKey, pass_bytes,
+};
 
 /// I/Os that wait for submission, with the moments at which they were due. Never grows beyond its depth.
 pub struct IoBatch {
@@ -30,9 +32,27 @@ pub(crate) trait Feed {
 
     /// Lowers the load from now on, or restores it.
     fn throttle(&mut self, to: Throttle);
+
+    /// Whether nothing will be issued any more.
+    fn is_over(&self) -> bool;
 }
 
-/// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry.
+/// Builds the feed of a worker whose arrivals are already clamped to the depth that its queue can carry, and the bytes that it
+/// issues where it ends: `limit`, or as its passes take.
+pub(crate) fn feed_until(
+    spec: &Spec,
+    place: &Placement,
+    key: StreamKey,
+    limit: Option<u64>,
+) -> Result<(Box<dyn Feed>, Option<u64>), SpecError> {
+    let feed = feed(spec, place, key)?;
+    match limit {
+        Some(left) => Ok((Box::new(LimitedFeed { feed, left }), limit)),
+        None => Ok((feed, pass_bytes(spec, place, key)?)),
+    }
+}
+
+/// Builds the feed of a worker that does not end by an amount.
 pub(crate) fn feed(
     spec: &Spec,
     place: &Placement,
@@ -50,6 +70,7 @@ pub(crate) fn feed(
                 ready: (0..depth).collect(),
                 asleep: BinaryHeap::with_capacity(depth as usize),
                 parked: Vec::with_capacity(depth as usize),
+                over: 0,
                 active: depth,
                 more_think: Ns::ZERO,
             })
@@ -60,8 +81,48 @@ pub(crate) fn feed(
             free: (0..depth).rev().collect(),
             skip_every: 0,
             arrivals: 0,
+            over: false,
         }),
     })
+}
+
+/// A load that ends after so many bytes. Operations are issued until they are reached, whatever slot they are of.
+struct LimitedFeed {
+    feed: Box<dyn Feed>,
+    left: u64,
+}
+
+impl Feed for LimitedFeed {
+    fn fill(&mut self, now: Ns, batch: &mut IoBatch) {
+        if self.left == 0 {
+            return;
+        }
+        let mut kept = batch.ios.len();
+        self.feed.fill(now, batch);
+        while kept < batch.ios.len() && self.left > 0 {
+            self.left = self.left.saturating_sub(batch.ios[kept].len.into());
+            kept += 1;
+        }
+        // The slots of what is left over are asked no more.
+        batch.ios.truncate(kept);
+        batch.dues.truncate(kept);
+    }
+
+    fn completed(&mut self, done: &[Completion], now: Ns) {
+        self.feed.completed(done, now);
+    }
+
+    fn wake(&self, now: Ns) -> Ns {
+        if self.left == 0 { Ns::MAX } else { self.feed.wake(now) }
+    }
+
+    fn throttle(&mut self, to: Throttle) {
+        self.feed.throttle(to);
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 || self.feed.is_over()
+    }
 }
 
 impl IoBatch {
@@ -115,6 +176,8 @@ struct Closed {
     asleep: BinaryHeap<Reverse<(Ns, u32)>>,
     /// Slots that issue nothing while the load is lowered.
     parked: Vec<u32>,
+    /// Slots that have issued all of theirs.
+    over: u32,
     /// The first so many slots issue.
     active: u32,
     more_think: Ns,
@@ -136,7 +199,8 @@ impl Feed for Closed {
             match self.streams[slot as usize].next(now) {
                 Next::Op(op) => batch.push(slot, op),
                 Next::At(at) => self.asleep.push(Reverse((at, slot))),
-                Next::AwaitCompletion | Next::Done => {}
+                Next::Done => self.over += 1,
+                Next::AwaitCompletion => {}
             }
         }
     }
@@ -157,6 +221,10 @@ impl Feed for Closed {
     fn wake(&self, _: Ns) -> Ns {
         self.asleep.peek().map_or(Ns::MAX, |Reverse((at, _))| *at)
     }
+
+    fn is_over(&self) -> bool {
+        self.over as usize == self.streams.len()
+    }
 }
 
 /// A worker that is awake this short before an arrival issues the I/O now: sleeping and waking would cost more than the
@@ -174,6 +242,8 @@ struct OpenFeed {
     /// Of so many arrivals one is left out; zero: none is.
     skip_every: u32,
     arrivals: u32,
+    /// All of its operations are issued.
+    over: bool,
 }
 
 impl OpenFeed {
@@ -181,7 +251,13 @@ impl OpenFeed {
     fn issue(&mut self, moment: Ns, most: usize, batch: &mut IoBatch) {
         for _ in 0..most {
             let Some(slot) = self.free.last().copied() else { return };
-            let Next::Op(op) = self.stream.next(moment) else { return };
+            let op = match self.stream.next(moment) {
+                Next::Op(op) => op,
+                next => {
+                    self.over = next == Next::Done;
+                    return;
+                }
+            };
             if self.skip_every > 0 {
                 self.arrivals += 1;
                 if self.arrivals.is_multiple_of(self.skip_every) {
@@ -216,10 +292,14 @@ impl Feed for OpenFeed {
 
     fn wake(&self, now: Ns) -> Ns {
         match self.stream.arrival() {
-            _ if self.free.is_empty() => Ns::MAX,
+            _ if self.free.is_empty() || self.over => Ns::MAX,
             arrival if arrival <= now.plus(AHEAD) => now,
             arrival => arrival,
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
     }
 }
 

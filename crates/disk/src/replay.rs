@@ -134,4 +134,8 @@ impl Feed for ReplayFeed {
             arrival => arrival,
         }
     }
+
+    fn is_over(&self) -> bool {
+        self.replay.is_done()
+    }
 }

@@ -116,6 +116,10 @@ impl StepHandle for RunningWatched {
     fn measure(&self, at: Ns) -> bool {
         lock(&self.shared.inner).as_ref().is_none_or(|inner| inner.measure(at))
     }
+
+    fn finish(&self, at: Ns) -> bool {
+        lock(&self.shared.inner).as_ref().is_none_or(|inner| inner.finish(at))
+    }
 }
 
 impl Drop for RunningWatched {

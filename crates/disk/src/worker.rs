@@ -4,7 +4,7 @@
 //! one a reaped batch, never one for both. After the start it allocates nothing, locks nothing, and makes no system
 //! call but those of its queue and its clock.
 
-use crate::feed::{Feed, IoBatch, feed};
+use crate::feed::{Feed, IoBatch, feed_until};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
 use engine::{
@@ -38,6 +38,8 @@ pub struct DiskWorker {
     pub grace: Ns,
     /// How its load changes after the measurement, in order of time.
     pub changes: Vec<LoadChange>,
+    /// Bytes after which it ends, where an amount was given.
+    pub limit: Option<u64>,
 }
 
 impl WorkerTask for DiskWorker {
@@ -58,7 +60,7 @@ impl WorkerTask for DiskWorker {
                 *slots = depth
             }
         }
-        let feed = feed(&self.spec, &self.place, self.key)
+        let (feed, planned) = feed_until(&self.spec, &self.place, self.key, self.limit)
             .map_err(|e| problem(&self.name, e.to_string()))?;
         let StreamKey { seed, step, worker, .. } = self.key;
         arena.fill(depth, &mut Rng::keyed(seed, &[BUFFERS, step.into(), worker.into()]));
@@ -66,6 +68,8 @@ impl WorkerTask for DiskWorker {
         let mut payload = payload.transpose().map_err(target_error)?;
         let reports = payload.as_mut().and_then(|payload| payload.reports());
         let reports = both(reports, queue.reports());
+        let planned_reports = planned.map(|bytes| Box::new(Planned(bytes)) as Box<dyn Reports>);
+        let reports = both(reports, planned_reports);
         let issuer = DiskIssuer {
             queue,
             payload,
@@ -76,6 +80,7 @@ impl WorkerTask for DiskWorker {
             grace: self.grace,
             changes: self.changes,
             changed: 0,
+            resting: planned.is_none(),
             strays: 0,
         };
         let notes = (depth < asked)
@@ -83,6 +88,17 @@ impl WorkerTask for DiskWorker {
             .into_iter()
             .collect();
         Ok(Opened { load: Box::new(issuer), slots: depth, notes, how, reports })
+    }
+}
+
+/// The bytes that a worker was to move, for the record.
+pub(crate) struct Planned(pub u64);
+
+impl Reports for Planned {
+    fn news(&mut self, _: &mut dyn FnMut(Ns, EventNote)) {}
+
+    fn counts(&mut self) -> Vec<(CounterId, u64)> {
+        vec![(CounterId::PlannedBytes, self.0)]
     }
 }
 
@@ -136,6 +152,8 @@ struct DiskIssuer {
     changes: Vec<LoadChange>,
     /// The first so many changes have been made.
     changed: usize,
+    /// All that it had to do is done, or it has no end.
+    resting: bool,
     /// Completions of what was not in flight.
     strays: u64,
 }
@@ -149,6 +167,7 @@ impl OpenedLoad for DiskIssuer {
         while now < meter.line().end() && !stop.asked() {
             self.change(meter, now);
             self.feed.fill(now.since(start), &mut self.batch);
+            self.rest(meter);
             let ready = self.admit(now);
             if ready > 0 {
                 now = clock::now();
@@ -183,6 +202,16 @@ impl DiskIssuer {
         {
             self.feed.throttle(*to);
             self.changed += 1;
+        }
+    }
+
+    /// Tells once that all that it had to do is done. It then waits from cut to cut.
+    #[inline]
+    fn rest(&mut self, meter: &WorkerMeter) {
+        let idle = |of: &DiskIssuer| of.batch.ios.is_empty() && meter.in_flight() == 0;
+        if !self.resting && self.feed.is_over() && idle(self) {
+            self.resting = true;
+            meter.work_done();
         }
     }
 

@@ -147,6 +147,11 @@ impl IntervalDrain {
         self.pulse.last()
     }
 
+    /// When the worker did the last of what it had to do; `None` before that.
+    pub fn done_at(&self) -> Option<Ns> {
+        self.pulse.done_at()
+    }
+
     /// Receives every sheet that has arrived, passes its intervals to `sink` in order (times on the record's time
     /// base) together with the error numbers in them, and returns the sheet.
     pub fn collect(

@@ -5,11 +5,11 @@ use crate::buffers::IntervalDrain;
 use crate::fault::{ErrorBudget, ErrorStreak};
 use crate::hang::{Hang, HangWatch};
 use crate::{
-    EngineError, EventNote, IntervalTx, LeftOpen, MeasureStart, Output, OwnStop, OwnStops, Reports,
+    EngineError, EventNote, IntervalTx, LeftOpen, Output, OwnStop, OwnStops, Reports, StepEdge,
     StepTimeline, Stop,
 };
 use clock::Ns;
-use record::{Counter, Event, Interval, Level, Phase, SourceId};
+use record::{Counter, CounterId, Event, Interval, Level, Phase, SourceId};
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -41,6 +41,8 @@ pub(crate) struct WorkerState {
     drought: ErrorStreak,
     watch: HangWatch,
     work: MeasuredWork,
+    /// That it has done all that it had to do has been told.
+    ended: bool,
     thread: Option<JoinHandle<Result<LeftOpen, EngineError>>>,
 }
 
@@ -61,7 +63,8 @@ pub(crate) struct Collector {
     pub members: Vec<WorkerState>,
     pub alive: Receiver<Infallible>,
     pub stop: Stop,
-    pub edge: MeasureStart,
+    pub edge: StepEdge,
+    pub end: StepEdge,
     pub out: IntervalTx,
     pub budget: ErrorBudget,
     pub failure: Option<EngineError>,
@@ -86,6 +89,7 @@ impl WorkerState {
             drought: ErrorStreak::default(),
             watch,
             work: MeasuredWork::default(),
+            ended: false,
             thread: Some(thread),
         }
     }
@@ -125,6 +129,7 @@ impl Collector {
             }
             // Before the sheets are read: whatever follows the edge was counted after it had been settled.
             self.line.follow(&self.edge);
+            self.line.follow_end(&self.end);
             self.collect_ended_threads(closed);
             self.drain();
             if now.since(looked) < AWAY || closed {
@@ -147,8 +152,18 @@ impl Collector {
     fn drain(&mut self) {
         let Collector { line, step, out, budget, failure, stop, members, .. } = self;
         for member in members {
-            let WorkerState { source, name, targets, drain, drought, watch, reports, work, .. } =
-                member;
+            let WorkerState {
+                source,
+                name,
+                targets,
+                drain,
+                drought,
+                watch,
+                reports,
+                work,
+                ended,
+                ..
+            } = member;
             if let Some(reports) = reports {
                 reports.news(&mut |at, note| {
                     let event =
@@ -157,6 +172,8 @@ impl Collector {
                 });
             }
             let Some(drain) = drain else { continue };
+            // Seen before the sheets are read, which then hold all that it did.
+            let done = drain.done_at().filter(|_| !*ended);
             drain.collect(*source, *step, line, |interval, errnos| {
                 let (mut events, over) = budget.weigh(name, drought, &interval, errnos);
                 work.see(&interval);
@@ -173,6 +190,10 @@ impl Collector {
                     failure.get_or_insert(e);
                 }
             });
+            if let Some(at) = done {
+                *ended = true;
+                let _ = out.send(Output::Ended(*source, line.on_record(at)));
+            }
         }
     }
 
@@ -188,7 +209,7 @@ impl Collector {
             let counter = stop.counter(first.source, *step, |at| line.on_record(at));
             let _ = out.send(Output::Counter(counter));
         }
-        let _ = out.send(Output::Event(stop.event("Wirespeed", *step, None, until)));
+        let _ = out.send(Output::Event(stop.event("Wirespeed", *step, until)));
     }
 
     /// Reports the workers none of whose operations came back in the measured time.
@@ -219,7 +240,10 @@ impl Collector {
         let Collector { line, step, out, members, .. } = self;
         let to = clock::now().clamp(line.start(), line.end());
         for member in members {
+            let done = member.drain.as_ref().and_then(IntervalDrain::done_at);
             for (id, value) in member.reports.iter_mut().flat_map(|r| r.counts()) {
+                // What was planned says when it was done.
+                let to = done.filter(|_| id == CounterId::PlannedBytes).unwrap_or(to);
                 let counter = Counter {
                     source: member.source,
                     step: Some(*step),

@@ -9,8 +9,8 @@ use crate::collector::{Collector, WorkerState};
 use crate::hang::HangWatch;
 use crate::timeline::{Phases, StepTimeline};
 use crate::{
-    EngineError, IntervalTx, LeftOpen, MeasureStart, Output, Pinning, Prepared, Reports,
-    StepHandle, WorkerMeter, pin,
+    EngineError, IntervalTx, LeftOpen, Output, Pinning, Prepared, Reports, StepEdge, StepHandle,
+    WorkerMeter, pin,
 };
 use clock::Ns;
 use record::{Event, Fact, Level, SourceId};
@@ -115,7 +115,8 @@ pub struct Crew {
     members: Vec<WorkerState>,
     releases: Vec<Sender<StepTimeline>>,
     stop: Stop,
-    edge: MeasureStart,
+    /// The start of the measurement, and the end.
+    edges: [StepEdge; 2],
     alive: Receiver<Infallible>,
 }
 
@@ -162,7 +163,7 @@ impl Crew {
             members: Vec::with_capacity(posts.len()),
             releases: Vec::with_capacity(posts.len()),
             stop: Stop::default(),
-            edge: MeasureStart::default(),
+            edges: Default::default(),
             alive,
         };
         for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
@@ -176,7 +177,7 @@ impl Crew {
                 ready: ready_tx.clone(),
                 released,
                 stop: crew.stop.clone(),
-                edge: crew.edge.clone(),
+                edges: crew.edges.clone(),
                 alive: alive_tx.clone(),
             };
             let thread = spawn(&post.name, move || seat.occupy())?;
@@ -251,23 +252,24 @@ impl Prepared for Crew {
             members: std::mem::take(&mut self.members),
             alive: std::mem::replace(&mut self.alive, nobody),
             stop: self.stop.clone(),
-            edge: self.edge.clone(),
+            edge: self.edges[0].clone(),
+            end: self.edges[1].clone(),
             out: out.clone(),
             budget: Default::default(),
             failure: None,
         };
-        let (stop, edge) = (self.stop.clone(), self.edge.clone());
+        let (stop, edges) = (self.stop.clone(), self.edges.clone());
         match Builder::new().name("collector".to_owned()).spawn(move || collector.run()) {
             Ok(thread) => {
                 for release in self.releases.drain(..) {
                     // The collector finds a thread that has died in the meantime.
                     let _ = release.send(line);
                 }
-                Box::new(RunningCrew { stop, edge, line, collector: Some(thread) })
+                Box::new(RunningCrew { stop, edges, line, collector: Some(thread) })
             }
             Err(e) => {
                 let _ = out.send(Output::Failed(no_thread("collector", &e)));
-                Box::new(RunningCrew { stop, edge, line, collector: None })
+                Box::new(RunningCrew { stop, edges, line, collector: None })
             }
         }
     }
@@ -301,7 +303,7 @@ struct WorkerThread {
     ready: Sender<ReadyReport>,
     released: Receiver<StepTimeline>,
     stop: Stop,
-    edge: MeasureStart,
+    edges: [StepEdge; 2],
     /// Nothing is ever sent: the channel closes when the last thread has ended for any reason.
     alive: Sender<Infallible>,
 }
@@ -317,7 +319,7 @@ impl WorkerThread {
             ready,
             released,
             stop,
-            edge,
+            edges,
             alive: _alive,
         } = self;
         pin::settle(cpu);
@@ -337,7 +339,7 @@ impl WorkerThread {
         drop(ready);
         let Ok(line) = released.recv() else { return Ok(LeftOpen::default()) };
         wait_for(line.start(), &stop);
-        let mut meter = WorkerMeter::new(sheets, line, edge, clock::thread_cpu);
+        let mut meter = WorkerMeter::new(sheets, line, edges, clock::thread_cpu);
         let result = load.run(&mut meter, &stop);
         let now = clock::now();
         meter.finish(now);
@@ -359,7 +361,7 @@ fn wait_for(at: Ns, stop: &Stop) {
 /// A running step.
 struct RunningCrew {
     stop: Stop,
-    edge: MeasureStart,
+    edges: [StepEdge; 2],
     line: StepTimeline,
     collector: Option<JoinHandle<()>>,
 }
@@ -371,7 +373,14 @@ impl StepHandle for RunningCrew {
 
     fn measure(&self, at: Ns) -> bool {
         // Checked after it is settled: a worker that makes this cut from now on sees it, and none has made it yet.
-        self.line.may_measure_from(at) && self.edge.settle(at) && clock::now().plus(VISIBLE) < at
+        let [edge, _] = &self.edges;
+        self.line.may_measure_from(at) && edge.settle(at) && clock::now().plus(VISIBLE) < at
+    }
+
+    fn finish(&self, at: Ns) -> bool {
+        // As above. Where the measurement was moved forward, the line is as it was planned, and its end the latest.
+        let [_, end] = &self.edges;
+        at > self.line.start() && end.settle(at) && clock::now().plus(VISIBLE) < at
     }
 }
 

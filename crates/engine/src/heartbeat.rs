@@ -13,7 +13,7 @@ const NEVER: u64 = u64::MAX;
 /// Aligned to its own cache lines, so that the collector's reads disturb only the worker's next store.
 #[derive(Debug)]
 #[repr(align(128))]
-struct CacheLine(AtomicU64);
+struct CacheLine(AtomicU64, AtomicU64);
 
 /// Both ends of a worker's heartbeat.
 #[derive(Clone, Debug)]
@@ -22,12 +22,23 @@ pub(crate) struct Heartbeat(Arc<CacheLine>);
 impl Heartbeat {
     /// The heartbeat of a worker that has not started.
     pub fn new() -> Heartbeat {
-        Heartbeat(Arc::new(CacheLine(AtomicU64::new(NEVER))))
+        Heartbeat(Arc::new(CacheLine(AtomicU64::new(NEVER), AtomicU64::new(NEVER))))
     }
 
     /// The worker has just read `now`.
     pub fn beat(&self, now: Ns) {
         self.0.0.store(now.0, Ordering::Relaxed);
+    }
+
+    /// The worker did the last of what it had to do at `now`.
+    pub fn done(&self, now: Ns) {
+        self.0.1.store(now.0, Ordering::Release);
+    }
+
+    /// When the worker did the last of what it had to do; `None` before that.
+    pub fn done_at(&self) -> Option<Ns> {
+        let at = self.0.1.load(Ordering::Acquire);
+        (at != NEVER).then_some(Ns(at))
     }
 
     /// When the worker last read the clock; `None` before its start.

@@ -12,7 +12,6 @@ mod fault;
 mod hang;
 mod heartbeat;
 mod limits;
-mod measure_start;
 mod meter;
 mod net;
 mod own_stops;
@@ -20,6 +19,7 @@ mod peer;
 mod pin;
 mod reports;
 mod spec;
+mod step_edge;
 mod timeline;
 
 pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
@@ -28,11 +28,10 @@ pub use crew::{Crew, CrewSettings, EventNote, Opened, OpenedLoad, Stop, WorkerSe
 pub use facts::host_facts;
 pub use fault::{ERRORS_MAX, ErrnoCounts, ONLY_ERRORS_MAX, WRONG_DATA, errno_name};
 pub use hang::HANG_AFTER;
-pub use limits::{Allocator, check_memory, ignore_file_size_signal};
-pub use measure_start::MeasureStart;
+pub use limits::{Allocator, check_memory, ignore_file_size_signal, with_stack};
 pub use meter::{LeftOpen, Spent, WorkerMeter};
 pub use net::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
-pub use own_stops::{OWN_STOP, OwnStop, OwnStops};
+pub use own_stops::{OWN_STOP, OwnStop, OwnStops, stop_event};
 pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
@@ -40,6 +39,7 @@ pub use spec::{
     AttendedProcess, CopySpec, Fill, LabChange, LabStep, LoadChange, QueueKind, StepSpec,
     TargetSpec, Throttle, WorkerSpec,
 };
+pub use step_edge::StepEdge;
 pub use timeline::{Phases, StepTimeline};
 
 use clock::Ns;
@@ -85,6 +85,16 @@ pub trait StepHandle: Send {
     /// `false` if it is not, or if another time was settled before: workers may disagree, and the step is invalid.
     #[must_use]
     fn measure(&self, at: Ns) -> bool;
+
+    /// Ends the step at `at` on the monotonic clock, earlier than planned, because all that its loads had to do is done. The
+    /// time must be a whole second since the epoch, and still in the future when this returns; `false` if it is not. What
+    /// has no load of its own may end at once.
+    #[must_use]
+    fn finish(&self, at: Ns) -> bool {
+        let _ = at;
+        self.stop();
+        true
+    }
 }
 
 /// Where a step's output goes. It is already off the data plane, so an ordinary channel suffices.
@@ -99,6 +109,8 @@ pub enum Output {
     Counter(Counter),
     /// An event.
     Event(Event),
+    /// A source did the last of what it had to do at this moment on the record's time base; it rests until the step ends.
+    Ended(SourceId, Ns),
     /// All workers reached the end; no output follows.
     Finished,
     /// The step failed; no output follows.

@@ -1,9 +1,10 @@
-//! Limits that this process was given: the size of files, and memory. Each ends a command with its exit code and a sentence,
-//! never with a signal.
+//! Limits that this process was given: the size of files, memory, and the stack of its first thread. Each ends a command with
+//! its exit code and a sentence, never with a signal.
 
 use crate::EngineError;
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The exit code of a run that could not be completed.
@@ -11,6 +12,28 @@ const INCOMPLETE: libc::c_int = 3;
 
 /// What a worker takes besides its buffers: its stack, histograms, and what its thread's allocator sets aside.
 const BESIDE: u64 = 8 << 20;
+
+/// The stack that the first thread needs, with room to spare; all others have stacks of their own.
+const STACK: u64 = 8 << 20;
+
+/// Runs `body` on a stack of 8 MiB, whatever the limit of the first thread's is (RLIMIT_STACK, `ulimit -s`): the limit is
+/// raised where that is allowed, and another thread carries `body` where it is not.
+/// # Errors
+/// The thread cannot be started.
+pub fn with_stack<T: Send>(body: impl FnOnce() -> T + Send) -> io::Result<T> {
+    let limit = getrlimit(Resource::Stack);
+    let enough = |limit: Option<u64>| limit.is_none_or(|bytes| bytes >= STACK);
+    let maximum = limit.maximum.map(|bytes| bytes.max(STACK));
+    let raised = Rlimit { current: Some(STACK), maximum };
+    if enough(limit.current) || setrlimit(Resource::Stack, raised).is_ok() {
+        return Ok(body());
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("main".to_owned());
+        let thread = thread.stack_size(STACK as usize).spawn_scoped(scope, body)?;
+        thread.join().map_err(|_| io::Error::other("it panicked; its message is above"))
+    })
+}
 
 /// A write past the limit of file sizes (RLIMIT_FSIZE) fails with EFBIG from now on, where SIGXFSZ would end the process.
 pub fn ignore_file_size_signal() {

@@ -6,7 +6,7 @@
 
 use crate::buffers::{IdleSpan, IntervalBuffer, IntervalBuffers};
 use crate::heartbeat::Heartbeat;
-use crate::{MeasureStart, MeterScope, StepTimeline};
+use crate::{MeterScope, StepEdge, StepTimeline};
 use clock::{CpuTime, Ns};
 use record::Completed;
 use rtrb::{Consumer, Producer};
@@ -37,7 +37,8 @@ pub struct LeftOpen {
 /// Counts what one worker does during one step.
 pub struct WorkerMeter {
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
+    end: StepEdge,
     scope: MeterScope,
     now: Ns,
     next_cut: Ns,
@@ -74,12 +75,12 @@ impl MeterSlot {
 }
 
 impl WorkerMeter {
-    /// A meter that starts with `line`, whose phases `edge` may still move. `cpu` reads the calling thread's CPU time
+    /// A meter that starts with `line`, whose measurement and end `edges` may still move. `cpu` reads the calling thread's CPU time
     /// ([`clock::thread_cpu`]); CPU time before this call is not counted.
     pub fn new(
         sheets: IntervalBuffers,
         line: StepTimeline,
-        edge: MeasureStart,
+        [edge, end]: [StepEdge; 2],
         cpu: fn() -> CpuTime,
     ) -> WorkerMeter {
         let mut current = sheets.current;
@@ -88,6 +89,7 @@ impl WorkerMeter {
         WorkerMeter {
             line,
             edge,
+            end,
             scope: sheets.scope,
             now: line.start(),
             next_cut: line.cut_after(line.start()).unwrap_or(Ns::MAX),
@@ -185,6 +187,11 @@ impl WorkerMeter {
         known
     }
 
+    /// All that the worker had to do is done, as of its present: it issues nothing more, and rests until the step's end.
+    pub fn work_done(&self) {
+        self.pulse.done(self.now);
+    }
+
     /// Ends the step at `now`, early: the current interval is cut there. Does nothing after the end.
     pub fn finish(&mut self, now: Ns) {
         self.advance(now, Spent::Waiting);
@@ -224,6 +231,7 @@ impl WorkerMeter {
     #[cold]
     fn cut(&mut self, now: Ns, spent: Spent) {
         self.line.follow(&self.edge);
+        self.line.follow_end(&self.end);
         let first = self.next_cut;
         let last = self.line.cut_before(now).max(first);
         let Some(mut sheet) = self.current.take() else { return };

@@ -47,7 +47,8 @@ pub struct OwnStop {
     pub from: Ns,
     /// The first after it.
     pub to: Ns,
-    lasted: Ns,
+    /// How much of it this process did not run.
+    pub lasted: Ns,
     cause: StopCause,
 }
 
@@ -92,16 +93,25 @@ impl OwnStop {
         }
     }
 
-    /// The event of a record; `who` did not run.
-    pub fn event(&self, who: &str, step: u32, source: Option<SourceId>, at: Ns) -> Event {
-        let text = format!(
-            "{who} itself did not run for {:.1} s: {}. These seconds count neither for nor against the target",
-            self.lasted.as_secs_f64(),
-            self.cause.words()
-        );
-        let (level, code) = (Level::Warning, OWN_STOP.to_owned());
-        Event { at, step: Some(step), source, level, code, text }
+    /// Why, as the end of a sentence.
+    pub fn why(&self) -> &'static str {
+        self.cause.words()
     }
+
+    /// The event of a record; `who` did not run.
+    pub fn event(&self, who: &str, step: u32, at: Ns) -> Event {
+        stop_event(who, self.lasted, self.why(), step, at)
+    }
+}
+
+/// The event of a record: `who` did not run for so long.
+pub fn stop_event(who: &str, lasted: Ns, why: &str, step: u32, at: Ns) -> Event {
+    let text = format!(
+        "{who} itself did not run for {:.1} s: {why}. These seconds count neither for nor against the target",
+        lasted.as_secs_f64()
+    );
+    let (level, code) = (Level::Warning, OWN_STOP.to_owned());
+    Event { at, step: Some(step), source: None, level, code, text }
 }
 
 impl StopCause {

@@ -148,6 +148,9 @@ pub struct WorkerSpec {
     pub workload: workload::Spec,
     /// Whether written blocks carry checksums, and reads are verified.
     pub verify: bool,
+    /// Bytes that it reads, writes, trims and zeroes before it ends; it never ends without, unless its workload has passes.
+    #[serde(default)]
+    pub limit: Option<u64>,
     /// How its load changes after the measurement, in order of time.
     #[serde(default)]
     pub changes: Vec<LoadChange>,
@@ -204,9 +207,19 @@ pub struct Throttle {
 impl WorkerSpec {
     /// A worker that has its targets to itself and verifies nothing. Its key is the number of its source.
     pub fn new(id: u32, name: String, targets: Vec<u16>, workload: workload::Spec) -> WorkerSpec {
-        let (source, verify, changes, copy) = (SourceId(id), false, Vec::new(), None);
-        let (key, sharer, sharers) = (id, 0, 1);
-        WorkerSpec { source, name, key, targets, sharer, sharers, workload, verify, changes, copy }
+        WorkerSpec {
+            source: SourceId(id),
+            name,
+            key: id,
+            targets,
+            sharer: 0,
+            sharers: 1,
+            workload,
+            verify: false,
+            limit: None,
+            changes: Vec::new(),
+            copy: None,
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! When a step's phases begin and end, and where its intervals are cut: at the epoch plus whole seconds *and* at
 //! every phase edge, so that an interval belongs to one phase and is at most a second long. The edges after the
-//! warm-up may be moved forward once ([`MeasureStart`]).
+//! warm-up, and the end, may be moved forward once ([`StepEdge`]).
 //!
 //! Pure arithmetic on monotonic times; it never reads the clock.
 
-use crate::{MeasureStart, StepSpec};
+use crate::{StepEdge, StepSpec};
 use clock::Ns;
 use record::{Phase, StepTimes};
 
@@ -64,8 +64,21 @@ impl StepTimeline {
         start < at && at <= measure && whole
     }
 
+    /// Whether the step may end at `at`: at a regular cut, earlier than planned, and after its measurement has begun.
+    pub fn may_end_at(&self, at: Ns) -> bool {
+        let StepTimes { measure, end, .. } = self.times;
+        measure < at && at <= end && at.since(self.epoch).0.is_multiple_of(SECOND)
+    }
+
+    /// Moves the end once it is settled; does nothing before that, or a second time.
+    pub fn follow_end(&mut self, edge: &StepEdge) {
+        if let Some(at) = edge.settled().filter(|at| self.may_end_at(*at)) {
+            (self.times.cooldown, self.times.end) = (self.times.cooldown.min(at), at);
+        }
+    }
+
     /// Moves the phases once the edge is settled; does nothing before that, or a second time.
-    pub fn follow(&mut self, edge: &MeasureStart) {
+    pub fn follow(&mut self, edge: &StepEdge) {
         let Some(at) = edge.settled().filter(|at| self.may_measure_from(*at)) else { return };
         let StepTimes { start, measure, cooldown, end } = self.times;
         let (measured, cool) = (cooldown.since(measure), end.since(cooldown));

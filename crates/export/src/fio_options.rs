@@ -2,7 +2,10 @@
 
 use crate::view::{StepView, WorkerView};
 use record::Loop;
-use workload::{Access, Arrivals, Durability, Process, Row, Skew, Spec, WorkingSet, WorkloadKind};
+use scenario::Phase;
+use workload::{
+    Access, Arrivals, Durability, Process, Regions, Row, Skew, Spec, WorkingSet, WorkloadKind,
+};
 
 /// The options of a workload in a step; options from a scenario that cannot be read are left out.
 pub(crate) fn options(
@@ -16,7 +19,14 @@ pub(crate) fn options(
     let times = &step.head.times;
     put("runtime", format!("{}ms", times.measured().0 / 1_000_000));
     put("ramp_time", format!("{}ms", times.measure.since(times.start).0 / 1_000_000));
-    put("time_based", "1".to_owned());
+    let load = step.planned(workload);
+    match load
+        .as_ref()
+        .and_then(|load| load.phase.filter(|phase| phase.ends()).zip(Some(&load.workload.spec)))
+    {
+        Some((phase, spec)) => end(phase, spec, workers.len() as u64, &mut put),
+        None => put("time_based", "1".to_owned()),
+    }
     put("numjobs", workers.len().to_string());
     let depth = |w: &&WorkerView| match w.load.arrivals {
         Loop::Closed { depth, .. } => Some(depth),
@@ -41,6 +51,28 @@ pub(crate) fn options(
         put("rate_iops", format!("{rate:.0}"));
     }
     options
+}
+
+/// Where the load ends. In fio each job transfers `io_size`, or goes `loops` times over all by itself.
+fn end(phase: &Phase, spec: &Spec, jobs: u64, put: &mut impl FnMut(&str, String)) {
+    let (jobs, block) = (jobs.max(1), u64::from(spec.uniform_size().unwrap_or(1)).max(1));
+    let each = |bytes: u64| bytes.div_ceil(jobs).div_ceil(block).saturating_mul(block).to_string();
+    let passes = phase.passes.map(u64::from);
+    match (phase.amount, passes, spec.working_set) {
+        (Some(amount), _, _) => put("io_size", each(amount.0)),
+        (None, Some(passes), _) if spec.regions == Regions::Own => put("loops", passes.to_string()),
+        (None, Some(passes), _) if passes.is_multiple_of(jobs) => {
+            put("loops", (passes / jobs).to_string());
+        }
+        (None, Some(passes), Some(WorkingSet::Bytes(set))) => {
+            put("io_size", each(set.saturating_mul(passes)));
+        }
+        // The jobs share each pass, which is less than one loop of each.
+        (None, passes, _) => {
+            let share = passes.unwrap_or(0) as f64 / jobs as f64;
+            put("io_size", format!("{:.0}%", share * 100.0));
+        }
+    }
 }
 
 /// When operations are issued, and where.
@@ -91,7 +123,9 @@ fn pace(spec: &Spec, mix: &Mix, put: &mut impl FnMut(&str, String)) {
     if mix.random.iter().all(|random| *random <= 0.0) {
         return;
     }
-    put("norandommap", "1".to_owned());
+    if spec.passes == 0 {
+        put("norandommap", "1".to_owned());
+    }
     match access.skew {
         Skew::Uniform => {}
         Skew::Zipf(theta) => put("random_distribution", format!("zipf:{theta}")),

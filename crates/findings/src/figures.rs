@@ -1,5 +1,6 @@
 //! The figures of a step: requested load, work done, latency, and workers.
 
+use crate::agents::StepAgents;
 use crate::attribution::Attribution;
 use crate::balance::{Balance, balance};
 use crate::confidence::Confidence;
@@ -79,6 +80,9 @@ pub struct StepFigures {
     pub network: Vec<network::NetPair>,
     /// When the first and the last of its workers were done; `None` where nothing was.
     pub done: Option<Done>,
+    /// The agents that carried it; `None` where they were all on the coordinator's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<StepAgents>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
     /// What was slowed after its measured time, and what that changed; `None` where its plan asks for no proof.
@@ -240,6 +244,7 @@ impl StepFigures {
             counter_checks: Vec::new(),
             network: step.pairs.clone(),
             done: done::done(step),
+            agents: None,
             attribution: None,
             confidence: Vec::new(),
             faults: Vec::new(),
@@ -249,8 +254,13 @@ impl StepFigures {
         }
     }
 
-    /// Whether its loads end: then it has no steady state, and its figures over the whole time mean little.
+    /// Whether it is a job of copies, or of loads that wait for each other: its figures over the whole time mean little.
     pub fn is_job(&self) -> bool {
+        self.job.iter().any(|phase| phase.copies || !phase.after.is_empty())
+    }
+
+    /// Whether some of its loads end; then it has no steady state.
+    pub fn ends(&self) -> bool {
         !self.job.is_empty()
     }
 

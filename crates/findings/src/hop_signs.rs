@@ -1,13 +1,12 @@
 //! What counters of real hops show besides how full they are: errors, drops, ports without credit, a processor that is full of
 //! interrupts, connections that send again. One warning a sort, with the worst hops and their numbers.
 
-use crate::content::Content;
 use crate::figures::StepFigures;
+use crate::media::MediaSigns;
 use crate::monitoring::Seen;
-use crate::run::RunSummary;
 use crate::step::StepData;
-use crate::warnings::{self, Severity, Warning};
-use record::{CounterId, Event, Fact, Source};
+use crate::warnings::{Severity, Warning};
+use record::{CounterId, Source};
 use std::collections::BTreeMap;
 use units::{count, percent};
 
@@ -85,6 +84,8 @@ pub(crate) struct HopSignsSeen {
     by_sort: BTreeMap<usize, Vec<(f64, String, u32)>>,
     /// What the monitoring of observed loads shows, which has words of its own.
     pub windows: Vec<Seen>,
+    /// Signs of a cache in front of the media.
+    pub media: MediaSigns,
 }
 
 impl HopSignsSeen {
@@ -108,22 +109,15 @@ impl HopSignsSeen {
         }
     }
 
-    /// One warning a sort, beside those of anything else, the gravest first.
-    pub fn beside(
-        self,
-        run: &RunSummary,
-        steps: &[StepFigures],
-        events: &[Event],
-        contents: &[Content],
-        facts: &[Fact],
-    ) -> Vec<Warning> {
-        let mut all = warnings::warnings(run, steps, events, contents, facts);
-        all.extend(self.warnings());
-        all.sort_by_key(|warning| warning.severity);
+    /// One warning a sort, with those of media.
+    pub fn warnings(mut self) -> Vec<Warning> {
+        let media = std::mem::take(&mut self.media);
+        let mut all: Vec<Warning> = media.warnings().collect();
+        all.extend(self.of_hops());
         all
     }
 
-    fn warnings(self) -> Vec<Warning> {
+    fn of_hops(self) -> Vec<Warning> {
         let warning = |(sort, mut seen): (usize, Vec<(f64, String, u32)>)| {
             let of = &SORTS[sort];
             let mut steps: Vec<u32> = seen.iter().map(|(_, _, index)| *index).collect();

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
 pub mod attribution;
 mod balance;
 mod cached;
@@ -29,6 +30,7 @@ pub use scenario::knee;
 mod counter_check;
 pub mod little;
 pub mod map;
+mod media;
 mod monitoring;
 pub mod network;
 mod plan_comparison;
@@ -58,6 +60,7 @@ mod verification;
 pub mod warnings;
 mod wires;
 
+pub use agents::{AgentClock, AgentFigures, StepAgents};
 pub use attribution::{Attribution, HopLoad, Limiter};
 pub use balance::{Balance, Share, balance};
 pub use claims::{
@@ -209,11 +212,10 @@ fn judge(
     scenario: Result<&Scenario, &str>,
     projects: &[Project],
 ) -> Result<Analysis, FindingsError> {
-    let course = scenario.map(Course::of).unwrap_or_default();
+    let (course, facts) = (scenario.map(Course::of).unwrap_or_default(), record.facts());
     let nulls = scenario.map(run::null_groups).unwrap_or_default();
-    let (mut court, mut seekers) =
-        (Court::of(scenario.ok(), record.facts()), Seekers::new(&course));
-    let places = Places::new(scenario.ok(), record.facts(), record.sources());
+    let (mut court, mut seekers) = (Court::of(scenario.ok(), facts), Seekers::new(&course));
+    let places = Places::new(scenario.ok(), facts, record.sources());
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
     let (mut projector, mut signs) = (Projector::default(), HopSignsSeen::default());
     let (mut steps, mut verification) = (Vec::new(), None);
@@ -227,9 +229,10 @@ fn judge(
         equip(&mut step, known, record);
         let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
-        attributed.see(&step, &figures, record.sources(), record.facts());
+        attributed.see(&step, &figures, record.sources(), facts);
         signs.see(&step, &figures, record.sources());
-        known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, record.facts()));
+        known.into_iter().for_each(|known| signs.media.see(record, &step, known));
+        known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, facts));
         projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -243,12 +246,12 @@ fn judge(
     let searches = seekers.finish(record.status(), &steps);
     let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
     let run = RunSummary::of(record, scenario, count, &steps);
-    let (sweeps, contents) = (curves(&steps, &course), content::contents(record.facts()));
+    let (sweeps, contents) = (curves(&steps, &course), content::contents(facts));
     Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
     let topology = scenario.ok().and_then(|s| s.topology().ok());
-    let (goals, claims) = court.finish();
-    let events = port_names::events(record.events(), record.facts());
+    let (goals, claims) = court.finish(&steps);
+    let events = port_names::events(record.events(), facts);
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
@@ -261,7 +264,7 @@ fn judge(
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: signs.beside(&run, &steps, &events, &contents, record.facts()),
+        warnings: warnings::warnings(&run, &steps, (&events, &contents, facts), signs.warnings()),
         contents,
         verification,
         goals,
@@ -300,9 +303,16 @@ impl<'a> Court<'a> {
         self.claims.iter_mut().for_each(|claim| claim.missed(step));
     }
 
-    fn finish(self) -> (Vec<GoalOutcome>, Vec<ClaimOutcome>) {
+    /// The outcomes; the deciding steps have the names that they have everywhere, with their plan where there are several.
+    fn finish(self, steps: &[StepFigures]) -> (Vec<GoalOutcome>, Vec<ClaimOutcome>) {
+        let named = |judge: goals::GoalJudge<'_>| {
+            let mut goal = judge.finish();
+            let decided = steps.iter().find(|step| Some(step.index) == goal.step_index);
+            goal.step = decided.map(|step| step.name.clone()).or(goal.step);
+            goal
+        };
         let claims = self.claims.into_iter().map(claims::ClaimJudge::finish);
-        (self.goals.into_iter().map(goals::GoalJudge::finish).collect(), claims.collect())
+        (self.goals.into_iter().map(named).collect(), claims.collect())
     }
 }
 
@@ -340,6 +350,7 @@ fn figured(
     let mut figures = StepFigures::of(step, null, rule, record.events());
     figures.confidence = Confidence::of(record, step.head.index);
     figures.served = served::served(step, places);
+    figures.agents = agents::agents(step, record.facts(), record.sources());
     figures.proof = proof::of_step(record, &step.head)?;
     Ok(figures)
 }
@@ -354,11 +365,11 @@ fn results(
     figures.faults = faults::outcomes(record, head, planned)?;
     figures.job = jobs::phases(record, head, planned)?;
     figures.job_window = jobs::window(&figures.job, planned);
-    if figures.is_job() || !figures.faults.is_empty() {
+    if figures.ends() || !figures.faults.is_empty() {
         figures.steady = None;
         figures.drift = None;
     }
-    if figures.is_job() {
+    if figures.ends() {
         figures.done = None;
         figures.confidence.clear();
     }

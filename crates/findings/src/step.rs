@@ -10,8 +10,8 @@ use crate::steady::{round, second};
 use crate::wires::PortTraffic;
 use clock::Ns;
 use record::{
-    Completed, Confidence, Counter, HopKind, Interval, OtherTallies, Phase, Record, Rounds, Source,
-    SourceId, SourceKind, StepHead, StepTotal, Testimony, Voids, WorkerLoad,
+    Completed, Confidence, Counter, CounterId, HopKind, Interval, OtherTallies, Phase, Record,
+    Rounds, Source, SourceId, SourceKind, StepHead, StepTotal, Testimony, Voids, WorkerLoad,
 };
 use scenario::Steady;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,6 +96,17 @@ fn divide(
     probes
 }
 
+/// Whether a step was measured until its loads were done: each of its workers said what it was to do.
+fn ended_with_loads(record: &Record, head: &StepHead, counters: &[Counter]) -> bool {
+    let planned = counters.iter().filter(|c| c.kind.id() == Some(CounterId::PlannedBytes));
+    let ending: BTreeSet<SourceId> = planned.map(|counter| counter.source).collect();
+    let whole = record.steps().iter().find(|step| step.index == head.index);
+    let to_its_end = whole.is_some_and(|step| step.times.cooldown == head.times.cooldown);
+    to_its_end
+        && !head.workers.is_empty()
+        && head.workers.iter().all(|load| ending.contains(&load.source))
+}
+
 impl StepData {
     /// Reads a step. A worker that the step announced and no source describes is kept under its number.
     pub fn read(
@@ -116,19 +127,25 @@ impl StepData {
         let second = second(head.times.measured());
         let mut seconds = Rounds::new(head.times.measure, second, workers.len());
         record.for_each_interval(head.index, &mut |interval| {
+            let void = voids.touch(interval.from, interval.to);
             if let Some(w) = workers.iter_mut().find(|w| w.load.source == interval.source) {
-                let void = voids.touch(interval.from, interval.to);
-                w.take(&interval, middle, void);
+                w.take(&interval, (middle, head.times.cooldown), void);
                 if interval.phase == Phase::Measure && !void {
                     rounds.add(&interval);
                     seconds.add(&interval);
                 }
             } else if let Some(end) = streams.iter_mut().find(|s| s.load.source == interval.source)
             {
-                end.take(&interval);
+                end.take(&interval, void);
             }
         })?;
-        let counters = record.counters(Some(head.index))?;
+        let mut counters = record.counters(Some(head.index))?;
+        if ended_with_loads(record, &head, &counters) {
+            // What was counted in the interval in which the loads ended was counted before that.
+            let over = head.times.cooldown;
+            let across = counters.iter_mut().filter(|c| c.from < over && over < c.to);
+            across.for_each(|counter| counter.to = over);
+        }
         let integrals = Integrals::of(&counters, sources, &head.times, &voids);
         let counters = named_counters(counters, sources);
         let processors = [Some(HopKind::VmCpu), Some(HopKind::HostCpu)];
@@ -181,9 +198,14 @@ impl StepData {
 
     /// Share of the planned measured time that a worker reported, 0 to 1.
     pub fn completeness(&self, worker: &WorkerData) -> f64 {
+        self.share(worker.covered)
+    }
+
+    /// The share of the measured time that counts which `covered` is, 0 to 1.
+    pub fn share(&self, covered: Ns) -> f64 {
         let planned = self.head.times.measured().since(self.void()).as_secs_f64();
         match planned > 0.0 {
-            true => (worker.covered.as_secs_f64() / planned).min(1.0),
+            true => (covered.as_secs_f64() / planned).min(1.0),
             // Nothing is left to be reported.
             false => f64::from(u8::from(!self.voids.is_empty())),
         }
@@ -231,8 +253,8 @@ impl WorkerData {
     }
 
     /// Takes in the light part of an interval; its histograms are in the step's totals already. A void one only shows
-    /// that the worker was there.
-    pub fn take(&mut self, interval: &Interval, middle: Ns, void: bool) {
+    /// that the worker was there. `middle` and `over` are those of the measured time.
+    pub fn take(&mut self, interval: &Interval, (middle, over): (Ns, Ns), void: bool) {
         if let Some(t) = &interval.testimony {
             self.open_max = self.open_max.max(t.open);
         }
@@ -247,7 +269,8 @@ impl WorkerData {
         if void {
             return;
         }
-        let length = interval.to.since(interval.from);
+        // Of a step that ended with its loads the rest of the last interval is none of its time.
+        let length = interval.to.min(over).since(interval.from.min(over));
         self.covered = self.covered.plus(length);
         let bytes = tallies().map(|t| t.bytes as f64).sum::<f64>();
         // An interval across the middle is divided in proportion to its time.

@@ -62,15 +62,16 @@ pub struct AssignedStep {
 }
 
 impl AssignedStep {
-    /// The workers of copies that end, and the bytes that they copy together.
-    pub(crate) fn job(&self, step: &Step) -> (Vec<SourceId>, u64) {
-        let ends = |of: &scenario::CopyLoad| of.phase.and_then(|phase| phase.amount);
-        let amount = step.copies().filter_map(|copy| ends(&copy)).map(|bytes| bytes.0);
+    /// The workers that end by an amount, whether each copies, and the bytes that all move together.
+    pub(crate) fn job(&self, step: &Step) -> (Vec<(SourceId, bool)>, u64) {
+        let ends = |load: &scenario::Load| load.phase.as_ref().and_then(|phase| phase.amount);
+        let amount = step.loads.iter().filter_map(ends).map(|bytes| bytes.0);
         let workers = self.specs.iter().flatten().flat_map(|spec| &spec.workers);
-        let ending =
-            |worker: &&WorkerSpec| worker.copy.as_ref().is_some_and(|c| c.blocks.is_some());
-        let sources = workers.filter(ending).map(|worker| worker.source).collect();
-        (sources, amount.fold(0, u64::saturating_add))
+        let ending = |worker: &WorkerSpec| match &worker.copy {
+            Some(copy) => copy.blocks.map(|_| (worker.source, true)),
+            None => worker.limit.map(|_| (worker.source, false)),
+        };
+        (workers.filter_map(ending).collect(), amount.fold(0, u64::saturating_add))
     }
 }
 
@@ -490,7 +491,7 @@ fn emulated(scenario: &Scenario, agents: &[String], group: &str) -> Option<usize
 
 /// The agent of each VM or target. A VM that is a guest, or on an emulated host, has `own`. Of the others those that share a
 /// target, directly or through others, are on one agent: two agents never create, fill or write the same file. The rest goes
-/// round the agents that are nobody's own.
+/// round the other agents.
 fn place(
     groups: &[(&str, Vec<usize>)],
     agents: &[String],
@@ -520,6 +521,7 @@ fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16
         sharers: draft.sharers,
         workload: draft.load.workload.spec.clone(),
         verify: draft.load.workload.verify,
+        limit: draft.limit(),
         changes: Vec::new(),
         copy: None,
     }

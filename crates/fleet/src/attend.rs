@@ -1,9 +1,7 @@
 //! A step of an agent that carries no load itself but counts the processes that carry others': it lasts until the step ends.
 
 use clock::Ns;
-use engine::{
-    IntervalTx, MeasureStart, Output, Phases, Prepared, StepHandle, StepSpec, StepTimeline,
-};
+use engine::{IntervalTx, Output, Phases, Prepared, StepEdge, StepHandle, StepSpec, StepTimeline};
 use record::{Fact, SourceId};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
@@ -30,7 +28,7 @@ impl Prepared for Attendance {
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let (orders, inbox) = mpsc::channel();
         let line = StepTimeline::new(epoch, at, self.0);
-        let edge = MeasureStart::default();
+        let edge = StepEdge::default();
         let theirs = edge.clone();
         let stay = move || {
             stay(line, &theirs, &inbox);
@@ -49,7 +47,7 @@ enum Order {
     Stop,
 }
 
-fn stay(mut line: StepTimeline, edge: &MeasureStart, inbox: &Receiver<Order>) {
+fn stay(mut line: StepTimeline, edge: &StepEdge, inbox: &Receiver<Order>) {
     loop {
         line.follow(edge);
         match inbox.recv_timeout(line.end().since(clock::now()).into()) {
@@ -61,7 +59,7 @@ fn stay(mut line: StepTimeline, edge: &MeasureStart, inbox: &Receiver<Order>) {
 
 struct Attending {
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
 }

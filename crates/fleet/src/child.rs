@@ -3,12 +3,14 @@
 //! The child exits when the socket closes, which also happens when the coordinator dies, and is killed otherwise. Its own
 //! process group keeps a Ctrl-C at the terminal from it: the coordinator receives that alone and ends the run in order.
 
+use crate::kernel_wait::KernelWait;
 use crate::link::Body;
 use clock::Ns;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{self, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -19,22 +21,28 @@ const GRACE: Ns = Ns::secs(10);
 
 /// How long a killed child may take to end. One that waits in the kernel, for a frozen file system or a device that
 /// hangs, is left behind: nothing can end it before that answers.
-const KILLED: Ns = Ns::secs(2);
+const KILLED: Ns = Ns::secs(1);
 const STUCK: &str = "it was killed, but waits in the kernel (a frozen file system, a device that hangs; see dmesg) and ends when that answers";
+
+/// How long one that waits in the kernel may take to release what it holds, before it is killed.
+const RELEASE: Ns = Ns::secs(1);
 
 /// How often to look whether it has left.
 const POLL: Ns = Ns::millis(5);
 
 /// Bytes of standard error that are kept, the last ones.
-const LAST_WORDS_MAX: usize = 2048;
+const LAST_OUTPUT_MAX: usize = 2048;
 
 /// How long to read the pipe after the process has ended, since a grandchild may hold it open.
-const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
+const LAST_OUTPUT_WAIT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Child {
     process: process::Child,
-    last_words: Receiver<Vec<u8>>,
+    last_output: Receiver<Vec<u8>>,
     status: Option<ExitStatus>,
+    kernel: KernelWait,
+    /// It was killed, and has not ended: it is not waited for again.
+    left_behind: bool,
 }
 
 impl Child {
@@ -42,9 +50,10 @@ impl Child {
     pub fn spawn(mut command: Command, socket: UnixStream) -> io::Result<Child> {
         command.stdin(OwnedFd::from(socket)).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = command.process_group(0).spawn()?;
-        let (tx, last_words) = mpsc::channel();
+        let (tx, last_output) = mpsc::channel();
         let stderr = process.stderr.take();
-        let child = Child { process, last_words, status: None };
+        let kernel = KernelWait::new(Path::new("/proc"), process.id());
+        let child = Child { process, last_output, status: None, kernel, left_behind: false };
         let listen = move || {
             let words = stderr.map(listen).unwrap_or_default();
             // The last output matters only after a failure.
@@ -58,20 +67,33 @@ impl Child {
         if let Some(status) = self.status {
             return Ok(status);
         }
-        let (mut killed, mut deadline) = (false, clock::now().plus(GRACE));
+        if self.left_behind {
+            return Err(io::Error::other(STUCK));
+        }
+        let begun = clock::now();
+        let (mut killed, mut deadline) = (false, begun.plus(GRACE));
         let status = loop {
+            let now = clock::now();
             match self.process.try_wait()? {
                 Some(status) => break status,
-                None if clock::now() < deadline => clock::sleep_until(clock::now().plus(POLL)),
-                None if !killed => {
+                None if !killed && (now >= deadline || self.is_lost(begun, now)) => {
                     self.process.kill()?;
-                    (killed, deadline) = (true, clock::now().plus(KILLED));
+                    (killed, deadline) = (true, now.plus(KILLED));
                 }
-                None => return Err(io::Error::other(STUCK)),
+                None if now < deadline => clock::sleep_until(now.plus(POLL)),
+                None => {
+                    self.left_behind = true;
+                    return Err(io::Error::other(STUCK));
+                }
             }
         };
         self.status = Some(status);
         Ok(status)
+    }
+
+    /// Whether it waits in the kernel, and has had its time to release what it holds.
+    fn is_lost(&mut self, begun: Ns, now: Ns) -> bool {
+        self.kernel.look(now).is_some() && now.since(begun) >= RELEASE
     }
 }
 
@@ -80,9 +102,17 @@ impl Body for Child {
         Some(self.process.id())
     }
 
-    fn epitaph(&mut self) -> String {
+    fn stuck(&mut self, now: Ns) -> Option<String> {
+        self.kernel.look(now)
+    }
+
+    fn await_end(&mut self) -> String {
         let status = self.end();
-        let words = self.last_words.recv_timeout(LAST_WORDS_WAIT).unwrap_or_default();
+        let words = match self.left_behind {
+            // It holds the pipe open.
+            true => Vec::new(),
+            false => self.last_output.recv_timeout(LAST_OUTPUT_WAIT).unwrap_or_default(),
+        };
         let words = String::from_utf8_lossy(&words);
         let how = match status {
             Ok(status) => format!("its process ended with {status}"),
@@ -108,7 +138,7 @@ fn listen(mut stderr: impl Read) -> Vec<u8> {
     let mut chunk = [0; 512];
     while let Ok(count @ 1..) = stderr.read(&mut chunk) {
         words.extend_from_slice(&chunk[..count]);
-        let surplus = words.len().saturating_sub(LAST_WORDS_MAX);
+        let surplus = words.len().saturating_sub(LAST_OUTPUT_MAX);
         words.drain(..surplus);
     }
     words

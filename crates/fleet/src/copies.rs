@@ -47,11 +47,6 @@ pub(crate) fn order(
     let copier = &all[index];
     let of = copier.copy.workload;
     let of_load = |other: &&Copier| std::ptr::eq(other.copy.workload, copier.copy.workload);
-    let workers = all.iter().filter(of_load).count() as u64;
-    let blocks = copier.copy.phase.and_then(|phase| phase.amount).map(|amount| {
-        let share = amount.0.div_ceil(workers.max(1));
-        share.div_ceil(u64::from(of.block).max(1)).max(1)
-    });
     let share = |side: fn(&Copier) -> usize| {
         let medium = lab.medium(side(copier));
         let same = |other: &&Copier| of_load(other) && lab.medium(side(other)) == medium;
@@ -63,7 +58,7 @@ pub(crate) fn order(
         depth: of.depth,
         reads: of.reads(),
         writes: of.writes(),
-        blocks,
+        blocks: copier.blocks(),
         after: after(all, sources, copier),
         from_share: share(|of| of.from),
         to_share: share(|of| of.to),
@@ -83,6 +78,7 @@ fn average(block: u32, depth: u32) -> Spec {
         working_set: None,
         regions: Regions::Own,
         durability: Durability::default(),
+        passes: 0,
         trace: None,
     }
 }

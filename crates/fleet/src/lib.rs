@@ -22,6 +22,7 @@ mod draft;
 pub mod frame;
 mod guests;
 mod hops;
+mod kernel_wait;
 mod link;
 pub mod message;
 mod nets;

@@ -5,6 +5,7 @@ use crate::carrier::{self, CoordinatorEnd};
 use crate::child::Child;
 use crate::offset::{AgentClock, ClockOffset};
 use crate::registry::EngineRegistry;
+use clock::Ns;
 use engine::TargetSpec;
 use record::{Fact, Level};
 use std::convert::Infallible;
@@ -16,8 +17,15 @@ use std::thread;
 
 /// What an agent runs in. Dropping it ends it, in order where that is possible.
 pub trait Body: Send {
-    /// Waits until it has ended, by force if necessary; how it ended, with its last words.
-    fn epitaph(&mut self) -> String;
+    /// Waits until it has ended, by force if necessary; how it ended, with its last output.
+    fn await_end(&mut self) -> String;
+
+    /// A thread of it that waits in the kernel and that nothing can end (a frozen file system, a device that hangs). Must be
+    /// quick; is asked several times a second.
+    fn stuck(&mut self, now: Ns) -> Option<String> {
+        let _ = now;
+        None
+    }
 
     /// What has happened to it since the last call. Must be quick.
     fn news(&mut self) -> Vec<BodyNews> {

@@ -1,7 +1,7 @@
 //! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
 //!
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`, and
-//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`; `Stop` ends a step
+//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`, and `Finish` where loads have `Ended`; `Stop` ends a step
 //! early, `Bye` the conversation. `Clock` may come at any time after `Hello`. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
@@ -24,7 +24,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.
@@ -63,6 +63,14 @@ pub enum ToAgent {
         /// Which step.
         step: u32,
         /// From when on, on the agent's clock: a whole second since the epoch.
+        at: Ns,
+    },
+    /// All that the loads of the step under way had to do is done: end it sooner than planned. No answer but `Finished`;
+    /// ignored after the step's end.
+    Finish {
+        /// Which step.
+        step: u32,
+        /// When, on the agent's clock: a whole second since the epoch.
         at: Ns,
     },
     /// What does its clock show? Answered with `Clock` at once, whatever the agent does.
@@ -108,6 +116,15 @@ pub enum FromAgent {
     },
     /// Something worth knowing. Before the start of a step its time means nothing: the agent has no time base yet.
     Event(Event),
+    /// A source has done all that it had to do; it rests until the step ends.
+    Ended {
+        /// Which step.
+        step: u32,
+        /// Whose load.
+        source: SourceId,
+        /// When it was done, on the record's time base.
+        at: Ns,
+    },
     /// The step has ended and everything that it yielded has been sent.
     Finished {
         /// Which step.

@@ -13,6 +13,12 @@ use std::collections::BTreeMap;
 /// 100; a virtual machine that calibrated its clock on a busy processor needs more.
 const DRIFT_PPM: u64 = 1_000;
 
+/// Bounds that are kept for the drift; where there are more, of each two neighbours the tighter stays.
+const MARKS_MAX: usize = 64;
+
+/// For how long a clock is watched before its drift is said.
+const DRIFT_AFTER: Ns = Ns::secs(5);
+
 /// Questions that may be open at a time; an older one's answer is not waited for any more.
 const OPEN_MAX: usize = 16;
 
@@ -51,6 +57,29 @@ impl ClockOffset {
     }
 }
 
+/// By how much an agent's clock runs faster than the coordinator's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockDrift {
+    /// In millionths; negative where it runs slower.
+    pub ppm: f64,
+    /// By how much this may be wrong, either way.
+    pub within_ppm: f64,
+}
+
+/// Between what an answer showed the offset to be.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: Ns,
+    least: i64,
+    most: i64,
+}
+
+impl Mark {
+    fn width(&self) -> i64 {
+        self.most - self.least
+    }
+}
+
 /// Measures an offset by exchanges: the agent's clock was read between the question and the arrival of the answer.
 ///
 /// Each answer bounds the offset from both sides, however long its way took. The bounds of the last answers widen by
@@ -63,6 +92,10 @@ pub(crate) struct OffsetMeter {
     /// The least and the most that the clock was ahead, and when.
     bounds: Option<(i64, i64, Ns)>,
     answers: u64,
+    /// The tightest bounds of each span of time since the clock last stepped, for the drift.
+    marks: Vec<Mark>,
+    /// The length of these spans.
+    span: Ns,
 }
 
 /// What an answer showed.
@@ -102,12 +135,52 @@ impl OffsetMeter {
                 let off =
                     if before_least > most { most - before_least } else { least - before_most };
                 answer = ClockAnswer::Stepped(off);
+                self.marks.clear();
             } else {
                 bounds = (least.max(before_least), most.min(before_most), now);
             }
         }
         self.bounds = Some(bounds);
+        self.mark(Mark { at: Ns(asked.0.midpoint(now.0)), least, most });
         answer
+    }
+
+    /// Keeps the tightest bounds of each span.
+    fn mark(&mut self, mark: Mark) {
+        match self.marks.last_mut() {
+            Some(last) if mark.at.since(last.at) < self.span => {
+                if mark.width() < last.width() {
+                    *last = mark;
+                }
+            }
+            _ => self.marks.push(mark),
+        }
+        if self.marks.len() > MARKS_MAX {
+            let tighter = |pair: &[Mark]| pair.iter().min_by_key(|mark| mark.width()).copied();
+            self.marks = self.marks.chunks(2).filter_map(tighter).collect();
+            self.span = Ns((self.span.0 * 2).max(Ns::secs(1).0));
+        }
+    }
+
+    /// By how much the clock runs faster: no steeper and no flatter line lies between all bounds. `None` before there is
+    /// enough to say, and where no line does.
+    pub fn drift(&self) -> Option<ClockDrift> {
+        let (first, last) = (self.marks.first()?, self.marks.last()?);
+        if last.at.since(first.at) < DRIFT_AFTER {
+            return None;
+        }
+        let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+        for (n, after) in self.marks.iter().enumerate() {
+            for before in &self.marks[..n] {
+                let time = after.at.since(before.at).0 as f64;
+                if time > 0.0 {
+                    least = least.max((after.least - before.most) as f64 / time);
+                    most = most.min((after.most - before.least) as f64 / time);
+                }
+            }
+        }
+        let (ppm, within_ppm) = ((least + most) / 2.0 * 1e6, (most - least) / 2.0 * 1e6);
+        (within_ppm >= 0.0 && within_ppm.is_finite()).then_some(ClockDrift { ppm, within_ppm })
     }
 
     /// Waits for no answer to what was asked so far.
@@ -182,6 +255,49 @@ mod tests {
         };
         assert!((-3_000_000_000..-2_900_000_000).contains(&off), "{off}");
         assert!(meter.offset(ms(5001)).is_some_and(|now| now.ahead_ns < -2_499_000_000));
+    }
+
+    /// A clock that runs at its own speed, over a way whose delay scatters: the true drift lies within what is said.
+    #[test]
+    fn a_drift_is_found_within_its_bounds() {
+        let mut rng = clock::Rng::keyed(7, &[]);
+        for true_ppm in [-80.0, -3.0, 0.0, 12.5, 400.0] {
+            let mut meter = OffsetMeter::default();
+            let shown = |ours: f64| 5e9 + ours * (1.0 + true_ppm / 1e6);
+            let mut known = Vec::new();
+            for n in 0..1_200_u64 {
+                let asked = n as f64 * 5e8;
+                let mut way = || 50e3 + rng.exp(2e6);
+                let (there, back) = (way(), way());
+                let number = meter.ask(Ns(asked as u64));
+                let now = Ns((asked + there + back) as u64);
+                let answer = meter.answered(number, Ns(shown(asked + there) as u64), now);
+                assert_eq!(answer, ClockAnswer::Agrees, "{true_ppm}");
+                if [30, 120, 1_199].contains(&n) {
+                    known.push(meter.drift().expect("it was watched for long enough"));
+                }
+            }
+            for one in &known {
+                assert!((one.ppm - true_ppm).abs() <= one.within_ppm + 0.01, "{true_ppm}: {one:?}");
+            }
+            assert!(
+                known[2].within_ppm < 2.0 && known[2].within_ppm < known[0].within_ppm,
+                "{known:?}"
+            );
+        }
+    }
+
+    /// No line lies between the bounds of a clock that changed its speed: nothing is said.
+    #[test]
+    fn a_clock_without_one_speed_has_no_drift() {
+        let mut meter = OffsetMeter::default();
+        for n in 0..600_u64 {
+            let asked = Ns::millis(500 * n);
+            let fast = 0.0008 * asked.0.saturating_sub(Ns::secs(150).0) as f64;
+            let number = meter.ask(asked);
+            meter.answered(number, Ns(asked.0 + 100_000 + fast as u64), asked.plus(Ns(200_000)));
+        }
+        assert_eq!(meter.drift(), None);
     }
 
     #[test]

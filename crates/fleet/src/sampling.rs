@@ -5,7 +5,7 @@
 //! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
 use clock::Ns;
-use engine::{MeasureStart, OwnStops, StepSpec, StepTimeline};
+use engine::{OwnStops, StepEdge, StepSpec, StepTimeline};
 use record::{Counter, CounterId, Event, HopKind, Level, SourceId};
 use std::convert::Infallible;
 use std::io;
@@ -76,7 +76,8 @@ pub struct HopReading {
 pub(crate) struct StepSampling {
     counters: Receiver<Counter>,
     events: Receiver<Event>,
-    edge: MeasureStart,
+    edge: StepEdge,
+    over: StepEdge,
     /// Dropping it ends the thread.
     stay: Sender<Infallible>,
     thread: JoinHandle<Box<dyn Sampler>>,
@@ -88,7 +89,8 @@ struct SamplingWork {
     hops: Vec<SourceId>,
     step: u32,
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
+    over: StepEdge,
     out: Sender<Counter>,
     told: Sender<Event>,
     until: Receiver<Infallible>,
@@ -105,10 +107,12 @@ impl StepSampling {
         let (out, counters) = mpsc::channel();
         let (told, events) = mpsc::channel();
         let (stay, until) = mpsc::channel();
-        let edge = MeasureStart::default();
-        let work = SamplingWork { sampler, hops, step, line, edge: edge.clone(), out, told, until };
+        let [edge, over] = <[StepEdge; 2]>::default();
+        let (theirs, end) = (edge.clone(), over.clone());
+        let work =
+            SamplingWork { sampler, hops, step, line, edge: theirs, over: end, out, told, until };
         let thread = Builder::new().name("sampler".to_owned()).spawn(move || work.run())?;
-        Ok(StepSampling { counters, events, edge, stay, thread })
+        Ok(StepSampling { counters, events, edge, over, stay, thread })
     }
 
     /// What has been counted since the last time.
@@ -124,6 +128,11 @@ impl StepSampling {
     /// The measurement begins at `at`.
     pub fn measure(&self, at: Ns) {
         self.edge.settle(at);
+    }
+
+    /// The step ends at `at`.
+    pub fn finish(&self, at: Ns) {
+        self.over.settle(at);
     }
 
     /// Takes a last sample and returns the sampler with the counters until then; no sampler if its thread has panicked.
@@ -144,6 +153,7 @@ impl SamplingWork {
         let mut stops = OwnStops::begin();
         while !ended {
             self.line.follow(&self.edge);
+            self.line.follow_end(&self.over);
             // Cuts that were slept through, on a busy machine, are not made up for.
             let Some(next) = self.line.cut_after(cut.max(clock::now())) else { break };
             cut = next;

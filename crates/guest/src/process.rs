@@ -241,8 +241,8 @@ impl Guest {
     }
 
     /// The line of the console that says why the guest ended, or its last lines.
-    pub fn last_words(&self) -> String {
-        last_words(&self.console())
+    pub fn last_output(&self) -> String {
+        last_output(&self.console())
     }
 
     /// How QEMU ended, if it has.
@@ -345,7 +345,7 @@ impl Starting {
         self.kill();
         // What it said comes by another thread.
         clock::sleep_until(clock::now().plus(Ns::millis(50)));
-        let said = last_words(&String::from_utf8_lossy(&lock(&self.console)));
+        let said = last_output(&String::from_utf8_lossy(&lock(&self.console)));
         let how = if said.is_empty() { how } else { format!("{how}; it said: {said}") };
         GuestError::Ended { name: self.name.clone(), how }
     }
@@ -409,7 +409,7 @@ fn lock(console: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     console.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn last_words(console: &str) -> String {
+fn last_output(console: &str) -> String {
     const LINES: usize = 4;
     let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     // What follows a panic is a list of registers.

@@ -231,5 +231,5 @@ impl Shell {
 }
 
 fn silent(how: &str, guest: &Guest) -> ShellError {
-    ShellError::Silent { how: how.to_owned(), console: guest.last_words() }
+    ShellError::Silent { how: how.to_owned(), console: guest.last_output() }
 }

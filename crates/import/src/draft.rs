@@ -165,11 +165,32 @@ pub(crate) struct Talk {
     pub comments: Comments,
 }
 
+/// Where a load ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// After so many bytes, over all of its workers.
+    Bytes(u64),
+    /// When each block was used so often.
+    Passes(u64),
+}
+
+impl Ending {
+    /// The key that says so, and its value.
+    fn key(self) -> (&'static str, String) {
+        match self {
+            Ending::Bytes(bytes) => ("amount", size(bytes)),
+            Ending::Passes(passes) => ("passes", passes.to_string()),
+        }
+    }
+}
+
 /// A plan, with its loads: workload and what it runs on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Phase {
     pub name: String,
     pub loads: Vec<(String, Vec<String>)>,
+    /// The loads that end, by their positions.
+    pub ends: Vec<(usize, Ending)>,
     pub warmup_us: u64,
     pub measure_us: u64,
     pub cooldown_us: u64,
@@ -435,12 +456,20 @@ impl Phase {
             [(work, on)] => {
                 table.put("workload", quoted(work));
                 table.put("on", list(on));
+                if let Some((key, value)) = self.ends.first().map(|(_, end)| end.key()) {
+                    table.put(key, value);
+                }
             }
             loads => {
-                let each = |(work, on): &(String, Vec<String>)| {
-                    format!("  {{ workload = {}, on = {} }},\n", quoted(work), list(on))
+                let each = |(number, (work, on)): (usize, &(String, Vec<String>))| {
+                    let end = self.ends.iter().find(|(load, _)| *load == number);
+                    let end = end.map(|(_, end)| end.key());
+                    let end =
+                        end.map_or(String::new(), |(key, value)| format!(", {key} = {value}"));
+                    format!("  {{ workload = {}, on = {}{end} }},\n", quoted(work), list(on))
                 };
-                table.put("load", format!("[\n{}]", loads.iter().map(each).collect::<String>()));
+                let all: String = loads.iter().enumerate().map(each).collect();
+                table.put("load", format!("[\n{all}]"));
             }
         }
         table.put("warmup", duration(self.warmup_us));

@@ -110,10 +110,12 @@ fn delegate(of: &Hierarchy, at: &Path) -> io::Result<()> {
     if of.unified { fs::write(at.join("cgroup.subtree_control"), "+cpu") } else { Ok(()) }
 }
 
+/// The directory of a quota. A name is only a part of one: that of `..` leads nowhere else.
 fn directory(base: &Path, quota: &Quota) -> PathBuf {
+    let node = |name: &str| base.join(format!("node-{name}"));
     match &quota.within {
-        Some(host) => base.join(host).join(format!("vm-{}", quota.name)),
-        None => base.join(&quota.name),
+        Some(host) => node(host).join(format!("vm-{}", quota.name)),
+        None => node(&quota.name),
     }
 }
 
@@ -206,6 +208,17 @@ mod tests {
         let all = mounted(text);
         let of = |at: &str, unified| Hierarchy { at: at.into(), unified };
         assert_eq!(all, [of("/sys/fs/cgroup/cpu", false), of("/sys/fs/cgroup/uni fied", true)]);
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_labs_directory() {
+        let of = |name: &str, within: Option<&str>| {
+            let quota =
+                Quota { name: name.into(), within: within.map(str::to_owned), cpus: Some(1.0) };
+            directory(Path::new("/cg/lab"), &quota)
+        };
+        assert_eq!(of("..", None), Path::new("/cg/lab/node-.."));
+        assert_eq!(of("..", Some("..")), Path::new("/cg/lab/node-../vm-.."));
     }
 
     #[test]

@@ -111,17 +111,28 @@ fn take(path: &Path) -> Option<File> {
     Some(file)
 }
 
-/// The labs that stand. One whose guardian has not yet said what it is is left out.
+/// The labs that stand. One whose guardian has not yet said what it is is left out, and so is a file that its guardian does not
+/// hold: another program may have locked it, and its numbers be those of strangers.
 pub fn list(directory: &Path) -> Vec<State> {
-    let alive = |(path, _): &(PathBuf, String)| {
-        if take(path).is_some() {
+    let alive = |(path, tag): (PathBuf, String)| {
+        if take(&path).is_some() {
             return None;
         }
         let mut text = String::new();
-        File::open(path).ok()?.read_to_string(&mut text).ok()?;
-        serde_json::from_str(&text).ok()
+        File::open(&path).ok()?.read_to_string(&mut text).ok()?;
+        let state: State = serde_json::from_str(&text).ok()?;
+        // The tag becomes a path: it is the file's own, whatever stands in it.
+        guards(state.guardian, &path).then_some(State { tag, ..state })
     };
-    files(directory).iter().filter_map(alive).collect()
+    files(directory).into_iter().filter_map(alive).collect()
+}
+
+/// Whether a process has a file open, as a guardian has that of its lab.
+fn guards(process: u32, path: &Path) -> bool {
+    let id = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    let Ok(wanted) = fs::metadata(path).map(id) else { return false };
+    let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|fd| fs::metadata(fd.path()).ok()).any(|meta| id(meta) == wanted)
 }
 
 /// The lab that stands for a scenario's file until it is taken down.
@@ -148,8 +159,9 @@ pub fn sweep(directory: &Path) -> Vec<String> {
 pub fn stop(directory: &Path, state: &State) -> Result<(), LabError> {
     let path = directory.join(format!("{}.{ENDING}", state.tag));
     let guardian = i32::try_from(state.guardian).ok().and_then(Pid::from_raw);
-    // Its lock shows that it lives; then the number is its own.
-    if let Some(guardian) = guardian.filter(|_| path.exists() && take(&path).is_none()) {
+    // Its lock shows that it lives, and its open file that the number is its own.
+    let is_guardian = || take(&path).is_none() && guards(state.guardian, &path);
+    if let Some(guardian) = guardian.filter(|_| path.exists() && is_guardian()) {
         let _ = kill_process(guardian, Signal::TERM);
     }
     let deadline = clock::now().plus(GRACE);
@@ -188,15 +200,20 @@ mod tests {
     fn a_file_without_a_lock_is_swept_and_a_locked_one_is_listed() {
         let dir = tempfile::tempdir().expect("a directory");
         let mut standing = Standing::create(dir.path(), "aa").expect("a state file");
-        let state =
-            State { tag: "aa".into(), scenario: "x.toml".into(), stays: true, ..State::default() };
-        standing.tell(&state).expect("it is written");
+        let (tag, scenario, guardian) = ("aa".into(), "x.toml".into(), std::process::id());
+        let state = State { tag, scenario, guardian, stays: true, ..State::default() };
+        // The tag is that of the file, whatever the file says.
+        let told = State { tag: "../aa".into(), ..state.clone() };
+        standing.tell(&told).expect("it is written");
         drop(Standing::create(dir.path(), "bb").expect("another"));
         fs::write(dir.path().join("note.txt"), "not ours").expect("a file of others");
         assert_eq!(sweep(dir.path()), ["bb"]);
         assert_eq!(list(dir.path()), std::slice::from_ref(&state));
-        assert_eq!(find(dir.path(), "x.toml"), Some(state));
+        assert_eq!(find(dir.path(), "x.toml"), Some(state.clone()));
         assert_eq!(find(dir.path(), "y.toml"), None);
+        // A process that does not hold the file is no guardian, whoever has locked it.
+        standing.tell(&State { guardian: 1, ..state.clone() }).expect("it is written");
+        assert_eq!(list(dir.path()), Vec::<State>::new());
         standing.remove();
         assert_eq!((list(dir.path()), sweep(dir.path())), (vec![], Vec::<String>::new()));
         assert!(dir.path().join("note.txt").exists());

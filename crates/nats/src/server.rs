@@ -1,6 +1,7 @@
 //! The connection to a NATS server: where it is, who we are there, and what went wrong in words that lead on.
 
 use async_nats::{Client, ConnectErrorKind, ConnectOptions};
+use nkeys::KeyPair;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,11 @@ impl Server {
                     true => {
                         options.credentials(&text).map_err(|e| unusable(path, e.to_string()))?
                     }
-                    false if text.trim().starts_with("SU") => options.nkey(text.trim().to_owned()),
+                    false if text.trim().starts_with("SU") => {
+                        let seed = text.trim();
+                        KeyPair::from_seed(seed).map_err(|e| unusable(path, e.to_string()))?;
+                        options.nkey(seed.to_owned())
+                    }
                     false => {
                         let why = "neither a user's JWT with its seed (`nsc generate creds`) nor an nkey seed (SU…)";
                         return Err(unusable(path, why.to_owned()));
@@ -151,21 +156,26 @@ impl Server {
             };
             return NatsError::Refused { url, who };
         }
+        // A certificate that is not believed is an error of reading for the client.
+        let certificate = text.contains("certificate");
         let problem = match error.kind() {
+            _ if certificate => tls(&text),
             ConnectErrorKind::ServerParse => {
                 format!("no address of a server ({text}); nats://HOST[:PORT]")
             }
             ConnectErrorKind::Dns => format!("the name is not known ({text})"),
-            ConnectErrorKind::Tls => {
-                format!(
-                    "TLS failed ({text}); --ca FILE names the authority that signed the server's certificate"
-                )
-            }
+            ConnectErrorKind::Tls => tls(&text),
             ConnectErrorKind::TimedOut => "no answer within 5 s".to_owned(),
             _ => format!("no server answers ({text}); `nats-server -js` starts one"),
         };
         NatsError::Unreachable { url, problem }
     }
+}
+
+fn tls(text: &str) -> String {
+    format!(
+        "TLS failed ({text}); --ca FILE names the authority that signed the server's certificate"
+    )
 }
 
 fn read(path: &Path) -> Result<String, NatsError> {

@@ -7,6 +7,9 @@ use clock::Ns;
 use record::Histogram;
 use serde::{Deserialize, Serialize};
 
+/// Stops of its own that an end may notice between two cuts.
+const STOPS_MAX: usize = 16;
+
 /// One end between two cuts. Times are since the start of the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct EndFigures {
@@ -22,6 +25,19 @@ pub(crate) struct EndFigures {
     #[serde(skip)]
     pub probe: Option<StreamFigures>,
     pub machine: HostReport,
+    /// Times in which this end itself did not run, noticed since the cut before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<EndStop>,
+}
+
+/// A time in which one end itself did not run, since the start of the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EndStop {
+    pub from: Ns,
+    pub to: Ns,
+    pub lasted: Ns,
+    /// Why, in words.
+    pub why: String,
 }
 
 /// One stream at one end between two cuts.
@@ -85,6 +101,9 @@ impl EndFigures {
         }
         if self.to > cut.to || self.to < self.from {
             return Some("an interval that ends elsewhere than it should");
+        }
+        if self.stops.len() > STOPS_MAX || self.stops.iter().any(|stop| stop.from > stop.to) {
+            return Some("stops of its own that cannot be");
         }
         (self.streams.len() != streams).then_some("an interval with other streams than the test's")
     }

@@ -6,7 +6,7 @@ use crate::grid::{Grid, GridCut, TestStart};
 use crate::report::{ClockComparison, SideReport, clean};
 use crate::sender::{self, PATIENCE, answer, compare_clocks, greet, join, out_of_turn, reach};
 use crate::team::StreamTeam;
-use crate::test_run::{Decision, IntervalSink, TestRun};
+use crate::test_run::{Decision, IntervalSink, StopWatch, TestRun};
 use crate::{Carriage, NetError, SendConfig, TestSpec};
 use clock::Ns;
 use engine::Stop;
@@ -113,8 +113,9 @@ impl SenderTest {
         let grid = Grid::new(start, &spec);
         let theirs = Box::new(grid.cuts());
         let streams = spec.streams().into();
+        let (link_used, watch, stopped) = (&mut link, StopWatch::begin(), false);
         let mut control =
-            SenderControl { link: &mut link, stop, sink, theirs, streams, stopped: false };
+            SenderControl { link: link_used, stop, sink, theirs, streams, stopped, watch };
         let run = TestRun::conduct(&mut team, grid, &mut control)?;
         control.link.expect_signs(FIGURES);
         let mut ends = team.join(true);
@@ -137,6 +138,7 @@ struct SenderControl<'a> {
     theirs: Box<dyn Iterator<Item = GridCut>>,
     streams: usize,
     stopped: bool,
+    watch: StopWatch,
 }
 
 impl SenderControl<'_> {
@@ -181,7 +183,9 @@ impl IntervalSink for SenderControl<'_> {
                 return Ok(Decision::Stop);
             }
             let until = at.min(clock::now().plus(LOOK));
-            if let Some(message) = self.link.hear(until, "during the test")?
+            let message = self.link.hear(until, "during the test")?;
+            self.watch.woke();
+            if let Some(message) = message
                 && self.take(message)?.is_some()
             {
                 return Err(self.link.garbled("it finished before the end"));
@@ -193,5 +197,9 @@ impl IntervalSink for SenderControl<'_> {
     fn cut(&mut self, figures: EndFigures) -> Result<(), NetError> {
         self.sink.mine(&figures);
         Ok(())
+    }
+
+    fn watch(&mut self) -> &mut StopWatch {
+        &mut self.watch
     }
 }

@@ -2,7 +2,7 @@
 //! pages are collected a fixed time after each cut, together with the kernel's figures of sockets and the host, so differences
 //! between two cuts cover exactly the time between them.
 
-use crate::figures::{EndFigures, StreamFigures};
+use crate::figures::{EndFigures, EndStop, StreamFigures};
 use crate::grid::{Grid, GridCut};
 use crate::host;
 use crate::ledger::StreamLedger;
@@ -12,6 +12,7 @@ use crate::team::StreamTeam;
 use crate::test_stream::{SocketSample, TestStream};
 use crate::{NetError, plane};
 use clock::Ns;
+use engine::{OwnStop, OwnStops};
 use std::collections::VecDeque;
 
 /// Delay from a cut to its collection; a running thread has delivered its pages by then.
@@ -39,6 +40,43 @@ pub(crate) trait IntervalSink {
     /// # Errors
     /// Where the test cannot go on.
     fn cut(&mut self, figures: EndFigures) -> Result<(), NetError>;
+
+    /// Notices when this process did not run. Asked by the thread that serves the connection.
+    fn watch(&mut self) -> &mut StopWatch;
+}
+
+/// Notices stops of this process on a thread that means to wake several times a second.
+pub(crate) struct StopWatch {
+    stops: OwnStops,
+    woke: Ns,
+    found: Vec<OwnStop>,
+}
+
+impl StopWatch {
+    /// The longest time between two wakings.
+    pub const TICK: Ns = Ns::millis(100);
+
+    pub fn begin() -> StopWatch {
+        StopWatch { stops: OwnStops::begin(), woke: clock::now(), found: Vec::new() }
+    }
+
+    /// The thread has just woken.
+    pub fn woke(&mut self) {
+        let now = clock::now();
+        let due = std::mem::replace(&mut self.woke, now).plus(StopWatch::TICK);
+        self.found.extend(self.stops.woke(due, now));
+    }
+
+    /// What was noticed since the last time, since `start`.
+    fn take(&mut self, start: Ns) -> Vec<EndStop> {
+        let stop = |stop: OwnStop| EndStop {
+            from: stop.from.since(start),
+            to: stop.to.since(start),
+            lasted: stop.lasted,
+            why: stop.why().to_owned(),
+        };
+        self.found.drain(..).filter(|stop| stop.to > start).map(stop).collect()
+    }
 }
 
 /// What one end counts while a test runs.
@@ -98,7 +136,7 @@ impl TestRun {
             let going = watch.until(start.plus(cut.to).plus(LAG))?;
             let now = clock::now().since(start);
             let cut = GridCut { to: cut.to.min(now), ..cut };
-            self.close(cut, team);
+            self.close(cut, team, watch.watch().take(start));
             self.tell(team, false, watch)?;
             if going == Decision::Stop {
                 // A measured time that was begun ends here.
@@ -112,7 +150,7 @@ impl TestRun {
     }
 
     /// Collects what is available at once for a cut.
-    fn close(&mut self, cut: GridCut, team: &StreamTeam) {
+    fn close(&mut self, cut: GridCut, team: &StreamTeam, stops: Vec<EndStop>) {
         let machine = self.sampler.sample();
         let mut streams = Vec::with_capacity(team.lines.len());
         for (line, before) in team.lines.iter().zip(&mut self.tcp) {
@@ -133,7 +171,8 @@ impl TestRun {
         let spent = machine.since(&self.machine);
         self.machine = machine;
         let (probe, machine) = (None, spent);
-        self.waiting.push_back(EndFigures { index, phase, from, to, streams, probe, machine });
+        let figures = EndFigures { index, phase, from, to, streams, probe, machine, stops };
+        self.waiting.push_back(figures);
         self.to = to;
         self.edge(to, team);
     }

@@ -143,6 +143,8 @@ counters! {
     ReadUndelivered = "read-undelivered", "B", Count, Hop, "sent by the receiver and never read";
     ClockOffset = "clock-offset", "ns", Setting, Hop, "the receiver's clock less the sender's; of a guest, its clock less its coordinator's";
     ClockBound = "clock-bound", "ns", Setting, Hop, "how far the offset may be wrong";
+    ClockDrift = "clock-drift", "ppm", Setting, Hop, "by how many millionths the clock of an agent runs faster than its coordinator's";
+    ClockDriftBound = "clock-drift-bound", "ppm", Setting, Hop, "how far the drift may be wrong";
     PathsLost = "paths-lost", "1", Count, Worker, "paths that were lost";
     PathsReturned = "paths-returned", "1", Count, Worker, "paths that came back";
     PathIosMoved = "path-ios-moved", "1", Count, Worker, "I/Os that went to another path";
@@ -155,6 +157,7 @@ counters! {
     DoubledSlotsGain = "doubled-slots-gain", "1", Setting, Worker, "the same with twice the queue slots of that hop";
     DoubledTogetherGain = "doubled-together-gain", "1", Setting, Worker, "the same with this hop and the others of this counter doubled at once, where none alone gains";
     EstimatedOps = "estimated-ops", "1/s", Setting, Worker, "I/Os of all loads by the estimator that the gains are of";
+    PlannedBytes = "planned-bytes", "B", Setting, Worker, "bytes after which the load of this source is done: copied, or read, written, trimmed and zeroed";
     OwnStop = "own-stop", "ns", Time, Worker, "time in which the process of this source did not run: what overlaps it is void";
     VerifyChecked = "verify-checked", "1", Count, Worker, "blocks that were compared";
     VerifyUnknown = "verify-unknown", "1", Count, Worker, "blocks read with unknown expected contents";

@@ -12,7 +12,7 @@ use crate::{
     Status, StepHead, VoidSearch, Voids, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,7 @@ impl Record {
         })
     }
 
-    /// What counts neither for nor against anything in a step with workers.
+    /// What counts neither for nor against anything in a step: for its workers, and for its network streams.
     /// # Errors
     /// Where the step is unknown, or the file cannot be read or is damaged.
     pub fn voids(&self, step: u32) -> Result<Voids, RecordError> {
@@ -164,12 +164,15 @@ impl Record {
         }
         let stops = self.file.query(|db| select::own_stops(db, step))?;
         let mut search = VoidSearch::new(stops);
-        let workers = self.steps.iter().filter(|head| head.index == step);
-        let workers: Vec<SourceId> =
-            workers.flat_map(|head| &head.workers).map(|load| load.source).collect();
+        let heads = self.steps.iter().filter(|head| head.index == step);
+        let of = |head: &StepHead| -> Vec<SourceId> {
+            let workers = head.workers.iter().map(|load| load.source);
+            workers.chain(head.streams.iter().map(|load| load.source)).collect()
+        };
+        let loads: BTreeSet<SourceId> = heads.flat_map(of).collect();
         if !search.is_needless() {
             self.for_each_interval(step, &mut |interval| {
-                if workers.contains(&interval.source) {
+                if loads.contains(&interval.source) {
                     search.see(&interval);
                 }
             })?;

@@ -10,6 +10,7 @@ use findings::{
     Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, JobWindow,
     PlanComparison, PortGain, Quantity, StepFigures, SweepEnd, SweepLoad, Unit, link_generation,
 };
+use scenario::Plan;
 use units::{count, rate};
 
 /// Comparisons that get a sentence; the others are in the JSON.
@@ -293,7 +294,12 @@ fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
 
 /// How the jobs went.
 fn jobs(analysis: &Analysis) -> Vec<Sentence> {
-    analysis.steps.iter().filter(|step| step.is_job()).map(job).collect()
+    // Of many loads that ended the tables say enough.
+    let only = analysis.steps.len() == 1;
+    let unfinished =
+        |step: &StepFigures| step.job.iter().any(|of| of.amount.is_some() && !of.finished);
+    let told = |step: &&StepFigures| step.is_job() || step.ends() && (only || unfinished(step));
+    analysis.steps.iter().filter(told).map(job).collect()
 }
 
 /// Bytes in decimal gigabytes.
@@ -358,7 +364,11 @@ fn job(step: &StepFigures) -> Sentence {
     };
     let phases: Vec<String> = step.job.iter().map(phase).collect();
     let window = step.job_window.as_ref().map_or(String::new(), window);
-    let text = format!("Job {}: {whole}: {}.{window}", clean(&step.plan), phases.join("; "));
+    let name = match step.plan == Plan::UNNAMED {
+        true => "Job".to_owned(),
+        false => format!("Job {}", clean(&step.plan)),
+    };
+    let text = format!("{name}: {whole}: {}.{window}", phases.join("; "));
     let tone = if done { Tone::Plain } else { Tone::Caution };
     Sentence::new(tone, text, Section::Step(step.index))
 }

@@ -131,7 +131,8 @@ fn contents(contents: &[Content]) -> Vec<Sentence> {
 
 /// Memory or a cache answers, as its own warning says.
 fn cached(warnings: &[Warning]) -> impl Iterator<Item = Sentence> + '_ {
-    let codes = ["cached-reads", "memory-target"];
+    let codes =
+        ["cached-reads", "memory-target", "fits-cache", "faster-than-media", "two-kinds-of-reads"];
     let cached = warnings.iter().filter(move |warning| codes.contains(&warning.code.as_str()));
     cached.map(|warning| {
         let text = clean(&warning.text);

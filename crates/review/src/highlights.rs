@@ -1,5 +1,6 @@
 //! The findings in sentences with numbers: peak throughput, knees, balance, generator overhead.
 
+use crate::agents;
 use crate::answers;
 use crate::devices;
 use crate::fabric;
@@ -66,6 +67,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     }
     all.extend(projections::sentences(&analysis.projections));
     all.extend(balance(steps));
+    all.extend(agents::sentences(steps));
     all.extend(devices::sentences(steps));
     all.extend(warm_up(steps));
     all.extend(done(steps));

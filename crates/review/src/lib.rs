@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
 mod answers;
 mod charts;
 mod comparison;

@@ -26,6 +26,9 @@ pub(crate) const PHASES: [ResultColumn; 10] = [
     ("limited by", "", false),
 ];
 
+/// The heading of the loads that end, where they are no job.
+pub(crate) const ENDED: &str = "Loads that end: what each moved, and how long it took";
+
 /// Columns of faults: each is three rows, before, during and after.
 pub(crate) const FAULTS: [ResultColumn; 8] = [
     ("fault", "", false),
@@ -46,8 +49,16 @@ pub(crate) struct ResultRow {
 
 /// The phases of the jobs among steps.
 pub(crate) fn phases(steps: &[StepFigures]) -> Vec<ResultRow> {
+    // Of a sweep the settings tell the steps apart.
+    let several = steps.len() > 1;
     let of = |step: &'_ StepFigures| -> Vec<ResultRow> {
-        let row = |phase: &JobPhase| ResultRow { step: step.index, cells: phase_cells(phase) };
+        let row = |phase: &JobPhase| {
+            let mut cells = phase_cells(phase);
+            if several {
+                cells[0] = format!("{}: {}", clean(&step.label()), cells[0]);
+            }
+            ResultRow { step: step.index, cells }
+        };
         step.job.iter().map(row).collect()
     };
     steps.iter().flat_map(of).collect()

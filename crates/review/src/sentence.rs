@@ -49,6 +49,8 @@ pub(crate) enum Section {
     Sweep(usize),
     /// The balance in a step.
     Balance(u32),
+    /// The agents of a step.
+    Agents(u32),
     /// Whether a cache or the devices served a step.
     Served(u32),
     /// Traffic of the ports in a step, beside that of the workers.

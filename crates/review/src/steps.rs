@@ -26,6 +26,7 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
             continue;
         }
         plan(page, steps, &sweeps);
+        ended(page, steps);
         faults(page, steps);
         proof(page, steps);
         balance(page, steps);
@@ -39,6 +40,17 @@ fn job(page: &mut ReviewPage, steps: &[StepFigures]) {
     let text = format!("a job of phases, which moved {}", results::moved(steps));
     page.hanging("  ", Ink::Plain, &text, Ink::Dim);
     results::write(page, &results::PHASES, &results::phases(steps));
+}
+
+/// The loads of a plan that end, below its figures.
+fn ended(page: &mut ReviewPage, steps: &[StepFigures]) {
+    let rows = results::phases(steps);
+    if rows.is_empty() {
+        return;
+    }
+    page.gap();
+    page.hanging("  ", Ink::Plain, results::ENDED, Ink::Dim);
+    results::write(page, &results::PHASES, &rows);
 }
 
 /// What the faults of a plan did.

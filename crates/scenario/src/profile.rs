@@ -266,7 +266,7 @@ mod tests {
         for (name, meant) in [
             ("exchange-2003-havy", "`exchange-2003-heavy`"),
             ("Exchange_2010_150", "`exchange-2010-150`"),
-            ("vdi", "`vdi-steady`"),
+            ("vdi-steady", "`vdi-steady-streamed`"),
             ("", "`backup`"),
         ] {
             let error = profile(name).expect_err("there is none").to_string();

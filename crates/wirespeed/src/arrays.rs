@@ -3,17 +3,22 @@
 //! `fleet` says what is wanted and when a port is to be troubled; `san` knows how. This only translates. Nothing is written
 //! to anything that was there before: a volume is memory of this process and ends with it.
 
+use crate::control::server::{CarriedOut, ControlSocket, Controlled, open_or_say};
+use crate::control::{ArrayNames, PortState};
 use clock::Ns;
 use engine::EngineError;
-use fleet::arrays::{ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, ServedArray};
+use fleet::arrays::{
+    ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortOrder, ServedArray,
+};
 use record::Lever;
 use san::server::{
-    PortRate, PortalConfig, ServedPortal, TargetLimits, TargetServer, TargetSettings, VolumeLimit,
+    PortRate, PortalConfig, ServedPortal, TargetControl, TargetLimits, TargetServer,
+    TargetSettings, VolumeLimit,
 };
 use san::volume::{Volume, VolumeError, VolumeKind};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Before the name of an array in its target's iSCSI name.
@@ -70,8 +75,25 @@ impl ArrayServer for Arrays {
         config.threads = spec.threads as usize;
         config.limits = TargetLimits { stop_time: STOP_TIME, ..TargetLimits::default() };
         let target = TargetServer::start(config).map_err(|e| failed(e.to_string()))?;
-        Ok(Box::new(RunningArray { target, alone: self.alone }))
+        let orders = Arc::<Mutex<Vec<PortOrder>>>::default();
+        let told = Arc::clone(&orders);
+        let keep = move |done: CarriedOut| {
+            let stopped = done.state == PortState::Stopped;
+            let order = PortOrder { at: clock::now(), port: done.port, stopped };
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(order);
+        };
+        // An array that cannot be asked serves nevertheless.
+        let control = open_or_say(controlled(spec, target.control()), true, keep);
+        Ok(Box::new(RunningArray { _control: control, target, alone: self.alone, orders }))
     }
+}
+
+/// An array under the names of its scenario, for those that ask it.
+fn controlled(spec: &ArraySpec, target: TargetControl) -> Controlled {
+    let ports = spec.ports.iter().map(|port| format!("{}.{}", spec.name, port.name)).collect();
+    let volumes = spec.volumes.iter().map(|volume| format!("{}/{}", spec.name, volume.name));
+    let array = ArrayNames { name: spec.name.clone(), ports };
+    Controlled { target, volumes: volumes.collect(), array: Some(array) }
 }
 
 fn volume(spec: &ArrayVolume) -> Result<Arc<Volume>, VolumeError> {
@@ -107,8 +129,12 @@ fn name(array: &str) -> String {
 
 /// An array that is served.
 struct RunningArray {
+    /// Closed before the target stops.
+    _control: Option<ControlSocket>,
     target: TargetServer,
     alone: bool,
+    /// What the user has told it by hand.
+    orders: Arc<Mutex<Vec<PortOrder>>>,
 }
 
 impl RunningArray {
@@ -177,6 +203,10 @@ impl ServedArray for RunningArray {
 
     fn set_busy(&self, port: usize, busy: bool) {
         self.at(port, |portal| portal.set_busy(busy));
+    }
+
+    fn orders(&self) -> Vec<PortOrder> {
+        std::mem::take(&mut *self.orders.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>) {

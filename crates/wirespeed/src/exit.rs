@@ -3,6 +3,7 @@
 use crate::mistakes;
 use crate::out;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What an exit code says.
@@ -64,8 +65,28 @@ impl Failure {
     pub fn print(&self) {
         match self {
             Failure::Scenario(diagnostics) => mistakes::print(diagnostics),
-            Failure::Other(_, message) => out::note(format_args!("wirespeed: {message}")),
+            Failure::Other(_, message) => {
+                let proc = Path::new("/proc/self").exists();
+                let hint = surroundings(message, proc).map(|hint| format!("; {hint}"));
+                out::note(format_args!("wirespeed: {message}{}", hint.unwrap_or_default()));
+            }
         }
+    }
+}
+
+/// What the surroundings of this process have to do with a failure: the limits that it was given, or a `/proc` that is missing.
+fn surroundings(message: &str, proc: bool) -> Option<&'static str> {
+    let says = |text: &str| message.contains(text);
+    match () {
+        () if says("os error 24") || says("unable to open database file") => {
+            Some("if it is the limit of open files (RLIMIT_NOFILE): raise `ulimit -n`")
+        }
+        // Signals have a thread of their own.
+        () if says("os error 11)") || says("cannot catch signals") => {
+            Some("if it is the limit of threads (RLIMIT_NPROC, pids.max): raise `ulimit -u`")
+        }
+        () if says("os error 2)") && !proc => Some("/proc is not mounted, and is needed"),
+        () => None,
     }
 }
 
@@ -78,5 +99,24 @@ impl From<scenario::Diagnostics> for Failure {
 impl From<record::RecordError> for Failure {
     fn from(error: record::RecordError) -> Failure {
         Failure::incomplete(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::surroundings;
+
+    #[test]
+    fn a_limit_or_a_missing_place_is_named() {
+        let hints = |message: &str| {
+            [true, false].map(|proc| surroundings(message, proc).map(|hint| hint.contains("/proc")))
+        };
+        assert_eq!(
+            hints("t cannot be opened (Too many open files (os error 24))"),
+            [Some(false); 2]
+        );
+        assert_eq!(hints("an agent: Resource unavailable (os error 11)"), [Some(false); 2]);
+        assert_eq!(hints("t cannot be opened (No such file (os error 2))"), [None, Some(true)]);
+        assert_eq!(hints("connection refused (os error 111)"), [None; 2]);
     }
 }

@@ -216,8 +216,10 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     if scenario.lab.is_emulated() {
         return emulated::agents(scenario, kind);
     }
-    let mut agents =
-        local(scenario, kind, engines(hops::sources_of(scenario))).map_err(Failure::incomplete)?;
+    let started = local(scenario, kind, engines(hops::sources_of(scenario)));
+    let mut agents = started.map_err(|e| {
+        Failure::incomplete(format!("an agent of this machine cannot be started: {e}"))
+    })?;
     agents.extend(guests);
     Ok(agents)
 }

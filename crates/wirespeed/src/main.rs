@@ -29,6 +29,7 @@ mod sparkline;
 mod targets;
 mod versus;
 
+use exit::Failure;
 use std::process::ExitCode;
 
 /// Memory that is missing ends a command with its exit code and a sentence.
@@ -37,6 +38,18 @@ static ALLOCATOR: engine::Allocator = engine::Allocator;
 
 fn main() -> ExitCode {
     engine::ignore_file_size_signal();
+    engine::with_stack(command).unwrap_or_else(|error| {
+        let failure = Failure::incomplete(format!(
+            "a thread with room for this command cannot be started ({error}); raise `ulimit -s` or `ulimit -u`"
+        ));
+        failure.print();
+        failure.exit().into()
+    })
+}
+
+/// Apart from `main`, which may have little stack.
+#[inline(never)]
+fn command() -> ExitCode {
     if let Some(name) = guest::init::name() {
         return guests::inside::serve(name);
     }

@@ -6,6 +6,7 @@
 
 use crate::address::{AddressGrid, OpShape, Region, regions};
 use crate::draw::{Draw, KindShares, ReadShare, Rngs};
+use crate::pass::PassRun;
 use crate::sequential::SequentialRun;
 use crate::skew::IndexSampler;
 use crate::{Access, Placement, Row, Skew, Spec, SpecError, StreamKey};
@@ -29,6 +30,8 @@ pub(crate) struct Accesses {
 enum Addresses {
     Random(Arc<Random>),
     Sequential(SequentialRun),
+    /// Random or sequential, so many times over.
+    Pass(PassRun),
     Mixed {
         random: Arc<Random>,
         run: SequentialRun,
@@ -89,7 +92,12 @@ impl Accesses {
         let popular = Rngs::popular(key);
         let random = || Random::new(access.skew, &regions, &shapes, &popular).map(Arc::new);
         let run = || SequentialRun::new(spec, place, &regions, &shapes, access.stride, key.slot);
-        let addresses = if access.rows.iter().all(|row| row.random >= 100.0) {
+        let all_random = access.rows.iter().all(|row| row.random >= 100.0);
+        let addresses = if spec.passes > 0 {
+            // All shapes are equal, as has been checked.
+            let shape = (shapes[0], access.stride);
+            Addresses::Pass(PassRun::new(spec, place, &regions, shape, all_random, key)?)
+        } else if all_random {
             Addresses::Random(random()?)
         } else if access.rows.iter().all(|row| row.random <= 0.0) {
             Addresses::Sequential(run()?)
@@ -146,6 +154,7 @@ impl Accesses {
         let (target, offset) = match &mut self.addresses {
             Addresses::Random(random) => random.draw(shape, rng),
             Addresses::Sequential(run) => run.take(shape, len),
+            Addresses::Pass(run) => run.take(),
             Addresses::Mixed { random, .. } if wants_random => random.draw(shape, rng),
             Addresses::Mixed { run, .. } => run.take(shape, len),
             Addresses::Anywhere => (0, 0),
@@ -158,9 +167,18 @@ impl Accesses {
         let targets = match &self.addresses {
             Addresses::Random(random) | Addresses::Mixed { random, .. } => random.targets,
             Addresses::Sequential(run) => run.targets(),
+            Addresses::Pass(run) => run.targets(),
             Addresses::Anywhere => 1,
         };
         if targets > 1 { self } else { Accesses { addresses: Addresses::Anywhere, ..self } }
+    }
+
+    /// Operations that the slot has left; [`u64::MAX`] without an end.
+    pub fn left(&self) -> u64 {
+        match &self.addresses {
+            Addresses::Pass(run) => run.left(),
+            _ => u64::MAX,
+        }
     }
 
     /// The operation, if all operations are the same.

@@ -131,7 +131,10 @@ fn region(
     let share = whole / sharers;
     let len = if share >= grain { floor_to(share, grain) } else { floor_to(share, block) };
     let start = len * u64::from(place.sharer);
-    Ok(Region { target, start, end: start + len, block })
+    // Passes leave nothing out: the last region has what the division leaves.
+    let rest = spec.passes > 0 && place.sharer + 1 == place.sharers;
+    let end = if rest { whole } else { start + len };
+    Ok(Region { target, start, end, block })
 }
 
 /// Refuses lengths that are not whole logical blocks of the target.

@@ -27,6 +27,9 @@ impl Spec {
         let mut found = SpecProblems::default();
         if let Some(trace) = &self.trace {
             found.trace(trace, self.outstanding_max());
+            if self.passes > 0 {
+                found.report("passes", "a trace has addresses of its own; limit it by `amount`");
+            }
             return found.list;
         }
         match &self.kind {
@@ -50,6 +53,7 @@ impl Spec {
             _ => {}
         }
         found.durability(self);
+        found.passes(self);
         found.list
     }
 }
@@ -176,6 +180,39 @@ impl SpecProblems {
         }
         // Zero: as many as the trace had, once it is known.
         self.whole("depth", outstanding, 0, DEPTH_MAX);
+    }
+
+    /// A pass uses each address once, so that all operations have the same addresses to choose from.
+    fn passes(&mut self, spec: &Spec) {
+        if spec.passes == 0 {
+            return;
+        }
+        let access = match &spec.kind {
+            WorkloadKind::Access(access) => access,
+            WorkloadKind::Transaction(_) => {
+                return self.report(
+                    "passes",
+                    "transactions choose their pages by skew, some often and some never; limit them by `amount`",
+                );
+            }
+        };
+        let shapes = access.rows.iter().map(|row| (row.size, row.align));
+        let first = access.rows.first().map(|row| (row.size, row.align));
+        let all = |random: f64| access.rows.iter().all(|row| row.random == random);
+        let problem = if spec.uniform_size().is_none()
+            || shapes.into_iter().any(|s| Some(s) != first)
+        {
+            "a pass uses each block once, so that all operations have one size and one alignment; limit a mix of sizes \
+             by `amount`"
+        } else if !all(0.0) && !all(100.0) {
+            "a pass is either sequential or random: give `random` 0% or 100%, or limit the load by `amount`"
+        } else if access.skew != Skew::Uniform && all(100.0) {
+            "a skew uses some blocks often and others never, a pass each once; remove `skew`, or limit the load by \
+             `amount`"
+        } else {
+            return;
+        };
+        self.report("passes", problem);
     }
 
     /// Flushes and FUA are of writes.

@@ -30,6 +30,7 @@ enum Purpose {
     Arrival,
     Popular,
     Durable,
+    Pass,
 }
 
 /// The random streams of one slot. They are separate, so that a change of the read share moves no address.
@@ -54,6 +55,12 @@ impl Rngs {
     /// The stream that decides which writes have FUA.
     pub fn durable(key: StreamKey) -> Rng {
         stream(key, Purpose::Durable)
+    }
+
+    /// The stream that orders the addresses of a pass. Workers that share the addresses of a pass have `key.worker` 0.
+    pub fn pass(key: StreamKey, pass: u64) -> Rng {
+        let parts = [key.step, key.worker, Purpose::Pass as u32].map(u64::from);
+        Rng::keyed(key.seed, &[parts[0], parts[1], parts[2], pass])
     }
 
     /// The stream that scatters hot blocks. It depends on the run's seed only: all slots, workers and steps have the

@@ -125,6 +125,7 @@ fn spec(kind: WorkloadKind) -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        passes: 0,
         trace: None,
     }
 }

@@ -135,23 +135,23 @@ impl SequentialRun {
 
 /// How a region is cut into cells, in bytes.
 #[derive(Clone, Copy)]
-struct CellLayout {
+pub(crate) struct CellLayout {
     /// Alignment of the first cell.
-    align: u64,
+    pub align: u64,
     /// Distance from one cell to the next.
-    spacing: u64,
+    pub spacing: u64,
     /// Room that the last cell must have.
-    room: u64,
+    pub room: u64,
 }
 
 impl CellLayout {
-    fn single(shape: OpShape, unit: u64) -> CellLayout {
+    pub fn single(shape: OpShape, unit: u64) -> CellLayout {
         let size = u64::from(shape.size);
         CellLayout { align: unit, spacing: round_up(size, unit), room: size }
     }
 
     /// The stride is a multiple of every alignment: `Spec::problems` and `fits_block` check this.
-    fn strided(shapes: &[OpShape], units: &[u64], stride: u64) -> CellLayout {
+    pub fn strided(shapes: &[OpShape], units: &[u64], stride: u64) -> CellLayout {
         CellLayout { align: common(units), spacing: stride, room: largest(shapes) }
     }
 
@@ -184,7 +184,7 @@ fn round_up(value: u64, unit: u64) -> u64 {
 }
 
 /// Where part `index` of `of` equal parts of `count` starts.
-fn part(count: u64, index: u32, of: u32) -> u64 {
+pub(crate) fn part(count: u64, index: u32, of: u32) -> u64 {
     // The quotient is below `count`, because the index is below `of`.
     (u128::from(count) * u128::from(index) / u128::from(of)) as u64
 }

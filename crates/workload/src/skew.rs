@@ -132,7 +132,8 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    fn new(n: u64, seed: &Rng) -> Permutation {
+    /// A permutation of `0..n`, with `n` at least 1.
+    pub fn new(n: u64, seed: &Rng) -> Permutation {
         let bits = u64::BITS - (n - 1).leading_zeros();
         let mut rng = seed.clone();
         Permutation {
@@ -143,7 +144,8 @@ impl Permutation {
         }
     }
 
-    fn place(&self, index: u64) -> u64 {
+    /// Where an index below `n` goes.
+    pub fn place(&self, index: u64) -> u64 {
         let mut at = index;
         loop {
             for (add, multiply) in self.rounds {

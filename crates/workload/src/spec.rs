@@ -73,6 +73,10 @@ pub struct Spec {
     /// What is asked for so that writes survive a loss of power.
     #[serde(default)]
     pub durability: Durability,
+    /// Each address of the working set is used exactly so many times, by all workers together; 0 = without end. Random
+    /// addresses are then a new permutation in each pass.
+    #[serde(default)]
+    pub passes: u32,
     /// A trace that is replayed: then `kind` and `arrivals` are what it is on average, for those who draw no operations.
     #[serde(default)]
     pub trace: Option<Box<TraceSpec>>,
@@ -361,7 +365,7 @@ impl Spec {
     pub const fn access(rows: Vec<Row>, arrivals: Arrivals, regions: Regions) -> Spec {
         let kind = WorkloadKind::Access(Access::new(rows));
         let durability = Durability { flush_every: 0, fua: 0.0 };
-        Spec { kind, arrivals, working_set: None, regions, durability, trace: None }
+        Spec { kind, arrivals, working_set: None, regions, durability, passes: 0, trace: None }
     }
 
     /// Operations that one worker may have outstanding: the depth, or the limit of an open loop.
@@ -385,6 +389,18 @@ impl Spec {
             _ if self.trace.is_some() => 1,
             Arrivals::Closed { depth, .. } => depth,
             Arrivals::Open { .. } => 1,
+        }
+    }
+
+    /// The size of every operation, where all have the same.
+    pub fn uniform_size(&self) -> Option<u32> {
+        match &self.kind {
+            WorkloadKind::Access(Access { ladder: None, rows, .. }) => {
+                let first = rows.first()?.size;
+                rows.iter().all(|row| row.size == first).then_some(first)
+            }
+            WorkloadKind::Access(_) => None,
+            WorkloadKind::Transaction(transaction) => Some(transaction.page),
         }
     }
 

@@ -80,6 +80,8 @@ pub struct Placement {
 pub struct Stream {
     pacing: Pacing,
     operations: OpSource,
+    /// Operations on addresses that it may still issue; [`u64::MAX`] without an end.
+    left: u64,
 }
 
 /// Boxed, so that a stream that draws nothing stays small.
@@ -128,7 +130,8 @@ impl Stream {
         }
         if let Some(trace) = &spec.trace {
             let pacing = Pacing::Replay(Box::new(Replay::new(trace, place)?));
-            return Ok(Stream { pacing, operations: OpSource::Same(Draw::NONE) });
+            let operations = OpSource::Same(Draw::NONE);
+            return Ok(Stream { pacing, operations, left: u64::MAX });
         }
         let operations = match &spec.kind {
             WorkloadKind::Access(access) => {
@@ -148,8 +151,12 @@ impl Stream {
                 Pacing::Open { arrival, due }
             }
         };
+        let left = match &operations {
+            OpSource::Access(accesses) => accesses.left(),
+            _ => u64::MAX,
+        };
         let operations = Durable::around(operations, spec, key);
-        Ok(Stream { pacing, operations })
+        Ok(Stream { pacing, operations, left })
     }
 
     /// The streams of all slots of a worker, in order; `key.slot` is ignored. Each behaves like one made by
@@ -179,7 +186,7 @@ impl Stream {
         let (think, ready) = (*think, place.start);
         let pacing = Pacing::Closed { think, pause: Ns::ZERO, outstanding: false, ready };
         let operations = OpSource::Access(Box::new(accesses.beside(key)?));
-        Some(Stream { pacing, operations })
+        Some(Stream { pacing, operations, left: u64::MAX })
     }
 
     /// The same stream for callers that ignore offsets, such as a simulator of networks. Offsets become meaningless,
@@ -192,9 +199,29 @@ impl Stream {
         Stream { operations, ..self }
     }
 
+    /// Operations on addresses that it may still issue; `None` without an end.
+    pub fn left(&self) -> Option<u64> {
+        (self.left < u64::MAX).then_some(self.left)
+    }
+
     /// What to do at `now`. The state changes only when an operation is returned.
     #[inline]
     pub fn next(&mut self, now: Ns) -> Next {
+        if self.left == 0 && !self.operations.flushes_next() {
+            return Next::Done;
+        }
+        let next = self.ask(now);
+        if let Next::Op(op) = &next
+            && op.len > 0
+        {
+            // One without end cannot use up its count.
+            self.left -= 1;
+        }
+        next
+    }
+
+    #[inline]
+    fn ask(&mut self, now: Ns) -> Next {
         match &mut self.pacing {
             Pacing::Closed { outstanding: true, .. } => Next::AwaitCompletion,
             Pacing::Closed { ready, .. } if *ready > now => Next::At(*ready),
@@ -274,6 +301,11 @@ impl OpSource {
             OpSource::Durable(durable) => OpSource::Durable(Box::new(durable.without_offsets())),
             other => other,
         }
+    }
+
+    /// Whether a flush is next.
+    fn flushes_next(&self) -> bool {
+        matches!(self, OpSource::Durable(durable) if durable.flush.is_some())
     }
 
     #[inline]

@@ -65,7 +65,7 @@ fn a_queue_that_never_fills_is_not_determined() {
 fn saturated_steps_alone_do_not_determine_latency() {
     let sweep = r#"sweep = { depth = [32, 64] }"#;
     let next = "one I/O outstanding";
-    let found = [("latency", "no measurement", next)];
+    let found = [("latency", "only together with iops_max", next)];
     check(&HBA, sweep, &["latency", "iops_max"], &["iops_max"], &found);
 }
 

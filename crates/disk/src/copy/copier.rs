@@ -18,12 +18,21 @@ const PAUSE: Ns = Ns::millis(100);
 /// No slot.
 const NONE: u32 = u32::MAX;
 
-/// Errors that stay: a full or read-only medium, or a request that no target takes (ENOSPC, EDQUOT, EFBIG, EROFS, EPERM,
-/// EACCES, EINVAL, EBADF, EOPNOTSUPP).
-const LASTING: [i32; 9] = [28, 122, 27, 30, 1, 13, 22, 9, 95];
+/// Errors that stay: a full or read-only medium, or a request that no target takes.
+const LASTING: [i32; 9] = [
+    libc::ENOSPC,
+    libc::EDQUOT,
+    libc::EFBIG,
+    libc::EROFS,
+    libc::EPERM,
+    libc::EACCES,
+    libc::EINVAL,
+    libc::EBADF,
+    libc::EOPNOTSUPP,
+];
 
-/// ENOSPC, EDQUOT and EFBIG.
-const FULL: [i32; 3] = [28, 122, 27];
+/// Errors of a medium without room.
+const FULL: [i32; 3] = [libc::ENOSPC, libc::EDQUOT, libc::EFBIG];
 
 /// What a copy touches of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -339,6 +348,7 @@ impl Copier {
                 self.buffers[slot as usize].step = Step::Free;
                 self.news.tell(now, CopyEvent::Ended { blocks: self.written });
                 self.of.board.end(self.of.place);
+                meter.work_done();
             }
             Step::Free | Step::Full => return Err(self.stray()),
         }
@@ -442,7 +452,8 @@ impl OpenedLoad for Copier {
                 }
                 Stage::Waiting => {
                     self.stage = Stage::Copying;
-                    self.news.tell(now, CopyEvent::Began);
+                    // What it waited for may have ended after `now`, which was read before the board.
+                    self.news.tell(clock::now(), CopyEvent::Began);
                 }
                 Stage::Ended => {
                     now = self.rest(meter, now.plus(PAUSE));

@@ -93,7 +93,8 @@ impl WorkerTask for CopyWorker {
             notes.push(EventNote { level: Level::Info, code: "copy-repeats", text });
         }
         let reports = sides.reports();
-        let (news, reports) = NewsTx::new(name.clone(), targets.clone(), spec.block, reports);
+        let (news, reports) =
+            NewsTx::new(name.clone(), targets.clone(), spec.block, spec.blocks, reports);
         let spec = CopySpec {
             depth,
             reads: spec.reads.min(reads).min(depth),

@@ -42,6 +42,8 @@ pub struct CopyNews {
     name: String,
     targets: [String; 2],
     block: u32,
+    /// Bytes after which it is done, where it ends.
+    planned: Option<u64>,
     began: Ns,
     more: [Option<Box<dyn Reports>>; 2],
 }
@@ -52,10 +54,12 @@ impl NewsTx {
         name: String,
         targets: [String; 2],
         block: u32,
+        blocks: Option<u64>,
         more: [Option<Box<dyn Reports>>; 2],
     ) -> (NewsTx, CopyNews) {
         let (tx, news) = RingBuffer::new(ROOM);
-        (NewsTx(tx), CopyNews { news, name, targets, block, began: Ns::ZERO, more })
+        let planned = blocks.map(|blocks| blocks.saturating_mul(block.into()));
+        (NewsTx(tx), CopyNews { news, name, targets, block, planned, began: Ns::ZERO, more })
     }
 
     /// Stores what happened; it is left out where the collector is far behind.
@@ -116,6 +120,8 @@ impl Reports for CopyNews {
     }
 
     fn counts(&mut self) -> Vec<(CounterId, u64)> {
-        self.more.iter_mut().flatten().flat_map(|more| more.counts()).collect()
+        let planned = self.planned.map(|bytes| (CounterId::PlannedBytes, bytes));
+        let more = self.more.iter_mut().flatten().flat_map(|more| more.counts());
+        planned.into_iter().chain(more).collect()
     }
 }

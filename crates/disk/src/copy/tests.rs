@@ -206,7 +206,7 @@ fn run(
                     running.stop();
                 }
             }
-            Output::Counter(_) => {}
+            Output::Counter(_) | Output::Ended(..) => {}
             Output::Finished => return ran,
             Output::Failed(why) => {
                 ran.failure = Some(why);

@@ -122,6 +122,10 @@ impl StepHandle for RunningCheckpoint {
     fn measure(&self, at: Ns) -> bool {
         self.inner.as_ref().is_none_or(|inner| inner.measure(at))
     }
+
+    fn finish(&self, at: Ns) -> bool {
+        self.inner.as_ref().is_none_or(|inner| inner.finish(at))
+    }
 }
 
 impl Drop for RunningCheckpoint {

@@ -205,7 +205,11 @@ fn check_closed(spec: &TargetSpec, guarded: &Path, words: &str) {
 #[track_caller]
 fn check_granted(spec: &TargetSpec) {
     let run = || attempt(&mut DiskEngine::new(Pinning::Never), spec);
-    let outcome = settled(run, |got| is_held(got, "a grant")).expect("a grant");
+    // On a machine that stands still for the whole of a short load, nothing is done, and nothing is shown.
+    let nothing =
+        |got: &Result<_, EngineError>| got.as_ref().is_ok_and(|of: &Outcome| of.ops() == 0);
+    let passing = |got: &Result<_, EngineError>| is_held(got, "a grant") || nothing(got);
+    let outcome = settled(run, passing).expect("a grant");
     assert_eq!((outcome.verdict.clone(), outcome.errors()), (Ok(()), 0));
     assert!(outcome.ops() > 0);
 }

@@ -22,6 +22,7 @@ mod file_queues;
 mod filling;
 mod guard;
 mod guard_devices;
+mod limits;
 mod odd_places;
 mod queues;
 mod remote;

@@ -156,6 +156,7 @@ fn gather(outputs: &Receiver<Output>) -> (usize, Vec<String>, Result<(), EngineE
             Output::Counter(_) => {}
             Output::Event(event) => codes.push(event.code),
             Output::Finished => return (intervals, codes, Ok(())),
+            Output::Ended(..) => {}
             Output::Failed(e) => return (intervals, codes, Err(e)),
         }
     }

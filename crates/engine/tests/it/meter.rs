@@ -2,8 +2,8 @@
 
 use clock::{CpuTime, Ns};
 use engine::{
-    ErrnoCounts, IntervalBuffers, IntervalDrain, MeasureStart, MeterScope, Phases, Spent,
-    StepTimeline, WorkerMeter,
+    ErrnoCounts, IntervalBuffers, IntervalDrain, MeterScope, Phases, Spent, StepEdge, StepTimeline,
+    WorkerMeter,
 };
 use proptest::prelude::*;
 use record::{Interval, Phase, SourceId};
@@ -23,7 +23,7 @@ struct MeterBench {
     meter: WorkerMeter,
     drain: IntervalDrain,
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     intervals: Vec<Interval>,
     errnos: Vec<(i32, u32)>,
 }
@@ -39,8 +39,8 @@ impl MeterBench {
         };
         let line = StepTimeline::new(Ns::secs(10), Ns::secs(10), phases);
         let (sheets, drain) = IntervalBuffers::provide(scope, SLOTS, phases);
-        let edge = MeasureStart::default();
-        let meter = WorkerMeter::new(sheets, line, edge.clone(), no_cpu);
+        let edge = StepEdge::default();
+        let meter = WorkerMeter::new(sheets, line, [edge.clone(), StepEdge::default()], no_cpu);
         MeterBench { meter, drain, line, edge, intervals: Vec::new(), errnos: Vec::new() }
     }
 

@@ -1,7 +1,7 @@
 //! Cuts tile a step: no gap, no overlap, at most a second, one phase each.
 
 use clock::Ns;
-use engine::{MeasureStart, Phases, StepTimeline};
+use engine::{Phases, StepEdge, StepTimeline};
 use proptest::prelude::*;
 use record::Phase;
 
@@ -44,10 +44,33 @@ fn slices_cut_what_follows_the_measurement() {
     }
     // They move with the measurement.
     let mut line = StepTimeline::new(Ns::ZERO, Ns::ZERO, Phases { warmup: Ns::secs(5), ..sliced });
-    let edge = MeasureStart::default();
+    let edge = StepEdge::default();
     assert!(edge.settle(Ns::secs(2)));
     line.follow(&edge);
     assert_eq!(line.cut_after(Ns::secs(3)), Some(Ns::millis(3400)));
+}
+
+#[test]
+fn the_end_moves_forward_once_to_a_whole_second_of_the_measured_time() {
+    let planned = phases(1500 * MS, 3600 * 1000 * MS, 500 * MS);
+    let ended = |at: u64| {
+        let mut line = StepTimeline::new(Ns::ZERO, Ns::ZERO, planned);
+        let end = StepEdge::default();
+        line.follow_end(&end);
+        assert_eq!(line.end(), Ns::millis(3_602_000), "nothing is settled");
+        assert!(end.settle(Ns::millis(at)));
+        line.follow_end(&end);
+        let once = (line.cooldown(), line.end());
+        line.follow_end(&end);
+        assert_eq!((line.cooldown(), line.end()), once);
+        [once.0, once.1].map(|at| at.0 / MS)
+    };
+    assert_eq!(ended(4000), [4000, 4000], "without a cool-down: nothing is left to do");
+    assert_eq!(ended(3_601_000), [3_601_000, 3_601_000]);
+    let as_planned = [3_601_500, 3_602_000];
+    assert_eq!(ended(4500), as_planned, "no cut of every worker");
+    assert_eq!(ended(1000), as_planned, "in the warm-up");
+    assert_eq!(ended(3_700_000), as_planned, "after its end");
 }
 
 #[test]
@@ -78,7 +101,7 @@ fn edges_between_empty_phases_are_ignored() {
 fn check_edge(at: u64, begins: u64, ends: u64) {
     let mut line =
         StepTimeline::new(Ns(500 * MS), Ns(1500 * MS), phases(4000 * MS, 2000 * MS, 1000 * MS));
-    let (edge, planned) = (MeasureStart::default(), line);
+    let (edge, planned) = (StepEdge::default(), line);
     line.follow(&edge);
     assert_eq!(line, planned, "nothing is settled yet");
     assert!(edge.settle(Ns(at * MS)));
@@ -104,7 +127,7 @@ fn a_measurement_is_brought_forward_to_a_whole_second_of_the_warm_up() {
 
 #[test]
 fn an_edge_is_settled_once() {
-    let edge = MeasureStart::default();
+    let edge = StepEdge::default();
     assert_eq!(edge.settled(), None);
     assert!(edge.settle(Ns(7)) && edge.settle(Ns(7)));
     assert!(!edge.clone().settle(Ns(8)));

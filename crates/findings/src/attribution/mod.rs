@@ -41,6 +41,7 @@ pub(crate) struct GatherAttribution {
 }
 
 impl GatherAttribution {
+    /// For the steps of one record.
     pub fn of(record: &Record) -> GatherAttribution {
         let producer = record.head().producer.kind;
         let counted = matches!(producer, ProducerKind::Live | ProducerKind::Imported);

@@ -41,10 +41,12 @@ impl StreamData {
         }
     }
 
-    /// Takes in the time of an interval; what was done in it is in the step's totals already.
-    pub fn take(&mut self, interval: &Interval) {
+    /// Takes in the time of an interval; what was done in it is in the step's totals already. A void one only shows that the
+    /// end was there.
+    pub fn take(&mut self, interval: &Interval, void: bool) {
         if interval.phase == Phase::Measure {
-            self.covered = self.covered.plus(interval.to.since(interval.from));
+            let counts = if void { Ns::ZERO } else { interval.to.since(interval.from) };
+            self.covered = self.covered.plus(counts);
             self.last = self.last.max(Some(interval.to));
         }
     }
@@ -218,11 +220,7 @@ impl<'a> Ends<'a> {
 
     /// An end that the step did not announce has reported nothing.
     fn completeness(&self, step: &StepData) -> f64 {
-        let planned = step.head.times.measured().as_secs_f64();
-        let share = |end: Option<&StreamData>| {
-            let covered = end.map_or(0.0, |end| end.covered.as_secs_f64());
-            if planned > 0.0 { (covered / planned).min(1.0) } else { 0.0 }
-        };
+        let share = |end: Option<&StreamData>| end.map_or(0.0, |end| step.share(end.covered));
         share(self.sent).min(share(self.received))
     }
 
@@ -268,14 +266,13 @@ impl<'a> Ends<'a> {
 
     /// Why the stream's figures are not those of the whole measured time.
     pub fn shortfall(&self, step: &StepData) -> Option<String> {
-        let planned = step.head.times.measured().as_secs_f64();
         let of = |end: Option<&StreamData>, which: &str, other: Option<&StreamData>| match end {
             None => Some(format!(
                 "the {which} end of {} is not in the record",
                 other.map_or("a stream", |o| o.source.name.as_str())
             )),
             Some(end) => {
-                let share = if planned > 0.0 { end.covered.as_secs_f64() / planned } else { 0.0 };
+                let share = step.share(end.covered);
                 (share < COMPLETE_SHARE).then(|| {
                     let share = (share * 100.0).floor();
                     format!("{} reported {share:.0}% of the measured time", end.source.name)

@@ -57,15 +57,14 @@ pub struct Warning {
     pub steps: Vec<u32>,
 }
 
-/// All warnings of a run, the gravest first.
+/// All warnings of a run, with those of its hops, the gravest first.
 pub(crate) fn warnings(
     run: &RunSummary,
     steps: &[StepFigures],
-    events: &[Event],
-    contents: &[Content],
-    facts: &[Fact],
+    (events, contents, facts): (&[Event], &[Content], &[Fact]),
+    hops: Vec<Warning>,
 ) -> Vec<Warning> {
-    let mut list = WarningList { steps, warnings: Vec::new() };
+    let mut list = WarningList { steps, warnings: hops };
     list.run(run);
     list.completeness(run);
     list.own_stops();
@@ -327,7 +326,11 @@ impl<'a> WarningList<'a> {
         let text = format!(
             "measured for only {time} {{in}}: too short to average out noise or to judge steadiness"
         );
-        self.add("too-short", Severity::Warning, &of, &text, "set `measure` to 5 s or more");
+        let next = match of.iter().all(|s| s.ends()) {
+            true => "give the load more to do, for 5 s or longer",
+            false => "set `measure` to 5 s or more",
+        };
+        self.add("too-short", Severity::Warning, &of, &text, next);
 
         let of = self.that(|s| whole(s) && s.total.both.ops < SHORT_OPS);
         let ops = span(of.iter().map(|s| s.total.both.ops), |ops| count(ops as f64));

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agents;
 mod answers;
 mod attribution;
 mod balance;

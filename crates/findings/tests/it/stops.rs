@@ -1,8 +1,9 @@
 //! Times in which Wirespeed itself did not run: they count neither for nor against, and where too little is left, nothing is
 //! decided. The expected figures are sums over the seconds that remain.
 
+use crate::support::net::{NetLoad, NetSketch};
 use crate::support::{Sketch, Work};
-use findings::{Analysis, Status, Steadiness};
+use findings::{Analysis, JobPhase, Status, Steadiness};
 use record::Level;
 
 /// Ten measured seconds of one target, with a goal.
@@ -73,4 +74,51 @@ fn a_target_that_completes_nothing_ends_a_run_as_incomplete() {
     let why = analysis.run.incomplete().expect("it is");
     assert!(why.contains("completed nothing"), "{why}");
     assert!(analysis.warnings.iter().any(|w| w.text.contains("t completed nothing")));
+}
+
+/// What a stream receives a second where seconds 3 and 4 of ten are idle, and whether its pair is complete.
+fn stream(stopped: bool) -> (f64, bool, usize) {
+    let load = NetLoad { idle: (3, 5), stopped, rates: vec![100e6], ..NetLoad::tcp() };
+    let (_dir, record) = NetSketch::of("").step(&[], 0, &[load]).record();
+    let step = findings::analyse(&record).expect("the record is analysed").steps.remove(0);
+    (step.network[0].directions[0].received.bytes_per_s, step.network[0].complete, step.void.len())
+}
+
+#[test]
+fn void_seconds_of_a_network_load_count_neither_for_nor_against() {
+    assert_eq!(stream(false), (80e6, true, 0));
+    assert_eq!(stream(true), (100e6, true, 1));
+}
+
+/// A job that reads 300 MB a second, and what it reads in its first seconds instead.
+fn job(first: &'static [u64], stops: &[(u64, u64)]) -> JobPhase {
+    let text = "scenario.title = \"job\"\n\
+                target = [{ name = \"t\", file = \"t.bin\", create = \"1GiB\" }]\n\
+                workload.collect = { block = \"1MB\", read = 100 }\n\
+                [plan]\nwarmup = \"0s\"\nmeasure = \"20s\"\n\
+                load = [{ workload = \"collect\", on = \"t\", amount = \"3 GB\" }]\n";
+    let sketch = stops.iter().fold(Sketch::of(text), |sketch, (a, b)| sketch.stop(*a, *b));
+    let work = move |second: u64| {
+        let before =
+            |n: u64| -> u64 { (0..n).map(|s| first.get(s as usize).copied().unwrap_or(300)).sum() };
+        let (done, more) = (before(second).min(3000), before(second + 1).min(3000));
+        Work { ops: more - done, block: 1_000_000, read: 100, ..Work::default() }
+    };
+    let sketch = sketch.each_second(move |_, _, second| work(second));
+    sketch.analyse(|_, _| Work::default()).steps.remove(0).job.remove(0)
+}
+
+/// By hand: 3 GB at 300 MB/s take 10 s, wherever the job was held up.
+#[test]
+fn a_job_takes_as_long_as_without_the_stop() {
+    let figures = |of: &JobPhase| {
+        let seconds = |ns: u64| (ns as f64 / 1e6).round() / 1e3;
+        (of.finished, seconds(of.lasted_ns), seconds(of.void_ns), (of.bytes_per_s / 1e6).round())
+    };
+    assert_eq!(figures(&job(&[], &[])), (true, 10.0, 0.0, 300.0));
+    // Nothing is read in seconds 3 and 4, or 60 and 90 MB: half a second's worth.
+    let (nothing, little) = (&[300, 300, 300, 0, 0], &[300, 300, 300, 60, 90]);
+    assert_eq!(figures(&job(nothing, &[])), (true, 12.0, 0.0, 250.0));
+    assert_eq!(figures(&job(nothing, &[(3100, 4900)])), (true, 10.0, 2.0, 300.0));
+    assert_eq!(figures(&job(little, &[(3200, 4700)])), (true, 10.0, 1.5, 300.0));
 }

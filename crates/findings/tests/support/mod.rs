@@ -97,6 +97,7 @@ pub struct Sketch<'a> {
     utilized: Vec<(&'a str, Box<Utilized<'a>>)>,
     rounds: Option<(Proof, Box<Carried<'a>>)>,
     wall_ns: u64,
+    agents: bool,
 }
 
 /// I/Os of each worker, and their service time, in a round in which something is slowed.
@@ -132,7 +133,14 @@ impl<'a> Sketch<'a> {
             utilized: Vec::new(),
             rounds: None,
             wall_ns: 1_780_000_000_000_000_000,
+            agents: false,
         }
+    }
+
+    /// Each VM or target is on an agent of its own name, and so are the hops of which it is the first part of the name.
+    pub fn agents(mut self) -> Sketch<'a> {
+        self.agents = true;
+        self
     }
 
     /// What workers do in each measured second, instead of the same in all of them.
@@ -328,13 +336,14 @@ impl<'a> Sketch<'a> {
         };
         let mut writer = Writer::create(path, &head).expect("the record is created");
         writer.facts(&self.facts).expect("facts are written");
-        let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed };
+        let agents = self.agents;
+        let mut known = Known { ids: BTreeMap::new(), renamed: self.renamed, agents };
         let passed = self.passed.iter().map(|(name, _)| name);
         let busy = self.utilized.iter().map(|(name, _)| name);
         let hops: Vec<SourceId> = (0..)
             .zip(self.hops.iter().map(|(name, _)| name).chain(passed).chain(busy))
             .map(|(n, name)| {
-                let hop = source_of(u32::MAX - n, name, name, SourceKind::Hop(kind_of(name)));
+                let hop = hop_of(u32::MAX - n, name, agents);
                 writer.source(&hop).expect("the hop is announced");
                 hop.id
             })
@@ -439,6 +448,7 @@ impl Sketch<'_> {
 struct Known<'a> {
     ids: BTreeMap<String, SourceId>,
     renamed: Option<(&'a str, &'a str)>,
+    agents: bool,
 }
 
 impl Known<'_> {
@@ -450,10 +460,12 @@ impl Known<'_> {
         };
         let name = format!("{group}/{workload}/{n}");
         let next = u32::try_from(self.ids.len()).unwrap();
-        *self.ids.entry(name.clone()).or_insert_with(|| {
-            writer
-                .source(&source_of(next, &name, group, SourceKind::Worker))
-                .expect("a source is announced");
+        let mut source = source_of(next, &name, group, SourceKind::Worker);
+        if self.agents {
+            source.agent = group.to_owned();
+        }
+        *self.ids.entry(name).or_insert_with(|| {
+            writer.source(&source).expect("a source is announced");
             SourceId(next)
         })
     }
@@ -461,6 +473,15 @@ impl Known<'_> {
 
 fn source_of(id: u32, name: &str, group: &str, kind: SourceKind) -> Source {
     Source { id: SourceId(id), kind, name: name.into(), group: group.into(), agent: "sim".into() }
+}
+
+/// A hop, of the agent that the first part of its name says where there are several.
+fn hop_of(id: u32, name: &str, agents: bool) -> Source {
+    let hop = source_of(id, name, name, SourceKind::Hop(kind_of(name)));
+    match agents {
+        true => Source { agent: name.split('.').next().unwrap_or_default().to_owned(), ..hop },
+        false => hop,
+    }
 }
 
 /// A step as it is announced, with the VM or target of each worker.

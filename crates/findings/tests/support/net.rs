@@ -52,6 +52,10 @@ pub struct NetLoad {
     pub errors: u64,
     /// Seconds that the reading ends report.
     pub seconds: u64,
+    /// Measured seconds in which nothing is moved, from and to.
+    pub idle: (u64, u64),
+    /// The receiver itself does not run in them.
+    pub stopped: bool,
     /// The time of each probe, and how many there are a second.
     pub probe: Option<(Ns, u64)>,
     pub counters: BTreeMap<(At, String), Much>,
@@ -74,6 +78,8 @@ impl NetLoad {
             takes: None,
             errors: 0,
             seconds: SECONDS,
+            idle: (0, 0),
+            stopped: false,
             probe: None,
             counters: BTreeMap::new(),
         }
@@ -343,6 +349,14 @@ impl Hand {
             let name = format!("{}/{word}", load.pair);
             let machine = self.source(&name, load.pair, SourceKind::Hop(HopKind::NetworkHost));
             self.counters(load, head, machine, at);
+            if at == At::Receiver && load.stopped {
+                let moment = |second: u64| head.times.measure.plus(Ns::secs(second));
+                // All of these seconds but parts of the first and the last.
+                let from = moment(load.idle.0).plus(Ns::millis(200));
+                let to = Ns(moment(load.idle.1).0 - 200_000_000);
+                let lasted = to.since(from).0 as f64;
+                self.count(head, machine, "own-stop", lasted, "ns", (from, to));
+            }
         }
         if let Some((takes, a_second)) = load.probe {
             let probe = self.source(&format!("{}/probe", load.pair), load.pair, SourceKind::Stream);
@@ -373,6 +387,8 @@ impl Hand {
             if phase == Phase::Measure && !sent && measured >= load.seconds {
                 continue;
             }
+            let idle = phase == Phase::Measure && (load.idle.0..load.idle.1).contains(&measured);
+            let rate = if idle { 0.0 } else { rate };
             let mut tally = Completed::empty(false);
             let ops = (rate / load.message.max(1) as f64).round() as u64;
             match load.takes.filter(|_| sent) {

@@ -82,6 +82,8 @@ pub(crate) enum AgentEffect {
     },
     /// Have engines and sampler measure from then on, on the agent's clock.
     Measure(Ns),
+    /// Have engines and sampler end the step then, on the agent's clock.
+    Finish(Ns),
     /// Ask the engines to stop.
     Stop,
     /// Drop what was prepared or runs, hear the rest of it, bring the arrays back; answered by [`AgentInput::Ended`].
@@ -237,8 +239,11 @@ impl AgentConversation {
             (ToAgent::Measure { step, at }, State::Running { step: own, .. }) if step == *own => {
                 self.effects.push_back(AgentEffect::Measure(at));
             }
+            (ToAgent::Finish { step, at }, State::Running { step: own, .. }) if step == *own => {
+                self.effects.push_back(AgentEffect::Finish(at));
+            }
             // It crossed with the step's end.
-            (ToAgent::Measure { .. }, State::Idle) => {}
+            (ToAgent::Measure { .. } | ToAgent::Finish { .. }, State::Idle) => {}
             (ToAgent::Stop, _) => self.stop(),
             (message, state) => {
                 let problem = format!("{} while {}", name_of(&message), state.doing());
@@ -338,6 +343,12 @@ impl AgentConversation {
             }
             Output::Counter(counter) => self.send_counters(vec![counter]),
             Output::Event(event) => self.send_event(event),
+            Output::Ended(source, at) => {
+                if let State::Running { step, .. } = self.state {
+                    self.send_batch();
+                    self.send(FromAgent::Ended { step, source, at });
+                }
+            }
             Output::Finished => {
                 if let State::Running { left, .. } = &mut self.state {
                     *left = left.saturating_sub(1);
@@ -482,6 +493,7 @@ fn name_of(message: &ToAgent) -> &'static str {
         ToAgent::Prepare(_) => "Prepare",
         ToAgent::Start { .. } => "Start",
         ToAgent::Measure { .. } => "Measure",
+        ToAgent::Finish { .. } => "Finish",
         ToAgent::Clock { .. } => "Clock",
         ToAgent::Stop => "Stop",
         ToAgent::Bye => "Bye",

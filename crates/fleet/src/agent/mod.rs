@@ -227,6 +227,7 @@ impl AgentLoop {
                 }
             }
             AgentEffect::Measure(at) => self.measure(at),
+            AgentEffect::Finish(at) => self.finish(at),
             AgentEffect::Stop => {
                 if let AgentStep::Running(running) = &self.work {
                     running.handles.iter().for_each(|h| h.stop());
@@ -261,6 +262,16 @@ impl AgentLoop {
         running.sampling.iter().for_each(|sampling| sampling.measure(at));
         if !running.handles.iter().all(|handle| handle.measure(at)) {
             self.answers.push_back(AgentInput::MeasuredTooLate);
+        }
+    }
+
+    /// Tells the engines when the step is over. An order that comes late changes nothing but when they notice: their loads are
+    /// done.
+    fn finish(&mut self, at: Ns) {
+        let AgentStep::Running(running) = &self.work else { return };
+        running.sampling.iter().for_each(|sampling| sampling.finish(at));
+        for handle in &running.handles {
+            let _in_time = handle.finish(at);
         }
     }
 

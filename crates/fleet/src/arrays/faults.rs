@@ -6,7 +6,7 @@
 use super::served::{ServedArrays, ServedPortId};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
-use engine::{EngineError, IntervalTx, MeasureStart, Output, Phases, StepHandle, StepTimeline};
+use engine::{EngineError, IntervalTx, Output, Phases, StepEdge, StepHandle, StepTimeline};
 use record::{Event, Level, Lever, Perturbation, Proof, SourceId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl FaultPlan {
         self.served.hold();
         let (orders, inbox) = mpsc::channel();
         let line = StepTimeline::new(epoch, at, self.phases);
-        let edge = MeasureStart::default();
+        let edge = StepEdge::default();
         let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, inbox };
         let failed = worker.out.clone();
         let stay = move || {
@@ -149,7 +149,7 @@ impl FaultPlan {
 struct FaultThread {
     plan: FaultPlan,
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     hops: Vec<SourceId>,
     out: IntervalTx,
     inbox: Receiver<FaultOrder>,
@@ -222,7 +222,7 @@ fn describe(action: PortFault) -> (&'static str, String) {
 /// A step whose faults are being injected.
 struct ActiveStep {
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     orders: Sender<FaultOrder>,
     thread: Option<JoinHandle<()>>,
 }

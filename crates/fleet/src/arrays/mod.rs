@@ -197,9 +197,25 @@ pub trait ServedArray: Send + Sync {
     /// Lets a port answer every command with BUSY, or carry them out again.
     fn set_busy(&self, port: usize, busy: bool);
 
+    /// What the user has told it since the last time, beside the run.
+    fn orders(&self) -> Vec<PortOrder> {
+        Vec::new()
+    }
+
     /// Holds a part to so many bytes or operations a second, to a delay in nanoseconds, or to a share of a processor; `None`:
     /// to nothing. Of a port the rate is its speed.
     fn limit(&self, part: ArrayPart, lever: Lever, value: Option<f64>);
+}
+
+/// A port that the user has stopped or started by hand while a run used it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortOrder {
+    /// When, on the monotonic clock.
+    pub at: Ns,
+    /// Which.
+    pub port: usize,
+    /// It was stopped; otherwise it was started again.
+    pub stopped: bool,
 }
 
 /// What a port or a volume has carried since the array was made.

@@ -1,12 +1,12 @@
 //! The arrays that an agent serves: their ports by name, set for a step, restored after it, and sampled as hops.
 
 use super::{
-    ArrayLimit, ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortFault, PortSpec,
-    Portals, ServedArray, port_hop, volume_hop,
+    ArrayLimit, ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortFault, PortOrder,
+    PortSpec, Portals, ServedArray, port_hop, volume_hop,
 };
-use crate::sampling::{HopReading, Sample, SampledHop, Sampler};
+use crate::sampling::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use engine::{EngineError, StepSpec};
-use record::{CounterId, Fact, HopKind, Lever};
+use record::{CounterId, Fact, HopKind, Level, Lever};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -243,6 +243,28 @@ impl Sampler for ArraySampler {
     fn sample(&mut self) -> Vec<Sample> {
         self.0.arrays.iter().flat_map(samples_of).collect()
     }
+
+    fn news(&mut self) -> Vec<SamplerNews> {
+        self.0.arrays.iter().flat_map(orders_of).collect()
+    }
+}
+
+/// What the user has told an array by hand.
+fn orders_of(entry: &ServedEntry) -> Vec<SamplerNews> {
+    let news = |order: PortOrder| {
+        let port = entry.spec.ports.get(order.port)?;
+        let (code, what) = match order.stopped {
+            true => (
+                "port-stopped",
+                "stopped: it accepts no connections, and those that it had were closed",
+            ),
+            false => ("port-started", "started again: it accepts connections"),
+        };
+        let hop = port_hop(&entry.spec.name, &port.name);
+        let text = format!("{hop} was {what} (`wirespeed target`, by hand)");
+        Some(SamplerNews { at: order.at, level: Level::Warning, code: code.to_owned(), text })
+    };
+    entry.array.orders().into_iter().filter_map(news).collect()
 }
 
 fn samples_of(entry: &ServedEntry) -> Vec<Sample> {

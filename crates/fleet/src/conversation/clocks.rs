@@ -5,7 +5,7 @@ use super::roster::{Duty, DutyLimits};
 use super::{Conversation, StepStage};
 use crate::link::BodyNews;
 use crate::message::{FromAgent, ToAgent};
-use crate::offset::{ClockAnswer, ClockOffset, OffsetMeter};
+use crate::offset::{ClockAnswer, ClockOffset};
 use crate::sink::RecordEntry;
 use clock::Ns;
 use record::{Counter, CounterId, Event, Level};
@@ -143,15 +143,19 @@ impl Conversation {
         let now = self.now;
         let (mut counters, mut warnings) = (Vec::new(), Vec::new());
         for (agent, member) in self.roster.members.iter().enumerate() {
-            let offset = member.exchange.as_ref().and_then(|of: &OffsetMeter| of.offset(now));
-            let Some(after) = offset else { continue };
+            let Some(exchange) = &member.exchange else { continue };
+            let Some(after) = exchange.offset(now) else { continue };
             let astray = astray(member.clock, after);
             let bound = member.clock.within.max(astray);
             let hop = self.hops.of_step(agent).first().copied();
-            for (kind, value) in [
+            let known = [
                 (CounterId::ClockOffset, member.clock.ahead_ns as f64),
                 (CounterId::ClockBound, bound.0 as f64),
-            ] {
+            ];
+            let drift = exchange.drift().into_iter().flat_map(|drift| {
+                [(CounterId::ClockDrift, drift.ppm), (CounterId::ClockDriftBound, drift.within_ppm)]
+            });
+            for (kind, value) in known.into_iter().chain(drift) {
                 let (from, to) = (times.start, times.end);
                 counters.extend(hop.map(|source| Counter {
                     source,

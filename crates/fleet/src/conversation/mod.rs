@@ -26,7 +26,7 @@ use crate::sink::RecordEntry;
 use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use record::{Event, Fact, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
-use roster::{Roster, RosterAgent};
+use roster::{Duty, Roster, RosterAgent};
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -53,7 +53,7 @@ pub(crate) enum Input {
     /// A message could not be handed to the carrier.
     Undelivered { agent: usize, problem: String },
     /// An agent that was given up has left, perhaps with a last output. Follows each [`Effect::GiveUp`].
-    Left { agent: usize, last_words: Option<String> },
+    Left { agent: usize, last_output: Option<String> },
     /// Something happened to what an agent runs in.
     Noted { agent: usize, news: BodyNews },
     /// The coordinator died and is back: what it was told meanwhile follows.
@@ -126,6 +126,10 @@ struct CurrentStep {
     nets: BTreeSet<SourceId>,
     /// What its workers can have in flight.
     depths: BTreeMap<SourceId, u32>,
+    /// The workers that it waits for, where it is over once all loads are done.
+    awaited: Option<BTreeSet<SourceId>>,
+    /// When the last of these was done.
+    done: Ns,
     /// Rounds follow its measured time.
     proves: bool,
     /// It was stopped among these rounds.
@@ -224,7 +228,7 @@ impl Conversation {
             // An agent that refused has closed its end, and what it said last has more to say.
             Input::Undelivered { .. } if self.is_greeting() => {}
             Input::Undelivered { agent, problem } => self.lose(agent, problem),
-            Input::Left { agent, last_words } => self.left(agent, last_words),
+            Input::Left { agent, last_output } => self.left(agent, last_output),
             Input::Noted { agent, news } => self.noted(agent, news),
             Input::Resumed => self.resumed(before),
             Input::Stop => self.stopped = true,
@@ -237,6 +241,7 @@ impl Conversation {
         self.exchange_clocks();
         if self.work.is_some() {
             self.settle();
+            self.finish_done();
             self.tick();
         }
         self.advance();
@@ -253,6 +258,11 @@ impl Conversation {
         let Some(work) = &self.work else { return deadline };
         let look = if work.warming.is_some() { self.now.plus(LOOK) } else { Ns::MAX };
         deadline.min(self.next_tick).min(look)
+    }
+
+    /// Whether an agent has been told to stop, and has not.
+    pub fn is_stopping(&self, agent: usize) -> bool {
+        self.roster.duty(agent) == Duty::Stop
     }
 
     /// Tells all agents that the conversation is over: workers leave before the arrays, which they log out of.
@@ -313,12 +323,16 @@ impl Conversation {
     }
 
     /// An agent that was given up has left.
-    fn left(&mut self, agent: usize, last_words: Option<String>) {
-        let problem = self.roster.gone(agent, last_words);
+    fn left(&mut self, agent: usize, last_output: Option<String>) {
+        let problem = self.roster.gone(agent, last_output);
         let member = &self.roster.members[agent];
         let (name, arrays) = (member.name.clone(), member.arrays.join("`, `"));
         if self.is_greeting() {
             return self.end(WorkEnd::Unusable { agent: name, problem });
+        }
+        if let Some(awaited) = self.work.as_mut().and_then(|work| work.awaited.as_mut()) {
+            // What is missing ends no more.
+            awaited.retain(|source| !member.sources.contains(source));
         }
         let end = match arrays.as_str() {
             "" => "Its workers are missing from here on; fix the cause and run again".to_owned(),
@@ -378,6 +392,7 @@ fn name_of(message: &FromAgent) -> &'static str {
         FromAgent::Counters(_) => "Counters",
         FromAgent::Clock { .. } => "Clock",
         FromAgent::Event(_) => "Event",
+        FromAgent::Ended { .. } => "Ended",
         FromAgent::Finished { .. } => "Finished",
         FromAgent::Failed { .. } => "Failed",
     }

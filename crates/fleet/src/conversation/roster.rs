@@ -243,11 +243,11 @@ impl Roster {
     }
 
     /// An agent that was given up is gone, with what it said last; returns why.
-    pub fn gone(&mut self, agent: usize, last_words: Option<String>) -> String {
+    pub fn gone(&mut self, agent: usize, last_output: Option<String>) -> String {
         let member = &mut self.members[agent];
         member.duty = Duty::Lost;
         let problem = std::mem::take(&mut member.problem);
-        match last_words {
+        match last_output {
             Some(words) => format!("{problem}; {words}"),
             None => problem,
         }

@@ -15,7 +15,8 @@ use record::{
     WorkerLoad,
 };
 use scenario::Step;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// The delay after which a whole second of the run is committed and shown: its intervals arrive within this.
 const TICK_OFFSET: Ns = Ns::millis(250);
@@ -36,8 +37,21 @@ impl Conversation {
         let nets = nets().flat_map(|net| net.sources.all()).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
         let (proves, measured) = (false, false);
-        let work = CurrentStep { step, assigned, times, warming, nets, depths, proves, measured };
-        self.work = Some(work);
+        let workers = assigned.specs.iter().flatten().flat_map(|spec| &spec.workers);
+        let awaited = workers.map(|worker| worker.source).collect();
+        let awaited = step.ends_with_loads().then_some(awaited);
+        self.work = Some(CurrentStep {
+            step,
+            assigned,
+            times,
+            warming,
+            nets,
+            depths,
+            awaited,
+            done: Ns::ZERO,
+            proves,
+            measured,
+        });
         self.report_missing();
         self.arrange();
         self.advance();
@@ -260,6 +274,43 @@ impl Conversation {
         }
     }
 
+    /// Ends the step once all that its loads had to do is done.
+    pub(super) fn finish_done(&mut self) {
+        let reached = self.on_record().plus(self.limits.lead_measure);
+        let Some(work) = &mut self.work else { return };
+        let (Some(times), true) =
+            (work.times, work.awaited.as_ref().is_some_and(BTreeSet::is_empty))
+        else {
+            return;
+        };
+        work.awaited = None;
+        let early = work.done <= times.measure;
+        let times = campaign::finished(&times, work.done, reached);
+        work.times = Some(times);
+        let step = work.step.index;
+        let now = reached.since(self.limits.lead_measure);
+        let after = |at: &Duration| times.measure.plus((*at).into()) > now;
+        let (faults, incidents) = (&work.step.faults, &work.step.incidents);
+        let missed = faults.iter().map(|of| of.at).chain(incidents.iter().map(|of| of.at));
+        let missed = missed.filter(after).count();
+        self.record(RecordEntry::StepTimes(step, times));
+        let (quiet, until) = (self.limits.silence, self.until(times.end));
+        for agent in self.roster.with(Duty::Run) {
+            self.roster.assign(self.now, agent, Duty::Run, DutyLimits { quiet, until });
+            let at = self.roster.members[agent].clock.to_theirs(self.epoch.plus(times.end));
+            self.tell(agent, ToAgent::Finish { step, at });
+        }
+        if early {
+            let text = "all loads were done before the measurement began: make `warmup` shorter, or the loads larger";
+            self.event(Level::Warning, "done-in-warmup", text.to_owned());
+        }
+        if missed > 0 {
+            let text =
+                format!("the loads were done before {missed} of the planned faults happened");
+            self.event(Level::Warning, "faults-not-reached", text);
+        }
+    }
+
     /// Once a second: commits what has come and shows it.
     pub(super) fn tick(&mut self) {
         if self.now < self.next_tick {
@@ -299,6 +350,14 @@ impl Conversation {
                 self.record(RecordEntry::Counters(list));
             }
             (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
+            (FromAgent::Ended { step, source, at }, Run | Stop) if Some(step) == index => {
+                if let Some(work) = &mut self.work {
+                    work.awaited.iter_mut().for_each(|awaited| {
+                        awaited.remove(&source);
+                    });
+                    work.done = work.done.max(at);
+                }
+            }
             (FromAgent::Finished { step }, Run | Stop) if Some(step) == index => {
                 self.roster.assign(self.now, agent, Duty::Done, DutyLimits::ENDLESS);
             }
@@ -314,7 +373,11 @@ impl Conversation {
     }
 
     /// Records what sources did. An agent that missed an early start of the measurement ends after its step is over.
-    fn take_intervals(&mut self, agent: usize, list: Vec<Interval>) {
+    fn take_intervals(&mut self, agent: usize, mut list: Vec<Interval>) {
+        if let Some(over) = self.finished_at() {
+            // An agent that heard too late that the step is over rested for longer.
+            list.retain(|one| one.from < over || one.tallies().any(|tally| tally.ops > 0));
+        }
         if list.iter().all(|one| self.in_step(one)) {
             list.iter().for_each(|interval| self.watch(interval));
             self.record(RecordEntry::Intervals(list));
@@ -335,6 +398,13 @@ impl Conversation {
                 self.gauge.iter_mut().for_each(Gauge::void);
             }
         }
+    }
+
+    /// When the step ended because its loads were done.
+    fn finished_at(&self) -> Option<Ns> {
+        let work = self.work.as_ref()?;
+        let done = work.awaited.is_none() && work.step.ends_with_loads();
+        work.times.filter(|_| done).map(|times| times.end)
     }
 
     /// Looks at an interval before it goes to the record.

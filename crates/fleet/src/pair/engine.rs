@@ -8,7 +8,7 @@ use crate::message::{FromAgent, ToAgent};
 use crate::offset::ClockOffset;
 use crate::sequence::Numbered;
 use clock::{Ns, Rng};
-use engine::{MeasureStart, Output, Phases, StepSpec, StepTimeline};
+use engine::{Output, Phases, StepEdge, StepSpec, StepTimeline};
 use record::{Completed, HopKind, Interval};
 
 /// What an engine does at a moment; what belongs to a step that is over does nothing.
@@ -53,7 +53,7 @@ pub struct SimAgent {
 
 struct RunningLoad {
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     /// The last cut, on the agent's clock.
     cut: Ns,
 }
@@ -189,10 +189,15 @@ impl SimAgent {
                 AgentEffect::Start { epoch, at, .. } => {
                     self.given = epoch;
                     let line = StepTimeline::new(epoch, at, self.phases);
-                    self.load = Some(RunningLoad { line, edge: MeasureStart::default(), cut: at });
+                    self.load = Some(RunningLoad { line, edge: StepEdge::default(), cut: at });
                     return Some(self.next_cut());
                 }
                 AgentEffect::Measure(at) => self.measure(now, at),
+                AgentEffect::Finish(at) => {
+                    let end = StepEdge::default();
+                    end.settle(at);
+                    self.load.iter_mut().for_each(|load| load.line.follow_end(&end));
+                }
                 AgentEffect::Stop => {
                     return Some(self.later(now, |generation| Act::Stopped { generation }));
                 }

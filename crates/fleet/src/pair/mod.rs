@@ -362,10 +362,10 @@ impl SimulatedRun {
                 }
                 Effect::GiveUp { agent } => {
                     self.close(agent);
-                    let last_words = Some("its process ended".to_owned());
+                    let last_output = Some("its process ended".to_owned());
                     self.schedule(
                         self.now,
-                        TimedEvent::Feedback(Input::Left { agent, last_words }),
+                        TimedEvent::Feedback(Input::Left { agent, last_output }),
                     );
                 }
                 Effect::Release { agents } => {

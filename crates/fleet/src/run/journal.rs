@@ -163,7 +163,7 @@ impl Journal {
             Entry::Message(at, agent, message) => (at, Input::Message { agent, message }),
             Entry::Lost(at, agent, problem) => (at, Input::Lost { agent, problem }),
             Entry::Undelivered(at, agent, problem) => (at, Input::Undelivered { agent, problem }),
-            Entry::Left(at, agent, last_words) => (at, Input::Left { agent, last_words }),
+            Entry::Left(at, agent, last_output) => (at, Input::Left { agent, last_output }),
             Entry::Resumed(at) => (at, Input::Resumed),
             Entry::Stop(at) => (at, Input::Stop),
             Entry::Timer(at) => (at, Input::Timer),
@@ -188,7 +188,7 @@ impl Journal {
             Input::Undelivered { agent, problem } => {
                 Entry::Undelivered(at, *agent, problem.clone())
             }
-            Input::Left { agent, last_words } => Entry::Left(at, *agent, last_words.clone()),
+            Input::Left { agent, last_output } => Entry::Left(at, *agent, last_output.clone()),
             Input::Resumed => Entry::Resumed(at),
             Input::Stop => Entry::Stop(at),
             Input::Timer => Entry::Timer(at),

@@ -9,6 +9,7 @@ use crate::assign::AssignedStep;
 use crate::carrier::{self, CarrierError, CoordinatorEnd, Outbox};
 use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::coordinator::{Coordinator, RunError, RunOutcome};
+use crate::kernel_wait::KernelWait;
 use crate::link::{AgentLink, Body, GuestDisk, Joined, Joining, Reach};
 use crate::message::{FromAgent, ToAgent};
 use crate::sequence::Numbered;
@@ -20,6 +21,7 @@ use record::{Event, Level, Source, Status};
 use scenario::Step;
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
 /// How often to poll for a stop by the user while nothing comes in.
@@ -58,27 +60,58 @@ struct RunAgent {
     body: Option<Box<dyn Body>>,
     /// Hears the end of its thread, where it is one of this process.
     thread: Option<Receiver<Infallible>>,
+    /// Looks whether its thread waits in the kernel, once that is waited for.
+    kernel: Option<KernelWait>,
     /// Released after all agents have been waited for.
     _held: Option<Box<dyn Send>>,
 }
 
 impl RunAgent {
+    /// A thread of it that waits in the kernel, so that it cannot end.
+    fn stuck(&mut self, now: Ns) -> Option<String> {
+        if let Some(body) = &mut self.body {
+            return body.stuck(now);
+        }
+        self.thread.as_ref()?;
+        let own = || KernelWait::new(Path::new("/proc"), std::process::id());
+        self.kernel.get_or_insert_with(own).look(now)
+    }
+
     /// Waits until it has released what it held; it has been dismissed.
     fn wait(&mut self) {
         // Its process is waited for as it is dropped.
         drop(self.body.take());
-        let Some(thread) = self.thread.take() else { return };
-        if thread.recv_timeout(LEAVING.into()) == Err(RecvTimeoutError::Timeout) {
-            eprintln!(
-                "wirespeed: warning: an agent does not end; reservations that it holds are left behind \
-                 (`wirespeed target release URL`)"
-            );
+        let begun = clock::now();
+        while self.thread.as_ref().is_some_and(|thread| !ended(thread)) {
+            let now = clock::now();
+            if self.stuck(now).is_some() && now.since(begun) >= RELEASE {
+                eprintln!(
+                    "wirespeed: warning: a thread waits in the kernel: this process ends when that answers; with `--agent child` \
+                     it would not wait for it"
+                );
+                return;
+            }
+            if now.since(begun) >= LEAVING {
+                eprintln!(
+                    "wirespeed: warning: an agent does not end; reservations that it holds are left behind \
+                     (`wirespeed target release URL`)"
+                );
+                return;
+            }
         }
     }
 }
 
+/// Whether a thread ends within a moment.
+fn ended(thread: &Receiver<Infallible>) -> bool {
+    thread.recv_timeout(POLL.into()) != Err(RecvTimeoutError::Timeout)
+}
+
 /// How long a dismissed agent may take to release what it holds.
 const LEAVING: Ns = Ns::secs(15);
+
+/// The same of one with a thread that waits in the kernel.
+const RELEASE: Ns = Ns::secs(1);
 
 impl<'a, S: RecordSink> Run<'a, S> {
     pub fn new(
@@ -232,11 +265,11 @@ impl<'a, S: RecordSink> Run<'a, S> {
     /// The next input, kept before it is handled.
     fn present(&mut self, stopped: bool) -> Result<(Ns, Input), RunError> {
         let gone = std::mem::take(&mut self.leaving).into_iter();
-        self.fleet.news.extend(gone.map(|agent| Input::Left { agent, last_words: None }));
+        self.fleet.news.extend(gone.map(|agent| Input::Left { agent, last_output: None }));
         let news = match (self.journal.take_turn(), !stopped && self.control.stopped()) {
             (true, _) => Input::Resumed,
             (false, true) => Input::Stop,
-            (false, false) => self.fleet.next(),
+            (false, false) => self.fleet.next(stopped),
         };
         let now = clock::now();
         self.journal.keep(now, &news).map_err(RunError::Journal)?;
@@ -264,7 +297,8 @@ impl Fleet {
             };
             let joins = joining.is_some();
             specs.push(AgentSpec { name: name.clone(), arrays, clock, joins });
-            agents.push(RunAgent { name, outbox: None, joining, body, thread, _held: held });
+            let (outbox, kernel) = (None, None);
+            agents.push(RunAgent { name, outbox, joining, body, thread, kernel, _held: held });
             ends.push(end);
         }
         let conversation = begin(&specs);
@@ -301,10 +335,22 @@ impl Fleet {
         Ok(any)
     }
 
-    /// Waits for the next news until something is due, or the user's wishes are to be looked at.
-    fn next(&mut self) -> Input {
+    /// Waits for the next news until something is due, or the user's wishes are to be looked at. An agent that keeps a run
+    /// that is `stopped` waiting may itself wait in the kernel.
+    fn next(&mut self, stopped: bool) -> Input {
         if let Some(news) = self.news.pop_front() {
             return news;
+        }
+        let now = clock::now();
+        for (agent, one) in self.agents.iter_mut().enumerate().filter(|_| stopped) {
+            if self.conversation.is_stopping(agent)
+                && let Some(thread) = one.stuck(now)
+            {
+                let problem = format!(
+                    "its thread `{thread}` waits in the kernel (a frozen file system, a device that hangs; see dmesg)"
+                );
+                return Input::Lost { agent, problem };
+            }
         }
         for (agent, one) in self.agents.iter_mut().enumerate() {
             let news = one.body.as_mut().map(|body| body.news()).unwrap_or_default();
@@ -334,8 +380,8 @@ impl Fleet {
             Effect::GiveUp { agent } => {
                 let one = &mut self.agents[agent];
                 one.outbox = None;
-                let last_words = one.body.take().map(|mut body| body.epitaph());
-                self.news.push_back(Input::Left { agent, last_words });
+                let last_output = one.body.take().map(|mut body| body.await_end());
+                self.news.push_back(Input::Left { agent, last_output });
             }
             Effect::Release { agents } => {
                 agents.iter().for_each(|&agent| self.agents[agent].outbox = None);

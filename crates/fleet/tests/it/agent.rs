@@ -67,6 +67,7 @@ fn listen(end: &mut CoordinatorEnd, last: &str) -> Vec<String> {
             Ok(FromAgent::Intervals(list)) => format!("{} intervals", list.len()),
             Ok(FromAgent::Counters(_)) => "counters".into(),
             Ok(FromAgent::Event(event)) => event.code,
+            Ok(FromAgent::Ended { step, source, .. }) => format!("ended {step} {}", source.0),
             Ok(FromAgent::Finished { step }) => format!("finished {step}"),
             Ok(FromAgent::Failed { step: Some(_), .. }) => "failed".into(),
             Ok(FromAgent::Failed { step: None, error }) => error.to_string(),

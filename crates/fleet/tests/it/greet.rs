@@ -84,7 +84,7 @@ fn bytes_that_are_no_message_are_refused() {
 }
 
 #[test]
-fn a_child_that_is_no_agent_is_refused_with_its_last_words() {
+fn a_child_that_is_no_agent_is_refused_with_its_last_output() {
     let mut command = Command::new("sh");
     command.args(["-c", "echo no such agent >&2; exit 3"]);
     let agent = AgentLink::child("local", command).unwrap();

@@ -21,6 +21,7 @@ mod arrays;
 mod assign;
 mod bind;
 mod common;
+mod ended;
 mod greet;
 mod hops;
 mod journal;

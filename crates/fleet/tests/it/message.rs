@@ -133,6 +133,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             sharers: 9,
             workload: spec(depth),
             verify: depth % 2 == 0,
+            limit: (depth % 4 == 2).then_some(u64::from(depth) << 20),
             changes: (0..depth % 3).map(change).collect(),
             copy: (depth % 5 == 1).then(|| engine::CopySpec {
                 block: 4096,
@@ -294,6 +295,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         step().prop_map(|step| ToAgent::Prepare(Box::new(step))),
         (ns(), ns()).prop_map(|(epoch, at)| ToAgent::Start { epoch, at, hops: vec![SourceId(3)] }),
         (any::<u32>(), ns()).prop_map(|(step, at)| ToAgent::Measure { step, at }),
+        (any::<u32>(), ns()).prop_map(|(step, at)| ToAgent::Finish { step, at }),
         Just(ToAgent::Stop),
         Just(ToAgent::Bye),
     ]
@@ -318,6 +320,11 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),
         prop::collection::vec(counter(), 0..4).prop_map(FromAgent::Counters),
         event().prop_map(FromAgent::Event),
+        (any::<u32>(), any::<u32>(), ns()).prop_map(|(step, source, at)| FromAgent::Ended {
+            step,
+            source: SourceId(source),
+            at
+        }),
         any::<u32>().prop_map(|step| FromAgent::Finished { step }),
         (prop::option::of(any::<u32>()), failure())
             .prop_map(|(step, error)| FromAgent::Failed { step, error }),

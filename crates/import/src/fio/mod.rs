@@ -9,15 +9,19 @@ mod skew;
 mod value;
 
 use crate::Surroundings;
-use crate::draft::{Draft, Names, Phase};
+use crate::draft::{Draft, Ending, Names, Phase, Work};
 use crate::mistake::Mistakes;
 use crate::note::Notes;
 use file::Section;
-use job::{Job, Options};
+use job::{Amount, Job, Options};
+use places::On;
 use scenario::Diagnostics;
 
 /// How long a step takes where the file ends its jobs by what they transfer.
 const MEASURE_US: u64 = 60_000_000;
+
+/// How long a step may take whose loads end.
+const ENDING_US: u64 = 86_400_000_000;
 
 /// A job file as a scenario.
 pub(crate) fn read(
@@ -85,6 +89,8 @@ fn groups(sections: &[Section]) -> Vec<Vec<&Section>> {
 struct Times {
     ramp: u64,
     run: Option<u64>,
+    /// It ends by its time, however much it transfers.
+    by_time: bool,
 }
 
 impl<'t> Importer<'t> {
@@ -109,11 +115,14 @@ impl<'t> Importer<'t> {
             let Some(job) = self.options(section).job() else { continue };
             let times = self.times(section, &mut phase);
             phase.warmup_us = phase.warmup_us.max(times.ramp);
+            let ending = self.load(&job, &mut phase, times.by_time);
+            self.ends_by(section, &times, ending, &mut phase);
             if longest.is_some() && longest != times.run {
                 unlike.push(section);
             }
-            longest = longest.max(times.run);
-            self.load(&job, &mut phase);
+            // What ends by itself may take as long as it takes.
+            let most = ending.map(|_| ENDING_US);
+            longest = longest.max(times.run.or(most));
         }
         for section in unlike {
             let text = "all jobs that run together run for the longest of their times";
@@ -151,27 +160,6 @@ impl<'t> Importer<'t> {
         for name in ["kb_base", "unit_base"] {
             options.int(name);
         }
-        for name in ["loops", "number_ios", "io_size", "fill_device"] {
-            let Some(setting) = section.settings.get(name) else { continue };
-            let text = "fio ends by what is transferred; a plan ends by time";
-            match by_time && name != "number_ios" {
-                true => {
-                    self.notes.remark(setting.line, &setting.written, "the job ends by its time")
-                }
-                false => {
-                    let comment = self.notes.approximated(setting.line, &setting.written, text);
-                    phase.comments.add("measure", comment);
-                }
-            }
-        }
-        if let Some(setting) = section.settings.get("runtime").filter(|_| !by_time && run.is_some())
-        {
-            let text =
-                "fio ends sooner where everything is transferred; a plan always runs its time";
-            phase
-                .comments
-                .add("measure", self.notes.approximated(setting.line, &setting.written, text));
-        }
         if let Some(setting) = section.settings.get("startdelay") {
             let text = "the loads of a plan begin together";
             phase.comments.add("", self.notes.lost(setting.line, &setting.written, text));
@@ -194,13 +182,47 @@ impl<'t> Importer<'t> {
                 }
             }
         }
-        Times { ramp, run }
+        Times { ramp, run, by_time }
     }
 
-    /// The load of a job: its targets, its workloads, and what runs on what.
-    fn load(&mut self, job: &Job<'_>, phase: &mut Phase) {
+    /// Notes about where the job ends.
+    fn ends_by(
+        &mut self,
+        section: &Section,
+        times: &Times,
+        ending: Option<Ending>,
+        phase: &mut Phase,
+    ) {
+        for name in ["loops", "number_ios", "io_size", "fill_device"] {
+            let Some(setting) = section.settings.get(name) else { continue };
+            let text = "fio ends by what is transferred; this plan ends by time";
+            if times.by_time && name != "number_ios" {
+                self.notes.remark(setting.line, &setting.written, "the job ends by its time");
+            } else if ending.is_some() && name != "fill_device" {
+                self.notes.exact(setting.line, &setting.written);
+            } else {
+                let comment = self.notes.approximated(setting.line, &setting.written, text);
+                phase.comments.add("measure", comment);
+            }
+        }
+        let sooner = !times.by_time && times.run.is_some() && ending.is_none();
+        if let Some(setting) = section.settings.get("runtime").filter(|_| sooner) {
+            let text =
+                "fio ends sooner where everything is transferred; this plan runs its whole time";
+            let comment = self.notes.approximated(setting.line, &setting.written, text);
+            phase.comments.add("measure", comment);
+        }
+    }
+
+    /// The load of a job: its targets, its workloads, and what runs on what. Returns where it ends.
+    fn load(&mut self, job: &Job<'_>, phase: &mut Phase, by_time: bool) -> Option<Ending> {
         let on = self.places(job);
         let works = self.works(job);
+        let ending = match &works[..] {
+            [work] if !by_time => self.ending(job, work, &on),
+            _ => None,
+        };
+        phase.ends.extend(ending.map(|ending| (phase.loads.len(), ending)));
         for work in works {
             phase.loads.push((work.name.clone(), on.on.clone()));
             let mut work = work;
@@ -217,6 +239,53 @@ impl<'t> Importer<'t> {
         if let Some(seed) = self.options(job.section).int("randseed") {
             self.draft.seed.get_or_insert(seed);
         }
+        ending
+    }
+
+    /// Where a job ends that ends by what it transfers: each clone goes `loops` times over `size`, or transfers `io_size`
+    /// so often, and does at most `number_ios`. `None` where that is not known.
+    fn ending(&mut self, job: &Job<'_>, work: &Work, on: &On) -> Option<Ending> {
+        // What is kept of them is noted by the caller.
+        let mut notes = Notes::default();
+        let kb_base = self.options(job.section).kb_base;
+        let mut options = Options {
+            section: job.section,
+            notes: &mut notes,
+            mistakes: &mut self.mistakes,
+            kb_base,
+        };
+        let loops = options.int("loops").unwrap_or(1).max(1);
+        let ios = options.int("number_ios").filter(|ios| *ios > 0);
+        let io_size = options.amount("io_size");
+        let [first, others @ ..] = &work.lines[..] else { return None };
+        let uniform = others.iter().all(|line| line.size == first.size);
+        let all = |random: f64| work.lines.iter().all(|line| line.random == random);
+        let map = job.section.settings.get("norandommap");
+        let once = map.is_none_or(|s| s.value.as_deref() == Some("0")) && work.skew.is_none();
+        let aligned = work.lines.iter().all(|line| line.align.is_none_or(|a| a == line.size));
+        let own = on.own_regions || work.own_regions;
+        let clones = if own { 1 } else { on.workers.max(1) };
+        let passes = uniform && aligned && (all(0.0) || all(100.0) && once) && on.on.len() == 1;
+        if ios.is_none() && io_size.is_none() && passes && work.stride.is_none() {
+            return Some(Ending::Passes(loops.saturating_mul(clones)));
+        }
+        let bytes = |amount: Option<Amount>| match amount {
+            Some(Amount::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let whole = match io_size {
+            Some(_) => bytes(io_size),
+            None => bytes(job.size),
+        };
+        let whole = whole.map(|bytes| bytes.saturating_mul(loops));
+        let counted = match (ios, uniform) {
+            (Some(ios), true) => Some(ios.saturating_mul(first.size)),
+            (Some(_), false) => return None,
+            (None, _) => None,
+        };
+        let each = whole.into_iter().chain(counted).min()?;
+        let workers = on.workers.max(1).saturating_mul(on.on.len() as u64);
+        (on.on.len() == 1).then(|| Ending::Bytes(each.saturating_mul(workers)))
     }
 
     /// What is known when all jobs have been read.

@@ -3,7 +3,7 @@
 use super::lists::{listed, ranged};
 use super::{Definition, File, Parameter, TESTS_MAX, seconds, size};
 use crate::draft::{
-    Comments, Disk, Draft, Durable, Extent, Line, Names, Pace, Phase, Place, Skewed, Work,
+    Comments, Disk, Draft, Durable, Ending, Extent, Line, Names, Pace, Phase, Place, Skewed, Work,
 };
 use crate::mistake::Mistakes;
 use crate::note::Notes;
@@ -405,7 +405,7 @@ impl Mapper<'_, '_, '_, '_> {
             repeat: 1,
             ..Phase::default()
         };
-        for key in ["pause", "startcmd", "endcmd", "start_cmd", "end_cmd", "maxdata", "stopcurve"] {
+        for key in ["pause", "startcmd", "endcmd", "start_cmd", "end_cmd", "stopcurve"] {
             if let Some(parameter) = run.get(key) {
                 let text = "a plan has nothing between its steps, and ends by time";
                 phase.comments.add("", self.notes.lost(parameter.line, &parameter.written(), text));
@@ -438,10 +438,29 @@ impl Mapper<'_, '_, '_, '_> {
             let targets = on.iter().map(|sd| self.disks[sd].0.clone()).collect();
             phase.loads.push((work, targets));
         }
+        self.ends(run, &mut phase);
         let curve = (rate == "curve").then(|| (phase.clone(), total));
         self.draft.phases.push(phase);
         if let Some((first, _)) = curve {
             self.curve(run, first, workloads);
+        }
+    }
+
+    /// `maxdata`: the run ends when so much was transferred, at the latest after `elapsed`.
+    fn ends(&mut self, run: &Definition, phase: &mut Phase) {
+        let Some(parameter) = run.get("maxdata") else { return };
+        let (line, written) = (parameter.line, parameter.written());
+        match (size(parameter.first()), &phase.loads[..]) {
+            // Up to 100 it is a multiple of what all storages hold together.
+            (Some(bytes), [_]) if bytes > 100 => {
+                phase.ends.push((0, Ending::Bytes(bytes)));
+                self.notes.exact(line, &written);
+            }
+            (Some(_), _) => {
+                let text = "an end by bytes is of one load; a multiple of the storages' size and one of several workloads are not kept: the plan ends by time";
+                phase.comments.add("measure", self.notes.approximated(line, &written, text));
+            }
+            (None, _) => self.wrong(parameter, "a size such as `100g`"),
         }
     }
 

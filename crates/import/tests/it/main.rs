@@ -3,6 +3,7 @@
 mod clocks;
 mod diskspd;
 mod fio;
+mod fio_ends;
 mod fio_peer;
 mod iometer;
 mod labs;

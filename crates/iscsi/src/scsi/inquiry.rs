@@ -20,7 +20,7 @@ const BLOCK_DEVICE: u8 = 0x00;
 /// A well-known logical unit.
 const WELL_KNOWN: u8 = 0x1e;
 /// Peripheral qualifier 3: no logical unit is possible here.
-const NOBODY: u8 = 0x7f;
+const NO_UNIT: u8 = 0x7f;
 
 /// INQUIRY of a logical unit.
 pub(super) fn inquiry(call: &mut CommandCall<'_>) -> CommandResult {
@@ -53,7 +53,7 @@ pub(super) fn elsewhere(cdb: &super::CdbBytes, well_known: bool) -> CommandResul
     if cdb[1] & 1 != 0 || cdb[2] != 0 {
         return Err(invalid_field(if cdb[1] & 1 != 0 { 1 } else { 2 }, None));
     }
-    reply(standard(if well_known { WELL_KNOWN } else { NOBODY }, "", ""), allocation)
+    reply(standard(if well_known { WELL_KNOWN } else { NO_UNIT }, "", ""), allocation)
 }
 
 /// Standard INQUIRY data.

@@ -7,7 +7,7 @@ use nats::spool::{Room, Spool};
 use nats::wire::{Assembler, PART_MAX, Taken, part, parts};
 
 /// Runs, each with its own seed.
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 800;
 /// Messages of a run.
 const MESSAGES: u64 = 30;
 /// Turns after which a run is held for endless.

@@ -2,8 +2,8 @@
 //! the two machines, on the record's time base. Both ends cut at the same moments, so all entries carry this end's.
 
 use crate::TestSpec;
-use crate::figures::{EndFigures, StreamFigures};
-use crate::report::{HostReport, StreamDirection, TestPhase};
+use crate::figures::{EndFigures, EndStop, StreamFigures};
+use crate::report::{HostReport, StreamDirection, TestPhase, clean};
 use crate::sender_test::FigureSink;
 use ::engine::{IntervalTx, NetSources, Output};
 use clock::Ns;
@@ -97,7 +97,21 @@ impl<'a> FigureWriter<'a> {
         hop.count(way[1], ops);
         if self.place == 0 {
             self.span(machine, figures.from, figures.to).machine(&figures.machine);
+            figures.stops.iter().for_each(|stop| self.stop(side, machine, stop));
         }
+    }
+
+    /// An end itself did not run: the seconds that this covers are void.
+    fn stop(&self, side: PairEnd, machine: SourceId, stop: &EndStop) {
+        let span = self.span(machine, stop.from, stop.to);
+        let until = span.to;
+        span.time(CounterId::OwnStop, stop.lasted);
+        let who = match side {
+            PairEnd::Sender => "Wirespeed",
+            PairEnd::Receiver => "the receiver",
+        };
+        let event = ::engine::stop_event(who, stop.lasted, &clean(&stop.why), self.step, until);
+        self.send(Output::Event(event));
     }
 
     /// Messages of an interval: of streams of bytes those that end in it, otherwise what was counted.

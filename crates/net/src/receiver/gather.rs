@@ -19,9 +19,9 @@ const ARRIVE: Ns = Ns::secs(15);
 /// The same once the sender has announced all of them: a connection may be delayed by lost first packets.
 const OVERTAKEN: Ns = Ns::secs(5);
 /// Connections whose preamble has not come yet, at most; the oldest make room for others.
-const STRANGERS_MAX: usize = 64;
+const UNPROVEN_MAX: usize = 64;
 /// How long a connection may take over its preamble.
-const STRANGER: Ns = Ns::secs(2);
+const UNPROVEN_WAIT: Ns = Ns::secs(2);
 /// How long to wait on the control connection between two polls of the others.
 const LOOK: Ns = Ns::millis(2);
 
@@ -32,7 +32,7 @@ pub(super) struct Gathering {
     /// Where the probe comes in.
     probe: Option<TcpListener>,
     datagrams: Vec<UdpSocket>,
-    strangers: Vec<PendingConnection>,
+    unproven: Vec<PendingConnection>,
     arrived: Vec<Option<Socket>>,
 }
 
@@ -58,7 +58,7 @@ impl Gathering {
             listener: None,
             probe: None,
             datagrams: Vec::new(),
-            strangers: Vec::new(),
+            unproven: Vec::new(),
             arrived: vec![None; streams + probes],
         };
         let set = |result: io::Result<()>| result.map_err(NetError::socket("a socket for data"));
@@ -133,10 +133,10 @@ impl Gathering {
     /// Takes what has arrived.
     fn look(&mut self) {
         self.accept();
-        for mut stranger in std::mem::take(&mut self.strangers) {
-            match stranger.listen() {
-                GatheredMessage::Nothing => self.strangers.push(stranger),
-                GatheredMessage::All => self.seat(stranger),
+        for mut pending in std::mem::take(&mut self.unproven) {
+            match pending.listen() {
+                GatheredMessage::Nothing => self.unproven.push(pending),
+                GatheredMessage::All => self.seat(pending),
                 GatheredMessage::Wrong => {}
             }
         }
@@ -153,14 +153,14 @@ impl Gathering {
         let calls = self.arrived.iter().any(|socket| matches!(socket, Some(Socket::Door(_))));
         let streams = self.listener.as_deref().filter(|_| !calls);
         for listener in streams.into_iter().chain(&self.probe) {
-            for _ in 0..STRANGERS_MAX / 2 {
+            for _ in 0..UNPROVEN_MAX / 2 {
                 let Ok((stream, _)) = listener.accept() else { break };
                 if stream.set_nonblocking(true).is_ok() {
-                    if self.strangers.len() == STRANGERS_MAX {
-                        self.strangers.remove(0);
+                    if self.unproven.len() == UNPROVEN_MAX {
+                        self.unproven.remove(0);
                     }
                     let since = clock::now();
-                    self.strangers.push(PendingConnection {
+                    self.unproven.push(PendingConnection {
                         stream,
                         bytes: [0; PREAMBLE],
                         got: 0,
@@ -171,13 +171,13 @@ impl Gathering {
         }
     }
 
-    fn seat(&mut self, stranger: PendingConnection) {
-        let index = stream_of(&stranger.bytes, &self.cookie).map(usize::from);
+    fn seat(&mut self, pending: PendingConnection) {
+        let index = stream_of(&pending.bytes, &self.cookie).map(usize::from);
         let seat = index.and_then(|index| self.arrived.get_mut(index));
         if let Some(seat @ None) = seat
-            && stranger.stream.set_nonblocking(false).is_ok()
+            && pending.stream.set_nonblocking(false).is_ok()
         {
-            *seat = Some(Socket::Tcp(Arc::new(stranger.stream)));
+            *seat = Some(Socket::Tcp(Arc::new(pending.stream)));
         }
     }
 
@@ -246,7 +246,7 @@ impl PendingConnection {
         }
         match self.got {
             PREAMBLE => GatheredMessage::All,
-            _ if clock::now().since(self.since) > STRANGER => GatheredMessage::Wrong,
+            _ if clock::now().since(self.since) > UNPROVEN_WAIT => GatheredMessage::Wrong,
             _ => GatheredMessage::Nothing,
         }
     }

@@ -9,7 +9,7 @@ use crate::figures::EndFigures;
 use crate::grid::{Grid, TestStart};
 use crate::report::SideReport;
 use crate::team::StreamTeam;
-use crate::test_run::{Decision, IntervalSink, TestRun};
+use crate::test_run::{Decision, IntervalSink, StopWatch, TestRun};
 use crate::{NetError, TestSpec, VERSIONS};
 use clock::Ns;
 use workload::NetFrames;
@@ -175,7 +175,8 @@ fn run(link: &mut ControlLink, shared: &Shared, spec: &TestSpec) -> Result<SideR
     let peer = link.peer().to_owned();
     shared.config.listener.tell(ReceiverEvent::Began { peer, spec: Box::new(spec.clone()) });
     let start = await_start(link, shared)?;
-    let mut control = ReceiverControl { link, shared, done: false, stopped: false };
+    let watch = StopWatch::begin();
+    let mut control = ReceiverControl { link, shared, done: false, stopped: false, watch };
     let run = TestRun::conduct(&mut team, Grid::new(start, spec), &mut control)?;
     let mut ends = team.join(true);
     control.await_done()?;
@@ -209,6 +210,7 @@ struct ReceiverControl<'a> {
     done: bool,
     /// The sender wants no more of it.
     stopped: bool,
+    watch: StopWatch,
 }
 
 impl ReceiverControl<'_> {
@@ -249,11 +251,16 @@ impl IntervalSink for ReceiverControl<'_> {
     fn until(&mut self, at: Ns) -> Result<Decision, NetError> {
         while clock::now() < at && !self.stopped {
             self.attend(at.min(clock::now().plus(LOOK)))?;
+            self.watch.woke();
         }
         Ok(if self.stopped { Decision::Stop } else { Decision::On })
     }
 
     fn cut(&mut self, figures: EndFigures) -> Result<(), NetError> {
         self.link.say(&FromReceiver::Interval(Box::new(figures)), "during a test")
+    }
+
+    fn watch(&mut self) -> &mut StopWatch {
+        &mut self.watch
     }
 }

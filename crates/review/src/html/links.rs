@@ -21,6 +21,9 @@ impl Links<'_> {
             Section::Balance(step) if self.has(step, |s| !s.balance.is_empty()) => {
                 format!("balance-{step}")
             }
+            Section::Agents(step) if self.has(step, |s| s.agents.is_some()) => {
+                format!("agents-{step}")
+            }
             Section::Served(step) if self.has(step, |s| !s.served.is_empty()) => {
                 format!("served-{step}")
             }
@@ -34,6 +37,7 @@ impl Links<'_> {
                 format!("conduct-{step}")
             }
             Section::Balance(step)
+            | Section::Agents(step)
             | Section::Served(step)
             | Section::Ports(step)
             | Section::Network(step)

@@ -5,6 +5,7 @@
 //! leads to its evidence. Every word of a record is escaped by the templates, and cleaned of what could deceive a
 //! reader. Figures come from [`findings`] and from nowhere else.
 
+mod agents;
 mod appendix;
 mod balance;
 mod claims;
@@ -61,6 +62,7 @@ pub fn html(analysis: &Analysis, evidence: &Evidence, text: &ScenarioText) -> St
                     (steps::section(analysis))
                     (network::section(analysis))
                     (balance::section(analysis))
+                    (agents::section(analysis))
                     (goals::section(analysis, &links))
                     (claims::section(analysis))
                     (appendix::verification(analysis.verification.as_ref()))

@@ -75,6 +75,10 @@ fn plan(steps: &[StepFigures], sweeps: &[&Sweep]) -> Markup {
             let class = if is_knee(s, sweeps) { "knee" } else { "" };
             (Some(format!("step-{}", s.index)), class)
         }))
+        @let ended = results::phases(steps);
+        @if !ended.is_empty() {
+            (happened(&titled(results::ENDED, name.as_deref()), &results::PHASES, &ended, false))
+        }
         @let faults = results::faults(steps);
         @if !faults.is_empty() {
             (happened(&titled("Planned faults: the load before, during and after", name.as_deref()),

@@ -1,12 +1,16 @@
 //! The phases of jobs: loads of a plan that wait for others and end.
 
-use super::place;
+use super::{complain, count_u32, place};
 use crate::datum::Decoded;
 use crate::diagnostics::{Class, Mistake, Sink, Span};
-use crate::load::Phase;
+use crate::load::{Phase, Workload};
 use crate::nearest::suggestion;
 use crate::tree::clip;
 use std::collections::BTreeMap;
+use workload::SpecError;
+
+/// The keys that end a load.
+pub(super) const ENDS: &[&str] = &["amount", "passes"];
 
 /// Phases of the loads of a plan, in the order of the loads; `None` for a load without one.
 pub(super) fn phases(loads: &[&Decoded], sink: &mut Sink) -> Vec<Option<Phase>> {
@@ -28,14 +32,14 @@ pub(super) fn phases(loads: &[&Decoded], sink: &mut Sink) -> Vec<Option<Phase>> 
                 });
                 continue;
             };
-            if !loads[before].has("amount") {
+            if !ENDS.iter().any(|key| loads[before].has(key)) {
                 sink.push(|| {
                     let name = clip(&text.value);
                     Mistake::new(
                         text.at,
                         format!("after: `{name}` does not end, so this load would not start"),
                     )
-                    .related(at, format!("`{name}` has no `amount`"))
+                    .related(at, format!("`{name}` has no `amount` and no `passes`"))
                     .help("give it `amount = \"100 GB\"`")
                 });
             }
@@ -55,12 +59,42 @@ pub(super) fn phases(loads: &[&Decoded], sink: &mut Sink) -> Vec<Option<Phase>> 
 }
 
 fn phase(record: &Decoded) -> Option<Phase> {
-    let given = ["name", "after", "amount"].into_iter().any(|key| record.has(key));
+    let given = ["name", "after"].iter().chain(ENDS).any(|key| record.has(key));
     given.then(|| Phase {
         name: record.text("name").map(|at| at.value),
         after: record.texts("after").into_iter().map(|text| text.value).collect(),
-        amount: record.size("amount").map(|at| at.value),
+        ..end(record)
     })
+}
+
+/// The end of the one load of a plan, whose keys are the plan's own.
+pub(super) fn of_plan(record: &Decoded) -> Option<Phase> {
+    ENDS.iter().any(|key| record.has(key)).then(|| end(record))
+}
+
+/// Where a load ends.
+fn end(record: &Decoded) -> Phase {
+    let amount = record.size("amount").map(|at| at.value);
+    Phase { name: None, after: Vec::new(), amount, passes: count_u32(record, "passes") }
+}
+
+/// Reports an end that a load cannot have, and gives it to the workload.
+pub(super) fn limit(workload: &mut Workload, phase: &Phase, record: &Decoded, sink: &mut Sink) {
+    if phase.amount.is_some() && phase.passes.is_some() {
+        let problem = "the load ends by `amount` already; give one of the two";
+        return complain(record, "passes", problem, sink);
+    }
+    let Some(passes) = phase.passes else { return };
+    let Workload::Disk(disk) = workload else {
+        let problem = "only disk workloads have passes over their working set; give an `amount`";
+        return complain(record, "passes", problem, sink);
+    };
+    disk.spec.passes = passes;
+    for problem in disk.spec.problems() {
+        if let SpecError::Invalid { field: "passes", problem } = problem {
+            complain(record, "passes", &problem, sink);
+        }
+    }
 }
 
 fn names(loads: &[&Decoded], sink: &mut Sink) -> BTreeMap<String, (usize, Span)> {

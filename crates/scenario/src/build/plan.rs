@@ -4,7 +4,7 @@ use super::copy::{CopyDisks, disks};
 use super::embedded::too_slow;
 use super::faults::faults;
 use super::incidents::incidents;
-use super::job::phases;
+use super::job;
 use super::members;
 use super::net_plan::{ReceiverReach, reach};
 use super::prove::prove;
@@ -125,6 +125,7 @@ impl Planner<'_> {
         let found = is_searchable(&plan).then(|| search(record, &plan, self.sink));
         let plan = Plan { search: found.flatten(), ..plan };
         members::check(&plan, record, self.sink);
+        self.check_ends(&plan, record);
         if self.within_bounds(&plan, record) {
             if let Some(sweep) = sweep {
                 self.check_steps(&plan, sweep);
@@ -132,6 +133,20 @@ impl Planner<'_> {
             self.check_nets(record, &plan);
         }
         plan
+    }
+
+    /// Reports what needs loads that go on, in a plan with loads that end.
+    fn check_ends(&mut self, plan: &Plan, record: &Decoded) {
+        if record.has("search") && plan.loads.iter().any(Load::ends) {
+            let problem = "a search measures loads that go on; remove `amount` and `passes`";
+            complain(record, "search", problem, self.sink);
+        }
+        let all_end = !plan.loads.is_empty() && plan.loads.iter().all(Load::ends);
+        let key = if record.has("steady") { "steady" } else { "precondition" };
+        if all_end && plan.steady.is_some() {
+            let problem = "it lets the load run until it is steady, and this one ends before; remove `amount` and `passes`";
+            complain(record, key, problem, self.sink);
+        }
     }
 
     /// The loads of a plan, family by family.
@@ -142,7 +157,7 @@ impl Planner<'_> {
             if record.get("load").is_some() && records.is_empty() {
                 complain(record, "load", "the list is empty", self.sink);
             }
-            let phases = phases(&records, self.sink);
+            let phases = job::phases(&records, self.sink);
             for (load, phase) in records.into_iter().zip(phases) {
                 all.extend(self.load(load, phase).map(|built| (built, load.at)));
             }
@@ -158,7 +173,7 @@ impl Planner<'_> {
                 });
             }
             let at = place(record, "on");
-            all.extend(self.load(record, None).map(|load| (load, at)));
+            all.extend(self.load(record, job::of_plan(record)).map(|load| (load, at)));
         }
         all.sort_by_key(|(load, _)| load.workload.order());
         let spots = (0..).zip(&all).map(|(n, (_, at))| (Spot::Load(number, n), *at));
@@ -185,7 +200,8 @@ impl Planner<'_> {
         };
         let family = workload.family();
         if let Some(problem) = family.no_phase().filter(|_| phase.is_some()) {
-            let key = ["after", "amount", "name"].into_iter().find(|key| record.has(key));
+            let keys = ["after"].iter().chain(job::ENDS).chain(&["name"]);
+            let key = keys.copied().find(|key| record.has(key));
             complain(record, key.unwrap_or("workload"), problem, self.sink);
         }
         if let Workload::Copy(copy) = workload
@@ -202,7 +218,11 @@ impl Planner<'_> {
             let message = format!("on: {problem}");
             self.sink.push(|| Mistake::new(place(record, "on"), message).help(help));
         }
-        Some(Load { workload: workload.clone(), on, phase })
+        let mut workload = workload.clone();
+        if let Some(phase) = phase.as_ref().filter(|phase| phase.ends()) {
+            job::limit(&mut workload, phase, record, self.sink);
+        }
+        Some(Load { workload, on, phase })
     }
 
     fn axes(&mut self, sweep: &Decoded, loads: &[Load]) -> Vec<Axis> {
@@ -348,8 +368,7 @@ impl Planner<'_> {
 /// The time that a job may take, which only a load with an end has.
 fn window(record: &Decoded, loads: &[Load], sink: &mut Sink) -> Option<Duration> {
     let window = record.time("window")?.value;
-    let ends = |load: &Load| load.phase.as_ref().is_some_and(|phase| phase.amount.is_some());
-    if !loads.iter().any(ends) {
+    if !loads.iter().any(Load::ends) {
         let problem =
             "no load of the plan ends; give one an `amount`, such as `amount = \"100 GB\"`";
         complain(record, "window", problem, sink);

@@ -105,6 +105,7 @@ fn base(record: &Decoded, sink: &mut Sink) -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        passes: 0,
         trace: None,
     });
     if let Some(table) = record.record("transaction") {
@@ -178,6 +179,7 @@ fn sound_default() -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        passes: 0,
         trace: None,
     }
 }

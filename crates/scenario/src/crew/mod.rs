@@ -9,6 +9,7 @@ pub use cluster::cluster;
 
 use crate::{CopyLoad, DiskLoad, Step};
 use std::collections::BTreeMap;
+use units::Bytes;
 
 /// A worker of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +26,34 @@ pub struct Worker<'a> {
     pub sharer: u32,
     /// How many they are.
     pub sharers: u32,
+    /// Its part of what its load does before it ends.
+    pub part: Part,
+}
+
+/// One of the equal parts of a load's amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number.
+    pub number: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+impl Part {
+    /// Blocks of this part: all parts together have as many as the amount takes, and each has at least one.
+    pub fn blocks(self, amount: Bytes, block: u64) -> u64 {
+        let (all, of) = (amount.0.div_ceil(block.max(1)), self.of.max(1));
+        (all / of + u64::from(self.number < all % of)).max(1)
+    }
+}
+
+impl Worker<'_> {
+    /// Bytes after which it ends by its load's amount: whole blocks where all operations have one size.
+    pub fn limit(&self) -> Option<u64> {
+        let amount = self.load.phase?.amount?;
+        let block = u64::from(self.load.workload.spec.uniform_size().unwrap_or(1));
+        Some(self.part.blocks(amount, block).saturating_mul(block))
+    }
 }
 
 /// The workers of a step, in the order of its loads; a worker's number is its position. `targets_of` yields the targets of a
@@ -53,8 +82,13 @@ pub fn workers<'a, E>(
                     targets: targets.clone(),
                     sharer: 0,
                     sharers: 1,
+                    part: Part { number: 0, of: 1 },
                 }));
             }
+        }
+        let of = (workers.len() - first) as u64;
+        for (number, worker) in (0..).zip(&mut workers[first..]) {
+            worker.part = Part { number, of };
         }
         share(&medium, &mut workers[first..]);
     }
@@ -77,6 +111,16 @@ pub struct Copier<'a> {
     pub to: usize,
     /// The worker before it in its stream, by its position: it begins when that one has ended.
     pub follows: Option<usize>,
+    /// Its part of what its load copies before it ends.
+    pub part: Part,
+}
+
+impl Copier<'_> {
+    /// Blocks after which it ends; `None` where it does not.
+    pub fn blocks(&self) -> Option<u64> {
+        let amount = self.copy.phase?.amount?;
+        Some(self.part.blocks(amount, self.copy.workload.block.into()))
+    }
 }
 
 /// The workers of a step's copies, in the order of its loads. `way` yields the disk of a VM or host that is on something, for a
@@ -107,8 +151,11 @@ pub fn copiers<'a, E>(
             }
             let before = of.streams.and_then(|streams| turn.checked_sub(streams as usize));
             let follows = before.map(|before| first + before);
-            copiers.push(Copier { copy, group, name, from, to, follows });
+            let part = Part { number: turn as u64, of: 1 };
+            copiers.push(Copier { copy, group, name, from, to, follows, part });
         }
+        let of = (copiers.len() - first) as u64;
+        copiers[first..].iter_mut().for_each(|copier| copier.part.of = of);
     }
     Ok(copiers)
 }

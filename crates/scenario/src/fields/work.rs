@@ -2,8 +2,8 @@
 
 use super::network::{BATCH, DIRECTIONS, MESSAGE, MTU, OFFLOADS, STREAMS};
 use super::{
-    BLOCK, Conflict, ExclusiveKeys, FAULT, KINDS, KeyWord, PLAIN, SIZE, TIME, TableDef, Type,
-    count, default, optional, required, word,
+    BLOCK, Conflict, ExclusiveKeys, FAULT, KINDS, KeyField, KeyWord, PLAIN, SIZE, TIME, TableDef,
+    Type, count, default, optional, required, word,
 };
 
 pub(super) const WORKERS: Type = count(1, 4096);
@@ -297,11 +297,13 @@ pub(super) static PLAN: TableDef = TableDef {
              of its own disks, `HOST.disk0` only that one.",
         ),
         optional("load", Type::Tables(&LOAD), "Several loads at the same time."),
+        AMOUNT,
+        PASSES,
         default(
             "warmup",
             TIME,
             "2s",
-            "Warm-up before the measurement; with `steady`, its minimum.",
+            "Warm-up before the measurement; with `steady`, its minimum. Where all loads end, the default is none.",
         ),
         optional(
             "steady",
@@ -311,7 +313,8 @@ pub(super) static PLAN: TableDef = TableDef {
         optional(
             "measure",
             Type::Time { zero: false },
-            "Measured time; required unless the preset of a network workload sets it.",
+            "Measured time; required unless the preset of a network workload sets it. Where all loads end (`amount`, \
+             `passes`), the most time that they may take: the step is over when they are done.",
         ),
         default(
             "cooldown",
@@ -352,7 +355,7 @@ pub(super) static PLAN: TableDef = TableDef {
             "window",
             Type::Time { zero: false },
             "Time that a job of copies may take, such as `4h`: the review says how much fits into it at the rate that was \
-             reached. The step itself lasts for `measure`.",
+             reached.",
         ),
         optional("faults", Type::Tables(&FAULT), "Faults to inject in every step of the plan."),
         default(
@@ -366,7 +369,7 @@ pub(super) static PLAN: TableDef = TableDef {
     ],
     choices: &[ExclusiveKeys { keys: &["workload", "load"], required: true }],
     conflicts: &[
-        Conflict { key: "load", others: &["on"], why: "each load has its own" },
+        Conflict { key: "load", others: &["on", "amount", "passes"], why: "each load has its own" },
         Conflict {
             key: "search",
             others: &["repeat"],
@@ -506,11 +509,25 @@ static STEADY: TableDef = TableDef {
     ..PLAIN
 };
 
+const AMOUNT: KeyField = optional(
+    "amount",
+    SIZE,
+    "Bytes after which it ends, over all of its workers: copied, or read, written, trimmed and zeroed. In whole blocks, \
+     rounded up. Default: it does not end.",
+);
+
+const PASSES: KeyField = optional(
+    "passes",
+    count(1, 1_000_000),
+    "How often its workers together use each block of the working set of a disk workload before it ends. A sequential \
+     pass takes the blocks in order, a random one in a new random order, each exactly once.",
+);
+
 static LOAD: TableDef = TableDef {
     title: "a load",
     id: "load",
-    doc: "A workload on some VMs, hosts or targets; a network workload on some VMs or receivers. With `after` and \
-          `amount`, loads are the phases of a job (simulator only).",
+    doc: "A workload on some VMs, hosts or targets; a network workload on some VMs or receivers. With `amount`, `passes` \
+          and `after`, loads are the phases of a job.",
     fields: &[
         optional("name", Type::Text, "Name, for `after` of other loads."),
         required("workload", Type::Text, "The workload."),
@@ -523,13 +540,11 @@ static LOAD: TableDef = TableDef {
         optional(
             "after",
             Type::OneOrMany(&Type::Text),
-            "Loads of this plan, by name, that must end before it starts.",
+            "Loads of this plan, by name, that must end before it starts. In a live run only copies wait, and only for \
+             copies.",
         ),
-        optional(
-            "amount",
-            SIZE,
-            "Bytes after which it ends, over all of its workers; default: it does not end.",
-        ),
+        AMOUNT,
+        PASSES,
     ],
     ..PLAIN
 };

@@ -84,8 +84,19 @@ impl LoadFamily for CopyWorkload {
         })
     }
 
-    fn not_live(&self, load: &Load, _: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
+    fn not_live(&self, load: &Load, plan: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
         let mut all = Vec::new();
+        let waits =
+            |name: &str| load.phase.iter().any(|phase| phase.after.iter().any(|of| of == name));
+        let named = |of: &Load| of.phase.as_ref().and_then(|phase| phase.name.clone());
+        let others = plan.loads.iter().filter(|of| of.workload.copy().is_none());
+        if let Some(name) = others.filter_map(named).find(|name| waits(name)) {
+            let what = format!(
+                "a live run cannot let the copy `{}` wait for `{name}`, which copies nothing",
+                self.name
+            );
+            all.push((what, SIMULATE.to_owned()));
+        }
         let vms = || scenario.lab.vms.iter().filter(|vm| load.on.contains(&vm.name));
         if let Some(vm) = vms().find(|vm| vm.machine.is_some()) {
             let what = format!("a live run cannot copy within `{}`, a guest of QEMU", vm.name);

@@ -137,9 +137,9 @@ impl LoadFamily for DiskWorkload {
 
     fn not_live(&self, load: &Load, _: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        if load.in_job() {
+        if load.phase.as_ref().is_some_and(|phase| !phase.after.is_empty()) {
             all.push(format!(
-                "a live run cannot delay or end `{}`: all loads of a step run for the whole step",
+                "a live run cannot delay `{}`: only copies wait for others, and only for copies",
                 self.name
             ));
         }
@@ -181,6 +181,18 @@ impl fmt::Display for DiskWorkload {
 }
 
 impl DiskWorkload {
+    /// What is done to its bytes: `are read`.
+    pub(super) fn done(&self) -> &'static str {
+        let reads = |row: &Row| row.read >= 100.0;
+        let writes = |row: &Row| row.write() >= 100.0;
+        match &self.spec.kind {
+            _ if self.spec.trace.is_some() => "are read and written",
+            WorkloadKind::Access(access) if access.rows.iter().all(reads) => "are read",
+            WorkloadKind::Access(access) if access.rows.iter().all(writes) => "are written",
+            WorkloadKind::Access(_) | WorkloadKind::Transaction(_) => "are read and written",
+        }
+    }
+
     /// When it issues, for a dry run.
     fn arrivals(&self) -> String {
         let rate = |r: f64| format!("{} IOPS", units::count(r));

@@ -62,10 +62,19 @@ pub struct LoadOf<'a, W> {
 pub struct Phase {
     /// Its name in the plan, where it has one.
     pub name: Option<String>,
-    /// The loads that must have ended before it begins, by their names; each has an `amount`. They form no circle.
+    /// The loads that must have ended before it begins, by their names; each ends. They form no circle.
     pub after: Vec<String>,
-    /// Bytes after which it ends, over all of its workers together: read and written, or copied. It never ends without.
+    /// Bytes after which it ends, over all of its workers together: copied, or read, written, trimmed and zeroed.
     pub amount: Option<Bytes>,
+    /// How often its workers together use each block of its working set before it ends. It is in the workload as well.
+    pub passes: Option<u32>,
+}
+
+impl Phase {
+    /// Whether the load ends.
+    pub fn ends(&self) -> bool {
+        self.amount.is_some() || self.passes.is_some()
+    }
 }
 
 /// What the workloads of a family have in common.
@@ -288,9 +297,9 @@ impl Load {
         }
     }
 
-    /// Whether it is a phase of a job, and not only named.
-    pub(crate) fn in_job(&self) -> bool {
-        self.phase.as_ref().is_some_and(|phase| phase.amount.is_some() || !phase.after.is_empty())
+    /// Whether it ends by itself.
+    pub fn ends(&self) -> bool {
+        self.phase.as_ref().is_some_and(Phase::ends)
     }
 
     /// Reports why a live run cannot carry it out.
@@ -324,6 +333,11 @@ impl Step {
         self.loads.iter().filter_map(|load| load.of(Workload::net))
     }
 
+    /// Whether it is over once its loads are done: all of them end. Its measured time is then the most that they may take.
+    pub fn ends_with_loads(&self) -> bool {
+        !self.loads.is_empty() && self.loads.iter().all(Load::ends)
+    }
+
     /// Its copies from disk to disk.
     pub fn copies(&self) -> impl Iterator<Item = CopyLoad<'_>> {
         self.loads.iter().filter_map(|load| load.of(Workload::copy))
@@ -349,11 +363,26 @@ impl fmt::Display for Load {
         }
         let done = match &self.workload {
             Workload::Copy(_) => "are copied",
-            Workload::Disk(_) => "are read and written",
+            Workload::Disk(disk) => disk.done(),
             Workload::Net(_) => "are carried",
         };
-        let amount = |amount| write!(f, ", until {} {done}", units::size(amount));
-        phase.amount.map_or(Ok(()), amount)
+        match (phase.amount, phase.passes) {
+            (Some(amount), _) => write!(f, ", until {} {done}", units::size(amount)),
+            (None, Some(1)) => write!(f, ", until each block {} once", disk_done(&self.workload)),
+            (None, Some(passes)) => {
+                write!(f, ", until each block {} {passes} times", disk_done(&self.workload))
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What happens to a block in a pass.
+fn disk_done(workload: &Workload) -> &'static str {
+    match workload.disk().map(DiskWorkload::done) {
+        Some("are read") => "was read",
+        Some("are written") => "was written",
+        _ => "was used",
     }
 }
 

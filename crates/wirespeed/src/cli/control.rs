@@ -6,7 +6,8 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = STATUS_HELP)]
 pub struct StatusArgs {
-    /// The target, where several run: its iSCSI name, its process ID, or a URL of one of its ports
+    /// The target, where several run: its iSCSI name, the name of an array of a run, its process ID, or a URL of one of its
+    /// ports
     #[arg(long, value_name = "NAME|PID|URL")]
     pub target: Option<String>,
     /// Show it again each second until Ctrl-C: in place on a terminal, else one line a second
@@ -29,10 +30,11 @@ impl StatusArgs {
 #[derive(Debug, Args)]
 #[command(after_help = PORT_HELP)]
 pub struct PortArgs {
-    /// The port, by its address as `target status` shows it, or by its TCP port
+    /// The port, by its address as `target status` shows it, by its name in a run's scenario (`store.p1`), or by its TCP port
     #[arg(value_name = "PORT")]
     pub port: String,
-    /// The target, where several run: its iSCSI name, its process ID, or a URL of one of its ports
+    /// The target, where several run: its iSCSI name, the name of an array of a run, its process ID, or a URL of one of its
+    /// ports
     #[arg(long, value_name = "NAME|PID|URL")]
     pub target: Option<String>,
     #[command(flatten)]
@@ -40,7 +42,8 @@ pub struct PortArgs {
 }
 
 const STATUS_HELP: &str = "\
-Only targets of the same user on this machine are found (see docs/target.md).
+Targets of the same user on this machine are found, and embedded arrays of its runs (see docs/target.md). Where several run
+and none is named, all are listed.
 Exit codes: 0 shown; 2 it is not clear which target is meant; 3 none runs, or it does not answer.
 
 Examples:
@@ -54,4 +57,5 @@ meant; 3 no target runs, or the port cannot be opened.
 
 Examples:
   wirespeed target stop-port 127.0.0.1:3261
-  wirespeed target start-port 3261";
+  wirespeed target start-port 3261
+  wirespeed target stop-port store.p1            a port of an array of a run";

@@ -16,6 +16,8 @@ Examples:
                                                  the same kind of load as fio spells it
   wirespeed disk t.dat --mix 4k/60:64k/40 --skew zipf:1.1 --total-rate '5000 IOPS' --poisson
                                                  a block mix with hot blocks, in an open loop
+  wirespeed disk t.dat --create 1g --read 0 --passes 2
+                                                 writes the file twice over, and ends
   wirespeed disk t.dat --create 1g --read 0 --trim 20 --flush-every 32
                                                  writes with a flush after every 32, and trims
   wirespeed disk t.dat --verify --verify-state S --read 70   … and verifies every block
@@ -95,15 +97,28 @@ pub struct DiskArgs {
     /// Bursts of N operations with a pause after each, as in `32/5ms`
     #[arg(long, value_name = "N/PAUSE", value_parser = burst, help_heading = "Load")]
     pub burst: Option<(u32, Duration)>,
-    /// Load before the measurement; a plain number is seconds
-    #[arg(long, visible_alias = "ramp_time", default_value = "1s", value_name = "TIME", value_parser = time, help_heading = "Time")]
-    pub warmup: Duration,
+    /// Load before the measurement; a plain number is seconds [default: 1s; none where the load ends by itself]
+    #[arg(long, visible_alias = "ramp_time", value_name = "TIME", value_parser = time, help_heading = "Time")]
+    pub warmup: Option<Duration>,
     /// Begin to measure once the load is steady by SNIA's rule, after the warm-up and within TIME [default TIME: 60s]
     #[arg(long, value_name = "TIME", value_parser = units::parse_duration, num_args = 0..=1, require_equals = true, default_missing_value = "60s", help_heading = "Time")]
     pub steady: Option<Duration>,
-    /// Measured time; a plain number is seconds
-    #[arg(long, visible_alias = "runtime", default_value = "10s", value_name = "TIME", value_parser = time, help_heading = "Time")]
-    pub time: Duration,
+    /// Measured time; a plain number is seconds [default: 10s; where the load ends by itself at most 1 day]
+    #[arg(long, visible_alias = "runtime", value_name = "TIME", value_parser = time, help_heading = "Time")]
+    pub time: Option<Duration>,
+    /// End when so many bytes are read and written, by all workers of all targets together
+    #[arg(long, value_name = "SIZE", value_parser = block, conflicts_with_all = ["steady", "precondition"], help_heading = "Time")]
+    pub size_limit: Option<Bytes>,
+    /// End when each block of the working set was used N times, by all workers of a target together; random blocks in a
+    /// new order each time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with_all = ["size_limit", "steady", "precondition"], help_heading = "Time")]
+    pub passes: Option<u32>,
+    /// As fio counts: end when each worker has read and written so many bytes
+    #[arg(long = "io_size", alias = "io-size", value_name = "SIZE", value_parser = block, conflicts_with_all = ["size_limit", "passes", "steady", "precondition"], help_heading = "Time")]
+    pub io_size: Option<Bytes>,
+    /// As fio counts: each worker goes N times over the size of the working set; `--passes` is over all workers
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["size_limit", "passes", "io_size", "steady", "precondition"], help_heading = "Time")]
+    pub loops: Option<u32>,
     /// Seed of all random choices
     #[arg(long, default_value_t = 1, help_heading = "Load")]
     pub seed: u64,
@@ -209,6 +224,26 @@ impl DiskArgs {
         let all = matches!(self.rw, Some(Pattern::Trim | Pattern::Randtrim));
         let trim = self.trim.unwrap_or(Percent(if all { 100.0 } else { 0.0 }));
         (trim, self.zeroes.unwrap_or(Percent(0.0)))
+    }
+
+    /// The key that ends the load, with its value.
+    pub fn end(&self) -> Option<(&'static str, String)> {
+        let workers = u64::from(self.workers).saturating_mul(self.targets.len() as u64);
+        let bytes = |bytes: Bytes| ("amount", format!("\"{bytes}\""));
+        let each = self.io_size.map(|size| Bytes(size.0.saturating_mul(workers)));
+        // A worker of fio goes over all of it by itself; here they share each pass.
+        let loops = self.loops.map(|loops| loops.saturating_mul(self.workers));
+        let passes = self.passes.or(loops).map(|passes| ("passes", passes.to_string()));
+        self.size_limit.or(each).map(bytes).or(passes)
+    }
+
+    /// Warm-up and measured time; of a load that ends by itself none, and the most that it may take.
+    pub fn times(&self) -> (Duration, Duration) {
+        let usual = match self.end() {
+            None => (Duration::from_secs(1), Duration::from_secs(10)),
+            Some(_) => (Duration::ZERO, Duration::from_secs(86_400)),
+        };
+        (self.warmup.unwrap_or(usual.0), self.time.unwrap_or(usual.1))
     }
 
     /// Operations a second of each worker in an open loop.

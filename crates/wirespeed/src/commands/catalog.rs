@@ -23,7 +23,9 @@ pub fn catalog(args: &CatalogArgs) -> Result<Exit, Failure> {
         }
         Some(CatalogAction::Show { part, output, .. }) => {
             let shelved = shelf.find(part).map_err(|none| {
-                Failure::usage(format!("{none}; `wirespeed catalog ls` lists all"))
+                let none = none.to_string();
+                let stop = if none.ends_with('?') { "" } else { ";" };
+                Failure::usage(format!("{none}{stop} `wirespeed catalog ls` lists all"))
             })?;
             match output.format {
                 Format::Text => page(shelved, width()),

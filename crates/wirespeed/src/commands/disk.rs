@@ -12,6 +12,10 @@ use scenario::{Scheme, Source};
 use std::fmt::Write as _;
 
 pub fn disk(args: &DiskArgs) -> Result<Exit, Failure> {
+    // Before a URL is shown or kept: it may hold a secret.
+    for url in args.targets.iter().filter(|target| target.starts_with("iscsi://")) {
+        san::initiator::Url::lun(url).map_err(|e| Failure::usage(e.to_string()))?;
+    }
     let tokens = tokens(args)?;
     let source = Source {
         name: "<command line>".to_owned(),
@@ -127,11 +131,15 @@ fn scenario_text(args: &DiskArgs, tokens: &[Option<&str>]) -> String {
     if args.verification.verify {
         line("verify = true".to_owned());
     }
+    let (warmup, measure) = args.times();
     line(format!(
         "\n[plan]\nworkload = \"load\"\non = \"target*\"\nwarmup = \"{}ns\"\nmeasure = \"{}ns\"",
-        args.warmup.as_nanos(),
-        args.time.as_nanos()
+        warmup.as_nanos(),
+        measure.as_nanos()
     ));
+    if let Some((key, value)) = args.end() {
+        line(format!("{key} = {value}"));
+    }
     if let Some(within) = args.steady {
         line(format!("steady = {{ within = \"{}ns\" }}", within.as_nanos()));
     }
@@ -294,6 +302,7 @@ mod tests {
         assert!(verified.lab.targets[0].verify_flushed);
         assert!(verifies(&verified) && !verifies(&loads(&["x"])));
         loads(&["null:", "x", "--warmup", "0s", "--time", "250ms"]);
+        loads(&["x", "--mix", "4k/60:64k/40", "--size-limit", "10GiB", "--time", "1min"]);
         let steady = |args: &[&str]| loads(args).steps()[0].steady.map(|s| s.within.as_secs());
         assert_eq!(steady(&["x"]), None);
         assert_eq!(steady(&["--steady", "x"]), Some(60), "what follows is a target");
@@ -323,6 +332,31 @@ mod tests {
         let step = &scenario.steps()[0];
         assert_eq!((step.warmup.as_secs(), step.measure.as_secs()), (5, 60));
         assert_eq!(scenario.workloads[0].disk().map(|w| w.workers), Some(4));
+    }
+
+    /// The end of the load: bytes, and passes.
+    #[track_caller]
+    fn check_end(args: &[&str], amount: Option<u64>, passes: Option<u32>) {
+        let scenario = loads(args);
+        let phase = scenario.plans[0].loads[0].phase.clone().expect("it ends");
+        assert_eq!((phase.amount.map(|bytes| bytes.0), phase.passes), (amount, passes), "{args:?}");
+    }
+
+    #[test]
+    fn a_load_ends_by_bytes_or_passes_and_fio_counts_each_worker() {
+        let gib = 1 << 30;
+        check_end(&["x", "--size-limit", "10GiB"], Some(10 * gib), None);
+        check_end(&["x", "y", "--workers", "3", "--size-limit", "10GiB"], Some(10 * gib), None);
+        check_end(&["x", "y", "--numjobs=3", "--io_size=1g"], Some(6 * gib), None);
+        check_end(&["x", "--passes", "2", "--workers", "3"], None, Some(2));
+        check_end(&["x", "--loops=2", "--numjobs=3"], None, Some(6));
+        let times = |args: &[&str]| {
+            let step = loads(args).steps()[0].clone();
+            (step.warmup.as_secs(), step.measure.as_secs())
+        };
+        assert_eq!(times(&["x"]), (1, 10));
+        assert_eq!(times(&["x", "--passes", "1"]), (0, 86_400));
+        assert_eq!(times(&["x", "--passes", "1", "--runtime=60", "--ramp_time=5"]), (5, 60));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `wirespeed plan FILE`: a dry run. Nothing is opened for writing and nothing is made.
 
 mod arrays;
-pub mod cautions;
 mod emulated;
 mod guests;
 mod nets;
 mod prove;
 mod simulated;
+pub mod warnings;
 
 use crate::cli::{Format, PlanArgs};
 use crate::counted;
@@ -159,7 +159,7 @@ fn text(
         Err(error) => line(format!("  {error}")),
         Ok(targets) => targets.iter().for_each(|t| line(target_lines(t))),
     }
-    cautions::cautions(scenario, stages).iter().for_each(|text| line(format!("\ncaution: {text}")));
+    warnings::warnings(scenario, stages).iter().for_each(|text| line(format!("\nwarning: {text}")));
     line(format!("\n{}{}", summary(targets, lab), nets::summary(scenario, stages)));
     out
 }
@@ -190,8 +190,12 @@ fn extent(scenario: &Scenario, stages: &[Stage]) -> String {
         .iter()
         .fold(prove::time(scenario, stages), |sum, s| sum.saturating_add(s.duration_max()));
     let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
-    let most = if stages.iter().any(|s| matches!(s, Stage::Search(_))) { "at most " } else { "" };
-    format!("{most}{count}, {} of load", units::duration(total))
+    let at_most = |less: bool| if less { "at most " } else { "" };
+    let searches = stages.iter().any(|s| matches!(s, Stage::Search(_)));
+    let ends = |stage: &Stage| matches!(stage, Stage::Step(step) if step.ends_with_loads());
+    let shorter = !searches && stages.iter().any(ends);
+    let (most, time) = (at_most(searches), at_most(shorter));
+    format!("{most}{count}, {time}{} of load", units::duration(total))
 }
 
 /// A search by what its steps have in common.
@@ -246,7 +250,10 @@ fn phases(step: &Step) -> String {
                 units::duration(step.warmup_max())
             ),
         },
-        part(step.measure, "measured"),
+        match step.ends_with_loads() {
+            true => format!("until done, at most {}", units::duration(step.measure)),
+            false => part(step.measure, "measured"),
+        },
         part(step.cooldown, "cool-down"),
     ];
     all.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" + ")
@@ -446,6 +453,7 @@ fn as_json(
             "warmup_s": s.warmup.as_secs_f64(),
             "warmup_max_s": s.warmup_max().as_secs_f64(),
             "measure_s": s.measure.as_secs_f64(),
+            "until_done": s.ends_with_loads(),
             "cooldown_s": s.cooldown.as_secs_f64(),
             "port": s.port.map(|rate| rate.to_string()),
             "faults": arrays::faults_json(scenario, s),
@@ -488,6 +496,6 @@ fn as_json(
         "targets": list,
         "impossible": impossible,
         "lab": simulated::as_json(lab),
-        "cautions": cautions::cautions(scenario, stages),
+        "warnings": warnings::warnings(scenario, stages),
     })
 }

@@ -38,7 +38,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     fleets::run::unbound(&scenario)?;
     scenario.live()?;
-    plan::cautions::warn(&scenario, &scenario.stages(), args.output.quiet);
+    plan::warnings::warn(&scenario, &scenario.stages(), args.output.quiet);
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;
     live::run_and_review(&LiveJob {
         source,

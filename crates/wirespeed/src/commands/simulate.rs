@@ -1,7 +1,7 @@
 //! `wirespeed simulate FILE`: a scenario on its lab, which need not exist, into a record like that of a run.
 
 use crate::cli::Simulate;
-use crate::commands::plan::cautions;
+use crate::commands::plan::warnings;
 use crate::exit::{Exit, Failure};
 use crate::labs::CompiledLab;
 use crate::out;
@@ -24,7 +24,7 @@ pub fn simulate(args: &Simulate) -> Result<Exit, Failure> {
     };
     let stages = scenario.stages();
     let lab = CompiledLab::new(&scenario, &stages)?;
-    cautions::warn(&scenario, &stages, args.output.quiet);
+    warnings::warn(&scenario, &stages, args.output.quiet);
     let out = files::record_path(args.out.as_deref(), &files::stem(&source.name))?;
     let order = Order {
         stages: &stages,

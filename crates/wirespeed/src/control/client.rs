@@ -78,16 +78,52 @@ impl Found {
         }
     }
 
-    fn line(&self) -> String {
-        let Identity { iqn, pid, portals, .. } = &self.identity;
-        format!("  PID {pid}  {iqn}  {}\n", portals.join(" "))
+    /// The target that has a port of this name, among all that run; where none or several have it, as [`Found::choose`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_port(wanted: Option<&str>, port: &str) -> Result<Found, Failure> {
+        let (None, Ok(mut found)) = (wanted, all()) else { return Found::choose(wanted) };
+        let mut having = (0..found.len()).filter(|at| found[*at].identity.has_port(port));
+        match (having.next(), having.next()) {
+            (Some(at), None) => Ok(found.remove(at)),
+            _ => Found::choose(None),
+        }
+    }
+
+    /// All that run, where they are several and none is named.
+    ///
+    /// # Errors
+    /// They cannot be asked.
+    pub fn several(wanted: Option<&str>) -> Result<Vec<Found>, Failure> {
+        match wanted {
+            Some(_) => Ok(Vec::new()),
+            None => all().map(|found| if found.len() > 1 { found } else { Vec::new() }),
+        }
+    }
+
+    /// It in one line.
+    pub fn line(&self) -> String {
+        let Identity { iqn, pid, portals, array, .. } = &self.identity;
+        let (name, ports) = match array {
+            Some(array) => (format!("array {} of a run", array.name), array.ports.join(" ")),
+            None => (iqn.clone(), portals.join(" ")),
+        };
+        format!("  PID {pid}  {name}  {ports}\n")
     }
 }
 
 impl Identity {
-    /// Whether `name` is its process, its iSCSI name, or a URL of one of its portals.
+    /// Whether it has a port of this name or address.
+    fn has_port(&self, port: &str) -> bool {
+        let hops = self.array.iter().flat_map(|array| &array.ports);
+        hops.chain(&self.portals).any(|name| name == port)
+    }
+
+    /// Whether `name` is its process, its iSCSI name, its name as an array of a run, or a URL of one of its portals.
     fn is_named(&self, name: &str) -> bool {
-        if name == self.iqn || name.parse() == Ok(self.pid) {
+        let is_array = self.array.as_ref().is_some_and(|array| array.name == name);
+        if name == self.iqn || is_array || name.parse() == Ok(self.pid) {
             return true;
         }
         let Some(rest) = name.strip_prefix("iscsi://") else { return false };
@@ -151,6 +187,7 @@ fn asked(path: &Path, request: &Request) -> Result<Option<Reply>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::ArrayNames;
 
     #[test]
     fn a_target_is_named_by_its_process_its_name_or_a_url() {
@@ -159,11 +196,14 @@ mod tests {
             iqn: "iqn.x:y".to_owned(),
             pid: 47,
             portals: vec!["127.0.0.1:3260".to_owned(), "[::1]:77".to_owned()],
+            array: Some(ArrayNames { name: "store".to_owned(), ports: Vec::new() }),
         };
         for (name, meant) in [
             ("47", true),
             ("48", false),
             ("iqn.x:y", true),
+            ("store", true),
+            ("store.p1", false),
             ("iqn.x", false),
             ("iscsi://127.0.0.1:3260/iqn.x:y/0", true),
             ("iscsi://127.0.0.1", true),

@@ -1,4 +1,4 @@
-//! A running target is asked and told over a local socket: what is said there, and who may say it.
+//! A running target, or an array of a run, is asked and told over a local socket: what is said there, and who may say it.
 //!
 //! One request and one reply a connection, each one line of JSON. The socket lives in a directory that is its user's
 //! alone (`place`), the target's end has a thread of its own and a deadline for every client (`server`), and figures
@@ -52,6 +52,17 @@ pub struct Identity {
     pub pid: u32,
     /// Where it listens.
     pub portals: Vec<String>,
+    /// Which array of a run it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayNames>,
+}
+
+/// An array of a run by the names of its scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayNames {
+    pub name: String,
+    /// Its ports as hops, in the order of the portals: `store.p1`.
+    pub ports: Vec<String>,
 }
 
 /// What became of a port.
@@ -80,6 +91,9 @@ pub struct Status {
     pub version: u32,
     pub iqn: String,
     pub pid: u32,
+    /// Which array of a run it is, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<String>,
     /// Seconds since its start.
     pub uptime_s: f64,
     /// Seconds that its figures are of; 0: it has just been started.
@@ -94,6 +108,9 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Port {
     pub address: String,
+    /// Its name in the scenario, where it is one of an array of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub group: u16,
     pub state: PortState,
     /// Its speed in each direction; `null`: as fast as it goes.

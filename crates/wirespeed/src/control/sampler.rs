@@ -73,11 +73,13 @@ impl Sampler {
             version: VERSION,
             iqn: target.name().to_owned(),
             pid: std::process::id(),
+            array: None,
             uptime_s: clock::now().since(self.began).as_secs_f64(),
             window_s: seconds,
             ports: ports
                 .map(|(port, (then, now))| Port {
                     address: port.address().to_string(),
+                    name: None,
                     group: port.group(),
                     state: if port.is_down() { PortState::Stopped } else { PortState::Up },
                     bytes_per_s: port.rate().map(san::server::PortRate::bytes_per_s),

@@ -4,7 +4,7 @@
 //! that is slow or hostile holds up neither the target, which never waits for this thread, nor other clients.
 
 use super::sampler::{PERIOD, Sampler};
-use super::{Identity, PortChange, PortState, Reply, Request, VERSION, place};
+use super::{ArrayNames, Identity, PortChange, PortState, Reply, Request, VERSION, place};
 use crate::out;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -32,14 +32,45 @@ const FRESH: Ns = Ns::millis(200);
 /// How long is waited for the connections of a port that was stopped.
 const DROPPING: Ns = Ns::secs(1);
 
-/// Takes lines about orders that were carried out.
-type ControlLog = Box<dyn Fn(String) + Send>;
+/// Takes orders that were carried out.
+type ControlLog = Box<dyn Fn(CarriedOut) + Send>;
+
+/// An order that was carried out.
+#[derive(Clone, Debug)]
+pub struct CarriedOut {
+    /// The number of the port.
+    pub port: usize,
+    /// As which it is named.
+    pub name: String,
+    /// What it is now.
+    pub state: PortState,
+}
+
+/// What is asked and told, with its names.
+pub struct Controlled {
+    pub target: TargetControl,
+    /// The volumes by name, LUN 0 first.
+    pub volumes: Vec<String>,
+    /// Which array of a run it is, where it is one.
+    pub array: Option<ArrayNames>,
+}
+
+impl CarriedOut {
+    /// What is said of it.
+    pub fn said(&self) -> String {
+        match self.state {
+            PortState::Stopped => format!("port {} is stopped, as it was told", self.name),
+            PortState::Up => format!("port {} is started again, as it was told", self.name),
+        }
+    }
+}
 
 /// What those that answer share.
 struct Shared {
     target: TargetControl,
     /// The volumes by name, LUN 0 first.
     volumes: Vec<String>,
+    array: Option<ArrayNames>,
     sampler: Mutex<Sampler>,
     snapshot: Mutex<Option<(Ns, TargetSnapshot)>>,
     /// Where it is said what was done; `None` once the target is about to stop, and nothing is done any more.
@@ -63,9 +94,8 @@ impl ControlSocket {
     /// The directory is not this user's alone, or the system gives no socket or no thread.
     pub fn open(
         directory: &Path,
-        target: TargetControl,
-        volumes: Vec<String>,
-        log: impl Fn(String) + Send + 'static,
+        Controlled { target, volumes, array }: Controlled,
+        log: impl Fn(CarriedOut) + Send + 'static,
     ) -> io::Result<ControlSocket> {
         let bound = place::bind(directory)?;
         let (wake, woken) = UnixStream::pair()?;
@@ -73,6 +103,7 @@ impl ControlSocket {
             sampler: Mutex::new(Sampler::new(&target)),
             target,
             volumes,
+            array,
             snapshot: Mutex::new(None),
             log: Mutex::new(Some(Box::new(log))),
             clients: AtomicUsize::new(0),
@@ -229,11 +260,18 @@ fn answer(shared: &Shared, request: Request) -> Reply {
             iqn: target.name().to_owned(),
             pid: std::process::id(),
             portals: target.portals().map(|port| port.address().to_string()).collect(),
+            array: shared.array.clone(),
         }),
         Request::Status { window_s } => {
             let snapshot = shared.snapshot();
             let sampler = locked(&shared.sampler);
-            let status = sampler.status(target, &shared.volumes, &snapshot, window_s);
+            let mut status = sampler.status(target, &shared.volumes, &snapshot, window_s);
+            if let Some(array) = &shared.array {
+                status.array = Some(array.name.clone());
+                for (port, name) in status.ports.iter_mut().zip(&array.ports) {
+                    port.name = Some(name.clone());
+                }
+            }
             Reply::Status(Box::new(status))
         }
         Request::StopPort { port } => shared.change(&port, PortState::Stopped),
@@ -261,7 +299,7 @@ impl Shared {
         let Some(log) = log.as_ref() else {
             return Reply::Failed("the target is stopping".to_owned());
         };
-        let port = match self.find(name) {
+        let (number, port) = match self.find(name) {
             Ok(port) => port,
             Err(why) => return Reply::Refused(why),
         };
@@ -282,50 +320,52 @@ impl Shared {
             }
         }
         let dropped = before.saturating_sub(port.counts().connections);
-        let address = port.address();
+        let known = self.array.as_ref().and_then(|array| array.ports.get(number).cloned());
+        let name = known.unwrap_or_else(|| port.address().to_string());
         if changed {
-            log(match to {
-                PortState::Stopped => format!("port {address} is stopped, as it was told"),
-                PortState::Up => format!("port {address} is started again, as it was told"),
-            });
+            log(CarriedOut { port: number, name: name.clone(), state: to });
         }
         *locked(&self.snapshot) = None;
         Reply::Port(PortChange {
             version: VERSION,
             iqn: self.target.name().to_owned(),
-            port: address.to_string(),
+            port: name,
             state: to,
             changed,
             dropped: if to == PortState::Stopped { dropped } else { 0 },
         })
     }
 
-    /// A port by its address, or by its TCP port where only one has that.
-    fn find(&self, name: &str) -> Result<ServedPortal<'_>, String> {
+    /// A port with its number: by its address, by its name in a scenario, or by its TCP port where only one has that.
+    fn find(&self, name: &str) -> Result<(usize, ServedPortal<'_>), String> {
         let name = name.trim();
         let all: Vec<ServedPortal<'_>> = self.target.portals().collect();
-        let addressed = all.iter().find(|port| port.address().to_string() == name);
-        if let Some(port) = addressed {
-            return Ok(*port);
+        let address = |port: &ServedPortal<'_>| port.address().to_string();
+        let hops = self.array.as_ref().map_or(&[][..], |array| &array.ports);
+        // Of one array the name of the port alone is enough.
+        let is_hop =
+            |hop: &String| hop == name || hop.split_once('.').is_some_and(|(_, port)| port == name);
+        let addressed = all.iter().position(|port| address(port) == name);
+        let exact = addressed.or_else(|| hops.iter().position(is_hop));
+        if let Some((number, port)) = exact.and_then(|at| Some((at, all.get(at)?))) {
+            return Ok((number, *port));
         }
         let number: Option<u16> = name.trim_start_matches(':').parse().ok();
-        let numbered: Vec<_> =
-            all.iter().filter(|port| Some(port.address().port()) == number).collect();
-        let named = |ports: &[&ServedPortal<'_>]| {
-            ports.iter().map(|port| port.address().to_string()).collect::<Vec<_>>()
-        };
+        let numbered: Vec<usize> =
+            (0..all.len()).filter(|at| Some(all[*at].address().port()) == number).collect();
         match &numbered[..] {
-            [one] => Ok(**one),
+            [one] => Ok((*one, all[*one])),
             [] => {
-                let names = named(&all.iter().collect::<Vec<_>>());
+                let names: Vec<String> =
+                    hops.iter().cloned().chain(all.iter().map(address)).collect();
                 let hint = scenario::suggestion(name, names.iter().map(String::as_str));
                 let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
                 Err(format!("this target has no port `{}`{hint}", review::printable(name)))
             }
-            several => Err(format!(
-                "`{name}` is the number of several ports: say {}",
-                named(several).join(" or ")
-            )),
+            several => {
+                let named: Vec<String> = several.iter().map(|at| address(&all[*at])).collect();
+                Err(format!("`{name}` is the number of several ports: say {}", named.join(" or ")))
+            }
         }
     }
 }
@@ -337,12 +377,11 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Opens the socket of a target; one that cannot be asked serves nevertheless.
 pub fn open_or_say(
-    target: TargetControl,
-    volumes: Vec<String>,
+    target: Controlled,
     quiet: bool,
-    log: impl Fn(String) + Send + 'static,
+    log: impl Fn(CarriedOut) + Send + 'static,
 ) -> Option<ControlSocket> {
-    match ControlSocket::open(&place::directory(), target, volumes, log) {
+    match ControlSocket::open(&place::directory(), target, log) {
         Ok(socket) => Some(socket),
         Err(e) => {
             if !quiet {

@@ -5,7 +5,7 @@
 
 use clock::Ns;
 use engine::{
-    Engine, EngineError, IntervalTx, LabChange, LabStep, MeasureStart, Output, Phases, Prepared,
+    Engine, EngineError, IntervalTx, LabChange, LabStep, Output, Phases, Prepared, StepEdge,
     StepHandle, StepSpec, StepTimeline, Stop,
 };
 use lab::{Batch, Fabric, NodeKind};
@@ -101,7 +101,7 @@ impl Prepared for Planned {
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let (orders, inbox) = mpsc::channel();
         let line = StepTimeline::new(epoch, at, self.phases);
-        let edge = MeasureStart::default();
+        let edge = StepEdge::default();
         let failed = out.clone();
         let (planned, edge_of_thread, down) = (*self, edge.clone(), Vec::new());
         let mut thread = ChangeThread { planned, line, edge: edge_of_thread, out, inbox, down };
@@ -130,7 +130,7 @@ enum Order {
 struct ChangeThread {
     planned: Planned,
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     out: IntervalTx,
     inbox: Receiver<Order>,
     /// What brings back what has failed.
@@ -196,7 +196,7 @@ impl ChangeThread {
 /// A step whose changes are carried out.
 struct Changing {
     line: StepTimeline,
-    edge: MeasureStart,
+    edge: StepEdge,
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
 }

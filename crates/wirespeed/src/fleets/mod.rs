@@ -13,6 +13,7 @@ use nats::wire::CARRIER;
 use nats::{Announcement, Credentials, Fleet, NatsError, Server};
 use scenario::{Scenario, Stage};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Where a fleet is when nothing is said.
 const DEFAULT: &str = "nats://127.0.0.1:4222";
@@ -36,7 +37,24 @@ pub fn server(url: &str, args: &ServerArgs) -> Result<Server, Failure> {
         (_, _, Some(user), Some(file)) => Credentials::User(user.clone(), file.clone()),
         _ => Credentials::None,
     };
+    if let Credentials::File(path) | Credentials::Token(path) | Credentials::User(_, path) =
+        &credentials
+    {
+        private(path)?;
+    }
     Ok(Server { url: url.to_owned(), credentials, ca: args.ca.clone() })
+}
+
+/// Refuses a file with a secret that others can read. systemd guards its own, by access lists that look like a group's right.
+fn private(path: &Path) -> Result<(), Failure> {
+    let guarded = std::env::var_os("CREDENTIALS_DIRECTORY").filter(|dir| !dir.is_empty());
+    if guarded.is_some_and(|dir| path.starts_with(dir)) {
+        return Ok(());
+    }
+    match san::private_file(path, 1) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(failure(NatsError::File { path: path.to_owned(), source })),
+    }
 }
 
 /// The exit code and words of what went wrong at a server.

@@ -2,7 +2,7 @@
 
 use super::{candidates, facts, failure, gather, known, server};
 use crate::cli::{FleetResume, FleetRun, RunArgs};
-use crate::commands::plan::cautions;
+use crate::commands::plan::warnings;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, LiveJob};
 use crate::present::{self, Presentation};
@@ -25,7 +25,7 @@ const LEAD: Ns = Ns::secs(2);
 pub fn run(args: &RunArgs, url: &str, source: Source, scenario: Scenario) -> Result<Exit, Failure> {
     scenario.live()?;
     let stages = scenario.stages();
-    cautions::warn(&scenario, &stages, args.output.quiet);
+    warnings::warn(&scenario, &stages, args.output.quiet);
     let out = files::record_path(args.recording.out.as_deref(), &files::stem(&source.name))?;
     let fleet = Fleet::connect(&server(url, &args.server)?, &args.server.group).map_err(failure)?;
     let there = gather(&fleet, &args.fleet, &scenario, &stages)?;

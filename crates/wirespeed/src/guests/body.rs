@@ -38,7 +38,7 @@ impl GuestBody {
 }
 
 impl Body for GuestBody {
-    fn epitaph(&mut self) -> String {
+    fn await_end(&mut self) -> String {
         let Some(guest) = self.guest.take() else { return "its QEMU has ended".to_owned() };
         let mut guest = lock(&guest);
         let how = match guest.wait(ENDS) {
@@ -46,7 +46,7 @@ impl Body for GuestBody {
             _ => "it did not end and was killed".to_owned(),
         };
         guest.kill();
-        match guest.last_words().as_str() {
+        match guest.last_output().as_str() {
             "" => format!("{how}; its console shows nothing"),
             words => format!("{how}; its console: {words}"),
         }

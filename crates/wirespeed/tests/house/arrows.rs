@@ -77,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 30] = [
+const ROOMS: [(&str, &[&str]); 31] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -117,6 +117,7 @@ const ROOMS: [(&str, &[&str]); 30] = [
     // runtime is for. Neither has one on the path of an I/O. The client of SNMP has a runtime of its source's own thread.
     ("tokio", &["nats", "probe", "serve"]),
     ("async-nats", &["nats"]),
+    ("nkeys", &["nats"]),
     ("futures-util", &["nats"]),
     ("axum", &["serve"]),
     ("hyper", &["serve"]),

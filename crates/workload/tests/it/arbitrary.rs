@@ -113,6 +113,7 @@ fn spec() -> BoxedStrategy<Spec> {
     (kind(), arrivals, prop::option::weighted(0.3, working_set), regions)
         .prop_map(|(kind, arrivals, working_set, regions)| Spec {
             durability: Default::default(),
+            passes: 0,
             trace: None,
             kind,
             arrivals,

@@ -8,6 +8,7 @@ mod loops;
 mod offsets;
 mod operations;
 mod order;
+mod pass;
 mod presets;
 mod problems;
 mod random;

@@ -70,6 +70,8 @@ pub struct Outcome {
     pub intervals: Vec<Interval>,
     pub events: Vec<Event>,
     pub counters: Vec<Counter>,
+    /// Sources that had done all that they had to do, and when.
+    pub ended: Vec<(SourceId, Ns)>,
     pub verdict: Result<(), EngineError>,
 }
 
@@ -80,6 +82,7 @@ impl Outcome {
             intervals: Vec::new(),
             events: Vec::new(),
             counters: Vec::new(),
+            ended: Vec::new(),
             verdict: Ok(()),
         };
         loop {
@@ -87,6 +90,7 @@ impl Outcome {
                 Output::Interval(interval) => outcome.intervals.push(*interval),
                 Output::Event(event) => outcome.events.push(event),
                 Output::Counter(counter) => outcome.counters.push(counter),
+                Output::Ended(source, at) => outcome.ended.push((source, at)),
                 Output::Finished => return outcome,
                 Output::Failed(e) => {
                     outcome.verdict = Err(e);
@@ -171,6 +175,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> DiskWorker {
         payload: None,
         grace,
         changes: Vec::new(),
+        limit: None,
     }
 }
 

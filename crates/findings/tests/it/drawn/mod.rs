@@ -64,7 +64,7 @@ fn carry_out(folder: &Path, seed: &str) {
     let path = |kind: &str| folder.join(format!("{seed}{kind}.wsr"));
     let to = writer(&path(""), &scenario, &text);
     sim::simulate::simulate(&order, to, &mut |_| ()).expect("a record");
-    let order = sim::estimate::Order { stages: &stages, compile: &compile };
+    let order = sim::estimate::Order { stages: &stages, compile: &compile, threads: 2 };
     let to = writer(&path(".estimate"), &scenario, &text);
     sim::estimate::record(&order, to, &mut |_| ()).expect("a record");
 }

@@ -273,6 +273,7 @@ impl Builder<'_> {
             workload: "io".into(),
             arrivals,
             ops_per_transaction: 1,
+            planned: None,
         });
     }
 

@@ -214,7 +214,7 @@ pub fn run_on(engine: &mut DiskEngine, step: &StepSpec) -> Result<Outcome, Engin
             Output::Event(event) if event.level > record::Level::Info => {
                 outcome.events.push((event.code, event.text));
             }
-            Output::Event(_) => {}
+            Output::Event(_) | Output::Ended(..) => {}
             Output::Counter(counter) => {
                 outcome.counters.push((counter.kind.name().to_owned(), counter.value))
             }

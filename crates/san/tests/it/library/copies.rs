@@ -95,7 +95,7 @@ fn run(from: &str, to: (&str, Option<String>), of: CopySpec, during: impl FnOnce
                 }
                 ran.events.push(event);
             }
-            Output::Counter(_) => {}
+            Output::Counter(_) | Output::Ended(..) => {}
             Output::Finished => return ran,
             Output::Failed(why) => {
                 ran.failure = Some(why);

@@ -118,6 +118,7 @@ pub fn run_until(
             Ok(Output::Counter(counter)) => {
                 story.counters.push((counter.kind.name().to_owned(), counter.value))
             }
+            Ok(Output::Ended(..)) => {}
             Ok(Output::Finished) => return Ok(story),
             Ok(Output::Failed(e)) => return Err(e),
             Err(_) => assert!(clock::now() < limit, "no verdict: {story:#?}"),

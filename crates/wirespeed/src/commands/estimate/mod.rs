@@ -23,6 +23,7 @@ pub fn estimate(args: &EstimateArgs) -> Result<Exit, Failure> {
     let order = Order {
         stages: &chosen(&args.step, &stages)?,
         compile: &|step| lab.plant(step).map_err(|error| error.to_string()),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let kept = match &args.out {
         Some(path) => {

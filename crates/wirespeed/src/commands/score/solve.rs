@@ -92,6 +92,7 @@ impl Job<'_> {
         let compiled = labs::CompiledLab::new(self.scenario, self.stages)?;
         let order = sim::estimate::Order {
             stages: self.stages,
+            threads: threads(self.args),
             compile: &|step| compiled.plant(step).map_err(|error| error.to_string()),
         };
         let head = estimate::head(&self.lab.source, self.scenario);

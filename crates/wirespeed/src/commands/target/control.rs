@@ -3,7 +3,7 @@
 use super::status::{self, History};
 use crate::cli::{Format, PortArgs, StatusArgs};
 use crate::control::client::Found;
-use crate::control::{PortState, Reply, Request, Status, WINDOW_MAX};
+use crate::control::{PortState, Reply, Request, Status, VERSION, WINDOW_MAX};
 use crate::exit::{Exit, Failure};
 use crate::out::{self, Screen};
 use crate::present;
@@ -12,6 +12,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 pub fn status(args: &StatusArgs) -> Result<Exit, Failure> {
+    let several = Found::several(args.target.as_deref())?;
+    if !several.is_empty() && !args.watch {
+        return list(args, &several);
+    }
     let found = Found::choose(args.target.as_deref())?;
     if args.watch {
         return watch(args, &found);
@@ -24,9 +28,27 @@ pub fn status(args: &StatusArgs) -> Result<Exit, Failure> {
     Ok(Exit::Met)
 }
 
+/// What runs here, a line each.
+fn list(args: &StatusArgs, found: &[Found]) -> Result<Exit, Failure> {
+    let mut targets = Vec::with_capacity(found.len());
+    let mut lines = vec![format!("{} targets run; --target NAME or PID shows one", found.len())];
+    for one in found {
+        // One that has ended meanwhile is left out.
+        let Ok(status) = asked(one, WINDOW_MAX) else { continue };
+        lines.push(one.line().trim_end().to_owned());
+        lines.push(format!("    {}", status::line(&status)));
+        targets.push(serde_json::to_value(&status).map_err(Failure::incomplete)?);
+    }
+    out::result(&match args.is_json() {
+        true => format!("{:#}\n", serde_json::json!({ "version": VERSION, "targets": targets })),
+        false => lines.join("\n") + "\n",
+    })?;
+    Ok(Exit::Met)
+}
+
 /// Takes a port down, or brings it back.
 pub fn port(args: &PortArgs, to: PortState) -> Result<Exit, Failure> {
-    let found = Found::choose(args.target.as_deref())?;
+    let found = Found::with_port(args.target.as_deref(), &args.port)?;
     let port = args.port.clone();
     let request = match to {
         PortState::Stopped => Request::StopPort { port },

@@ -15,7 +15,7 @@ mod status;
 
 use crate::cli::{LimitArgs, Serve, TargetAction, TargetArgs};
 use crate::control::PortState;
-use crate::control::server::open_or_say;
+use crate::control::server::{Controlled, open_or_say};
 use crate::exit::{Exit, Failure};
 use crate::out;
 use log::Log;
@@ -60,7 +60,9 @@ fn serve(args: &Serve) -> Result<Exit, Failure> {
         if let Some(metrics) = &metrics {
             log.say(format!("metrics: http://{}/metrics", metrics.address));
         }
-        let control = open_or_say(target.control(), named, args.output.quiet, log.sayer());
+        let served = Controlled { target: target.control(), volumes: named, array: None };
+        let say = log.sayer();
+        let control = open_or_say(served, args.output.quiet, move |done| say(done.said()));
         let told = out::result(&shown(args, &target, &volumes).render(args.output.format));
         if told.is_ok() {
             log.say("listening; Ctrl-C stops it".to_owned());

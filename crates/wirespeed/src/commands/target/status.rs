@@ -75,7 +75,9 @@ pub fn line(status: &Status) -> String {
 /// Everything, in lines of at most so many columns where that is possible.
 pub fn page(status: &Status, width: usize) -> Vec<String> {
     let up = units::duration(Duration::from_secs_f64(status.uptime_s.max(0.0).floor()));
-    let mut lines = vec![format!("{}  PID {}, up {up}", status.iqn, status.pid)];
+    let run =
+        status.array.as_ref().map_or(String::new(), |name| format!("array {name} of a run, "));
+    let mut lines = vec![format!("{}  {run}PID {}, up {up}", status.iqn, status.pid)];
     let of = match status.window_s {
         0.0 => "no second has passed yet".to_owned(),
         s => format!("mean of the last {s:.0} s; latency at the target"),
@@ -87,7 +89,11 @@ pub fn page(status: &Status, width: usize) -> Vec<String> {
             PortState::Stopped => "stopped",
         };
         let speed = port.bytes_per_s.map_or("-".to_owned(), |rate| units::rate(rate as f64));
-        let head = [port.address.clone(), state.to_owned(), speed, port.connections.to_string()];
+        let name = match &port.name {
+            Some(name) => format!("{name} {}", port.address),
+            None => port.address.clone(),
+        };
+        let head = [name, state.to_owned(), speed, port.connections.to_string()];
         (head.to_vec(), port.figures)
     });
     lines.push(String::new());

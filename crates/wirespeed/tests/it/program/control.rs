@@ -212,11 +212,10 @@ fn the_target_that_is_meant_is_found() {
         Target::start(&bench, "iqn.x:one", &["--portal", "127.0.0.1:0", "--volume", "ram:1MiB"]);
     let two =
         Target::start(&bench, "iqn.x:two", &["--portal", "127.0.0.1:0", "--volume", "ram:1MiB"]);
-    let both = fails(2, &[]).stderr;
-    assert!(
-        both.contains("iqn.x:one") && both.contains("iqn.x:two") && both.contains("--target"),
-        "{both}"
-    );
+    for both in [fails(0, &[]).stdout, fails(2, &["--watch"]).stderr] {
+        let named = both.contains("iqn.x:one") && both.contains("iqn.x:two");
+        assert!(named && both.contains("--target"), "{both}");
+    }
     let url = format!("iscsi://{}/iqn.x:two/0", two.port(0));
     let pid = two.child.id().to_string();
     for name in ["iqn.x:two", &url, &pid] {
@@ -306,4 +305,56 @@ fn it_is_watched_in_place_on_a_terminal_and_line_by_line_elsewhere() {
     let (code, seen) = terminal.end();
     assert_eq!(code, 3, "{}", seen.text());
     assert!(seen.text().contains("has ended"), "{}", seen.text());
+}
+
+/// Two VMs on an array of a run, whose ports are stopped and started by hand while it lasts.
+#[test]
+fn an_array_of_a_run_is_asked_and_told_by_the_names_of_its_scenario() {
+    let scenario = r#"
+scenario.title = "by hand"
+[[array]]
+name = "store"
+embedded = { ports = [{ name = "p1" }, { name = "p2" }] }
+[[volume]]
+name = "data"
+array = "store"
+size = "16MiB"
+[[vm]]
+name = "vm"
+disks = [{ lun = "store/data", ports = ["p1", "p2"], policy = "fixed" }]
+[workload.w]
+block = "4KiB"
+rate = "200 IOPS"
+[plan]
+workload = "w"
+on = "vm"
+warmup = "0s"
+measure = "8s"
+"#;
+    let bench = Bench::new(scenario);
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let mut run = command.stdout(Stdio::null()).spawn().expect("the program starts");
+    let asked = |args: &[&str]| bench.run(&[&["target"], args].concat());
+    let mut told = Value::Null;
+    for _ in 0..200 {
+        let ended = asked(&["status", "--json"]);
+        told = serde_json::from_str(&ended.stdout).unwrap_or(Value::Null);
+        if told["ports"][0]["figures"]["reads_per_s"].as_f64() > Some(0.0) {
+            break;
+        }
+        clock::sleep_until(clock::now().plus(Ns::millis(100)));
+    }
+    assert_eq!((&told["array"], &told["ports"][1]["name"]), (&json!("store"), &json!("store.p2")));
+    assert_eq!(told["luns"][0]["volume"], "store/data");
+    let stopped = asked(&["stop-port", "store.p1"]);
+    assert_eq!(stopped.code, 0, "{}", stopped.stderr);
+    assert!(stopped.stdout.starts_with("port store.p1 of "), "{}", stopped.stdout);
+    let started = asked(&["start-port", "p1", "--target", "store"]);
+    assert_eq!(started.code, 0, "{}", started.stderr);
+    assert_eq!(asked(&["stop-port", "store.p3"]).code, 2, "there is no such port");
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    let record = crate::program::support::open(&bench.path("r.wsr"));
+    let codes: Vec<&str> = record.events().iter().map(|event| event.code.as_str()).collect();
+    let by_hand: Vec<&&str> = codes.iter().filter(|code| code.starts_with("port-")).collect();
+    assert_eq!(by_hand, [&"port-stopped", &"port-started"], "{codes:?}");
 }

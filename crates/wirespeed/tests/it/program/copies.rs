@@ -8,11 +8,16 @@ use serde_json::Value;
 /// The job's example.
 const BACKUP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/backup.toml");
 
-/// The phases of the first step.
-fn phases(bench: &Bench, record: &str) -> Vec<Value> {
+/// The first step of a review.
+fn step(bench: &Bench, record: &str) -> Value {
     let ended = bench.expect(0, &["review", record, "--format", "json"]);
     let review: Value = serde_json::from_str(&ended.stdout).expect("a review");
-    review["steps"][0]["job"].as_array().expect("phases").clone()
+    review["steps"][0].clone()
+}
+
+/// The phases of the first step.
+fn phases(bench: &Bench, record: &str) -> Vec<Value> {
+    step(bench, record)["job"].as_array().expect("phases").clone()
 }
 
 fn figure(phase: &Value, key: &str) -> f64 {
@@ -46,6 +51,23 @@ fn a_backup_in_two_phases_takes_as_long_as_was_predicted() {
         // What is read and not written is in buffers.
         let apart = figure(measured, "read") - figure(measured, "written");
         assert!(apart.abs() < 1e6, "{measured}");
+    }
+    // The step is over with its job, and not after the 24 s that it might have taken.
+    for (record, most) in
+        [("predicted.wsr", 256e6 / 64e6 + 256e6 / 48e6 + 1.0), ("measured.wsr", 23.0)]
+    {
+        let step = step(&bench, record);
+        let (span, phases) = (figure(&step, "measured_ns") / 1e9, &step["job"]);
+        let ended = figure(&phases[1], "began_ns") + figure(&phases[1], "lasted_ns");
+        assert!(
+            span <= most && (span - ended / 1e9).abs() < 0.01,
+            "{record}: {span} s, {ended} ns"
+        );
+        assert_eq!(
+            figure(&phases[0], "moved"),
+            977.0 * 262_144.0,
+            "whole blocks of 256 MB: {phases}"
+        );
     }
     let began = figure(&measured[1], "began_ns") - figure(&measured[0], "lasted_ns");
     assert!(began > -1e9, "phase 2 waits for phase 1: {began}");
@@ -135,7 +157,7 @@ for path in sys.argv[1:]:
 fn copied_files_are_equal_and_reduce_as_their_sources() {
     let bench = Bench::new(FILES);
     let ended = bench.expect(0, &["run", "s.toml", "--out", "r.wsr"]);
-    assert!(ended.stdout.contains("Job plan"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Job: done in"), "{}", ended.stdout);
     for name in ["plain", "half", "twice"] {
         let [from, to] = [bench.path(name), bench.path(&format!("to-{name}"))]
             .map(|path| fs::read(path).expect("a file"));

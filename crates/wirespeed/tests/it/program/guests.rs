@@ -40,9 +40,9 @@ fn two_guests(names: [&str; 2], measure: &str) -> String {
          [[array]]\nname = \"store\"\nembedded = {{ ports = [{{ name = \"p1\" }}] }}\n\
          [[volume]]\nname = \"disk\"\narray = \"store\"\nsize = \"4MiB\"\n\
          [[target]]\nname = \"image\"\nfile = \"image.dat\"\ncreate = \"4MiB\"\n\
-         [[vm]]\nname = \"{a}\"\nmachine = \"qemu\"\nmemory = \"224MiB\"\nscsi = [\"pvscsi\"]\n\
+         [[vm]]\nname = \"{a}\"\nmachine = \"qemu\"\nmemory = \"256MiB\"\nscsi = [\"pvscsi\"]\n\
          disks = [{{ lun = \"store/disk\" }}]\n\
-         [[vm]]\nname = \"{b}\"\nmachine = \"qemu\"\nmemory = \"224MiB\"\nscsi = [\"ahci\"]\n\
+         [[vm]]\nname = \"{b}\"\nmachine = \"qemu\"\nmemory = \"256MiB\"\nscsi = [\"ahci\"]\n\
          disks = [{{ target = \"image\" }}]\n\
          [workload.w]\nblock = \"16KiB\"\nread = 50\nrandom = 100\ndepth = 2\nverify = true\n\
          [[plan]]\nworkload = \"w\"\non = [\"{a}\", \"{b}\"]\nwarmup = \"1s\"\nmeasure = \"{measure}\"\n\
@@ -140,7 +140,7 @@ fn guests_carry_verified_loads_on_what_the_run_made() {
         let facts = record.facts();
         facts.iter().find(|f| f.subject == a && f.key == key).map(|f| f.value.clone())
     };
-    assert_eq!(fact("guest-memory").as_deref(), Some("224 MiB"));
+    assert_eq!(fact("guest-memory").as_deref(), Some("256 MiB"));
     assert!(fact("accelerator").is_some_and(|value| value.starts_with(accelerator)));
 }
 

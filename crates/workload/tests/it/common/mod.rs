@@ -23,6 +23,7 @@ pub fn closed(access: Access, depth: u32) -> Spec {
         working_set: None,
         regions: Regions::Shared,
         durability: Durability::default(),
+        passes: 0,
         trace: None,
     }
 }

@@ -131,3 +131,108 @@ fn lost_and_back(peer: &mut Peer, scratch: &Path, url: &str) {
     assert!(!said.contains("first E"), "an I/O failed: {said}");
     std::io::stdout().write_all(said.as_bytes()).expect("output");
 }
+
+/// Commands that write, by their names in the matrix of `make guard`.
+const COMMANDS: [(&str, &[&str]); 4] = [
+    ("disk --read 0", &["--read", "0"]),
+    ("disk mixed", &["--read", "50", "--random", "100", "--depth", "4"]),
+    ("disk --fill", &["--read", "0", "--fill", "always"]),
+    ("disk --verify", &["--read", "50", "--verify"]),
+];
+
+/// The row of the guard's matrix whose target is the kernel's: `sha256sum` in the guest says what was written.
+struct GuardOnLio {
+    peer: Peer,
+    scratch: TempDir,
+    url: String,
+    attempts: u32,
+    granted: u32,
+    wrong: Vec<String>,
+}
+
+impl GuardOnLio {
+    fn digest(&mut self) -> String {
+        self.peer.call("digest").split_whitespace().next().expect("a digest").to_owned()
+    }
+
+    fn token(&self) -> String {
+        let args = ["disk", &self.url, "--read", "0", "--plan"];
+        let (_, planned) = run(self.scratch.path(), &args, &[]);
+        let (_, after) = planned.split_once("its token: ").unwrap_or_else(|| panic!("{planned}"));
+        after.split_whitespace().next().expect("a token").to_owned()
+    }
+
+    /// One attempt; it must write if it is granted, and must not otherwise.
+    fn attempt(&mut self, label: &str, load: &[&str], leave: &[&str], granted: bool) {
+        let before = self.digest();
+        let out = format!("{}.wsr", self.attempts);
+        let more = ["--warmup", "0s", "--time", "200ms", "--quiet", "--out", &out];
+        let args = [&["disk", &self.url][..], load, leave, &more].concat();
+        let (_, said) = run(self.scratch.path(), &args, &[]);
+        self.attempts += 1;
+        self.granted += u32::from(granted);
+        if (self.digest() != before) != granted {
+            self.wrong.push(format!("{label} (granted: {granted}): {said}"));
+        }
+    }
+
+    /// All attempts on one content, with the token of it or with that of what was there before.
+    fn row(&mut self, what: &str, stale: bool) {
+        self.peer.call(&format!("put {what}"));
+        let early = self.token();
+        if stale {
+            self.peer.call("change");
+        }
+        let now = self.token();
+        assert_eq!(now == early, !stale, "the token follows the content");
+        for (command, load) in COMMANDS {
+            let leaves: [(&str, &[&str]); 4] = [
+                ("no token", &[]),
+                ("wrong token", &["--write-token", "ws-00000-00000", "--overwrite"]),
+                ("token", &["--write-token", &early]),
+                ("token and flag", &["--write-token", &early, "--overwrite"]),
+            ];
+            // Every command with the most that can be said for it, and the first one with every less.
+            let first = if command == COMMANDS[0].0 { 0 } else { 3 };
+            for (flag, leave) in &leaves[first..] {
+                let granted =
+                    !stale && flag.starts_with("token") && (what == "blank" || *flag != "token");
+                if !granted {
+                    self.attempt(&format!("{what} / {command} / {flag}"), load, leave, false);
+                }
+            }
+        }
+        if !stale {
+            let leave = ["--write-token", &early, "--overwrite"];
+            self.attempt(&format!("{what} / granted"), COMMANDS[0].1, &leave, true);
+        }
+    }
+}
+
+#[test]
+#[ignore = "minutes; a part of `make guard`"]
+fn the_guard_holds_on_lio() {
+    let Some(kernel) = ready(&["dd"]) else { return };
+    let [first, second, closed] = free_ports();
+    let network = Network { forwards: vec![(first, 3260), (second, 3261), (closed, 3262)] };
+    let modules = ["target_core_file", "iscsi_target_mod", "crc32c_generic", "libcrc32c"];
+    let mut peer = Peer::boot(&kernel, "lio", with(&["dd"], &modules), 192 * MIB, network);
+    peer.set("SIZE", "8388608");
+    peer.call("begin");
+    // The path that writes is that of the other portal group, as in `verified`.
+    peer.call("state first 1");
+    let url = format!("iscsi://127.0.0.1:{first},127.0.0.1:{second}/{IQN}/0");
+    let scratch = tempfile::tempdir().expect("a directory");
+    let mut guard = GuardOnLio { peer, scratch, url, attempts: 0, granted: 0, wrong: Vec::new() };
+    for what in ["blank", "text", "ext2", "swap"] {
+        for stale in [false, true] {
+            guard.row(what, stale);
+        }
+    }
+    let GuardOnLio { attempts, granted, wrong, .. } = guard;
+    println!(
+        "guard on LIO: {attempts} attempts, {granted} of them granted, {} escapes or refusals of what was granted",
+        wrong.len()
+    );
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

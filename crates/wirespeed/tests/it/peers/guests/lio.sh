@@ -29,7 +29,7 @@ serve() {
     # Where it keeps reservations over a loss of power.
     mkdir -p /var/target/pr /etc/target/pr
     mkdir -p $core/fileio_0/disk $iscsi
-    echo "fd_dev_name=/tmp/disk,fd_dev_size=67108864" >$core/fileio_0/disk/control
+    echo "fd_dev_name=/tmp/disk,fd_dev_size=${SIZE:-67108864}" >$core/fileio_0/disk/control
     echo WIRESPEED-PEER-1 >$core/fileio_0/disk/wwn/vpd_unit_serial
     echo 1 >$core/fileio_0/disk/enable
     echo 1 >$core/fileio_0/disk/attrib/emulate_tpu
@@ -59,3 +59,19 @@ begin() {
     check "LIO serves" strict serve
     return $failed
 }
+
+# What lies behind the unit, by a name; a change of its first block; and a digest of all of it.
+put() {
+    dd if=/dev/zero of=/tmp/disk bs=64k count=$((SIZE / 65536)) conv=notrunc 2>/tmp/put
+    case $1 in
+    blank) ;;
+    text) busybox yes "precious data of somebody" | busybox head -c "$SIZE" | dd of=/tmp/disk bs=64k conv=notrunc iflag=fullblock 2>/tmp/put ;;
+    ext2) busybox mke2fs -F /tmp/disk >/tmp/put ;;
+    swap) busybox mkswap /tmp/disk >/tmp/put ;;
+    *) return 1 ;;
+    esac
+    busybox sync
+}
+
+change() { echo "written after the plan" | dd of=/tmp/disk bs=512 seek=4 conv=notrunc,sync 2>/tmp/put; }
+digest() { busybox sha256sum /tmp/disk; }

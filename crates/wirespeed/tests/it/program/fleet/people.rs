@@ -1,7 +1,7 @@
 //! Who may join, who is obeyed, and what is said to people where something does not fit.
 
 use super::servers::{Client, NatsServer, agent, wait_for};
-use super::{agents, scenario};
+use super::{agents, check_record, scenario};
 use crate::prelude::*;
 use crate::program::support::Bench;
 use nats::wire::{self, Announcement, CARRIER, Reply};
@@ -31,11 +31,69 @@ fn wrong_and_missing_credentials_are_said() {
         let shown = with(&["--credentials", "right"], 2);
         assert!(shown.contains("right holds no credentials"), "{shown}");
     }
+    fs::write(bench.path("open"), "right\n").expect("a scratch file");
+    let open = ["fleet", "ls", "--fleet", &url, "--user", "lab", "--password-file", "open"];
+    let open = bench.expect(2, &open).stderr;
+    assert!(open.contains("lets others than its owner use it: chmod 600 open"), "{open}");
     let open = bench.expect(2, &["fleet", "ls", "--fleet", "nats://lab:right@127.0.0.1:1"]);
     assert!(open.stderr.contains("secrets do not belong"), "{}", open.stderr);
     let nowhere = bench.expect(3, &["fleet", "ls", "--fleet", "nats://127.0.0.1:1"]);
     assert!(nowhere.stderr.contains("no server answers"), "{}", nowhere.stderr);
     bench.expect(0, &["fleet", "ls", "--fleet", &url, "--user", "lab", "--password-file", "right"]);
+}
+
+/// The seed of a user, and its public key; a program that shares no code with ours made both.
+const SEED: &str = "SUAEZBQISBUE3MB3E62IJR26OVGWQTHZNGMR5RWI3HFEJ7ZR7KCS3MR64Q";
+const USER: &str = "UCY4NKXXM52RJWWI7U27HZXEDVJA6LLOH6NT533RF6D2ZGESOG7SH65P";
+
+/// Certificates by `openssl`: an authority of our own, another one, and a server's for loopback.
+fn certificates(dir: &Path) {
+    let openssl = |args: &str| {
+        let made = Command::new("openssl").args(args.split(' ')).current_dir(dir).output();
+        let made = made.expect("openssl runs");
+        assert!(made.status.success(), "openssl {args}: {}", String::from_utf8_lossy(&made.stderr));
+    };
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2";
+    for name in ["ca", "other"] {
+        openssl(&format!("req -x509 {key} -keyout {name}.key -out {name}.pem -subj /CN={name}"));
+    }
+    let san = "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=CA:FALSE";
+    openssl(&format!(
+        "req -x509 {key} -CA ca.pem -CAkey ca.key -keyout server.key -out server.pem -subj /CN=server {san}"
+    ));
+}
+
+#[test]
+fn a_server_with_tls_is_believed_by_its_authority_and_a_user_by_a_key() {
+    let bench = Bench::new(&scenario(1, 1, "*"));
+    certificates(&bench.path(""));
+    let file = |name: &str| bench.path(name).display().to_string();
+    let config = format!(
+        "tls {{ cert_file: \"{}\", key_file: \"{}\" }}\nauthorization {{ users = [ {{ nkey: {USER} }} ] }}\n",
+        file("server.pem"),
+        file("server.key")
+    );
+    let Some(server) = NatsServer::start(Some(&config)) else { return };
+    let url = server.url();
+    bench.secret("seed", &format!("{SEED}\n"));
+    bench.secret("wrong", &SEED.replace("BQIS", "BQIT"));
+    let ls = |code: i32, more: &[&str]| {
+        bench.expect(code, &[&["fleet", "ls", "--fleet", &url], more].concat())
+    };
+    let unknown = ls(3, &["--credentials", "seed"]).stderr;
+    assert!(unknown.contains("TLS failed") && unknown.contains("--ca FILE"), "{unknown}");
+    let other = ls(3, &["--credentials", "seed", "--ca", "other.pem"]).stderr;
+    assert!(other.contains("TLS failed"), "{other}");
+    let anyone = ls(3, &["--ca", "ca.pem"]).stderr;
+    assert!(anyone.contains("refuses a client without credentials"), "{anyone}");
+    let wrong = ls(2, &["--ca", "ca.pem", "--credentials", "wrong"]).stderr;
+    assert!(wrong.contains("wrong holds no credentials"), "{wrong}");
+    let with = ["--ca", "ca.pem", "--credentials", "seed"];
+    let _agent = agent(&bench, &url, "a", &with);
+    wait_for("the agent", || ls(0, &with).stdout.contains("waits").then_some(()));
+    let run = ["run", "s.toml", "--fleet", &url, "--out", "r.wsr", "--quiet"];
+    bench.expect(0, &[&run[..], &with].concat());
+    check_record(&bench.path("r.wsr"), 1, &[]);
 }
 
 #[test]

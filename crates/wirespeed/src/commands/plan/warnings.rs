@@ -4,14 +4,14 @@ use crate::out;
 use scenario::{Goal, Scenario, Stage};
 
 /// One sentence for each goal that would be judged in steps that a search overloads on purpose.
-pub fn cautions(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
+pub fn warnings(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
     let searched = |stage: &Stage| match stage {
         Stage::Search(hunt) => Some(hunt.base.plan.clone()),
         Stage::Step(_) => None,
     };
     let mut plans: Vec<String> = stages.iter().filter_map(searched).collect();
     plans.dedup();
-    let caution = |goal: &Goal| {
+    let warning = |goal: &Goal| {
         // A goal that selects by settings means some steps of a search, or none.
         let of_plan =
             |plan: &&String| goal.step.iter().all(|(key, value)| key == "plan" && value == *plan);
@@ -22,15 +22,15 @@ pub fn cautions(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
             goal.name
         ))
     };
-    scenario.goals.iter().filter_map(caution).collect()
+    scenario.goals.iter().filter_map(warning).collect()
 }
 
 /// The same on stderr, unless notes are not wanted.
 pub fn warn(scenario: &Scenario, stages: &[Stage], quiet: bool) {
     if !quiet {
-        cautions(scenario, stages)
+        warnings(scenario, stages)
             .iter()
-            .for_each(|text| out::note(format_args!("caution: {text}")));
+            .for_each(|text| out::note(format_args!("warning: {text}")));
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
         );
         let source = scenario::Source { name: "x".into(), text, ..scenario::Source::default() };
         let scenario = scenario::load(&source).unwrap_or_else(|e| panic!("{e}"));
-        let told = cautions(&scenario, &scenario.stages());
+        let told = warnings(&scenario, &scenario.stages());
         assert_eq!(!told.is_empty(), warned, "{told:?}");
         assert!(
             told.iter().all(|text| text.contains("`fast`") && text.contains("`p`")),
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_over_a_search_is_a_caution() {
+    fn a_goal_over_a_search_is_warned_of() {
         let search = "search = { over = \"depth\" }";
         check(search, "", true);
         check(search, "step = { plan = \"p\" }", true);
