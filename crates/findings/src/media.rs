@@ -7,7 +7,7 @@
 use crate::step::StepData;
 use crate::warnings::{Severity, Warning};
 use record::{Completed, Histogram, ProducerKind, Record};
-use scenario::{Part, PartKind, Scenario, Step, Workload};
+use scenario::{Part, PartKind, Scenario, Step};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use units::{binary_bytes, count, percent};
@@ -18,6 +18,9 @@ const RANDOM_FROM: f64 = 90.0;
 
 /// A disk serves so many times its random reads without a queue, at most, whatever it reorders.
 const REORDERED_MOST: f64 = 4.0;
+
+/// The shortest seek as a part of the mean one, at most.
+const SHORTEST_SEEK: f64 = 0.1;
 
 /// Reads that are needed to tell two kinds of response times apart.
 const READS_MIN: u64 = 1_000;
@@ -66,8 +69,8 @@ impl MediaSigns {
         let texts = targets(scenario, planned)
             .into_iter()
             .filter_map(|of| of.fits_cache())
-            .chain(groups.iter().filter_map(|group| too_fast(scenario, step, group)))
-            .chain(groups.iter().filter_map(|group| of_two_kinds(step, group)));
+            .chain(groups.iter().filter_map(|group| too_fast(scenario, step, *group)))
+            .chain(groups.iter().filter_map(|(group, _)| of_two_kinds(step, group)));
         for text in texts {
             self.seen.entry(text).or_default().push(step.head.index);
         }
@@ -75,15 +78,11 @@ impl MediaSigns {
 
     /// One warning for each sign.
     pub fn warnings(self) -> impl Iterator<Item = Warning> {
+        const NEXT: &str = "read more than the cache holds, at random over all of it, for longer than it takes to \
+                            fill it";
         let warning = |((code, text), steps): ((&'static str, String), Vec<u32>)| {
-            Warning {
-            code: code.to_owned(),
-            severity: Severity::Warning,
-            text,
-            next: "read more than the cache holds, at random over all of it, for longer than it takes to fill it"
-                .to_owned(),
-            steps,
-        }
+            let (code, next) = (code.to_owned(), NEXT.to_owned());
+            Warning { code, severity: Severity::Warning, text, next, steps }
         };
         self.seen.into_iter().map(warning)
     }
@@ -126,14 +125,7 @@ fn targets<'a>(scenario: &'a Scenario, planned: &Step) -> Vec<CachedTargets<'a>>
         for target in load.on.iter().flat_map(|group| targets_of(scenario, group)) {
             let part = target.part.as_deref().and_then(|name| scenario.lab.part(name));
             let Some(array) = part.filter(|part| part.kind == PartKind::Array) else { continue };
-            let size = target.create.or(target.size).map(|bytes| bytes.0);
-            let used = match load.workload.spec.working_set {
-                None => size,
-                Some(WorkingSet::Bytes(bytes)) => Some(size.map_or(bytes, |size| bytes.min(size))),
-                Some(WorkingSet::Percent(share)) => {
-                    size.map(|size| (size as f64 * share / 100.0) as u64)
-                }
-            };
+            let used = accessed(target, load.workload.spec.working_set);
             let known = all.iter().position(|of| of.array.name == array.name);
             let at = known.unwrap_or_else(|| {
                 all.push(CachedTargets { array, names: Vec::new(), working_set: Some(0) });
@@ -146,6 +138,16 @@ fn targets<'a>(scenario: &'a Scenario, planned: &Step) -> Vec<CachedTargets<'a>>
         }
     }
     all
+}
+
+/// Bytes of a target that are accessed, where that is known.
+fn accessed(target: &scenario::Target, working_set: Option<WorkingSet>) -> Option<u64> {
+    let size = target.create.or(target.size).map(|bytes| bytes.0);
+    match working_set {
+        None => size,
+        Some(WorkingSet::Bytes(bytes)) => Some(size.map_or(bytes, |size| bytes.min(size))),
+        Some(WorkingSet::Percent(share)) => size.map(|size| (size as f64 * share / 100.0) as u64),
+    }
 }
 
 /// The targets of a VM, or one by its own name.
@@ -165,37 +167,45 @@ fn targets_of<'a>(scenario: &'a Scenario, group: &str) -> Vec<&'a scenario::Targ
     }
 }
 
-/// The VMs and targets whose load is random reads.
-fn random_groups(planned: &Step) -> Vec<&str> {
-    let random = |load: &&scenario::Load| match &load.workload {
-        Workload::Disk(disk) => match &disk.spec.kind {
-            workload::WorkloadKind::Access(access) => {
-                access.rows.iter().all(|row| row.random >= RANDOM_FROM && row.read >= RANDOM_FROM)
-            }
-            workload::WorkloadKind::Transaction(_) => false,
-        },
-        _ => false,
+/// The VMs and targets whose load is random reads, each with its working set.
+fn random_groups<'a>(planned: &'a Step) -> Vec<(&'a str, Option<WorkingSet>)> {
+    let random = |spec: &workload::Spec| match &spec.kind {
+        workload::WorkloadKind::Access(access) => {
+            access.rows.iter().all(|row| row.random >= RANDOM_FROM && row.read >= RANDOM_FROM)
+        }
+        workload::WorkloadKind::Transaction(_) => false,
     };
-    planned.loads.iter().filter(random).flat_map(|load| &load.on).map(String::as_str).collect()
+    let loads = planned.disk_loads().filter(|load| random(&load.workload.spec));
+    let groups = |load: scenario::DiskLoad<'a>| {
+        load.on.iter().map(move |name| (name.as_str(), load.workload.spec.working_set))
+    };
+    loads.flat_map(groups).collect()
 }
 
 /// More random reads than the disk that a target is said to be can serve.
-fn too_fast(scenario: &Scenario, step: &StepData, group: &str) -> Option<(&'static str, String)> {
+fn too_fast(
+    scenario: &Scenario,
+    step: &StepData,
+    (group, working_set): (&str, Option<WorkingSet>),
+) -> Option<(&'static str, String)> {
     let [target] = targets_of(scenario, group)[..] else { return None };
     let part = scenario.lab.part(target.part.as_deref()?)?;
     let turn = part.time("rotation_half").filter(|_| part.kind == PartKind::Disk)?;
-    let one = (part.time("seek_mean")? + turn).as_secs_f64();
+    // Seeks over a part of the disk are shorter, about as the square root of it; over an unknown part they may be shortest.
+    let share = accessed(target, working_set).zip(part.bytes("size"));
+    let share = share.map_or(0.0, |(used, size)| used as f64 / size.0.max(1) as f64).min(1.0);
+    let seek = SHORTEST_SEEK + (1.0 - SHORTEST_SEEK) * share.sqrt();
+    let one = part.time("seek_mean")?.as_secs_f64() * seek + turn.as_secs_f64();
     let reads: u64 = read_tallies(step, group).map(|tally| tally.ops).sum();
     let rate = reads as f64 / step.span.as_secs_f64();
     let most = REORDERED_MOST / one;
     (one > 0.0 && rate > most).then(|| {
         let text = format!(
-            "{}: {} random reads a second are more than a {} can serve ({} s seek and turn, at most {} a second): a cache \
-             answers",
+            "{}: {} random reads a second are more than a {} can serve there (at most {} a second, by its turn and its seeks): \
+             a cache answers",
             target.name,
             count(rate.round()),
             part.name,
-            (one * 1e4).round() / 1e4,
             count(most.round())
         );
         ("faster-than-media", text)

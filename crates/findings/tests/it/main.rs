@@ -21,6 +21,7 @@ mod goals;
 mod judged;
 mod knee;
 mod little;
+mod media;
 mod network;
 mod network_goals;
 mod planted;

@@ -255,7 +255,8 @@ fn silent_connections_shut_no_sender_out() {
         let _ = stream.write_all(b"\x40\0\0\0{");
     }
     bench.run(&short(Carriage::Tcp));
-    assert_eq!(bench.receiver.senders(), 0, "none of them has proven itself");
+    // The one that has may take a moment to be let go.
+    until("none of them has proven itself", || bench.receiver.senders() == 0);
     // They are let go after a short time, and all are closed.
     until("silent connections are closed", || {
         silent.iter().all(|stream| {

@@ -80,11 +80,12 @@ impl Ring {
 
     /// Reports completions. `wait`: waits for one, if any operation is running.
     pub fn reap(&mut self, wait: bool, mut tell: impl FnMut(u32, i32)) {
+        // Read before the kernel is asked, so that what comes later makes it readable again; and where nothing is at work too,
+        // for what was over within the last call has made it readable after that was read.
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
         if self.at_work == 0 {
             return;
         }
-        // Read before the kernel is asked, so that what comes later makes it readable again.
-        let _ = rustix::io::read(&self.event, &mut [0; 8]);
         self.enter(u32::from(wait));
         for done in self.ring.completion() {
             self.at_work -= 1;

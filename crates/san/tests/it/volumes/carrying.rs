@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use crate::volumes::bench::{Bench, bytes, extent, open, quick};
+use rustix::event::{PollFd, PollFlags};
 use san::volume::{
     Data, FinishedCommand, Handle, IoConfig, MAX_TRANSFER, VolumeExecutor, VolumeJob,
 };
@@ -43,6 +44,28 @@ fn many_are_in_flight_and_each_is_answered_once() {
         assert_eq!((counters.reads, counters.writes), (2000, 2000));
         assert_eq!((counters.bytes_read, counters.bytes_written), (2000 << 12, 2000 << 12));
         assert_eq!((counters.in_flight, counters.failed), (0, 0));
+    }
+}
+
+/// A thread that sleeps on the descriptor sleeps: what was over has been read away with its result.
+#[test]
+fn at_rest_nothing_is_readable() {
+    let folder = tempfile::tempdir().expect("a directory");
+    for ring in [true, false] {
+        let mut bench = Bench::new(open(&file(&folder, "")), IoConfig { ring, ..quick() });
+        for lba in 0..50 {
+            let to = extent(lba * 8, 8);
+            bench.good(Medium::Write { to, durable: true }, &[1; 4096]);
+            bench.good(Medium::Read(to), &[]);
+            let mut done = Vec::new();
+            // One call may find that there is nothing.
+            bench.io.reap(&mut done);
+            let fd = bench.io.fd();
+            let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+            let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+            let readable = rustix::event::poll(&mut fds, Some(&now)).expect("polled");
+            assert_eq!((readable, done.len(), bench.io.open()), (0, 0, 0), "ring: {ring}");
+        }
     }
 }
 

@@ -65,6 +65,18 @@ impl Served {
         text(self.log.path())
     }
 
+    /// Whether it says something, in a moment.
+    pub fn logs(&self, what: &str) -> bool {
+        let until = clock::now().plus(Ns::secs(10));
+        while !self.log().contains(what) {
+            if clock::now() > until {
+                return false;
+            }
+            clock::sleep_until(clock::now().plus(Ns::millis(20)));
+        }
+        true
+    }
+
     /// Stops it with SIGTERM and waits for its end.
     pub fn stop(&mut self) -> ExitStatus {
         let pid = rustix::process::Pid::from_child(&self.child);

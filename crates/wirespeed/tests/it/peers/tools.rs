@@ -290,7 +290,7 @@ fn initiators_that_are_not_named_are_turned_away() {
     let said = run(&["iscsi-inq", "-i", "iqn.2026-11.example.host:b", &url], &[]);
     assert_ne!(said.code, Some(0), "{}", said.text);
     assert!(
-        target.log().contains("iqn.2026-11.example.host:b"),
+        target.logs("iqn.2026-11.example.host:b"),
         "the log names who was refused: {}",
         target.log()
     );
