@@ -28,6 +28,8 @@ const PART: u32 = 2_000;
 const SHOWN: Ns = Ns::millis(400);
 /// How long a run is followed after the last viewer has gone.
 const LINGER: Ns = Ns::secs(30);
+/// How long a run may take from making its file to writing its head into it.
+const BEGINS: Ns = Ns::secs(5);
 /// How often the process that writes is looked for.
 const ALIVE: Ns = Ns::secs(2);
 /// Runs that are followed at once.
@@ -138,8 +140,21 @@ impl Followed {
         gone
     }
 
+    /// Opens the record, which may have been made this moment: it is empty until its head is committed.
+    fn begun(&self) -> Result<Follower, RecordError> {
+        let until = clock::now().plus(BEGINS);
+        loop {
+            let opened = Follower::open(&self.path);
+            let may_begin = || writer::written().iter().any(|one| one.path == self.path);
+            if opened.is_ok() || clock::now() >= until || !may_begin() {
+                return opened;
+            }
+            clock::sleep_until(clock::now().plus(LOOK));
+        }
+    }
+
     fn follow(&self, program: &dyn Program, registry: &Registry) -> Result<(), RecordError> {
-        let mut follower = Follower::open(&self.path)?;
+        let mut follower = self.begun()?;
         *locked(&self.state) = Some(State::new(follower.head().clone()));
         let mut known = Known::of(follower.head());
         let (mut stamp, mut seen, mut looked) = (Stamp::default(), clock::now(), Ns::ZERO);

@@ -280,38 +280,29 @@ fn volume(spec: String) -> Vec<String> {
     vec!["--volume".to_owned(), spec]
 }
 
+/// All kinds at once: most of their time the suites wait.
 #[test]
-fn a_thin_volume_in_memory_conforms() {
-    conforms("ram", &|_| volume("ram:100MiB,thin".to_owned()));
-}
-
-#[test]
-fn a_file_conforms() {
+fn every_kind_of_volume_conforms() {
     let dir = tempfile::tempdir().expect("a scratch directory");
-    let file = |lane| {
-        volume(format!("file:{},size=64MiB,thin", dir.path().join(format!("lane{lane}")).display()))
-    };
-    conforms("file", &file);
-}
-
-#[test]
-fn a_volume_in_a_whole_file_conforms() {
-    let dir = tempfile::tempdir().expect("a directory");
-    conforms("full", &|lane| {
-        volume(format!("file:{},size=64MiB", dir.path().join(format!("lane{lane}")).display()))
+    let path = |name: String| dir.path().join(name).display().to_string();
+    std::fs::File::create(path("ro".to_owned()))
+        .and_then(|file| file.set_len(64 << 20))
+        .expect("a sparse file");
+    std::thread::scope(|scope| {
+        scope.spawn(|| conforms("ram", &|_| volume("ram:100MiB,thin".to_owned())));
+        scope.spawn(|| conforms("4k", &|_| volume("ram:100MiB,thin,block=4096".to_owned())));
+        scope.spawn(|| {
+            let thin = |lane| format!("file:{},size=64MiB,thin", path(format!("thin{lane}")));
+            conforms("file", &|lane| volume(thin(lane)));
+        });
+        scope.spawn(|| {
+            let full = |lane| format!("file:{},size=64MiB", path(format!("full{lane}")));
+            conforms("full", &|lane| volume(full(lane)));
+        });
+        scope.spawn(|| {
+            conforms("ro", &|_| volume(format!("file:{},ro", path("ro".to_owned()))));
+        });
     });
-}
-
-#[test]
-fn a_read_only_volume_conforms() {
-    let file = tempfile::NamedTempFile::new().expect("a scratch file");
-    file.as_file().set_len(64 << 20).expect("a sparse file");
-    conforms("ro", &|_| volume(format!("file:{},ro", file.path().display())));
-}
-
-#[test]
-fn a_volume_of_4096_byte_blocks_conforms() {
-    conforms("4k", &|_| volume("ram:100MiB,thin,block=4096".to_owned()));
 }
 
 #[test]
