@@ -434,7 +434,9 @@ pub(crate) fn facts_of(spec: &TargetSpec, found: Option<&PathTarget>) -> Vec<Fac
         pairs.push(("cache", if spec.buffered { "buffered" } else { "direct" }.to_owned()));
         pairs.extend(device_facts(found.device()));
     }
-    if spec.url != "null:" {
+    // The file system of a device is that of its node, which says nothing of the device.
+    let device = found.is_some_and(|found| found.kind() == FileType::BlockDevice);
+    if spec.url != "null:" && !device {
         let path = Path::new(&spec.url);
         pairs.extend(mount_facts(if found.is_some() { path } else { folder_of(path) }));
     }

@@ -22,7 +22,9 @@ pub(crate) fn warnings(facts: &[Fact], steps: &[StepFigures]) -> Vec<Warning> {
         .filter_map(|fact| {
             let target = fact.subject.as_str();
             let of_steps = unknown(steps, target);
-            in_memory(target, of(target, "file-system"), steps)
+            // Old records name the file system of a device's node.
+            let device = of(target, "kind") == Some("a block device");
+            in_memory(target, of(target, "file-system").filter(|_| !device), steps)
                 .or_else(|| in_page_cache(target, of(target, "page-cache")?, of_steps))
         })
         .collect()

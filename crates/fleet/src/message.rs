@@ -1,8 +1,9 @@
 //! What a coordinator and an agent say to each other: the whole of it, whatever carries the words.
 //!
 //! The conversation is a strict one. `Hello` is answered with `Hello`; then, step by step, `Prepare` with `Ready`, and
-//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`, and `Finish` where loads have `Ended`; `Stop` ends a step
-//! early, `Bye` the conversation. `Clock` may come at any time after `Hello`. An agent that serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
+//! `Start` with intervals, counters and events until `Finished`. `Measure` may follow `Start`, and `Finish` where loads have
+//! `Ended`; `Stop` ends a step early, `Bye` the conversation. `Clock` may come at any time after `Hello`. An agent that
+//! serves arrays gets one `Serve`, and `Arrange` instead of `Prepare`.
 //! `Failed` may come at any time instead of the expected answer. Messages hold no more than the types of the crates
 //! that they carry; nothing here knows a socket or a thread.
 //!

@@ -28,6 +28,7 @@ mod journal;
 mod message;
 mod nets;
 mod prove;
+mod recorded;
 mod run;
 mod search;
 mod steady;

@@ -286,7 +286,7 @@ fn portals() -> impl Strategy<Value = Portals> {
     })
 }
 
-fn to_agent() -> impl Strategy<Value = ToAgent> {
+pub fn to_agent() -> impl Strategy<Value = ToAgent> {
     prop_oneof![
         (any::<u32>(), ".*").prop_map(|(version, run)| ToAgent::Hello { version, run }),
         any::<u64>().prop_map(|number| ToAgent::Clock { number }),
@@ -301,7 +301,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
     ]
 }
 
-fn from_agent() -> impl Strategy<Value = FromAgent> {
+pub fn from_agent() -> impl Strategy<Value = FromAgent> {
     let facts = || prop::collection::vec(fact(), 0..4);
     let greeting = (any::<u32>(), ".*", facts(), ns())
         .prop_map(|(version, name, facts, now)| Greeting { version, name, facts, now });
@@ -325,6 +325,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
             source: SourceId(source),
             at
         }),
+        (any::<u64>(), ns()).prop_map(|(number, now)| FromAgent::Clock { number, now }),
         any::<u32>().prop_map(|step| FromAgent::Finished { step }),
         (prop::option::of(any::<u32>()), failure())
             .prop_map(|(step, error)| FromAgent::Failed { step, error }),

@@ -4,6 +4,7 @@
 mod churn;
 mod conformance;
 mod guests;
+mod monitors;
 mod raw;
 mod report;
 mod served;

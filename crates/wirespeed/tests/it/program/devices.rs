@@ -4,11 +4,11 @@ use crate::prelude::*;
 use crate::program::support::Bench;
 
 /// A loop device over a file; detached when dropped.
-struct Loop(PathBuf);
+pub struct Loop(PathBuf);
 
 impl Loop {
     /// `None`, with a line that says so, where there can be none.
-    fn over(file: &Path) -> Option<Loop> {
+    pub fn over(file: &Path) -> Option<Loop> {
         // Another test may take the free device in between: losetup then fails, and the next one is tried.
         for _ in 0..10 {
             let attached = Command::new("losetup").args(["-f", "--show"]).arg(file).output();
@@ -24,11 +24,11 @@ impl Loop {
         None
     }
 
-    fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         self.0.to_str().expect("a plain path")
     }
 
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.0.file_name().and_then(|n| n.to_str()).expect("a plain name")
     }
 }
@@ -75,6 +75,8 @@ fn what_the_page_cache_served_is_told_from_what_the_device_did() {
     assert_eq!(direct["read"]["by"], "device", "{direct}");
     assert_eq!(direct["devices"][0], device.name());
     assert!(!text.contains("page cache"), "{text}");
+    // Its node lies in memory, and it does not.
+    assert!(!text.contains("a file in memory"), "{text}");
     // The whole device is in memory before the warm-up ends.
     let (text, buffered) = read(&bench, &device, &["--buffered"]);
     assert_eq!(buffered["read"]["by"], "cache", "{buffered}");

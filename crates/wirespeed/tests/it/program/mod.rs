@@ -11,7 +11,7 @@ mod control;
 mod copies;
 mod data;
 mod demo;
-mod devices;
+pub mod devices;
 mod dry_run;
 mod dry_run_net;
 mod estimate;
