@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// How often an agent looks whether its coordinator is still there, and whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long an engagement lasts whose coordinator has never said a word: it speaks and pings within a second.
+const FIRST_WORD: Ns = Ns::secs(15);
 
 /// What a user calls an agent by: keys and values.
 pub type Labels = Vec<(String, String)>;
@@ -133,7 +135,11 @@ impl Agent {
     fn look(&mut self) {
         let Some(engagement) = &mut self.engagement else { return };
         let alone = clock::now().since(engagement.heard);
-        if alone > self.config.lease && engagement.over().is_none() {
+        let lease = match engagement.next() {
+            0 => self.config.lease.min(FIRST_WORD),
+            _ => self.config.lease,
+        };
+        if alone > lease && engagement.over().is_none() {
             (self.note)(&format!(
                 "the coordinator of `{}` has not been heard for {:.0} s: its load stops",
                 engagement.title,
@@ -141,7 +147,7 @@ impl Agent {
             ));
             engagement.abandon();
         }
-        if alone > self.config.lease && engagement.over().is_some() {
+        if alone > lease && engagement.over().is_some() {
             self.engagement = None;
         }
     }
