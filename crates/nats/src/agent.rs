@@ -12,6 +12,7 @@ use fleet::message::{PROTOCOL, check_version};
 use fleet::{AgentIdentity, EngineRegistry};
 use futures_util::StreamExt;
 use record::Fact;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(100);
 /// How long an engagement lasts whose coordinator has never said a word: it speaks and pings within a second.
 const FIRST_WORD: Ns = Ns::secs(15);
+
+/// Ended runs that are remembered.
+const ENDED: usize = 1000;
 
 /// What a user calls an agent by: keys and values.
 pub type Labels = Vec<(String, String)>;
@@ -60,6 +64,8 @@ struct Agent {
     subjects: Subjects,
     instance: u64,
     engagement: Option<Engagement>,
+    /// Runs whose part here is over, the last ones: what their coordinators said does not begin them again.
+    ended: VecDeque<String>,
     note: Note,
 }
 
@@ -79,7 +85,15 @@ pub fn serve(
         let client = config.server.connect(&format!("wirespeed agent {}", config.name)).await?;
         let subjects = Subjects::new(&config.group);
         let instance = u64::from_be_bytes(drawn);
-        let agent = Agent { config, client, subjects, instance, engagement: None, note };
+        let agent = Agent {
+            config,
+            client,
+            subjects,
+            instance,
+            engagement: None,
+            ended: VecDeque::new(),
+            note,
+        };
         agent.run(stopped).await
     })?
 }
@@ -148,7 +162,17 @@ impl Agent {
             engagement.abandon();
         }
         if alone > lease && engagement.over().is_some() {
-            self.engagement = None;
+            self.end();
+        }
+    }
+
+    /// Ends the engagement; a run of which nothing was heard may engage this agent once more.
+    fn end(&mut self) {
+        let Some(mut engagement) = self.engagement.take() else { return };
+        engagement.abandon();
+        if engagement.next() > 0 {
+            self.ended.truncate(ENDED - 1);
+            self.ended.push_front(engagement.run.clone());
         }
     }
 
@@ -200,8 +224,8 @@ impl Agent {
             }
             Ok(Call::Release { run }) => {
                 let own = |e: &Engagement| run.as_ref().is_none_or(|run| *run == e.run);
-                if let Some(mut engagement) = self.engagement.take_if(|e| own(e)) {
-                    engagement.abandon();
+                if self.engagement.as_ref().is_some_and(own) {
+                    self.end();
                 }
                 Reply::Received
             }
@@ -215,7 +239,7 @@ impl Agent {
         run: String,
         title: String,
     ) -> Result<Reply, String> {
-        let config = &self.config;
+        let config = Arc::clone(&self.config);
         if group != config.group {
             return Err(format!("it obeys group `{}`, not `{group}`", config.group));
         }
@@ -234,7 +258,8 @@ impl Agent {
             }
             _ => {}
         }
-        if instance.is_some() {
+        self.end();
+        if instance.is_some() || self.ended.contains(&run) {
             return Err("it knows nothing of this run any more".to_owned());
         }
         (self.note)(&format!("engaged in `{title}`"));
