@@ -23,11 +23,11 @@ fn agent_over_socket(
     (plain(carrier::coordinator_socket(ours).unwrap()), thread)
 }
 
-fn hello() -> ToAgent {
+pub fn hello() -> ToAgent {
     ToAgent::Hello { version: PROTOCOL, run: "a test".into() }
 }
 
-fn prepare() -> ToAgent {
+pub fn prepare() -> ToAgent {
     prepare_workers(&["fake:0"], &[&[0]])
 }
 
