@@ -68,6 +68,6 @@ fn step() -> StepSpec {
         }],
         attended: Vec::new(),
         lab: None,
-        nets: Vec::new(),
+        loads: Vec::new(),
     }
 }

@@ -62,7 +62,7 @@ fn step(depth: u32) -> StepSpec {
         slice: Ns::ZERO,
         targets: vec![target],
         workers: vec![worker],
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     }

@@ -1,6 +1,6 @@
 //! A step as an engine receives it: self-contained and serialisable, because it is sent to agents.
 
-use crate::NetSpec;
+use crate::EngineLoad;
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
@@ -26,9 +26,9 @@ pub struct StepSpec {
     pub targets: Vec<TargetSpec>,
     /// The workers.
     pub workers: Vec<WorkerSpec>,
-    /// The network loads of this host, each with one receiver.
+    /// The loads of this host that engines carry without workers.
     #[serde(default)]
-    pub nets: Vec<NetSpec>,
+    pub loads: Vec<EngineLoad>,
     /// Processes of this host that carry loads of others, to be counted while the step lasts.
     #[serde(default)]
     pub attended: Vec<AttendedProcess>,

@@ -1,18 +1,15 @@
 //! Which engine serves which targets, and the division of a step among engines.
 //!
-//! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`);
-//! the agent knows no engine by name. Network loads have no URL: they go to the engine of the scheme [`NET_SCHEME`].
+//! The binary registers engines by the schemes of the URLs that they understand (`""` for paths, `null` for `null:`), and
+//! those that carry loads without workers by the name that these loads have for them; the agent knows no engine by name.
 
 use crate::arrays::ArrayServer;
 use crate::attend::Attendance;
 use crate::sampling::Sampler;
-use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
+use engine::{Engine, EngineError, EngineLoad, IntervalTx, Prepared, StepSpec, Stop};
 
-/// The scheme under which the engine for network loads is registered.
-pub const NET_SCHEME: &str = "net";
-
-/// The scheme under which what changes an emulated lab is registered.
-pub const LAB_SCHEME: &str = "lab";
+/// The name under which what changes an emulated lab is registered.
+pub const LAB_ENGINE: &str = "lab";
 
 /// The engines of an agent.
 #[derive(Default)]
@@ -25,8 +22,16 @@ pub struct EngineRegistry {
 }
 
 struct EngineEntry {
-    schemes: Vec<String>,
+    serves: Serves,
     engine: Box<dyn Engine>,
+}
+
+/// What an engine is for.
+enum Serves {
+    /// Workers on targets, by the schemes of their URLs.
+    Urls(Vec<String>),
+    /// What has no workers, by the name of its engine.
+    Loads(&'static str),
 }
 
 impl EngineRegistry {
@@ -38,7 +43,13 @@ impl EngineRegistry {
     /// Adds an engine for the URLs of these schemes; `""` is for paths. The first one registered for a scheme is used.
     pub fn register(mut self, schemes: &[&str], engine: Box<dyn Engine>) -> EngineRegistry {
         let schemes = schemes.iter().map(|&s| s.to_owned()).collect();
-        self.entries.push(EngineEntry { schemes, engine });
+        self.entries.push(EngineEntry { serves: Serves::Urls(schemes), engine });
+        self
+    }
+
+    /// Adds the engine of this name for loads without workers.
+    pub fn carries(mut self, name: &'static str, engine: Box<dyn Engine>) -> EngineRegistry {
+        self.entries.push(EngineEntry { serves: Serves::Loads(name), engine });
         self
     }
 
@@ -52,7 +63,7 @@ impl EngineRegistry {
         EngineRegistry { server: Some(server), ..self }
     }
 
-    /// Prepares a step: every engine that is concerned gets its workers and their targets, or the network loads.
+    /// Prepares a step: every engine that is concerned gets its workers and their targets, or its loads.
     pub(crate) fn prepare(
         &mut self,
         step: &StepSpec,
@@ -76,16 +87,13 @@ impl EngineRegistry {
         for worker in &step.workers {
             engines.push(self.engine_of(step, worker)?);
         }
-        let net = match step.nets.first() {
-            Some(load) => {
-                Some(self.entry_for(NET_SCHEME).ok_or_else(|| no_net_engine(&load.name))?)
-            }
-            None => None,
-        };
-        let lab = step.lab.as_ref().and_then(|_| self.entry_for(LAB_SCHEME));
-        let concerned = (0..self.entries.len())
-            .filter(|entry| engines.contains(entry) || net == Some(*entry) || lab == Some(*entry));
-        let part = |entry| (entry, part(step, &engines, entry, net == Some(entry)));
+        let of_load = |load: &EngineLoad| self.named(load.engine()).ok_or_else(|| no_engine(load));
+        let loads = step.loads.iter().map(of_load).collect::<Result<Vec<_>, _>>()?;
+        let lab = step.lab.as_ref().and_then(|_| self.named(LAB_ENGINE));
+        let concerned = (0..self.entries.len()).filter(|entry| {
+            engines.contains(entry) || loads.contains(entry) || lab == Some(*entry)
+        });
+        let part = |entry| (entry, part(step, entry, &engines, &loads));
         Ok(concerned.map(part).collect())
     }
 
@@ -105,10 +113,7 @@ impl EngineRegistry {
                 .targets
                 .get(usize::from(index))
                 .ok_or_else(|| wrong("it refers to a target that the step does not have"))?;
-            let scheme =
-                Some(scheme(&target.url)).filter(|of| ![NET_SCHEME, LAB_SCHEME].contains(of));
-            let entry = scheme.and_then(|scheme| self.entry_for(scheme));
-            let entry = entry.ok_or_else(|| self.unknown(target))?;
+            let entry = self.entry_for(scheme(&target.url)).ok_or_else(|| self.unknown(target))?;
             if found.is_some_and(|other| other != entry) {
                 return Err(wrong(
                     "its targets need different engines; give each kind of target a worker of its own",
@@ -120,17 +125,21 @@ impl EngineRegistry {
     }
 
     fn entry_for(&self, scheme: &str) -> Option<usize> {
-        self.entries.iter().position(|e| e.schemes.iter().any(|s| s == scheme))
+        let serves = |e: &EngineEntry| matches!(&e.serves, Serves::Urls(all) if all.iter().any(|s| s == scheme));
+        self.entries.iter().position(serves)
+    }
+
+    fn named(&self, name: &str) -> Option<usize> {
+        self.entries.iter().position(|e| matches!(e.serves, Serves::Loads(of) if of == name))
     }
 
     fn unknown(&self, target: &engine::TargetSpec) -> EngineError {
-        let schemes: Vec<String> = self
-            .entries
-            .iter()
-            .flat_map(|e| &e.schemes)
-            .filter(|s| ![NET_SCHEME, LAB_SCHEME].contains(&s.as_str()))
-            .map(|s| if s.is_empty() { "a path".to_owned() } else { format!("`{s}:`") })
-            .collect();
+        let urls = self.entries.iter().filter_map(|e| match &e.serves {
+            Serves::Urls(schemes) => Some(schemes),
+            Serves::Loads(_) => None,
+        });
+        let words = |s: &String| if s.is_empty() { "a path".to_owned() } else { format!("`{s}:`") };
+        let schemes: Vec<String> = urls.flatten().map(words).collect();
         EngineError::Unsupported(format!(
             "{}: no engine serves `{}`; this program knows {}",
             target.name,
@@ -140,16 +149,20 @@ impl EngineRegistry {
     }
 }
 
-fn no_net_engine(load: &str) -> EngineError {
+fn no_engine(load: &EngineLoad) -> EngineError {
     EngineError::Unsupported(format!(
-        "{load}: no engine of this agent carries network loads; start it from a wirespeed that has one"
+        "{}: no engine of this agent carries {} loads; start it from a wirespeed that has one",
+        load.name(),
+        load.family()
     ))
 }
 
-/// The workers of one engine with the targets that they use, renumbered, and the network loads where they are its own.
-fn part(step: &StepSpec, engines: &[usize], entry: usize, with_nets: bool) -> StepSpec {
-    let nets = if with_nets { step.nets.clone() } else { Vec::new() };
-    let mut part = StepSpec { targets: Vec::new(), workers: Vec::new(), nets, ..step.clone() };
+/// The workers of one engine with the targets that they use, renumbered, and the loads that are its own. `engines` is that
+/// of each worker, `loads` that of each load.
+fn part(step: &StepSpec, entry: usize, engines: &[usize], loads: &[usize]) -> StepSpec {
+    let own = step.loads.iter().zip(loads).filter(|(_, e)| **e == entry);
+    let loads = own.map(|(load, _)| load.clone()).collect();
+    let mut part = StepSpec { targets: Vec::new(), workers: Vec::new(), loads, ..step.clone() };
     let mut renumbered: Vec<Option<u16>> = vec![None; step.targets.len()];
     for (worker, _) in step.workers.iter().zip(engines).filter(|(_, e)| **e == entry) {
         let mut worker = worker.clone();

@@ -187,7 +187,7 @@ mod tests {
             slice: Ns::ZERO,
             targets: Vec::new(),
             workers: Vec::new(),
-            nets: Vec::new(),
+            loads: Vec::new(),
             attended: Vec::new(),
             lab: None,
         };

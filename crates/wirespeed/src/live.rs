@@ -273,7 +273,7 @@ pub fn schemes() -> disk::Schemes {
 /// Every engine of this binary, by the schemes of the URLs that it understands.
 pub fn engines(sources: hops::Sources) -> EngineRegistry {
     of_disks(|disks| Box::new(disks), sources)
-        .register(&[fleet::NET_SCHEME], Box::new(net::NetEngine::new(Box::new(Around))))
+        .carries(engine::NetSpec::ENGINE, Box::new(net::NetEngine::new(Box::new(Around))))
 }
 
 /// The engines of an agent that obeys coordinators of other machines: those of targets, each with a look at its orders.

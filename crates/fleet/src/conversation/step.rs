@@ -10,6 +10,7 @@ use crate::prove;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
+use engine::EngineLoad;
 use record::{
     Counter, CounterId, Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes,
     WorkerLoad,
@@ -30,11 +31,11 @@ impl Conversation {
         self.now = now;
         self.hops.begin_step();
         self.hop_meter.begin_step();
-        let nets = || assigned.specs.iter().flatten().flat_map(|spec| &spec.nets);
-        let meter = RateMeter::new(&assigned.streams, nets().filter_map(|net| net.sources.probe));
+        let loads = || assigned.specs.iter().flatten().flat_map(|spec| &spec.loads);
+        let meter = RateMeter::new(&assigned.streams, loads().filter_map(EngineLoad::probe));
         let (copiers, amount) = assigned.job(&step);
         self.meter = meter.with_job(copiers, amount);
-        let nets = nets().flat_map(|net| net.sources.all()).collect();
+        let nets = loads().flat_map(EngineLoad::sources).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
         let (proves, measured) = (false, false);
         let workers = assigned.specs.iter().flatten().flat_map(|spec| &spec.workers);
@@ -146,7 +147,7 @@ impl Conversation {
             let specs = self.work.as_mut().map(|work| &mut work.assigned.specs);
             let spec = specs.and_then(|specs| specs.get_mut(agent)?.take());
             let Some(spec) = spec.map(Box::new) else { continue };
-            self.roster.members[agent].attends = spec.workers.is_empty() && spec.nets.is_empty();
+            self.roster.members[agent].attends = spec.workers.is_empty() && spec.loads.is_empty();
             let patience = DutyLimits { quiet: self.limits.prepare, until: Ns::MAX };
             self.roster.assign(self.now, agent, Duty::Prepare, patience);
             self.tell(agent, ToAgent::Prepare(spec));
@@ -471,7 +472,7 @@ impl Conversation {
         for agent in self.roster.with(Duty::Lost) {
             let Some(Some(spec)) = work.assigned.specs.get(agent) else { continue };
             let workers = spec.workers.iter().map(|w| w.name.as_str());
-            let all: Vec<&str> = workers.chain(spec.nets.iter().map(|n| n.name.as_str())).collect();
+            let all: Vec<&str> = workers.chain(spec.loads.iter().map(EngineLoad::name)).collect();
             let names = &all[..all.len().min(NAMES_MAX)];
             let more = match all.len() - names.len() {
                 0 => String::new(),

@@ -109,7 +109,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         slice: Ns::ZERO,
         targets: Vec::new(),
         workers: workers(agent).map(worker).collect(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     };

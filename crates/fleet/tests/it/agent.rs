@@ -46,7 +46,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         slice: Ns::ZERO,
         targets: urls.iter().map(target).collect(),
         workers: workers.iter().enumerate().map(worker).collect(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     }))

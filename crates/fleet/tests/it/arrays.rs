@@ -503,7 +503,7 @@ fn what_makes_no_sense_is_refused() {
         slice: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     };

@@ -3,8 +3,8 @@
 use crate::common::spec;
 use clock::Ns;
 use engine::{
-    AttendedProcess, EngineError, LoadChange, NetSources, NetSpec, QueueKind, ReceiverAddress,
-    ReceiverSpec, StepSpec, TargetSpec, Throttle, TokenSource, WorkerSpec,
+    AttendedProcess, EngineError, EngineLoad, LoadChange, NetSources, NetSpec, QueueKind,
+    ReceiverAddress, ReceiverSpec, StepSpec, TargetSpec, Throttle, TokenSource, WorkerSpec,
 };
 use fleet::arrays::{
     ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
@@ -151,9 +151,9 @@ fn step() -> impl Strategy<Value = StepSpec> {
     );
     let targets = prop::collection::vec(target, 0..4);
     let workers = prop::collection::vec(worker, 0..4);
-    let nets = prop::collection::vec(net(), 0..3);
-    (any::<u32>(), any::<u64>(), ns(), targets, workers, nets).prop_map(
-        |(index, seed, measure, targets, workers, nets)| StepSpec {
+    let loads = prop::collection::vec(net().prop_map(EngineLoad::Net), 0..3);
+    (any::<u32>(), any::<u64>(), ns(), targets, workers, loads).prop_map(
+        |(index, seed, measure, targets, workers, loads)| StepSpec {
             index,
             seed,
             warmup: Ns::ZERO,
@@ -162,7 +162,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             slice: Ns::ZERO,
             targets,
             workers,
-            nets,
+            loads,
             attended: (0..index % 3).map(attended).collect(),
             lab: None,
         },

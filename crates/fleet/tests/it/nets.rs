@@ -6,7 +6,7 @@ use engine::{
     Engine, EngineError, IntervalTx, NetSpec, Output, Prepared, ReceiverAddress, StepHandle,
     StepSpec, Stop,
 };
-use fleet::{AgentLink, Assignment, EngineRegistry, NET_SCHEME, Progress};
+use fleet::{AgentLink, Assignment, EngineRegistry, Progress};
 use record::{
     Completed, Counter, CounterId, Fact, Flow, HopKind, Interval, Phase, SourceId, SourceKind,
     Status, StreamEnd,
@@ -142,7 +142,7 @@ fn a_name_that_is_taken_goes_by_its_agent_as_well() {
     let hop = &assignment.sources()[1];
     assert_eq!((hop.name.as_str(), hop.group.as_str()), ("a/vm1.far", "vm1.far"));
     let spec = assignment.step(&steps[0]).expect("it is assigned").specs[0].clone();
-    assert_eq!(spec.expect("a load").nets[0].sources.hop, hop.id);
+    assert_eq!(spec.expect("a load").nets().next().expect("a network load").sources.hop, hop.id);
 }
 
 #[test]
@@ -160,7 +160,8 @@ fn a_sweep_over_streams_numbers_each_stream_once() {
     assert_eq!(kinds(SourceKind::Stream), 6);
     for (step, n) in steps.iter().zip(counts) {
         let assigned = assignment.step(step).expect("it is assigned");
-        let spec = &assigned.specs[0].as_ref().expect("a load").nets[0];
+        let spec =
+            &assigned.specs[0].as_ref().expect("a load").nets().next().expect("a network load");
         let name = |id: SourceId| assignment.sources()[id.0 as usize].name.as_str();
         assert_eq!(spec.sources.streams.len(), usize::from(n));
         let last = spec.sources.streams.last().map(|(sent, got)| (name(*sent), name(*got)));
@@ -189,8 +190,8 @@ fn one_agent_is_told_what_the_step_says() {
     steps[0].loads.push(load("w", 1, &["t0", "bare"]));
     let assigned = assigned(&scenario, &steps).step(&steps[0]).expect("it is assigned");
     let specs: Vec<&StepSpec> = assigned.specs.iter().flatten().collect();
-    let told: Vec<&NetSpec> = specs.iter().flat_map(|spec| &spec.nets).collect();
-    assert_eq!(specs[0].nets.len(), 2, "all are the first agent's");
+    let told: Vec<&NetSpec> = specs.iter().flat_map(|spec| spec.nets()).collect();
+    assert_eq!(specs[0].nets().count(), 2, "all are the first agent's");
     assert_eq!((told[0].name.as_str(), told[1].name.as_str()), ("far", "near"));
     let host = "192.0.2.2".to_owned();
     assert_eq!(told[0].receiver.place, ReceiverAddress::At { host, port: 5301 });
@@ -239,7 +240,7 @@ impl Prepared for FakeNetStep {
             key: "congestion".into(),
             value: "cubic".into(),
         };
-        self.0.nets.iter().map(fact).collect()
+        self.0.nets().map(fact).collect()
     }
 
     fn depths(&self) -> Vec<(SourceId, u32)> {
@@ -249,7 +250,7 @@ impl Prepared for FakeNetStep {
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let step = self.0;
         let from = at.since(epoch).plus(step.warmup);
-        for net in &step.nets {
+        for net in step.nets() {
             for (sent, received) in &net.sources.streams {
                 for (source, writes) in [(*sent, true), (*received, false)] {
                     let interval = second(source, step.index, from, writes);
@@ -296,7 +297,7 @@ fn counter(source: SourceId, step: u32, from: Ns) -> Counter {
 }
 
 fn with_nets() -> AgentLink {
-    let engines = engines("run").register(&[NET_SCHEME], Box::new(FakeNet));
+    let engines = engines("run").carries(NetSpec::ENGINE, Box::new(FakeNet));
     AgentLink::in_process(identity("local"), engines).expect("a thread")
 }
 
@@ -331,7 +332,7 @@ fn network_and_storage_run_in_one_step() {
 fn who_watches_sees_what_was_received() {
     let (scenario, steps) = (lab(), vec![mixed(0, 2)]);
     let (mut net, mut disk, control) = (None, None, fleet::Control::new());
-    let wait = engines("wait").register(&[NET_SCHEME], Box::new(FakeNet));
+    let wait = engines("wait").carries(NetSpec::ENGINE, Box::new(FakeNet));
     let agent = AgentLink::in_process(identity("local"), wait).expect("a thread");
     let trial = Trial { scenario, steps, control: control.clone(), ..Trial::new() };
     let (_, _) = trial.run_watched(vec![agent], &mut |progress| {
@@ -356,7 +357,7 @@ fn without_an_engine_for_networks_the_step_cannot_be_run() {
     assert!(told.contains("far: no engine of this agent carries network loads"), "{told}");
     assert_eq!(log.status, Some(Status::Failed));
     // Nor does an engine for networks serve targets.
-    let registry = EngineRegistry::new().register(&[NET_SCHEME], Box::new(FakeNet));
+    let registry = EngineRegistry::new().carries(NetSpec::ENGINE, Box::new(FakeNet));
     let agent = AgentLink::in_process(identity("local"), registry).expect("a thread");
     let mut trial = Trial::new();
     trial.scenario.lab.targets[0].url = "net:1".to_owned();
@@ -375,7 +376,7 @@ fn check_unannounced(report: impl Fn(&StepSpec, Ns) -> FromAgent + Send + 'stati
         end.outbox.send(FromAgent::Ready { step: 0, facts, depths, hops }).expect("it listens");
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("no start") };
         // What was announced is taken.
-        let known = spec.nets[0].sources.streams[0].0;
+        let known = spec.nets().next().expect("a network load").sources.streams[0].0;
         let from = at.since(epoch);
         let good = vec![second(known, 0, from, true)];
         end.outbox.send(FromAgent::Intervals(good)).expect("it listens");
@@ -392,7 +393,15 @@ fn check_unannounced(report: impl Fn(&StepSpec, Ns) -> FromAgent + Send + 'stati
 fn streams_report_only_where_they_were_announced() {
     // The second stream is one of the second step: its numbers follow those of the first.
     let later = |spec: &StepSpec| {
-        let last = spec.nets[0].sources.all().map(|id| id.0).max().expect("there are some");
+        let last = spec
+            .nets()
+            .next()
+            .expect("a network load")
+            .sources
+            .all()
+            .map(|id| id.0)
+            .max()
+            .expect("there are some");
         SourceId(last + 1)
     };
     check_unannounced(
@@ -405,7 +414,7 @@ fn streams_report_only_where_they_were_announced() {
     );
     check_unannounced(
         |spec, from| {
-            let (sent, _) = spec.nets[0].sources.streams[0];
+            let (sent, _) = spec.nets().next().expect("a network load").sources.streams[0];
             FromAgent::Intervals(vec![second(sent, 1, from, true)])
         },
         "Intervals",

@@ -81,7 +81,7 @@ impl Engine for NetEngine {
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let guardian = self.around.guardian();
         let mut ready = ReadyLoads::new(step);
-        for net in &step.nets {
+        for net in step.nets() {
             if stop.asked() {
                 return Err(failure(&net.name, NetError::Stopped));
             }
@@ -125,7 +125,7 @@ impl ReadyLoads {
             threads: Vec::new(),
             facts: Vec::new(),
             interfaces: Interfaces::new(step.index),
-            nets: step.nets.clone(),
+            nets: step.nets().cloned().collect(),
             warmup: step.warmup,
             measured: step.warmup.plus(step.measure),
         }

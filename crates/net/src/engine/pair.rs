@@ -54,7 +54,7 @@ impl ReadyNetLoad {
             )));
         }
         let test = SenderTest::prepare(config, &spec).map_err(|e| failure(&net.name, e))?;
-        let before = step.nets.iter().take_while(|other| !std::ptr::eq(*other, net));
+        let before = step.nets().take_while(|other| !std::ptr::eq(*other, net));
         let place = before.filter(|other| other.sources.hop == net.sources.hop).count();
         Ok(ReadyNetLoad { test, net: net.clone(), spec, step: step.index, place })
     }

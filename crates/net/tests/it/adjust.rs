@@ -3,15 +3,16 @@
 
 use crate::prelude::*;
 use crate::support::{
-    Bench, Told, listener, missing_guardian, receiver_config, refused, short, step_of, try_run,
+    Bench, Told, listener, missing_guardian, only, receiver_config, refused, short, step_of,
+    try_run,
 };
 use net::interface::Interface;
 use net::{Adjust, Carriage, Receiver, ReceiverConfig};
 
 fn prepare(bench: &Bench, adjust: Option<&str>, frames: NetFrames) -> Result<Told, String> {
     let mut step = step_of(bench.place(), &short(Carriage::Tcp));
-    step.nets[0].receiver.adjust = adjust.map(str::to_owned);
-    step.nets[0].frames = frames;
+    only(&mut step).receiver.adjust = adjust.map(str::to_owned);
+    only(&mut step).frames = frames;
     try_run(&step)
 }
 

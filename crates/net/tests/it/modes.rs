@@ -1,7 +1,7 @@
 //! Every mode between both ends: what is asked for happens, and both ends count the same.
 
 use crate::engine::on_the_grid;
-use crate::support::{Bench, Told, short, step_of, try_run, ways, with};
+use crate::support::{Bench, Told, only, short, step_of, try_run, ways, with};
 use clock::Ns;
 use net::{Carriage, SideReport, Sockets, StreamDirection, StreamReport, TestSpec};
 use record::Counter;
@@ -321,7 +321,7 @@ fn ipv6_is_taken() {
 fn a_source_is_taken() {
     let bench = Bench::new();
     let mut step = step_of(bench.place(), &with(short(Carriage::Tcp), |n| ways(n, 2, 0)));
-    let receiver = &mut step.nets[0].receiver;
+    let receiver = &mut only(&mut step).receiver;
     receiver.source = Some("127.0.0.9".parse().expect("an address"));
     receiver.source_port = Some(42_317);
     let told = try_run(&step).expect("it runs");

@@ -2,8 +2,8 @@
 
 use crate::prelude::*;
 use engine::{
-    Engine, EngineError, NetSources, NetSpec, Output, Prepared, ReceiverAddress, ReceiverSpec,
-    StepHandle, StepSpec, Stop, TokenSource,
+    Engine, EngineError, EngineLoad, NetSources, NetSpec, Output, Prepared, ReceiverAddress,
+    ReceiverSpec, StepHandle, StepSpec, Stop, TokenSource,
 };
 use net::interface::Guardian;
 use net::{
@@ -111,6 +111,12 @@ pub fn net(name: &str, place: ReceiverAddress, network: Network, first: u32) -> 
     }
 }
 
+/// The one load of a step.
+pub fn only(step: &mut StepSpec) -> &mut NetSpec {
+    let [EngineLoad::Net(net)] = &mut step.loads[..] else { panic!("one load") };
+    net
+}
+
 /// A step of these loads; its times in milliseconds.
 pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSpec {
     StepSpec {
@@ -122,7 +128,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
         slice: Ns::ZERO,
         targets: Vec::new(),
         workers: Vec::new(),
-        nets,
+        loads: nets.into_iter().map(EngineLoad::Net).collect(),
         attended: Vec::new(),
         lab: None,
     }
@@ -160,7 +166,7 @@ pub fn try_begin(engine: &mut NetEngine, step: &StepSpec) -> Result<Under, Engin
     let measure = start.plus(step.warmup);
     let cooldown = measure.plus(step.measure);
     let edges = [start, measure, cooldown, cooldown.plus(step.cooldown)];
-    let nets = step.nets.clone();
+    let nets = step.nets().cloned().collect();
     Ok(Under { handle: prepared.start(epoch, at, out), outputs, nets, facts, edges })
 }
 

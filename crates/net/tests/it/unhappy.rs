@@ -2,8 +2,8 @@
 
 use crate::prelude::*;
 use crate::support::{
-    Bench, at, begin, counted, engine, listener, place, port, receiver_config, refused, short,
-    start, step_of, try_run, ways, with,
+    Bench, at, begin, counted, engine, listener, only, place, port, receiver_config, refused,
+    short, start, step_of, try_run, ways, with,
 };
 use engine::{ReceiverAddress, ReceiverSpec, StepSpec, TokenSource};
 use net::{Carriage, Receiver, ReceiverEvent, Secret, Sockets, TestSpec};
@@ -23,7 +23,7 @@ fn long(load: Carriage) -> TestSpec {
 /// A short step whose receiver is reached in another way.
 fn reaching(place: ReceiverAddress, change: impl FnOnce(&mut ReceiverSpec)) -> StepSpec {
     let mut step = step_of(place, &short(Carriage::Tcp));
-    change(&mut step.nets[0].receiver);
+    change(&mut only(&mut step).receiver);
     step
 }
 
@@ -203,7 +203,7 @@ fn addresses_in_use_are_told() {
     let taken = UdpSocket::bind("0.0.0.0:0").expect("a port is free");
     let source_port = Some(taken.local_addr().expect("it has an address").port());
     let mut step = step_of(bench.place(), &short(Carriage::Udp { segmented: false }));
-    step.nets[0].receiver.source_port = source_port;
+    only(&mut step).receiver.source_port = source_port;
     refused(try_run(&step), "in use");
     bench.run(&short(Carriage::Udp { segmented: false }));
 }

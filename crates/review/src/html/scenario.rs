@@ -176,7 +176,7 @@ fn in_words(known: &Workload) -> Option<String> {
     match known {
         Workload::Disk(known) => Some(workload(known)),
         Workload::Net(known) => Some(net_words::workload(known)),
-        Workload::Copy(_) => None,
+        _ => None,
     }
 }
 

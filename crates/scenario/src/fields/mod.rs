@@ -30,7 +30,10 @@ pub(crate) use project::PROFILES;
 use project::PROJECT;
 pub(crate) use trace::TRACE;
 use verdict::*;
+pub(crate) use work::WORKLOAD;
 use work::*;
+
+use crate::load::{KINDS, WORKLOADS};
 
 /// A table of the language.
 #[derive(Debug)]
@@ -204,7 +207,7 @@ const fn default(key: &'static str, ty: Type, value: &'static str, doc: &'static
     KeyField { key, ty, need: Need::Default(value), doc }
 }
 
-const fn word(word: &'static str, doc: &'static str) -> KeyWord {
+pub(crate) const fn word(word: &'static str, doc: &'static str) -> KeyWord {
     KeyWord { word, doc }
 }
 
@@ -217,20 +220,6 @@ const SIZE: Type = Type::Size { min: 1, max: u64::MAX };
 /// The size of one operation.
 const BLOCK: Type = Type::Size { min: 1, max: 64 << 20 };
 const TIME: Type = Type::Time { zero: true };
-
-/// The kinds of workloads.
-const KINDS: &[KeyWord] = &[
-    word("disk", "operations on disks and targets"),
-    word("net", "streams, or requests, to receivers"),
-    word("copy", "copies from disk to disk"),
-    word("trace", "a recorded trace, replayed"),
-];
-const WORKLOADS: &[TableKind] = &[
-    TableKind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
-    TableKind { word: "net", plural: "network workloads", def: &NET },
-    TableKind { word: "copy", plural: "copies", def: &COPY },
-    TableKind { word: "trace", plural: "traces", def: &TRACE },
-];
 
 /// The whole file.
 pub(crate) static ROOT: TableDef = TableDef {

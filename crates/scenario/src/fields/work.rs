@@ -27,7 +27,7 @@ const SHARES: &[KeyWord] = &[
 
 const SKEWS: &[KeyWord] = &[word("uniform", "every block equally often")];
 
-pub(super) static WORKLOAD: TableDef = TableDef {
+pub(crate) static WORKLOAD: TableDef = TableDef {
     title: "[workload.NAME]",
     id: "workload",
     doc: "The operations that each worker issues. Without `rate` or `ramp` the loop is closed: each of `depth` slots \

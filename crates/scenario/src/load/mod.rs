@@ -2,7 +2,8 @@
 //!
 //! A family is a module beside this one: what its workloads hold, and what [`LoadFamily`] requires of them. A user that
 //! needs no more iterates over `loads`; an engine of one family asks for its loads ([`Step::disk_loads`]). A further
-//! family is a module, a variant of [`Workload`] with the arms that the compiler asks for, and a table in `fields`.
+//! family is a module, with the table of its keys, and here a variant of [`Workload`] with the arms that the compiler asks for
+//! and a line in [`KINDS`] and [`WORKLOADS`].
 
 mod copy;
 mod disk;
@@ -17,12 +18,26 @@ use crate::build;
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
-use crate::fields::{COPY, NET, TRACE};
+use crate::fields::{COPY, KeyWord, NET, TRACE, TableKind, WORKLOAD, word};
 use crate::model::{Plan, Scenario, Setting, Step};
 use crate::settle::concerns;
 use std::fmt;
 use std::time::Duration;
 use units::Bytes;
+
+/// The kinds of workloads.
+pub(crate) const KINDS: &[KeyWord] = &[
+    word("disk", "operations on disks and targets"),
+    word("net", "streams, or requests, to receivers"),
+    word("copy", "copies from disk to disk"),
+    word("trace", "a recorded trace, replayed"),
+];
+pub(crate) const WORKLOADS: &[TableKind] = &[
+    TableKind { word: "disk", plural: "disk workloads", def: &WORKLOAD },
+    TableKind { word: "net", plural: "network workloads", def: &NET },
+    TableKind { word: "copy", plural: "copies", def: &COPY },
+    TableKind { word: "trace", plural: "traces", def: &TRACE },
+];
 
 /// `[workload.NAME]`: what a load issues, carries or copies.
 #[derive(Clone, Debug, PartialEq)]

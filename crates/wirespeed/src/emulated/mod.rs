@@ -63,7 +63,7 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let fabric = Arc::new(fabric);
     let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
     let changes = Box::new(LabChanges(Arc::clone(&fabric)));
-    let engines = engines.register(&[fleet::LAB_SCHEME], changes);
+    let engines = engines.carries(fleet::LAB_ENGINE, changes);
     let mut agents =
         live::local(scenario, AgentKind::Auto, engines).map_err(Failure::incomplete)?;
     let last = inside.pop().map(|agent| agent.holding(Box::new(fabric)));

@@ -79,7 +79,7 @@ mod tests {
             slice: Ns::ZERO,
             targets: vec![target],
             workers: Vec::new(),
-            nets: Vec::new(),
+            loads: Vec::new(),
             attended: Vec::new(),
             lab: None,
         };

@@ -36,7 +36,7 @@ pub fn prepare(disks: &[GuestDisk]) -> Result<Option<DiskEngine>, String> {
         slice: Ns::ZERO,
         targets: local.iter().map(|disk| disk.backing.clone()).collect(),
         workers: (0..).zip(&local).map(worker).collect(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     };

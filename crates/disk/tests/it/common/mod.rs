@@ -58,7 +58,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         slice: Ns::ZERO,
         targets: vec![target],
         workers: (0..workers).map(worker).collect(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     }

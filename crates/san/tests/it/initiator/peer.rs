@@ -170,7 +170,7 @@ pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) ->
         cooldown: Ns::ZERO,
         slice: Ns::ZERO,
         workers: (0..workers).map(worker).collect(),
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
         targets: targets.into_iter().map(|target| TargetSpec { demand, ..target }).collect(),

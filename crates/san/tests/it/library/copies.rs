@@ -64,7 +64,7 @@ fn run(from: &str, to: (&str, Option<String>), of: CopySpec, during: impl FnOnce
             TargetSpec { write_token: to.1, ..TargetSpec::new("drive", to.0) },
         ],
         workers: vec![worker],
-        nets: Vec::new(),
+        loads: Vec::new(),
         attended: Vec::new(),
         lab: None,
     };

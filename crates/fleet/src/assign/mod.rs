@@ -4,16 +4,18 @@
 //! source; the steps of a search are represented by examples with all its workers and targets. Orders are made step by step,
 //! since those of a long sweep would fill memory. Nothing is opened here.
 
+mod copies;
+mod nets;
+
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::bind::Binding;
-use crate::copies;
 use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
-use crate::nets::{self, NetNumbers};
 use crate::prove;
 use clock::Ns;
-use engine::{Fill, LabChange, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use engine::{EngineLoad, Fill, LabChange, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use nets::NetNumbers;
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
 use scenario::crew::{Copier, cluster};
 use scenario::{Change, Incident, Scenario, Step, Target};
@@ -340,7 +342,7 @@ impl<'a> Assignment<'a> {
         let mut streams = Vec::new();
         for draft in nets::draft(self.lab.scenario, step)? {
             let (spec, ends) = self.nets.spec(&draft, step)?;
-            specs[NET_AGENT].nets.push(spec);
+            specs[NET_AGENT].loads.push(EngineLoad::Net(spec));
             streams.extend(ends);
         }
         specs[ATTENDANT].attended = self.guests.attended.clone();
@@ -349,7 +351,7 @@ impl<'a> Assignment<'a> {
         let has_load = |spec: &StepSpec| {
             // What an emulated lab carries is counted from outside, whoever loads it.
             let lab = spec.lab.is_some();
-            lab || !(spec.workers.is_empty() && spec.nets.is_empty() && spec.attended.is_empty())
+            lab || !(spec.workers.is_empty() && spec.loads.is_empty() && spec.attended.is_empty())
         };
         let specs = specs.into_iter().map(|spec| has_load(&spec).then_some(spec)).collect();
         let arrays = plan::step(self.lab.scenario, step, proof.as_ref());
@@ -423,7 +425,7 @@ impl<'a> Assignment<'a> {
             slice,
             targets: Vec::new(),
             workers: Vec::new(),
-            nets: Vec::new(),
+            loads: Vec::new(),
             attended: Vec::new(),
             lab: None,
         }

@@ -20,6 +20,11 @@ pub struct NetSpec {
     pub sources: NetSources,
 }
 
+impl NetSpec {
+    /// The name under which the engine of network loads is registered.
+    pub const ENGINE: &str = "net";
+}
+
 /// The far end of a network load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiverSpec {
