@@ -12,8 +12,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 const WORD: f64 = 4.0;
-/// Bytes a second of one Gbit/s of a Fibre Channel speed's name: 8GFC carries 850 MB/s each way.
-const PER_GBIT: f64 = 106.25e6;
 
 /// FC hosts of a machine.
 pub struct FcHosts {
@@ -43,9 +41,7 @@ impl FcHosts {
     }
 
     fn speed(&self, host: &str) -> Option<f64> {
-        let text = sysfs::text(&self.node(host).join("speed"))?;
-        let gbit: f64 = text.strip_suffix(" Gbit")?.parse().ok()?;
-        (gbit > 0.0).then_some(gbit * PER_GBIT)
+        sysfs::text(&self.node(host).join("speed")).and_then(|text| telemetry::fc_speed(&text))
     }
 }
 

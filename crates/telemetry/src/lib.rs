@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod exporter;
+mod fc;
 mod identity;
 mod measure;
 pub mod mib;
 
+pub use fc::fc_speed;
 pub use identity::canonical;
 pub use measure::{Flow, Leg, Measure};

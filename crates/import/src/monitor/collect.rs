@@ -25,6 +25,7 @@ pub const COLLECTIONS: &[Collection] = &[
         about: "disks and processors with time stamps that every locale reads alike",
         commands: &[
             "S_TIME_FORMAT=ISO LC_ALL=C iostat -xyt 20 180 > iostat-$(hostname).txt",
+            "{ echo \"# host $(hostname)\"; for n in $(seq 180); do date +'# time %s.%N'; cat /proc/stat /proc/diskstats /proc/net/dev; grep -sH . /sys/class/fc_host/*/{port_name,speed} /sys/class/fc_host/*/statistics/{rx_words,tx_words,error_frames,invalid_crc_count} /sys/block/*/{wwid,device/wwid} /sys/class/net/*/{address,speed}; sleep 20; done; } > proc-$(hostname).txt  # without sysstat, and FC ports",
             "sar -o sa.bin 20 180 && sadf -j sa.bin -- -A > sadf-$(hostname).json",
         ],
     },

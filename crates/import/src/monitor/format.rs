@@ -46,6 +46,7 @@ formats! {
     Brocade "brocade" "texts of Brocade switches"
     Mds "mds" "texts of Cisco MDS switches"
     SnmpWalk "snmpwalk" "SNMP walks"
+    Proc "proc" "Linux' own counters in /proc and /sys"
     Prometheus "prometheus" "Prometheus' text or query JSON"
     Iometer "iometer-csv" "Iometer's results"
     Vdbench "vdbench-flat" "vdbench's flat file"
@@ -164,6 +165,7 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
         () if any(&is_brocade) => Some(F::Brocade),
         () if any(&is_mds) => Some(F::Mds),
         () if any(&is_walk) => Some(F::SnmpWalk),
+        () if any(&super::proc::is) => Some(F::Proc),
         () if any(&is_exposition) => Some(F::Prometheus),
         () if super::mapped::is_known(text) => Some(F::Mapped),
         () if any(&is_rates) => Some(F::Brocade),

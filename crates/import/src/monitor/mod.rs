@@ -21,6 +21,7 @@ mod model;
 mod number;
 mod pdh;
 mod perfmon;
+mod proc;
 mod prometheus;
 mod results;
 mod sadf;
@@ -91,6 +92,7 @@ pub fn read(
         MonitorFormat::Brocade => switch::brocade(name, from, options),
         MonitorFormat::Mds => switch::mds(name, from, options),
         MonitorFormat::SnmpWalk => snmp::read(name, from, options),
+        MonitorFormat::Proc => proc::read(name, from, options),
         MonitorFormat::Prometheus => prometheus::read(name, from, options),
     }
 }

@@ -3,6 +3,7 @@
 
 mod joined;
 mod pdh;
+mod proc;
 mod record_of;
 mod results;
 mod switches;
