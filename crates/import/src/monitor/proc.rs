@@ -437,7 +437,7 @@ fn ignored(line: &str) -> bool {
 /// How far a time in milliseconds has grown; `None` where it may have wrapped more than once.
 fn grown(from: f64, to: f64, seconds: f64, at_once: f64) -> Option<f64> {
     let sure = seconds * 1e3 * at_once < WRAPS_MS;
-    sure.then(|| if to >= from { to - from } else { to + WRAPS_MS - from })
+    sure.then_some(if to >= from { to - from } else { to + WRAPS_MS - from })
 }
 
 /// Latency, busy time and length of the queue of disks.

@@ -1,28 +1,64 @@
-//! `iostat` and `sar` beside a load of ours: what they wrote is explained, and says what the record of the same minutes says.
+//! `iostat`, `sar`, `/proc`, fio and iperf3 beside a load of ours: what they wrote is explained, and says what the record of the
+//! same minutes says.
 
 use crate::peers::served::here;
 use crate::prelude::*;
 use crate::program::devices::Loop;
-use crate::program::support::{Bench, open};
+use crate::program::frames::Wire;
+use crate::program::support::{Bench, ended, open};
 
 /// Seconds that the tools look.
 const LOOKS: &str = "5";
 /// How far outside the record's seconds a tool's mean may lie: the seconds of the tools are not those of the record.
 const APART: f64 = 0.02;
 
-/// The lowest and the highest that a second of the record says of the device, a second: of I/Os, of bytes, of busy time.
+/// The lowest and the highest that a second of the record says of a hop's counters, a second.
 ///
 /// What a tool saw of some of these seconds lies among them, however unsteady the machine made them.
-fn seconds_of(record: &record::Record, device: &str) -> [[f64; 2]; 3] {
+fn seconds_of<const N: usize>(
+    record: &record::Record,
+    device: &str,
+    counted: [&str; N],
+) -> [[f64; 2]; N] {
     let is = |s: &&record::Source| s.hop().is_some() && s.name.ends_with(device);
     let hop = record.sources().iter().find(is).expect("the device is a hop").id;
     let counters = record.counters(Some(0)).expect("counters are readable");
-    ["read-ops", "read-bytes", "busy"].map(|name| {
+    counted.map(|name| {
         let of_name = counters.iter().filter(|c| c.source == hop && c.kind.name() == name);
         let rates: Vec<f64> = of_name.map(|c| c.value / c.to.since(c.from).as_secs_f64()).collect();
-        assert!(rates.len() >= 6, "{} seconds of {name}", rates.len());
+        assert!(rates.len() >= 5, "{} seconds of {name}", rates.len());
         [rates.iter().copied().fold(f64::MAX, f64::min), rates.iter().copied().fold(0.0, f64::max)]
     })
+}
+
+/// Whether a figure lies in a range, or next to it.
+#[track_caller]
+fn lies(what: &str, seen: f64, [low, high]: [f64; 2]) {
+    let fits = seen >= low * (1.0 - APART) && seen <= high * (1.0 + APART);
+    assert!(fits, "{what}: {seen} of {low} to {high}");
+}
+
+/// What a file of results says of the load that wrote it: operations, bytes written, a second.
+fn of_load(bench: &Bench, file: &str) -> [f64; 2] {
+    let args = ["explain", file, "--format", "json", "--out", "e.wsr"];
+    let review = bench.expect(0, &args).stdout;
+    fs::remove_file(bench.path("e.wsr")).expect("its record");
+    let review: Value = serde_json::from_str(&review).expect("one document");
+    let total = &review["steps"][0]["total"]["write"];
+    ["iops", "bytes_per_s"].map(|name| total[name].as_f64().expect("a figure"))
+}
+
+/// Looks at `/proc` a second apart, as a shell's loop would write them.
+fn looks_at_proc(bench: &Bench) {
+    let mut text = String::from("# host near\n");
+    for look in 0..6 {
+        if look > 0 {
+            clock::sleep_until(clock::now().plus(Ns::secs(1)));
+        }
+        text += &format!("# time {}\n", clock::wall_ns() as f64 / 1e9);
+        text += &fs::read_to_string("/proc/diskstats").expect("Linux");
+    }
+    fs::write(bench.path("proc.txt"), text).expect("room");
 }
 
 /// The device in a review: I/Os and bytes a second that it read, the share of its time that it was busy; and the limit.
@@ -43,7 +79,7 @@ fn of_device(review: &str, device: &str) -> ([f64; 2], f64, String) {
 
 #[test]
 fn what_the_tools_of_the_system_saw_is_what_the_record_says() {
-    if !here("iostat") || !here("sar") || !here("sadf") {
+    if ["iostat", "sar", "sadf", "fio"].map(here).contains(&false) {
         return;
     }
     let bench = Bench::new("");
@@ -59,7 +95,16 @@ fn what_the_tools_of_the_system_saw_is_what_the_record_says() {
     };
     let base = ["disk", device.path(), "--block", "16KiB", "--rate", "700 IOPS", "--random", "100"];
     let time = ["--warmup", "1s", "--time", "8s", "--out", "r.wsr", "--quiet", "--format", "json"];
+    // Their load writes and ours reads: the record tells them apart.
+    let name_of = format!("--filename={}", device.path());
+    let fio = ["--name=beside", &name_of, "--rw=randwrite", "--bs=8k", "--rate_iops=200"];
+    let rest = ["--direct=1", "--time_based", "--runtime=15", "--output-format=json"];
+    let mut fio = tool("fio", &[&fio[..], &rest].concat(), "fio.json");
     std::thread::scope(|scope| {
+        scope.spawn(|| {
+            clock::sleep_until(clock::now().plus(Ns::millis(2500)));
+            looks_at_proc(&bench);
+        });
         scope.spawn(|| bench.expect(0, &[&base[..], &time].concat()));
         clock::sleep_until(clock::now().plus(Ns::millis(2500)));
         let iostat = ["-x", "-y", "-t", &name, "1", LOOKS];
@@ -77,18 +122,80 @@ fn what_the_tools_of_the_system_saw_is_what_the_record_says() {
             tool("sadf", &[option, "sa.bin", "--", "-d"], into).wait().expect("it ends").success()
         );
     }
-    let [ios, bytes, busy] = seconds_of(&open(&bench.path("r.wsr")), &name);
-    for file in ["io.txt", "io.json", "sa.json", "sa.xml"] {
+    assert!(fio.wait().expect("it ends").success());
+    let record = open(&bench.path("r.wsr"));
+    let [ios, bytes, busy] = seconds_of(&record, &name, ["read-ops", "read-bytes", "busy"]);
+    let written = seconds_of(&record, &name, ["write-ops", "write-bytes"]);
+    let [ops, volume] = of_load(&bench, "fio.json");
+    lies("fio's operations", ops, written[0]);
+    lies("fio's bytes", volume, written[1]);
+    for file in ["io.txt", "io.json", "sa.json", "sa.xml", "proc.txt"] {
         let args = ["explain", file, "--keep-first", "--format", "json", "--out", "e.wsr"];
         let (seen, utilization, limit) = of_device(&bench.expect(0, &args).stdout, &name);
         fs::remove_file(bench.path("e.wsr")).expect("its record");
-        for (seen, [low, high]) in seen.into_iter().zip([ios, bytes]) {
-            let fits = seen >= low * (1.0 - APART) && seen <= high * (1.0 + APART);
-            assert!(fits, "{file}: {seen} of {low} to {high}");
-        }
+        lies(file, seen[1], bytes);
+        lies(file, seen[0], [ios[0] + written[0][0], ios[1] + written[0][1]]);
         // The tools round it to a percent or less; of a device that is idle for most of its time nothing is said to be full.
         let [low, high] = [busy[0] / 1e9 - APART, busy[1] / 1e9 + APART];
         assert!((low..=high).contains(&utilization), "{file}: {utilization} of {low} to {high}");
         assert!(["none", "unknown"].contains(&limit.as_str()), "{file}: {limit}");
     }
+}
+
+const PORT: &str = r#"
+[scenario]
+title = "A port that another program uses"
+[[host]]
+name = "near"
+adapters = [{ name = "nic", part = "qle3142", ports = 1 }]
+counters = "local"
+identities = [{ hop = "near.nic:0", is = "wire" }]
+[[target]]
+name = "nothing"
+url = "null:"
+size = "1GiB"
+[workload.little]
+block = "4KiB"
+rate = "100 IOPS"
+[plan]
+workload = "little"
+on = "nothing"
+warmup = "1s"
+measure = "6s"
+"#;
+
+#[test]
+fn what_iperf3_sent_is_what_the_record_says_of_the_port() {
+    if !here("iperf3") {
+        return;
+    }
+    let Some(wire) = Wire::up() else { return };
+    let bench = Bench::new("");
+    fs::write(bench.path("port.toml"), PORT).expect("room");
+    let iperf3 = |end: &str, args: &[&str], into: &str| {
+        let out = fs::File::create(bench.path(into)).expect("room");
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &wire.namespace(end), "iperf3"]).args(args).stdout(out);
+        command.spawn().expect("it starts")
+    };
+    let mut server = iperf3("b", &["-s", "-1"], "server.txt");
+    // It listens when it does; a client that is refused tries again.
+    let mut tries = 0;
+    let mut client = loop {
+        let args = ["-c", "192.0.2.2", "-b", "200M", "-t", "14", "-J"];
+        let mut client = iperf3("a", &args, "iperf3.json");
+        clock::sleep_until(clock::now().plus(Ns::millis(500)));
+        match client.try_wait().expect("it can be asked") {
+            None => break client,
+            Some(_) => tries += 1,
+        }
+        assert!(tries < 60, "iperf3 finds its server");
+    };
+    let run = wire.command("a", &bench, &["run", "port.toml", "--out", "p.wsr"]).output();
+    assert_eq!(ended(run.expect("it starts")).code, 0);
+    assert!(client.wait().expect("it ends").success() && server.wait().expect("it ends").success());
+    let [sent] = seconds_of(&open(&bench.path("p.wsr")), "near.nic:0", ["write-bytes"]);
+    let [_, said] = of_load(&bench, "iperf3.json");
+    // The port counts the headers of frames, which the program does not: 66 bytes of up to 1514, fewer where segments are left whole.
+    lies("iperf3", said, [sent[0] * (1448.0 / 1514.0), sent[1]]);
 }

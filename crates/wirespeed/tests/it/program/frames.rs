@@ -15,13 +15,13 @@ const TOKEN: &str = "correct horse battery";
 const GUARD: clock::Ns = clock::Ns::secs(60);
 
 /// Two namespaces and the wire between them; gone when it is dropped.
-struct Wire {
+pub struct Wire {
     name: String,
 }
 
 impl Wire {
     /// `None` where it cannot be made, which is said.
-    fn up() -> Option<Wire> {
+    pub fn up() -> Option<Wire> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if !rustix::process::geteuid().is_root() {
             println!("skipped: making network namespaces needs root");
@@ -44,12 +44,12 @@ impl Wire {
     }
 
     /// A namespace's name: `a` asks, `b` serves.
-    fn namespace(&self, end: &str) -> String {
+    pub fn namespace(&self, end: &str) -> String {
         format!("{}-{end}", self.name)
     }
 
     /// The program, ready to be run in a namespace.
-    fn command(&self, end: &str, bench: &Bench, args: &[&str]) -> Command {
+    pub fn command(&self, end: &str, bench: &Bench, args: &[&str]) -> Command {
         let inside = bench.command(args);
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(end)]).arg(inside.get_program()).args(args);

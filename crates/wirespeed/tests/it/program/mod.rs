@@ -17,7 +17,7 @@ mod dry_run_net;
 mod estimate;
 mod exports;
 mod fleet;
-mod frames;
+pub mod frames;
 mod guests;
 mod hardship;
 mod import;
