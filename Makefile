@@ -12,9 +12,9 @@ build: ## Build the release binary
 
 demo: ## Build, then run and review a SAN in memory, about a minute
 	@scripts/need $@
-	cargo build --release --locked --package wirespeed
+	cargo build --profile demo --locked --package wirespeed
 	@# A goal that this machine does not meet is a result of the demo, not a failure of the build.
-	@cargo run --release --locked --quiet -- demo || test $$? -eq 1
+	@cargo run --profile demo --locked --quiet -- demo || test $$? -eq 1
 
 test: ## Format, lints, tests, repository rules, and 10 s of fuzzing per parser
 	@scripts/need $@
