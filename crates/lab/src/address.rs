@@ -22,7 +22,7 @@ pub fn of_host(subnet: u32, n: u32) -> Ipv4Addr {
     address(subnet, 2 + n)
 }
 
-/// Within 10.64.0.0/10; nobody outside the namespaces sees it.
+/// Within 10.64.0.0/10; it is not visible outside the namespaces.
 fn address(subnet: u32, host: u32) -> Ipv4Addr {
     let [_, _, high, low] = subnet.to_be_bytes();
     let [.., host] = host.to_be_bytes();

@@ -153,7 +153,7 @@ impl Drop for Held {
         }
         cgroup::remove(&self.tag);
         for (_, node) in &mut self.nodes {
-            // One that was killed has been waited for by nobody else.
+            // No other process has waited for one that was killed.
             let _ = node.wait();
         }
         if let Some(standing) = self.standing.take() {

@@ -104,7 +104,7 @@ fn files(directory: &Path) -> Vec<(PathBuf, String)> {
     all
 }
 
-/// Takes the lock of a file, where nobody has it.
+/// Takes the lock of a file, where it is free.
 fn take(path: &Path) -> Option<File> {
     let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(list(dir.path()), std::slice::from_ref(&state));
         assert_eq!(find(dir.path(), "x.toml"), Some(state.clone()));
         assert_eq!(find(dir.path(), "y.toml"), None);
-        // A process that does not hold the file is no guardian, whoever has locked it.
+        // A process that does not hold the file is no guardian, even if the file is locked.
         standing.tell(&State { guardian: 1, ..state.clone() }).expect("it is written");
         assert_eq!(list(dir.path()), Vec::<State>::new());
         standing.remove();

@@ -1,4 +1,4 @@
-//! An agent that waits for coordinators: it says who it is, is engaged for one run at a time, and obeys nobody else meanwhile.
+//! An agent that waits for coordinators: it says who it is, is engaged for one run at a time, and obeys no other meanwhile.
 
 use crate::engagement::{Engagement, Post};
 use crate::runtime::{Runtime, pause};
@@ -55,7 +55,7 @@ pub struct AgentConfig {
     pub facts: Facts,
 }
 
-/// What an agent has to tell whoever started it.
+/// What an agent reports to the program that started it.
 pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 struct Agent {

@@ -78,7 +78,7 @@ pub struct Leftover {
     pub stream: String,
     /// Its run's title.
     pub title: String,
-    /// Messages that nobody fetched.
+    /// Messages that were not fetched.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,

@@ -175,7 +175,7 @@ mod tests {
         let looks = [grows(top, 32), grows(50, 32), grows(70, 32)];
         let (values, odd) = check(ReadBytes, 1.25e9, &looks);
         assert_eq!((values, odd), (vec![0.0, 150.0, 170.0], vec![Oddity::Wrapped]));
-        // At 64 Gbit/s, or at a speed that nobody knows, it may have wrapped twice, and growth means nothing either.
+        // At 64 Gbit/s, or at an unknown speed, it may have wrapped twice, and growth means nothing either.
         for speed in [8e9, 0.0] {
             let (values, odd) = check(ReadBytes, speed, &[grows(5, 32), grows(9, 32)]);
             assert!(values[1].is_nan() && odd == [Oddity::Narrow], "{speed}");

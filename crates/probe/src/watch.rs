@@ -1,7 +1,7 @@
 //! One thread a source, so that a slow or dead source holds up nothing else.
 //!
 //! The thread looks when it is asked to; who asks waits only so long and takes what there is. It keeps one look and a bounded
-//! list of news. A source that hangs keeps its thread: no second one is started for it, and nobody waits for its end.
+//! list of news. A source that hangs keeps its thread: no second one is started for it, and nothing waits for its end.
 
 use crate::accrual::{Accrual, Oddity, Totals};
 use crate::source::{Place, Source, Trouble};

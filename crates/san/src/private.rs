@@ -1,4 +1,4 @@
-//! Files that hold a secret: nobody but their owner may read them, as ssh asks of its keys.
+//! Files that hold a secret: only their owner may read them, as ssh asks of its keys.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};

@@ -102,7 +102,7 @@ fn stripped_of(mut part: Part, rates: PortRates) -> Part {
     part
 }
 
-/// Figures of the model, whoever states them.
+/// Figures of the model, of any source.
 const MODELLED: &[&str] = &["cache", "hit_share", "fill_words", "guests_share_cores"];
 
 /// Figures without effect.

@@ -30,7 +30,7 @@ pub enum Evidence {
     OneSided,
     /// Another claim once more.
     Twin,
-    /// It changes by more than 5% within the plausible range of a parameter that nobody published.
+    /// It changes by more than 5% within the plausible range of an unpublished parameter.
     Assumption,
     /// It set a parameter, or follows from what did.
     Calibration,

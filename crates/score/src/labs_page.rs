@@ -24,7 +24,7 @@ sheets, the model without one of its mechanisms, or the model with an unpublishe
 Rivals are computed by the estimator, and their change is applied to the simulated figure. A claim that every rival meets
 came back *by construction* or symmetry; or it is *one-sided*, and all are on the same side. A *twin* follows from another
 claim, or is read off the same run and moves alike under every rival. A claim *rests on an assumption* where its figure
-changes by more than 5% within the plausible range of a parameter that nobody published: choosing the parameter means choosing
+changes by more than 5% within the plausible range of an unpublished parameter: choosing the parameter means choosing
 the figure. *Calibration* set a parameter, or follows from what did. A number *not in the source* is a reading of its words.
 
 **met**: the simulated 95% confidence interval overlaps the published figure, with its rounding and its relation (“just over”

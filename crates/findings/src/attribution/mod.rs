@@ -132,7 +132,7 @@ impl GatherAttribution {
     }
 }
 
-/// The most that is stated of an answer to an observed load, never 0.9: an equally full hop that nobody counted, processors that
+/// The most that is stated of an answer to an observed load, never 0.9: an equally full hop without counters, processors that
 /// others keep busy, disks that a cache keeps busy and a queue that fills because of what is behind it look alike.
 fn observed_most(answer: &Candidate) -> f64 {
     if matches!(answer.limit, Limiter::Unknown { .. }) { SURE } else { OBSERVED_MOST }

@@ -349,7 +349,7 @@ impl<'a> Assignment<'a> {
         let emulated = self.lab.scenario.lab.is_emulated();
         specs[ATTENDANT].lab = emulated.then(|| lab_step(step));
         let has_load = |spec: &StepSpec| {
-            // What an emulated lab carries is counted from outside, whoever loads it.
+            // What an emulated lab carries is counted from outside, whatever loads it.
             let lab = spec.lab.is_some();
             lab || !(spec.workers.is_empty() && spec.loads.is_empty() && spec.attended.is_empty())
         };

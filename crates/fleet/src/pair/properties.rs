@@ -180,7 +180,7 @@ fn clocks_that_nobody_knows_are_measured_and_the_bounds_hold() {
     check_all(Weather { loss: 0.02, die: 0.1, stall: 0.1, arrays: 1, ..measured });
 }
 
-/// A fleet: clocks that nobody knows, and carriers that lose nothing but may be cut off.
+/// A fleet: unknown clocks, and carriers that lose nothing but may be cut off.
 const FLEET: Weather = Weather {
     measured: true,
     delay: Ns::millis(20),

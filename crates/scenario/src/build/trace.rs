@@ -10,7 +10,7 @@ use workload::{Arrivals, Process, Regions, Remap, ReplayMode, Row, Spec, TraceSp
 /// Operations outstanding as fast as it goes, unless given.
 const DEPTH_DEFAULT: u32 = 32;
 
-/// A trace. What it holds is not known here: whoever opens it settles the workload's average.
+/// A trace. What it holds is not known here: the workload's average is settled where it is opened.
 pub(crate) fn trace(name: &At<String>, record: &Decoded, sink: &mut Sink) -> DiskWorkload {
     let word = |key| record.word(key).map(|at| at.value);
     let mode = match word("mode") {

@@ -137,7 +137,7 @@ impl Access {
         login.is_some_and(|login| login.until > clock::now() && login.token == token)
     }
 
-    /// Ends a log-in: its cookie is worth nothing any more, whoever has it.
+    /// Ends a log-in: its cookie is invalid from then on.
     pub fn log_out(&self, cookie: &str) {
         locked(&self.logins).remove(&digest(cookie.as_bytes()));
     }

@@ -1,4 +1,4 @@
-//! Answers and what every one of them says to a browser: load nothing from elsewhere, be framed by nobody, guess no types.
+//! Answers and what every one of them says to a browser: load nothing from elsewhere, never be framed, guess no types.
 
 use crate::pages::frame;
 use axum::body::Body;

@@ -30,7 +30,7 @@ impl HttpBody for Parts {
     }
 }
 
-/// A body that is fed through the other end; what feeds it waits while nobody reads.
+/// A body that is fed through the other end; what feeds it waits while nothing is read.
 pub(crate) fn fed(waiting: usize) -> (mpsc::Sender<Bytes>, Body) {
     let (sender, receiver) = mpsc::channel(waiting);
     (sender, Body::new(Parts(receiver)))

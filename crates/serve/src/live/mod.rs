@@ -1,4 +1,4 @@
-//! Runs in progress, each followed by its record on a thread of its own, whoever looks at it: what was read and drawn once
+//! Runs in progress, each followed by its record on a thread of its own, however many look at it: what was read and drawn once
 //! serves all viewers, and the process that runs is never asked.
 
 pub(crate) mod document;
@@ -119,7 +119,7 @@ impl Followed {
         locked(&self.state).as_ref().map(f)
     }
 
-    /// Follows until nobody has looked for a while.
+    /// Follows until it has had no viewer for a while.
     fn run(&self, program: &dyn Program, registry: &Registry) {
         if let Err(error) = self.follow(program, registry) {
             let failure = Some(error.to_string().into());

@@ -163,7 +163,7 @@ impl Stepper for Session<'_, '_, '_> {
     }
 
     fn finish(self, status: Status) -> Result<Outcome, SimulateError> {
-        // Steps that are ahead find nobody who listens, and end.
+        // Steps that are ahead find their receiver gone, and end.
         self.shared.over.store(true, Ordering::Relaxed);
         drop(self.ahead);
         self.record_writer.finish(status)?;

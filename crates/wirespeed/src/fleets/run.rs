@@ -227,7 +227,7 @@ fn told(one: &Announcement) -> Vec<Fact> {
     facts
 }
 
-/// How uncertain clocks may be, for whoever judges the record.
+/// How uncertain clocks may be, for the findings.
 fn threshold(args: &FleetRun) -> Fact {
     Fact {
         subject: "run".to_owned(),

@@ -1,5 +1,5 @@
 //! `wirespeed target`: storage over the network. `serve` checks the arguments, starts the target of `san`, says where it
-//! listens, opens the socket by which it is asked and told (`control`), and stops it at a signal.
+//! listens, opens its control socket (`control`), and stops it at a signal.
 
 mod control;
 mod library;
