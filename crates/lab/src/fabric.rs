@@ -39,7 +39,7 @@ pub struct Fabric {
     guardian: Child,
     answers: BufReader<std::process::ChildStdout>,
     processes: Vec<u32>,
-    groups: BTreeMap<String, PathBuf>,
+    groups: BTreeMap<String, Vec<PathBuf>>,
     notes: Vec<String>,
     stays: bool,
 }
@@ -203,7 +203,7 @@ impl Fabric {
     fn inside(&self, node: usize, carrier: Option<&str>, program: &Path) -> Command {
         let mut command = Command::new(&self.program.file);
         command.args(["lab", "enter", "--process", &self.processes[node].to_string()]);
-        if let Some(group) = carrier.and_then(|carrier| self.groups.get(carrier)) {
+        for group in carrier.map_or(&[][..], |carrier| self.group(carrier)) {
             command.arg("--group").arg(group);
         }
         command.arg("--").arg(program);
@@ -220,6 +220,11 @@ impl Fabric {
     /// What was made.
     pub fn plan(&self) -> &LabPlan {
         &self.plan
+    }
+
+    /// The files by which processes enter the control groups of a host, a VM or an array; none where there are no groups.
+    pub fn group(&self, carrier: &str) -> &[PathBuf] {
+        self.groups.get(carrier).map_or(&[], Vec::as_slice)
     }
 
     /// The process that holds the namespace of each node, in the plan's order.

@@ -49,7 +49,9 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let mut inside = Vec::new();
     for (host, name) in carried(scenario) {
         let agent = agent(&fabric, host, name, &[]).map_err(Failure::incomplete)?;
-        carriers.extend(agent.process().map(|process| Carrier::of(scenario, host, name, process)));
+        let carrier =
+            |process| Carrier::of(scenario, (host, name), process, fabric.group(name));
+        carriers.extend(agent.process().map(carrier));
         inside.push(agent);
     }
     for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
