@@ -287,7 +287,8 @@ mod tests {
     #[test]
     fn both_versions_tell_what_a_quota_held_back() {
         let old = "nr_periods 50\nnr_throttled 30\nthrottled_time 1500000\n";
-        let new = "usage_usec 9\nnr_periods 50\nnr_throttled 30\nthrottled_usec 1500\nnr_bursts 0\n";
+        let new =
+            "usage_usec 9\nnr_periods 50\nnr_throttled 30\nthrottled_usec 1500\nnr_bursts 0\n";
         let wanted = Throttling { throttles: 30, throttled: Ns(1_500_000) };
         assert_eq!([old, new].map(throttles), [Some(wanted); 2]);
         for text in ["", "nr_throttled 3", "nr_throttled x\nthrottled_time 1", "throttled_usec 1"] {

@@ -146,15 +146,11 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_process_are_those_of_the_manual() {
-        let text = "42 (a) b (c) R 1 42 42 0 -1 4194304 100 0 7 0 150 50 0 0 20 0 3 0 100 4096 12 1\n";
+        let text =
+            "42 (a) b (c) R 1 42 42 0 -1 4194304 100 0 7 0 150 50 0 0 20 0 3 0 100 4096 12 1\n";
         let look = whole(text, 100).expect("a look");
-        let wanted = ProcessLook {
-            cpu: Ns::secs(2),
-            waited: None,
-            major_faults: 7,
-            threads: 3,
-            memory: 12,
-        };
+        let wanted =
+            ProcessLook { cpu: Ns::secs(2), waited: None, major_faults: 7, threads: 3, memory: 12 };
         assert_eq!(look, wanted);
         assert_eq!(delay("1000 2500 3\n"), Some(2500));
         assert_eq!((delay(""), delay("1000")), (None, None));

@@ -5,8 +5,8 @@
 
 use crate::control::server::{CarriedOut, ControlSocket, Controlled, open_or_say};
 use crate::control::{ArrayNames, PortState};
-use clock::Ns;
 use crate::hops::taken;
+use clock::Ns;
 use engine::EngineError;
 use fleet::HopReading;
 use fleet::arrays::{
