@@ -239,6 +239,38 @@ fn packets_that_are_lost_and_a_port_that_stops_draining_are_outcomes() {
     }
 }
 
+#[test]
+fn a_host_that_is_killed_is_an_outcome_and_its_workers_are_missing() {
+    let scenario = SCENARIO
+        .replace("measure = \"2s\"\n", "measure = \"4s\"\nfaults = [{ at = \"2s\", kill = \"esx1\" }]\n")
+        .replace("name = \"esx\"", "name = \"esx{1..2}\"")
+        .replace("host = \"esx\"", "host = \"esx{1..2}\"")
+        .replace("name = \"up\", from = \"esx.nic\"", "name = \"up{1..2}\", from = \"esx{1..2}.nic\"")
+        .replace("rate = \"40 MB/s\"", "rate = \"2 MB/s\"");
+    let Some(found) = outcomes(&scenario) else { return };
+    let [killed] = &found[..] else { panic!("one fault: {found:?}") };
+    assert_eq!((&killed["part"], &killed["kind"]), (&"esx1".into(), &"killed".into()), "{killed}");
+    assert_eq!(killed["carried_out"], true, "{killed}");
+    let (before, during) = (bytes_per_s(killed, "before"), bytes_per_s(killed, "during"));
+    assert!(during < 0.9 * before, "{killed}");
+}
+
+#[test]
+fn the_model_refuses_what_only_real_cables_suffer() {
+    for (fault, says) in [
+        ("stall = \"up\"", "the model cannot stall up"),
+        ("lose = \"sw\", share = \"2%\"", "the model cannot lose 2% of the packets of sw"),
+        ("kill = \"esx\"", "the model cannot kill esx"),
+    ] {
+        let faults = format!("measure = \"2s\"\nfaults = [{{ at = \"1s\", {fault} }}]\n");
+        let bench = Bench::new(&SCENARIO.replace("measure = \"2s\"\n", &faults));
+        let ended = bench.expect(2, &["simulate", "s.toml", "--out", "r.wsr", "--quiet"]);
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        // A live run can.
+        bench.expect(0, &["plan", "s.toml"]);
+    }
+}
+
 /// Two cables of a team: one conversation takes one of them, several take both, and none needs the one that fails.
 #[test]
 fn a_conversation_takes_one_cable_of_a_team() {
