@@ -79,7 +79,7 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s pe
 	cargo build --release --locked --package wirespeed
 	@scripts/lab5-network
 
-lab: ## Emulated labs, as root: 70 planted bottlenecks, labs 1, 2 and 5 in small, 100 random kills; minutes
+lab: ## Emulated labs, as root: 75 planted bottlenecks, labs 1, 2 and 5 in small, 100 random kills; minutes
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/lab

@@ -36,7 +36,7 @@ pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use spec::{
-    AttendedProcess, CopySpec, Fill, LabChange, LabStep, LoadChange, QueueKind, StepSpec,
+    AttendedProcess, CopySpec, Fill, LabChange, LabEvent, LabStep, LoadChange, QueueKind, StepSpec,
     TargetSpec, Throttle, WorkerSpec,
 };
 pub use step_edge::StepEdge;

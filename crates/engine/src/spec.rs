@@ -51,8 +51,27 @@ pub struct LabChange {
     pub at: Ns,
     /// The part, by its name in the scenario.
     pub part: String,
-    /// It works again; otherwise it fails.
-    pub works: bool,
+    /// What.
+    pub event: LabEvent,
+}
+
+/// What happens to a part of an emulated lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LabEvent {
+    /// Its cables carry nothing.
+    Fail,
+    /// It works again.
+    Restore,
+    /// Its cables have another speed, in the words of the scenario and before scaling.
+    Slow(String),
+    /// Its cables lose so many of a million packets.
+    Lose(u32),
+    /// One end of its cables takes packets up to so many bytes.
+    Mismatch(u32),
+    /// Its cables are up, and what is sent waits.
+    Stall,
+    /// It is a host, and its processes are killed.
+    Kill,
 }
 
 /// A process that carries loads of others: a virtual machine.

@@ -6,7 +6,7 @@
 use crate::pool;
 use clock::Ns;
 use record::{Completed, Event, Phase, Record, RecordError, StepHead};
-use scenario::{Change, FaultAction, Step};
+use scenario::{Change, FaultAction, Hamper, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ pub struct FaultOutcome {
     pub part: String,
     /// What happened to it.
     pub kind: FaultKind,
-    /// What the change brought: the speed of a slow port, the host that a VM moved to.
+    /// What the change brought: the speed of a slow port, the share of packets lost, the MTU of one end, the host that a VM
+    /// moved to.
     pub to: Option<String>,
     /// When, since the beginning of the measured time, in nanoseconds.
     pub at_ns: u64,
@@ -52,12 +53,18 @@ pub struct FaultOutcome {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// A port is killed: its connections close.
+    /// A port is killed: its connections close. Or the processes of an emulated host are.
     Killed,
-    /// A simulated part fails.
+    /// A simulated or emulated part fails.
     Failed,
-    /// A port has another speed from then on.
+    /// A port or a cable has another speed from then on.
     Slowed,
+    /// A cable loses packets.
+    Lossy,
+    /// One end of a cable takes small packets alone.
+    Mismatched,
+    /// A cable is up and carries next to nothing.
+    Stalled,
     /// A port answers every command with BUSY.
     Busy,
     /// A VM runs on another host from then on.
@@ -148,6 +155,13 @@ fn changes(planned: &Step) -> Vec<PlannedChange> {
             Change::Fail(part) => (part, None, Some(FaultKind::Failed)),
             Change::Restore(part) => (part, None, None),
             Change::Move { vm, to } => (vm, Some(to.clone()), Some(FaultKind::Moved)),
+            Change::Kill(host) => (host, None, Some(FaultKind::Killed)),
+            Change::Hamper { part, how } => match how {
+                Hamper::Slow(rate) => (part, Some(rate.to_string()), Some(FaultKind::Slowed)),
+                Hamper::Lose(share) => (part, Some(share.to_string()), Some(FaultKind::Lossy)),
+                Hamper::Mismatch(mtu) => (part, Some(mtu.to_string()), Some(FaultKind::Mismatched)),
+                Hamper::Stall => (part, None, Some(FaultKind::Stalled)),
+            },
         };
         PlannedChange { at: incident.at.into(), part: part.clone(), to, kind }
     });

@@ -1,7 +1,8 @@
 //! Addresses of an emulated lab: a subnet for each port of an array, or of a receiver.
 //!
 //! One subnet a port makes the way both ways unique without rules: a host leaves for a port through the one interface that
-//! has an address in its subnet, and the answer goes back the same way.
+//! has an address in its subnet, and the answer goes back the same way. A team has an address of its own there, at none of its
+//! ports, and those have one each.
 
 use std::net::Ipv4Addr;
 

@@ -1,7 +1,9 @@
 //! Control groups of a lab, in either version of the interface: a directory of ours beneath the mount, one within it for each
 //! host and array, one within a host's for its own processes and each of its VMs with a quota.
 //!
-//! Processes are only in the innermost directories, as version 2 demands.
+//! Processes are only in the innermost directories, as version 2 demands. What they did without is counted there: how often the
+//! quota held them back, and, where version 2 is mounted, for how long some of them waited (`pressure`, PSI). Where version 1
+//! has the quotas, processes are in groups of both.
 
 use crate::plan::Quota;
 use clock::Ns;
@@ -38,6 +40,17 @@ pub struct Hierarchy {
 #[derive(Clone, Debug)]
 pub struct Groups {
     base: PathBuf,
+    /// In version 2, where version 1 has the quotas.
+    beside: Option<PathBuf>,
+}
+
+/// What the quota of a group has held back since the group was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttling {
+    /// Periods at whose end the quota was used up and something waited.
+    pub throttles: u64,
+    /// For how long, on all processors together.
+    pub throttled: Ns,
 }
 
 /// Every hierarchy of this machine that can hold processors back.
@@ -71,7 +84,10 @@ pub fn make(tag: &str, quotas: &[Quota]) -> Result<Groups, String> {
     for of in hierarchies() {
         let base = of.at.join(format!("{NAME}{tag}"));
         match fill(&of, &base, quotas) {
-            Ok(()) => return Ok(Groups { base }),
+            Ok(()) => {
+                let beside = if of.unified { None } else { beside(tag, quotas) };
+                return Ok(Groups { base, beside });
+            }
             Err(problem) => {
                 why = format!("{}: {problem}", of.at.display());
                 remove_at(&base);
@@ -79,6 +95,27 @@ pub fn make(tag: &str, quotas: &[Quota]) -> Result<Groups, String> {
         }
     }
     Err(why)
+}
+
+/// The same directories in version 2 for what it counts, beside a version 1 that has the quotas; `None` where it counts nothing.
+fn beside(tag: &str, quotas: &[Quota]) -> Option<PathBuf> {
+    let of = hierarchies().into_iter().find(|of| of.unified)?;
+    let base = of.at.join(format!("{NAME}{tag}"));
+    let made = || {
+        fs::create_dir(&base)?;
+        for quota in quotas {
+            fs::create_dir(directory(&base, quota))?;
+            if quota.within.is_none() {
+                fs::create_dir(directory(&base, quota).join(OWN))?;
+            }
+        }
+        fs::read_to_string(base.join("cpu.pressure"))
+    };
+    let made: io::Result<String> = made();
+    if made.is_err() {
+        remove_at(&base);
+    }
+    made.ok().map(|_| base)
 }
 
 fn fill(of: &Hierarchy, base: &Path, quotas: &[Quota]) -> io::Result<()> {
@@ -128,6 +165,11 @@ fn hold(of: &Hierarchy, group: &Path, cpus: f64) -> io::Result<()> {
     fs::write(group.join("cpu.cfs_quota_us"), quota.to_string())
 }
 
+/// The time over which the kernel counts the quota of so many processors.
+pub fn period(cpus: f64) -> Ns {
+    Ns(quota(cpus).1 * 1000)
+}
+
 /// Microseconds of processor time in each period, and the period.
 fn quota(cpus: f64) -> (u64, u64) {
     let period = PERIOD_US.max(QUOTA_MIN_US / cpus).min(PERIOD_MAX_US);
@@ -135,12 +177,44 @@ fn quota(cpus: f64) -> (u64, u64) {
 }
 
 impl Groups {
-    /// The file that a process writes its number into to be held to a quota.
-    pub fn entry(&self, quota: &Quota) -> PathBuf {
-        let group = directory(&self.base, quota);
-        let group = if quota.within.is_none() { group.join(OWN) } else { group };
-        group.join("cgroup.procs")
+    /// The files that a process writes its number into to be held to a quota, and to be counted.
+    pub fn entries(&self, quota: &Quota) -> Vec<PathBuf> {
+        let entry = |base: &PathBuf| {
+            let group = directory(base, quota);
+            let group = if quota.within.is_none() { group.join(OWN) } else { group };
+            group.join("cgroup.procs")
+        };
+        [&self.base].into_iter().chain(&self.beside).map(entry).collect()
     }
+}
+
+/// The directory that a quota is held at, of the file by which processes enter it.
+fn group_of(entry: &Path) -> Option<&Path> {
+    let group = entry.parent()?;
+    if group.file_name().is_some_and(|name| name == OWN) { group.parent() } else { Some(group) }
+}
+
+/// What the quota of a group has held back, by the first of the files that processes enter it by.
+pub fn throttling(entries: &[PathBuf]) -> Option<Throttling> {
+    let text = fs::read_to_string(group_of(entries.first()?)?.join("cpu.stat")).ok()?;
+    throttles(&text)
+}
+
+/// The same of the text of `cpu.stat`: version 1 counts nanoseconds, version 2 microseconds.
+fn throttles(text: &str) -> Option<Throttling> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line?.trim().parse::<u64>().ok()
+    };
+    let ns = || field("throttled_time");
+    let us = || Some(field("throttled_usec")?.saturating_mul(1000));
+    Some(Throttling { throttles: field("nr_throttled")?, throttled: Ns(ns().or_else(us)?) })
+}
+
+/// The directory of a group with the files of version 2 that say what its processes waited for, by the files that they enter
+/// it by; the group of a host is that of its VMs, too.
+pub fn waits_of(entries: &[PathBuf]) -> Option<&Path> {
+    group_of(entries.last()?)
 }
 
 /// Removes the groups of a lab. Their processes get a moment to leave, and are killed then.
@@ -208,6 +282,26 @@ mod tests {
         let all = mounted(text);
         let of = |at: &str, unified| Hierarchy { at: at.into(), unified };
         assert_eq!(all, [of("/sys/fs/cgroup/cpu", false), of("/sys/fs/cgroup/uni fied", true)]);
+    }
+
+    #[test]
+    fn both_versions_tell_what_a_quota_held_back() {
+        let old = "nr_periods 50\nnr_throttled 30\nthrottled_time 1500000\n";
+        let new =
+            "usage_usec 9\nnr_periods 50\nnr_throttled 30\nthrottled_usec 1500\nnr_bursts 0\n";
+        let wanted = Throttling { throttles: 30, throttled: Ns(1_500_000) };
+        assert_eq!([old, new].map(throttles), [Some(wanted); 2]);
+        for text in ["", "nr_throttled 3", "nr_throttled x\nthrottled_time 1", "throttled_usec 1"] {
+            assert_eq!(throttles(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_quota_is_counted_where_it_is_held() {
+        let of = |entry: &str| group_of(Path::new(entry)).map(|of| of.display().to_string());
+        assert_eq!(of("/cg/lab/node-esx/own/cgroup.procs").as_deref(), Some("/cg/lab/node-esx"));
+        let vm = "/cg/lab/node-esx/vm-own/cgroup.procs";
+        assert_eq!(of(vm).as_deref(), Some("/cg/lab/node-esx/vm-own"));
     }
 
     #[test]

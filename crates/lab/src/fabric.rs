@@ -6,6 +6,7 @@ use crate::plan::LabPlan;
 use crate::process::NO_PROGRAM;
 use crate::script::{Batch, batches};
 use crate::state;
+use crate::trouble::{Orders, Trouble, losing};
 use clock::Ns;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -39,9 +40,11 @@ pub struct Fabric {
     guardian: Child,
     answers: BufReader<std::process::ChildStdout>,
     processes: Vec<u32>,
-    groups: BTreeMap<String, PathBuf>,
+    groups: BTreeMap<String, Vec<PathBuf>>,
     notes: Vec<String>,
     stays: bool,
+    /// Whether the kernel delays packets.
+    netem: bool,
 }
 
 /// What became of a request to have a lab.
@@ -97,6 +100,7 @@ impl Fabric {
             groups: BTreeMap::new(),
             notes: Vec::new(),
             stays: false,
+            netem: false,
         };
         // From here on dropping it removes what there is.
         fabric.hear()?;
@@ -139,6 +143,7 @@ impl Fabric {
         if self.plan.delayed() && !netem {
             self.notes.push("the kernel has no netem: cables have no length".to_owned());
         }
+        self.netem = netem;
         let process = |node: usize| self.processes[node];
         for batch in batches(&self.plan, process, &format!("wirespeed-{tag}"), netem) {
             self.carry_out(&batch)?;
@@ -148,12 +153,30 @@ impl Fabric {
 
     /// Whether the kernel can delay packets: tried at an interface that carries nothing.
     fn delays(&self) -> Result<bool, LabError> {
-        let line = |verb: &str| vec![format!("qdisc {verb} dev lo root netem delay 1us")];
-        let tried = self.run(&Batch { node: 0, program: "tc", lines: line("add") })?;
-        if tried.status.success() {
-            self.run(&Batch { node: 0, program: "tc", lines: line("del") })?;
-        }
+        self.can(vec!["qdisc add dev lo root netem delay 1us".into()], "qdisc del dev lo root")
+    }
+
+    /// Whether the kernel takes these lines of `tc`, which are undone.
+    fn can(&self, lines: Vec<String>, undo: &str) -> Result<bool, LabError> {
+        let tried = self.run(&Batch { node: 0, program: "tc", lines })?;
+        // What was taken before a line that was not is undone as well.
+        self.run(&Batch { node: 0, program: "tc", lines: vec![undo.to_owned()] })?;
         Ok(tried.status.success())
+    }
+
+    /// What brings a trouble to a cable of the plan, and what ends it.
+    /// # Errors
+    /// The kernel cannot have it.
+    pub fn trouble(&self, cable: usize, trouble: Trouble) -> Result<Orders, LabError> {
+        if matches!(trouble, Trouble::Lose(_) | Trouble::Mismatch(_))
+            && !self.can(losing("lo", 0.0), "qdisc del dev lo clsact")?
+        {
+            return Err(LabError::Plan(
+                "this kernel cannot drop packets by rule: it lacks sch_ingress or cls_bpf"
+                    .to_owned(),
+            ));
+        }
+        Ok(self.plan.trouble(&self.plan.cables[cable], trouble, self.netem))
     }
 
     /// Carries out a batch in the namespace of its node.
@@ -203,7 +226,7 @@ impl Fabric {
     fn inside(&self, node: usize, carrier: Option<&str>, program: &Path) -> Command {
         let mut command = Command::new(&self.program.file);
         command.args(["lab", "enter", "--process", &self.processes[node].to_string()]);
-        if let Some(group) = carrier.and_then(|carrier| self.groups.get(carrier)) {
+        for group in carrier.map_or(&[][..], |carrier| self.group(carrier)) {
             command.arg("--group").arg(group);
         }
         command.arg("--").arg(program);
@@ -220,6 +243,11 @@ impl Fabric {
     /// What was made.
     pub fn plan(&self) -> &LabPlan {
         &self.plan
+    }
+
+    /// The files by which processes enter the control groups of a host, a VM or an array; none where there are no groups.
+    pub fn group(&self, carrier: &str) -> &[PathBuf] {
+        self.groups.get(carrier).map_or(&[], Vec::as_slice)
     }
 
     /// The process that holds the namespace of each node, in the plan's order.

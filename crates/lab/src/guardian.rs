@@ -41,7 +41,7 @@ pub(crate) enum GuardAnswer {
         /// The processes of the nodes, in their order.
         processes: Vec<u32>,
         /// Files by which processes enter their control groups, by host, VM or array.
-        groups: BTreeMap<String, PathBuf>,
+        groups: BTreeMap<String, Vec<PathBuf>>,
         /// What this machine cannot do.
         notes: Vec<String>,
     },
@@ -111,7 +111,7 @@ impl Held {
         // Before the user namespace, in which this process owns nothing of the machine.
         match cgroup::make(&order.tag, &order.quotas) {
             Ok(made) => {
-                let entry = |quota: &Quota| (quota.name.clone(), made.entry(quota));
+                let entry = |quota: &Quota| (quota.name.clone(), made.entries(quota));
                 groups = order.quotas.iter().map(entry).collect();
             }
             Err(why) => notes.push(format!("no processor quotas: {why}")),

@@ -25,11 +25,15 @@ mod plan;
 mod process;
 mod script;
 mod state;
+mod trouble;
 
 pub use error::LabError;
 pub use fabric::{Built, Fabric, Program};
 pub use guardian::guard;
-pub use plan::{Cable, CableEnd, LabPlan, Node, NodeKind, NodePort, Quota, Reach, Shaping, plan};
-pub use process::{enter, node};
+pub use plan::{
+    Cable, CableEnd, LabPlan, Node, NodeKind, NodePort, Quota, Reach, Shaping, TeamReach, plan,
+};
+pub use process::{enter, kill, node};
 pub use script::{Batch, batches};
 pub use state::{Standing, State, find, list, stop, sweep};
+pub use trouble::{Orders, Trouble};

@@ -139,14 +139,26 @@ pub struct Shaping {
 pub struct Reach {
     /// The host.
     pub host: String,
-    /// Its port, as a hop.
+    /// Its port, as a hop; of a team, its full name.
     pub from: String,
+    /// The team's members.
+    pub team: Option<TeamReach>,
     /// The array.
     pub array: String,
     /// The port's name within the array.
     pub port: String,
     /// Where it listens.
     pub address: Ipv4Addr,
+}
+
+/// A way by a team: equal-cost routes over its members, and the same back. Which of them a conversation takes is decided by a hash
+/// of both addresses and both ports, at each end by its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamReach {
+    /// The team's own address, at no interface.
+    pub address: Ipv4Addr,
+    /// The members' ports as hops, with their addresses.
+    pub members: Vec<(String, Ipv4Addr)>,
 }
 
 /// A control group.
@@ -240,7 +252,7 @@ fn nodes(lab: &Lab) -> Vec<Node> {
 /// A cable with its two interfaces, which its nodes get.
 fn cable(wire: &Wire, scale: Percent, topology: &Topology, nodes: &mut [Node]) -> Cable {
     let mtu = wire.link.as_ref().and_then(|link| link.mtu).unwrap_or(MTU);
-    let payload = wire.rate.map(|rate| payload(rate, mtu) * scale.fraction());
+    let payload = wire.rate.map(|rate| in_payload(rate, mtu) * scale.fraction());
     let credits = wire.link.as_ref().and_then(|link| link.credits);
     let metres = wire.link.as_ref().and_then(|link| link.length_m).unwrap_or(0.0);
     Cable {
@@ -268,7 +280,7 @@ fn end(end: &WireEnd, topology: &Topology, nodes: &mut [Node]) -> CableEnd {
 }
 
 /// What a cable carries of TCP's payload in full frames: of Ethernet by its MTU, of others as their standard has it.
-fn payload(rate: LinkRate, mtu: u32) -> f64 {
+pub(crate) fn in_payload(rate: LinkRate, mtu: u32) -> f64 {
     let ethernet = match rate {
         LinkRate::Standard(standard) => !standard.name().ends_with("gfc"),
         LinkRate::Rate(_) => false,
@@ -280,7 +292,7 @@ fn payload(rate: LinkRate, mtu: u32) -> f64 {
 }
 
 /// The bucket of a cable that carries so much payload.
-fn shaping(payload: f64, mtu: u32, credits: Option<u32>) -> Shaping {
+pub(crate) fn shaping(payload: f64, mtu: u32, credits: Option<u32>) -> Shaping {
     let mtu = f64::from(mtu);
     let bytes_per_s = payload * (mtu + FRAME) / (mtu - TCP);
     let frame = (mtu + FRAME) as u64;

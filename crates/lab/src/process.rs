@@ -1,6 +1,7 @@
 //! The processes that hold namespaces, and the way of others into them.
 
 use crate::error::LabError;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,13 +12,20 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// Settings of a namespace. An interface answers for its own addresses and no others, since a host may have several in one
-/// fabric; version 6 would send packets of its own.
-const SETTINGS: [(&str, &str); 5] = [
+/// fabric; version 6 would send packets of its own. Of several routes of one cost, addresses and ports choose, and one whose cable
+/// or neighbour is dead is not taken; what comes by another of them than it would leave by is taken in.
+const SETTINGS: [(&str, &str); 11] = [
     ("net/ipv4/conf/all/arp_ignore", "1"),
     ("net/ipv4/conf/all/arp_announce", "2"),
     ("net/ipv4/conf/default/arp_ignore", "1"),
     ("net/ipv6/conf/all/disable_ipv6", "1"),
     ("net/ipv6/conf/default/disable_ipv6", "1"),
+    ("net/ipv4/fib_multipath_hash_policy", "1"),
+    ("net/ipv4/fib_multipath_use_neigh", "1"),
+    ("net/ipv4/conf/all/ignore_routes_with_linkdown", "1"),
+    ("net/ipv4/conf/default/ignore_routes_with_linkdown", "1"),
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
 ];
 
 /// Gives this process new namespaces.
@@ -51,6 +59,14 @@ pub fn node() -> Result<(), LabError> {
     let _ = io::stdout().write_all(b"ready\n").and_then(|()| io::stdout().flush());
     let _ = io::stdin().read_to_end(&mut Vec::new());
     Ok(())
+}
+
+/// Kills a process; nothing happens where there is none.
+pub fn kill(process: u32) {
+    if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        // It may have ended meanwhile.
+        let _ = kill_process(process, Signal::KILL);
+    }
 }
 
 /// What the way into a namespace ends with where there is no such program.

@@ -1,7 +1,8 @@
 //! A plan in the words of `ip` and `tc`: batches, each for the namespace of one node.
 
 use crate::address::PREFIX;
-use crate::plan::{LabPlan, Node, NodeKind};
+use crate::plan::{Cable, LabPlan, Node, NodeKind};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 /// The bridge of a switch.
@@ -39,13 +40,17 @@ pub fn batches(
         add(n, "ip", interfaces(plan, n, node, mark));
         add(n, "tc", shapes(plan, n, netem));
     }
+    // Routes need both of their ends.
+    for (n, node) in plan.nodes.iter().enumerate() {
+        add(n, "ip", teams(plan, node));
+    }
     all
 }
 
 /// The cables whose first end is at a node; both ends come to be in their namespaces at once, and nowhere before.
 fn pairs(plan: &LabPlan, node: usize, process: &impl Fn(usize) -> u32) -> Vec<String> {
     let from = plan.cables.iter().filter(|cable| cable.ends[0].node == node);
-    let pair = |cable: &crate::plan::Cable| {
+    let pair = |cable: &Cable| {
         let [near, far] = &cable.ends;
         format!(
             "link add {} mtu {} type veth peer name {} mtu {} netns {}",
@@ -82,6 +87,31 @@ fn interfaces(plan: &LabPlan, number: usize, node: &Node, mark: &str) -> Vec<Str
     lines
 }
 
+/// The equal-cost routes of teams: at a host to the ports of arrays, at an array back to the team.
+fn teams(plan: &LabPlan, node: &Node) -> Vec<String> {
+    let mut lines = Vec::new();
+    for reach in &plan.reaches {
+        let Some(team) = &reach.team else { continue };
+        let interface = |address: &Ipv4Addr| {
+            let port = node.ports.iter().position(|port| port.addresses.contains(address));
+            port.map(Node::interface)
+        };
+        let own = team.address;
+        if node.kind == NodeKind::Host && node.name == reach.host {
+            let hops = team.members.iter().filter_map(|(_, address)| interface(address));
+            let hops: String = hops.map(|dev| format!(" nexthop dev {dev}")).collect();
+            lines.push(format!("address add {own}/32 dev lo"));
+            lines.push(format!("route add {}/32 src {own}{hops}", reach.address));
+        } else if node.kind == NodeKind::Array && node.name == reach.array {
+            let Some(dev) = interface(&reach.address) else { continue };
+            let hop = |(_, via): &(String, Ipv4Addr)| format!(" nexthop via {via} dev {dev}");
+            let hops: String = team.members.iter().map(hop).collect();
+            lines.push(format!("route add {own}/32{hops}"));
+        }
+    }
+    lines
+}
+
 /// The least of a switch's cables.
 fn mtu(plan: &LabPlan, node: usize) -> u32 {
     let own = plan.cables.iter().filter(|cable| cable.ends.iter().any(|end| end.node == node));
@@ -94,20 +124,28 @@ fn shapes(plan: &LabPlan, node: usize, netem: bool) -> Vec<String> {
     for cable in &plan.cables {
         for end in cable.ends.iter().filter(|end| end.node == node) {
             let name = Node::interface(end.port);
-            let late = netem && cable.delay > Duration::ZERO;
-            if late {
+            if is_late(cable, netem) {
                 let us = cable.delay.as_micros().max(1);
                 lines.push(format!(
                     "qdisc add dev {name} root handle 1: netem delay {us}us limit 100000"
                 ));
             }
             if let Some(of) = cable.shaping {
-                let parent = if late { "parent 1: handle 2:" } else { "root handle 2:" };
-                lines.push(format!("qdisc add dev {name} {parent} {}", of.words()));
+                let place = bucket_at(cable, netem);
+                lines.push(format!("qdisc add dev {name} {place} {}", of.words()));
             }
         }
     }
     lines
+}
+
+fn is_late(cable: &Cable, netem: bool) -> bool {
+    netem && cable.delay > Duration::ZERO
+}
+
+/// Where the bucket of a cable's end is.
+pub(crate) fn bucket_at(cable: &Cable, netem: bool) -> &'static str {
+    if is_late(cable, netem) { "parent 1: handle 2:" } else { "root handle 2:" }
 }
 
 impl crate::plan::Shaping {

@@ -123,6 +123,14 @@ counters! {
     CpuMost = "cpu-most", "%", Mean, Hop, "share of the time that the busiest processor was busy";
     CpuSoftirqMost = "cpu-softirq-most", "%", Mean, Hop, "share of its time that one processor spent on interrupts and what they leave to be done, of the one that spent most";
     CpuInterrupts = "cpu-interrupts", "1", Count, Hop, "interrupts of all processors";
+    CpuQuota = "cpu-quota", "1", Setting, Hop, "processors whose time may be used at most: a quota of a control group or of an array's threads";
+    CpuPeriod = "cpu-period", "ns", Setting, Hop, "time over which the kernel counts such a quota";
+    CpuThrottles = "cpu-throttles", "1", Count, Hop, "periods in which the quota was used up and something waited for the next";
+    CpuThrottled = "cpu-throttled", "ns", Time, Hop, "time for which the quota held something back, all threads or processors together";
+    CpuWait = "cpu-wait", "ns", Time, Hop, "time in which threads were ready and waited for a processor, all of them together";
+    Threads = "threads", "1", End, Hop, "threads of the processes that are this hop";
+    Memory = "memory", "B", End, Hop, "memory of these processes that is resident";
+    MajorFaults = "major-faults", "1", Count, Hop, "page faults of these processes that needed I/O";
     PressureCpu = "pressure-cpu", "ns", Time, Hop, "time in which some task waited for a processor";
     PressureIo = "pressure-io", "ns", Time, Hop, "time in which some task waited for I/O";
     PressureMemory = "pressure-memory", "ns", Time, Hop, "time in which some task waited for memory";

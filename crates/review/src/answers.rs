@@ -245,6 +245,9 @@ pub(crate) fn event(fault: &FaultOutcome) -> String {
         FaultKind::Failed => "failed".to_owned(),
         FaultKind::Slowed => format!("was slowed to {to}"),
         FaultKind::Busy => "answered BUSY".to_owned(),
+        FaultKind::Lossy => format!("lost {to} of its packets from"),
+        FaultKind::Mismatched => format!("took packets up to {to} bytes alone at one end from"),
+        FaultKind::Stalled => "stalled".to_owned(),
         FaultKind::Moved => format!("moved to {to}"),
     };
     let until = match fault.until_ns {
@@ -252,7 +255,8 @@ pub(crate) fn event(fault: &FaultOutcome) -> String {
         None => String::new(),
     };
     let shown = if fault.carried_out { "" } else { " (planned; no event shows it)" };
-    format!("{} {what} at {}{until}{shown}", clean(&fault.part), seconds(fault.at_ns))
+    let at = if what.ends_with(" from") { "" } else { " at" };
+    format!("{} {what}{at} {}{until}{shown}", clean(&fault.part), seconds(fault.at_ns))
 }
 
 fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
@@ -262,7 +266,10 @@ fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
     };
     let plan = if one { String::new() } else { format!("{}: ", clean(&step.label())) };
     let after = fault.after.as_ref().map(|a| format!("; after {}", span(a))).unwrap_or_default();
-    let moves = matches!(fault.kind, FaultKind::Killed | FaultKind::Failed | FaultKind::Busy);
+    let moves = matches!(
+        fault.kind,
+        FaultKind::Killed | FaultKind::Failed | FaultKind::Busy | FaultKind::Stalled
+    );
     let fail_over = match fault.fail_over_ns {
         Some(ns) if moves => format!(" Time to fail over: {} (the longest I/O).", seconds(ns)),
         Some(ns) => format!(" The longest I/O took {}.", seconds(ns)),

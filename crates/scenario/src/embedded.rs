@@ -174,7 +174,13 @@ impl Lab {
     /// Whether a live run can bring a change about, since its part is emulated: a link, a switch, a host, an array, an adapter,
     /// or a port of one.
     pub fn emulates_change(&self, change: &Change) -> bool {
-        let (Change::Fail(part) | Change::Restore(part)) = change else { return false };
+        let (Change::Fail(part)
+        | Change::Restore(part)
+        | Change::Kill(part)
+        | Change::Hamper { part, .. }) = change
+        else {
+            return false;
+        };
         let part = part.split_once(':').map_or(part.as_str(), |(device, _)| device);
         let link = self.links.iter().find(|link| link.name == *part);
         self.emulates(link.map_or(part, |link| &link.from.device))

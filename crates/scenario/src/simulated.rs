@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::time::Duration;
+use units::{LinkRate, Percent};
 
 /// What the data of a volume lies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +74,8 @@ pub enum TeamMode {
     Failover,
 }
 
-/// Something that happens in a simulated lab.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Something that happens in a simulated or an emulated lab.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Incident {
     /// When: since the beginning of the step's measured time, and before its end.
     pub at: Duration,
@@ -83,7 +84,7 @@ pub struct Incident {
 }
 
 /// What changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// This part fails: a VM, a host, an adapter, a switch, an array, or a port of one (`esx.hba:0`), or a link.
     Fail(String),
@@ -96,6 +97,28 @@ pub enum Change {
         /// The host.
         to: String,
     },
+    /// The cables of this part are up, and hampered until it is restored. In emulated labs alone.
+    Hamper {
+        /// The part.
+        part: String,
+        /// How.
+        how: Hamper,
+    },
+    /// The processes of an emulated host are killed, those of its VMs among them.
+    Kill(String),
+}
+
+/// What is wrong with a cable that is up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hamper {
+    /// It has this speed, which is scaled like all of the lab.
+    Slow(LinkRate),
+    /// So many of its packets are lost, in each direction.
+    Lose(Percent),
+    /// One of its ends takes packets up to so many bytes only.
+    Mismatch(u32),
+    /// Nothing is taken off it: what is sent waits.
+    Stall,
 }
 
 impl Raid {
@@ -159,6 +182,13 @@ impl fmt::Display for Change {
             Change::Fail(what) => write!(f, "fail {what}"),
             Change::Restore(what) => write!(f, "restore {what}"),
             Change::Move { vm, to } => write!(f, "move {vm} to {to}"),
+            Change::Kill(host) => write!(f, "kill {host}"),
+            Change::Hamper { part, how } => match how {
+                Hamper::Slow(rate) => write!(f, "slow {part} to {rate}"),
+                Hamper::Lose(share) => write!(f, "lose {share} of the packets of {part}"),
+                Hamper::Mismatch(mtu) => write!(f, "mismatch the MTU of {part}: {mtu} at one end"),
+                Hamper::Stall => write!(f, "stall {part}"),
+            },
         }
     }
 }

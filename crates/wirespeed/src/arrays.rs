@@ -5,12 +5,15 @@
 
 use crate::control::server::{CarriedOut, ControlSocket, Controlled, open_or_say};
 use crate::control::{ArrayNames, PortState};
+use crate::hops::taken;
 use clock::Ns;
 use engine::EngineError;
+use fleet::HopReading;
 use fleet::arrays::{
     ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortOrder, ServedArray,
 };
-use record::Lever;
+use probe::process::WatchedProcess;
+use record::{CounterId, Lever};
 use san::server::{
     PortRate, PortalConfig, ServedPortal, TargetControl, TargetLimits, TargetServer,
     TargetSettings, VolumeLimit,
@@ -84,7 +87,8 @@ impl ArrayServer for Arrays {
         };
         // An array that cannot be asked serves nevertheless.
         let control = open_or_say(controlled(spec, target.control()), true, keep);
-        Ok(Box::new(RunningArray { _control: control, target, alone: self.alone, orders }))
+        let process = self.alone.then(|| Mutex::new(WatchedProcess::new(std::process::id())));
+        Ok(Box::new(RunningArray { _control: control, target, process, orders }))
     }
 }
 
@@ -132,7 +136,8 @@ struct RunningArray {
     /// Closed before the target stops.
     _control: Option<ControlSocket>,
     target: TargetServer,
-    alone: bool,
+    /// Its process, where that does nothing else.
+    process: Option<Mutex<WatchedProcess>>,
     /// What the user has told it by hand.
     orders: Arc<Mutex<Vec<PortOrder>>>,
 }
@@ -183,9 +188,16 @@ impl ServedArray for RunningArray {
         Some(self.target.portal(port)?.rate()?.bytes_per_s())
     }
 
-    fn cpu(&self) -> Option<Ns> {
+    fn process(&self) -> Option<Vec<HopReading>> {
+        let process = self.process.as_ref()?;
         let cpu = clock::process_cpu();
-        self.alone.then(|| cpu.user.plus(cpu.system))
+        let cpu = HopReading { counter: CounterId::Cpu, value: cpu.user.plus(cpu.system).0 as f64 };
+        let look = process.lock().unwrap_or_else(PoisonError::into_inner).look();
+        Some([cpu].into_iter().chain(taken(look)).collect())
+    }
+
+    fn rested(&self) -> Ns {
+        self.target.rested()
     }
 
     fn set_speed(&self, port: usize, bytes_per_s: Option<u64>) {

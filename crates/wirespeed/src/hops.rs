@@ -6,6 +6,7 @@ use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
+use probe::process::ProcessLook;
 use record::{CounterId, HopKind};
 use scenario::{CountedDevice, CounterSource, CountersFrom, Scenario};
 use std::path::Path;
@@ -96,6 +97,20 @@ impl Sampler for CpuSampler {
         ];
         vec![Sample { at: look.at, readings }]
     }
+}
+
+/// What a process has taken of its machine beside processor time, as a record names it.
+pub(crate) fn taken(look: Option<ProcessLook>) -> Vec<HopReading> {
+    let reading = |counter, value: Option<u64>| HopReading {
+        counter,
+        value: value.map_or(f64::NAN, |value| value as f64),
+    };
+    vec![
+        reading(CounterId::CpuWait, look.and_then(|look| look.waited).map(|waited| waited.0)),
+        reading(CounterId::Threads, look.map(|look| look.threads)),
+        reading(CounterId::Memory, look.map(|look| look.memory)),
+        reading(CounterId::MajorFaults, look.map(|look| look.major_faults)),
+    ]
 }
 
 /// Samples the disks under the targets of a step, and the partitions that the targets are on.

@@ -130,7 +130,7 @@ pub struct HopLoad {
     pub utilization: Option<f64>,
     /// Which limit that is.
     pub of: Option<Gauge>,
-    /// That limit in its unit: bytes a second, I/Os a second or I/Os at once; `None` for a share of time.
+    /// That limit in its unit: bytes a second, I/Os a second, I/Os at once or processors; `None` for a share of time.
     pub capacity: Option<f64>,
     /// Mean number of I/Os present, waiting or served.
     pub queue: Option<f64>,
@@ -161,6 +161,8 @@ pub enum Gauge {
     Ops,
     /// The time of its servers.
     Busy,
+    /// A quota of processor time, by how often it was used up.
+    Quota,
     /// I/Os at once.
     Slots,
 }

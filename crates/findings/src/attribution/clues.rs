@@ -72,6 +72,10 @@ pub(super) fn fullness(gauge: Gauge, share: f64, capacity: Option<f64>) -> Strin
         Gauge::Both => format!("both directions {share}{}", of(&rate)),
         Gauge::Ops => format!("{share}{}", of(&|ops| format!("{} IOPS", count(ops)))),
         Gauge::Busy => format!("busy {share}"),
+        Gauge::Quota => {
+            let of = of(&|cpus| format!("{} processors", count(cpus)));
+            format!("a quota{of} used up {share} of the time")
+        }
         Gauge::Slots => format!("{share}{}", of(&|slots| format!("{} slots", count(slots)))),
     }
 }

@@ -265,6 +265,7 @@ impl ObservedHop {
             gauge(iops, counts.capacity(CounterId::OpsRate), Gauge::Ops),
             busy(counts, kind, queue, observed),
             processors(counts, &source.name, facts),
+            quota(counts, &source.name, facts),
             machine(counts),
             softirq(counts),
         ]);
@@ -310,6 +311,7 @@ impl ObservedHop {
         match gauge {
             Gauge::Slots => HopLimit::Slots,
             Gauge::Receive | Gauge::Transmit | Gauge::Both => HopLimit::Rate,
+            Gauge::Quota => HopLimit::Cpu,
             _ if self.role == HopRole::Cpu => HopLimit::Cpu,
             Gauge::Ops | Gauge::Busy => HopLimit::Ops,
         }
@@ -412,9 +414,29 @@ fn busy(
 /// The processor time of an embedded array, of as many processors as it has threads.
 fn processors(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Utilization> {
     let cpu = counts.rate(CounterId::Cpu)? / 1e9;
-    let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
-    let threads = fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)?;
+    let threads = threads(hop, facts)?;
     Some(Utilization { share: cpu / threads, gauge: Gauge::Busy, capacity: None })
+}
+
+/// The threads that serve an embedded array.
+fn threads(hop: &str, facts: &[Fact]) -> Option<f64> {
+    let fact = facts.iter().find(|fact| fact.subject == hop && fact.key == "threads")?;
+    fact.value.parse::<f64>().ok().filter(|threads| *threads > 0.0)
+}
+
+/// A quota of processor time. The kernel says how many periods ended with it used up. Threads that keep to it themselves rest for
+/// all the time that it does not give them, once they have used it up.
+fn quota(counts: &OfSource, hop: &str, facts: &[Fact]) -> Option<Utilization> {
+    let quota = counts.capacity(CounterId::CpuQuota)?;
+    let share = match counts.capacity(CounterId::CpuPeriod) {
+        Some(period) => counts.rate(CounterId::CpuThrottles)? * period / 1e9,
+        None => {
+            let rest = threads(hop, facts)? - quota;
+            counts.rate(CounterId::CpuThrottled).filter(|_| rest > 0.0)? / 1e9 / rest
+        }
+    };
+    let share = share.min(1.0);
+    Some(Utilization { share, gauge: Gauge::Quota, capacity: Some(quota) })
 }
 
 /// The processors of a machine, all that run on it together.

@@ -25,7 +25,10 @@ type Hops<'a> = &'a [(&'a str, &'a [(&'static str, f64)])];
 fn last(scenario: &str, hops: Hops<'_>, work: impl Fn(u32) -> Work) -> Attribution {
     let sketch = hops.iter().fold(Sketch::of(scenario), |sketch, (hop, counters)| {
         // One counter spans the ten seconds, so that levels are given a tenth.
-        let level = |name: &str| if matches!(name, "rate" | "queue-depth-end") { 0.1 } else { 1.0 };
+        let level = |name: &str| {
+            let levels = ["rate", "queue-depth-end", "cpu-count", "cpu-quota", "cpu-period"];
+            if levels.contains(&name) { 0.1 } else { 1.0 }
+        };
         let told = counters.iter().map(|(name, value)| (*name, value * level(name)));
         sketch.hop(hop, &told.collect::<Vec<_>>())
     });
@@ -75,6 +78,50 @@ fn what_is_not_counted_is_named_and_not_guessed() {
     let busy = [("read-bytes", MOVED), ("read-ops", 1000.0), ("busy", 1e9), ("queue-time", 1.9e9)];
     check(&[("vda", &busy)], 2e6, &Limiter::Unknown { missing });
     check(&[], 2e6, &Limiter::Unknown { missing: vec!["counters of any hop".to_owned()] });
+}
+
+#[test]
+fn a_quota_that_is_used_up_limits() {
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 8.0), ("queue-depth-end", 0.3)];
+    // Of fifty periods a second, 49 ended without quota.
+    let group = |throttles: f64| {
+        let quota = [("cpu-quota", 0.05), ("cpu-period", 2e7), ("cpu-throttles", throttles)];
+        [quota.as_slice(), &[("cpu-busy", 3e7), ("cpu-count", 0.05)]].concat()
+    };
+    let answer = |throttles: f64| {
+        let hops = [("esx.cpu", &group(throttles)[..]), ("store.p1", &port)];
+        last(LAB, &hops, |_| Work { service_ns: 2e6, ..Work::default() })
+    };
+    let found = answer(49.0);
+    assert_eq!(found.limit, hop("esx.cpu", HopLimit::Cpu, &[]), "{}", found.line());
+    assert!(found.probability >= 0.9, "{}", found.line());
+    let text = "a quota of 0.05 processors used up 98% of the time";
+    assert_eq!(found.clues[0].text, text);
+    // One that is rarely used up limits nothing.
+    let found = answer(5.0);
+    assert!(!matches!(found.limit, Limiter::Hop { .. }), "{}", found.line());
+}
+
+#[test]
+fn threads_that_rest_for_all_that_their_share_leaves_limit() {
+    let port = [("read-bytes", MOVED), ("rate", MOVED * 8.0), ("queue-depth-end", 1.9)];
+    // Two threads of a fiftieth each: they rest for 0.98 s of each second where all of it is used.
+    let answer = |rested: f64| {
+        let array = [("cpu-quota", 0.04 / 10.0), ("cpu", 9e7), ("cpu-throttled", rested)];
+        let sketch = Sketch::of(LAB).fact("store", "threads", "2").hop("store", &array);
+        let port = port.map(|(name, value)| match name {
+            "rate" | "queue-depth-end" => (name, value / 10.0),
+            _ => (name, value),
+        });
+        let work = |_: &_, _: &_| Work { service_ns: 2e6, ..Work::default() };
+        let mut analysis = sketch.hop("store.p1", &port).analyse(work);
+        analysis.steps.pop().and_then(|step| step.attribution).expect("an answer")
+    };
+    let found = answer(1.95e9);
+    assert_eq!(found.limit, hop("store", HopLimit::Cpu, &[]), "{}", found.line());
+    assert!(found.probability >= 0.9, "{}", found.line());
+    let found = answer(0.2e9);
+    assert!(!matches!(found.limit, Limiter::Hop { .. }), "{}", found.line());
 }
 
 #[test]

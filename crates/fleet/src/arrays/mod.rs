@@ -8,6 +8,7 @@ pub(crate) mod faults;
 pub(crate) mod plan;
 pub(crate) mod served;
 
+use crate::sampling::HopReading;
 use clock::Ns;
 use engine::EngineError;
 use record::{Lever, Proof};
@@ -180,8 +181,11 @@ pub trait ServedArray: Send + Sync {
     /// The speed of a port in bytes of payload a second, in each direction; `None`: as fast as it goes.
     fn speed(&self, port: usize) -> Option<u64>;
 
-    /// CPU time of the process that serves it, where that does nothing else.
-    fn cpu(&self) -> Option<Ns>;
+    /// What the process that serves it has used, where that does nothing else: its CPU time first.
+    fn process(&self) -> Option<Vec<HopReading>>;
+
+    /// For how long its threads have rested to keep to their share of a processor, all of them together.
+    fn rested(&self) -> Ns;
 
     /// Gives a port another speed, at once.
     fn set_speed(&self, port: usize, bytes_per_s: Option<u64>);

@@ -59,7 +59,7 @@ impl ServedArrays {
                     spec.ports.len()
                 )));
             }
-            hop += usize::from(array.cpu().is_some());
+            hop += usize::from(counts_itself(&spec, &*array));
             for (number, port) in spec.ports.iter().enumerate() {
                 let key = (spec.name.clone(), port.name.clone());
                 let port = ServedPortId { array: served.arrays.len(), port: number, hop };
@@ -162,7 +162,7 @@ impl ServedArrays {
         self.array(port).set_speed(port.port, bytes_per_s);
     }
 
-    /// The hops, array by array: the process where it serves nothing else, then ports, then volumes.
+    /// The hops, array by array: its process where that is counted, then ports, then volumes.
     pub fn hops(&self) -> Vec<SampledHop> {
         self.arrays.iter().flat_map(hops_of).collect()
     }
@@ -170,14 +170,9 @@ impl ServedArrays {
     /// Facts of the arrays.
     pub fn facts(&self) -> Vec<Fact> {
         let of = |entry: &ServedEntry| {
-            let threads = match entry.spec.threads {
-                // One a processor, as the server starts them.
-                0 => available_parallelism().map_or(1, usize::from).to_string(),
-                threads => threads.to_string(),
-            };
             let pairs = [
                 ("target", entry.array.target()),
-                ("threads", threads),
+                ("threads", threads(&entry.spec).to_string()),
                 ("scale", entry.spec.scale.clone()),
             ];
             let subject = entry.spec.name.clone();
@@ -206,7 +201,8 @@ fn hops_of(entry: &ServedEntry) -> Vec<SampledHop> {
         kind,
         facts: facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
     };
-    let process = array.cpu().map(|_| hop(spec.name.clone(), HopKind::ArrayCpu, Vec::new()));
+    let process = counts_itself(spec, &**array)
+        .then(|| hop(spec.name.clone(), HopKind::ArrayCpu, Vec::new()));
     let addresses = array.addresses();
     let ports = spec.ports.iter().zip(addresses).map(|(port, address)| {
         let mut facts = vec![
@@ -270,7 +266,11 @@ fn orders_of(entry: &ServedEntry) -> Vec<SamplerNews> {
 fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
     let ServedEntry { spec, array } = entry;
     let sample = |readings| Sample { at: clock::now(), readings };
-    let process = array.cpu().map(|cpu| sample(vec![reading(CounterId::Cpu, cpu.0 as f64)]));
+    let process = counts_itself(spec, &**array).then(|| {
+        let mut readings = array.process().unwrap_or_default();
+        readings.extend(quota(spec, &**array));
+        sample(readings)
+    });
     let ports = (0..spec.ports.len()).map(|port| {
         let traffic = array.port(port);
         let mut readings = readings(traffic);
@@ -290,6 +290,33 @@ fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
         sample(readings)
     });
     process.into_iter().chain(ports).chain(volumes).collect()
+}
+
+/// Whether an array is a hop itself: its process serves nothing else, or its threads have a share of a processor.
+fn counts_itself(spec: &ArraySpec, array: &dyn ServedArray) -> bool {
+    array.process().is_some() || cpu_share(spec).is_some()
+}
+
+/// The share of a processor that each thread of an array may use, where it has one.
+fn cpu_share(spec: &ArraySpec) -> Option<f64> {
+    Some(spec.limits.iter().find(|of| of.hop == spec.name && of.lever == Lever::Cpu)?.value)
+}
+
+/// How far the threads of an array are held to their share.
+fn quota(spec: &ArraySpec, array: &dyn ServedArray) -> Vec<HopReading> {
+    let Some(share) = cpu_share(spec) else { return Vec::new() };
+    vec![
+        reading(CounterId::CpuQuota, share * threads(spec) as f64),
+        reading(CounterId::CpuThrottled, array.rested().0 as f64),
+    ]
+}
+
+/// How many threads serve an array: one a processor where nothing is said, as the server starts them.
+fn threads(spec: &ArraySpec) -> usize {
+    match spec.threads {
+        0 => available_parallelism().map_or(1, usize::from),
+        threads => threads as usize,
+    }
 }
 
 fn readings(traffic: ArrayTraffic) -> Vec<HopReading> {

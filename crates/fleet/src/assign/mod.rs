@@ -14,11 +14,13 @@ use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
 use crate::prove;
 use clock::Ns;
-use engine::{EngineLoad, Fill, LabChange, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec};
+use engine::{
+    EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec,
+};
 use nets::NetNumbers;
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
 use scenario::crew::{Copier, cluster};
-use scenario::{Change, Incident, Scenario, Step, Target};
+use scenario::{Change, Hamper, Incident, Scenario, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 use workload::{Arrivals, IoDemand};
@@ -473,13 +475,20 @@ fn refuse_shared(
 /// What happens to an emulated lab in a step.
 fn lab_step(step: &Step) -> LabStep {
     let change = |incident: &Incident| {
-        let (part, works) = match &incident.change {
-            Change::Fail(part) => (part, false),
-            Change::Restore(part) => (part, true),
+        let (part, event) = match &incident.change {
+            Change::Fail(part) => (part, LabEvent::Fail),
+            Change::Restore(part) => (part, LabEvent::Restore),
+            Change::Kill(host) => (host, LabEvent::Kill),
+            Change::Hamper { part, how } => match how {
+                Hamper::Slow(rate) => (part, LabEvent::Slow(rate.to_string())),
+                Hamper::Lose(share) => (part, LabEvent::Lose((share.fraction() * 1e6) as u32)),
+                Hamper::Mismatch(mtu) => (part, LabEvent::Mismatch(*mtu)),
+                Hamper::Stall => (part, LabEvent::Stall),
+            },
             // Only the simulator moves VMs, as `Scenario::live` says.
             Change::Move { .. } => return None,
         };
-        Some(LabChange { at: incident.at.into(), part: part.clone(), works })
+        Some(LabChange { at: incident.at.into(), part: part.clone(), event })
     };
     LabStep { changes: step.incidents.iter().filter_map(change).collect() }
 }

@@ -9,8 +9,8 @@ use fleet::arrays::{
     ArrayPart, ArrayServer, ArraySpec, ArrayStep, ArrayTraffic, FaultSpec, PortFault, PortStep,
     ServedArray,
 };
-use fleet::{AgentLink, Assignment, EngineRegistry, RunError, RunOutcome, ServeError};
-use record::{Event, Level, Lever, SourceId, Status};
+use fleet::{AgentLink, Assignment, EngineRegistry, HopReading, RunError, RunOutcome, ServeError};
+use record::{CounterId, Event, Level, Lever, SourceId, Status};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,8 +95,12 @@ impl ServedArray for FakeArray {
     fn speed(&self, port: usize) -> Option<u64> {
         self.ports.lock().unwrap()[port].speed
     }
-    fn cpu(&self) -> Option<Ns> {
-        (self.spec.threads > 0).then(|| Ns(self.looks.load(Ordering::Relaxed)))
+    fn process(&self) -> Option<Vec<HopReading>> {
+        let value = self.looks.load(Ordering::Relaxed) as f64;
+        (self.spec.threads > 0).then(|| vec![HopReading { counter: CounterId::Cpu, value }])
+    }
+    fn rested(&self) -> Ns {
+        Ns::millis(self.looks.load(Ordering::Relaxed))
     }
     fn set_speed(&self, port: usize, bytes_per_s: Option<u64>) {
         let speed = bytes_per_s.map_or("free".to_owned(), |speed| speed.to_string());
@@ -233,6 +237,24 @@ faults = [
             assert_eq!(event.source, Some(hop(port)));
         }
         assert_eq!(events[2].text, "store.p2 speed changed to 5 MB/s in each direction");
+    }
+}
+
+#[test]
+fn a_share_of_processors_is_counted_with_what_it_holds_back() {
+    let text = format!("{LAB}{PLAN}").replace("threads = 2", "threads = 2, cpu = \"25%\"");
+    // Also where the array's process is not counted.
+    for text in [text.replace("threads = 2, ", "threads = 1, "), text] {
+        let threads = if text.contains("threads = 2") { 2.0 } else { 1.0 };
+        let played = play(&text, worker("run"), array);
+        let hop = played.log.sources.iter().find(|s| s.name == "store").expect("a hop").id;
+        let of = |id: CounterId| -> Vec<f64> {
+            let mine = played.log.counters.iter().filter(|c| c.source == hop);
+            mine.filter(|c| c.kind == id.into()).map(|c| c.value).collect()
+        };
+        let (quota, rested) = (of(CounterId::CpuQuota), of(CounterId::CpuThrottled));
+        assert!(!quota.is_empty() && quota.iter().all(|q| *q == 0.25 * threads), "{quota:?}");
+        assert!(!rested.is_empty() && rested.iter().all(|ns| *ns > 0.0), "{rested:?}");
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! The ways of the lab's graph decide, so that zones, masks and the ports that a disk names hold here as well. Where several
 //! ports of a host lead to one port of an array, it takes one of them: the first for the first port of the array, the second
-//! for the second, and so on.
+//! for the second, and so on. Ports of a team lead there together, by routes of equal cost.
 
-use super::{LabPlan, Reach, bounded, subnet};
+use super::{LabPlan, NodeKind, Reach, TeamReach, bounded, subnet};
 use crate::address;
 use crate::error::LabError;
-use scenario::Scenario;
 use scenario::topology::{HopKind, Route, Topology};
+use scenario::{Scenario, Team};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// Ports of a host that lead to a port of an array, by both.
 type Candidates = BTreeMap<(String, String), Vec<String>>;
@@ -31,21 +32,58 @@ pub(super) fn lay(
             let own = address::of_port(network);
             give(plan, &array.name, place, own);
             let from = candidates.iter().filter(|((_, to), _)| *to == hop);
-            for (n, ((host, _), ports)) in from.enumerate() {
-                let n = bounded(n, address::HOSTS, "hosts at one port of an array")?;
-                let from = &ports[place % ports.len()];
-                plan.reaches.push(Reach {
+            let mut given = 0;
+            let mut next = || {
+                let n = bounded(given, address::HOSTS, "hosts at one port of an array")?;
+                given += 1;
+                Ok::<Ipv4Addr, LabError>(address::of_host(network, n))
+            };
+            for ((host, _), ports) in from {
+                let first = &ports[place % ports.len()];
+                let mut reach = Reach {
                     host: host.clone(),
-                    from: from.clone(),
+                    from: first.clone(),
+                    team: None,
                     array: array.name.clone(),
                     port: port.name.clone(),
                     address: own,
-                });
-                at_hop(plan, from, address::of_host(network, n));
+                };
+                let Some(team) = scenario.lab.teams.iter().find(|team| is_member(team, first))
+                else {
+                    at_hop(plan, first, next()?);
+                    plan.reaches.push(reach);
+                    continue;
+                };
+                let mut members = Vec::new();
+                for member in members_of(plan, team) {
+                    let address = next()?;
+                    at_hop(plan, &member, address);
+                    members.push((member, address));
+                }
+                reach.from = team.full_name();
+                reach.team = Some(TeamReach { address: next()?, members });
+                plan.reaches.push(reach);
             }
         }
     }
     Ok(())
+}
+
+/// Whether a host's port, as a hop, is one of a team's.
+fn is_member(team: &Team, hop: &str) -> bool {
+    let of = |member: &String| {
+        hop.strip_prefix(member.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    team.members.iter().any(of)
+}
+
+/// The hops of a team's ports that have cables.
+fn members_of(plan: &LabPlan, team: &Team) -> Vec<String> {
+    let ends = plan.cables.iter().flat_map(|cable| &cable.ends);
+    let of_host = ends.filter(|end| plan.nodes[end.node].kind == NodeKind::Host);
+    let hops = of_host.filter_map(|end| end.hop.clone());
+    hops.filter(|hop| is_member(team, hop)).collect()
 }
 
 /// The ports of emulated hosts on the paths to each port of an emulated array.
@@ -75,14 +113,14 @@ fn ends(path: &Route, topology: &Topology) -> Option<(String, String)> {
 }
 
 /// Gives an array's port its address, where it has a cable.
-fn give(plan: &mut LabPlan, array: &str, port: usize, address: std::net::Ipv4Addr) {
+fn give(plan: &mut LabPlan, array: &str, port: usize, address: Ipv4Addr) {
     let label = format!("{array}:{port}");
     let ports = plan.nodes.iter_mut().flat_map(|node| &mut node.ports);
     ports.filter(|known| known.label == label).for_each(|port| port.addresses.push(address));
 }
 
 /// Gives the interface behind a host's hop another address.
-fn at_hop(plan: &mut LabPlan, hop: &str, address: std::net::Ipv4Addr) {
+fn at_hop(plan: &mut LabPlan, hop: &str, address: Ipv4Addr) {
     let ends = plan.cables.iter().flat_map(|cable| &cable.ends);
     let Some(end) = ends.into_iter().find(|end| end.hop.as_deref() == Some(hop)) else { return };
     let (node, port) = (end.node, end.port);

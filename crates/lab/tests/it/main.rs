@@ -1,6 +1,6 @@
 //! Plans against what a scenario says, worked out by hand here; nothing is made.
 
-use lab::{LabPlan, NodeKind, batches, plan};
+use lab::{Batch, LabPlan, NodeKind, Trouble, batches, plan};
 use scenario::{Scenario, Source, load};
 
 fn scenario(text: &str) -> Scenario {
@@ -146,4 +146,84 @@ fn orders_make_pairs_first_and_shape_both_ends() {
     assert_eq!(tc.iter().filter(|line| line.contains("netem delay 50us")).count(), 2);
     let without = batches(&plan, |_| 1, "m", false);
     assert!(!without.iter().flat_map(|of| &of.lines).any(|line| line.contains("netem")));
+}
+
+/// One host whose two ports are a team, on one switch with the array.
+const TEAM: &str = r#"
+scenario.title = "a team"
+host = [{ name = "esx", emulate = true, adapters = [{ name = "nic{1..2}" }] }]
+team = [{ name = "both", host = "esx", members = ["nic1", "nic2"] }]
+switch = [{ name = "sw", emulate = true }]
+array = [{ name = "store", emulate = true, embedded = { scale = "50%", ports = [{ name = "p1" }] } }]
+volume = [{ name = "v", array = "store", size = "4MiB" }]
+vm = [{ name = "vm", host = "esx", disks = [{ lun = "store/v", adapter = "esx.both" }] }]
+link = [
+  { name = "up{1..2}", from = "esx.nic{1..2}", to = "sw", rate = "10 MB/s" },
+  { name = "down", from = "sw", to = "store", length_m = 1000 },
+]
+workload.w = { block = "8KiB", depth = 1 }
+plan = { workload = "w", on = "vm", measure = "1s" }
+"#;
+
+#[test]
+fn a_team_has_routes_of_one_cost_over_its_members_and_back() {
+    let plan = plan(&scenario(TEAM)).expect("it can be made");
+    let [reach] = &plan.reaches[..] else { panic!("one way: {:?}", plan.reaches) };
+    assert_eq!((reach.from.as_str(), reach.address.to_string()), ("esx.both", "10.64.0.1".into()));
+    let all = batches(&plan, |n| n as u32, "mark", false);
+    let lines: Vec<(usize, &str)> =
+        all.iter().flat_map(|of| of.lines.iter().map(|line| (of.node, line.as_str()))).collect();
+    for line in [
+        (0, "address add 10.64.0.2/24 dev p0"),
+        (0, "address add 10.64.0.3/24 dev p1"),
+        (0, "address add 10.64.0.4/32 dev lo"),
+        (0, "route add 10.64.0.1/32 src 10.64.0.4 nexthop dev p0 nexthop dev p1"),
+        (2, "route add 10.64.0.4/32 nexthop via 10.64.0.2 dev p0 nexthop via 10.64.0.3 dev p0"),
+    ] {
+        assert!(lines.contains(&line), "{line:?} of {lines:#?}");
+    }
+}
+
+/// All lines of orders, with their nodes and programs.
+fn told(orders: &[Batch]) -> Vec<String> {
+    let line = |of: &Batch, line: &String| format!("{} {}: {line}", of.node, of.program);
+    orders.iter().flat_map(|of| of.lines.iter().map(|text| line(of, text))).collect()
+}
+
+#[test]
+fn a_cable_that_is_hampered_is_as_it_was_in_the_end() {
+    let plan = plan(&scenario(TEAM)).expect("it can be made");
+    let [up, _, down] = &plan.cables[..] else { panic!("three cables") };
+    // 2 MB/s of the scenario are 1 MB/s here: 1514 bytes on the wire for 1448 of payload.
+    let rate = units::LinkRate::parse("2 MB/s").expect("a rate");
+    let orders = plan.trouble(up, Trouble::Slow(rate), false);
+    let bucket = |bits: u64| format!("tbf rate {bits}bit burst 73728 limit 16777216");
+    let set = |bits| {
+        let line = |node, port| {
+            format!("{node} tc: qdisc replace dev {port} root handle 2: {}", bucket(bits))
+        };
+        vec![line(0, "p0"), line(1, "p0")]
+    };
+    assert_eq!(told(&orders.bring), set(8_364_641));
+    assert_eq!(told(&orders.end), set(41_823_204));
+    // One that had no bucket has none again; with a delay the bucket is behind it.
+    let orders = plan.trouble(down, Trouble::Stall, true);
+    let stalled = "1 tc: qdisc replace dev p2 parent 1: handle 2: tbf rate 64000bit burst 3028 limit 16777216";
+    assert_eq!(told(&orders.bring)[0], stalled);
+    assert_eq!(told(&orders.end)[0], "1 tc: qdisc del dev p2 parent 1: handle 2:");
+    // A quarter of all words of 32 bits is below 2^30; frames go one by one.
+    let orders = plan.trouble(up, Trouble::Lose(0.25), false);
+    let lines = told(&orders.bring);
+    assert_eq!(lines[0], "0 ip: link set dev p0 gso_max_segs 1");
+    let drop = "1 tc: filter add dev p0 ingress pref 1 protocol all bpf direct-action bytecode \
+                \"4,32 0 0 4294963256,53 0 1 1073741824,6 0 0 4294967295,6 0 0 2\"";
+    assert_eq!(lines.last().map(String::as_str), Some(drop));
+    assert_eq!(told(&orders.end)[0], "0 tc: qdisc del dev p0 clsact");
+    // The end at the switch takes less.
+    let orders = plan.trouble(up, Trouble::Mismatch(1000), false);
+    assert_eq!(told(&orders.bring)[2], "1 ip: link set dev p0 mtu 1000");
+    assert!(
+        told(&orders.bring)[4].ends_with("\"4,128 0 0 0,37 1 0 1014,6 0 0 4294967295,6 0 0 2\"")
+    );
+    assert_eq!(told(&orders.end)[1], "1 ip: link set dev p0 mtu 1500");
 }

@@ -36,6 +36,8 @@ pub(super) struct Holds {
     ports: Vec<AtomicU64>,
     /// The share of a processor, in millionths; zero: all of it.
     cpu: AtomicU32,
+    /// Nanoseconds for which threads have rested to keep to it.
+    rested: AtomicU64,
 }
 
 /// What a volume can be held to.
@@ -59,6 +61,7 @@ impl Holds {
             volumes: std::iter::repeat_with(volume).take(volumes).collect(),
             ports: std::iter::repeat_with(|| AtomicU64::new(0)).take(ports).collect(),
             cpu: AtomicU32::new(0),
+            rested: AtomicU64::new(0),
         }
     }
 
@@ -85,6 +88,11 @@ impl Holds {
     pub fn limit_cpu(&self, share: f64) {
         let parts = (share * f64::from(WHOLE)).round() as u32;
         self.cpu.store(if parts < WHOLE { parts.max(1) } else { 0 }, Ordering::Relaxed);
+    }
+
+    /// For how long threads have rested to keep to their share of a processor, all of them together.
+    pub fn rested(&self) -> Ns {
+        Ns(self.rested.load(Ordering::Relaxed))
     }
 
     fn look(&self) {
@@ -149,8 +157,9 @@ impl Quota {
         if self.owes >= REST.0 as i64 {
             let from = clock::now();
             clock::sleep_until(from.plus(Ns(self.owes as u64)));
-            let slept = clock::now().since(from).0 as i64;
-            self.owes = (self.owes - slept).max(-CREDIT);
+            let slept = clock::now().since(from).0;
+            holds.rested.fetch_add(slept, Ordering::Relaxed);
+            self.owes = (self.owes - slept as i64).max(-CREDIT);
         }
     }
 }
@@ -224,5 +233,12 @@ mod tests {
             quota.rest(&holds);
             assert_eq!(quota.is_set(), is_set);
         }
+        // What it rests is counted; here for what a hundredth makes of a millisecond of work.
+        holds.limit_cpu(0.01);
+        quota.rest(&holds);
+        let (from, before) = (clock::thread_time(), holds.rested());
+        while clock::thread_time().since(from) < Ns::millis(1) {}
+        quota.rest(&holds);
+        assert!(holds.rested().since(before) >= Ns::millis(90), "{:?}", holds.rested());
     }
 }

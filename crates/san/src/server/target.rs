@@ -16,6 +16,7 @@ use super::shared::ServerShared;
 use super::status::TargetControl;
 use super::worker::Worker;
 use crate::volume::{Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob};
+use clock::Ns;
 use iscsi::login::Auth;
 use iscsi::params::DesiredParams;
 use iscsi::scsi::{
@@ -187,6 +188,11 @@ impl TargetServer {
     /// Holds each serving thread to a share of a processor, from now on; 1: all of it.
     pub fn limit_cpu(&self, share: f64) {
         self.shared.holds.limit_cpu(share);
+    }
+
+    /// For how long the serving threads have rested to keep to that share, all of them together.
+    pub fn rested(&self) -> Ns {
+        self.shared.holds.rested()
     }
 
     /// The volumes that it serves, LUN 0 first; each has counters of its own.

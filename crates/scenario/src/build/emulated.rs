@@ -3,6 +3,7 @@
 
 use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::model::{Array, Backing, Host, Lab, Vm};
+use crate::simulated::TeamMode;
 use crate::spots::{Spot, Spots};
 use std::collections::BTreeMap;
 
@@ -57,11 +58,11 @@ impl<'a> EmulatedCheck<'a, '_> {
             let message = format!("`cpus` of `{}`: only an emulated host has a quota", host.name);
             self.complain(self.spots.name(&host.name), message, "add `emulate = true`");
         }
-        for team in &lab.teams {
+        for team in lab.teams.iter().filter(|team| team.mode == TeamMode::Failover) {
             if self.host(&team.host).is_some_and(|host| host.emulate) {
                 let full = team.full_name();
-                let message = format!("the team `{full}` is on an emulated host, which has none");
-                let help = "give its disks several `ports` of the array and a `policy`: multipath instead of a team";
+                let message = format!("the team `{full}` of an emulated host is one for failover");
+                let help = "say `mode = \"static\"`: equal-cost routes over its members, of which dead ones are left out";
                 self.complain(self.spots.name(&full), message, help);
             }
         }

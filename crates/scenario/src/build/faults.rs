@@ -1,7 +1,7 @@
 //! The faults of a plan: at ports that exist, within the measured time, and each a change of state.
 
 use super::embedded::scaled_fits;
-use super::incidents::check_moment;
+use super::incidents::{check_moment, is_of_lab};
 use super::{complain, place};
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
@@ -28,6 +28,10 @@ pub(super) fn faults(
         check_moment(measure, record, sink);
         let at = record.time("at").map(|at| at.value);
         let Some(key) = ACTIONS.into_iter().find(|key| record.has(key)) else { continue };
+        // A cable that is slowed and a host that is killed are no ports: they are incidents.
+        if record.texts(key).iter().all(|text| is_of_lab(key, &text.value, directory)) {
+            continue;
+        }
         let action = action(key, record, sink);
         let ports = ports(record, key, directory, sink);
         let (Some(at), Some(action)) = (at, action) else { continue };
@@ -75,6 +79,9 @@ fn ports(
 ) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for text in record.texts(key) {
+        if is_of_lab(key, &text.value, directory) {
+            continue;
+        }
         let Some((array, built)) = array_of(&text.value, directory) else {
             all.extend(found(&text, directory, sink));
             continue;

@@ -1,11 +1,12 @@
-//! Failures in a simulated lab: each names an existing part, is within the measured time, and has an effect.
+//! What happens in a simulated or an emulated lab: each names an existing part, is within the measured time, and has an effect.
 
 use super::place;
 use crate::datum::Decoded;
-use crate::diagnostics::{Class, Mistake, Sink, Span};
+use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
 use crate::model::{Endpoint, Lab};
-use crate::simulated::{Change, Incident};
+use crate::scalar::link_rate;
+use crate::simulated::{Change, Hamper, Incident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -22,6 +23,30 @@ const FALLIBLE: &[NameKind] = &[
 /// Devices with ports.
 const PORTED: &[NameKind] = &[NameKind::Adapter, NameKind::Switch, NameKind::Array];
 
+/// What cables hang on, for what hampers them.
+const CABLED: &[NameKind] = &[
+    NameKind::Host,
+    NameKind::Adapter,
+    NameKind::Switch,
+    NameKind::Array,
+    NameKind::Link,
+    NameKind::Port,
+];
+/// The keys of incidents; `slow` and `kill` are those of ports of arrays too.
+const KEYS: [&str; 8] = ["fail", "restore", "move", "slow", "lose", "mismatch", "stall", "kill"];
+
+/// Whether what `slow` or `kill` names is a part of the lab and no port of an array.
+pub(super) fn is_of_lab(key: &str, name: &str, directory: &Directory) -> bool {
+    let is = |kind: &NameKind| directory.is(name, *kind);
+    match key {
+        "kill" => is(&NameKind::Host),
+        "slow" => {
+            name.contains(':') || CABLED.iter().filter(|kind| **kind != NameKind::Port).any(is)
+        }
+        _ => false,
+    }
+}
+
 /// The incidents of a plan with their positions in the text, by moment, then in the order of the file.
 pub(super) fn incidents(
     plan: &Decoded,
@@ -31,9 +56,7 @@ pub(super) fn incidents(
 ) -> Vec<(Incident, Span)> {
     let mut all: Vec<(Incident, Span)> = Vec::new();
     for record in plan.records("faults") {
-        let Some(key) = ["fail", "restore", "move"].into_iter().find(|key| record.has(key)) else {
-            continue;
-        };
+        let Some(key) = KEYS.into_iter().find(|key| record.has(key)) else { continue };
         let changes = changes(record, key, directory, sink);
         let Some(at) = record.time("at").map(|at| at.value) else { continue };
         let spot = place(record, key);
@@ -65,30 +88,98 @@ fn changes(record: &Decoded, key: &str, directory: &mut Directory, sink: &mut Si
         };
         return vms.into_iter().map(|vm| Change::Move { vm, to: host.clone() }).collect();
     }
+    let theirs = |text: &At<String>, directory: &Directory| {
+        matches!(key, "slow" | "kill") && !is_of_lab(key, &text.value, directory)
+    };
+    if record.texts(key).iter().all(|text| theirs(text, directory)) {
+        return Vec::new();
+    }
+    let how = match key {
+        "fail" | "restore" | "kill" => None,
+        _ => match hamper(record, key, sink) {
+            Some(how) => Some(how),
+            None => return Vec::new(),
+        },
+    };
     let mut all = Vec::new();
     let mut seen = BTreeSet::new();
     for text in record.texts(key) {
-        let kinds = if text.value.contains(':') { PORTED } else { FALLIBLE };
+        if theirs(&text, directory) {
+            continue;
+        }
+        let kinds = match key {
+            _ if text.value.contains(':') => PORTED,
+            "fail" | "restore" => FALLIBLE,
+            _ => CABLED,
+        };
         for (device, port) in directory.find_ports(&text, kinds, sink).unwrap_or_default() {
             let name = Endpoint { device, port }.to_string();
             if seen.insert(name.clone()) {
-                all.push(if key == "fail" { Change::Fail(name) } else { Change::Restore(name) });
+                all.push(match (key, how) {
+                    (_, Some(how)) => Change::Hamper { part: name, how },
+                    ("fail", _) => Change::Fail(name),
+                    ("kill", _) => Change::Kill(name),
+                    _ => Change::Restore(name),
+                });
             }
         }
     }
     all
 }
 
+/// What hampers a cable; what is missing or wrong is reported.
+fn hamper(record: &Decoded, key: &str, sink: &mut Sink) -> Option<Hamper> {
+    let mut lacks = |what: &str, help: &str| {
+        if !record.has(what) {
+            let message = format!("`{key}` needs `{what}`");
+            let help = help.to_owned();
+            sink.push(|| Mistake::new(record.at, message).class(Class::Absence).help(help));
+        }
+    };
+    Some(match key {
+        "slow" => {
+            // What lacks a speed is reported where ports are slowed as well.
+            lacks("to", "add `to = \"50 MB/s\"`");
+            let to = record.text("to")?;
+            let rate = link_rate(&to.value).map_err(|(problem, help)| {
+                sink.push(|| Mistake::new(to.at, format!("to: {problem}")).maybe_help(help));
+            });
+            Hamper::Slow(rate.ok()?)
+        }
+        "lose" => {
+            lacks("share", "add `share = \"1%\"`, of the packets");
+            Hamper::Lose(record.percent("share")?.value)
+        }
+        "mismatch" => {
+            lacks("mtu", "add `mtu = 1400`, in bytes");
+            Hamper::Mismatch(u32::try_from(record.count("mtu")?.value).ok()?)
+        }
+        _ => Hamper::Stall,
+    })
+}
+
 /// Reports incidents without effect: failing twice, restoring what works, and moving to where a VM is.
 fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    let killed = |host: &str| {
+        all.iter().any(|(of, _)| matches!(&of.change, Change::Kill(name) if name == host))
+    };
     for (incident, spot) in all {
         let at = units::duration(incident.at);
         let problem = match &incident.change {
-            Change::Fail(name) => {
+            Change::Fail(name) | Change::Kill(name) => {
                 let before = dead.insert(name, *spot);
                 before.map(|first| (format!("`{name}` has already failed at {at}"), Some(first)))
+            }
+            Change::Hamper { part: name, .. } => dead.insert(name, *spot).map(|first| {
+                (
+                    format!("`{name}` has failed or is hampered at {at}: restore it first"),
+                    Some(first),
+                )
+            }),
+            Change::Restore(name) if killed(name) => {
+                Some((format!("`{name}` is killed at {at}, and stays so"), None))
             }
             Change::Restore(name) => match dead.remove(name.as_str()) {
                 Some(_) => None,

@@ -64,7 +64,8 @@ pub(super) static FAULT: TableDef = TableDef {
     title: "a fault",
     id: "fault",
     doc: "An injected fault or a recovery: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
-          `ready`), or in a simulated lab (`fail`, `restore`, `move`). Every step starts without faults: all ports at \
+          `ready`), in a simulated or an emulated lab (`fail`, `restore`, `move`), or in an emulated one alone (`slow` of a \
+          cable, `lose`, `mismatch`, `stall`, `kill` of a host). Every step starts without faults: all ports at \
           full speed, every VM on its configured host.",
     fields: &[
         required(
@@ -72,9 +73,16 @@ pub(super) static FAULT: TableDef = TableDef {
             TIME,
             "Time since the start of the step's measured time, and before its end.",
         ),
-        action("kill", "The port fails: connections break and requests get no answer."),
+        action(
+            "kill",
+            "The port fails: connections break and requests get no answer. Of an emulated host: its processes die, and stay \
+             dead.",
+        ),
         action("revive", "A killed port works again."),
-        action("slow", "The port's speed becomes `to`."),
+        action(
+            "slow",
+            "The port's speed becomes `to`. Of a part of an emulated lab: that of its cables.",
+        ),
         action("busy", "The port answers every command with BUSY."),
         action("ready", "A busy port executes commands again."),
         optional(
@@ -85,7 +93,24 @@ pub(super) static FAULT: TableDef = TableDef {
         optional(
             "restore",
             IN_LAB,
-            "A failed component works again. Simulator, or an emulated lab.",
+            "A failed or hampered component works again. Simulator, or an emulated lab.",
+        ),
+        optional(
+            "lose",
+            IN_LAB,
+            "The cables of the component lose a `share` of their packets in each direction. Emulated lab.",
+        ),
+        optional("share", Type::Percent, "For `lose`, the share of the packets."),
+        optional(
+            "mismatch",
+            IN_LAB,
+            "One end of each cable of the component takes packets up to `mtu` bytes alone. Emulated lab.",
+        ),
+        optional("mtu", count(576, 65_535), "For `mismatch`, in bytes."),
+        optional(
+            "stall",
+            IN_LAB,
+            "The cables of the component stay up, and next to nothing is taken off them: what is sent waits. Emulated lab.",
         ),
         optional("move", Type::Refs("a VM"), "The VM moves to the host `to`. Simulator only."),
         optional(
@@ -96,12 +121,17 @@ pub(super) static FAULT: TableDef = TableDef {
         ),
     ],
     choices: &[ExclusiveKeys {
-        keys: &["kill", "revive", "slow", "busy", "ready", "fail", "restore", "move"],
+        keys: &[
+            "kill", "revive", "slow", "busy", "ready", "fail", "restore", "move", "lose",
+            "mismatch", "stall",
+        ],
         required: true,
     }],
     conflicts: &[Conflict {
         key: "to",
-        others: &["kill", "revive", "busy", "ready", "fail", "restore"],
+        others: &[
+            "kill", "revive", "busy", "ready", "fail", "restore", "lose", "mismatch", "stall",
+        ],
         why: "`to` belongs to `slow` (a speed) or `move` (a host)",
     }],
     ..PLAIN

@@ -53,6 +53,10 @@ pub fn schedule<'a>(
             Event::Fail(name) => stage.part(at, name, false)?,
             Event::Restore(name) => stage.part(at, name, true)?,
             Event::Move { vm, to } => stage.go(at, vm, to)?,
+            Event::Hamper { part, .. } | Event::Kill(part) => {
+                let (part, change) = (part.clone(), incident.change.to_string());
+                return Err(LabError::NoCable { part, change });
+            }
         }
     }
     Ok(())

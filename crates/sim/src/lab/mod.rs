@@ -113,6 +113,14 @@ pub enum LabError {
         /// The name.
         name: String,
     },
+    /// What hampers real cables and kills real processes.
+    #[error("the model cannot {change}: an emulated lab can, by `wirespeed run`")]
+    NoCable {
+        /// The part.
+        part: String,
+        /// What was to happen.
+        change: String,
+    },
     /// A VM cannot move to the host.
     #[error(
         "`{vm}` has no path from `{to}`: give that host an adapter that reaches the VM's volumes"
@@ -159,6 +167,7 @@ impl LabError {
             | LabError::TooManyDisks { member } => Some(member),
             LabError::After { after: name, .. }
             | LabError::NoPart { name }
+            | LabError::NoCable { part: name, .. }
             | LabError::Held { part: name }
             | LabError::NoMove { vm: name, .. }
             | LabError::Operations { worker: name, .. } => Some(name),

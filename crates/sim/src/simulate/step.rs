@@ -242,6 +242,10 @@ impl StepRun<'_> {
                 Change::Fail(name) => ("incident-fail", format!("{name} failed")),
                 Change::Restore(name) => ("incident-restore", format!("{name} works again")),
                 Change::Move { vm, to } => ("incident-move", format!("{vm} moved to {to}")),
+                // No plant is made of a step with these.
+                other @ (Change::Hamper { .. } | Change::Kill(_)) => {
+                    ("incident-fail", other.to_string())
+                }
             };
             let at = self.times.measure.plus(incident.at.into());
             self.say(StepEvent::Note(Note { at, level: Level::Info, code, text }))?;

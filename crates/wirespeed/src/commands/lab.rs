@@ -162,10 +162,21 @@ pub fn described(plan: &LabPlan) -> String {
         }
     }
     for reach in &plan.reaches {
+        let by = match &reach.team {
+            None => reach.from.clone(),
+            Some(team) => {
+                let members: Vec<&str> = team.members.iter().map(|(hop, _)| hop.as_str()).collect();
+                format!(
+                    "{}, equal-cost routes over {} by a hash of addresses and ports",
+                    reach.from,
+                    members.join(", ")
+                )
+            }
+        };
         let _ = writeln!(
             text,
-            "  {} reaches {}.{} at {} by {}",
-            reach.host, reach.array, reach.port, reach.address, reach.from
+            "  {} reaches {}.{} at {} by {by}",
+            reach.host, reach.array, reach.port, reach.address
         );
     }
     text

@@ -1,18 +1,22 @@
-//! The hops of an emulated lab: cables, the ports at their ends, and the processors of hosts and VMs.
+//! The hops of an emulated lab: cables, the ports at their ends, and the processors of hosts and VMs, with what their processes
+//! took, what quotas held back, and what control groups waited for.
 //!
 //! What an interface carried is what the kernel counted for it, less the headers of its packets. An end nearer the initiators
 //! reads what comes in and writes what goes out; the other end counts the same the other way round.
 
-use crate::hops::PROCESSORS;
+use crate::hops::{PROCESSORS, taken};
 use clock::Ns;
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler};
 use lab::counters::{self, InterfaceCounts};
-use lab::{Cable, LabPlan, Node, NodeKind};
-use probe::{cpu, process};
+use lab::{Cable, LabPlan, Node, NodeKind, cgroup};
+use probe::process::{ProcessLook, WatchedProcess};
+use probe::{cpu, host};
 use record::{CounterId, HopKind};
 use scenario::Scenario;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
 /// A process that carries VMs.
 #[derive(Clone, Debug)]
@@ -25,18 +29,26 @@ pub struct Carrier {
     process: u32,
     /// Processors whose time it may use.
     cpus: Option<f64>,
+    /// The files by which it entered its control groups.
+    groups: Vec<PathBuf>,
 }
 
 impl Carrier {
     /// The process that carries a host's VMs, or one of them.
-    pub fn of(scenario: &Scenario, host: &str, name: &str, process: u32) -> Carrier {
+    pub fn of(
+        scenario: &Scenario,
+        (host, name): (&str, &str),
+        process: u32,
+        groups: &[PathBuf],
+    ) -> Carrier {
         let cpus = match name == host {
             true => scenario.lab.hosts.iter().find(|of| of.name == host).and_then(|of| of.cpus),
             false => scenario.lab.vms.iter().find(|of| of.name == name).and_then(|of| of.cpus),
         };
         let kind = if name == host { HopKind::HostCpu } else { HopKind::VmCpu };
         let within = (name != host).then(|| host.to_owned());
-        Carrier { hop: format!("{name}.cpu"), kind, host: within, process, cpus }
+        let (hop, groups) = (format!("{name}.cpu"), groups.to_vec());
+        Carrier { hop, kind, host: within, process, cpus, groups }
     }
 }
 
@@ -48,7 +60,7 @@ pub struct LabSampler {
     nodes: Vec<u32>,
     carriers: Vec<Carrier>,
     /// All processes of the run: hosts, arrays, and this one.
-    processes: Vec<u32>,
+    processes: Vec<WatchedProcess>,
 }
 
 struct WireHop {
@@ -71,6 +83,7 @@ impl LabSampler {
     ) -> LabSampler {
         processes.push(std::process::id());
         let wires = plan.cables.iter().flat_map(|cable| wires(plan, cable)).collect();
+        let processes = processes.into_iter().map(WatchedProcess::new).collect();
         LabSampler { wires, nodes: nodes.to_vec(), carriers, processes }
     }
 }
@@ -142,8 +155,12 @@ impl Sampler for LabSampler {
             Sample { at: *at, readings: readings(wire, counts) }
         });
         let mut samples: Vec<Sample> = wires.collect();
-        samples.extend(self.carriers.iter().map(|of| self.carried(of)));
-        samples.push(spent(self.processes.iter().copied(), None));
+        let at = clock::now();
+        let looks: BTreeMap<u32, Option<ProcessLook>> =
+            self.processes.iter_mut().map(|of| (of.id(), of.look())).collect();
+        samples.extend(self.carriers.iter().map(|of| self.carried(of, at, &looks)));
+        let readings = spent(looks.values().copied(), None);
+        samples.push(Sample { at, readings });
         samples
     }
 }
@@ -166,23 +183,50 @@ fn readings(wire: &WireHop, counts: Option<&InterfaceCounts>) -> Vec<HopReading>
 }
 
 impl LabSampler {
-    /// The processor time of a host's processes, or of a VM's.
-    fn carried(&self, of: &Carrier) -> Sample {
+    /// What a host's processes took, or a VM's, and what their control group did without.
+    fn carried(&self, of: &Carrier, at: Ns, looks: &BTreeMap<u32, Option<ProcessLook>>) -> Sample {
         let name = of.hop.strip_suffix(".cpu").unwrap_or(&of.hop);
         let within = self.carriers.iter().filter(|other| other.host.as_deref() == Some(name));
         let processes = [of].into_iter().chain(within).map(|one| one.process);
-        spent(processes, of.cpus)
+        let looks = processes.map(|process| looks.get(&process).copied().flatten());
+        let mut readings = spent(looks, of.cpus);
+        readings.extend(held_back(of));
+        Sample { at, readings }
     }
 }
 
-/// The processor time of processes, of so many processors; of all that the machine has, where nothing is said.
-fn spent(processes: impl Iterator<Item = u32>, cpus: Option<f64>) -> Sample {
-    let at = clock::now();
+fn reading(counter: CounterId, value: Option<f64>) -> HopReading {
+    HopReading { counter, value: value.unwrap_or(f64::NAN) }
+}
+
+/// What processes took, of so many processors; of all that the machine has, where nothing is said.
+fn spent(looks: impl Iterator<Item = Option<ProcessLook>>, cpus: Option<f64>) -> Vec<HopReading> {
     // One that is gone leaves the sum unknown.
-    let time = |process| process::cpu(process).map_or(f64::NAN, |time| time.all.0 as f64);
-    let busy = processes.map(time).sum();
-    let machine = || cpu::look().stat.map_or(f64::NAN, |stat| f64::from(stat.processors));
-    let reading = |counter, value| HopReading { counter, value };
-    let count = reading(CounterId::CpuCount, cpus.unwrap_or_else(machine));
-    Sample { at, readings: vec![reading(CounterId::CpuBusy, busy), count] }
+    let sum = looks.reduce(|a, b| a.zip(b).map(|(a, b)| a.with(b))).flatten();
+    let machine = || cpu::look().stat.map(|stat| f64::from(stat.processors));
+    let busy = reading(CounterId::CpuBusy, sum.map(|sum| sum.cpu.0 as f64));
+    let count = reading(CounterId::CpuCount, cpus.or_else(machine));
+    [busy, count].into_iter().chain(taken(sum)).collect()
+}
+
+/// What a quota held back, and what the processes of a control group waited for. What this kernel does not count is left out.
+fn held_back(of: &Carrier) -> Vec<HopReading> {
+    let mut all = Vec::new();
+    if let Some((cpus, held)) = of.cpus.zip(cgroup::throttling(&of.groups)) {
+        all.push(reading(CounterId::CpuQuota, Some(cpus)));
+        all.push(reading(CounterId::CpuPeriod, Some(cgroup::period(cpus).0 as f64)));
+        all.push(reading(CounterId::CpuThrottles, Some(held.throttles as f64)));
+        all.push(reading(CounterId::CpuThrottled, Some(held.throttled.0 as f64)));
+    }
+    let Some(waits) = cgroup::waits_of(&of.groups) else { return all };
+    let pressures = [
+        ("cpu", CounterId::PressureCpu),
+        ("io", CounterId::PressureIo),
+        ("memory", CounterId::PressureMemory),
+    ];
+    all.extend(pressures.into_iter().filter_map(|(what, counter)| {
+        let text = fs::read_to_string(waits.join(format!("{what}.pressure"))).ok()?;
+        Some(reading(counter, Some(host::pressure(&text)? as f64 * 1000.0)))
+    }));
+    all
 }

@@ -47,9 +47,12 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     fabric.notes().iter().for_each(|note| out::note(format_args!("emulated lab: {note}")));
     let mut carriers = Vec::new();
     let mut inside = Vec::new();
+    let mut by_host = Vec::new();
     for (host, name) in carried(scenario) {
         let agent = agent(&fabric, host, name, &[]).map_err(Failure::incomplete)?;
-        carriers.extend(agent.process().map(|process| Carrier::of(scenario, host, name, process)));
+        let carrier = |process| Carrier::of(scenario, (host, name), process, fabric.group(name));
+        carriers.extend(agent.process().map(carrier));
+        by_host.extend(agent.process().map(|process| (host.to_owned(), process)));
         inside.push(agent);
     }
     for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
@@ -62,7 +65,7 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let sampler = LabSampler::new(fabric.plan(), fabric.processes(), carriers, processes);
     let fabric = Arc::new(fabric);
     let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
-    let changes = Box::new(LabChanges(Arc::clone(&fabric)));
+    let changes = Box::new(LabChanges { fabric: Arc::clone(&fabric), processes: by_host });
     let engines = engines.carries(fleet::LAB_ENGINE, changes);
     let mut agents =
         live::local(scenario, AgentKind::Auto, engines).map_err(Failure::incomplete)?;

@@ -181,6 +181,132 @@ fn a_cable_that_fails_and_works_again_is_an_outcome() {
     assert!(rate("after") > 0.5 * rate("before"), "{fault}");
 }
 
+/// The outcomes of the faults of a run on this lab.
+fn outcomes(scenario: &str) -> Option<Vec<Value>> {
+    let bench = Bench::new(scenario);
+    if !stands(&bench) {
+        return None;
+    }
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    let args = ["run", "s.toml", "--out", "r.wsr", "--quiet", "--format", "json"];
+    let ended = bench.run(&args);
+    if ended.stderr.contains("this kernel cannot") {
+        println!("skipped: {}", ended.stderr.trim());
+        return None;
+    }
+    let review: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| {
+        panic!("one document: {} {}", ended.stdout, ended.stderr);
+    });
+    review["steps"][0]["faults"].as_array().cloned()
+}
+
+fn bytes_per_s(fault: &Value, span: &str) -> f64 {
+    fault[span]["bytes_per_s"].as_f64().unwrap_or_else(|| panic!("a rate {span}: {fault}"))
+}
+
+#[test]
+fn hampered_cables_carry_less_until_they_are_restored() {
+    let faults = r#"faults = [
+  { at = "1s", slow = "down", to = "1 MB/s" }, { at = "3s", restore = "down" },
+  { at = "5s", mismatch = "sw:0", mtu = 1000 }, { at = "7s", restore = "sw:0" },
+]
+"#;
+    let scenario = SCENARIO.replace("measure = \"2s\"\n", &format!("measure = \"12s\"\n{faults}"));
+    let Some(found) = outcomes(&scenario) else { return };
+    let kinds: Vec<&str> = found.iter().filter_map(|fault| fault["kind"].as_str()).collect();
+    assert_eq!(kinds, ["slowed", "mismatched"]);
+    for fault in &found {
+        assert_eq!(fault["carried_out"], true, "{fault}");
+        assert!(bytes_per_s(fault, "during") < 0.7 * bytes_per_s(fault, "before"), "{fault}");
+        assert!(bytes_per_s(fault, "after") > 0.5 * bytes_per_s(&found[0], "before"), "{fault}");
+    }
+}
+
+#[test]
+fn packets_that_are_lost_and_a_port_that_stops_draining_are_outcomes() {
+    let faults = r#"faults = [
+  { at = "1s", lose = "up", share = "20%" }, { at = "3s", restore = "up" },
+  { at = "6s", stall = "sw:1" }, { at = "8s", restore = "sw:1" },
+]
+"#;
+    let scenario = SCENARIO.replace("measure = \"2s\"\n", &format!("measure = \"12s\"\n{faults}"));
+    let Some(found) = outcomes(&scenario) else { return };
+    let kinds: Vec<&str> = found.iter().filter_map(|fault| fault["kind"].as_str()).collect();
+    assert_eq!(kinds, ["lossy", "stalled"]);
+    for fault in &found {
+        assert!(bytes_per_s(fault, "during") < 0.7 * bytes_per_s(fault, "before"), "{fault}");
+        assert!(bytes_per_s(fault, "after") > 0.5 * bytes_per_s(&found[0], "before"), "{fault}");
+    }
+}
+
+#[test]
+fn a_host_that_is_killed_is_an_outcome_and_its_workers_are_missing() {
+    let scenario = SCENARIO
+        .replace("measure = \"2s\"\n", "measure = \"4s\"\nfaults = [{ at = \"2s\", kill = \"esx1\" }]\n")
+        .replace("name = \"esx\"", "name = \"esx{1..2}\"")
+        .replace("host = \"esx\"", "host = \"esx{1..2}\"")
+        .replace("name = \"up\", from = \"esx.nic\"", "name = \"up{1..2}\", from = \"esx{1..2}.nic\"")
+        .replace("rate = \"40 MB/s\"", "rate = \"2 MB/s\"");
+    let Some(found) = outcomes(&scenario) else { return };
+    let [killed] = &found[..] else { panic!("one fault: {found:?}") };
+    assert_eq!((&killed["part"], &killed["kind"]), (&"esx1".into(), &"killed".into()), "{killed}");
+    assert_eq!(killed["carried_out"], true, "{killed}");
+    let (before, during) = (bytes_per_s(killed, "before"), bytes_per_s(killed, "during"));
+    assert!(during < 0.9 * before, "{killed}");
+}
+
+#[test]
+fn the_model_refuses_what_only_real_cables_suffer() {
+    for (fault, says) in [
+        ("stall = \"up\"", "the model cannot stall up"),
+        ("lose = \"sw\", share = \"2%\"", "the model cannot lose 2% of the packets of sw"),
+        ("kill = \"esx\"", "the model cannot kill esx"),
+    ] {
+        let faults = format!("measure = \"2s\"\nfaults = [{{ at = \"1s\", {fault} }}]\n");
+        let bench = Bench::new(&SCENARIO.replace("measure = \"2s\"\n", &faults));
+        let ended = bench.expect(2, &["simulate", "s.toml", "--out", "r.wsr", "--quiet"]);
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        // A live run can.
+        bench.expect(0, &["plan", "s.toml"]);
+    }
+}
+
+/// Two cables of a team: one conversation takes one of them, several take both, and none needs the one that fails.
+#[test]
+fn a_conversation_takes_one_cable_of_a_team() {
+    let scenario = SCENARIO
+        .replace(
+            "{ name = \"up\", from = \"esx.nic\", to = \"sw\", rate = \"40 MB/s\" }",
+            "{ name = \"up{1..2}\", from = \"esx.nic{1..2}\", to = \"sw\", rate = \"2 MB/s\" }",
+        )
+        .replace("{ name = \"nic\" }", "{ name = \"nic{1..2}\" }")
+        .replace("rate = \"4 MB/s\"", "rate = \"40 MB/s\"")
+        .replace(
+            "[[switch]]",
+            "[[team]]\nname = \"both\"\nhost = \"esx\"\nmembers = [\"nic1\", \"nic2\"]\n[[switch]]",
+        )
+        .replace("{1..2}\" }]\n[workload", "{1..2}\", adapter = \"esx.both\" }]\n[workload")
+        .replace("on = \"vm*\"", "on = \"vm1\"");
+    let bench = Bench::new(&scenario);
+    if !stands(&bench) {
+        return;
+    }
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let record = open(&bench.path("r.wsr"));
+    let counters = record.counters(Some(0)).expect("counters are readable");
+    let carried = |name: &str| -> f64 {
+        let hop = record.sources().iter().find(|s| s.hop().is_some() && s.name == name);
+        let hop = hop.unwrap_or_else(|| panic!("no hop {name}")).id;
+        let read = |c: &&record::Counter| c.source == hop && c.kind == CounterId::ReadBytes.into();
+        counters.iter().filter(read).map(|c| c.value).sum()
+    };
+    let mut both = [carried("up1"), carried("up2")];
+    both.sort_by(f64::total_cmp);
+    // ARP and the like of the other.
+    assert!(both[1] > 1e6 && both[0] < 0.01 * both[1], "{both:?}");
+}
+
 /// Runs one of the scripts with this program.
 #[track_caller]
 fn script(name: &str, args: &[&str]) {
