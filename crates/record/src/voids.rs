@@ -60,7 +60,8 @@ impl VoidSearch {
             self.found.push((interval.from, interval.to));
         }
         let length = interval.to.since(interval.from).0;
-        let beyond = |(from, to): &(Ns, Ns)| (*to).min(interval.to).since((*from).max(interval.from));
+        let beyond =
+            |(from, to): &(Ns, Ns)| (*to).min(interval.to).since((*from).max(interval.from));
         if self.edges.iter().any(|edge| beyond(edge).0 > length / EDGE_SHARE) {
             self.found_at_edges.push((interval.from, interval.to));
         }

@@ -193,7 +193,8 @@ impl<'a> WarningList<'a> {
              not count",
             void_time(&of, true)
         );
-        let next = "give the plan a warm-up and a cool-down that are longer than clocks are uncertain";
+        let next =
+            "give the plan a warm-up and a cool-down that are longer than clocks are uncertain";
         self.add("seconds-beyond-clocks", Severity::Warning, &of, &text, next);
     }
 
