@@ -37,10 +37,9 @@ impl Fleet {
             Ok(other) => return Err(failed(format!("it answers {other:?}"))),
         }
         self.hand_over(name, &Bytes::copy_from_slice(program)).map_err(failed)?;
-        match self.asked(name, &Call::Replace { digest })? {
-            Ok(Reply::Refused(why)) => return Err(failed(why)),
-            // It may have gone before its answer was heard.
-            Ok(_) | Err(_) => {}
+        // Without an answer it may have gone before that was heard.
+        if let Ok(Reply::Refused(why)) = self.asked(name, &Call::Replace { digest })? {
+            return Err(failed(why));
         }
         let own = name.to_owned();
         let back = move |one: &wire::Announcement| one.name == own && one.instance != before;

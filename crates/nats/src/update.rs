@@ -17,8 +17,11 @@ pub struct Updates {
     /// The file of the program that runs.
     pub program: PathBuf,
     /// Tries a program out: its release, or why it does not run on this machine.
-    pub try_out: Box<dyn Fn(&Path) -> Result<String, String> + Send + Sync>,
+    pub try_out: TryOut,
 }
+
+/// Runs a program to learn its release.
+pub type TryOut = Box<dyn Fn(&Path) -> Result<String, String> + Send + Sync>;
 
 /// The digest of a program, as offers spell it.
 pub fn digest(program: &[u8]) -> String {
@@ -160,7 +163,10 @@ mod tests {
             other => Some(format!("{other:?}")),
         });
         let ended = match refused {
-            Some(why) => Err(why),
+            Some(why) => {
+                drop(incoming);
+                Err(why)
+            }
             None => incoming.install(&updates),
         };
         let there = fs::read(&program).expect("a program");
