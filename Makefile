@@ -114,11 +114,12 @@ backup: ## Copies: the prediction of a backup on an idle machine, and kills of a
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture a_backup_is_predicted
 	cargo test --locked --package san --test it -- --ignored --nocapture a_copy_to_tape_survives_many_kills
 
-fleet: ## Faults of a fleet, 50 rounds of each under load, and 200 agents on this machine: half an hour
+fleet: ## Faults of a fleet, 50 rounds of each under load; 200 agents, and the curve to 1,000 stand-ins: an hour
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/fleet-faults
-	cargo test --locked --package wirespeed --test it -- --ignored --nocapture two_hundred_agents
+	WIRESPEED=$$PWD/target/release/wirespeed cargo test --locked --package wirespeed --test it -- \
+		--ignored --nocapture --test-threads 1 two_hundred_agents a_thousand_stand_ins
 
 docs: ## Regenerate the generated documents; a test fails when they are stale
 	@scripts/need $@

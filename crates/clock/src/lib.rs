@@ -12,5 +12,6 @@ pub use ns::Ns;
 pub use rng::Rng;
 pub use secret::unpredictable;
 pub use system::{
-    CpuTime, now, process_cpu, sleep_until, suspended, thread_cpu, thread_time, wall_ns,
+    CpuTime, Discipline, discipline, now, process_cpu, sleep_until, suspended, thread_cpu,
+    thread_time, wall_ns,
 };

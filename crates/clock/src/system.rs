@@ -52,6 +52,32 @@ pub fn suspended() -> Ns {
     Ns(read(libc::CLOCK_BOOTTIME).saturating_sub(monotonic))
 }
 
+/// What keeps the wall clock, as the kernel knows it: chrony, ntpd and timesyncd tell it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Discipline {
+    /// Something keeps it, and says so.
+    pub synchronized: bool,
+    /// The most by which it may be wrong.
+    pub error_max: Ns,
+    /// By how many millionths it is made faster.
+    pub frequency_ppm: f64,
+}
+
+/// What keeps the wall clock; `None` where the kernel does not say.
+pub fn discipline() -> Option<Discipline> {
+    // SAFETY: an all-zero timex asks and changes nothing, and adjtimex fills it.
+    let mut state: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: `state` is writable.
+    let clock = unsafe { libc::adjtimex(&mut state) };
+    let synchronized = state.status & libc::STA_UNSYNC == 0 && clock != libc::TIME_ERROR;
+    (clock >= 0).then(|| Discipline {
+        synchronized,
+        error_max: Ns(u64::try_from(state.maxerror).unwrap_or(0) * 1_000),
+        // In units of 2^-16 ppm.
+        frequency_ppm: state.freq as f64 / 65_536.0,
+    })
+}
+
 /// Sleeps until the monotonic clock has reached `at`; returns at once if it already has.
 pub fn sleep_until(at: Ns) {
     let spec = libc::timespec {

@@ -114,7 +114,7 @@ impl WorkerState {
 impl Collector {
     /// Runs until all threads have ended or are abandoned; sends the verdict last.
     pub fn run(mut self) {
-        let mut stopped_until = Ns::MAX;
+        let (mut stopped_until, mut excused) = (Ns::MAX, Ns::ZERO);
         let mut looked = clock::now();
         let mut stops = OwnStops::begin();
         loop {
@@ -126,6 +126,7 @@ impl Collector {
             // Before the intervals that it concerns.
             if let Some(stop) = stops.woke(looked.plus(TICK.into()), now) {
                 self.own_stop(&stop);
+                excused = stop.to;
             }
             // Before the sheets are read: whatever follows the edge was counted after it had been settled.
             self.line.follow(&self.edge);
@@ -136,8 +137,8 @@ impl Collector {
                 self.check_hangs(now);
             }
             looked = now;
-            let given_up_at = self.line.end().plus(self.grace).min(stopped_until);
-            if closed || now >= given_up_at {
+            let end = self.line.end();
+            if closed || now >= given_up_at(end, stopped_until, excused, self.grace) {
                 break;
             }
         }
@@ -325,6 +326,12 @@ impl MeasuredWork {
     }
 }
 
+/// When a thread that has not ended is taken for hung. One that could not run until `excused` gets its whole grace from there.
+fn given_up_at(end: Ns, stopped_until: Ns, excused: Ns, grace: Ns) -> Ns {
+    let due = end.plus(grace).min(stopped_until);
+    if excused == Ns::ZERO { due } else { due.max(excused.plus(grace)) }
+}
+
 fn hung(name: &str, targets: &str, hang: Hang) -> EventNote {
     let (code, text) = match hang {
         Hang::On { age } => {
@@ -353,4 +360,26 @@ fn left_open(member: &WorkerState, left: LeftOpen, step: u32, line: &StepTimelin
     );
     let note = EventNote { level: Level::Error, code: "left-open", text };
     Event { at: line.on_record(line.end()), ..note.event(step, Some(member.source)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::given_up_at;
+    use clock::Ns;
+
+    #[test]
+    fn a_thread_that_could_not_run_gets_its_grace_afterwards() {
+        let never = Ns::MAX;
+        // The end of the load, the order to stop with its grace, the end of the last own stop; in seconds.
+        for (end, stopped, excused, expected) in [
+            (20, never, Ns::ZERO, 30),
+            (20, Ns::secs(17), Ns::ZERO, 17),
+            (20, never, Ns::secs(9), 30),
+            (20, never, Ns::secs(45), 55),
+            (20, Ns::secs(17), Ns::secs(45), 55),
+        ] {
+            let found = given_up_at(Ns::secs(end), stopped, excused, Ns::secs(10));
+            assert_eq!(found, Ns::secs(expected), "{end} {stopped:?} {excused:?}");
+        }
+    }
 }

@@ -105,6 +105,8 @@ pub struct VoidTime {
     pub from_ns: u64,
     /// Its end, exclusive.
     pub to_ns: u64,
+    /// Clocks leave it open whether all agents were under load; else a process of the run did not run.
+    pub clocks: bool,
 }
 
 /// What some workers did in the measured time.
@@ -226,7 +228,11 @@ impl StepFigures {
                 .voids
                 .spans()
                 .iter()
-                .map(|(a, b)| VoidTime { from_ns: a.0, to_ns: b.0 })
+                .map(|&(a, b)| VoidTime {
+                    from_ns: a.0,
+                    to_ns: b.0,
+                    clocks: step.voids.at_edges(a, b),
+                })
                 .collect(),
             total: Figures::of(&pool),
             balance: balances(&groups),

@@ -294,7 +294,7 @@ fn busy_reading(step: &StepData, hop: &str) -> MetricReading {
 fn hop_reading(step: &StepData, hop: &str, metric: &Metric) -> MetricReading {
     if !step.voids.is_empty() {
         return unread(format!(
-            "hop {hop} counted on while Wirespeed itself did not run for a part of the measured time"
+            "hop {hop} counted on in the part of the measured time that is void"
         ));
     }
     if *metric == Metric::Cpu && step.has_processors(hop) {

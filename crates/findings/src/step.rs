@@ -221,7 +221,7 @@ impl StepData {
         let (void, planned) = (self.void(), self.head.times.measured());
         (void.0 > planned.0 / 2).then(|| {
             format!(
-                "Wirespeed itself did not run for {:.0} s of the measured {:.0} s",
+                "{:.0} s of the measured {:.0} s are void",
                 void.as_secs_f64(),
                 planned.as_secs_f64()
             )

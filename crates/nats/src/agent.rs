@@ -4,6 +4,7 @@ use crate::engagement::{Engagement, Post};
 use crate::runtime::{Runtime, pause};
 use crate::server::{NatsError, Server};
 use crate::spool::{Room, Spool};
+use crate::update::{Incoming, Updates};
 use crate::wire::{self, Announcement, CARRIER, Call, Reply, Subjects};
 use async_nats::{Client, Message, Subscriber, jetstream};
 use bytes::Bytes;
@@ -53,6 +54,17 @@ pub struct AgentConfig {
     pub engines: Engines,
     /// Tells the facts of the machine.
     pub facts: Facts,
+    /// What it needs to run other programs that coordinators offer, where it accepts them.
+    pub updates: Option<Updates>,
+}
+
+/// Why an agent does not wait any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It was told to stop.
+    Stopped,
+    /// Another program is in the place of its own, and is to be run.
+    Replaced,
 }
 
 /// What an agent reports to the program that started it.
@@ -66,6 +78,10 @@ struct Agent {
     engagement: Option<Engagement>,
     /// Runs whose part here is over, the last ones: what their coordinators said does not begin them again.
     ended: VecDeque<String>,
+    /// A program that is on its way.
+    incoming: Option<Incoming>,
+    /// The digest of the one that has taken the place of its own.
+    replaced: Option<String>,
     note: Note,
 }
 
@@ -76,7 +92,7 @@ pub fn serve(
     config: AgentConfig,
     note: Note,
     stopped: Arc<dyn Fn() -> bool + Send + Sync>,
-) -> Result<(), NatsError> {
+) -> Result<Ending, NatsError> {
     let runtime = Runtime::start()?;
     let config = Arc::new(config);
     runtime.wait(async move {
@@ -92,6 +108,8 @@ pub fn serve(
             instance,
             engagement: None,
             ended: VecDeque::new(),
+            incoming: None,
+            replaced: None,
             note,
         };
         agent.run(stopped).await
@@ -99,12 +117,16 @@ pub fn serve(
 }
 
 impl Agent {
-    async fn run(mut self, stopped: Arc<dyn Fn() -> bool + Send + Sync>) -> Result<(), NatsError> {
+    async fn run(
+        mut self,
+        stopped: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Result<Ending, NatsError> {
         self.alone().await?;
         let name = self.config.name.clone();
         let mut who = self.hear(self.subjects.who()).await?;
         let mut calls = self.hear(self.subjects.agent(&name)).await?;
         let mut parts = self.hear(self.subjects.downs(&name)).await?;
+        let mut pieces = self.hear(self.subjects.update(&name)).await?;
         self.client.flush().await.map_err(|error| NatsError::Server(error.to_string()))?;
         let Server { url, .. } = &self.config.server;
         (self.note)(&format!("agent `{name}` of group `{}` waits at {url}", self.config.group));
@@ -113,6 +135,7 @@ impl Agent {
                 message = who.next() => (0, message),
                 message = calls.next() => (1, message),
                 message = parts.next() => (2, message),
+                message = pieces.next() => (3, message),
                 () = pause(LOOK) => {
                     self.look();
                     continue;
@@ -123,8 +146,13 @@ impl Agent {
             };
             self.answer(kind, message).await;
             self.look();
+            if self.replaced.is_some() {
+                // Its answer is heard before it goes.
+                let _ = self.client.flush().await;
+                return Ok(Ending::Replaced);
+            }
         }
-        Ok(())
+        Ok(Ending::Stopped)
     }
 
     async fn hear(&self, subject: String) -> Result<Subscriber, NatsError> {
@@ -181,6 +209,10 @@ impl Agent {
         let answer = match kind {
             0 => wire::encode(&self.announcement()),
             1 => wire::encode(&self.call(&message.payload)),
+            3 => wire::encode(&match &mut self.incoming {
+                Some(incoming) => incoming.take(&message.payload),
+                None => Reply::Unknown,
+            }),
             _ => wire::encode(&self.part(&message.subject, &message.payload)),
         };
         if let Ok(answer) = answer {
@@ -229,7 +261,42 @@ impl Agent {
                 }
                 Reply::Received
             }
+            Ok(Call::Offer { digest, size }) => {
+                self.offered(digest, size).map_or_else(Reply::Refused, |()| Reply::Received)
+            }
+            Ok(Call::Replace { digest }) => {
+                self.replace(digest).map_or_else(Reply::Refused, |()| Reply::Received)
+            }
         }
+    }
+
+    /// A program is offered: whether it is wanted.
+    fn offered(&mut self, digest: String, size: u64) -> Result<(), String> {
+        let updates = self.config.updates.as_ref().ok_or_else(|| {
+            "it was not started with --accept-updates, and keeps its program".to_owned()
+        })?;
+        if let Some(engagement) = self.engagement.as_ref().filter(|e| !e.is_done()) {
+            return Err(format!("it is engaged in `{}`", engagement.title));
+        }
+        self.incoming = None;
+        self.incoming = Some(Incoming::begin(updates, digest, size)?);
+        Ok(())
+    }
+
+    /// All pieces have come.
+    fn replace(&mut self, digest: String) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let incoming = self.incoming.take().filter(|incoming| incoming.digest() == digest);
+        let (Some(updates), Some(incoming)) = (&config.updates, incoming) else {
+            return Err("nothing was offered".to_owned());
+        };
+        if let Some(engagement) = self.engagement.as_ref().filter(|e| !e.is_done()) {
+            return Err(format!("it is engaged in `{}`", engagement.title));
+        }
+        let release = incoming.install(updates)?;
+        (self.note)(&format!("release {release} takes over (SHA-256 {digest})"));
+        self.replaced = Some(digest);
+        Ok(())
     }
 
     fn engage(

@@ -47,10 +47,10 @@ const READER: &str = "coordinator";
 
 /// The agents of a group at a server.
 pub struct Fleet {
-    runtime: Arc<Runtime>,
-    client: Client,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) client: Client,
     stream: Context,
-    subjects: Subjects,
+    pub(crate) subjects: Subjects,
     group: String,
 }
 
@@ -232,7 +232,11 @@ impl Fleet {
     }
 
     /// Asks one agent, and again where no answer comes.
-    fn call(&self, name: &str, call: &Call) -> impl Future<Output = Result<Reply, String>> + use<> {
+    pub(crate) fn call(
+        &self,
+        name: &str,
+        call: &Call,
+    ) -> impl Future<Output = Result<Reply, String>> + use<> {
         let (client, subject, call) =
             (self.client.clone(), self.subjects.agent(name), wire::encode(call));
         async move {

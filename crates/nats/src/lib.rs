@@ -20,14 +20,17 @@
 pub mod agent;
 mod coordinator;
 mod engagement;
+mod offer;
 mod outgoing;
 mod peer;
 mod runtime;
 mod server;
 pub mod spool;
+mod update;
 pub mod wire;
 
-pub use agent::{AgentConfig, Labels};
+pub use agent::{AgentConfig, Ending, Labels};
 pub use coordinator::{Engaged, Fleet, ForRun, Leftover, Session};
 pub use server::{Credentials, NatsError, Server};
+pub use update::Updates;
 pub use wire::Announcement;

@@ -25,7 +25,7 @@ pub(crate) struct Outgoing {
 
 struct State {
     spool: Spool,
-    /// The number after the last message that was said, heard by the spool or not.
+    /// The number after the last message that was said and kept.
     said: u64,
     /// From which message on it is to be sent again.
     again: Option<u64>,
@@ -113,13 +113,34 @@ impl Outbox<Numbered<FromAgent>> for SpoolOutbox {
     fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), CarrierError> {
         let bytes = frame::encode(&message)?;
         let mut state = self.0.state();
-        state.said = message.number + 1;
+        // What cannot be kept has not been said: the coordinator does not wait for it, and hears why nothing more comes.
         state.spool.push(message.number, Bytes::from(bytes)).map_err(|error| {
-            // It is the last one that was said.
             CarrierError::Failed(format!("what it says cannot be kept until it is sent: {error}"))
         })?;
+        state.said = message.number + 1;
         drop(state);
         self.0.news.notify_one();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spool::Room;
+    use fleet::message::FromAgent;
+
+    #[test]
+    fn what_found_no_room_was_not_said() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let room = Room { memory: 100, disk: 0, dir: dir.path().to_owned() };
+        let outgoing = Outgoing::new(Spool::new(room, "a"));
+        let mut outbox = SpoolOutbox(Arc::clone(&outgoing));
+        let message = |number| Numbered { number, message: FromAgent::Finished { step: 0 } };
+        let kept =
+            (0..100).find(|number| outbox.send(message(*number)).is_err()).expect("it is full");
+        assert!(kept > 0);
+        // A coordinator that waited for one more would never hear why nothing comes.
+        assert_eq!(outgoing.waiting(), (kept, kept));
     }
 }

@@ -56,6 +56,11 @@ impl Subjects {
         format!("wirespeed.{}.down.{}.*", self.group, token(name))
     }
 
+    /// Where an agent takes the pieces of a program that was offered.
+    pub fn update(&self, name: &str) -> String {
+        format!("wirespeed.{}.update.{}", self.group, token(name))
+    }
+
     /// Where an agent sends the parts of its messages.
     pub fn up(&self, name: &str, run: &str) -> String {
         format!("wirespeed.{}.up.{}.{}", self.group, token(run), token(name))
@@ -143,6 +148,18 @@ pub enum Call {
     Release {
         /// The run.
         run: Option<String>,
+    },
+    /// A program is offered, whose pieces follow.
+    Offer {
+        /// Its digest: SHA-256 in hexadecimal.
+        digest: String,
+        /// Its bytes.
+        size: u64,
+    },
+    /// All pieces have come: run the program that was offered from now on.
+    Replace {
+        /// Its digest.
+        digest: String,
     },
 }
 

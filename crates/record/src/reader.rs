@@ -8,8 +8,8 @@ use crate::columns::RowError;
 use crate::schema::{APPLICATION_ID, OLDEST, TYPED_SINCE, VERSION};
 use crate::total::StepTotal;
 use crate::{
-    Confidence, Counter, Event, Fact, Interval, Proof, RecordError, RunHead, Source, SourceId,
-    Status, StepHead, VoidSearch, Voids, legacy, select,
+    Confidence, Counter, CounterId, Event, Fact, Interval, Proof, RecordError, RunHead, Source,
+    SourceId, Status, StepHead, VoidSearch, Voids, legacy, select,
 };
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,8 +162,9 @@ impl Record {
         if self.file.version < TYPED_SINCE {
             return Ok(Voids::default());
         }
-        let stops = self.file.query(|db| select::own_stops(db, step))?;
-        let mut search = VoidSearch::new(stops);
+        let times = |id| self.file.query(|db| select::counted_times(db, step, id));
+        let (stops, edges) = (times(CounterId::OwnStop)?, times(CounterId::ClockEdge)?);
+        let mut search = VoidSearch::new(stops).with_edges(edges);
         let heads = self.steps.iter().filter(|head| head.index == step);
         let of = |head: &StepHead| -> Vec<SourceId> {
             let workers = head.workers.iter().map(|load| load.source);

@@ -310,12 +310,17 @@ fn counters_where(
     })
 }
 
-/// When a process of the run did not run in a step.
-pub(crate) fn own_stops(db: &Connection, step: u32) -> Result<Vec<(Ns, Ns)>, RowError> {
+/// When a step was counted by counters of a name: in which times a process of the run did not run, or clocks left it open
+/// whether all agents were under load.
+pub(crate) fn counted_times(
+    db: &Connection,
+    step: u32,
+    id: CounterId,
+) -> Result<Vec<(Ns, Ns)>, RowError> {
     let sql = "SELECT source, step, from_ns, to_ns, value FROM counter \
                WHERE step IS ? AND name = ? ORDER BY seq";
-    let stop = |cells: &mut Cells| counter(cells).map(|stop| (stop.from, stop.to));
-    rows(db, sql, (step, CounterId::OwnStop.name()), stop)
+    let time = |cells: &mut Cells| counter(cells).map(|one| (one.from, one.to));
+    rows(db, sql, (step, id.name()), time)
 }
 
 /// The same of a version that only spells what they are.

@@ -4,6 +4,9 @@
 //! Void are all intervals that overlap such a stop, and those after it in which an operation ended, or was still open,
 //! that was due before the stop was over: its latency is partly the stop's. An operation that stays open for longer than
 //! [`AFTERMATH`] after it is the device's again.
+//!
+//! At the edges of a step on several machines, clocks may leave it open whether all agents were under load. Void are intervals
+//! of which more than one part in [`EDGE_SHARE`] lies in such a time.
 
 use crate::Interval;
 use clock::Ns;
@@ -11,28 +14,41 @@ use clock::Ns;
 /// How long after a stop an open operation is excused by it: the age at which an engine calls an operation hung.
 const AFTERMATH: Ns = Ns::secs(5);
 
+/// An interval counts whose share beyond the common window is at most one in this: intervals cannot be divided.
+const EDGE_SHARE: u64 = 100;
+
 /// Disjoint times in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Voids {
     spans: Vec<(Ns, Ns)>,
+    /// Those of them that the clocks of agents leave open.
+    edges: Vec<(Ns, Ns)>,
 }
 
 /// Finds them: stops first, then the intervals.
 #[derive(Clone, Debug, Default)]
 pub struct VoidSearch {
     stops: Vec<(Ns, Ns)>,
+    edges: Vec<(Ns, Ns)>,
     found: Vec<(Ns, Ns)>,
+    found_at_edges: Vec<(Ns, Ns)>,
 }
 
 impl VoidSearch {
     /// Looks for what these stops make void.
     pub fn new(stops: Vec<(Ns, Ns)>) -> VoidSearch {
-        VoidSearch { stops: joined(stops), found: Vec::new() }
+        VoidSearch { stops: joined(stops), ..VoidSearch::default() }
     }
 
-    /// Whether there was no stop, and nothing is void.
+    /// The same, where these times at edges of the step are beyond the common window of its agents.
+    #[must_use]
+    pub fn with_edges(self, edges: Vec<(Ns, Ns)>) -> VoidSearch {
+        VoidSearch { edges: joined(edges), ..self }
+    }
+
+    /// Whether there was no stop and no such edge, and nothing is void.
     pub fn is_needless(&self) -> bool {
-        self.stops.is_empty()
+        self.stops.is_empty() && self.edges.is_empty()
     }
 
     /// Looks at an interval of a worker.
@@ -43,11 +59,18 @@ impl VoidSearch {
         if near.iter().any(|stop| is_void(interval, *stop)) {
             self.found.push((interval.from, interval.to));
         }
+        let length = interval.to.since(interval.from).0;
+        let beyond =
+            |(from, to): &(Ns, Ns)| (*to).min(interval.to).since((*from).max(interval.from));
+        if self.edges.iter().any(|edge| beyond(edge).0 > length / EDGE_SHARE) {
+            self.found_at_edges.push((interval.from, interval.to));
+        }
     }
 
     /// What is void.
     pub fn finish(self) -> Voids {
-        Voids { spans: joined(self.found) }
+        let edges = joined(self.found_at_edges);
+        Voids { spans: joined([self.found, edges.clone()].concat()), edges }
     }
 }
 
@@ -95,6 +118,11 @@ impl Voids {
     pub fn within(&self, from: Ns, to: Ns) -> Ns {
         let inside = |(start, end): &(Ns, Ns)| (*end).min(to).since((*start).max(from));
         self.spans.iter().map(inside).fold(Ns::ZERO, Ns::plus)
+    }
+
+    /// Whether the clocks of agents make a part of this time void.
+    pub fn at_edges(&self, from: Ns, to: Ns) -> bool {
+        self.edges.iter().any(|(start, end)| *start < to && from < *end)
     }
 
     /// The times.
@@ -158,5 +186,38 @@ mod tests {
         // Open since before the end of the stop: for five seconds more, then it is the device that hangs.
         let open: Vec<_> = (14..20).map(|s| (s, (s + 1) * 1000 - 14_000)).collect();
         check(&[(12_400, 14_600)], &[], &open, &[(12, 19)]);
+    }
+
+    #[test]
+    fn at_the_edges_an_interval_is_void_once_more_than_a_hundredth_is_open() {
+        for (edges, void) in [
+            (vec![(10_000, 10_010)], vec![]),
+            (vec![(10_000, 10_011)], vec![(10, 11)]),
+            (vec![(9_000, 10_300), (19_700, 20_000)], vec![(10, 11), (19, 20)]),
+            (vec![(10_000, 11_200)], vec![(10, 12)]),
+        ] {
+            let edges = edges.iter().map(|(a, b)| (Ns::millis(*a), Ns::millis(*b))).collect();
+            let mut search = VoidSearch::default().with_edges(edges);
+            assert!(!search.is_needless());
+            for second in 10..20 {
+                search.see(&Interval {
+                    source: SourceId(0),
+                    step: 0,
+                    phase: Phase::Measure,
+                    from: Ns::secs(second),
+                    to: Ns::secs(second + 1),
+                    // What was due in such a time and ended later is the load's: nothing stood still.
+                    read: Some(Completed::empty(false)),
+                    write: None,
+                    others: Default::default(),
+                    testimony: None,
+                });
+            }
+            let found = search.finish();
+            let void: Vec<_> = void.iter().map(|(a, b)| (Ns::secs(*a), Ns::secs(*b))).collect();
+            assert_eq!(found.spans(), void);
+            assert!(void.iter().all(|(from, to)| found.at_edges(*from, *to)));
+            assert!(!found.at_edges(Ns::secs(14), Ns::secs(15)));
+        }
     }
 }

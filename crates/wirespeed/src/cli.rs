@@ -20,7 +20,7 @@ pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use explain::{Clocks, ExplainArgs};
 pub use fleet::{
     AgentAction, AgentArgs, CarrierChoice, FleetAction, FleetArgs, FleetLs, FleetRelease,
-    FleetResume, FleetRun, FleetShow, InstallArgs, ServerArgs,
+    FleetResume, FleetRun, FleetShow, FleetUpdate, InstallArgs, ServerArgs,
 };
 pub use lab::{LabAction, LabArgs, LabFile, LabInside};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};

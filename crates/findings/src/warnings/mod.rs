@@ -68,6 +68,7 @@ pub(crate) fn warnings(
     list.run(run);
     list.completeness(run);
     list.own_stops();
+    list.clock_edges();
     list.record_itself();
     list.generator();
     list.operations();
@@ -175,14 +176,26 @@ impl<'a> WarningList<'a> {
     }
 
     fn own_stops(&mut self) {
-        let of = self.that(|s| !s.void.is_empty());
-        let void = of.iter().flat_map(|s| &s.void).map(|v| v.to_ns - v.from_ns.min(v.to_ns));
+        let of = self.that(|s| s.void.iter().any(|v| !v.clocks));
         let text = format!(
             "Wirespeed itself did not run for a part of the time {{in}}: {} count neither for nor against the target",
-            ns_text(void.fold(0, u64::saturating_add))
+            void_time(&of, false)
         );
         let next = "run it again without stopping Wirespeed, on a machine with a free processor";
         self.add("seconds-void", Severity::Warning, &of, &text, next);
+    }
+
+    /// Steps whose first or last measured seconds lie beyond the common window of their agents.
+    fn clock_edges(&mut self) {
+        let of = self.that(|s| s.void.iter().any(|v| v.clocks));
+        let text = format!(
+            "clocks leave it open whether all agents were under load in {} at the edges of the measured time {{in}}, which do \
+             not count",
+            void_time(&of, true)
+        );
+        let next =
+            "give the plan a warm-up and a cool-down that are longer than clocks are uncertain";
+        self.add("seconds-beyond-clocks", Severity::Warning, &of, &text, next);
     }
 
     fn record_itself(&mut self) {
@@ -454,6 +467,12 @@ fn span(all: impl Iterator<Item = u64>, text: impl Fn(u64) -> String) -> String 
         (least, most) if least == most => least,
         (least, most) => format!("{least} to {most}"),
     }
+}
+
+/// How much of these steps is void, for one reason or the other.
+fn void_time(of: &[&StepFigures], clocks: bool) -> String {
+    let void = of.iter().flat_map(|s| &s.void).filter(|v| v.clocks == clocks);
+    ns_text(void.map(|v| v.to_ns - v.from_ns.min(v.to_ns)).fold(0, u64::saturating_add))
 }
 
 fn ns_text(ns: u64) -> String {

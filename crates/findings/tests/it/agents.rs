@@ -1,7 +1,7 @@
 //! Agents of several machines: pace, stragglers, evenness and clocks, against values worked out by hand.
 
 use crate::support::{Sketch, Work};
-use findings::{AgentClock, AgentFigures, Analysis};
+use findings::{AgentClock, AgentFigures, Analysis, Status};
 
 const FOUR: &str = r#"
 scenario.title = "Four machines"
@@ -85,4 +85,45 @@ fn a_run_on_one_machine_has_none() {
     // Agents that are processes of this machine were not told of beforehand.
     let analysis = Sketch::of(FOUR).agents().analyse(|_, _| Work::default());
     assert_eq!(analysis.steps[0].agents, None);
+}
+
+/// Clocks that are known within 100 us: what a goal says depends on whether so much is allowed.
+#[test]
+fn where_clocks_are_known_too_little_nothing_is_decided() {
+    let goal = format!("{FOUR}[[goal]]\niops = {{ at_least = 100 }}\n");
+    let status = |allowed: &str| {
+        let clock = [("clock-offset", 0.0), ("clock-bound", 5e4)];
+        let sketch = Sketch::of(&goal).agents().hop("a1.cpu", &clock);
+        let sketch = sketch.fact("run", "skew-threshold-ns", allowed);
+        let analysis = sketch.analyse(|_, _| Work::default());
+        (analysis.goals[0].status, analysis.goals[0].reason.clone(), analysis.verdict.exit_code())
+    };
+    assert_eq!(status("100000").0, Status::Met);
+    let (undecided, why, code) = status("99999");
+    assert_eq!((undecided, code), (Status::Undecided, 1));
+    assert!(why.contains("the clock of a1.cpu is known within 0.1 ms"), "{why}");
+}
+
+/// The first and the last 12 ms of four seconds are not all agents' for certain: of the seconds at both edges nothing counts.
+#[test]
+fn a_step_is_cut_by_the_bounds_of_its_clocks() {
+    let text = FOUR.replace("measure = \"2s\"", "measure = \"4s\"");
+    let by_second: &[u64] = &[100, 1000, 1000, 100];
+    let analysed = |ms: u64| {
+        let sketch = Sketch::of(&text).agents().edge(0, ms).edge(4_000 - ms, 4_000);
+        sketch.analyse(|_, _| Work { by_second, ..Work::default() })
+    };
+    let cut = analysed(12);
+    let step = &cut.steps[0];
+    assert_eq!((step.measured_ns, step.total.both.ops), (2_000_000_000, 8_000));
+    assert_eq!(step.total.both.iops, 4_000.0);
+    assert!(step.void.iter().all(|void| void.clocks) && step.void.len() == 2, "{:?}", step.void);
+    let codes: Vec<&str> = cut.warnings.iter().map(|warning| warning.code.as_str()).collect();
+    assert!(
+        codes.contains(&"seconds-beyond-clocks") && !codes.contains(&"seconds-void"),
+        "{codes:?}"
+    );
+    // A hundredth of a second more or less is none.
+    let whole = analysed(10);
+    assert_eq!((whole.steps[0].total.both.ops, whole.steps[0].void.len()), (8_800, 0));
 }

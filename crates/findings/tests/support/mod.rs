@@ -84,7 +84,7 @@ pub struct Sketch<'a> {
     steps_max: usize,
     facts: Vec<Fact>,
     events: Vec<Event>,
-    stops: Vec<(u64, u64)>,
+    stops: Vec<(CounterId, u64, u64)>,
     hops: Vec<(&'a str, Vec<(&'a str, f64)>)>,
     counts: Vec<(&'a str, f64)>,
     passed: Vec<(&'a str, f64)>,
@@ -151,7 +151,13 @@ impl<'a> Sketch<'a> {
 
     /// A time, in milliseconds of the record, in which the process of step 0's first worker did not run.
     pub fn stop(mut self, from: u64, to: u64) -> Sketch<'a> {
-        self.stops.push((from, to));
+        self.stops.push((CounterId::OwnStop, from, to));
+        self
+    }
+
+    /// A time at an edge of step 0 in which clocks leave it open whether all agents were under load.
+    pub fn edge(mut self, from: u64, to: u64) -> Sketch<'a> {
+        self.stops.push((CounterId::ClockEdge, from, to));
         self
     }
 
@@ -408,16 +414,16 @@ impl Sketch<'_> {
         }
     }
 
-    /// The stops, all of step 0.
+    /// The stops and edges, all of step 0.
     fn stop_workers(&self, writer: &mut Writer, head: &StepHead) {
         let stops = self.stops.iter().filter(|_| head.index == 0);
-        for ((from, to), load) in stops.zip(head.workers.iter().cycle()) {
+        for ((id, from, to), load) in stops.zip(head.workers.iter().cycle()) {
             let stop = Counter {
                 source: load.source,
                 step: Some(0),
                 from: Ns::millis(*from),
                 to: Ns::millis(*to),
-                kind: CounterId::OwnStop.into(),
+                kind: (*id).into(),
                 part: None,
                 value: 1e6 * (to - from) as f64,
             };

@@ -8,7 +8,7 @@ use crate::message::{FromAgent, ToAgent};
 use crate::offset::{ClockAnswer, ClockOffset};
 use crate::sink::RecordEntry;
 use clock::Ns;
-use record::{Counter, CounterId, Event, Level};
+use record::{Counter, CounterId, Event, Level, StepTimes};
 
 /// How often clocks are asked for.
 const EVERY: Ns = Ns::millis(500);
@@ -142,12 +142,16 @@ impl Conversation {
         };
         let now = self.now;
         let (mut counters, mut warnings) = (Vec::new(), Vec::new());
+        let mut widest = None;
         for (agent, member) in self.roster.members.iter().enumerate() {
             let Some(exchange) = &member.exchange else { continue };
             let Some(after) = exchange.offset(now) else { continue };
             let astray = astray(member.clock, after);
             let bound = member.clock.within.max(astray);
             let hop = self.hops.of_step(agent).first().copied();
+            if !self.roster.is_gone(agent) && member.carries() {
+                widest = widest.max(hop.map(|hop| (bound, hop)));
+            }
             let known = [
                 (CounterId::ClockOffset, member.clock.ahead_ns as f64),
                 (CounterId::ClockBound, bound.0 as f64),
@@ -175,6 +179,20 @@ impl Conversation {
                 ));
             }
         }
+        let several = self.roster.members.iter().filter(|member| member.carries()).count() > 1;
+        let divisible = self.work.as_ref().is_some_and(|work| !work.step.ends_with_loads());
+        if let Some((bound, source)) = widest.filter(|_| several && divisible) {
+            let edge = |(from, to): (Ns, Ns)| Counter {
+                source,
+                step: Some(step),
+                from,
+                to,
+                kind: CounterId::ClockEdge.into(),
+                part: None,
+                value: bound.0 as f64,
+            };
+            counters.extend(edges(&times, bound).map(edge));
+        }
         self.record(RecordEntry::Counters(counters));
         warnings.into_iter().for_each(|text| self.event(Level::Warning, "clock-uncertain", text));
     }
@@ -196,7 +214,48 @@ fn shift(epoch: Ns, clock: ClockOffset) -> Ns {
     Ns::secs(before.div_ceil(Ns::secs(1).0))
 }
 
+/// Times at the edges of a step that are not in the common window of agents whose clocks are known within `bound`: one may have
+/// been under load there, and another not. A longer warm-up or cool-down keeps them out of the measured time.
+fn edges(times: &StepTimes, bound: Ns) -> impl Iterator<Item = (Ns, Ns)> {
+    let (warmup, cooldown) = (times.measure.since(times.start), times.end.since(times.cooldown));
+    let first = (times.start, times.start.plus(bound).min(times.end));
+    let last = (times.end.since(bound).max(times.start), times.end);
+    [(warmup, first), (cooldown, last)]
+        .into_iter()
+        .filter(move |(phase, _)| *phase < bound)
+        .map(|(_, edge)| edge)
+}
+
 /// How far moments that were timed by one offset may be off, by a later and better look.
 fn astray(used: ClockOffset, after: ClockOffset) -> Ns {
     Ns(used.ahead_ns.abs_diff(after.ahead_ns).saturating_add(after.within.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edges;
+    use clock::Ns;
+    use record::StepTimes;
+
+    #[test]
+    fn a_step_is_cut_by_the_bounds_where_nothing_else_covers_them() {
+        let ms = Ns::millis;
+        let check = |warmup: u64, cooldown: u64, bound: u64, expected: &[(u64, u64)]| {
+            let times = StepTimes {
+                start: ms(5_000),
+                measure: ms(5_000 + warmup),
+                cooldown: ms(9_000 - cooldown),
+                end: ms(9_000),
+            };
+            let found: Vec<_> = edges(&times, ms(bound)).collect();
+            let expected: Vec<_> = expected.iter().map(|(a, b)| (ms(*a), ms(*b))).collect();
+            assert_eq!(found, expected, "{warmup} {cooldown} {bound}");
+        };
+        check(1_000, 1_000, 3, &[]);
+        check(3, 3, 3, &[]);
+        check(0, 0, 3, &[(5_000, 5_003), (8_997, 9_000)]);
+        check(0, 1_000, 40, &[(5_000, 5_040)]);
+        check(1_000, 0, 40, &[(8_960, 9_000)]);
+        check(0, 0, 60_000, &[(5_000, 9_000), (5_000, 9_000)]);
+    }
 }

@@ -113,6 +113,11 @@ impl RosterAgent {
         }
     }
 
+    /// Whether it carries a load of its own in this step.
+    pub fn carries(&self) -> bool {
+        self.arrays.is_empty() && !self.attends
+    }
+
     /// When it is overdue, while a message of its may be this late and its clock go unanswered so long, and in which words.
     fn overdue(&self, reorder: Ns, unanswered: Ns) -> (Ns, String) {
         if matches!(self.duty, Duty::Absent | Duty::Leaving | Duty::Lost) {

@@ -49,6 +49,8 @@ pub enum FleetAction {
     Resume(FleetResume),
     /// Free an agent from a run whose coordinator does not come back
     Release(FleetRelease),
+    /// Have agents run another release of this program, where they accept it
+    Update(FleetUpdate),
 }
 
 #[derive(Debug, Args)]
@@ -77,6 +79,30 @@ pub struct FleetShow {
 pub struct FleetRelease {
     /// The agent
     pub name: String,
+    /// The server [default: $WIRESPEED_FLEET, or nats://127.0.0.1:4222]
+    #[arg(long, value_name = "URL")]
+    pub fleet: Option<String>,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An agent takes the program only if it was started with --accept-updates. It checks the digest,
+runs `PROGRAM --version`, puts the file in the place of its own, and starts it as it was started.
+
+Example:
+  wirespeed fleet update --all --program ./wirespeed-new")]
+pub struct FleetUpdate {
+    /// The agents
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    pub names: Vec<String>,
+    /// All agents of the group that are there
+    #[arg(long, conflicts_with = "names")]
+    pub all: bool,
+    /// The program that they are to run [default: this one]
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
     /// The server [default: $WIRESPEED_FLEET, or nats://127.0.0.1:4222]
     #[arg(long, value_name = "URL")]
     pub fleet: Option<String>,
@@ -137,6 +163,12 @@ pub struct JoinArgs {
     /// How much may wait there
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = spelling::block)]
     pub spool_size: Bytes,
+    /// How much waits in memory before: some minutes of a busy agent
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = spelling::block)]
+    pub spool_memory: Bytes,
+    /// Let coordinators of the group replace this program (`wirespeed fleet update`)
+    #[arg(long)]
+    pub accept_updates: bool,
     /// How long a load goes on without its coordinator
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = spelling::time)]
     pub lease: Duration,

@@ -17,6 +17,7 @@ pub fn fleet(action: &FleetAction) -> Result<Exit, Failure> {
         FleetAction::Doctor(args) => doctor(args),
         FleetAction::Resume(args) => fleets::run::resume(args),
         FleetAction::Release(args) => release(args),
+        FleetAction::Update(args) => fleets::update::update(args),
     }
 }
 

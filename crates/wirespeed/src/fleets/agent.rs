@@ -1,32 +1,36 @@
 //! An agent of a fleet: this program's engines behind a NATS server.
 
-use super::{facts, failure, server};
+use super::{facts, failure, server, update};
 use crate::cli::AgentArgs;
 use crate::exit::{Exit, Failure};
 use crate::{live, out};
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
-use nats::AgentConfig;
 use nats::spool::Room;
+use nats::{AgentConfig, Ending};
 use std::sync::Arc;
-
-/// Bytes that wait in memory before others wait on disk: some minutes of a busy agent.
-const MEMORY: usize = 16 << 20;
 
 /// Joins a fleet and serves its coordinators until a signal.
 pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
     let name = args.name.clone().unwrap_or_else(facts::host);
     let control = live::control()?;
     let own = name.clone();
+    let updates = args.join.accept_updates.then(update::accepted).transpose()?;
+    let program = updates.as_ref().map(|updates| updates.program.clone());
     let config = AgentConfig {
         server: server(url, &args.server)?,
         group: args.server.group.clone(),
         name,
         labels: args.join.label.clone(),
-        room: Room { memory: MEMORY, disk: args.join.spool_size.0, dir: args.join.spool.clone() },
+        room: Room {
+            memory: usize::try_from(args.join.spool_memory.0).unwrap_or(usize::MAX),
+            disk: args.join.spool_size.0,
+            dir: args.join.spool.clone(),
+        },
         lease: args.join.lease.into(),
         release: env!("CARGO_PKG_VERSION").to_owned(),
         engines: Box::new(live::remote_engines),
         facts: Box::new(move || facts::of_machine(&own)),
+        updates,
     };
     let quiet = args.quiet;
     let note = move |text: &str| {
@@ -34,9 +38,11 @@ pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
             out::note(text);
         }
     };
-    nats::agent::serve(config, Arc::new(note), Arc::new(move || control.stopped()))
-        .map(|()| Exit::Met)
-        .map_err(failure)
+    let served = nats::agent::serve(config, Arc::new(note), Arc::new(move || control.stopped()));
+    match (served.map_err(failure)?, program) {
+        (Ending::Replaced, Some(program)) => Err(update::run_instead(&program)),
+        _ => Ok(Exit::Met),
+    }
 }
 
 /// The engine of targets behind orders of other machines. A coordinator of this machine may say what was made for its run;

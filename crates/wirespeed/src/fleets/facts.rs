@@ -21,6 +21,7 @@ pub fn of_machine(agent: &str) -> Vec<Fact> {
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     facts.extend(source.map(|source| fact("clock-source", source)));
     facts.push(fact("clock-discipline", discipline()));
+    facts.extend(clock::discipline().map(|state| fact("clock-state", kept(state))));
     let ptp = names("/sys/class/ptp").into_iter().map(|ptp| {
         let name = read(format!("/sys/class/ptp/{ptp}/clock_name")).unwrap_or_default();
         format!("{ptp} ({name})")
@@ -75,6 +76,18 @@ fn discipline() -> String {
         (true, _) => "nothing that is known".to_owned(),
         (false, true) => format!("{} (synchronized)", running.join(", ")),
         (false, false) => running.join(", "),
+    }
+}
+
+/// What the kernel says of the wall clock.
+fn kept(state: clock::Discipline) -> String {
+    let frequency = state.frequency_ppm;
+    match state.synchronized {
+        true => {
+            let ms = state.error_max.as_secs_f64() * 1e3;
+            format!("synchronized within {ms:.1} ms, frequency {frequency:+.3} ppm")
+        }
+        false => format!("not synchronized, frequency {frequency:+.3} ppm"),
     }
 }
 

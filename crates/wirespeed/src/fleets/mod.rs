@@ -4,6 +4,7 @@ pub mod agent;
 mod facts;
 pub mod plan;
 pub mod run;
+pub mod update;
 
 use crate::cli::{FleetRun, ServerArgs};
 use crate::exit::Failure;

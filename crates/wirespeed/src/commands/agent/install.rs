@@ -62,7 +62,16 @@ pub fn install(args: &InstallArgs) -> Result<Exit, Failure> {
 
 /// The unit. Its agent may read and write what the group `disk` may, reach the network, and nothing else.
 fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
-    let mut command = vec![program.display().to_string(), "agent".to_owned()];
+    // A program that is to be replaced is the user's own.
+    let copy = format!("{STATE}/wirespeed");
+    let (run, prepare) = match args.join.accept_updates {
+        true => {
+            let source = quoted(&program.display().to_string());
+            (copy.clone(), format!("ExecStartPre=-/bin/cp --no-clobber {source} {copy}\n"))
+        }
+        false => (program.display().to_string(), String::new()),
+    };
+    let mut command = vec![run, "agent".to_owned()];
     let mut option =
         |name: &str, value: &str| command.extend([format!("--{name}"), value.to_owned()]);
     option("join", url);
@@ -74,6 +83,7 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
     args.join.label.iter().for_each(|(key, value)| option("label", &format!("{key}={value}")));
     option("spool", STATE);
     option("spool-size", &args.join.spool_size.0.to_string());
+    option("spool-memory", &args.join.spool_memory.0.to_string());
     option("lease", &format!("{}s", args.join.lease.as_secs()));
     let mut files: Vec<(&str, &PathBuf)> = Vec::new();
     for (name, file) in [
@@ -89,6 +99,7 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
     if let Some(user) = user {
         option("user", user);
     }
+    command.extend(args.join.accept_updates.then(|| "--accept-updates".to_owned()));
     let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
     let given = |(name, file): &(&str, &PathBuf)| {
         let file = std::path::absolute(file).unwrap_or_else(|_| (*file).clone());
@@ -102,7 +113,7 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
          After=network-online.target time-sync.target\n\
          \n\
          [Service]\n\
-         ExecStart={}\n\
+         {prepare}ExecStart={}\n\
          {given}\
          User=wirespeed\n\
          SupplementaryGroups=disk\n\

@@ -37,11 +37,15 @@ impl Bench {
 
     /// The program, ready to be run here with `args`.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirespeed"));
-        command.args(args).current_dir(self.dir.path()).env("NO_COLOR", "1").stdin(Stdio::null());
-        // Its sockets are its own.
-        command.env("XDG_RUNTIME_DIR", self.dir.path());
+        let mut command = Command::new(program());
+        self.surround(command.args(args));
         command
+    }
+
+    /// Has a command run here, with sockets of its own.
+    pub fn surround(&self, command: &mut Command) {
+        command.current_dir(self.dir.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command.env("XDG_RUNTIME_DIR", self.dir.path());
     }
 
     pub fn run(&self, args: &[&str]) -> Ended {
@@ -59,6 +63,12 @@ impl Bench {
         );
         ended
     }
+}
+
+/// The program that is tried: where something is measured, an optimised one may be named.
+pub fn program() -> PathBuf {
+    let named = std::env::var_os("WIRESPEED").map(PathBuf::from);
+    named.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_wirespeed")))
 }
 
 pub fn ended(output: Output) -> Ended {

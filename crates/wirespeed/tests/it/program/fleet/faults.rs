@@ -1,7 +1,7 @@
 //! What may happen to a fleet under load, at random moments. After each the record holds every interval of every agent that
 //! lived, once, and says who was lost.
 
-use super::servers::{Keeper, NatsServer, Wire, agent, pause, wait_for};
+use super::servers::{Keeper, NatsServer, Wire, agent, agent_by, pause, wait_for};
 use super::{RATE, check_record, scenario};
 use crate::prelude::*;
 use crate::program::support::{Bench, open};
@@ -20,17 +20,19 @@ enum Fault {
     CoordinatorKilled,
     ServerRestarted,
     Partition,
+    DiskFull,
     Damage,
     TwoCoordinators,
 }
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     Fault::AgentKilled,
     Fault::AgentPaused,
     Fault::AgentRestarted,
     Fault::CoordinatorKilled,
     Fault::ServerRestarted,
     Fault::Partition,
+    Fault::DiskFull,
     Fault::Damage,
     Fault::TwoCoordinators,
 ];
@@ -47,18 +49,23 @@ struct Field {
 }
 
 impl Field {
-    fn new(seed: u64) -> Option<Field> {
+    fn new(fault: Fault, seed: u64) -> Option<Field> {
         let server = NatsServer::start(None)?;
         let bench = Bench::new(&scenario(AGENTS, SECONDS, "*"));
         let wire = Wire::to(server.port);
         let agents = (1..=AGENTS).map(|n| {
             let url = if n < AGENTS { wire.url() } else { server.url() };
-            agent(&bench, &url, &format!("a{n}"), &[])
+            match (fault, n) {
+                (Fault::DiskFull, 1) => on_a_tiny_disk(&bench, &url, "a1"),
+                _ => agent(&bench, &url, &format!("a{n}"), &[]),
+            }
         });
         let agents = agents.collect();
         let log = File::create(bench.path("run.log")).expect("a log");
         let mut command = bench.command(&["run", "s.toml", "--fleet", &server.url()]);
-        command.args(["--wait", "3", "--silence", "8s", "--out", "r.wsr"]);
+        // Who is killed is waited for so long; who is cut off needs some time on a busy machine until it is back.
+        let silence = if fault == Fault::AgentKilled { "12s" } else { "40s" };
+        command.args(["--wait", "3", "--silence", silence, "--out", "r.wsr"]);
         let run = command.stdout(Stdio::null()).stderr(log).spawn().expect("the program starts");
         let field = Field {
             bench,
@@ -95,6 +102,15 @@ impl Field {
         let events = record.events();
         events.iter().map(|event| (event.code.clone(), event.text.clone())).collect()
     }
+}
+
+/// An agent with a disk of 4 KiB, and next to no memory, for what waits.
+fn on_a_tiny_disk(bench: &Bench, url: &str, name: &str) -> Keeper {
+    fs::create_dir(bench.path("tiny")).expect("a scratch directory");
+    let mut command = Command::new("unshare");
+    let script = "mount -t tmpfs -o size=4k tiny tiny && exec \"$@\"";
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"]);
+    agent_by(command, bench, url, name, &["--spool", "tiny", "--spool-memory", "1KiB"])
 }
 
 /// Lets a fault happen; the exit code of the run, and the agents that are lost.
@@ -140,6 +156,17 @@ fn happen(fault: Fault, field: &mut Field) -> (i32, Vec<String>) {
             field.wire.mend();
             field.ended()
         }
+        Fault::DiskFull => {
+            // It is full before the step ends.
+            field.wire.cut();
+            pause(Ns::secs(SECONDS));
+            field.wire.mend();
+            lost.push("a1".to_owned());
+            let code = field.ended();
+            let why = "cannot be kept until it is sent: No space left on device";
+            assert!(field.events().iter().any(|(_, text)| text.contains(why)), "{}", field.log());
+            code
+        }
         Fault::Damage => {
             field.wire.damage(3);
             let code = field.ended();
@@ -162,7 +189,7 @@ fn happen(fault: Fault, field: &mut Field) -> (i32, Vec<String>) {
 /// One fault in one run, at a moment that the seed decides.
 #[track_caller]
 fn check(fault: Fault, seed: u64) {
-    let Some(mut field) = Field::new(seed) else { return };
+    let Some(mut field) = Field::new(fault, seed) else { return };
     field.some_time(Ns::secs(3));
     let (code, lost) = happen(fault, &mut field);
     let context = format!("{fault:?}, seed {seed}:\n{}\n{:?}", field.log(), field.events());

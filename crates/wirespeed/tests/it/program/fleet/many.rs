@@ -1,14 +1,16 @@
-//! Many agents on one machine: what coordinating them costs, how late their intervals come, and how closely they start.
+//! Many agents on one machine: what coordinating them costs, how late their intervals come, and how closely they start. Two
+//! hundred are processes of the program; up to a thousand are light stand-ins in this process, which speak the real messages
+//! over connections of their own and load nothing.
 
 use super::servers::{Keeper, NatsServer, agent, pause, wait_for};
+use super::stand_ins::StandIns;
 use super::{check_record, scenario};
 use crate::prelude::*;
 use crate::program::support::{Bench, open};
 use record::CounterId;
+use rusqlite::{Connection, OpenFlags};
 
-/// Agents.
-const MANY: usize = 200;
-/// Seconds that the step measures.
+/// Seconds that a step measures.
 const SECONDS: u64 = 20;
 
 /// What a process has used: seconds of processor time, and the most memory in bytes.
@@ -22,68 +24,114 @@ fn used(process: u32) -> Option<(f64, u64)> {
     Some((ticks as f64 / 100.0, kib * 1024))
 }
 
+/// Until when the record has the intervals of all workers; `None` before it has one of each.
+fn known_to(path: &Path, workers: usize) -> Option<Ns> {
+    let record = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    let latest = "SELECT count(*), min(latest) FROM (SELECT max(to_ns) AS latest FROM interval GROUP BY source)";
+    let (count, least): (i64, Option<i64>) =
+        record.query_row(latest, [], |row| Ok((row.get(0)?, row.get(1)?))).ok()?;
+    Some(Ns(u64::try_from(least?).ok()?)).filter(|_| count == workers as i64)
+}
+
+/// What a run on so many agents cost.
+struct Cost {
+    /// Of one processor, from the first second under load to the last.
+    cpu: f64,
+    memory: u64,
+    /// How long after its end an interval of the slowest agent was in the record, at most.
+    late: Ns,
+    /// How well clocks were known, and how wrong they were: here all read one clock.
+    bound: f64,
+    error: f64,
+}
+
+/// A run on `count` agents that are there already.
+fn coordinated(bench: &Bench, server: &NatsServer, count: usize) -> Cost {
+    let (log, out) = (File::create(bench.path("run.log")).expect("a log"), bench.path("r.wsr"));
+    let wait = count.to_string();
+    let mut command = bench.command(&["run", "s.toml", "--fleet", &server.url(), "--wait", &wait]);
+    command.args(["--patience", "120s", "--out", "r.wsr"]);
+    let mut run = Keeper(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts"));
+    let process = run.0.id();
+    let record = wait_for("the step", || Record::open(&out).ok().filter(|r| !r.steps().is_empty()));
+    let (epoch, times) = (record.head().epoch, record.steps()[0].times);
+    let mut late = Ns::ZERO;
+    let (mut first, mut last) = (None, None);
+    while run.0.try_wait().expect("it is ours").is_none() {
+        let now = clock::now().since(epoch);
+        if let Some(known) = known_to(&out, count).filter(|_| now < times.end) {
+            // The interval that follows ends a second later, and is not there yet.
+            late = late.max(now.since(known.plus(Ns::secs(1))));
+            if let Some((cpu, memory)) = used(process) {
+                first.get_or_insert((now, cpu));
+                last = Some((now, cpu, memory));
+            }
+        }
+        pause(Ns::millis(250));
+    }
+    let code = run.0.wait().expect("it ended").code();
+    assert_eq!(code, Some(0), "{}", fs::read_to_string(bench.path("run.log")).unwrap_or_default());
+    check_record(&out, count, &[]);
+    let record = open(&out);
+    let counters = record.counters(Some(0)).expect("readable");
+    let of =
+        |id: CounterId| counters.iter().filter(move |c| c.kind.id() == Some(id)).map(|c| c.value);
+    let (Some((from, before)), Some((to, after, memory))) = (first, last) else {
+        panic!("no figures")
+    };
+    let cost = Cost {
+        cpu: (after - before) / to.since(from).as_secs_f64(),
+        memory,
+        late,
+        bound: of(CounterId::ClockBound).fold(0.0, f64::max),
+        error: of(CounterId::ClockOffset).fold(0.0, |most, offset| most.max(offset.abs())),
+    };
+    println!(
+        "{count:>5} agents: coordinator {:.2} of a processor, {:.0} MB; intervals at most {:.2} s late; clocks known within {:.3} ms, wrong by {:.3} ms at most",
+        cost.cpu,
+        cost.memory as f64 / 1e6,
+        cost.late.as_secs_f64(),
+        cost.bound / 1e6,
+        cost.error / 1e6,
+    );
+    assert!(cost.error <= cost.bound, "{} ns do not hold: {} ns", cost.bound, cost.error);
+    cost
+}
+
+/// A light load on each of so many agents.
+fn light(agents: usize) -> Bench {
+    Bench::new(&scenario(agents, SECONDS, "*").replace("200 IOPS", "10 IOPS"))
+}
+
 #[test]
 #[ignore = "two hundred processes: make fleet"]
 fn two_hundred_agents_cost_a_coordinator_little() {
     let Some(server) = NatsServer::start(None) else { return };
-    let slow = scenario(MANY, SECONDS, "*").replace("200 IOPS", "10 IOPS");
-    let bench = Bench::new(&slow);
+    let bench = light(200);
     let _agents: Vec<Keeper> =
-        (0..MANY).map(|n| agent(&bench, &server.url(), &format!("a{n:03}"), &[])).collect();
-    let log = File::create(bench.path("run.log")).expect("a log");
-    let mut command = bench.command(&["run", "s.toml", "--fleet", &server.url(), "--wait", "200"]);
-    command.args(["--patience", "120s", "--out", "r.wsr"]);
-    let mut run = Keeper(command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts"));
-    let process = run.0.id();
-    wait_for("the step", || {
-        Record::open(&bench.path("r.wsr")).ok().filter(|r| !r.steps().is_empty())
-    });
-    let mut late = Ns::ZERO;
-    let (mut first, mut last) = (None, None);
-    while run.0.try_wait().expect("it is ours").is_none() {
-        if let Some((cpu, memory)) = used(process) {
-            first.get_or_insert((clock::now(), cpu));
-            last = Some((clock::now(), cpu, memory));
-        }
-        if let Ok(record) = Record::open(&bench.path("r.wsr"))
-            && let Some(step) = record.steps().first()
-        {
-            let now = clock::now().since(record.head().epoch);
-            let mut latest: BTreeMap<record::SourceId, Ns> = BTreeMap::new();
-            for interval in record.intervals(step.index).expect("readable") {
-                let at = latest.entry(interval.source).or_default();
-                *at = interval.to.max(*at);
-            }
-            // A second is in the record of all when the slowest has reported it: that which follows is over a second later.
-            let slowest = latest.values().copied().min().unwrap_or_default();
-            if latest.len() == MANY && slowest < step.times.end && now < step.times.end {
-                late = late.max(now.since(slowest.plus(Ns::secs(1))));
-            }
-        }
-        pause(Ns::millis(200));
+        (0..200).map(|n| agent(&bench, &server.url(), &format!("a{n:03}"), &[])).collect();
+    let cost = coordinated(&bench, &server, 200);
+    assert!(cost.memory < 200_000_000, "{} bytes", cost.memory);
+}
+
+#[test]
+#[ignore = "a thousand connections for minutes: make fleet"]
+fn the_cost_of_a_thousand_stand_ins() {
+    let Some(server) = NatsServer::start(None) else { return };
+    for count in [200, 500, 1000] {
+        let bench = light(count);
+        let _stand_ins = StandIns::join(&server, count);
+        coordinated(&bench, &server, count);
     }
-    let code = run.0.wait().expect("it ended").code();
-    assert_eq!(code, Some(0), "{}", fs::read_to_string(bench.path("run.log")).unwrap_or_default());
-    check_record(&bench.path("r.wsr"), MANY, &[]);
-    let record = open(&bench.path("r.wsr"));
-    let step = &record.steps()[0];
-    let counters = record.counters(Some(step.index)).expect("readable");
-    let of =
-        |id: CounterId| counters.iter().filter(move |c| c.kind.id() == Some(id)).map(|c| c.value);
-    let bound = of(CounterId::ClockBound).fold(0.0, f64::max);
-    let offsets: Vec<f64> = of(CounterId::ClockOffset).collect();
-    // All agents read one clock here, so that what they are found to be apart is the error of the measurement.
-    let error = offsets.iter().fold(0.0, |most: f64, offset| most.max(offset.abs()));
-    let (Some((from, cpu)), Some((to, cpu_after, memory))) = (first, last) else {
-        panic!("no figures")
-    };
-    let share = (cpu_after - cpu) / to.since(from).as_secs_f64();
-    println!(
-        "{MANY} agents: coordinator {share:.2} of a processor, {:.0} MB; intervals at most {:.2} s late; clocks known within {:.3} ms, wrong by {:.3} ms at most",
-        memory as f64 / 1e6,
-        late.as_secs_f64(),
-        bound / 1e6,
-        error / 1e6,
-    );
-    assert!(error <= bound, "a bound of {bound} ns does not hold: {error} ns");
+}
+
+/// The same in small: the stand-ins are agents to a coordinator.
+#[test]
+fn stand_ins_are_agents_to_a_coordinator() {
+    let Some(server) = NatsServer::start(None) else { return };
+    let bench = Bench::new(&scenario(20, 2, "*"));
+    let _stand_ins = StandIns::join(&server, 20);
+    let url = server.url();
+    bench.expect(0, &["run", "s.toml", "--fleet", &url, "--wait", "20 agents", "--out", "r.wsr"]);
+    check_record(&bench.path("r.wsr"), 20, &[]);
 }

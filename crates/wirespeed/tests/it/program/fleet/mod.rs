@@ -1,10 +1,14 @@
 //! Agents behind a NATS server: who is there, who obeys whom, what is bound, and that no interval is lost or counted twice
 //! whatever happens to agents, the coordinator, the server and the wires between them.
 
+mod clocks;
 mod faults;
 mod many;
+mod page;
 mod people;
 pub mod servers;
+mod stand_ins;
+mod update;
 
 use crate::prelude::*;
 use crate::program::support::{Bench, open};

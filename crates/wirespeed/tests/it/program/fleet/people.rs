@@ -124,8 +124,23 @@ fn agents_of_another_group_are_neither_seen_nor_obeyed() {
     {
         assert!(show.contains(word), "{word}: {show}");
     }
+    check_clock_state(&show);
     let near = bench.expect(2, &["fleet", "show", "mind", "--fleet", &url, "--group", "blue"]);
     assert!(near.stderr.contains("did you mean `mine`?"), "{}", near.stderr);
+}
+
+/// What the kernel says of its clock, asked by a program that shares no code with ours.
+#[track_caller]
+fn check_clock_state(show: &str) {
+    const ASK: &str = "import ctypes\nstate = (ctypes.c_long * 64)()\n\
+        clock = ctypes.CDLL(None).adjtimex(state)\n\
+        print(clock == 5 or ctypes.cast(state, ctypes.POINTER(ctypes.c_int))[10] & 64 != 0, '%+.3f' % (state[2] / 65536))";
+    let asked = Command::new("python3").args(["-c", ASK]).output().expect("Python runs");
+    let said = String::from_utf8(asked.stdout).expect("text");
+    let (unsynchronized, frequency) = said.trim().split_once(' ').expect("two words");
+    let state = show.lines().find(|line| line.contains("clock-state")).expect("the state");
+    assert_eq!(state.contains("not synchronized"), unsynchronized == "True", "{state}: {said}");
+    assert!(state.contains(&format!("frequency {frequency} ppm")), "{state}: {said}");
 }
 
 #[test]
@@ -273,4 +288,51 @@ fn a_service_is_installed_as_it_was_shown() {
     );
     let missing = bench.expect(2, &["agent", "install", "--dry-run"]).stderr;
     assert!(missing.contains("--join nats://"), "{missing}");
+}
+
+/// The words of a command in a file of packaging/fleet: a line `- [wirespeed, agent, …]` of cloud-init, or the items of `args`.
+fn packaged(file: &str) -> Vec<String> {
+    let path = format!("{}/../../packaging/fleet/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(&path).expect("the file");
+    let unquoted = |word: &str| word.trim().trim_matches('"').to_owned();
+    let command = text.lines().find_map(|line| line.trim().strip_prefix("- [wirespeed, "));
+    match command {
+        Some(words) => words.trim_end_matches(']').split(',').map(unquoted).collect(),
+        None => {
+            let args = text.lines().filter_map(|line| line.trim().strip_prefix("- --"));
+            let args = args.map(|arg| format!("--{arg}"));
+            std::iter::once("agent".to_owned()).chain(args).collect()
+        }
+    }
+}
+
+#[test]
+fn what_is_packaged_calls_the_program_as_it_is() {
+    let bench = Bench::new("");
+    bench.secret("token", "secret\n");
+    let token = bench.path("token").display().to_string();
+    let here = |words: &[String]| -> Vec<String> {
+        let one = |word: &String| {
+            let word = word.replace("/etc/wirespeed/token", &token);
+            let word = word.replace("/run/secrets/nats/token", &token);
+            word.replace("nats://192.0.2.1:4222", "nats://127.0.0.1:1").replace("$(NODE)", "n1")
+        };
+        words.iter().map(one).collect()
+    };
+    for file in ["cloud-init.yaml", "kubevirt.yaml"] {
+        let words = here(&packaged(file));
+        let words: Vec<&str> = words.iter().map(String::as_str).chain(["--dry-run"]).collect();
+        let unit = bench.expect(0, &words).stdout;
+        assert!(unit.contains("--join nats://127.0.0.1:1") && unit.contains("site="), "{unit}");
+    }
+    let words = here(&packaged("daemonset.yaml"));
+    assert!(words.len() > 4, "{words:?}");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let nowhere = bench.expect(3, &words).stderr;
+    assert!(nowhere.contains("no server answers"), "{nowhere}");
+    // A service that accepts updates runs a copy of its user's.
+    let install = ["agent", "install", "--join", "nats://h:1", "--accept-updates", "--dry-run"];
+    let unit = bench.expect(0, &install).stdout;
+    assert!(unit.contains("ExecStart=/var/lib/wirespeed/wirespeed agent --join"), "{unit}");
+    assert!(unit.contains("/var/lib/wirespeed/wirespeed\nExecStart"), "{unit}");
 }

@@ -2,7 +2,7 @@
 //! what it carries, and a client of its own, written from the protocol's description, that shares no code with the program.
 
 use crate::prelude::*;
-use crate::program::support::Bench;
+use crate::program::support::{Bench, program};
 use std::io::Write;
 use std::net::{Shutdown, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -245,8 +245,35 @@ impl Client {
 
 /// An agent of the program.
 pub fn agent(bench: &Bench, url: &str, name: &str, more: &[&str]) -> Keeper {
-    let mut command = bench.command(&["agent", "--join", url, "--name", name, "--spool", "."]);
+    agent_of(bench.command(&[]), bench, url, name, more)
+}
+
+/// One that another program starts, whose last words are these.
+pub fn agent_by(
+    mut starter: Command,
+    bench: &Bench,
+    url: &str,
+    name: &str,
+    more: &[&str],
+) -> Keeper {
+    bench.surround(&mut starter);
+    starter.arg(program());
+    agent_of(starter, bench, url, name, more)
+}
+
+/// One that this command is, once it is told what it is to be.
+pub fn agent_of(
+    mut command: Command,
+    bench: &Bench,
+    url: &str,
+    name: &str,
+    more: &[&str],
+) -> Keeper {
     let log = File::create(bench.path(&format!("{name}.log"))).expect("a log");
-    command.args(more).stdout(Stdio::null()).stderr(log);
-    Keeper(command.spawn().expect("the program starts"))
+    command.args(["agent", "--join", url, "--name", name]);
+    if !more.contains(&"--spool") {
+        command.args(["--spool", "."]);
+    }
+    command.args(more);
+    Keeper(command.stdout(Stdio::null()).stderr(log).spawn().expect("the program starts"))
 }
