@@ -4,6 +4,7 @@ use crate::engagement::{Engagement, Post};
 use crate::runtime::{Runtime, pause};
 use crate::server::{NatsError, Server};
 use crate::spool::{Room, Spool};
+use crate::watch::Watch;
 use crate::wire::{self, Announcement, CARRIER, Call, Reply, Subjects};
 use async_nats::{Client, Message, Subscriber, jetstream};
 use bytes::Bytes;
@@ -53,6 +54,8 @@ pub struct AgentConfig {
     pub engines: Engines,
     /// Tells the facts of the machine.
     pub facts: Facts,
+    /// Where what it does can be watched.
+    pub watch: Arc<Watch>,
 }
 
 /// What an agent has to tell whoever started it.
@@ -147,7 +150,9 @@ impl Agent {
 
     /// What has to be noticed without a message.
     fn look(&mut self) {
-        let Some(engagement) = &mut self.engagement else { return };
+        let watch = Arc::clone(&self.config.watch);
+        let Some(engagement) = &mut self.engagement else { return watch.stands(false, 0) };
+        watch.stands(!engagement.is_done(), engagement.waiting());
         let alone = clock::now().since(engagement.heard);
         let lease = match engagement.next() {
             0 => self.config.lease.min(FIRST_WORD),
@@ -263,6 +268,7 @@ impl Agent {
             return Err("it knows nothing of this run any more".to_owned());
         }
         (self.note)(&format!("engaged in `{title}`"));
+        config.watch.engaged(&title);
         let name = &config.name;
         let mut stream = jetstream::new(self.client.clone());
         stream.set_timeout(crate::server::REQUEST);
@@ -272,6 +278,7 @@ impl Agent {
             instance: self.instance,
             spool: Spool::new(config.room.clone(), &wire::token(name)),
             engines: (config.engines)(),
+            watch: Arc::clone(&config.watch),
             identity: AgentIdentity {
                 name: name.clone(),
                 facts: own_facts(name, (config.facts)()),

@@ -25,9 +25,11 @@ mod peer;
 mod runtime;
 mod server;
 pub mod spool;
+mod watch;
 pub mod wire;
 
 pub use agent::{AgentConfig, Labels};
 pub use coordinator::{Engaged, Fleet, ForRun, Leftover, Session};
 pub use server::{Credentials, NatsError, Server};
+pub use watch::{Seen, Watch};
 pub use wire::Announcement;

@@ -2,6 +2,7 @@
 
 use crate::runtime::pause;
 use crate::spool::Spool;
+use crate::watch::Watch;
 use crate::wire::parts;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::message::PublishMessage;
@@ -107,19 +108,23 @@ async fn send(stream: &Context, subject: &str, part: Bytes, id: &str) {
 }
 
 /// The agent's end.
-pub(crate) struct SpoolOutbox(pub Arc<Outgoing>);
+pub(crate) struct SpoolOutbox {
+    pub to: Arc<Outgoing>,
+    pub watch: Arc<Watch>,
+}
 
 impl Outbox<Numbered<FromAgent>> for SpoolOutbox {
     fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), CarrierError> {
+        self.watch.told(&message.message);
         let bytes = frame::encode(&message)?;
-        let mut state = self.0.state();
+        let mut state = self.to.state();
         state.said = message.number + 1;
         state.spool.push(message.number, Bytes::from(bytes)).map_err(|error| {
             // It is the last one that was said.
             CarrierError::Failed(format!("what it says cannot be kept until it is sent: {error}"))
         })?;
         drop(state);
-        self.0.news.notify_one();
+        self.to.news.notify_one();
         Ok(())
     }
 }
