@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power hostile lab5-network lab labs predict static guests backup fleet docs dist clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power hostile lab5-network lab labs predict serve-cost static guests backup fleet docs dist reproducible clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -90,6 +90,12 @@ predict: ## Predict runs on an embedded SAN, then measure them: about five minut
 	cargo build --release --locked --package calibrate --example prediction
 	@scripts/predict
 
+serve-cost: ## What the page costs: a load with and without 20 viewers, in pairs; memory, lateness, first paint; minutes
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/serve-cost
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture a_record_grows_to_an_hour
+
 labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.md, reviews in ./labs
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
@@ -121,13 +127,18 @@ fleet: ## Faults of a fleet, 50 rounds of each under load; 200 agents, and the c
 	WIRESPEED=$$PWD/target/release/wirespeed cargo test --locked --package wirespeed --test it -- \
 		--ignored --nocapture --test-threads 1 two_hundred_agents a_thousand_stand_ins
 
-docs: ## Regenerate the generated documents; a test fails when they are stale
+docs: ## Regenerate the generated documents, and build all pages as one searchable site with its links checked: target/site/book
 	@scripts/need $@
 	UPDATE_DOCS=1 cargo test --locked --quiet -p scenario -p findings -p review -p wirespeed documents
+	@scripts/site
 
 dist: ## Packages in ./dist: static binary, .deb, wheel, bill of materials; each installed in a clean place and tried
 	@scripts/need $@
 	@scripts/dist check
+
+reproducible: ## The packages built twice from one commit, in two folders, and compared: half an hour
+	@scripts/need dist
+	@scripts/dist twice
 
 clean: ## Remove build output and fuzzing results
 	cargo clean

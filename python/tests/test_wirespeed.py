@@ -1,12 +1,18 @@
 """The package against the program: figures of a record are those of its review."""
 
+import csv
 import importlib.util
+import io
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
 import wirespeed
+
+sys.path.insert(0, str(Path(__file__).parent))
+import parquet  # noqa: E402
 
 SCENARIO = """
 [scenario]
@@ -85,6 +91,37 @@ class Program(unittest.TestCase):
         self.assertEqual(fields, len(rows))
         expected = sum((row["read_iops"] + row["write_iops"]) * (row["to_s"] - row["from_s"]) for row in rows)
         self.assertAlmostEqual(ops, expected, delta=1)
+
+    def test_a_table_of_parquet_holds_what_csv_says(self):
+        closed = self.folder / "closed.toml"
+        closed.write_text(SCENARIO.replace('rate = "2000 IOPS"\nlimit = 8', "depth = 2").replace("read = 70", "read = 100"))
+        closed = wirespeed.run(closed, self.folder / "closed.wsr", set={"plan.measure": "300ms"})
+        for record, rows in ((self.record, "step"), (self.record, "interval"), (closed, "interval")):
+            table = parquet.read(record.to_parquet(self.folder / f"{rows}.parquet", rows))
+            text = wirespeed._program._call(["review", record.path, "--format", "csv", "--rows", rows])
+            lines = list(csv.DictReader(io.StringIO(text)))
+            self.assertEqual(list(table), list(lines[0]))
+            kinds = set()
+            for name, column in table.items():
+                self.assertEqual(len(column), len(lines))
+                for mine, theirs in zip(column, (line[name] for line in lines)):
+                    kinds.add(type(mine))
+                    if mine is None:
+                        self.assertEqual(theirs, "")
+                    elif isinstance(mine, (str, bool)):
+                        self.assertEqual(str(mine).lower(), theirs.lower())
+                    else:
+                        self.assertEqual(mine, type(mine)(theirs), name)
+            self.assertTrue(kinds >= {int, float, str}, kinds)
+            self.assertTrue(record is not closed or type(None) in kinds)
+
+    @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
+    def test_other_readers_read_the_table(self):
+        import pyarrow.parquet
+
+        path = self.record.to_parquet(self.folder / "again.parquet")
+        theirs = pyarrow.parquet.read_table(path).to_pydict()
+        self.assertEqual(theirs, parquet.read(path))
 
     def test_a_plan_is_read(self):
         plan = wirespeed.plan(self.scenario)

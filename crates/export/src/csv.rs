@@ -49,10 +49,21 @@ const RESPONSE: [&str; 6] = [
 /// Prefixes of the same columns for operations that move no data, which follow where any step has some.
 const OTHERS: [&str; 3] = ["trim_", "zeroes_", "flush_"];
 
+/// Names of columns, and rows of cells.
+type Rows = (Vec<String>, Vec<Vec<String>>);
+
+fn text((header, rows): Rows) -> String {
+    std::iter::once(&header).chain(&rows).map(|row| record(row)).collect()
+}
+
 /// A row for each step of an analysis, or for one of them (by number, from 0).
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
+    step_rows(analysis, only).map(text)
+}
+
+pub(crate) fn step_rows(analysis: &Analysis, only: Option<u32>) -> Result<Rows, ExportError> {
     let keys = settings(analysis, only)?;
     let mut header: Vec<String> = ["step", "plan", "repetition"].map(str::to_owned).into();
     header.extend(keys.iter().map(|key| format!("setting_{key}")));
@@ -66,15 +77,15 @@ pub fn steps(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportErr
     for prefix in OTHERS.iter().filter(|_| without_data) {
         header.extend(FLOW.iter().chain(&RESPONSE).map(|column| format!("{prefix}{column}")));
     }
-    let mut text = record(&header);
+    let mut rows = Vec::new();
     for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
         let mut row = step_row(step, &keys);
         if without_data {
             other_cells(&mut row, &step.total.others);
         }
-        text += &record(&row);
+        rows.push(row);
     }
-    Ok(text)
+    Ok((header, rows))
 }
 
 /// What any step was set to, in the order of the steps; refuses a step that the analysis does not hold.
@@ -179,20 +190,24 @@ const STREAM: [&str; 27] = [
 /// # Errors
 /// Where the analysis does not hold that one.
 pub fn streams(analysis: &Analysis, only: Option<u32>) -> Result<String, ExportError> {
+    stream_rows(analysis, only).map(text)
+}
+
+pub(crate) fn stream_rows(analysis: &Analysis, only: Option<u32>) -> Result<Rows, ExportError> {
     let keys = settings(analysis, only)?;
     let mut header: Vec<String> = STREAM.map(str::to_owned).into();
     header.extend(keys.iter().map(|key| format!("setting_{key}")));
-    let mut text = record(&header);
+    let mut rows = Vec::new();
     for step in analysis.steps.iter().filter(|s| only.is_none_or(|index| s.index == index)) {
         for pair in &step.network {
             for direction in &pair.directions {
                 for stream in &direction.streams {
-                    text += &record(&stream_row(step, (pair, direction, stream), &keys));
+                    rows.push(stream_row(step, (pair, direction, stream), &keys));
                 }
             }
         }
     }
-    Ok(text)
+    Ok((header, rows))
 }
 
 fn stream_row(
@@ -233,8 +248,11 @@ pub fn intervals(
     only: Option<u32>,
     out: &mut dyn Write,
 ) -> Result<(), CsvError> {
-    let sources: BTreeMap<SourceId, &Source> =
-        record_file.sources().iter().map(|s| (s.id, s)).collect();
+    out.write_all(record(&interval_header()).as_bytes())?;
+    each_interval(record_file, only, &mut |row| Ok(out.write_all(record(row).as_bytes())?))
+}
+
+pub(crate) fn interval_header() -> Vec<String> {
     let fixed = ["step", "worker", "group", "agent", "phase", "from_s", "to_s"];
     let mut header: Vec<String> = fixed.map(str::to_owned).into();
     for prefix in ["read_", "write_"] {
@@ -242,19 +260,29 @@ pub fn intervals(
     }
     let testimony = ["in_flight_mean", "open_ops", "late_ops", "own_share", "cpu_share"];
     header.extend(testimony.map(str::to_owned));
-    out.write_all(record(&header).as_bytes())?;
+    header
+}
+
+/// Hands over the cells of each row of intervals.
+pub(crate) fn each_interval(
+    record_file: &Record,
+    only: Option<u32>,
+    take: &mut dyn FnMut(&[String]) -> Result<(), CsvError>,
+) -> Result<(), CsvError> {
+    let sources: BTreeMap<SourceId, &Source> =
+        record_file.sources().iter().map(|s| (s.id, s)).collect();
     for head in crate::view::RecordView::of(record_file).heads(only)? {
         let mut failure = None;
         record_file
             .for_each_interval(head.index, &mut |interval| {
-                let row = record(&interval_row(&interval, sources.get(&interval.source).copied()));
+                let row = interval_row(&interval, sources.get(&interval.source).copied());
                 if failure.is_none() {
-                    failure = out.write_all(row.as_bytes()).err();
+                    failure = take(&row).err();
                 }
             })
             .map_err(ExportError::from)?;
         if let Some(error) = failure {
-            return Err(error.into());
+            return Err(error);
         }
     }
     Ok(())

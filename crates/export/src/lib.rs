@@ -1,4 +1,4 @@
-//! A record in the formats of other programs: fio's JSON, Iometer's results, NTttcp's XML, and CSV.
+//! A record in the formats of other programs: fio's JSON, Iometer's results, NTttcp's XML, CSV and Parquet.
 //!
 //! Pure functions of a record and its analysis; they judge nothing. They have a crate of their own because they need what
 //! no other has together: the record's histograms, the scenario's workloads and the figures of `findings`. Where a format
@@ -16,6 +16,7 @@ mod influx;
 mod iometer;
 mod junit;
 mod ntttcp;
+mod parquet;
 mod view;
 mod xml;
 
@@ -24,6 +25,7 @@ pub use influx::influx;
 pub use iometer::iometer;
 pub use junit::junit;
 pub use ntttcp::{NtttcpEnd, ntttcp};
+pub use parquet::{Row, parquet};
 
 use record::RecordError;
 use thiserror::Error;

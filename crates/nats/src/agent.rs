@@ -5,6 +5,7 @@ use crate::runtime::{Runtime, pause};
 use crate::server::{NatsError, Server};
 use crate::spool::{Room, Spool};
 use crate::update::{Incoming, Updates};
+use crate::watch::Watch;
 use crate::wire::{self, Announcement, CARRIER, Call, Reply, Subjects};
 use async_nats::{Client, Message, Subscriber, jetstream};
 use bytes::Bytes;
@@ -56,6 +57,8 @@ pub struct AgentConfig {
     pub facts: Facts,
     /// What it needs to run other programs that coordinators offer, where it accepts them.
     pub updates: Option<Updates>,
+    /// Where what it does can be watched.
+    pub watch: Arc<Watch>,
 }
 
 /// Why an agent does not wait any more.
@@ -175,7 +178,9 @@ impl Agent {
 
     /// What has to be noticed without a message.
     fn look(&mut self) {
-        let Some(engagement) = &mut self.engagement else { return };
+        let watch = Arc::clone(&self.config.watch);
+        let Some(engagement) = &mut self.engagement else { return watch.stands(false, 0) };
+        watch.stands(!engagement.is_done(), engagement.waiting());
         let alone = clock::now().since(engagement.heard);
         let lease = match engagement.next() {
             0 => self.config.lease.min(FIRST_WORD),
@@ -330,6 +335,7 @@ impl Agent {
             return Err("it knows nothing of this run any more".to_owned());
         }
         (self.note)(&format!("engaged in `{title}`"));
+        config.watch.engaged(&title);
         let name = &config.name;
         let mut stream = jetstream::new(self.client.clone());
         stream.set_timeout(crate::server::REQUEST);
@@ -339,6 +345,7 @@ impl Agent {
             instance: self.instance,
             spool: Spool::new(config.room.clone(), &wire::token(name)),
             engines: (config.engines)(),
+            watch: Arc::clone(&config.watch),
             identity: AgentIdentity {
                 name: name.clone(),
                 facts: own_facts(name, (config.facts)()),

@@ -2,6 +2,7 @@
 
 use crate::outgoing::{Outgoing, SpoolOutbox};
 use crate::spool::Spool;
+use crate::watch::Watch;
 use crate::wire::{Assembler, Reply, Taken, part};
 use async_nats::jetstream::Context;
 use bytes::Bytes;
@@ -49,17 +50,18 @@ pub(crate) struct Post {
     pub instance: u64,
     pub spool: Spool,
     pub engines: EngineRegistry,
+    pub watch: Arc<Watch>,
     pub identity: AgentIdentity,
 }
 
 impl Engagement {
     /// Begins to serve a run, on a thread of its own.
     pub fn begin(run: String, title: String, post: Post) -> io::Result<Engagement> {
-        let Post { stream, subject, instance, spool, engines, identity } = post;
+        let Post { stream, subject, instance, spool, engines, watch, identity } = post;
         let outgoing = Outgoing::new(spool);
         let (deliver, inbox) = mpsc::sync_channel(QUEUE_MAX);
         let carrier = CarrierEnd {
-            outbox: Box::new(SpoolOutbox(Arc::clone(&outgoing))),
+            outbox: Box::new(SpoolOutbox { to: Arc::clone(&outgoing), watch }),
             inbox: Box::new(Inbox(inbox)),
         };
         let over: Arc<Mutex<Option<String>>> = Arc::default();
@@ -146,9 +148,14 @@ impl Engagement {
         self.deliver = None;
     }
 
+    /// Messages that the server does not have yet.
+    pub fn waiting(&self) -> u64 {
+        self.outgoing.waiting().0
+    }
+
     /// Whether it is over and all that it said is at the server.
     pub fn is_done(&self) -> bool {
-        self.over().is_some() && self.outgoing.waiting().0 == 0
+        self.over().is_some() && self.waiting() == 0
     }
 }
 

@@ -27,10 +27,12 @@ mod runtime;
 mod server;
 pub mod spool;
 mod update;
+mod watch;
 pub mod wire;
 
 pub use agent::{AgentConfig, Ending, Labels};
 pub use coordinator::{Engaged, Fleet, ForRun, Leftover, Session};
 pub use server::{Credentials, NatsError, Server};
 pub use update::Updates;
+pub use watch::{Seen, Watch};
 pub use wire::Announcement;

@@ -2,6 +2,7 @@
 
 use crate::runtime::pause;
 use crate::spool::Spool;
+use crate::watch::Watch;
 use crate::wire::parts;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::message::PublishMessage;
@@ -107,19 +108,23 @@ async fn send(stream: &Context, subject: &str, part: Bytes, id: &str) {
 }
 
 /// The agent's end.
-pub(crate) struct SpoolOutbox(pub Arc<Outgoing>);
+pub(crate) struct SpoolOutbox {
+    pub to: Arc<Outgoing>,
+    pub watch: Arc<Watch>,
+}
 
 impl Outbox<Numbered<FromAgent>> for SpoolOutbox {
     fn send(&mut self, message: Numbered<FromAgent>) -> Result<(), CarrierError> {
+        self.watch.told(&message.message);
         let bytes = frame::encode(&message)?;
-        let mut state = self.0.state();
+        let mut state = self.to.state();
         // What cannot be kept has not been said: the coordinator does not wait for it, and hears why nothing more comes.
         state.spool.push(message.number, Bytes::from(bytes)).map_err(|error| {
             CarrierError::Failed(format!("what it says cannot be kept until it is sent: {error}"))
         })?;
         state.said = message.number + 1;
         drop(state);
-        self.0.news.notify_one();
+        self.to.news.notify_one();
         Ok(())
     }
 }
@@ -135,7 +140,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let room = Room { memory: 100, disk: 0, dir: dir.path().to_owned() };
         let outgoing = Outgoing::new(Spool::new(room, "a"));
-        let mut outbox = SpoolOutbox(Arc::clone(&outgoing));
+        let mut outbox = SpoolOutbox { to: Arc::clone(&outgoing), watch: Arc::default() };
         let message = |number| Numbered { number, message: FromAgent::Finished { step: 0 } };
         let kept =
             (0..100).find(|number| outbox.send(message(*number)).is_err()).expect("it is full");

@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(Path::new(path), sources.parse()?, steps.parse()?, seconds.parse()?)
 }
 
-fn write(path: &Path, sources: u32, steps: u32, seconds: u64) -> Result<(), Box<dyn Error>> {
+/// Writes it, a second of the run at a time.
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, sources: u32, steps: u32, seconds: u64) -> Result<(), Box<dyn Error>> {
     let mut writer = Writer::create(path, &head(sources, steps, seconds))?;
     for id in 0..=sources {
         writer.source(&source(id, id == sources))?;

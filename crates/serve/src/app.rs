@@ -48,7 +48,7 @@ impl App {
         program: Arc<dyn Program>,
         bound: SocketAddr,
     ) -> io::Result<Arc<App>> {
-        let secure = config.behind_proxy.is_some();
+        let secure = config.behind_proxy.is_some() || config.tls.is_some();
         let names: Vec<String> = config.behind_proxy.into_iter().chain(config.names).collect();
         let library = Library::open(&config.folder)?;
         Ok(Arc::new(App {

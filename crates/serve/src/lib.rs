@@ -18,6 +18,7 @@ pub mod metrics;
 mod pages;
 mod program;
 
+pub use http::Tls;
 pub use program::{Plan, Program, Unsolved};
 
 use app::App;
@@ -38,6 +39,8 @@ pub struct Config {
     pub token: Option<PathBuf>,
     /// The name by which a proxy that speaks TLS serves the page.
     pub behind_proxy: Option<String>,
+    /// The certificate by which it speaks TLS itself.
+    pub tls: Option<Tls>,
     /// Further names of the page.
     pub names: Vec<String>,
     /// Nothing is started, stopped or written.
@@ -85,10 +88,12 @@ pub fn serve(
         .map_err(|source| ServeError::Listen { address: config.listen, source })?;
     let bound = listener.local_addr()?;
     let path = config.folder.clone();
+    let unusable = |error: io::Error| ServeError::Unsafe(error.to_string());
+    let identity = config.tls.clone().map(http::Identity::read).transpose().map_err(unusable)?;
     let app =
         App::open(config, program, bound).map_err(|source| ServeError::Folder { path, source })?;
     ready(&app.access.address());
-    http::answer(listener, &api::router(&app), stopped)?;
+    http::answer(listener, identity.as_ref(), &api::router(&app), stopped)?;
     Ok(())
 }
 
@@ -105,9 +110,15 @@ fn closed(config: &Config) -> Result<(), ServeError> {
     if config.listen.ip().is_loopback() {
         return Ok(());
     }
-    let missing = match (&config.token, &config.behind_proxy) {
-        (None, _) => "--token-file FILE, whose token opens the page",
-        (_, None) => "--behind-proxy NAME, the name by which a proxy that speaks TLS serves it",
+    let named = !config.listen.ip().is_unspecified() || !config.names.is_empty();
+    let missing = match (&config.token, &config.behind_proxy, &config.tls) {
+        (None, ..) => "--token-file FILE, whose token opens the page",
+        (_, None, None) => {
+            "--tls-certificate FILE and --tls-key FILE, or --behind-proxy NAME, the name by which a proxy that speaks TLS serves it"
+        }
+        (_, None, Some(_)) if !named => {
+            "--name NAME, the name that its certificate has, because it listens on every address"
+        }
         _ => return Ok(()),
     };
     Err(ServeError::Unsafe(format!(

@@ -211,6 +211,8 @@ pub enum ResultFormat {
     /// The same at the receiving end
     Ntttcpr,
     Csv,
+    /// The rows of CSV as a table of Apache Parquet, for notebooks
+    Parquet,
     /// Goals as JUnit XML, for continuous integration
     Junit,
     /// Seconds in InfluxDB's line protocol

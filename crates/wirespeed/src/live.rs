@@ -135,7 +135,7 @@ pub fn coordinated(
 /// Tells figures of a run to monitoring, from its record.
 fn metrics_of(address: SocketAddr, job: &LiveJob) -> Result<Listening, Failure> {
     let run = OfRun::new(&job.out);
-    let listening = serve::metrics::listen(address, Arc::new(move || run.text()))
+    let listening = serve::metrics::listen(address, Arc::new(move || run.sheet()))
         .map_err(|error| Failure::usage(format!("--metrics {address}: {error}")))?;
     if !job.output.quiet {
         out::note(format_args!("metrics: http://{}/metrics", listening.address));

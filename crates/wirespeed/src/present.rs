@@ -4,8 +4,8 @@ use crate::cli::{Format, ResultFormat, Rows};
 use crate::exit::Failure;
 use crate::files;
 use crate::out;
-use export::NtttcpEnd;
 use export::csv::CsvError;
+use export::{NtttcpEnd, Row};
 use findings::Analysis;
 use record::Record;
 use review::Style;
@@ -44,8 +44,11 @@ pub fn of_plan(format: Option<ResultFormat>) -> Result<Format, Failure> {
 /// Prints results to stdout: a review in colour and as wide as the terminal where there is one.
 pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<(), Failure> {
     if let Some(rows) = streamed(choice) {
+        if choice.format == ResultFormat::Parquet && console::Term::stdout().is_term() {
+            return Err(Failure::usage("Parquet is nothing for a terminal: add -o FILE"));
+        }
         let mut stdout = out::rows();
-        return written(rows(record, choice.step, &mut stdout), &mut stdout);
+        return written(rows(record, analysis, choice, &mut stdout), &mut stdout);
     }
     if choice.format == ResultFormat::Html {
         return out::page(&text(record, analysis, choice)?);
@@ -90,7 +93,7 @@ fn write_to(
     let fail = |e| Failure::incomplete(format!("cannot write {}: {e}", path.display()));
     if let Some(rows) = streamed(choice) {
         let mut file = BufWriter::new(File::create(path).map_err(fail)?);
-        written(rows(record, choice.step, &mut file), &mut file)?;
+        written(rows(record, analysis, choice, &mut file), &mut file)?;
     } else {
         let text = text(record, analysis, choice)?;
         std::fs::write(path, text).map_err(fail)?;
@@ -98,13 +101,25 @@ fn write_to(
     Ok(())
 }
 
-type Rowed = fn(&Record, Option<u32>, &mut dyn Write) -> Result<(), CsvError>;
+type Rowed = fn(&Record, &Analysis, Presentation, &mut dyn Write) -> Result<(), CsvError>;
 
-/// What writes results row by row, where they may be too large to be held.
+/// What writes results row by row, where they may be too large to be held, or are no text.
 fn streamed(choice: Presentation) -> Option<Rowed> {
     match (choice.format, choice.rows) {
-        (ResultFormat::Csv, Rows::Interval) => Some(export::csv::intervals),
-        (ResultFormat::Influx, _) => Some(export::influx),
+        (ResultFormat::Csv, Rows::Interval) => {
+            Some(|record, _, choice, out| export::csv::intervals(record, choice.step, out))
+        }
+        (ResultFormat::Influx, _) => {
+            Some(|record, _, choice, out| export::influx(record, choice.step, out))
+        }
+        (ResultFormat::Parquet, _) => Some(|record, analysis, choice, out| {
+            let row = match choice.rows {
+                Rows::Step => Row::Step,
+                Rows::Interval => Row::Interval,
+                Rows::Stream => Row::Stream,
+            };
+            export::parquet(record, analysis, row, choice.step, out)
+        }),
         _ => None,
     }
 }
@@ -132,10 +147,8 @@ fn text(record: &Record, analysis: &Analysis, choice: Presentation) -> Result<St
         }
         ResultFormat::Csv => export::csv::steps(analysis, choice.step).map_err(failure),
         ResultFormat::Junit => Ok(export::junit(analysis)),
-        ResultFormat::Influx => {
-            let mut text = Vec::new();
-            written(export::influx(record, choice.step, &mut text), &mut Vec::new())?;
-            Ok(String::from_utf8_lossy(&text).into_owned())
+        ResultFormat::Influx | ResultFormat::Parquet => {
+            unreachable!("they are written row by row, see `streamed`")
         }
     }
 }

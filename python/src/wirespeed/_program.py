@@ -74,6 +74,11 @@ def export(record, format):
     return _call(["review", record, "--format", format], (0, 1, 3))
 
 
+def write_table(record, rows, path):
+    """The rows of a record as a table of Apache Parquet."""
+    _call(["review", record, "--format", "parquet", "--rows", rows, "--quiet", "-o", path], (0, 1, 3))
+
+
 def compare(baseline, *others):
     """Compares records with the first."""
     return json.loads(_call(["compare", baseline, *others, "--format", "json"]))

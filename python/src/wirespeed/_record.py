@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from . import _histogram
-from ._program import review
+from ._program import review, write_table
 
 APPLICATION_ID = 0x57535044
 
@@ -81,6 +81,11 @@ class Record:
 
         names, rows = self._rows(table)
         return pyarrow.table({name: [row[n] for row in rows] for n, name in enumerate(names)})
+
+    def to_parquet(self, path, rows="interval"):
+        """Writes the rows of the program's CSV (`interval`, `step` or `stream`) as a table of Apache Parquet; its path."""
+        write_table(self.path, rows, path)
+        return Path(path)
 
     def histogram(self, step, direction=None, response=False):
         """Counts by time in nanoseconds, of a step's measured time, merged over all workers. Response time is counted

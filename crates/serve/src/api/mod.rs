@@ -126,10 +126,9 @@ fn with_cookie(app: &App, value: &str, seconds: u64) -> Response {
     response
 }
 
-async fn metrics_page(State(app): Shared) -> Response {
-    let text = crate::app::aside(move || Ok(metrics::of_page(&app))).await;
-    match text {
-        Ok(text) => ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response(),
+async fn metrics_page(State(app): Shared, asked: HeaderMap) -> Response {
+    match crate::app::aside(move || Ok(metrics::of_page(&app))).await {
+        Ok(sheet) => metrics::answered(sheet, &asked),
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -15,7 +15,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use findings::Analysis;
 use findings::comparison::CompareOptions;
-use record::Record;
+use record::{Record, Status};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use tokio::sync::mpsc;
@@ -121,6 +121,7 @@ pub(crate) async fn download(
         let body = match word {
             "record" => file(&path)?,
             "intervals" => intervals(open(&path)?),
+            "parquet" => table(app.as_ref(), &id)?,
             _ => {
                 let (record, analysis) = analysed(&app, &id)?;
                 Body::from(text(word, &record, &analysis)?)
@@ -167,6 +168,16 @@ fn intervals(record: Record) -> Body {
         // What fails ends the download early, and a browser says so.
         let _ = export::csv::intervals(&record, None, &mut out).map(|()| out.flush());
     })
+}
+
+/// The same as a table of Parquet.
+fn table(app: &App, id: &str) -> Result<Body, Refusal> {
+    let (record, analysis) = analysed(app, id)?;
+    Ok(pumped(move |to| {
+        let mut out = std::io::BufWriter::with_capacity(PART, Pipe(to));
+        let rows = export::Row::Interval;
+        let _ = export::parquet(&record, &analysis, rows, None, &mut out).map(|()| out.flush());
+    }))
 }
 
 /// A body that a thread makes, as fast as it is read.
@@ -242,19 +253,35 @@ pub(crate) async fn compare(State(app): Shared, RawQuery(said): RawQuery) -> Pag
     Ok(whole(html.await?))
 }
 
-pub(crate) async fn trend(State(app): Shared, RawQuery(said): RawQuery) -> Paged {
+/// The trend of the records that were chosen; where none was, of all that a search of the library finds.
+pub(crate) async fn trend(
+    State(app): Shared,
+    Asked(query): Asked<Query>,
+    RawQuery(said): RawQuery,
+) -> Paged {
     let page = aside(move || {
-        let entries = chosen(&app, said.as_deref(), SERIES)?;
-        let member = |entry: &Entry| {
-            let (_, analysis) = analysed(&app, &entry.id)?;
-            Ok(Member {
-                id: entry.id.clone(),
-                title: entry.title().to_owned(),
-                unix_s: entry.unix_s(),
-                analysis,
-            })
+        let member = |entry: &Entry, analysis: Analysis| Member {
+            id: entry.id.clone(),
+            title: entry.title().to_owned(),
+            unix_s: entry.unix_s(),
+            analysis,
         };
-        let members: Vec<Member> = entries.iter().map(member).collect::<Result<_, Refusal>>()?;
+        let ids = fields(said.as_deref().unwrap_or_default().as_bytes());
+        if ids.iter().any(|(key, _)| key == "id") {
+            let entries = chosen(&app, said.as_deref(), SERIES)?;
+            let all = entries.iter().map(|entry| Ok(member(entry, analysed(&app, &entry.id)?.1)));
+            return Ok(pages::trend::page(&all.collect::<Result<Vec<_>, Refusal>>()?));
+        }
+        // The latest, the oldest of them first; what cannot be judged, or is not over, has no part in it.
+        let entries = app.library.entries();
+        let mut found = query.matching(&entries);
+        found.sort_by_key(|entry| std::cmp::Reverse(entry.unix_s()));
+        let judged = |entry: &&Entry| {
+            let (record, analysis) = analysed(&app, &entry.id).ok()?;
+            (record.status() == Status::Complete).then(|| member(entry, analysis))
+        };
+        let mut members: Vec<Member> = found.iter().take(SERIES).filter_map(judged).collect();
+        members.reverse();
         Ok(pages::trend::page(&members))
     });
     Ok(reply::page(&page.await?))

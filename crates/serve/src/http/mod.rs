@@ -6,6 +6,10 @@ mod patient;
 mod peer;
 pub(crate) mod reply;
 pub(crate) mod stream;
+mod tls;
+
+pub(crate) use tls::Identity;
+pub use tls::Tls;
 
 use axum::{Extension, Router};
 use gate::Peer;
@@ -17,9 +21,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
 /// Connections at once. More wait in the kernel's queue until one of these has ended.
 const CONNECTIONS: usize = 256;
@@ -37,9 +43,10 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(listener)
 }
 
-/// Answers until it is told to stop.
+/// Answers until it is told to stop, by TLS where there is a certificate.
 pub(crate) fn answer(
     listener: std::net::TcpListener,
+    identity: Option<&Identity>,
     router: &Router,
     stopped: &dyn Fn() -> bool,
 ) -> io::Result<()> {
@@ -58,8 +65,9 @@ pub(crate) fn answer(
             };
             let Ok(Ok((stream, client))) = timeout(BEAT, listener.accept()).await else { continue };
             let router = router.clone();
+            let acceptor = identity.map(Identity::acceptor);
             tokio::spawn(async move {
-                converse(stream, (client, server), router).await;
+                greet(stream, (client, server), acceptor, router).await;
                 drop(place);
             });
         }
@@ -70,8 +78,13 @@ pub(crate) fn answer(
     done
 }
 
-/// One connection, from its first request to its last.
-async fn converse(stream: TcpStream, (client, server): (SocketAddr, SocketAddr), router: Router) {
+/// One connection, until its client can be talked to.
+async fn greet(
+    stream: TcpStream,
+    (client, server): (SocketAddr, SocketAddr),
+    acceptor: Option<TlsAcceptor>,
+    router: Router,
+) {
     // Small answers, such as seconds of a run, are sent at once.
     let _ = stream.set_nodelay(true);
     let server = stream.local_addr().unwrap_or(server);
@@ -80,11 +93,25 @@ async fn converse(stream: TcpStream, (client, server): (SocketAddr, SocketAddr),
         peer::owner(client, server).is_some_and(|owner| owner == own || owner == 0)
     };
     let router = router.layer(Extension(Peer { own }));
+    let stream = Patient::new(stream);
+    match acceptor {
+        None => converse(stream, router).await,
+        Some(acceptor) => {
+            // Who does not finish in time, or speaks plainly, is left.
+            if let Ok(Ok(stream)) = timeout(ASKING, acceptor.accept(stream)).await {
+                converse(stream, router).await;
+            }
+        }
+    }
+}
+
+/// One connection, from its first request to its last.
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(ASKING)
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     // A client that breaks off, or talks nonsense, ends its own connection.
     let _ = connection.await;
 }

@@ -36,11 +36,15 @@ pub(crate) struct Found {
 }
 
 impl Query {
+    /// All that match, in no order.
+    pub fn matching<'a>(&self, all: &'a BTreeMap<String, Entry>) -> Vec<&'a Entry> {
+        let words: Vec<String> = self.q.split_whitespace().map(str::to_lowercase).collect();
+        all.values().filter(|entry| self.matches(entry, &words)).collect()
+    }
+
     /// One page of what matches.
     pub fn find(&self, all: &BTreeMap<String, Entry>) -> Found {
-        let words: Vec<String> = self.q.split_whitespace().map(str::to_lowercase).collect();
-        let mut found: Vec<&Entry> =
-            all.values().filter(|entry| self.matches(entry, &words)).collect();
+        let mut found = self.matching(all);
         let best = |entry: &Entry, of: fn(&super::Summary) -> f64| {
             entry.summary.as_ref().map_or(0.0, |summary| of(summary))
         };

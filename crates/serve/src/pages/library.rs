@@ -116,6 +116,7 @@ pub(crate) fn results(
                 p.compare-bar {
                     button type="submit" { "Compare the chosen" }
                     button type="submit" formaction="/trend" { "Trend of the chosen" }
+                    a.button href={ "/trend?" (address(query, 1)) } { "Trend of all " (found.all) }
                 }
             }
         }

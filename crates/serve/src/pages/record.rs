@@ -6,12 +6,13 @@ use crate::library::Entry;
 use maud::{Markup, html};
 
 /// Forms in which a record can be taken along: the word in the address, the words, the kind of file.
-pub(crate) const FORMS: [(&str, &str, &str, &str); 7] = [
+pub(crate) const FORMS: [(&str, &str, &str, &str); 8] = [
     ("record", "Record", "wsr", "application/vnd.sqlite3"),
     ("review", "Review as one page", "html", "text/html; charset=utf-8"),
     ("json", "Findings as JSON", "json", "application/json"),
     ("csv", "Steps as CSV", "csv", "text/csv; charset=utf-8"),
     ("intervals", "Seconds as CSV", "csv", "text/csv; charset=utf-8"),
+    ("parquet", "Seconds as Parquet", "parquet", "application/vnd.apache.parquet"),
     ("markdown", "Summary as Markdown", "md", "text/markdown; charset=utf-8"),
     ("junit", "Goals as JUnit XML", "xml", "application/xml"),
 ];

@@ -2,7 +2,7 @@
 
 use super::chart::sparkline;
 use super::figures::{bytes_rate, latency, moment, ops};
-use findings::statistics::{LevelCheck, POINTS_MIN, Shape};
+use findings::statistics::{CHANGE_ALPHA, LevelCheck, POINTS_MIN, Shape};
 use findings::{Analysis, StepFigures};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -26,7 +26,8 @@ pub(crate) struct Course {
     /// The member and the value.
     pub values: Vec<(usize, f64)>,
     pub show: fn(f64) -> String,
-    pub change: Option<Change>,
+    /// Where its level changed, in the order of time.
+    pub changes: Vec<Change>,
 }
 
 /// A change of the level.
@@ -34,7 +35,7 @@ pub(crate) struct Course {
 pub(crate) struct Change {
     /// The member from which on it holds; nothing for a drift over all of them.
     pub from: Option<usize>,
-    /// As a share of the mean.
+    /// Of the level before; of a drift, of the mean.
     pub size: f64,
     pub p: f64,
 }
@@ -79,8 +80,8 @@ pub(crate) fn courses(members: &[Member]) -> Vec<Course> {
         }
         all.extend(by_step.into_iter().filter(|(_, values)| values.len() > 1).map(
             |(step, values)| {
-                let change = change(&values);
-                Course { step, figure, values, show, change }
+                let changes = changes(&values);
+                Course { step, figure, values, show, changes }
             },
         ));
     }
@@ -88,14 +89,52 @@ pub(crate) fn courses(members: &[Member]) -> Vec<Course> {
     all
 }
 
-fn change(values: &[(usize, f64)]) -> Option<Change> {
+/// The changes of a series: the strongest one cuts it in two, and each part is looked at again, as long as it is long enough.
+fn changes(values: &[(usize, f64)]) -> Vec<Change> {
     let series: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-    let found = LevelCheck::of(&series, TOLERANCE).filter(LevelCheck::changed)?;
-    let from = match found.shape? {
-        Shape::Step(at) => Some(values.get(at)?.0),
-        Shape::Drift => None,
+    let Some((from, found)) = strongest(&series) else { return Vec::new() };
+    let Some(Shape::Step(at)) = found.shape else {
+        return vec![Change { from: None, size: found.size, p: found.p }];
     };
-    Some(Change { from, size: found.size, p: found.p })
+    let at = from + at;
+    let Some((member, _)) = values.get(at).filter(|_| at > 0) else { return Vec::new() };
+    let (before, after) = values.split_at(at);
+    let (mut all, later) = (changes(before), changes(after));
+    // How far the level moved there is told by the parts beside it, up to the changes next to it.
+    let from = all.iter().rev().find_map(|c| c.from).map_or(0, |m| index_of(values, m));
+    let until = later.iter().find_map(|c| c.from).map_or(values.len(), |m| index_of(values, m));
+    let size = mean(&series[at..until]) / mean(&series[from..at]) - 1.0;
+    all.push(Change { from: Some(*member), size, p: found.p });
+    all.extend(later);
+    all
+}
+
+/// The strongest change, with where the part begins in which it was looked for: of the whole series, or, where levels that go
+/// down and up again hide each other in that, of halves or quarters of it that overlap.
+fn strongest(series: &[f64]) -> Option<(usize, LevelCheck)> {
+    let n = series.len();
+    [1, 2, 4].into_iter().find_map(|scale| {
+        let (length, count) = (n / scale, 2 * scale - 1);
+        if scale > 1 && length < 2 * POINTS_MIN {
+            return None;
+        }
+        let parts = (0..count).filter_map(|part| {
+            let from = (n - length) * part / (count - 1).max(1);
+            let found = LevelCheck::of(&series[from..from + length], TOLERANCE)?;
+            let counts = scale == 1 || matches!(found.shape, Some(Shape::Step(_)));
+            // One of so many parts is steady by chance less often than one alone.
+            (counts && found.p * (count as f64) < CHANGE_ALPHA).then_some((from, found))
+        });
+        parts.min_by(|a, b| a.1.p.total_cmp(&b.1.p))
+    })
+}
+
+fn index_of(values: &[(usize, f64)], member: usize) -> usize {
+    values.iter().position(|(one, _)| *one == member).unwrap_or(0)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The page of a series, the oldest record first.
@@ -140,18 +179,47 @@ fn row(course: &Course, members: &[Member]) -> Markup {
             td.number { ((course.show)(last)) }
             td.number { (format!("{:+.1}%", (last / first - 1.0) * 100.0)) }
             td {
-                @match &course.change {
-                    None if values.len() < POINTS_MIN => "not judged",
-                    None => "no change found",
-                    Some(change) => {
-                        b { (format!("{:+.1}%", change.size * 100.0)) }
-                        @match change.from.and_then(|n| members.get(n)) {
-                            Some(member) => { " from " (moment(member.unix_s)) " on" },
-                            None => " over all of them, as a drift",
-                        }
-                        span.none { (format!(", p = {:.3}", change.p)) }
+                @if values.len() < POINTS_MIN { "not judged" }
+                @else if course.changes.is_empty() { "no change found" }
+                @for (n, change) in course.changes.iter().enumerate() {
+                    @if n > 0 { "; " }
+                    b { (format!("{:+.1}%", change.size * 100.0)) }
+                    @match change.from.and_then(|n| members.get(n)) {
+                        Some(member) => { " from " (moment(member.unix_s)) " on" },
+                        None => " as a drift",
                     }
+                    span.none { (format!(", p = {:.3}", change.p)) }
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A series with noise of a percent around levels, each for so many records.
+    fn series(levels: &[(usize, f64)]) -> Vec<(usize, f64)> {
+        let all = levels.iter().flat_map(|(count, level)| std::iter::repeat_n(*level, *count));
+        let noise = [0.4, -0.9, 0.1, 0.8, -0.5, 0.9, -0.7, 0.2, -0.3, 0.6, -0.6];
+        all.enumerate().map(|(n, level)| (n, level * (1.0 + noise[n % 11] / 100.0))).collect()
+    }
+
+    #[test]
+    fn every_change_of_a_series_is_found_where_it_was_made() {
+        for (levels, expected) in [
+            (&[(30, 100.0)][..], &[][..]),
+            (&[(15, 100.0), (15, 80.0)], &[(15, -0.2)]),
+            (&[(20, 100.0), (20, 80.0), (20, 120.0)], &[(20, -0.2), (40, 0.5)]),
+            (&[(6, 100.0)], &[]),
+        ] {
+            let found = changes(&series(levels));
+            let places: Vec<usize> = found.iter().filter_map(|change| change.from).collect();
+            let wanted: Vec<usize> = expected.iter().map(|(at, _)| *at).collect();
+            assert_eq!(places, wanted, "{found:?}");
+            for (change, (_, size)) in found.iter().zip(expected) {
+                assert!((change.size / size - 1.0).abs() < 0.06, "{change:?}, {size}");
             }
         }
     }

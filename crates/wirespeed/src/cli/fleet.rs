@@ -3,6 +3,7 @@
 use super::OutputArgs;
 use super::spelling;
 use clap::{Args, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use units::Bytes;
@@ -172,6 +173,9 @@ pub struct JoinArgs {
     /// How long a load goes on without its coordinator
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = spelling::time)]
     pub lease: Duration,
+    /// Tell figures of the agent to monitoring (OpenMetrics) at http://ADDR/metrics, on loopback
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -28,18 +28,20 @@ pub fn review(args: &Review) -> Result<Exit, Failure> {
 
 /// The format that was asked for: by name, or by the ending of the file that it goes to.
 fn choice(args: &Review) -> Result<Presentation, Failure> {
-    use ResultFormat::{Csv, Html, Json, Junit, Markdown, Text};
+    use ResultFormat::{Csv, Html, Json, Junit, Markdown, Parquet, Text};
     let format = match (args.output.format, &args.out) {
         (Some(format), _) => format,
         (None, Some(out)) => format_of(out)?,
         (None, None) => Text,
     };
-    if args.rows.is_some() && format != Csv {
-        return Err(Failure::usage("--rows says what a row of CSV is; add --format csv"));
+    if args.rows.is_some() && ![Csv, Parquet].contains(&format) {
+        return Err(Failure::usage(
+            "--rows says what a row of CSV or Parquet is; add --format csv",
+        ));
     }
     if args.step.is_some() && [Text, Html, Markdown, Json, Junit].contains(&format) {
         return Err(Failure::usage(
-            "a review shows all steps; --step goes with --format fio-json, iometer, ntttcps, ntttcpr or csv",
+            "a review shows all steps; --step goes with --format fio-json, iometer, ntttcps, ntttcpr, csv or parquet",
         ));
     }
     let step = args.step.map(|from_one| from_one - 1);
@@ -53,8 +55,9 @@ pub(super) fn format_of(out: &Path) -> Result<ResultFormat, Failure> {
         Some("json") => Ok(ResultFormat::Json),
         Some("txt") => Ok(ResultFormat::Text),
         Some("csv") => Ok(ResultFormat::Csv),
+        Some("parquet") => Ok(ResultFormat::Parquet),
         _ => Err(Failure::usage(format!(
-            "{}: a review is written as .html, .md, .txt, .json or .csv, by the file's ending; another name needs --format",
+            "{}: a review is written as .html, .md, .txt, .json, .csv or .parquet, by the file's ending; another name needs --format",
             out.display()
         ))),
     }

@@ -10,7 +10,7 @@ use crate::{catalogs, live, out};
 use campaign::HopLoad;
 use review::estimate::Estimated;
 use scenario::{CatalogFile, Scenario, Source, Stage, Step};
-use serve::{Config, Plan, Program, ServeError, Unsolved};
+use serve::{Config, Plan, Program, ServeError, Tls, Unsolved};
 use sim::estimate::Told;
 use std::io;
 use std::process::Command;
@@ -32,6 +32,10 @@ pub fn serve(args: ServeArgs) -> Result<Exit, Failure> {
         listen: args.listen,
         token: args.token_file,
         behind_proxy: args.behind_proxy,
+        tls: args
+            .tls_certificate
+            .zip(args.tls_key)
+            .map(|(certificate, key)| Tls { certificate, key }),
         names: args.name,
         read_only: args.read_only,
     };

@@ -6,7 +6,9 @@ use crate::exit::{Exit, Failure};
 use crate::{live, out};
 use engine::{Engine, EngineError, IntervalTx, Prepared, StepSpec, Stop};
 use nats::spool::Room;
-use nats::{AgentConfig, Ending};
+use nats::{AgentConfig, Ending, Seen, Watch};
+use serve::metrics::{Labels, Listening, Sheet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Joins a fleet and serves its coordinators until a signal.
@@ -16,6 +18,10 @@ pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
     let own = name.clone();
     let updates = args.join.accept_updates.then(update::accepted).transpose()?;
     let program = updates.as_ref().map(|updates| updates.program.clone());
+    let watch: Arc<Watch> = Arc::default();
+    let named = vec![("agent", review::clean(&name)), ("group", review::clean(&args.server.group))];
+    let metrics =
+        args.join.metrics.map(|at| metrics_of(at, named, Arc::clone(&watch))).transpose()?;
     let config = AgentConfig {
         server: server(url, &args.server)?,
         group: args.server.group.clone(),
@@ -31,6 +37,7 @@ pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
         engines: Box::new(live::remote_engines),
         facts: Box::new(move || facts::of_machine(&own)),
         updates,
+        watch,
     };
     let quiet = args.quiet;
     let note = move |text: &str| {
@@ -38,11 +45,57 @@ pub fn join(args: &AgentArgs, url: &str) -> Result<Exit, Failure> {
             out::note(text);
         }
     };
+    if let Some(metrics) = &metrics {
+        note(&format!("metrics: http://{}/metrics", metrics.address));
+    }
     let served = nats::agent::serve(config, Arc::new(note), Arc::new(move || control.stopped()));
     match (served.map_err(failure)?, program) {
         (Ending::Replaced, Some(program)) => Err(update::run_instead(&program)),
         _ => Ok(Exit::Met),
     }
+}
+
+/// Tells the figures of an agent until it is dropped.
+fn metrics_of(at: SocketAddr, named: Labels, watch: Arc<Watch>) -> Result<Listening, Failure> {
+    serve::metrics::listen(at, Arc::new(move || sheet(&named, &watch.now())))
+        .map_err(|error| Failure::usage(format!("--metrics {at}: {error}")))
+}
+
+/// `docs/metrics.md` lists the names.
+fn sheet(named: &Labels, seen: &Seen) -> Sheet {
+    let mut sheet = Sheet::new();
+    let labels = |more: &[(&'static str, &str)]| -> Labels {
+        let more = more.iter().map(|(name, value)| (*name, review::clean(value)));
+        named.iter().cloned().chain(more).collect()
+    };
+    let help = "1 where it is engaged in a run";
+    let busy = f64::from(u8::from(seen.engaged.is_some()));
+    sheet.gauge(("wirespeed_agent_engaged", None), help, labels(&[]), busy);
+    if let Some(title) = &seen.engaged {
+        let help = "The run that it is engaged in; always 1";
+        sheet.gauge(("wirespeed_agent_run", None), help, labels(&[("title", title)]), 1.0);
+    }
+    let help = "The step that it prepared last, from 1";
+    sheet.gauge(("wirespeed_agent_step", None), help, labels(&[]), f64::from(seen.step));
+    let help = "Messages to its coordinator that wait for the server";
+    let waiting = seen.waiting as f64;
+    sheet.gauge(("wirespeed_agent_waiting_messages", None), help, labels(&[]), waiting);
+    for (name, help, count) in [
+        ("wirespeed_agent_runs", "Runs that it was engaged in", seen.runs),
+        ("wirespeed_agent_failures", "Orders that it could not carry out", seen.failures),
+        ("wirespeed_agent_operations", "Operations that succeeded, in any phase", seen.ops),
+        ("wirespeed_agent_errors", "Operations that failed", seen.errors),
+    ] {
+        sheet.count((name, None), help, labels(&[]), count as f64);
+    }
+    for (direction, bytes) in [("read", seen.read), ("write", seen.written)] {
+        let help = "Bytes that were moved, in any phase; of streams those received and those sent";
+        let labels = labels(&[("direction", direction)]);
+        sheet.count(("wirespeed_agent_transferred", Some("bytes")), help, labels, bytes as f64);
+    }
+    let help = "Response time of all operations, in any phase";
+    sheet.times("wirespeed_agent_response_time", help, labels(&[]), &seen.response);
+    sheet
 }
 
 /// The engine of targets behind orders of other machines. A coordinator of this machine may say what was made for its run;

@@ -77,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 31] = [
+const ROOMS: [(&str, &[&str]); 32] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -123,6 +123,7 @@ const ROOMS: [(&str, &[&str]); 31] = [
     ("hyper", &["serve"]),
     ("hyper-util", &["serve"]),
     ("prometheus-client", &["serve"]),
+    ("tokio-rustls", &["serve"]),
     ("csv", &["import"]),
     ("encoding_rs", &["import"]),
     ("jiff", &["import"]),

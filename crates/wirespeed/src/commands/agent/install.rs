@@ -85,6 +85,9 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
     option("spool-size", &args.join.spool_size.0.to_string());
     option("spool-memory", &args.join.spool_memory.0.to_string());
     option("lease", &format!("{}s", args.join.lease.as_secs()));
+    if let Some(at) = args.join.metrics {
+        option("metrics", &at.to_string());
+    }
     let mut files: Vec<(&str, &PathBuf)> = Vec::new();
     for (name, file) in [
         ("credentials", credentials),

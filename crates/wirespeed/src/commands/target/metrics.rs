@@ -18,11 +18,11 @@ pub fn listen(
     let control = target.control();
     let names: Vec<String> =
         volumes.iter().map(|volume| review::clean(&show::named(volume))).collect();
-    serve::metrics::listen(address, Arc::new(move || text(&control, &names)))
+    serve::metrics::listen(address, Arc::new(move || sheet(&control, &names)))
         .map_err(|error| Failure::usage(format!("--metrics {address}: {error}")))
 }
 
-fn text(target: &TargetControl, names: &[String]) -> String {
+fn sheet(target: &TargetControl, names: &[String]) -> Sheet {
     let mut sheet = Sheet::new();
     let info = vec![("iqn", review::clean(target.name()))];
     sheet.gauge(("wirespeed_target_info", None), "The target; always 1", info, 1.0);
@@ -99,7 +99,7 @@ fn text(target: &TargetControl, names: &[String]) -> String {
             &target.latencies(lun),
         );
     }
-    sheet.text()
+    sheet
 }
 
 /// Percentiles since the start; from the arrival of a command to its answer, at the target.

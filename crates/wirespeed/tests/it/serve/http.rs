@@ -44,7 +44,12 @@ impl Answer {
 
 impl Served {
     pub fn start(bench: &Bench, args: &[&str]) -> Served {
-        let fixed = ["serve", ".", "--listen", "127.0.0.1:0"];
+        Served::at("127.0.0.1:0", bench, args)
+    }
+
+    /// Served at an address, which need not be loopback.
+    pub fn at(address: &str, bench: &Bench, args: &[&str]) -> Served {
+        let fixed = ["serve", ".", "--listen", address];
         let mut command = bench.command(&[&fixed[..], args].concat());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut said = BufReader::new(child.stderr.take().expect("it is a pipe"));

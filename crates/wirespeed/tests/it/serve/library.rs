@@ -26,6 +26,9 @@ fn a_record_is_taken_along_as_the_program_writes_it() {
     }
     let rows = bench.run(&["review", "a.wsr", "--format", "csv", "--rows", "interval"]).stdout;
     assert_eq!(take("intervals").text(), rows);
+    let table = ["review", "a.wsr", "--rows", "interval", "-q", "-o", "a.parquet"];
+    bench.expect(0, &table);
+    assert_eq!(take("parquet").body, fs::read(bench.path("a.parquet")).expect("the table"));
     assert_eq!(take("shell").status, 404);
     let disposition = take("csv").header("content-disposition").map(str::to_owned);
     assert_eq!(disposition.as_deref(), Some("attachment; filename=\"a.csv\""));

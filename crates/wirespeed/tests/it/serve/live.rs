@@ -5,6 +5,10 @@ use super::http::{Events, Served};
 use crate::prelude::*;
 use crate::program::support::{Bench, open, slow_null};
 
+#[path = "../../../../review/examples/large_record.rs"]
+#[allow(dead_code, reason = "an example has a `main`")]
+mod large_record;
+
 /// A run in the bench's folder.
 fn run(bench: &Bench, name: &str, args: &[&str]) -> Child {
     let fixed = ["run", "s.toml", "-q", "--out", name];
@@ -203,4 +207,71 @@ fn metrics_are_those_of_the_record() {
         assert!((100.0..300.0).contains(&iops), "{iops}");
     }
     child.wait().expect("it ends");
+}
+
+/// The other process of the tests below.
+#[test]
+#[ignore = "writes what another test follows"]
+fn writes_a_long_run() {
+    let Some(path) = std::env::var_os("WIRESPEED_LONG") else { return };
+    let seconds = std::env::var("WIRESPEED_LONG_S").expect("how long").parse().expect("a number");
+    large_record::write(Path::new(&path), 64, 1, seconds).expect("a record is written");
+}
+
+#[test]
+fn a_record_of_64_sources_grows() {
+    follows_a_long_run(300);
+}
+
+#[test]
+#[ignore = "a minute or more, by `make serve-cost`"]
+fn a_record_grows_to_an_hour_of_64_sources() {
+    follows_a_long_run(3600);
+}
+
+/// A record of 64 sources that grows while it is followed: nothing of it is missed, what is sent stays small, and so does the
+/// page.
+fn follows_a_long_run(length: usize) {
+    let bench = Bench::new("");
+    let served = Served::start(&bench, &[]);
+    let path = bench.path("long.wsr");
+    // Runs are told by the name of their program.
+    let program = bench.path("wirespeed");
+    fs::copy(std::env::current_exe().expect("a test has a file"), &program).expect("room");
+    let mut writer = Command::new(&program)
+        .args(["--ignored", "--exact", "serve::live::writes_a_long_run"])
+        .env("WIRESPEED_LONG", &path)
+        .env("WIRESPEED_LONG_S", length.to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let id = (0..300).find_map(|_| {
+        clock::sleep_until(clock::now().plus(Ns::millis(50)));
+        let all = served.document("/api/v1/live");
+        let own = json!(writer.id());
+        let run = all["runs"].as_array()?.iter().find(|run| run["pid"] == own)?;
+        Some(run["id"].as_str()?.to_owned())
+    });
+    let id = id.expect("the run is seen");
+    let mut early = Events::open(&served, &format!("/api/v1/live/{id}/events"));
+    let (mut parts, mut last) = (0, Value::Null);
+    while let Some((_, live)) = early.next() {
+        (parts, last) = (parts + 1, live);
+    }
+    assert!(writer.wait().expect("it ends").success());
+    assert!(parts > 1 && last["state"] == json!("complete"), "{parts} parts: {}", last["state"]);
+    assert_eq!(last["groups"].as_array().map(Vec::len), Some(64));
+    let seconds = served.document(&format!("/api/v1/live/{id}/seconds"));
+    let seconds = seconds["seconds"].as_array().cloned().unwrap_or_default();
+    assert_eq!(seconds.len(), length);
+    let shown: f64 = seconds.iter().filter_map(|second| second["iops"].as_f64()).sum();
+    let ops = sums(&path).0 as f64;
+    assert!((shown / ops - 1.0).abs() < 1e-9, "{shown} of {ops}");
+    let mut late = Events::open(&served, &format!("/live/{id}/parts"));
+    let (_, drawn) = late.next().expect("the whole run");
+    let size = drawn.to_string().len();
+    assert!(size < 200_000, "{size} bytes of parts");
+    let memory = served.memory_kb();
+    assert!(memory < 100_000, "{memory} kB");
+    println!("{parts} parts, {size} bytes of one, {memory} kB");
 }

@@ -7,6 +7,7 @@ mod live;
 mod look;
 mod prometheus;
 mod start;
+mod tls;
 
 use crate::program::support::Bench;
 

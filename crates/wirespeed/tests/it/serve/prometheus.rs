@@ -23,7 +23,7 @@ impl Drop for Prometheus {
 
 impl Prometheus {
     /// Scrapes a page each second; `None`, with a line, where it is not installed.
-    fn start(page: &str) -> Option<Prometheus> {
+    fn start(page: &str, more: &[&str]) -> Option<Prometheus> {
         let mut version = Command::new("prometheus");
         version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         if !version.status().is_ok_and(|status| status.success()) {
@@ -40,6 +40,7 @@ impl Prometheus {
         let child = Command::new("prometheus")
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data", "--log.level=error"])
             .arg(format!("--web.listen-address={free}"))
+            .args(more)
             .current_dir(folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -74,7 +75,7 @@ impl Prometheus {
 fn prometheus_scrapes_a_run_and_every_panel_is_filled() {
     let bench = Bench::new(&slow_null("60s"));
     let served = Served::start(&bench, &[]);
-    let Some(prometheus) = Prometheus::start(&served.host) else { return };
+    let Some(prometheus) = Prometheus::start(&served.host, &[]) else { return };
     let mut command = bench.command(&["run", "s.toml", "-q", "--out", "r.wsr"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
@@ -108,4 +109,60 @@ fn prometheus_scrapes_a_run_and_every_panel_is_filled() {
     assert!(scraped <= total * 1.01 && scraped >= total - 200.0 * 6.0, "{scraped} of {total}");
     let rate = own("wirespeed_run_iops");
     assert!(rate.iter().all(|(_, iops)| (150.0..250.0).contains(iops)), "{rate:?}");
+}
+
+/// A Prometheus that asks for native histograms gets them: as many operations as are counted, and percentiles within the width
+/// of a bucket of those that the record has.
+#[test]
+fn prometheus_gets_native_histograms_where_it_asks_for_them() {
+    let bench = Bench::new(&slow_null("60s"));
+    let served = Served::start(&bench, &[]);
+    let more = ["--enable-feature=native-histograms"];
+    let Some(prometheus) = Prometheus::start(&served.host, &more) else { return };
+    let mut command = bench.command(&["run", "s.toml", "-q", "--out", "r.wsr"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let id = super::live::run_of(&served, &child);
+    let times = format!("wirespeed_run_response_time_seconds{{run=\"{id}\"}}");
+    // Of one moment, that of the latest scrape.
+    let ask = |query: String| prometheus.ask(&query).first().map(|(_, value)| *value);
+    let more_than = |least: f64| {
+        (0..60).find_map(|_| {
+            clock::sleep_until(clock::now().plus(Ns::secs(1)));
+            ask(format!("histogram_count({times})")).filter(|count| *count > least)
+        })
+    };
+    more_than(1000.0).expect("a native histogram of a thousand operations");
+    let off = ask(format!(
+        "abs(histogram_count({times}) - on (run) wirespeed_run_operations_total{{run=\"{id}\"}})"
+    ));
+    assert_eq!(off, Some(0.0), "every operation is in it");
+    let scraped: Vec<f64> = [0.5, 0.9]
+        .iter()
+        .filter_map(|q| ask(format!("histogram_quantile({q}, {times})")))
+        .collect();
+    // The panel of the dashboard is filled by either form.
+    let panel =
+        DASHBOARD.lines().find(|line| line.contains("histogram_quantile")).expect("a panel");
+    let panel: Value = serde_json::from_str(&format!("{{{}}}", panel.trim().trim_end_matches(',')))
+        .expect("a line of JSON");
+    let panel = panel["expr"].as_str().expect("an expression").replace("$run", &id);
+    let filled = (0..30).any(|_| {
+        clock::sleep_until(clock::now().plus(Ns::secs(1)));
+        ask(panel.clone()).is_some_and(f64::is_finite)
+    });
+    assert!(filled, "the panel is filled");
+    assert_eq!(served.form(&format!("/live/{id}/stop"), "").status, 303);
+    child.wait().expect("it ends");
+    let record = crate::program::support::open(&bench.path("r.wsr"));
+    let mut all = record::Histogram::new();
+    for interval in record.intervals(0).expect("intervals") {
+        interval.tallies().for_each(|tally| all.merge(tally.response()));
+    }
+    // The record goes on for some seconds: its percentiles are those of a few operations more.
+    for (p, scraped) in [50.0, 90.0].into_iter().zip(&scraped) {
+        let near = |p: f64| all.percentile(p).expect("operations").as_secs_f64();
+        let (low, high) = (near(p - 10.0) * 0.97, near((p + 8.0).min(99.9)) * 1.03);
+        assert!((low..=high).contains(scraped), "p{p}: {scraped}, the record {low} to {high}");
+    }
+    assert_eq!(scraped.len(), 2);
 }

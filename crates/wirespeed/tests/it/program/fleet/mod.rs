@@ -88,3 +88,68 @@ fn a_run_on_three_agents_has_every_interval_once() {
     let doctor = bench.run(&["fleet", "doctor", "--fleet", &url]);
     assert!(!doctor.stdout.contains("run `"), "{}", doctor.stdout);
 }
+
+/// What an agent tells monitoring is what the record holds.
+#[test]
+fn an_agent_tells_what_it_did() {
+    let Some(server) = NatsServer::start(None) else { return };
+    let bench = Bench::new(&scenario(1, 2, "*"));
+    let url = server.url();
+    let refused = bench.expect(2, &["agent", "--join", &url, "--metrics", "0.0.0.0:0"]).stderr;
+    assert!(refused.contains("loopback"), "{refused}");
+    let _agent = agent(&bench, &url, "a1", &["--metrics", "127.0.0.1:0"]);
+    let place = servers::wait_for("the address", || {
+        let log = fs::read_to_string(bench.path("a1.log")).ok()?;
+        let rest = log.split("metrics: http://").nth(1)?;
+        Some(rest.split('/').next()?.to_owned())
+    });
+    let ask = || {
+        let mut stream = TcpStream::connect(&place).expect("it listens");
+        let request =
+            format!("GET /metrics HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n");
+        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("it reads");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let figure = |text: &str, name: &str| -> f64 {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{name}: {text}"));
+        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a figure")
+    };
+    let idle = servers::wait_for("the agent", || {
+        let text = ask();
+        text.contains("wirespeed_agent_engaged").then_some(text)
+    });
+    assert_eq!(figure(&idle, "wirespeed_agent_engaged{"), 0.0);
+    let mut run = bench
+        .command(&["run", "s.toml", "--fleet", &url, "--wait", "1 agents", "--out", "r.wsr", "-q"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let busy = servers::wait_for("the run", || {
+        let text = ask();
+        (figure(&text, "wirespeed_agent_operations_total{") > 0.0).then_some(text)
+    });
+    assert_eq!(figure(&busy, "wirespeed_agent_engaged{"), 1.0);
+    let title = "wirespeed_agent_run{agent=\"a1\",group=\"default\",title=\"fleet (from ";
+    assert!(busy.contains(title), "{busy}");
+    assert_eq!(run.wait().expect("it ends").code(), Some(0));
+    let ended = servers::wait_for("the end", || {
+        let text = ask();
+        (figure(&text, "wirespeed_agent_engaged{") == 0.0).then_some(text)
+    });
+    let sum = check_record(&bench.path("r.wsr"), 1, &[]) as f64;
+    assert_eq!(figure(&ended, "wirespeed_agent_operations_total{"), sum);
+    assert_eq!(figure(&ended, "wirespeed_agent_response_time_seconds_count{"), sum);
+    assert_eq!(
+        figure(
+            &ended,
+            "wirespeed_agent_transferred_bytes_total{agent=\"a1\",group=\"default\",direction=\"read\"}"
+        ),
+        sum * 4096.0
+    );
+    for (name, expected) in [("runs", 1.0), ("errors", 0.0), ("failures", 0.0)] {
+        assert_eq!(figure(&ended, &format!("wirespeed_agent_{name}_total{{")), expected, "{name}");
+    }
+}

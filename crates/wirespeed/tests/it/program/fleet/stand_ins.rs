@@ -43,6 +43,7 @@ impl StandIns {
                     vec![Fact { subject, key, value: "1".to_owned() }]
                 }),
                 updates: None,
+                watch: Arc::default(),
             };
             let theirs = Arc::clone(&over);
             let serve = move || {

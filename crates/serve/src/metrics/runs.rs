@@ -1,179 +1,24 @@
-//! Figures for monitoring, in the text form of OpenMetrics 1.0, which Prometheus scrapes. `docs/metrics.md` lists every name.
-//!
-//! Names and units are stable. How many series there are is bounded, whatever a lab holds: of more groups and hops than are
-//! told apart, the rest is one. Nothing is counted for a scrape: figures of a run are read off its record when somebody asks.
+//! Figures of runs and of the page, as they are read off records.
 
+use super::{Labels, Sheet};
 use crate::app::App;
-use crate::http;
 use crate::live::document::name;
 use crate::live::locked;
 use crate::live::state::State;
-use axum::Router;
-use axum::http::header;
-use axum::routing::get;
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::{Registry, Unit};
 use record::{Follower, RecordError, Status};
-use std::fmt;
-use std::io;
-use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-
-/// The form of an answer.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 /// Groups (VMs, targets) and hops that are told apart.
 const APART: usize = 64;
 /// Runs that a page tells of.
 const RUNS: usize = 16;
-/// Upper bounds of the histogram of response time, in nanoseconds: 1, 2, 5 from 10 µs to 10 s.
-const BOUNDS: [u64; 19] = [
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
 /// Intervals that a scrape takes in at once.
 const PART: u32 = 2_000;
 
-/// Labels of a series, by name.
-pub type Labels = Vec<(&'static str, String)>;
-
-#[derive(Clone, Debug)]
-enum Value {
-    Gauge(f64),
-    Count(f64),
-    /// Counts up to each of [`BOUNDS`], all, and their sum in seconds.
-    Times(Vec<u64>, u64, f64),
-}
-
-#[derive(Clone, Debug)]
-struct Metric {
-    name: &'static str,
-    help: &'static str,
-    unit: Option<&'static str>,
-    series: Vec<(Labels, Value)>,
-}
-
-/// Figures of one moment.
-#[derive(Clone, Debug, Default)]
-pub struct Sheet {
-    metrics: Vec<Metric>,
-}
-
-impl Sheet {
-    /// An empty sheet.
-    pub fn new() -> Sheet {
-        Sheet::default()
-    }
-
-    /// A level, with its unit as a plural word, which ends the name. `name` is without either.
-    pub fn gauge(
-        &mut self,
-        (name, unit): (&'static str, Option<&'static str>),
-        help: &'static str,
-        labels: Labels,
-        value: f64,
-    ) {
-        self.add((name, unit), help, labels, Value::Gauge(value));
-    }
-
-    /// What only grows; `_total` is added to its name.
-    pub fn count(
-        &mut self,
-        (name, unit): (&'static str, Option<&'static str>),
-        help: &'static str,
-        labels: Labels,
-        value: f64,
-    ) {
-        self.add((name, unit), help, labels, Value::Count(value));
-    }
-
-    fn add(
-        &mut self,
-        (name, unit): (&'static str, Option<&'static str>),
-        help: &'static str,
-        labels: Labels,
-        value: Value,
-    ) {
-        if matches!(value, Value::Gauge(v) | Value::Count(v) if !v.is_finite()) {
-            return;
-        }
-        match self.metrics.iter_mut().find(|metric| metric.name == name && metric.unit == unit) {
-            Some(metric) => metric.series.push((labels, value)),
-            None => self.metrics.push(Metric { name, help, unit, series: vec![(labels, value)] }),
-        }
-    }
-
-    /// The text of a scrape.
-    pub fn text(self) -> String {
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(self));
-        let mut text = String::new();
-        // Writing to a text cannot fail.
-        let _infallible = encode(&mut text, &registry);
-        text
-    }
-}
-
-impl Collector for Sheet {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), fmt::Error> {
-        for metric in &self.metrics {
-            let unit = metric.unit.map(|unit| Unit::Other(unit.to_owned()));
-            let kind = match metric.series.first() {
-                Some((_, Value::Count(_))) => MetricType::Counter,
-                Some((_, Value::Times(..))) => MetricType::Histogram,
-                _ => MetricType::Gauge,
-            };
-            let mut family =
-                encoder.encode_descriptor(metric.name, metric.help, unit.as_ref(), kind)?;
-            for (labels, value) in &metric.series {
-                let mut one = family.encode_family(labels)?;
-                match value {
-                    Value::Gauge(value) => ConstGauge::new(*value).encode(one)?,
-                    Value::Count(value) => ConstCounter::new(*value).encode(one)?,
-                    Value::Times(counts, all, sum) => {
-                        let mut buckets: Vec<(f64, u64)> = Vec::new();
-                        let mut before = 0;
-                        for (bound, upto) in BOUNDS.iter().zip(counts) {
-                            buckets.push((*bound as f64 / 1e9, upto - before));
-                            before = *upto;
-                        }
-                        buckets.push((f64::MAX, all - before));
-                        one.encode_histogram::<Labels>(*sum, *all, &buckets, None)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Adds the figures of a run.
-pub(crate) fn run(sheet: &mut Sheet, id: &str, state: &State) {
+fn run(sheet: &mut Sheet, id: &str, state: &State) {
     let labels = |more: &[(&'static str, &str)]| -> Labels {
         let more = more.iter().map(|(name, value)| (*name, review::clean(value)));
         std::iter::once(("run", id.to_owned())).chain(more).collect()
@@ -203,7 +48,8 @@ pub(crate) fn run(sheet: &mut Sheet, id: &str, state: &State) {
     sheet.gauge(("wirespeed_run_step", None), "The step under way, from 1", labels(&[]), number);
     counts(sheet, state, &labels);
     latest(sheet, state, &labels);
-    times(sheet, state, labels(&[]));
+    let help = "Response time of all operations, in any phase";
+    sheet.times("wirespeed_run_response_time", help, labels(&[]), &state.latency);
     groups(sheet, state, &labels);
     for hop in state.hops.iter().take(APART) {
         let help = "How full a hop was in the latest second; the fullest 64";
@@ -284,23 +130,6 @@ fn latest(sheet: &mut Sheet, state: &State, labels: &MakeLabels) {
     }
 }
 
-fn times(sheet: &mut Sheet, state: &State, labels: Labels) {
-    let (mut upto, mut all, mut sum) = (vec![0_u64; BOUNDS.len()], 0_u64, 0.0);
-    for (time, count) in state.latency.counts() {
-        all += count;
-        sum += time.as_secs_f64() * count as f64;
-        let from = BOUNDS.partition_point(|bound| *bound < time.0);
-        upto[from..].iter_mut().for_each(|sum| *sum += count);
-    }
-    let help = "Response time of all operations, in any phase";
-    sheet.add(
-        ("wirespeed_run_response_time", Some("seconds")),
-        help,
-        labels,
-        Value::Times(upto, all, sum),
-    );
-}
-
 fn groups(sheet: &mut Sheet, state: &State, labels: &MakeLabels) {
     let mut rest = [0.0; 3];
     for (n, (group, of)) in state.groups.iter().enumerate() {
@@ -348,7 +177,7 @@ fn group_figures(sheet: &mut Sheet, labels: &MakeLabels, [iops, read, write]: [f
 }
 
 /// What the page tells of itself and of the runs in progress.
-pub(crate) fn of_page(app: &App) -> String {
+pub(crate) fn of_page(app: &App) -> Sheet {
     let mut sheet = Sheet::new();
     let running = app.running();
     let count = |n: u64| n as f64;
@@ -386,13 +215,13 @@ pub(crate) fn of_page(app: &App) -> String {
         let Some(viewer) = app.hub.follow(&one.id, &one.path) else { continue };
         viewer.run.with_state(|state| run(&mut sheet, &one.id, state));
     }
-    sheet.text()
+    sheet
 }
 
 /// The figures of one run, read off its record when somebody asks.
 pub struct OfRun {
     inner: Mutex<Option<(Follower, State)>>,
-    path: std::path::PathBuf,
+    path: PathBuf,
 }
 
 impl OfRun {
@@ -401,8 +230,8 @@ impl OfRun {
         OfRun { inner: Mutex::default(), path: path.to_owned() }
     }
 
-    /// The text of a scrape.
-    pub fn text(&self) -> String {
+    /// Its figures now.
+    pub fn sheet(&self) -> Sheet {
         let mut sheet = Sheet::new();
         let read = self.read(&mut sheet);
         let help = "1 where the record could be read";
@@ -412,7 +241,7 @@ impl OfRun {
             Vec::new(),
             f64::from(u8::from(read.is_ok())),
         );
-        sheet.text()
+        sheet
     }
 
     fn read(&self, sheet: &mut Sheet) -> Result<(), RecordError> {
@@ -435,52 +264,4 @@ impl OfRun {
         run(sheet, &review::clean(&id.unwrap_or_default()), state);
         Ok(())
     }
-}
-
-/// A listener that answers `/metrics` until it is dropped.
-pub struct Listening {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-    /// Where.
-    pub address: SocketAddr,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Answers `/metrics` on loopback, from a thread of the control plane. Another address is refused: what runs there is
-/// scraped through `wirespeed serve`, which asks for a token, or through a proxy.
-/// # Errors
-/// The address is not loopback, or cannot be listened on.
-pub fn listen(
-    address: SocketAddr,
-    text: Arc<dyn Fn() -> String + Send + Sync>,
-) -> io::Result<Listening> {
-    if !address.ip().is_loopback() {
-        let why = "metrics are told on loopback alone: use 127.0.0.1, and a proxy or `wirespeed serve` for other machines";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    let listener = http::bind(address)?;
-    let address = listener.local_addr()?;
-    let access = Arc::new(http::access::Access::new(address, &[], false, None));
-    let answer = async move |headers: axum::http::HeaderMap| {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        if !host.is_some_and(|host| access.knows_host(host)) {
-            return http::reply::Refusal::not_found("host").page();
-        }
-        let made = tokio::task::spawn_blocking(move || text()).await.unwrap_or_default();
-        axum::response::IntoResponse::into_response(([(header::CONTENT_TYPE, CONTENT_TYPE)], made))
-    };
-    let router = Router::new().route("/metrics", get(answer));
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    let serve = move || drop(http::answer(listener, &router, &|| stopped.load(Ordering::Relaxed)));
-    let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve)?;
-    Ok(Listening { stop, thread: Some(thread), address })
 }
