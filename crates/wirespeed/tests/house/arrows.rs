@@ -77,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
 ];
 
 /// Libraries of others that belong to few rooms. Not listed: those that carry no responsibility (`serde`, `thiserror`).
-const ROOMS: [(&str, &[&str]); 31] = [
+const ROOMS: [(&str, &[&str]); 32] = [
     ("libc", &["clock", "disk", "engine", "guard", "net", "san"]),
     ("rand", &["clock"]),
     ("rand_pcg", &["clock"]),
@@ -111,6 +111,7 @@ const ROOMS: [(&str, &[&str]); 31] = [
     ("clap_complete", &["wirespeed"]),
     ("clap_mangen", &["wirespeed"]),
     ("miette", &["wirespeed"]),
+    ("nix", &["wirespeed"]),
     ("quick-xml", &["import"]),
     ("async-snmp", &["probe"]),
     // The page that stays open has many viewers, most of them idle, and a fleet has many agents that say little: what an async
