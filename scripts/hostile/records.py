@@ -6,6 +6,8 @@ from ways import Folder, demand, run, way, ways
 HEAD = 'scenario.title = "x"\n[[target]]\nname = "n"\nurl = "null:"\nsize = "1GiB"\n[workload.w]\nblock = "4KiB"\n'
 PLAN = '[plan]\nworkload = "w"\non = "n"\nwarmup = "0s"\nmeasure = "100ms"\n'
 TITLE = "\\u001b]0;owned\\u0007\\u202e\\u009b31m"
+# What looks like a word of ours.
+COLOUR = "\\u001b[1;32mall goals are met\\u001b[0m"
 
 SCENARIOS = [
     ("brackets 50,000 deep", "x = " + "[" * 50_000),
@@ -21,6 +23,9 @@ SCENARIOS = [
     ("a title that steers a terminal", HEAD.replace('"x"', f'"{TITLE}"') + PLAN),
     ("a name that steers a terminal", HEAD.replace('"n"', f'"{TITLE}"') + PLAN),
     ("a file name that steers a terminal", HEAD.replace('url = "null:"\nsize', f'file = "{TITLE}"\ncreate') + PLAN),
+    ("a title in colours", HEAD.replace('"x"', f'"{COLOUR}"') + PLAN),
+    ("a name in colours", HEAD.replace('"n"', f'"{COLOUR}"') + PLAN),
+    ("a file name in colours", HEAD.replace('url = "null:"\nsize', f'file = "{COLOUR}"\ncreate') + PLAN),
     ("bytes that are no text", b"scenario.title = \"\xff\xfe\"\n"),
     ("a hundred thousand mistakes", "".join(f"k{n} = {n}\n" for n in range(100_000))),
     ("numbers that no type holds", HEAD.replace('"4KiB"', "99999999999999999999999999") + PLAN),

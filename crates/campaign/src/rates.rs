@@ -24,9 +24,16 @@ pub struct JobRates {
     pub amount: u64,
     /// Bytes moved per second.
     pub bytes_per_s: f64,
+    /// Whether the step ends with it.
+    pub ends_step: bool,
 }
 
 impl JobRates {
+    /// Whether all is moved.
+    pub fn is_done(&self) -> bool {
+        self.moved >= self.amount
+    }
+
     /// When it ends at this rate; `None` while nothing moves.
     pub fn remaining(&self) -> Option<Ns> {
         let left = self.amount.saturating_sub(self.moved) as f64;
@@ -83,7 +90,6 @@ pub struct RateMeter {
     down: Gathered,
     asked: Gathered,
     probe: Gathered,
-    /// The workers of copies that end.
     /// Workers that end, and whether each copies: then what it writes counts.
     ending: Vec<(SourceId, bool)>,
     moved: Gathered,
@@ -118,10 +124,10 @@ impl RateMeter {
         }
     }
 
-    /// The same with a job: these workers, of which some copy, move so many bytes and end.
+    /// The same with a job: these workers, of which some copy, move the job's bytes and end.
     #[must_use]
-    pub fn with_job(self, ending: Vec<(SourceId, bool)>, amount: u64) -> RateMeter {
-        RateMeter { ending, job: JobRates { amount, ..JobRates::default() }, ..self }
+    pub fn with_job(self, ending: Vec<(SourceId, bool)>, job: JobRates) -> RateMeter {
+        RateMeter { ending, job, ..self }
     }
 
     /// Adds an interval of a source.
@@ -302,7 +308,8 @@ mod tests {
         let mut meter = RateMeter::new(&[], [].into_iter());
         meter.add(&interval(0, moved(100, &[5]), moved(100, &[5])));
         assert_eq!(meter.take().and_then(|rates| rates.job), None);
-        let mut meter = meter.with_job(vec![(SourceId(0), true), (SourceId(1), true)], 100_000);
+        let job = JobRates { amount: 100_000, ..JobRates::default() };
+        let mut meter = meter.with_job(vec![(SourceId(0), true), (SourceId(1), true)], job);
         for source in [0, 1, 2] {
             meter.add(&interval(source, moved(300, &[5]), moved(100, &[5])));
         }

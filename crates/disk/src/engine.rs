@@ -4,7 +4,7 @@
 //! target), the guard, and one open file for each worker and target.
 
 use crate::conditioning::{Conditioning, ConditioningTask};
-use crate::copy::{self, Copies, CopyWorker, FROM, SideOpeners, TO};
+use crate::copy::{self, CopyWorker, SideOpeners, Turn, Turns};
 use crate::create::create;
 use crate::file::{FileAccess, FileOpener};
 use crate::operations::{remote_trim_zeroes, supported, supported_remotely, trim_zeroes};
@@ -282,10 +282,10 @@ impl Engine for DiskEngine {
         let mut plan = self.watch.plan(step, states);
         let watched = watched(step, &resolved)?;
         let laid = laid(step, &resolved)?;
-        let copies = Copies::of(step);
+        let turns = Turns::of(step);
         let post = |worker: &WorkerSpec| match &worker.copy {
-            Some(_) => post_copy(&self.schemes, step, worker, &resolved, &copies),
-            None => post(&self.schemes, step, worker, &resolved, &mut plan),
+            Some(_) => post_copy(&self.schemes, step, worker, &resolved, &turns),
+            None => post(&self.schemes, step, worker, &resolved, &turns, &mut plan),
         };
         let posts = step.workers.iter().map(post).collect::<Result<_, _>>()?;
         let orders = CrewSettings {
@@ -395,6 +395,7 @@ fn post(
     step: &StepSpec,
     worker: &WorkerSpec,
     targets: &[Resolved],
+    turns: &Turns,
     plan: &mut VerifyPlan,
 ) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, key, sharer, sharers, workload, .. } = worker;
@@ -425,6 +426,7 @@ fn post(
         grace: GRACE,
         changes: worker.changes.clone(),
         limit: worker.limit,
+        turn: turns.turn(worker)?,
     };
     let open_loop = matches!(workload.arrivals, Arrivals::Open { .. });
     let scope = MeterScope {
@@ -468,12 +470,15 @@ fn post_copy(
     step: &StepSpec,
     worker: &WorkerSpec,
     targets: &[Resolved],
-    copies: &Copies,
+    turns: &Turns,
 ) -> Result<WorkerSetup, EngineError> {
     let WorkerSpec { source, name, copy, .. } = worker;
-    let (board, place, after) = copies.place(worker)?;
+    let Turn { board, place, after } = turns.turn(worker)?;
     let used = used(step, worker, targets)?;
-    let (from, to) = (used[usize::from(FROM)], used[usize::from(TO)]);
+    let &[from, to] = used.as_slice() else {
+        let problem = "a copy has one source and one destination".to_owned();
+        return Err(EngineError::Worker { worker: name.clone(), problem });
+    };
     let names = [from, to].map(|(spec, _)| spec.name.clone());
     if from.1.identity.is_some() && from.1.identity == to.1.identity {
         return Err(EngineError::Unsupported(format!(

@@ -38,6 +38,7 @@ pub use backing::{BackingError, BackingSpec, OpenedBacking};
 pub use capability::{Unsupported, direct_io, free_space, marks, operation};
 pub use conditioning::Filling;
 pub use content::{BLOCK, ContentMaker, SECTOR};
+pub use copy::{JobBoard, Turn};
 pub use create::room_in;
 pub use device::disk_under;
 pub use engine::DiskEngine;

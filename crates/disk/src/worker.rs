@@ -4,6 +4,7 @@
 //! one a reaped batch, never one for both. After the start it allocates nothing, locks nothing, and makes no system
 //! call but those of its queue and its clock.
 
+use crate::copy::Turn;
 use crate::feed::{Feed, IoBatch, feed_until};
 use crate::{Arena, Completions, OpenError, Opener, Payload, PayloadOpener, Queue};
 use clock::{Ns, Rng};
@@ -19,6 +20,9 @@ const BUFFERS: u64 = 0x6275_6666;
 
 /// A slot that no worker has.
 const STRAY: u32 = u32::MAX;
+
+/// How often a worker that waits for others looks whether they have ended.
+const LOOK: Ns = Ns::millis(1);
 
 /// A worker before its thread exists.
 pub struct DiskWorker {
@@ -40,6 +44,8 @@ pub struct DiskWorker {
     pub changes: Vec<LoadChange>,
     /// Bytes after which it ends, where an amount was given.
     pub limit: Option<u64>,
+    /// When it may begin; its streams count from then on.
+    pub turn: Turn,
 }
 
 impl WorkerTask for DiskWorker {
@@ -81,6 +87,7 @@ impl WorkerTask for DiskWorker {
             changes: self.changes,
             changed: 0,
             resting: planned.is_none(),
+            turn: self.turn,
             strays: 0,
         };
         let notes = (depth < asked)
@@ -154,13 +161,14 @@ struct DiskIssuer {
     changed: usize,
     /// All that it had to do is done, or it has no end.
     resting: bool,
+    turn: Turn,
     /// Completions of what was not in flight.
     strays: u64,
 }
 
 impl OpenedLoad for DiskIssuer {
     fn run(&mut self, meter: &mut WorkerMeter, stop: &Stop) -> Result<(), EngineError> {
-        let start = meter.line().start();
+        let start = self.await_turn(meter, stop);
         let mut now = clock::now();
         meter.advance(now, Spent::Waiting);
         // The end may move forward at a cut, if the measurement begins sooner than planned.
@@ -194,6 +202,20 @@ impl OpenedLoad for DiskIssuer {
 }
 
 impl DiskIssuer {
+    /// Waits for those before it; the moment from which its streams count.
+    fn await_turn(&self, meter: &mut WorkerMeter, stop: &Stop) -> Ns {
+        if self.turn.after.is_empty() {
+            return meter.line().start();
+        }
+        let mut now = clock::now();
+        while !self.turn.has_come() && now < meter.line().end() && !stop.asked() {
+            meter.advance(now, Spent::Waiting);
+            clock::sleep_until(now.plus(LOOK).min(meter.next_cut()));
+            now = clock::now();
+        }
+        now.max(meter.line().start())
+    }
+
     /// Lowers or restores the load where the moment has come, which is one of a cut.
     #[inline]
     fn change(&mut self, meter: &WorkerMeter, now: Ns) {
@@ -211,6 +233,7 @@ impl DiskIssuer {
         let idle = |of: &DiskIssuer| of.batch.ios.is_empty() && meter.in_flight() == 0;
         if !self.resting && self.feed.is_over() && idle(self) {
             self.resting = true;
+            self.turn.is_over();
             meter.work_done();
         }
     }

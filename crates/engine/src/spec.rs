@@ -176,6 +176,9 @@ pub struct WorkerSpec {
     /// What it copies from the first of its two targets to the second; it then draws no operations of its workload.
     #[serde(default)]
     pub copy: Option<CopySpec>,
+    /// The sources of workers of this step that must have ended before it begins; a copy has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<SourceId>,
 }
 
 /// A copy, as one worker carries it out: each block is read into a buffer and written out of it.
@@ -238,6 +241,7 @@ impl WorkerSpec {
             limit: None,
             changes: Vec::new(),
             copy: None,
+            after: Vec::new(),
         }
     }
 }

@@ -17,13 +17,15 @@ pub(crate) fn options(
     let mut put = |key: &str, value: String| options.push((key.to_owned(), value));
     put("name", workload.to_owned());
     let times = &step.head.times;
-    put("runtime", format!("{}ms", times.measured().0 / 1_000_000));
-    put("ramp_time", format!("{}ms", times.measure.since(times.start).0 / 1_000_000));
     let load = step.planned(workload);
-    match load
+    let ends = load
         .as_ref()
-        .and_then(|load| load.phase.filter(|phase| phase.ends()).zip(Some(&load.workload.spec)))
-    {
+        .and_then(|load| load.phase.filter(|phase| phase.ends()).zip(Some(&load.workload.spec)));
+    // Of a load that ends it is the most that it may take: its own time would cut fio off.
+    let runtime = ends.and_then(|_| step.measure_max()).unwrap_or(times.measured());
+    put("runtime", format!("{}ms", runtime.0 / 1_000_000));
+    put("ramp_time", format!("{}ms", times.measure.since(times.start).0 / 1_000_000));
+    match ends {
         Some((phase, spec)) => end(phase, spec, workers.len() as u64, &mut put),
         None => put("time_based", "1".to_owned()),
     }

@@ -127,6 +127,11 @@ impl StepView<'_> {
         self.planned.as_ref()?.disk_loads().find(|load| load.workload.name == workload)
     }
 
+    /// The longest that it may be measured, by its plan: one that ends with its loads was measured for less.
+    pub fn measure_max(&self) -> Option<Ns> {
+        self.planned.as_ref().map(|step| step.measure.into())
+    }
+
     /// From the beginning of the measured time to the last moment of it that any worker reported: what divides rates.
     pub fn span(&self) -> Ns {
         let ends = self.workers.iter().flat_map(|w| w.intervals.iter().map(|((_, to), _)| *to));

@@ -36,6 +36,8 @@ pub struct LimitRange {
     pub limit: Limiter,
     /// The kind of the hop that it names first, as the record stores it.
     pub hop_kind: Option<String>,
+    /// The kind of the second, where two are full at once.
+    pub second_kind: Option<String>,
     /// Hops of this kind that are as full, that one among them.
     pub alike: usize,
     /// What that hop can carry in bytes a second, where its limit is a rate.
@@ -196,6 +198,7 @@ fn range(
         from: from.to_owned(),
         to: to.to_owned(),
         hop_kind: kind.map(|kind| kind.word().to_owned()),
+        second_kind: second(&found.limit, kinds).map(|kind| kind.word().to_owned()),
         alike: 1 + also.iter().filter(|hop| kinds.get(hop.as_str()).copied() == kind).count(),
         rate_bytes_per_s: load.filter(|_| is_rate).and_then(|load| load.capacity),
         probability: found.probability,
@@ -204,6 +207,14 @@ fn range(
         missing: missing(&found.limit, kinds),
         limit: found.limit.clone(),
     })
+}
+
+/// The kind of the second hop that a limit names.
+fn second(limit: &Limiter, kinds: &Kinds<'_>) -> Option<HopKind> {
+    match limit {
+        Limiter::Two { second, .. } => kinds.get(second.as_str()).copied(),
+        _ => None,
+    }
 }
 
 fn key(limit: &Limiter, kinds: &Kinds<'_>) -> LimitKey {

@@ -47,7 +47,7 @@ pub use map::live_map;
 pub use markdown::markdown;
 pub use network_loads::{both_units, fact, network_loads};
 pub use paint::Style;
-pub use text::{clean, printable};
+pub use text::{clean, plain, printable};
 
 use findings::Analysis;
 use paint::ReviewPage;

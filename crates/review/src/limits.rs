@@ -195,7 +195,13 @@ fn phrase(range: &LimitRange) -> String {
         }
         Limiter::Hop { hop: name, .. } => format!("{} ({}{carries}{sure})", noun(), hop(name)),
         Limiter::Two { first, second } => {
-            format!("{} and {} at once{}", clean(first), clean(second), bracket(&sure))
+            let kind = range.second_kind.as_deref().map_or(HopKind::Other, HopKind::of);
+            let (one, other) = (noun(), self::noun(kind, false));
+            let what = match one == other {
+                true => self::noun(kind, true).to_owned(),
+                false => format!("{one} and {other}"),
+            };
+            format!("{what} at once ({}, {}{sure})", clean(first), clean(second))
         }
         Limiter::Latency { hop: name } => {
             format!("the depth against the latency of {} ({}{sure})", noun(), hop(name))

@@ -36,13 +36,22 @@ pub(crate) fn clean_lines(text: &str) -> String {
     out
 }
 
-/// The last filter before a terminal: line ends, tabs and the colours of our own pages pass, and everything else that is
-/// not plain printing becomes `\uXXXX`, which means the same in JSON.
+/// The last filter before a terminal, of a page that we coloured: line ends, tabs and those colours pass, and everything else
+/// that is not plain printing becomes `\uXXXX`, which means the same in JSON.
 pub fn printable(text: &str) -> String {
+    filtered(text, true)
+}
+
+/// The same of a text without colours of ours: others' must not look like our word.
+pub fn plain(text: &str) -> String {
+    filtered(text, false)
+}
+
+fn filtered(text: &str, colours: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let colour = colour(rest);
+        let colour = if colours { colour(rest) } else { 0 };
         if colour > 0 || rest.starts_with("\r\n") {
             let len = colour.max(2);
             out.push_str(&rest[..len]);
@@ -196,6 +205,7 @@ mod tests {
             ("ü漢", "ü漢"),
         ] {
             assert_eq!(printable(text), expected, "{text:?}");
+            assert_eq!(plain(text), expected.replace('\u{1b}', "\\u001b"), "{text:?}");
         }
     }
 

@@ -346,6 +346,8 @@ fn bare(kinds: &[NameKind]) -> String {
 pub(crate) fn deal<T: Clone>(found: &[T], by_pattern: bool, n: usize) -> Result<Vec<T>, String> {
     match found.len() {
         0 => Err("it matches nothing".to_owned()),
+        // What has no name is a mistake of its own.
+        _ if n == 0 => Ok(Vec::new()),
         1 => Ok(vec![found[0].clone(); n]),
         m if m == n || by_pattern => Ok(found.iter().cycle().take(n).cloned().collect()),
         m => Err(format!(

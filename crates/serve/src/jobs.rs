@@ -110,7 +110,7 @@ impl Jobs {
         let watch = move || {
             let (exit, said) = waited(child);
             if let Some(job) = locked(&jobs).iter_mut().find(|job| job.id == id) {
-                (job.exit, job.said) = (Some(exit), review::printable(&said));
+                (job.exit, job.said) = (Some(exit), review::plain(&said));
             }
         };
         let thread = std::thread::Builder::new().name("job".to_owned());

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod arrays;
 mod catalogs;
 mod cli;
@@ -53,7 +54,11 @@ fn command() -> ExitCode {
     if let Some(name) = guest::init::name() {
         return guests::inside::serve(name);
     }
-    match commands::dispatch(cli::parse()) {
+    let cli = cli::parse();
+    if let Some(code) = apart::carried_out(&cli) {
+        return code;
+    }
+    match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();

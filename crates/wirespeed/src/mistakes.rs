@@ -9,7 +9,7 @@ use scenario::{Diagnostic, Diagnostics, Origin};
 pub fn print(diagnostics: &Diagnostics) {
     if out::notes_are_seen() {
         let colour = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        out::part(format_args!("{}", drawn(diagnostics, colour)));
+        out::drawn(&drawn(diagnostics, colour));
     } else {
         out::note(diagnostics);
     }
@@ -52,7 +52,9 @@ fn drawable(diagnostic: &Diagnostic) -> MietteDiagnostic {
 }
 
 fn source_of(diagnostics: &Diagnostics, origin: Origin) -> NamedSource<String> {
-    NamedSource::new(diagnostics.name(origin), diagnostics.text(origin).to_owned())
+    // Nothing of the file may look like our colours; places in it stay where they are.
+    let text = diagnostics.text(origin).replace('\u{1b}', "?");
+    NamedSource::new(review::plain(diagnostics.name(origin)), text)
 }
 
 #[cfg(test)]

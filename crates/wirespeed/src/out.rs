@@ -3,12 +3,17 @@
 
 use crate::exit::Failure;
 use console::{Term, measure_text_width, truncate_str};
-use review::printable;
+use review::{plain, printable};
 use std::fmt::Display;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 
-/// Writes a result.
+/// Writes a result without colours.
 pub fn result(text: &str) -> Result<(), Failure> {
+    page(&plain(text))
+}
+
+/// Writes a result that we coloured, and whose words of others were cleaned.
+pub fn coloured(text: &str) -> Result<(), Failure> {
     page(&printable(text))
 }
 
@@ -24,9 +29,33 @@ pub fn page(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Where results go that are too large to be held: rows whose cells their exporter has filtered.
+/// Where results go that are too large to be held: lines, each filtered as it is written.
 pub fn rows() -> impl Write {
-    BufWriter::new(std::io::stdout().lock())
+    Rows { out: BufWriter::new(std::io::stdout().lock()), line: Vec::new() }
+}
+
+struct Rows<W> {
+    out: W,
+    /// The beginning of a line.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Write for Rows<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        if let Some(end) = self.line.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.line, rest);
+            self.out.write_all(plain(&String::from_utf8_lossy(&whole)).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let rest = std::mem::take(&mut self.line);
+        self.out.write_all(plain(&String::from_utf8_lossy(&rest)).as_bytes())?;
+        self.out.flush()
+    }
 }
 
 /// Writes a line of a note.
@@ -36,7 +65,12 @@ pub fn note(line: impl Display) {
 
 /// Writes a part of a line of a note. Where standard error is closed, nothing reads them.
 pub fn part(text: impl Display) {
-    let _ = std::io::stderr().lock().write_all(printable(&text.to_string()).as_bytes());
+    let _ = std::io::stderr().lock().write_all(plain(&text.to_string()).as_bytes());
+}
+
+/// Writes a note that we coloured, and whose words of others were cleaned.
+pub fn drawn(text: &str) {
+    let _ = std::io::stderr().lock().write_all(printable(text).as_bytes());
 }
 
 /// Begins the line of notes on a terminal again.
@@ -90,7 +124,7 @@ impl Screen {
 
     /// Writes a text that stays, above lines that are drawn again.
     pub fn above(&mut self, text: &str, lines: &[String]) {
-        let text = format!("{}{}\n{}", self.erasing(), printable(text), self.standing(lines));
+        let text = format!("{}{}\n{}", self.erasing(), plain(text), self.standing(lines));
         self.write(&text);
     }
 

@@ -56,7 +56,7 @@ pub fn print(record: &Record, analysis: &Analysis, choice: Presentation) -> Resu
     if choice.format != ResultFormat::Text {
         return out::result(&text(record, analysis, choice)?);
     }
-    out::result(&review::terminal(analysis, style()))
+    out::coloured(&review::terminal(analysis, style()))
 }
 
 /// How text looks on stdout: in colour and as wide as the terminal where there is one.

@@ -273,7 +273,7 @@ fn conclude(
     };
     let runs = [(&record_a, &of_a), (&record_b, &of_b)];
     let comparison = findings::compare(&runs, &options).map_err(Failure::incomplete)?;
-    out::result(&match format {
+    out::coloured(&match format {
         ResultFormat::Json => {
             let side = |side: &ComparedRun, analysis: &Analysis| json!({ "record": side.out, "review": review::json(analysis) });
             let comparison = review::comparison_json(&comparison);

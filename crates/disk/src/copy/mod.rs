@@ -11,8 +11,8 @@ mod sides;
 #[cfg(test)]
 mod tests;
 
-pub use board::JobBoard;
-pub use post::{Copies, buffers, demand};
+pub use board::{JobBoard, Turn};
+pub use post::{Turns, buffers, demand};
 pub use sides::SideOpeners;
 
 use crate::{Arena, OpenError};

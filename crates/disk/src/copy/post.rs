@@ -1,6 +1,6 @@
-//! The copies of a step: what they ask of their targets, and how they wait for each other.
+//! What copies ask of their targets, and how the workers of a step wait for each other.
 
-use super::{CopyWorker, FROM, JobBoard, TO};
+use super::{CopyWorker, FROM, JobBoard, Turn};
 use engine::{EngineError, StepSpec, WorkerSpec};
 use record::SourceId;
 use workload::{Footprint, IoDemand};
@@ -31,37 +31,35 @@ pub fn buffers(worker: &WorkerSpec) -> u64 {
     }
 }
 
-/// The copies of a step, and the board on which they wait for each other.
-pub struct Copies {
+/// The workers of a step, and the board on which they wait for each other.
+pub struct Turns {
     sources: Vec<SourceId>,
     board: JobBoard,
 }
 
-impl Copies {
+impl Turns {
     /// Those of a step.
-    pub fn of(step: &StepSpec) -> Copies {
-        let copies = step.workers.iter().filter(|worker| worker.copy.is_some());
-        let sources: Vec<SourceId> = copies.map(|worker| worker.source).collect();
-        Copies { board: JobBoard::new(sources.len()), sources }
+    pub fn of(step: &StepSpec) -> Turns {
+        let sources: Vec<SourceId> = step.workers.iter().map(|worker| worker.source).collect();
+        Turns { board: JobBoard::new(sources.len()), sources }
     }
 
-    /// The board, the place of a copy on it, and the places of those that it waits for.
+    /// The turn of a worker.
     /// # Errors
-    /// It waits for one that is not among them, or has not two targets.
-    pub fn place(&self, worker: &WorkerSpec) -> Result<(JobBoard, usize, Vec<usize>), EngineError> {
+    /// It waits for one that is not among them.
+    pub fn turn(&self, worker: &WorkerSpec) -> Result<Turn, EngineError> {
         let wrong = |problem: String| EngineError::Worker { worker: worker.name.clone(), problem };
-        if worker.targets.len() != usize::from(TO) + 1 {
-            return Err(wrong("a copy has one source and one destination".to_owned()));
-        }
         let place = |source: &SourceId| self.sources.iter().position(|known| known == source);
-        let after = worker.copy.iter().flat_map(|copy| &copy.after).map(|source| {
+        let after = worker.copy.as_ref().map_or(&worker.after, |copy| &copy.after);
+        let after = after.iter().map(|source| {
             place(source).ok_or_else(|| {
-                wrong(format!("it waits for source {}, which copies nothing here", source.0))
+                wrong(format!("it waits for source {}, which no worker beside it has", source.0))
             })
         });
         let after = after.collect::<Result<_, _>>()?;
-        let mine = place(&worker.source).ok_or_else(|| wrong("it is no copy".to_owned()))?;
-        Ok((self.board.clone(), mine, after))
+        let place =
+            place(&worker.source).ok_or_else(|| wrong("the step does not have it".to_owned()))?;
+        Ok(Turn { board: self.board.clone(), place, after })
     }
 }
 

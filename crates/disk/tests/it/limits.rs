@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use crate::prelude::*;
-use disk::{Arena, Completion, Completions, DiskWorker, Io, OpenError, Opener, Queue};
+use disk::{
+    Arena, Completion, Completions, DiskWorker, Io, JobBoard, OpenError, Opener, Queue, Turn,
+};
 use engine::{Crew, Output, Phases, Prepared, WorkerTask};
 use record::{CounterId, SourceId};
 use std::collections::BTreeMap;
@@ -200,4 +202,56 @@ fn a_load_is_done_when_its_last_operation_is() {
         // A few hundred operations that complete at once, in a step of 300 ms with no cut inside.
         assert!(at < Ns::millis(290), "{limit:?}, {passes} passes: {at:?}");
     }
+}
+
+/// Three workers of 64 blocks each, in turn: the last waits for both others. Its streams count from its own beginning, so that
+/// an open loop has nothing to catch up with.
+#[test]
+fn a_worker_begins_when_those_before_it_have_ended() {
+    let process = Process::Fixed { rate: 2_000.0 };
+    for arrivals in [Arrivals::closed(4), Arrivals::Open { process, limit: 4 }] {
+        let (asked, board) = (Asked::default(), JobBoard::new(3));
+        let turn = |place: usize, after: &[usize]| {
+            let spec = spec(if place == 1 { 0.0 } else { 100.0 }, 0.0, arrivals, 0);
+            let (limit, queue) = (Some(64 * u64::from(BLOCK)), LogOpener(asked.clone()));
+            Box::new(DiskWorker {
+                limit,
+                turn: Turn { board: board.clone(), place, after: after.to_vec() },
+                ..worker(Box::new(queue), spec, Ns::millis(200))
+            }) as Box<dyn WorkerTask>
+        };
+        let open = matches!(arrivals, Arrivals::Open { .. });
+        let tasks = vec![turn(0, &[1]), turn(1, &[]), turn(2, &[0, 1])];
+        let outcome = run_tasks(tasks, open, Phases { measure: Ns::secs(3), ..PHASES });
+        assert_eq!(outcome.verdict, Ok(()));
+        let asked = asked.lock().expect("no worker panics").clone();
+        let dirs: Vec<Dir> = asked.iter().map(|(dir, _, _)| *dir).collect();
+        assert_eq!(dirs.len(), 192);
+        assert!(dirs[..64].iter().all(|dir| *dir == Dir::Write), "the second goes first");
+        assert!(dirs[64..].iter().all(|dir| *dir == Dir::Read));
+        let offsets = |from: usize| asked[from..from + 64].iter().map(|(_, at, _)| *at).max();
+        assert_eq!(offsets(64), offsets(128), "one after the other, each its own 64 blocks");
+        let mut ended = outcome.ended.clone();
+        ended.sort_by_key(|(_, at)| *at);
+        let order: Vec<u32> = ended.iter().map(|(source, _)| source.0).collect();
+        assert_eq!(order, [1, 0, 2]);
+        if open {
+            // 64 operations take 31.5 ms each time.
+            let apart = ended[2].1.since(ended[1].1);
+            assert!(apart >= Ns::millis(31), "its arrivals begin with it: {apart:?}");
+        }
+    }
+}
+
+/// Nothing before it ends: it issues nothing, and the step goes on to its end.
+#[test]
+fn a_worker_whose_turn_does_not_come_issues_nothing() {
+    let (asked, board) = (Asked::default(), JobBoard::new(2));
+    let turn = Turn { board, place: 0, after: vec![1] };
+    let spec = spec(100.0, 0.0, Arrivals::closed(4), 0);
+    let queue = Box::new(LogOpener(asked.clone()));
+    let task = DiskWorker { turn, ..worker(queue, spec, Ns::millis(200)) };
+    let outcome = run_tasks(vec![Box::new(task)], false, PHASES);
+    assert_eq!((outcome.verdict, outcome.ended.len()), (Ok(()), 0));
+    assert_eq!(asked.lock().expect("no worker panics").len(), 0);
 }

@@ -1,5 +1,6 @@
 //! The copies of a step as orders to an engine: which region is whose, who waits for whom, and how much each copies.
 
+use super::jobs::{EndingWorker, waits_for};
 use crate::draft::TargetTable;
 use clock::Ns;
 use engine::{CopySpec, WorkerSpec};
@@ -40,8 +41,8 @@ pub(crate) fn order(
     lab: &TargetTable,
     all: &[Copier],
     sources: &[SourceId],
-    index: usize,
-    key: u32,
+    ending: &[EndingWorker<'_>],
+    (index, key): (usize, u32),
     targets: Vec<u16>,
 ) -> WorkerSpec {
     let copier = &all[index];
@@ -59,7 +60,7 @@ pub(crate) fn order(
         reads: of.reads(),
         writes: of.writes(),
         blocks: copier.blocks(),
-        after: after(all, sources, copier),
+        after: after(sources, ending, copier),
         from_share: share(|of| of.from),
         to_share: share(|of| of.to),
         verify: of.verify,
@@ -83,19 +84,8 @@ fn average(block: u32, depth: u32) -> Spec {
     }
 }
 
-/// The copies that one waits for: the one before it in its stream, and all of the phases before its own.
-fn after(all: &[Copier], sources: &[SourceId], copier: &Copier) -> Vec<SourceId> {
-    let waits = |other: &Copier| {
-        let name = other.copy.phase.and_then(|phase| phase.name.as_deref());
-        let name = name.unwrap_or(&other.copy.workload.name);
-        let ends = other.copy.phase.is_some_and(|phase| phase.amount.is_some());
-        ends && copier.copy.phase.is_some_and(|phase| phase.after.iter().any(|of| of == name))
-    };
-    let phases = all.iter().zip(sources).filter(|(other, _)| waits(other)).map(|(_, id)| *id);
-    copier
-        .follows
-        .and_then(|before| sources.get(before).copied())
-        .into_iter()
-        .chain(phases)
-        .collect()
+/// Those that a copy waits for: the one before it in its stream, and all of the phases before its own.
+fn after(sources: &[SourceId], ending: &[EndingWorker<'_>], copier: &Copier) -> Vec<SourceId> {
+    let before = copier.follows.and_then(|before| sources.get(before).copied());
+    before.into_iter().chain(waits_for(copier.copy.phase, ending)).collect()
 }

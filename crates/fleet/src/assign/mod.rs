@@ -5,6 +5,7 @@
 //! since those of a long sweep would fill memory. Nothing is opened here.
 
 mod copies;
+mod jobs;
 mod nets;
 
 use crate::arrays::disk::{ArrayDisk, ReachableArray};
@@ -13,6 +14,7 @@ use crate::bind::Binding;
 use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
 use crate::prove;
+use campaign::JobRates;
 use clock::Ns;
 use engine::{
     EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec,
@@ -66,16 +68,19 @@ pub struct AssignedStep {
 }
 
 impl AssignedStep {
-    /// The workers that end by an amount, whether each copies, and the bytes that all move together.
-    pub(crate) fn job(&self, step: &Step) -> (Vec<(SourceId, bool)>, u64) {
+    /// The workers that end by an amount, whether each copies, and the job that they are.
+    pub(crate) fn job(&self, step: &Step) -> (Vec<(SourceId, bool)>, JobRates) {
         let ends = |load: &scenario::Load| load.phase.as_ref().and_then(|phase| phase.amount);
-        let amount = step.loads.iter().filter_map(ends).map(|bytes| bytes.0);
+        let amounts = step.loads.iter().filter_map(ends).map(|bytes| bytes.0);
+        let amount = amounts.fold(0, u64::saturating_add);
+        let ends_step = step.loads.iter().all(|load| ends(load).is_some());
         let workers = self.specs.iter().flatten().flat_map(|spec| &spec.workers);
         let ending = |worker: &WorkerSpec| match &worker.copy {
             Some(copy) => copy.blocks.map(|_| (worker.source, true)),
             None => worker.limit.map(|_| (worker.source, false)),
         };
-        (workers.filter_map(ending).collect(), amount.fold(0, u64::saturating_add))
+        let job = JobRates { amount, ends_step, ..JobRates::default() };
+        (workers.filter_map(ending).collect(), job)
     }
 }
 
@@ -222,7 +227,7 @@ impl<'a> Assignment<'a> {
         let mut demands = BTreeMap::new();
         let mut copied: Vec<usize> = Vec::new();
         for step in steps {
-            for SourceDraft { name, group, media, asked, copies } in parts(&lab, step)? {
+            for SourceDraft { name, group, media, asked, waits } in parts(&lab, step)? {
                 for (medium, demand) in asked {
                     let sum: &mut IoDemand = demands.entry(medium).or_default();
                     *sum = sum.and(demand);
@@ -233,8 +238,8 @@ impl<'a> Assignment<'a> {
                 if known.insert(group) {
                     groups.push((group, media.clone()));
                 }
-                if copies {
-                    // All copies are on one agent, on which they wait for each other.
+                if waits {
+                    // All copies, and all that wait for each other, are on one agent.
                     copied.extend(media);
                     let mine = groups.iter_mut().find(|(known, _)| *known == group);
                     mine.into_iter().for_each(|(_, of)| of.extend(copied.iter().copied()));
@@ -317,6 +322,7 @@ impl<'a> Assignment<'a> {
         let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| empty()).collect();
         let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents];
         let copiers = draft::copies(&self.lab, step)?;
+        let ending = jobs::ending(&drafts, &copiers, |name| self.by_name.get(name).copied());
         let mut loads = Vec::with_capacity(drafts.len());
         for (key, draft) in drafts.iter().enumerate() {
             let unknown = || AssignError::Unknown { name: draft.name.clone() };
@@ -326,7 +332,9 @@ impl<'a> Assignment<'a> {
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let targets = self.numbered(&draft.targets, (agent, step), spec, numbers);
             let worker = worker_spec(draft, source, key as u32, targets);
-            spec.workers.push(WorkerSpec { changes: changes.next().unwrap_or_default(), ..worker });
+            let after = jobs::waits_for(draft.load.phase, &ending).collect();
+            let changes = changes.next().unwrap_or_default();
+            spec.workers.push(WorkerSpec { changes, after, ..worker });
         }
         let known = |of: &Copier| self.by_name.get(&of.name).copied();
         let ids: Option<Vec<SourceId>> = copiers.iter().map(known).collect();
@@ -338,8 +346,8 @@ impl<'a> Assignment<'a> {
             loads.push(copies::load(copier, source));
             let (spec, numbers) = (&mut specs[agent], &mut numbers[agent]);
             let targets = self.numbered(&[copier.from, copier.to], (agent, step), spec, numbers);
-            let key = (drafts.len() + index) as u32;
-            spec.workers.push(copies::order(&self.lab, &copiers, &ids, index, key, targets));
+            let place = (index, (drafts.len() + index) as u32);
+            spec.workers.push(copies::order(&self.lab, &copiers, &ids, &ending, place, targets));
         }
         let mut streams = Vec::new();
         for draft in nets::draft(self.lab.scenario, step)? {
@@ -441,7 +449,8 @@ struct SourceDraft<'a> {
     media: Vec<usize>,
     /// What it asks of each medium.
     asked: Vec<(usize, IoDemand)>,
-    copies: bool,
+    /// Whether it waits for others, or others for it.
+    waits: bool,
 }
 
 /// The workers and the copies of a step.
@@ -449,12 +458,13 @@ fn parts<'a>(lab: &TargetTable, step: &'a Step) -> Result<Vec<SourceDraft<'a>>, 
     let worker = |WorkerDraft { load, name, group, targets, .. }: WorkerDraft<'a>| {
         let (demand, media) = (IoDemand::of(&load.workload.spec), lab.media(&targets));
         let asked = media.iter().map(|medium| (*medium, demand)).collect();
-        SourceDraft { name, group, media, asked, copies: false }
+        let waits = jobs::is_part(load.phase);
+        SourceDraft { name, group, media, asked, waits }
     };
     let copier = |copier: Copier<'a>| {
         let media = lab.media(&[copier.from, copier.to]);
         let asked = media.iter().copied().zip(copies::demands(&copier)).collect();
-        SourceDraft { name: copier.name, group: copier.group, media, asked, copies: true }
+        SourceDraft { name: copier.name, group: copier.group, media, asked, waits: true }
     };
     let workers = draft(lab, step)?.into_iter().map(worker);
     Ok(workers.chain(draft::copies(lab, step)?.into_iter().map(copier)).collect())
@@ -535,6 +545,7 @@ fn worker_spec(draft: &WorkerDraft, source: SourceId, key: u32, targets: Vec<u16
         limit: draft.limit(),
         changes: Vec::new(),
         copy: None,
+        after: Vec::new(),
     }
 }
 

@@ -33,8 +33,8 @@ impl Conversation {
         self.hop_meter.begin_step();
         let loads = || assigned.specs.iter().flatten().flat_map(|spec| &spec.loads);
         let meter = RateMeter::new(&assigned.streams, loads().filter_map(EngineLoad::probe));
-        let (copiers, amount) = assigned.job(&step);
-        self.meter = meter.with_job(copiers, amount);
+        let (ending, job) = assigned.job(&step);
+        self.meter = meter.with_job(ending, job);
         let nets = loads().flat_map(EngineLoad::sources).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
         let (proves, measured) = (false, false);

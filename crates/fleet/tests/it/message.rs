@@ -147,6 +147,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
                 verify: sharer % 2 == 0,
                 retry: Ns::millis(u64::from(source)),
             }),
+            after: (0..depth % 3).map(SourceId).collect(),
         },
     );
     let targets = prop::collection::vec(target, 0..4);

@@ -86,7 +86,9 @@ fn chain(step: &Estimated) -> String {
             [] => "the load".to_owned(),
             hops => named(hops),
         };
-        format!("twice {doubled}: {:+.0}% IOPS, then {}", gain * 100.0, describe(limited))
+        // `+ 0.0` makes a zero of a negative one.
+        let percent = (gain * 100.0).round() + 0.0;
+        format!("twice {doubled}: {percent:+.0}% IOPS, then {}", describe(limited))
     }));
     out.join("\n")
 }

@@ -73,10 +73,22 @@ fn verdict(analysis: &Analysis, links: &Links<'_>) -> Markup {
                 @let trust = headline::trust(analysis);
                 @if !trust.is_empty() {
                     ul.trust { @for sentence in &trust { (item(sentence, links)) } }
+                } @else if let Some(first) = warnings::sentences(&analysis.warnings).first() {
+                    // Where the warnings do not stand beside the findings, the first is not to be scrolled for.
+                    p class={ "foremost " (class(first.tone)) } {
+                        span.mark aria-hidden="true" { (first.tone.mark()) " " }
+                        (named(&first.text)) " "
+                        a href="#warnings" { (counted(analysis.warnings.len())) }
+                    }
                 }
             }
         }
     }
+}
+
+/// How many warnings there are, in words.
+fn counted(warnings: usize) -> String {
+    if warnings == 1 { "1 warning".to_owned() } else { format!("{warnings} warnings") }
 }
 
 /// The goals with their numbers, those that did not hold first.

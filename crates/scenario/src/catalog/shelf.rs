@@ -3,7 +3,7 @@
 use super::{UserCatalogs, catalog};
 use crate::diagnostics::{Diagnostics, Sink};
 use crate::model::Part;
-use crate::nearest::suggestion;
+use crate::nearest::{join, suggestion};
 use crate::source::{CatalogFile, Source};
 use crate::tree::clip;
 
@@ -51,9 +51,26 @@ impl Shelf {
     pub fn find(&self, name: &str) -> Result<&Shelved, String> {
         self.parts.iter().find(|shelved| shelved.part.name == name).ok_or_else(|| {
             let names = self.parts.iter().map(|shelved| shelved.part.name.as_str());
-            let help = suggestion(name, names.collect::<Vec<_>>());
+            let help = self.by_model(name).or_else(|| suggestion(name, names.collect::<Vec<_>>()));
             let help = help.map_or_else(String::new, |help| format!("; {help}"));
             format!("no part is named `{}`{help}", clip(name))
         })
+    }
+
+    /// The parts whose name and maker's name hold all words of a text: `QLogic QLE2560`, `815`.
+    fn by_model(&self, text: &str) -> Option<String> {
+        const SHOWN_MAX: usize = 8;
+        let text = text.to_lowercase();
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.collect();
+        let holds = |part: &Part| {
+            let model = part.model.as_deref().unwrap_or_default();
+            let all = format!("{} {model}", part.name).to_lowercase();
+            words.iter().all(|word| all.contains(word))
+        };
+        let meant = self.parts.iter().map(|shelved| &shelved.part).filter(|part| holds(part));
+        let meant: Vec<String> = meant.map(|part| format!("`{}`", part.name)).collect();
+        let few = !words.is_empty() && (1..=SHOWN_MAX).contains(&meant.len());
+        few.then(|| format!("did you mean {}?", join(&meant, "or")))
     }
 }

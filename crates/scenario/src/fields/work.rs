@@ -540,8 +540,8 @@ static LOAD: TableDef = TableDef {
         optional(
             "after",
             Type::OneOrMany(&Type::Text),
-            "Loads of this plan, by name, that must end before it starts. In a live run only copies wait, and only for \
-             copies.",
+            "Loads of this plan, by name, that must end before it starts. In a live run no load waits for network loads, and \
+             no guest or emulated host waits.",
         ),
         AMOUNT,
         PASSES,

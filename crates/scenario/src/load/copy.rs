@@ -89,10 +89,10 @@ impl LoadFamily for CopyWorkload {
         let waits =
             |name: &str| load.phase.iter().any(|phase| phase.after.iter().any(|of| of == name));
         let named = |of: &Load| of.phase.as_ref().and_then(|phase| phase.name.clone());
-        let others = plan.loads.iter().filter(|of| of.workload.copy().is_none());
+        let others = plan.loads.iter().filter(|of| of.workload.net().is_some());
         if let Some(name) = others.filter_map(named).find(|name| waits(name)) {
             let what = format!(
-                "a live run cannot let the copy `{}` wait for `{name}`, which copies nothing",
+                "a live run cannot let the copy `{}` wait for `{name}`, a network load",
                 self.name
             );
             all.push((what, SIMULATE.to_owned()));

@@ -135,11 +135,25 @@ impl LoadFamily for DiskWorkload {
         self.spec.trace.is_none()
     }
 
-    fn not_live(&self, load: &Load, _: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
+    fn not_live(&self, load: &Load, plan: &Plan, scenario: &Scenario) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        if load.phase.as_ref().is_some_and(|phase| !phase.after.is_empty()) {
+        let after = load.phase.iter().flat_map(|phase| &phase.after);
+        let before = |name: &String| {
+            plan.loads.iter().find(|of| of.phase.iter().any(|p| p.name.as_ref() == Some(name)))
+        };
+        let waited: Vec<&Load> = after.filter_map(before).collect();
+        if waited.iter().any(|of| of.workload.net().is_some()) {
+            all.push(format!("a live run cannot let `{}` wait for a network load", self.name));
+        }
+        let apart = |name: &&String| {
+            let vm = scenario.lab.vms.iter().find(|vm| vm.name == **name);
+            vm.is_some_and(|vm| vm.machine.is_some() || scenario.lab.emulated_host(vm).is_some())
+        };
+        let waiting = (!waited.is_empty()).then_some(load);
+        let on = waiting.into_iter().chain(waited.iter().copied()).flat_map(|of| &of.on);
+        if let Some(vm) = on.into_iter().find(apart) {
             all.push(format!(
-                "a live run cannot delay `{}`: only copies wait for others, and only for copies",
+                "a live run cannot let `{}` wait: `{vm}` is a machine apart, where loads do not know of others",
                 self.name
             ));
         }

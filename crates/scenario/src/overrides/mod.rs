@@ -106,8 +106,35 @@ fn section(root: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink)
             }
             _ => insert(root, path, node, sink),
         },
+        Type::Map(_) => {
+            let name = &rest[0];
+            let items = root.get(&first.value).map(|items| &items.value);
+            let known = || match items {
+                Some(TomlValue::Table(items)) => items.entries.as_slice(),
+                _ => &[],
+            };
+            if known().iter().any(|item| item.key.value == name.value) {
+                return insert(root, path, node, sink);
+            }
+            let message = format!("no {} is named `{}`", first.value, clip(&name.value));
+            sink.push(|| unnamed(message, name, known().iter().map(|i| i.key.value.as_str())));
+        }
         _ => insert(root, path, node, sink),
     }
+}
+
+/// Nothing has the name; `known` are those that there are.
+fn unnamed<'a>(
+    message: String,
+    name: &At<String>,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Mistake {
+    let help = match suggestion(&name.value, known) {
+        Some(near) if near.ends_with('?') => format!("{near} In general, {RULE}"),
+        Some(near) => format!("{near}. In general, {RULE}"),
+        None => RULE.to_owned(),
+    };
+    Mistake::new(name.at, message).class(Class::Absence).help(help)
 }
 
 /// Whether a segment is the table's name and not one of its keys.
@@ -206,10 +233,7 @@ fn chosen(
             format!("`{}` names {} of {list}, and {defined} are there", clip(word), ranged.len())
         }
     };
-    let near =
-        suggestion(word, known).map_or_else(String::new, |near| format!("{near} In general, "));
-    let help = format!("{near}{RULE}");
-    Err(Box::new(Mistake::new(wanted.at, message).class(Class::Absence).help(help)))
+    Err(Box::new(unnamed(message, wanted, known)))
 }
 
 /// Sets the value at the end of a path, making tables on the way where there are none.

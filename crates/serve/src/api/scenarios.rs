@@ -61,7 +61,7 @@ pub(crate) fn checked(app: &App, typed: &Typed) -> Checked {
         mistakes: None,
         title: scenario.head.title.clone(),
         offered: offered(&scenario),
-        plan: review::printable(&plan.text),
+        plan: review::plain(&plan.text),
         guarded: guarded(&plan.document),
         estimate: Some(estimate),
     }

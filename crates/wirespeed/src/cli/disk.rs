@@ -219,6 +219,21 @@ impl DiskArgs {
         (self.read.unwrap_or(Percent(read.max(0.0))), self.random.unwrap_or(Percent(random)))
     }
 
+    /// What `--rw` and `--read` say differently: fio takes no notice of a share where a pattern only reads or only writes.
+    pub fn contradiction(&self) -> Option<String> {
+        let (pattern, only) = match self.rw? {
+            Pattern::Read | Pattern::Randread => ("reads only", 100.0),
+            Pattern::Write | Pattern::Randwrite => ("writes only", 0.0),
+            Pattern::Trim | Pattern::Randtrim => ("trims only", 0.0),
+            Pattern::Rw | Pattern::Randrw => return None,
+        };
+        let share = self.read.filter(|share| share.0 != only)?;
+        Some(format!(
+            "--rw names a pattern that {pattern}, and --read {}%: leave one out, or mix by `--rw rw` or `--rw randrw`",
+            share.0
+        ))
+    }
+
     /// The shares of trims and of zeroes.
     pub fn emptied(&self) -> (Percent, Percent) {
         let all = matches!(self.rw, Some(Pattern::Trim | Pattern::Randtrim));

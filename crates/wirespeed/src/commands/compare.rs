@@ -33,7 +33,10 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         None if format == CompareFormat::Html => {
             out::page(&document(&comparison, format, plain()))?
         }
-        None => out::result(&document(&comparison, format, present::style()))?,
+        None if format == CompareFormat::Text => {
+            out::coloured(&document(&comparison, format, present::style()))?;
+        }
+        None => out::result(&document(&comparison, format, plain()))?,
     }
     Ok(exit_of(&comparison, args.strict))
 }

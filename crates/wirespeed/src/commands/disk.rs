@@ -30,6 +30,9 @@ pub fn disk(args: &DiskArgs) -> Result<Exit, Failure> {
     if args.poisson && args.worker_rate().is_none() {
         return Err(Failure::usage("--poisson is for a rate: give --rate or --total-rate"));
     }
+    if let Some(contradiction) = args.contradiction() {
+        return Err(Failure::usage(contradiction));
+    }
     let scenario = scenario::load(&source)?;
     if args.plan {
         return plan::show(&scenario, present::of_plan(args.output.format)?);

@@ -13,13 +13,16 @@ const KEPT: usize = 240;
 
 /// A run as it is shown.
 pub(super) struct View {
-    /// Milliseconds of load: of the whole run, of the steps that are done, of the step under way and how far it is, and
-    /// those that were simulated in any step.
+    /// Milliseconds of load: of the whole run, of the steps that are done, of the step under way (at most; its job may end
+    /// sooner) and how far it is, and those that were simulated in any step.
     total_ms: u64,
     done_ms: u64,
     step_ms: u64,
+    step_max_ms: u64,
     elapsed_ms: u64,
     advanced_ms: u64,
+    /// Whether steps end with their jobs, so that what is left is known at most.
+    jobs: bool,
     /// When the run began, by the clock of the machine.
     began: Ns,
     /// Steps that began, and how many there are.
@@ -63,8 +66,10 @@ impl View {
             total_ms: u64::try_from(total.as_millis()).unwrap_or(u64::MAX),
             done_ms: 0,
             step_ms: 0,
+            step_max_ms: 0,
             elapsed_ms: 0,
             advanced_ms: 0,
+            jobs: false,
             began: now,
             steps: (0, 0),
             step: String::new(),
@@ -87,6 +92,7 @@ impl View {
                 let of = if at_most { format!("at most {of}") } else { of.to_string() };
                 self.step = format!("{side}[{}/{of}] {name}", index + 1);
                 (self.step_ms, self.elapsed_ms) = (duration.0 / 1_000_000, 0);
+                self.step_max_ms = self.step_ms;
                 (self.rates, self.hops) = (None, Vec::new());
                 self.aim = aim.map(|aim| format!("  ({aim})")).unwrap_or_default();
                 self.message = "preparing".to_owned();
@@ -108,6 +114,9 @@ impl View {
                 None
             }
             Progress::StepDone { .. } => {
+                if self.jobs {
+                    self.lasts(self.elapsed_ms);
+                }
                 self.done_ms += self.step_ms;
                 (self.step_ms, self.elapsed_ms) = (0, 0);
                 None
@@ -129,12 +138,29 @@ impl View {
     }
 
     fn second(&mut self, elapsed: Ns, rates: RecentRates, hops: Vec<HopLoad>) {
-        self.elapsed_ms = (elapsed.0 / 1_000_000).min(self.step_ms);
+        let at = elapsed.0 / 1_000_000;
+        if let Some(job) = rates.job.filter(|job| job.ends_step) {
+            self.jobs = true;
+            if let Some(left) = job.remaining().filter(|_| !job.is_done()) {
+                self.lasts(at + left.0.div_ceil(1_000_000));
+            } else if job.is_done() {
+                self.lasts(at);
+            }
+        }
+        self.elapsed_ms = at.min(self.step_ms);
         (self.rates, self.hops) = (Some(rates), hops);
         if self.course.len() == KEPT {
             self.course.pop_front();
         }
         self.course.push_back(throughput(&rates));
+    }
+
+    /// The step under way lasts so long, by its job, and the run is that much shorter or longer than was thought. What was planned
+    /// is the most that it may take.
+    fn lasts(&mut self, ms: u64) {
+        let ms = ms.min(self.step_max_ms);
+        self.total_ms = (self.total_ms + ms).saturating_sub(self.step_ms);
+        self.step_ms = ms;
     }
 
     fn is_news(&mut self, event: &Event) -> bool {
@@ -183,6 +209,8 @@ impl View {
                 lines.extend(filled(&limit::parts(&self.hops), columns));
             }
         }
+        // Names of steps and hops are the scenario's; the bar alone has colours of ours.
+        let mut lines: Vec<String> = lines.iter().map(|line| review::plain(line)).collect();
         lines.push(self.bar(columns, coloured, now));
         lines
     }
@@ -191,9 +219,12 @@ impl View {
     fn bar(&self, columns: usize, coloured: bool, now: Ns) -> String {
         let share = self.position() as f64 / self.total_ms.max(1) as f64;
         let percent = format!("{:.0}%", (share * 100.0).floor());
-        let left = self.left(now).map(|left| format!("{} left", units::duration(left)));
+        let more = self.jobs && self.steps.0 < self.steps.1;
+        let most = if more { "at most " } else { "" };
+        let left = self.left(now).map(|left| format!("{most}{} left", units::duration(left)));
         let (at, of) = (self.elapsed_ms / 1000, self.step_ms.div_ceil(1000));
-        let step = (of > 0 && self.rates.is_some()).then(|| format!("step {at} of {of} s"));
+        let about = if self.jobs { "about " } else { "" };
+        let step = (of > 0 && self.rates.is_some()).then(|| format!("step {at} of {about}{of} s"));
         let joined = |parts: &[&Option<String>]| {
             let parts = parts.iter().filter_map(|part| part.as_deref());
             std::iter::once(percent.as_str()).chain(parts).collect::<Vec<_>>().join("  ")
@@ -261,8 +292,12 @@ fn throughput(rates: &RecentRates) -> f64 {
 
 /// The figures in parts; a line a second does without the `median`.
 fn figures(rates: &RecentRates, median: bool) -> Vec<String> {
+    // Of a job that is done the last second is a part of one: its rates would mean nothing.
+    let over = rates.job.is_some_and(|job| job.ends_step && job.is_done());
     let parts = [
-        rates.disk.as_ref().map(|of| disk(of, median)),
+        rates.disk.as_ref().map(|of| {
+            if over { errors(of.errors).into_iter().collect() } else { disk(of, median) }
+        }),
         rates.net.as_ref().map(net),
         rates.job.as_ref().map(job),
     ];
@@ -281,9 +316,10 @@ fn disk(rates: &DiskRates, median: bool) -> Vec<String> {
 
 /// How much of a job is done, and how long it goes on at the present rate.
 fn job(of: &JobRates) -> Vec<String> {
-    let share = of.moved.min(of.amount) as f64 / of.amount.max(1) as f64 * 100.0;
+    // All of it is all of it: 99.9% are not 100%.
+    let share = (of.moved.min(of.amount) as f64 / of.amount.max(1) as f64 * 100.0).floor();
     let left = match of.remaining() {
-        _ if of.moved >= of.amount => "done".to_owned(),
+        _ if of.is_done() => "done".to_owned(),
         Some(left) => {
             format!("{} left", units::duration(Ns::secs(left.0.div_ceil(1_000_000_000)).into()))
         }
@@ -360,9 +396,10 @@ mod tests {
 
     #[test]
     fn a_job_says_how_far_it_is_and_how_long_it_goes_on() {
-        let of = JobRates { moved: 250, amount: 1000, bytes_per_s: 100.0 };
+        let of = JobRates { moved: 250, amount: 1000, bytes_per_s: 100.0, ..JobRates::default() };
         for (of, expected) in [
             (of, "job 25%, 8 s left"),
+            (JobRates { moved: 999, ..of }, "job 99%, 1 s left"),
             (JobRates { bytes_per_s: 0.0, ..of }, "job 25%, nothing moves"),
             (JobRates { moved: 1024, ..of }, "job 100%, done"),
         ] {
@@ -425,6 +462,53 @@ mod tests {
         );
         let coloured = view().lines(79, true, now);
         assert!(coloured[4].contains("\u{1b}[36m") && !coloured[..4].concat().contains('\u{1b}'));
+    }
+
+    /// A step of at most 10 s whose job takes 4 s, and another that may take 10 s.
+    #[test]
+    fn a_step_lasts_as_long_as_its_job() {
+        let mut view = View::new(Duration::from_secs(20), Ns::secs(100));
+        let (name, duration) = ("a".to_owned(), Ns::secs(10));
+        let start = |index| Progress::StepStarting {
+            index,
+            of: 2,
+            at_most: false,
+            name: name.clone(),
+            duration,
+            aim: None,
+        };
+        let rates = |moved| {
+            let disk = DiskRates { iops: 5.0, bytes_per_s: 250.0, ..DiskRates::default() };
+            let job = JobRates { moved, amount: 1000, bytes_per_s: 250.0, ends_step: true };
+            RecentRates { disk: Some(disk), net: None, job: Some(job) }
+        };
+        let second = |n, moved| Progress::Second {
+            elapsed: Ns::secs(n),
+            remaining: Ns::secs(10 - n),
+            rates: rates(moved),
+            hops: Vec::new(),
+        };
+        view.take("", start(0));
+        view.take("", second(1, 250));
+        let bar = |view: &View, now| view.bar(79, false, Ns::secs(now));
+        assert!(bar(&view, 101).ends_with(" 7%  step 1 of about 4 s  at most 13 s left"));
+        let said = view.take("", second(5, 1000));
+        assert_eq!(said, Some(News::Second("[1/2] a  5 s  job 100%, done".to_owned())));
+        view.take("", Progress::StepDone { index: 0 });
+        view.take("", start(1));
+        view.take("", second(2, 500));
+        assert!(
+            bar(&view, 107).ends_with("  step 2 of about 4 s  2 s left"),
+            "{}",
+            bar(&view, 107)
+        );
+        // It never takes longer than was planned.
+        view.take("", second(9, 600));
+        assert!(
+            bar(&view, 114).ends_with("  step 9 of about 10 s  1 s left"),
+            "{}",
+            bar(&view, 114)
+        );
     }
 
     #[test]

@@ -111,6 +111,7 @@ const ROOMS: [(&str, &[&str]); 32] = [
     ("clap_complete", &["wirespeed"]),
     ("clap_mangen", &["wirespeed"]),
     ("miette", &["wirespeed"]),
+    ("nix", &["wirespeed"]),
     ("quick-xml", &["import"]),
     ("async-snmp", &["probe"]),
     // The page that stays open has many viewers, most of them idle, and a fleet has many agents that say little: what an async

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each test file uses its own part of this.
 
 use crate::prelude::*;
-use disk::{DiskEngine, DiskWorker, Opener};
+use disk::{DiskEngine, DiskWorker, Opener, Turn};
 use engine::{
     Crew, CrewSettings, Engine, EngineError, MeterScope, Output, Phases, Pinning, Prepared,
     StepSpec, Stop, TargetSpec, WorkerSetup, WorkerSpec, WorkerTask,
@@ -176,6 +176,7 @@ pub fn worker(opener: Box<dyn Opener>, spec: Spec, grace: Ns) -> DiskWorker {
         grace,
         changes: Vec::new(),
         limit: None,
+        turn: Turn::alone(),
     }
 }
 

@@ -32,7 +32,6 @@ fn an_override_reaches_every_part() {
         set(FILES, "workload.load.workers", "3").workloads[0].disk().map(|w| w.workers),
         Some(3)
     );
-    assert_eq!(set(FILES, "workload.new.block", "4KiB").workloads.len(), 3);
     assert_eq!(set(FILES, "workload.load.transaction.page", "16KiB").workloads.len(), 2);
 }
 

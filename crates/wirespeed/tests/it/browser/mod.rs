@@ -6,8 +6,12 @@ mod page;
 mod records;
 
 use crate::prelude::*;
+use crate::sketch::readers;
 use page::{A4, PHONE, Page, SCREEN};
 use records::{Made, records};
+
+/// What of a page is on the first sheet of A4: between its margins, in CSS pixels.
+const SHEET: (u32, u32) = (A4.0, 1016);
 
 /// The page of one record.
 fn one(name: &str) -> Option<Page> {
@@ -66,6 +70,59 @@ fn the_first_screen_holds_with_every_font() {
         }
     }
 }
+
+/// A reader who has only the page finds the answer, the limit and the caution of each run without scrolling, by what they say: on a
+/// screen in both themes. On a telephone and on paper they are at most a turn away, and a caution stands under the verdict.
+#[test]
+fn three_tasks_are_done_on_the_first_screen() {
+    let mut shown: Option<Page> = None;
+    for reader in readers::all() {
+        let record = &reader.record.1;
+        let analysis = findings::analyse(record).expect("the record is analysed");
+        let evidence = findings::evidence(record, &analysis).expect("the record is read");
+        let html = review::html(&analysis, &evidence, &record.head().scenario);
+        match &mut shown {
+            Some(page) => page.show(&html),
+            None => shown = Page::open(&html),
+        }
+        let Some(page) = &mut shown else { return };
+        for (size, media, theme) in [
+            (SCREEN, "screen", "light"),
+            (SCREEN, "screen", "dark"),
+            (PHONE, "screen", "light"),
+            (PHONE, "screen", "dark"),
+            (SHEET, "print", "light"),
+        ] {
+            page.size(size);
+            page.media(media, theme);
+            let caution = if size == SCREEN { reader.caution } else { "" };
+            for (what, text) in
+                [("answer", reader.answer), ("limit", reader.limit), ("caution", caution)]
+            {
+                let of = if text.is_empty() {
+                    "'.trust li, .foremost'"
+                } else {
+                    "'h1, h2, p, li, .tag'"
+                };
+                let lowest = LOWEST.replace("WHERE", of);
+                let bottom = page.value(&lowest.replace("TEXT", &json!(text).to_string()));
+                let most =
+                    f64::from(size.1) * if size == SCREEN || text.is_empty() { 1.0 } else { 2.0 };
+                let seen = bottom.as_f64().is_some_and(|bottom| bottom <= most);
+                let name = reader.name;
+                assert!(seen, "{name}, {media} {theme} {size:?}: the {what} {text:?} at {bottom}");
+            }
+        }
+    }
+}
+
+/// Where the first text that is seen and says it ends; null where none does.
+const LOWEST: &str = r#"(() => {
+    const bare = (e) => e.innerText.replace(/\s+/g, ' ');
+    const says = [...document.querySelectorAll(WHERE)]
+        .filter((e) => e.checkVisibility() && bare(e).includes(TEXT));
+    return says[0]?.getBoundingClientRect().bottom ?? null;
+})()"#;
 
 /// Every chart is drawn, nobody is asked, and the verdict is the record's.
 #[track_caller]

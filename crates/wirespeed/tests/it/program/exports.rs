@@ -129,6 +129,39 @@ fn a_difference_is_found() {
     check(r#"{"jobs": [{"a": ""}]}"#, r#"{"jobs": [{"a": 1}]}"#, ".jobs[].a: 1 where fio has \"\"");
 }
 
+/// The job options of a load that ends, given to fio, make it move as many bytes on the same file.
+#[test]
+fn fio_moves_as_much_where_a_load_ends() {
+    let bench = Bench::new("");
+    let load = ["disk", "data", "--create", "8MiB", "--block", "64KiB", "--depth", "4", "--quiet"];
+    for end in [
+        "--size-limit 3145700 --workers 3",
+        "--io_size 1m --workers 2",
+        "--passes 2",
+        "--passes 2 --workers 2 --random 100",
+        "--passes 1 --workers 4 --working-set 4MiB",
+        "--loops 2 --workers 2 --random 100",
+        "--passes 1 --working-set 25%",
+    ] {
+        let more = end.split(' ').chain(["--format", "fio-json", "--out", "r.wsr"]);
+        let args: Vec<&str> = load.into_iter().chain(more).collect();
+        let ours = json(&bench.expect(0, &args).stdout);
+        fs::remove_file(bench.path("r.wsr")).expect("its record");
+        let options = ours["jobs"][0]["job options"].as_object().expect("options");
+        let options = options.iter().map(|(key, value)| match value.as_str() {
+            Some(value) => format!("--{key}={value}"),
+            None => panic!("fio's options are text: {key}"),
+        });
+        let whole = ["--output-format=json", "--filename=data", "--group_reporting"];
+        let args: Vec<String> = options.chain(whole.map(str::to_owned)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let Some(theirs) = fio(&args, &bench) else { return };
+        let read = |of: &Value| of["jobs"][0]["read"]["io_bytes"].as_u64();
+        assert!(read(&ours) > Some(0));
+        assert_eq!(read(&ours), read(&theirs), "{end}: {args:?}");
+    }
+}
+
 #[test]
 fn fios_own_tool_reads_the_bins() {
     let bench = Bench::new("");

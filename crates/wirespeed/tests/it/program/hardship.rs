@@ -2,6 +2,7 @@
 
 use crate::prelude::*;
 use crate::program::support::{Bench, ended, open, slow_null};
+use crate::program::terminal::{Emulator, Terminal};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Command, Stdio};
 
@@ -289,6 +290,36 @@ fn the_first_interrupt_ends_a_run_whose_file_system_is_frozen() {
     if let Some(said) = interrupted_in_the_kernel("child", judge) {
         assert!(said.contains("waits in the kernel"), "{said}");
     }
+}
+
+/// At a terminal the shell has its prompt again, whoever's threads the kernel keeps.
+#[test]
+fn a_run_at_a_terminal_leaves_before_the_thaw() {
+    let bench = Bench::new("");
+    let Some(frozen) = Frozen::mount(&bench) else {
+        return println!(
+            "skipped: no loop devices here (root, `losetup` and `fsfreeze` are needed)"
+        );
+    };
+    let args = [
+        "disk", "mnt/t", "--create", "8MiB", "--read", "0", "--warmup", "0s", "--time", "60s",
+        "--out", "r.wsr",
+    ];
+    let mut terminal = Terminal::start(&bench, &args, (24, 100), &[]);
+    assert!(terminal.until(|seen| seen.text().contains("IOPS")), "{}", terminal.seen.text());
+    if !frozen.freeze("-f") {
+        terminal.child.kill().expect("it runs");
+        terminal.end();
+        return println!("skipped: no file system can be frozen here (`fsfreeze`)");
+    }
+    wait(500);
+    kill_process(Pid::from_child(&terminal.child), Signal::INT).expect("it runs");
+    let left_behind = |seen: &Emulator| seen.text().contains("is left behind");
+    assert!(terminal.until(left_behind), "{}", terminal.seen.text());
+    assert_eq!(left(&mut terminal.child, 10), Some(3), "while it is frozen");
+    assert_ne!(open(&bench.path("r.wsr")).status(), record::Status::Running);
+    drop(frozen);
+    terminal.end();
 }
 
 /// Its own threads are in the kernel: the record is complete, and says so, long before the process can end.

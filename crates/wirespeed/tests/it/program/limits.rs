@@ -143,3 +143,90 @@ measure = "2s"
     assert!((figure("left") - (40e6 - 2.0 * 4.096e6)).abs() < 0.1 * 40e6, "{}", phases[0]);
     assert!((figure("projected_end_ns") / 1e9 - 9.77).abs() < 1.0, "{}", phases[0]);
 }
+
+/// A disk load, a copy and a disk load again, each after the one before: what the copy brings is what the first wrote, which it
+/// would not be had the copy begun with it.
+#[test]
+fn loads_and_copies_wait_for_each_other() {
+    let scenario = r#"
+scenario.title = "one after the other"
+[[target]]
+name = "from"
+file = "from"
+create = "8MiB"
+[[target]]
+name = "to"
+file = "to"
+create = "8MiB"
+fill = "never"
+[[vm]]
+name = "vm"
+disks = [{ target = "from" }, { target = "to" }]
+[workload.write]
+block = "64KiB"
+read = "0%"
+rate = "400 IOPS"
+[workload.bring]
+kind = "copy"
+from = "from"
+to = "to"
+block = "64KiB"
+[workload.look]
+block = "64KiB"
+read = "100%"
+depth = 4
+[plan]
+measure = "60s"
+load = [
+  { name = "third", workload = "look", on = "to", passes = 1, after = "second" },
+  { name = "second", workload = "bring", on = "vm", amount = "8MiB", after = "first" },
+  { name = "first", workload = "write", on = "from", passes = 1 },
+]
+"#;
+    let bench = Bench::new(scenario);
+    let planned = bench.expect(0, &["plan", "s.toml"]).stdout;
+    assert!(planned.contains("after first, until"), "{planned}");
+    bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let [from, to] = ["from", "to"].map(|name| fs::read(bench.path(name)).expect("a target"));
+    assert!(from == to && from.iter().any(|byte| *byte != 0), "the copy brought what was written");
+    let (phases, measured) = job(&review(&bench, "r.wsr"), 0);
+    for phase in &phases {
+        assert_eq!(
+            (&phase["finished"], &phase["moved"]),
+            (&json!(true), &json!(8 << 20)),
+            "{phase}"
+        );
+    }
+    let began = |n: usize| phases[n]["began_ns"].as_f64().expect("it began");
+    assert!(began(2) <= began(1) && began(1) <= began(0), "{phases:?}");
+    assert!(measured < 30.0, "it ends when all are done: {measured} s");
+}
+
+/// Others wait, and the load before them does not end in its time: they move nothing, and the review says so.
+#[test]
+fn a_load_whose_turn_does_not_come_is_said_to_have_done_nothing() {
+    let scenario = r#"
+scenario.title = "too slow"
+[[target]]
+name = "t"
+url = "null:"
+size = "1GiB"
+[workload.slow]
+block = "8KiB"
+rate = "10 IOPS"
+[workload.next]
+block = "8KiB"
+[plan]
+measure = "2s"
+load = [
+  { name = "first", workload = "slow", on = "t", amount = "1GiB" },
+  { name = "second", workload = "next", on = "t", amount = "1MiB", after = "first" },
+]
+"#;
+    let bench = Bench::new(scenario);
+    let ended = bench.run(&["run", "s.toml", "--out", "r.wsr", "--quiet"]);
+    let (phases, _) = job(&review(&bench, "r.wsr"), 0);
+    assert_eq!((&phases[1]["moved"], &phases[1]["finished"]), (&json!(0), &json!(false)));
+    assert!(phases[0]["left"].as_u64() > Some(1 << 29), "{}", phases[0]);
+    assert!(ended.stdout.contains("second"), "{}", ended.stdout);
+}

@@ -42,3 +42,27 @@ fn what_is_no_scenario_at_all_is_said_plainly() {
     assert!(missing.stderr.contains("nothing.toml"), "{}", missing.stderr);
     bench.expect(2, &["run", "."]);
 }
+
+/// In fio a share of reads means nothing where the pattern only reads or only writes: it is not taken for an order to write.
+#[test]
+fn a_pattern_and_a_share_of_reads_that_contradict_each_other_are_refused() {
+    let bench = Bench::new("");
+    for (rw, share, right) in [
+        ("randread", "10", false),
+        ("read", "99.5", false),
+        ("randwrite", "70", false),
+        ("trim", "50", false),
+        ("randread", "100", true),
+        ("write", "0", true),
+        ("randrw", "70", true),
+    ] {
+        let args = ["disk", "t", "--create", "1MiB", "--rw", rw, "--rwmixread", share, "--plan"];
+        let ended = bench.expect(if right { 0 } else { 2 }, &args);
+        assert_eq!(
+            ended.stderr.contains("leave one out"),
+            !right,
+            "{rw} {share}: {}",
+            ended.stderr
+        );
+    }
+}
