@@ -33,6 +33,7 @@ impl FittedRange {
                         let rate = match process {
                             Process::Fixed { rate } | Process::Poisson { rate } => rate,
                             Process::Ramp { to, .. } => to,
+                            Process::Bursts { high, .. } => high,
                         };
                         range.rate_max = Some(range.rate_max.unwrap_or(0.0).max(rate));
                     }

@@ -85,6 +85,10 @@ fn pace(spec: &Spec, mix: &Mix, put: &mut impl FnMut(&str, String)) {
                 Process::Fixed { rate } => (rate, false),
                 Process::Poisson { rate } => (rate, true),
                 Process::Ramp { to, .. } => (to, false),
+                // fio has no bursts: their mean.
+                Process::Bursts { .. } => {
+                    (process.mean_rate(clock::Ns::ZERO, clock::Ns::ZERO), true)
+                }
             };
             // fio gives each direction the whole of a rate.
             let shares = [mix.read, 100.0 - mix.read].map(|share| share / 100.0 * rate);

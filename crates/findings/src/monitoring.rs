@@ -23,6 +23,8 @@ const MUCH: f64 = 0.5;
 const UNEVEN: f64 = 1.5;
 /// A latency is an incident from this multiple of that of the whole on.
 const INCIDENT: f64 = 2.0;
+/// Processors are full from this share on.
+const CPU_FULL: f64 = 0.95;
 /// Statements of one sort for a window.
 const MOST: usize = 3;
 
@@ -116,6 +118,7 @@ pub(crate) fn findings(seen: &[Seen], steps: &[StepFigures]) -> Vec<MonitoringFi
         about.neighbour();
         about.balance();
         about.headroom();
+        about.processors();
         about.collect();
     }
     out
@@ -372,6 +375,29 @@ impl Window<'_> {
         );
         let name = hop.hop.clone();
         self.say("headroom", &name, text, "");
+    }
+
+    /// Processors that were full, where nothing else is known to limit. Their limit is known; whose work filled them is not.
+    fn processors(&mut self) {
+        if !matches!(self.found().map(|found| &found.limit), Some(Limiter::Unknown { .. })) {
+            return;
+        }
+        let is_cpu = |name: &str| {
+            let kind = self.seen.hops.iter().find(|seen| seen.name == name).map(|seen| seen.kind);
+            matches!(kind, Some(HopKind::HostCpu | HopKind::VmCpu))
+        };
+        let known = self.hops().iter().filter_map(|hop| Some((hop.utilization?, hop.hop.clone())));
+        let full: Vec<(f64, String)> =
+            known.filter(|(share, name)| *share >= CPU_FULL && is_cpu(name)).take(MOST).collect();
+        for (share, name) in full {
+            let text = format!(
+                "{name} was full, {} busy at means of {}: consistent with processors as the limit of this load, or with other programs that take them",
+                part(share),
+                self.sample()
+            );
+            let next = "see whose work it is: `pidstat -u 5` on Linux, `%USED` by world in esxtop, `Process\\% Processor Time` in perfmon";
+            self.say("processors-full", &name, text, next);
+        }
     }
 
     /// The commands that would tell what is not determined.

@@ -26,7 +26,7 @@ pub fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
     use Flow::{Read, Write};
     let disk = |is| Some((HopKind::BlockDevice, "device", is));
     let port = |is| Some((HopKind::InitiatorPort, "device", is));
-    match name {
+    match current(name) {
         "node_disk_reads_completed_total" => disk(Is::Rate(Measure::Ops(Read))),
         "node_disk_writes_completed_total" => disk(Is::Rate(Measure::Ops(Write))),
         "node_disk_read_bytes_total" => disk(Is::Rate(Measure::Bytes(Read))),
@@ -50,6 +50,32 @@ pub fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
         "node_cpu_seconds_total" => Some((HopKind::HostCpu, "cpu", Is::Idle)),
         _ => None,
     }
+}
+
+/// Metrics that node_exporter named otherwise before version 0.16, and by what their numbers are multiplied: it counted
+/// milliseconds.
+const BEFORE: &[(&str, &str, f64)] = &[
+    ("node_disk_reads_completed", "node_disk_reads_completed_total", 1.0),
+    ("node_disk_writes_completed", "node_disk_writes_completed_total", 1.0),
+    ("node_disk_bytes_read", "node_disk_read_bytes_total", 1.0),
+    ("node_disk_bytes_written", "node_disk_written_bytes_total", 1.0),
+    ("node_disk_read_time_ms", "node_disk_read_time_seconds_total", 0.001),
+    ("node_disk_write_time_ms", "node_disk_write_time_seconds_total", 0.001),
+    ("node_disk_io_time_ms", "node_disk_io_time_seconds_total", 0.001),
+    ("node_disk_io_time_weighted", "node_disk_io_time_weighted_seconds_total", 0.001),
+    ("node_network_receive_bytes", "node_network_receive_bytes_total", 1.0),
+    ("node_network_transmit_bytes", "node_network_transmit_bytes_total", 1.0),
+    ("node_cpu", "node_cpu_seconds_total", 1.0),
+];
+
+/// The present name of a metric.
+fn current(name: &str) -> &str {
+    BEFORE.iter().find(|(old, ..)| *old == name).map_or(name, |(_, new, _)| new)
+}
+
+/// By what the number of a metric is multiplied.
+pub fn scale(name: &str) -> f64 {
+    BEFORE.iter().find(|(old, ..)| *old == name).map_or(1.0, |(.., scale)| *scale)
 }
 
 /// A gauge of NetApp Harvest: a rate or a level that the array computed over its own interval.

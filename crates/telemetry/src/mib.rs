@@ -45,13 +45,16 @@ pub const OBJECTS: &[(&str, &str)] = &[
 
 /// The object of a number or of a name, and its index.
 pub fn object(oid: &str) -> Option<(&'static str, &str)> {
-    let bare = oid.rsplit("::").next()?;
-    let named = bare.split_once('.').and_then(|(name, index)| {
-        let known = OBJECTS.iter().find(|of| of.1 == name)?;
-        Some((known.1, index))
-    });
-    if named.is_some() {
-        return named;
+    // `IF-MIB::ifName.1`, `ifName.1`, or all names on the way to it.
+    let mut rest = oid.rsplit("::").next()?.trim_start_matches('.');
+    while let Some((name, index)) = rest.split_once('.') {
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            break;
+        }
+        if let Some(known) = OBJECTS.iter().find(|of| of.1 == name) {
+            return Some((known.1, index));
+        }
+        rest = index;
     }
     let number = oid.trim_start_matches('.');
     OBJECTS.iter().find_map(|(known, name)| {
@@ -97,9 +100,12 @@ mod tests {
 
     #[test]
     fn an_object_is_found_by_its_number_and_by_its_name() {
-        for oid in
-            [".1.3.6.1.2.1.31.1.1.1.6.7", "IF-MIB::ifHCInOctets.7", "iso.3.6.1.2.1.31.1.1.1.6.7"]
-        {
+        for oid in [
+            ".1.3.6.1.2.1.31.1.1.1.6.7",
+            "IF-MIB::ifHCInOctets.7",
+            "iso.3.6.1.2.1.31.1.1.1.6.7",
+            ".iso.org.dod.internet.mgmt.mib-2.ifMIB.ifMIBObjects.ifXTable.ifXEntry.ifHCInOctets.7",
+        ] {
             assert_eq!(object(oid), Some(("ifHCInOctets", "7")), "{oid}");
         }
         assert_eq!(object("1.0.8802.1.1.2.1.4.1.1.7.0.3.1"), Some(("lldpRemPortId", "0.3.1")));

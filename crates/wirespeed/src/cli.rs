@@ -8,6 +8,7 @@ mod explain;
 mod fleet;
 mod lab;
 mod net;
+mod project;
 mod score;
 mod serve;
 mod spelling;
@@ -24,6 +25,7 @@ pub use fleet::{
 };
 pub use lab::{LabAction, LabArgs, LabFile, LabInside};
 pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
+pub use project::ProjectArgs;
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
 pub use traces::{Capture, FitArgs};
@@ -119,6 +121,8 @@ pub enum Command {
     Capture(Capture),
     /// Describe a trace as a workload, with the error of each figure
     Fit(FitArgs),
+    /// Say how many copies of a recorded workload a lab carries, by simulation
+    Project(ProjectArgs),
     /// Show the application profiles that a review can project
     Profiles(Profiles),
     /// Show the hardware that scenarios can name, with the source of every figure

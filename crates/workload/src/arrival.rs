@@ -29,6 +29,21 @@ enum Timing {
         ramp: Ramp,
         number: f64,
     },
+    Bursts {
+        states: [State; 2],
+        /// Which of them it is in, until when.
+        state: usize,
+        until: f64,
+        elapsed: f64,
+        rng: Rng,
+    },
+}
+
+/// A state of a process that has two: its mean gap and its mean length, in nanoseconds.
+#[derive(Clone, Copy)]
+struct State {
+    gap: f64,
+    length: f64,
 }
 
 /// A rate that changes linearly; rates in operations a nanosecond, times in nanoseconds.
@@ -52,6 +67,11 @@ impl ArrivalTimes {
             Process::Ramp { from, to, over } => {
                 Timing::Ramp { ramp: Ramp::new(from / NS, to / NS, over.0 as f64), number: phase }
             }
+            Process::Bursts { high, low, burst, pause } => {
+                let states = [(high, burst), (low, pause)];
+                let states = states.map(|(rate, of)| State { gap: NS / rate, length: of.0 as f64 });
+                bursts(states, rng)
+            }
         };
         ArrivalTimes { start: place.start, process }
     }
@@ -73,10 +93,29 @@ impl ArrivalTimes {
                 *number += 1.0;
                 after
             }
+            Timing::Bursts { states, state, until, elapsed, rng } => loop {
+                // Exponential times have no memory: a gap that ends behind its state is drawn anew in the next one.
+                let next = *elapsed + rng.exp(1.0) * states[*state].gap;
+                if next <= *until {
+                    *elapsed = next;
+                    break next;
+                }
+                *elapsed = *until;
+                *state = 1 - *state;
+                *until += rng.exp(states[*state].length);
+            },
         };
         // A float beyond u64 saturates: such an arrival never comes.
         Some(self.start.plus(Ns(after as u64)))
     }
+}
+
+/// A process of two states, which begins in either as often as it is in it.
+fn bursts(states: [State; 2], mut rng: Rng) -> Timing {
+    let share = states[0].length / (states[0].length + states[1].length);
+    let state = usize::from(!rng.chance(share));
+    let until = rng.exp(states[state].length);
+    Timing::Bursts { states, state, until, elapsed: 0.0, rng }
 }
 
 impl Ramp {

@@ -7,6 +7,7 @@ use crate::{
     Access, Arrivals, Durability, Ladder, Process, Row, Skew, Spec, SpecError, TraceSpec,
     Transaction, WorkingSet, WorkloadKind,
 };
+use clock::Ns;
 
 /// The most rows of an access specification, as in Iometer.
 const ROWS_MAX: usize = 100;
@@ -18,6 +19,10 @@ const SECTOR: u32 = 512;
 const DEPTH_MAX: u32 = 4096;
 /// The highest rate: one operation a nanosecond.
 const RATE_MAX: f64 = 1e9;
+/// Length of a burst, and of the time between two, at least.
+const STATE_MIN: Ns = Ns(1000);
+/// Operations of a burst and the pause behind it at least, on average: what lies between two operations is drawn.
+const ARRIVALS_MIN: f64 = 0.001;
 /// The most pages of each kind in one transaction.
 const PAGES_MAX: u32 = 1_000_000;
 
@@ -312,6 +317,17 @@ impl SpecProblems {
                 self.rate(to, true);
                 if from == 0.0 && to == 0.0 {
                     self.report("rate", "a ramp from 0 to 0 issues nothing");
+                }
+            }
+            Process::Bursts { high, low, burst, pause } => {
+                self.rate(high, false);
+                self.rate(low, true);
+                if low > high {
+                    self.report("low", "more operations between bursts than in them");
+                }
+                let each = (high * burst.0 as f64 + low * pause.0 as f64) / 1e9;
+                if burst < STATE_MIN || pause < STATE_MIN || each < ARRIVALS_MIN {
+                    self.report("bursts", "a burst and a pause last 1 us at least each, and hold an operation in a thousand times together at least");
                 }
             }
         }

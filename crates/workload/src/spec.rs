@@ -213,13 +213,44 @@ pub enum Process {
         /// How long the change takes.
         over: Ns,
     },
+    /// Exponential gaps at one of two rates: a two-state Markov-modulated Poisson process. Bursts and the time between
+    /// them are exponential.
+    Bursts {
+        /// Mean operations a second in a burst.
+        high: f64,
+        /// Mean operations a second between bursts.
+        low: f64,
+        /// Mean length of a burst.
+        burst: Ns,
+        /// Mean time between bursts.
+        pause: Ns,
+    },
 }
 
 impl Process {
+    /// Variance over mean of the arrivals in a long time: 0 where they are even, 1 for Poisson's, more where they come in
+    /// bursts.
+    pub fn dispersion(self) -> f64 {
+        match self {
+            Process::Fixed { .. } | Process::Ramp { .. } => 0.0,
+            Process::Poisson { .. } => 1.0,
+            Process::Bursts { high, low, burst, pause } => {
+                let (leave, enter) = (1.0 / burst.as_secs_f64(), 1.0 / pause.as_secs_f64());
+                let mean = self.mean_rate(Ns::ZERO, Ns::ZERO);
+                let (both, apart) = (leave + enter, high - low);
+                1.0 + 2.0 * apart * apart * leave * enter / (both * both * both * mean)
+            }
+        }
+    }
+
     /// Mean operations a second from `start` on for `length`: the integral of the rate over the time.
     pub fn mean_rate(self, start: Ns, length: Ns) -> f64 {
         let (from, to, over) = match self {
             Process::Fixed { rate } | Process::Poisson { rate } => return rate,
+            Process::Bursts { high, low, burst, pause } => {
+                let (burst, pause) = (burst.0 as f64, pause.0 as f64);
+                return (high * burst + low * pause) / (burst + pause).max(1.0);
+            }
             Process::Ramp { from, to, over } => (from, to, over.as_secs_f64()),
         };
         // Operations from the start of the load until `t` seconds later.

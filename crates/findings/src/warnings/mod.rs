@@ -299,7 +299,8 @@ impl<'a> WarningList<'a> {
         let next = "see the events for the first error of each worker, and the kernel log of the host (dmesg)";
         self.add("errors", Severity::Error, &of, &text, next);
 
-        let of = self.that(|s| s.total.both.ops == 0 && s.has_storage());
+        let issued = |s: &StepFigures| s.loops != Loops::Observed;
+        let of = self.that(|s| s.total.both.ops == 0 && s.has_storage() && issued(s));
         let text = "no operation completed in the measured time {in}";
         let next = "check the target, and measure longer than its slowest operation takes";
         self.add("zero-ios", Severity::Error, &of, text, next);

@@ -539,6 +539,7 @@ fn arrivals(arrivals: &Arrivals) -> Loop {
             rate: match process {
                 workload::Process::Fixed { rate } | workload::Process::Poisson { rate } => *rate,
                 workload::Process::Ramp { from, to, .. } => (from + to) / 2.0,
+                workload::Process::Bursts { .. } => process.mean_rate(Ns::ZERO, Ns::ZERO),
             },
         },
     }

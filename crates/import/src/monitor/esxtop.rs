@@ -14,6 +14,9 @@ const MB: f64 = 1e6;
 /// esxtop's megabytes are binary.
 const MIB: f64 = 1024.0 * 1024.0;
 
+/// The share of the time in which processors were in use.
+const IN_USE: &str = "% Util Time";
+
 /// What a header says of its hosts as a whole.
 #[derive(Default)]
 pub(super) struct Inventory {
@@ -21,6 +24,8 @@ pub(super) struct Inventory {
     by_disk: BTreeSet<(String, String)>,
     /// Processors of each host.
     processors: BTreeMap<String, BTreeSet<String>>,
+    /// Hosts that say how long processors were in use, at whatever frequency.
+    in_use: BTreeSet<String>,
 }
 
 impl Inventory {
@@ -36,6 +41,9 @@ impl Inventory {
                 "Physical Cpu" if name.instance.bytes().all(|b| b.is_ascii_digit()) => {
                     let of = all.processors.entry(name.host.to_owned()).or_default();
                     of.insert(name.instance.to_owned());
+                }
+                "Physical Cpu" if name.counter == IN_USE => {
+                    all.in_use.insert(name.host.to_owned());
                 }
                 _ => {}
             }
@@ -59,11 +67,19 @@ impl Inventory {
             | "Physical Disk"
             | "Physical Disk Adapter"
             | "Disk Adapter" => disk(name),
+            "Physical Disk NFS Volume" => share(name),
             "Virtual Disk" => self.virtual_disk(name),
-            "Physical Cpu" if name.instance == "_Total" => processors(name),
+            "Physical Cpu" if name.instance == "_Total" => self.cpu(name),
             "Network Port" => port(name),
             _ => None,
         }
+    }
+
+    /// Of both counters the one that is 100% where no time is left: `% Processor Time` is scaled by the frequency.
+    fn cpu(&self, name: &CounterName<'_>) -> Option<Meaning> {
+        let scaled = name.counter == "% Processor Time" && !self.in_use.contains(name.host);
+        let place = Place::new(HopKind::HostCpu, "host.cpu", name.host);
+        (name.counter == IN_USE || scaled).then(|| Meaning::new(place, Measure::Cpu, 0.01))
     }
 
     fn virtual_disk(&self, name: &CounterName<'_>) -> Option<Meaning> {
@@ -146,10 +162,14 @@ fn disk(name: &CounterName<'_>) -> Option<Meaning> {
     (adapter || !adapters).then(|| Meaning::new(place, measure, factor))
 }
 
-fn processors(name: &CounterName<'_>) -> Option<Meaning> {
-    let known = matches!(name.counter, "% Util Time" | "% Processor Time");
-    let place = Place::new(HopKind::HostCpu, "host.cpu", name.host);
-    known.then(|| Meaning::new(place, Measure::Cpu, 0.01))
+/// A share of NFS that a host has mounted: the host sees the whole way to it as one latency.
+fn share(name: &CounterName<'_>) -> Option<Meaning> {
+    let place = Place::new(HopKind::BlockDevice, name.instance, name.host);
+    let (measure, factor) = match name.counter {
+        "Active Commands" => (Measure::InFlightEnd, 1.0),
+        counter => rates(counter).or_else(|| latency(counter))?,
+    };
+    Some(Meaning::new(place, measure, factor))
 }
 
 /// A physical port: those of VMs and of the kernel count the same packets once more.

@@ -80,7 +80,31 @@ pub fn detect(head: &[u8]) -> Detected {
         _ => String::from_utf8_lossy(head),
     };
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    text_format(text).map_or(Detected::Unknown, Detected::Is)
+    match text_format(text) {
+        Some(format) => Detected::Is(format),
+        None => converted(text).map_or(Detected::Unknown, Detected::Refused),
+    }
+}
+
+/// A text of sysstat that holds what `sadf -j` says in full.
+fn converted(text: &str) -> Option<String> {
+    let first = text.lines().next().unwrap_or_default();
+    let svg = text.lines().take(4).any(|line| line.starts_with("<svg"));
+    let what = match () {
+        () if first.starts_with("# hostname;interval;timestamp") => "`sadf -d`",
+        () if first.starts_with("# uptime_cs;") => "`sadf -r`",
+        () if svg && text.contains("_x86_64_") => "`sadf -g`",
+        () if first.split('\t').nth(2).is_some_and(|time| super::stamp::stamp(time).is_some()) => {
+            "`sadf -p`"
+        }
+        () if first.starts_with("Linux ") && first.contains('(') => {
+            "a report of sar, mpstat or pidstat as text"
+        }
+        () => return None,
+    };
+    Some(format!(
+        "{what} is not read; take JSON of the binary file that it came from: sadf -j /var/log/sysstat/saDD -- -A > FILE.json (or iostat -xt -o JSON)"
+    ))
 }
 
 /// What is not text, with the command that makes text of it.
@@ -126,6 +150,9 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
     if start.starts_with("(PDH-CSV") || start.starts_with("(PDH-TSV") {
         return Some(F::Pdh);
     }
+    if text.contains("<Results>") && text.contains("<ComputerName>") {
+        return Some(F::DiskspdXml);
+    }
     // A shell's words may stand before fio's document.
     if text.contains("\"fio version\"") {
         return Some(F::FioJson);
@@ -139,8 +166,9 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
                 Some(F::SadfJson)
             }
             () if has("sysstat") || has("avg-cpu") => Some(F::IostatJson),
-            () if has("resultType") => Some(F::Prometheus),
+            () if has("resultType") || has("errorType") => Some(F::Prometheus),
             () if has("iperf3") || has("sum_sent") || has("test_start") => Some(F::Iperf3),
+            () if has("version") && text.contains("\"iperf 3") => Some(F::Iperf3),
             () => None,
         };
     }
@@ -164,7 +192,7 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
         () if any(&is_iostat) => Some(F::Iostat),
         () if any(&is_brocade) => Some(F::Brocade),
         () if any(&is_mds) => Some(F::Mds),
-        () if any(&is_walk) => Some(F::SnmpWalk),
+        () if any(&super::snmp::is) => Some(F::SnmpWalk),
         () if any(&super::proc::is) => Some(F::Proc),
         () if any(&is_exposition) => Some(F::Prometheus),
         () if super::mapped::is_known(text) => Some(F::Mapped),
@@ -176,7 +204,7 @@ fn text_format(text: &str) -> Option<MonitorFormat> {
 fn is_iostat(line: &str) -> bool {
     let words = || line.split_whitespace();
     let device = words().any(|word| matches!(word, "Device" | "Device:"));
-    device && words().any(|word| matches!(word, "r/s" | "tps"))
+    device && words().any(|word| matches!(word, "r/s" | "tps")) || line.starts_with("avg-cpu:")
 }
 
 fn is_brocade(line: &str) -> bool {
@@ -187,18 +215,9 @@ fn is_brocade(line: &str) -> bool {
     stats.contains(&first) || commands.iter().any(|command| lower.contains(command))
 }
 
-/// `fc1/1` alone on a line.
+/// `fc1/1`, alone on a line or with what it is.
 fn is_mds(line: &str) -> bool {
-    let rest = line.trim().strip_prefix("fc").unwrap_or_default();
-    rest.contains('/') && rest.bytes().all(|b| b.is_ascii_digit() || b == b'/')
-}
-
-/// `IF-MIB::ifHCInOctets.1 = Counter64: 12`, `.1.3.6.1.2.1… = STRING: x`, or `OID|type|value`.
-fn is_walk(line: &str) -> bool {
-    let start = line.trim_start_matches('.');
-    let oid =
-        start.starts_with("1.3.6.1") || start.starts_with("iso.3.6.1") || line.contains("-MIB::");
-    oid && (line.contains(" = ") || line.matches('|').count() >= 2)
+    super::switch::interface(line).is_some_and(|name| name.starts_with("fc") && name.contains('/'))
 }
 
 fn is_exposition(line: &str) -> bool {

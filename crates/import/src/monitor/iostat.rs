@@ -15,7 +15,8 @@ use record::{HopKind, Level};
 use std::io::BufRead;
 
 const KIB: f64 = 1024.0;
-const MIB: f64 = 1024.0 * 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+const GIB: f64 = 1024.0 * MIB;
 const MS: f64 = 1e6;
 /// Disagreement of requests × size with the rate that rounding does not explain.
 const IDENTITY: f64 = 0.05;
@@ -35,6 +36,11 @@ fn measure(name: &str) -> Option<(Measure, f64)> {
         "wkB/s" | "kB_wrtn/s" => (Measure::Bytes(Write), KIB),
         "rMB/s" | "MB_read/s" => (Measure::Bytes(Read), MIB),
         "wMB/s" | "MB_wrtn/s" => (Measure::Bytes(Write), MIB),
+        "rGB/s" | "GB_read/s" => (Measure::Bytes(Read), GIB),
+        "wGB/s" | "GB_wrtn/s" => (Measure::Bytes(Write), GIB),
+        "kB/s" => (Measure::Bytes(Any), KIB),
+        "MB/s" => (Measure::Bytes(Any), MIB),
+        "GB/s" => (Measure::Bytes(Any), GIB),
         "rrqm/s" => (Measure::Merges(Read), 1.0),
         "wrqm/s" => (Measure::Merges(Write), 1.0),
         "r_await" => (Measure::Time(Leg::All, Read), MS),
@@ -72,6 +78,18 @@ const UNUSED: &[&str] = &[
     "MB_wrtn",
     "MB_dscd",
     "MB_dscd/s",
+    "GB_read",
+    "GB_wrtn",
+    "GB_dscd",
+    "GB_dscd/s",
+    "dGB/s",
+    "rqm/s",
+    "kB_w+d/s",
+    "kB_w+d",
+    "MB_w+d/s",
+    "MB_w+d",
+    "GB_w+d/s",
+    "GB_w+d",
     "Blk_read",
     "Blk_wrtn",
     "Blk_dscd/s",
@@ -95,6 +113,8 @@ struct Reader<'a> {
     host: String,
     processors: f64,
     columns: Vec<String>,
+    /// The headers of the report: `--pretty` has one for each direction.
+    headers: Vec<Vec<String>>,
     /// Names of the columns of processors, while their values are awaited.
     cpu: Option<Vec<String>>,
     reports: Vec<Report>,
@@ -114,6 +134,7 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
         host: String::new(),
         processors: 0.0,
         columns: Vec::new(),
+        headers: Vec::new(),
         cpu: None,
         reports: Vec::new(),
         stamp: None,
@@ -161,19 +182,26 @@ impl Reader<'_> {
             return Ok(());
         }
         if words.iter().any(|word| matches!(*word, "Device" | "Device:")) {
-            if !self.open {
+            let columns: Vec<String> =
+                words.iter().map(|word| word.trim_end_matches(':').to_owned()).collect();
+            let more = !self.headers.is_empty()
+                && !self.headers.contains(&columns)
+                && self.stamp.is_none()
+                && !self.fresh;
+            if !self.open && !more {
                 self.begin();
             }
             self.open = false;
-            return self.header(number, &words);
+            self.headers.push(columns.clone());
+            return self.header(number, columns);
         }
         if !self.columns.is_empty() {
             // Totals of groups (`-g`) are set in, and hold the devices below them once more.
-            return if line.starts_with(' ') && !self.ends_with_name() {
-                Ok(())
-            } else {
-                self.device(number, line, &words)
+            let set_in = match self.ends_with_name() {
+                true => words.last().is_some_and(|name| line.ends_with(&format!("  {name}"))),
+                false => line.starts_with(' '),
             };
+            return if set_in { Ok(()) } else { self.device(number, line, &words) };
         }
         if let Some((kernel_line, host)) = banner(line) {
             self.processors = kernel_line;
@@ -200,6 +228,7 @@ impl Reader<'_> {
         let stamp = self.stamp.take();
         let first = std::mem::take(&mut self.fresh);
         self.reports.push(Report { stamp, first, ..Report::default() });
+        self.headers.clear();
         self.open = true;
     }
 
@@ -207,9 +236,10 @@ impl Reader<'_> {
         self.columns.last().is_some_and(|name| name == "Device")
     }
 
-    fn header(&mut self, number: u64, words: &[&str]) -> Result<(), ReadError> {
-        self.columns = words.iter().map(|word| word.trim_end_matches(':').to_owned()).collect();
-        if !self.columns.iter().any(|name| measure(name).is_some()) {
+    fn header(&mut self, number: u64, columns: Vec<String>) -> Result<(), ReadError> {
+        self.columns = columns;
+        let known = |name: &String| measure(name).is_some() || UNUSED.contains(&name.as_str());
+        if !self.columns.iter().any(known) {
             return Err(ReadError::new(number, 1, "no column of this header is one of iostat's"));
         }
         for name in &self.columns {
@@ -423,6 +453,9 @@ pub(super) fn is_within(device: &str) -> bool {
     }
     let digits = device.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = digits.len() < device.len();
+    if let Some(array) = digits.strip_prefix("cciss/") {
+        return array.ends_with('p');
+    }
     let disk = ["sd", "hd", "vd", "xvd"].iter().any(|prefix| digits.starts_with(prefix));
     let by_part = ["nvme", "mmcblk", "nbd"].iter().any(|prefix| device.starts_with(prefix));
     numbered && (disk || by_part && digits.ends_with('p'))

@@ -129,7 +129,10 @@ impl Joined {
             let of = &feeds[*feed].places[*place];
             let (sort, device) = (sort(of.kind), self.device(&of.device));
             let mut add = |key: String| keys.entry((sort, key)).or_default().push(at);
-            add(format!("{} of {device}", of.name));
+            // Without its device a name is that of a place of this file alone.
+            if !device.is_empty() {
+                add(format!("{} of {device}", of.name));
+            }
             for id in &of.ids {
                 match sort {
                     Sort::HostDisk if device.is_empty() => {}

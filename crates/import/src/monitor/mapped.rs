@@ -15,12 +15,17 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 const MOST: u64 = 512 << 20;
+/// What separates the columns of a table of text: two blanks or more.
+const BLANKS: u8 = b' ';
+/// What stands for that within.
+const UNIT: u8 = 0x1f;
 /// Lines in which a header is looked for.
 const HEADER: usize = 60;
 
 /// Maps that come with the program.
 const SHIPPED: &[(&str, &str)] = &[
     ("pure", include_str!("maps/pure.toml")),
+    ("pure-array", include_str!("maps/pure-array.toml")),
     ("nar", include_str!("maps/nar.toml")),
     ("ontap", include_str!("maps/ontap.toml")),
     ("powermax", include_str!("maps/powermax.toml")),
@@ -46,6 +51,8 @@ pub struct Map {
     /// What it is called.
     pub name: String,
     kind: HopKind,
+    /// Kinds by the beginning of a place's name; what other places count is in these.
+    kinds: Vec<(String, HopKind)>,
     time: Vec<String>,
     place: Option<String>,
     device: Option<String>,
@@ -104,8 +111,9 @@ impl Map {
     /// Where it is no map: what is wrong, by the key.
     pub fn parse(name: &str, text: &str) -> Result<Map, String> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 13] = [
             "kind",
+            "kinds",
             "time",
             "place",
             "device",
@@ -135,7 +143,15 @@ impl Map {
             }
         };
         let kind = text("kind").unwrap_or_else(|| "volume".to_owned());
-        let known = HopKind::ALL.iter().copied().find(|k| k.word() == kind);
+        let word = |kind: &str| HopKind::ALL.iter().copied().find(|k| k.word() == kind);
+        let by_name = table.get("kinds").and_then(toml::Value::as_table).into_iter().flatten();
+        let kinds: Result<Vec<(String, HopKind)>, String> = by_name
+            .map(|(begins, kind)| {
+                let kind = kind.as_str().and_then(word);
+                let wrong = || format!("kinds: {begins:?} is of no kind of hop");
+                Ok((begins.clone(), kind.ok_or_else(wrong)?))
+            })
+            .collect();
         let zone = match text("zone") {
             Some(zone) => {
                 Some(TimeZone::get(&zone).map_err(|_| format!("zone = {zone:?} is no time zone"))?)
@@ -154,7 +170,8 @@ impl Map {
         }
         Ok(Map {
             name: name.to_owned(),
-            kind: known.ok_or_else(|| format!("kind = {kind:?} is no kind of hop"))?,
+            kind: word(&kind).ok_or_else(|| format!("kind = {kind:?} is no kind of hop"))?,
+            kinds: kinds?,
             time,
             place: text("place"),
             device: text("device-column"),
@@ -219,7 +236,7 @@ fn interval(text: &str) -> Option<i64> {
 pub(super) fn is_known(text: &str) -> bool {
     let maps = || SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok());
     text.lines().take(HEADER).any(|line| {
-        [b',', b';', b'\t'].into_iter().any(|d| {
+        [b',', b';', b'\t', BLANKS].into_iter().any(|d| {
             let cells = cells(line, d);
             cells.len() > 2 && maps().any(|map| map.fits(&cells))
         })
@@ -227,6 +244,10 @@ pub(super) fn is_known(text: &str) -> bool {
 }
 
 fn cells(line: &str, delimiter: u8) -> Vec<String> {
+    if delimiter == BLANKS {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        return cells.map(str::to_owned).collect();
+    }
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -301,7 +322,12 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
     })?;
     let mut feed = Feed::new(name, MonitorFormat::Mapped);
     feed.note(Level::Info, "map", format!("{name}: read by the map {}", map.name));
-    let rest: String = text.lines().skip(at).collect::<Vec<_>>().join("\n");
+    let columns = |line: &str| match delimiter {
+        BLANKS => cells(line, BLANKS).join(&char::from(UNIT).to_string()),
+        _ => line.to_owned(),
+    };
+    let rest: String = text.lines().skip(at).map(columns).collect::<Vec<_>>().join("\n");
+    let delimiter = if delimiter == BLANKS { UNIT } else { delimiter };
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -339,7 +365,8 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
 fn found<'a>(text: &str, maps: &[&'a Map]) -> Option<(usize, u8, &'a Map)> {
     for (at, line) in text.lines().enumerate().take(HEADER) {
         for map in maps {
-            let all = map.delimiter.map_or_else(|| vec![b',', b';', b'\t'], |one| vec![one]);
+            let all =
+                map.delimiter.map_or_else(|| vec![b',', b';', b'\t', BLANKS], |one| vec![one]);
             for delimiter in all {
                 if map.fits(&cells(line, delimiter)) {
                     return Some((at, delimiter, map));
@@ -375,7 +402,9 @@ fn line(
     };
     let device = header.device.map_or(header.map.fixed_device.as_str(), cell);
     let named = header.place.map_or("all", cell);
-    let mut place = Place::new(header.map.kind, named, device);
+    let kind = header.map.kinds.iter().find(|(begins, _)| named.starts_with(begins.as_str()));
+    let mut place = Place::new(kind.map_or(header.map.kind, |(_, kind)| *kind), named, device);
+    place.within = !header.map.kinds.is_empty() && kind.is_none();
     place = place.known_as(named);
     if let Some(at) = header.identity {
         // A column that is said to hold identities holds serial numbers where they are nothing else.

@@ -187,7 +187,16 @@ impl Feed {
 
     /// Whether some place counts operations of both directions together alone.
     pub fn is_divided(&self) -> bool {
-        let of = |place, flow| self.find(place, Measure::Ops(flow)).is_some();
+        self.together(Measure::Ops)
+    }
+
+    /// The same of bytes.
+    pub fn is_summed(&self) -> bool {
+        self.together(Measure::Bytes)
+    }
+
+    fn together(&self, measure: fn(Flow) -> Measure) -> bool {
+        let of = |place, flow| self.find(place, measure(flow)).is_some();
         (0..self.places.len())
             .any(|p| of(p, Flow::Any) && !of(p, Flow::Read) && !of(p, Flow::Write))
     }
@@ -222,7 +231,7 @@ impl Feed {
         if self.rows.is_empty() || self.columns.is_empty() {
             let text = match self.rows.is_empty() {
                 true => {
-                    "no interval is in it: the first report covers the time since the start and is left out, so that two are needed"
+                    "no interval is in it: the first report covers the time since the start and is left out, so that two are needed (`--keep-first` keeps it: with `iostat -y` it is not that one)"
                 }
                 false => "nothing in it is counted that explains anything",
             };

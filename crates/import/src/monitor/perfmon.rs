@@ -9,6 +9,7 @@ const SECOND: f64 = 1e9;
 /// Objects by their names in each language.
 const OBJECTS: &[(&str, &[&str])] = &[
     ("disk", &["PhysicalDisk", "Physikalischer Datenträger", "Disque physique", "Disco físico"]),
+    ("logical", &["LogicalDisk", "Logischer Datenträger", "Disque logique", "Disco lógico"]),
     ("cpu", &["Processor", "Prozessor", "Processeur", "Procesador"]),
     (
         "cpu",
@@ -123,7 +124,9 @@ pub(super) fn meaning(name: &CounterName<'_>) -> Option<Meaning> {
     let object = known(OBJECTS, name.object)?;
     let counter = known(COUNTERS, name.counter)?;
     match object {
-        "disk" if name.instance != "_Total" => disk(name, counter),
+        "disk" if name.instance != "_Total" => disk(name, counter, false),
+        // A volume of Windows: what its disks count, where these are in the file.
+        "logical" if name.instance != "_Total" => disk(name, counter, true),
         "cpu" if matches!(name.instance, "_Total" | "") && counter == "cpu" => {
             let place = Place::new(HopKind::HostCpu, "host.cpu", name.host);
             Some(Meaning::new(place, Measure::Cpu, 0.01))
@@ -142,8 +145,9 @@ pub(super) fn meaning(name: &CounterName<'_>) -> Option<Meaning> {
     }
 }
 
-fn disk(name: &CounterName<'_>, counter: &str) -> Option<Meaning> {
-    let place = Place::new(HopKind::BlockDevice, name.instance, name.host);
+fn disk(name: &CounterName<'_>, counter: &str, within: bool) -> Option<Meaning> {
+    let mut place = Place::new(HopKind::BlockDevice, name.instance, name.host);
+    place.within = within;
     let (measure, factor) = match counter {
         "reads" => (Measure::Ops(Flow::Read), 1.0),
         "writes" => (Measure::Ops(Flow::Write), 1.0),

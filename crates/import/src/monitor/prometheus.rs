@@ -14,7 +14,7 @@ use super::stamp::{Stamp, moment, stamp};
 use record::{HopKind, Level};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
-use telemetry::exporter::{Is, labelled, metric};
+use telemetry::exporter::{Is, labelled, metric, scale};
 
 const MOST: u64 = 256 << 20;
 
@@ -41,6 +41,9 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
 /// The JSON of `query_range`.
 fn query(feed: &mut Feed, text: &str) -> Result<Vec<Sample>, ReadError> {
     let (all, mended) = documents(text)?;
+    if let Some(error) = all.iter().find_map(|json| json.get("error").and_then(Json::text)) {
+        return Err(ReadError::new(1, 1, format!("Prometheus answered with an error: {error}")));
+    }
     if let Some(told) = mended.told() {
         let text = format!("{}: the JSON was broken and has been mended: {told}", feed.name);
         feed.note(Level::Warning, "json-mended", text);
@@ -91,7 +94,8 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
     let mut out: Vec<Sample> = Vec::new();
     let mut seen = BTreeSet::new();
     let (mut page, mut date): (i64, Option<i64>) = (0, None);
-    let mut dated = true;
+    let mut undated: Vec<(usize, i64)> = Vec::new();
+    let mut told: BTreeMap<i64, i64> = BTreeMap::new();
     let count = text.lines().count();
     for (number, line) in (1_u64..).zip(text.lines()) {
         let line = line.trim();
@@ -122,26 +126,34 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
                 format!("`{}` is no sample of Prometheus", short(line)),
             ));
         };
-        if metric(&name).is_none() {
+        // The exporter's own clock.
+        let clock = name == "node_time_seconds";
+        if metric(&name).is_none() && !clock {
             continue;
         }
         let mut words = rest.split_whitespace();
         let Some(value) = words.next().and_then(number_of) else { continue };
-        let own = words
-            .next()
-            .and_then(|ms| ms.parse::<i64>().ok())
-            .and_then(|ms| ms.checked_mul(1_000_000));
+        let own = words.next().and_then(own_time);
         if own.is_none() && !seen.insert((name.clone(), labels.clone())) {
             // A page that comes again without a date.
             seen.clear();
             seen.insert((name.clone(), labels.clone()));
             (page, date) = (page + 1, None);
         }
-        dated &= own.or(date).is_some();
+        if clock {
+            told.insert(page, (value * 1e9) as i64);
+            continue;
+        }
+        if own.or(date).is_none() {
+            undated.push((out.len(), page));
+        }
         let at = own.or(date).unwrap_or(page * options.interval.unwrap_or(0));
         out.push(Sample { name, labels, at, value });
     }
-    if !dated && options.interval.is_none() {
+    let by_clock = undated.iter().all(|(_, page)| told.contains_key(page));
+    if by_clock && options.interval.is_none() {
+        undated.iter().for_each(|(sample, page)| out[*sample].at = told[page]);
+    } else if !undated.is_empty() && options.interval.is_none() {
         return Err(ReadError::new(
             1,
             1,
@@ -149,6 +161,13 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
         ));
     }
     Ok(out)
+}
+
+/// The time of a sample: milliseconds, in OpenMetrics seconds.
+fn own_time(text: &str) -> Option<i64> {
+    let number: f64 = text.parse().ok()?;
+    let scale = if number.abs() < 1e11 { 1e9 } else { 1e6 };
+    (number.abs() < 9e12).then_some((number * scale) as i64)
 }
 
 fn number_of(text: &str) -> Option<f64> {
@@ -160,10 +179,17 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
     let mut spent: BTreeMap<(usize, Flow), Vec<(i64, f64)>> = BTreeMap::new();
     let mut idle = Idle::new();
     let mut speeds = Vec::new();
+    // A page that an exporter served itself names no instance, and its node once.
+    let unnamed = |sample: &&Sample| {
+        sample.name == "node_uname_info" && !sample.labels.contains_key("instance")
+    };
+    let nodes: BTreeSet<String> =
+        samples.iter().filter(unnamed).filter_map(|s| s.labels.get("nodename").cloned()).collect();
+    let node = nodes.first().filter(|_| nodes.len() == 1).cloned().unwrap_or_default();
     for sample in samples {
         let Some((kind, label, is)) = metric(&sample.name) else { continue };
-        let host =
-            sample.labels.get("instance").map_or("", |i| i.split(':').next().unwrap_or_default());
+        let instance = sample.labels.get("instance").map(|i| i.split(':').next());
+        let host = instance.map_or(node.as_str(), Option::unwrap_or_default);
         let named = sample.labels.get(label).cloned().unwrap_or_default();
         if kind == HopKind::InitiatorPort && matches!(named.as_str(), "lo" | "") {
             continue;
@@ -177,10 +203,12 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         let place = feed.place(place);
         match is {
             Is::Rate(measure) => {
-                looks.add(sample.at, Look { place, measure, value: sample.value, wraps: None })
+                let value = sample.value * scale(&sample.name);
+                looks.add(sample.at, Look { place, measure, value, wraps: None });
             }
             Is::Spent(flow) => {
-                spent.entry((place, flow)).or_default().push((sample.at, sample.value))
+                let value = sample.value * scale(&sample.name);
+                spent.entry((place, flow)).or_default().push((sample.at, value));
             }
             Is::Speed => speeds.push((place, sample.value)),
             Is::Identity => identify(feed, place, &sample.labels),

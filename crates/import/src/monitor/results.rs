@@ -59,8 +59,7 @@ pub(super) fn fio(name: &str, from: impl BufRead) -> Result<Feed, ReadError> {
     let (mut feed, all) = read(name, MonitorFormat::FioJson, from)?;
     // Reports of the state while running have time left; the final one has none.
     let left = |json: &&Json| {
-        let jobs = json.get("jobs").map(Json::items).unwrap_or_default();
-        jobs.iter().any(|job| number(job, "eta").is_some_and(|eta| eta > 0.0))
+        fio_jobs(json).iter().any(|job| number(job, "eta").is_some_and(|eta| eta > 0.0))
     };
     let (running, done): (Vec<&Json>, Vec<&Json>) =
         all.iter().filter(|json| json.get("fio version").is_some()).partition(|json| left(json));
@@ -71,31 +70,106 @@ pub(super) fn fio(name: &str, from: impl BufRead) -> Result<Feed, ReadError> {
     for json in kept {
         fio_document(&mut feed, json);
     }
+    if feed.rows.is_empty() {
+        let text = "no job of it completed an I/O: there is no result to explain";
+        return Err(ReadError::new(1, 1, text));
+    }
     feed.finish()
 }
 
-fn fio_document(feed: &mut Feed, json: &Json) {
-    let jobs = json.get("jobs").map(Json::items).unwrap_or_default();
-    let runtime = |job: &Json| {
-        let of = |side: &str| number(job, &format!("{side}/runtime")).unwrap_or(0.0);
-        of("read").max(of("write"))
+/// The jobs of a document; of several hosts, without their sum.
+fn fio_jobs(json: &Json) -> Vec<&Json> {
+    let jobs = json.first(&["jobs", "client_stats"]).map(Json::items).unwrap_or_default();
+    let whole = |job: &&Json| job.get("jobname").and_then(Json::text) == Some("All clients");
+    jobs.iter().filter(|job| !whole(job)).collect()
+}
+
+/// Milliseconds in which a job did I/O.
+fn fio_runtime(job: &Json) -> f64 {
+    let of = |side: &str| number(job, &format!("{side}/runtime")).unwrap_or(0.0);
+    of("read").max(of("write"))
+}
+
+/// Jobs that ran at the same time, in the order in which they ran: groups behind a `stonewall` waited for those before.
+fn fio_groups<'a>(jobs: &[&'a Json]) -> Vec<Vec<&'a Json>> {
+    let mut out: Vec<Vec<&Json>> = Vec::new();
+    let group = |job: &Json| number(job, "groupid").unwrap_or(0.0);
+    let elapsed = |jobs: &[&Json]| {
+        jobs.iter().filter_map(|job| number(job, "elapsed")).fold(0.0_f64, f64::max)
     };
-    let longest = jobs.iter().map(runtime).fold(0.0, f64::max);
-    let end =
-        number(json, "timestamp_ms").or_else(|| number(json, "timestamp").map(|s| s * 1000.0));
-    let to = (end.unwrap_or(longest) * 1e6) as i64;
-    if longest <= 0.0 {
+    let mut numbers: Vec<f64> = jobs.iter().map(|job| group(job)).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    for of in numbers {
+        let these: Vec<&Json> = jobs.iter().copied().filter(|job| group(job) == of).collect();
+        // Seconds since the start of fio: what ran beside the group before ended with it.
+        let ran = these.iter().map(|job| fio_runtime(job)).fold(0.0, f64::max) / 1000.0;
+        match out.last_mut() {
+            Some(last) if elapsed(&these) - elapsed(last) < ran / 2.0 => last.extend(these),
+            _ => out.push(these),
+        }
+    }
+    out
+}
+
+fn fio_document(feed: &mut Feed, json: &Json) {
+    let jobs = fio_jobs(json);
+    for job in &jobs {
+        let name = job.get("jobname").and_then(Json::text).unwrap_or("job");
+        if let Some(code) = number(job, "error").filter(|code| *code != 0.0) {
+            let text = format!("{}: the job {name} ended with error {code}", feed.name);
+            feed.note(Level::Warning, "fio-error", text);
+        }
+    }
+    let groups = fio_groups(&jobs);
+    let longest = |group: &[&Json]| group.iter().map(|job| fio_runtime(job)).fold(0.0, f64::max);
+    let all: f64 = groups.iter().map(|group| longest(group)).sum();
+    if all <= 0.0 {
         return;
     }
-    let row = follow(feed, Span { from: to - (longest * 1e6) as i64, to }, "test");
+    let end = number(json, "timestamp_ms").or_else(|| number(json, "timestamp").map(|s| s * 1e3));
+    let mut from = end.unwrap_or(all) - all;
+    for group in groups.iter().filter(|group| longest(group) > 0.0) {
+        let length = longest(group);
+        let span = Span { from: (from * 1e6) as i64, to: ((from + length) * 1e6) as i64 };
+        from += length;
+        let first = group.first().and_then(|job| job.get("jobname")).and_then(Json::text);
+        let test = if groups.len() > 1 { first.unwrap_or("test") } else { "test" };
+        let row = follow(feed, span, test);
+        fio_group(feed, row, (json, &jobs), group, length);
+    }
+    if groups.len() > 1 {
+        let text = format!(
+            "{}: {} groups of jobs ran one after the other; what fio saw of disks is of all of them and left out",
+            feed.name,
+            groups.len()
+        );
+        feed.note(Level::Info, "groups", text);
+        return;
+    }
     let host = json.get("hostname").and_then(Json::text).unwrap_or_default();
-    for (at, job) in jobs.iter().enumerate() {
+    for disk in json.get("disk_util").map(Json::items).unwrap_or_default() {
+        let host = disk.get("hostname").and_then(Json::text).unwrap_or(host);
+        fio_disk(feed, feed.rows.len() - 1, disk, host, all);
+    }
+}
+
+/// The jobs of a group, over the time of the longest.
+fn fio_group(
+    feed: &mut Feed,
+    row: usize,
+    (json, jobs): (&Json, &[&Json]),
+    group: &[&Json],
+    longest: f64,
+) {
+    let host = json.get("hostname").and_then(Json::text).unwrap_or_default();
+    for (at, job) in jobs.iter().enumerate().filter(|(_, job)| group.contains(*job)) {
         let host = job.get("hostname").and_then(Json::text).unwrap_or(host);
         let named = job.get("jobname").and_then(Json::text).unwrap_or("job");
         let several = jobs.iter().filter(|j| j.get("jobname") == job.get("jobname")).count() > 1;
         let label = if several { format!("{named}/{at}") } else { named.to_owned() };
         let mut place = Place::new(HopKind::VirtualDisk, label, host);
-        place.guest = named.to_owned();
+        named.clone_into(&mut place.guest);
         let place = feed.place(place);
         for (side, flow) in [("read", Flow::Read), ("write", Flow::Write)] {
             fio_side(feed, (row, place), job, (side, flow), longest);
@@ -106,8 +180,20 @@ fn fio_document(feed: &mut Feed, json: &Json) {
             feed.put(row, job_cpu, Measure::Cpu, ((user + system) / 100.0).min(1.0));
         }
     }
-    for disk in json.get("disk_util").map(Json::items).unwrap_or_default() {
-        fio_disk(feed, row, disk, host, longest);
+}
+
+/// Bytes of a side: fio 2 calls KiB so, and later versions bytes; the rate beside it tells which.
+fn fio_bytes(of: &Json) -> Option<f64> {
+    let said = number(of, "io_bytes");
+    let kib = number(of, "io_kbytes").map(|kib| kib * 1024.0);
+    let rate = number(of, "bw").zip(number(of, "runtime")).filter(|(bw, ms)| bw * ms > 0.0);
+    match (said, kib, rate) {
+        (Some(said), None, Some((bw, ms))) => {
+            let by_rate = bw * 1024.0 * ms / 1000.0;
+            let kib = (said * 1024.0 - by_rate).abs() < (said - by_rate).abs();
+            Some(if kib { said * 1024.0 } else { said })
+        }
+        _ => said.or(kib),
     }
 }
 
@@ -120,10 +206,9 @@ fn fio_side(
 ) {
     let Some(of) = job.get(side) else { return };
     let ios = number(of, "total_ios").unwrap_or(0.0);
-    let bytes = number(of, "io_bytes").or_else(|| number(of, "io_kbytes").map(|kb| kb * 1024.0));
     let seconds = longest / 1000.0;
     feed.put(row, place, Measure::Ops(flow), ios / seconds);
-    if let Some(bytes) = bytes {
+    if let Some(bytes) = fio_bytes(of) {
         feed.put(row, place, Measure::Bytes(flow), bytes / seconds);
     }
     let mean = number(of, "lat_ns/mean").or_else(|| number(of, "clat_ns/mean"));
@@ -171,7 +256,20 @@ pub(super) fn iperf3(name: &str, from: impl BufRead) -> Result<Feed, ReadError> 
         }
         iperf3_document(&mut feed, json);
     }
+    let error = all.iter().find_map(|json| json.get("error").and_then(Json::text));
+    if let Some(error) = error.filter(|_| feed.rows.is_empty()) {
+        return Err(ReadError::new(1, 1, format!("nothing was measured: iperf3 says: {error}")));
+    }
     feed.finish()
+}
+
+/// What arrived, as a share of what was sent: by the bytes of both ends, or by the datagrams that were lost.
+fn arrived(sent: Option<&Json>, received: Option<&Json>) -> f64 {
+    let of = |of: Option<&Json>, key: &str| of.and_then(|of| number(of, key));
+    let share = of(received, "bytes").zip(of(sent, "bytes")).filter(|(_, sent)| *sent > 0.0);
+    let share = share.map(|(received, sent)| received / sent).filter(|share| *share < 1.0);
+    let lost = of(received, "lost_percent").filter(|lost| *lost > 0.0);
+    share.or(lost.map(|lost| 1.0 - lost / 100.0)).map_or(1.0, |share| share.clamp(0.0, 1.0))
 }
 
 fn iperf3_document(feed: &mut Feed, json: &Json) {
@@ -184,12 +282,9 @@ fn iperf3_document(feed: &mut Feed, json: &Json) {
     let place = feed.place(Place::new(HopKind::NetworkPair, format!("{local}-{remote}"), ""));
     let (sent, received) =
         (json.path("end/sum_sent"), json.path("end/sum_received").or(json.path("end/sum")));
-    // What arrived, as a share of what was sent.
-    let bytes = |of: Option<&Json>| of.and_then(|of| number(of, "bytes"));
-    let arrived = bytes(received)
-        .zip(bytes(sent))
-        .filter(|(_, s)| *s > 0.0)
-        .map_or(1.0, |(r, s)| (r / s).min(1.0));
+    let arrived = arrived(sent, received);
+    let (sent_back, received_back) =
+        (json.path("end/sum_sent_bidir_reverse"), json.path("end/sum_received_bidir_reverse"));
     for interval in json.get("intervals").map(Json::items).unwrap_or_default() {
         let Some(sum) = interval.get("sum") else { continue };
         if matches!(sum.get("omitted"), Some(Json::Bool(true))) {
@@ -205,11 +300,17 @@ fn iperf3_document(feed: &mut Feed, json: &Json) {
         let at = |s: f64| ((start + s) * 1e9) as i64;
         let row = feed.rows.len();
         feed.rows.push(Span { from: at(from), to: at(to) });
-        let share = if reverse || bytes(sent).is_none() { 1.0 } else { arrived };
+        let share = if reverse { 1.0 } else { arrived };
         let flow = if reverse { Flow::Read } else { Flow::Write };
         feed.put(row, place, Measure::Bytes(flow), moved / (to - from) * share);
         if let Some(again) = of("retransmits") {
             feed.put(row, place, Measure::Discards, again / (to - from));
+        }
+        // The other direction of `--bidir` is what this end received.
+        if let Some(back) = number(interval, "sum_bidir_reverse/bytes") {
+            let received = interval.path("sum_bidir_reverse/sender") != Some(&Json::Bool(true));
+            let share = if received { 1.0 } else { self::arrived(sent_back, received_back) };
+            feed.put(row, place, Measure::Bytes(Flow::Read), back / (to - from) * share);
         }
     }
     for (side, who) in [("host", local), ("remote", remote)] {

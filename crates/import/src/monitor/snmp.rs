@@ -108,14 +108,21 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
 
 /// The number and the value of a line.
 fn entry(line: &str) -> Option<(&str, &str)> {
-    let (oid, value) = match line.split_once(" = ") {
-        Some(pair) => pair,
-        None => {
-            let (oid, rest) = line.split_once('|')?;
-            (oid, rest.split_once('|')?.1)
-        }
+    let piped = || {
+        let (oid, rest) = line.split_once('|')?;
+        Some((oid, rest.split_once('|')?.1))
     };
+    // `snmpwalk -Oq` has a blank between them.
+    let quick = || line.split_once(' ').filter(|(oid, _)| object(oid).is_some());
+    let (oid, value) = line.split_once(" = ").or_else(piped).or_else(quick)?;
     (!oid.contains(' ')).then_some((oid.trim(), value.trim()))
+}
+
+/// Whether a line is one of a walk.
+pub(super) fn is(line: &str) -> bool {
+    let start = line.trim_start_matches('.');
+    let numbered = ["1.3.6.1", "iso.3.6.1", "iso.org.dod"].iter().any(|of| start.starts_with(of));
+    entry(line).is_some_and(|(oid, _)| numbered || oid.contains("-MIB::") || object(oid).is_some())
 }
 
 /// A value without its type.
@@ -138,7 +145,7 @@ fn text(value: &str) -> String {
 
 /// A number; of a counter in 8 bytes, as FCMGMT has it, all of them.
 fn count(value: &str) -> Option<f64> {
-    let digits = bare(value);
+    let digits = bare(value).trim_matches('"').trim();
     if value.starts_with("Hex-STRING:") || digits.starts_with("0x") {
         let hex: String = digits.trim_start_matches("0x").split_whitespace().collect();
         return u64::from_str_radix(&hex, 16).ok().map(|n| n as f64);
@@ -150,8 +157,14 @@ fn count(value: &str) -> Option<f64> {
     octets.first()?.parse().ok()
 }
 
-/// Seconds since the agent started: `(12345) 0:02:03.45` or the number.
+/// Seconds since the agent started: `(12345) 0:02:03.45`, the number, or `0:0:02:03.45` from days on.
 fn ticks(value: &str) -> Option<f64> {
+    if let [days, hours, minutes, seconds] = bare(value).split(':').collect::<Vec<_>>()[..] {
+        let of = |text: &str| text.trim().parse::<f64>().ok();
+        return Some(
+            of(days)? * 86_400.0 + of(hours)? * 3600.0 + of(minutes)? * 60.0 + of(seconds)?,
+        );
+    }
     let digits: String =
         bare(value).trim_start_matches('(').chars().take_while(char::is_ascii_digit).collect();
     digits.parse::<f64>().ok().map(|hundredths| hundredths / 100.0)
@@ -166,7 +179,10 @@ fn place(feed: &mut Feed, walk: &Walk, index: &str) -> usize {
         walk.name.clone(),
     );
     if let Some(address) = of("ifPhysAddress") {
-        place = place.known_as(&bare(address).trim().replace(' ', ":"));
+        // `0:c:29:3:4:5` and `00 0C 29 03 04 05`.
+        let parts = bare(address).trim_matches('"').split([' ', ':']).filter(|p| !p.is_empty());
+        let parts: Vec<String> = parts.map(|part| format!("{part:0>2}")).collect();
+        place = place.known_as(&parts.join(":"));
     }
     // An agent of FCMGMT names a port by its unit's WWN and a number.
     feed.place(place)

@@ -35,6 +35,11 @@ fn measure(key: &str) -> Option<(Measure, f64)> {
         "wMB/s" | "MB_wrtn/s" => (Measure::Bytes(Write), KIB * KIB),
         "rrqm/s" => (Measure::Merges(Read), 1.0),
         "wrqm/s" => (Measure::Merges(Write), 1.0),
+        "rGB/s" | "GB_read/s" => (Measure::Bytes(Read), KIB * KIB * KIB),
+        "wGB/s" | "GB_wrtn/s" => (Measure::Bytes(Write), KIB * KIB * KIB),
+        "kB/s" => (Measure::Bytes(Any), KIB),
+        "MB/s" => (Measure::Bytes(Any), KIB * KIB),
+        "GB/s" => (Measure::Bytes(Any), KIB * KIB * KIB),
         "r_await" => (Measure::Time(Leg::All, Read), MS),
         "w_await" => (Measure::Time(Leg::All, Write), MS),
         "await" => (Measure::Time(Leg::All, Any), MS),
@@ -128,6 +133,10 @@ fn device(feed: &mut Feed, row: usize, disk: &Json, host: &str) {
     else {
         return;
     };
+    // The sum of a group (`-g`) is set in.
+    if name.starts_with(' ') {
+        return;
+    }
     let mut place = Place::new(HopKind::BlockDevice, name, host);
     place.within = is_within(name);
     let place = feed.place(place);
@@ -171,25 +180,21 @@ pub(super) fn sadf_xml(
     from: impl BufRead,
     options: &Options,
 ) -> Result<Feed, ReadError> {
-    let (root, cut) = xml::tree(&whole(from, MOST)?)?;
     let mut feed = Feed::new(name, MonitorFormat::SadfXml);
+    let mut failed = 0;
+    let (_, cut) = xml::elements(from, &mut |around, element, report| {
+        let host = around.iter().rev().find(|open| open.name == "host");
+        let Some(host) = host.filter(|_| element == "timestamp") else { return Ok(Some(report)) };
+        // What is said of the host stands before its intervals.
+        let host = Json::Map(host.pairs.clone());
+        failed += u64::from(!sadf_interval(&mut feed, &host, &report, options)?);
+        Ok(None)
+    })?;
     if let Some((line, column)) = cut {
         let text = format!(
             "{name}: the file is cut off at line {line}, column {column}; its last interval is left out"
         );
         feed.note(Level::Warning, "cut-off", text);
-    }
-    let (mut hosts, mut failed) = (Vec::new(), 0);
-    xml::each(&root, "host", &mut |host| hosts.push(host.clone()));
-    for host in &hosts {
-        let mut statistics = Vec::new();
-        xml::each(host, "timestamp", &mut |stat| statistics.push(stat));
-        if cut.is_some() {
-            statistics.pop();
-        }
-        for report in statistics {
-            failed += u64::from(!sadf_interval(&mut feed, host, report, options)?);
-        }
     }
     untimed(&mut feed, failed);
     feed.finish()

@@ -78,6 +78,8 @@ pub enum WriteError {
     Undated(String),
     /// No place of any file counts operations or bytes.
     NoLoad,
+    /// Places count them, and nothing went through any of them.
+    Idle,
     /// A window in which nothing was counted.
     EmptyWindow(String),
     /// The record could not be written.
@@ -93,6 +95,9 @@ impl fmt::Display for WriteError {
             ),
             WriteError::NoLoad => f.write_str(
                 "no file counts operations or bytes of a disk, a port or a volume: there is no load to explain; `wirespeed explain --collect` names commands that count them",
+            ),
+            WriteError::Idle => f.write_str(
+                "nothing was read, written or sent in any interval of the files: an idle system has no load to explain",
             ),
             WriteError::EmptyWindow(name) => {
                 write!(f, "nothing was counted in the window {name}: the times of the files are elsewhere, or in another zone (`--tz`)")
@@ -143,7 +148,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     }
     let joined = Joined::of(order.feeds, order.topology);
     let mut places = chosen(order.feeds, &joined);
-    let level = level(&places).ok_or(WriteError::NoLoad)?;
+    let level = level(&places).ok_or_else(|| unloaded(order.feeds))?;
     number(&mut places, level);
     let (rows, loads) = time_line(&places);
     if rows.is_empty() {
@@ -178,6 +183,15 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     book.writer.finish(Status::Complete)?;
     let loads = places.iter().filter(|p| p.load.is_some()).count();
     Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
+}
+
+/// Why there is no load.
+fn unloaded(feeds: &[Feed]) -> WriteError {
+    let counts = |measure: Measure| matches!(measure, Measure::Ops(_) | Measure::Bytes(_));
+    match feeds.iter().flat_map(|feed| &feed.columns).any(|column| counts(column.measure)) {
+        true => WriteError::Idle,
+        false => WriteError::NoLoad,
+    }
 }
 
 /// The tests of files of results as windows, where they are several.
@@ -332,8 +346,15 @@ pub(super) struct Row {
 impl Row {
     fn of(place: &Written<'_>, row: usize) -> Row {
         let at = |measure| place.feed.find(place.place, measure).and_then(|column| column.at(row));
-        let bytes = [Flow::Read, Flow::Write].map(|f| at(Measure::Bytes(f)));
+        let mut bytes = [Flow::Read, Flow::Write].map(|f| at(Measure::Bytes(f)));
         let mut ops = [Flow::Read, Flow::Write].map(|f| at(Measure::Ops(f)));
+        if let (true, Some(any)) = (bytes == [None, None], at(Measure::Bytes(Flow::Any))) {
+            let read = match ops {
+                [Some(read), Some(write)] if read + write > 0.0 => read / (read + write),
+                _ => 0.5,
+            };
+            bytes = [Some(any * read), Some(any * (1.0 - read))];
+        }
         if let (true, Some(any)) = (ops == [None, None], at(Measure::Ops(Flow::Any))) {
             let sum = bytes[0].unwrap_or(0.0) + bytes[1].unwrap_or(0.0);
             let read = if sum > 0.0 { bytes[0].unwrap_or(0.0) / sum } else { 1.0 };
@@ -503,6 +524,12 @@ impl Book<'_> {
             let why =
                 "operations of both directions together are divided as their bytes are".to_owned();
             facts.push(fact(&feed.name, "assumed/directions", why));
+        }
+        for feed in order.feeds.iter().filter(|feed| feed.is_summed()) {
+            let why =
+                "bytes of both directions together are divided as their operations are, or by half"
+                    .to_owned();
+            facts.push(fact(&feed.name, "assumed/directions-of-bytes", why));
         }
         for (key, how) in DERIVED {
             facts.push(fact("run", &format!("derived/{key}"), (*how).to_owned()));

@@ -4,6 +4,7 @@ mod clocks;
 mod diskspd;
 mod fio;
 mod fio_ends;
+mod fio_examples;
 mod fio_peer;
 mod iometer;
 mod labs;

@@ -139,6 +139,13 @@ pub(super) fn arrivals(arrivals: &Arrivals) -> String {
         }
         Arrivals::Open { process, limit } => {
             let when = match process {
+                Process::Bursts { high, low, burst, pause } => format!(
+                    "bursts of {} for {} and {} for {}",
+                    rate(high),
+                    units::duration(burst.into()),
+                    rate(low),
+                    units::duration(pause.into())
+                ),
                 Process::Fixed { rate: r } => format!("fixed {}", rate(r)),
                 Process::Poisson { rate: r } => format!("Poisson {}", rate(r)),
                 Process::Ramp { from, to, .. } => {

@@ -306,13 +306,22 @@ fn arrivals(record: &Decoded, base: Arrivals, sink: &mut Sink) -> Option<Arrival
             limit,
         });
     }
+    if let Some(table) = record.record("bursts") {
+        let process = Process::Bursts {
+            high: table.iops("high")?.value.0,
+            low: table.iops("low").map_or(0.0, |low| low.value.0),
+            burst: ns(table, "burst")?,
+            pause: ns(table, "pause")?,
+        };
+        return Some(Arrivals::Open { process, limit });
+    }
     if let Some(rate) = record.iops("rate") {
         let rate = rate.value.0;
         let poisson = record.word("arrivals").is_some_and(|word| word.value == "poisson");
         let process = if poisson { Process::Poisson { rate } } else { Process::Fixed { rate } };
         return Some(Arrivals::Open { process, limit });
     }
-    if !record.has("rate") && !record.has("ramp") {
+    if !record.has("rate") && !record.has("ramp") && !record.has("bursts") {
         for key in ["arrivals", "limit"].into_iter().filter(|key| record.has(key)) {
             complain(record, key, "it needs a `rate`: without it the loop is closed", sink);
         }
@@ -395,7 +404,7 @@ fn blamed(record: &Decoded, field: &str) -> Span {
     if record.may_say(key) {
         return place(record, key);
     }
-    let nested = ["transaction", "ramp", "rows", "preset"];
+    let nested = ["transaction", "ramp", "bursts", "rows", "preset"];
     let holder = nested.into_iter().find(|outer| record.has(outer));
     match holder {
         Some(outer) => match record.record(outer).filter(|table| table.may_say(key)) {

@@ -30,8 +30,8 @@ const SKEWS: &[KeyWord] = &[word("uniform", "every block equally often")];
 pub(crate) static WORKLOAD: TableDef = TableDef {
     title: "[workload.NAME]",
     id: "workload",
-    doc: "The operations that each worker issues. Without `rate` or `ramp` the loop is closed: each of `depth` slots \
-          issues its next operation when the last has completed. With either it is open: operations are due at fixed \
+    doc: "The operations that each worker issues. Without `rate`, `ramp` or `bursts` the loop is closed: each of `depth` slots \
+          issues its next operation when the last has completed. With one of them it is open: operations are due at fixed \
           times.",
     fields: &[
         default("kind", Type::Word(KINDS), "disk", "Kind of workload."),
@@ -74,6 +74,11 @@ pub(crate) static WORKLOAD: TableDef = TableDef {
             "Distribution of the gaps between operations of a `rate`; default: `fixed`.",
         ),
         optional("ramp", Type::Table(&RAMP), "A rate that rises or falls (open loop)."),
+        optional(
+            "bursts",
+            Type::Table(&BURSTS),
+            "Two rates, between which it changes by chance (open loop): a two-state Markov-modulated Poisson process.",
+        ),
         default("limit", DEPTH, "256", "Maximum operations outstanding per worker (open loop)."),
         default("workers", WORKERS, "1", "Workers per VM or target it runs on."),
         default(
@@ -127,7 +132,7 @@ pub(crate) static WORKLOAD: TableDef = TableDef {
         ),
     ],
     choices: &[
-        ExclusiveKeys { keys: &["rate", "ramp"], required: false },
+        ExclusiveKeys { keys: &["rate", "ramp", "bursts"], required: false },
         ExclusiveKeys { keys: &["rows", "transaction", "ladder"], required: false },
     ],
     conflicts: &[
@@ -145,6 +150,11 @@ pub(crate) static WORKLOAD: TableDef = TableDef {
         },
         Conflict {
             key: "ramp",
+            others: &["think", "depth", "arrivals"],
+            why: "an open loop issues by time; `limit` bounds the operations outstanding",
+        },
+        Conflict {
+            key: "bursts",
             others: &["think", "depth", "arrivals"],
             why: "an open loop issues by time; `limit` bounds the operations outstanding",
         },
@@ -173,6 +183,19 @@ static RAMP: TableDef = TableDef {
         required("from", Type::Iops, "IOPS per worker at the start."),
         required("to", Type::Iops, "IOPS per worker at the end."),
         required("over", Type::Time { zero: false }, "Duration of the change."),
+    ],
+    ..PLAIN
+};
+
+static BURSTS: TableDef = TableDef {
+    title: "`bursts`",
+    id: "bursts",
+    doc: "Gaps are exponential, and so are the lengths of bursts and of the time between them.",
+    fields: &[
+        required("high", Type::Iops, "Mean IOPS per worker in a burst."),
+        default("low", Type::Iops, "0 IOPS", "Mean IOPS per worker between bursts."),
+        required("burst", Type::Time { zero: false }, "Mean length of a burst."),
+        required("pause", Type::Time { zero: false }, "Mean time between bursts."),
     ],
     ..PLAIN
 };

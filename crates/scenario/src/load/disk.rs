@@ -218,6 +218,13 @@ impl DiskWorkload {
             Arrivals::Closed { depth, .. } => format!("closed loop, depth {depth}"),
             Arrivals::Open { process, limit } => {
                 let when = match process {
+                    Process::Bursts { high, low, burst, pause } => format!(
+                        "bursts of {} for {} and {} for {}",
+                        rate(high),
+                        units::duration(burst.into()),
+                        rate(low),
+                        units::duration(pause.into())
+                    ),
                     Process::Fixed { rate: r } => format!("fixed {}", rate(r)),
                     Process::Poisson { rate: r } => format!("Poisson {}", rate(r)),
                     Process::Ramp { from, to, .. } => {
@@ -356,6 +363,9 @@ fn open(arrivals: Arrivals, rate: f64) -> Result<Arrivals, String> {
         }
         Arrivals::Open { process: Process::Fixed { .. }, limit } => {
             Ok(Arrivals::Open { process: Process::Fixed { rate }, limit })
+        }
+        Arrivals::Open { process: Process::Bursts { .. }, .. } => {
+            Err("the workload's `bursts` set the rate".into())
         }
         Arrivals::Open { process: Process::Ramp { .. }, .. } => {
             Err("the workload's `ramp` sets the rate".into())

@@ -90,6 +90,11 @@ fn operations(spec: &Spec, targets: usize) -> LoadMix {
             Process::Fixed { rate } => (0.0, 0.0, Some(rate)),
             Process::Poisson { rate } => (0.0, 1.0, Some(rate)),
             Process::Ramp { to, .. } => (0.0, 0.0, Some(to)),
+            Process::Bursts { .. } => (
+                0.0,
+                process.dispersion(),
+                Some(process.mean_rate(clock::Ns::ZERO, clock::Ns::ZERO)),
+            ),
         },
     };
     let kinds = Operations::kinds(spec);

@@ -90,8 +90,13 @@ impl Fit {
                 Dir::Read => (100, self.random[0].value.clamp(0.0, 100.0)),
                 _ => (0, self.random[1].value.clamp(0.0, 100.0)),
             };
+            // Below 1 a number could be meant as a part of 1.
+            let random = match random > 0.0 && random < 1.0 {
+                true => format!("\"{random:.3}%\""),
+                false => format!("{random:.3}"),
+            };
             text += &format!(
-                "  {{ size = \"{}B\", share = {share:.6}, read = {read}, random = {random:.3}, align = \"512B\" }},\n",
+                "  {{ size = \"{}B\", share = {share:.6}, read = {read}, random = {random}, align = \"512B\" }},\n",
                 row.len
             );
         }
@@ -99,10 +104,7 @@ impl Fit {
         self.skew(&mut text);
         text += &format!("working_set = \"{set}B\"\n");
         note(&mut text, format!("rate: {} a second", of(self.rate, "")));
-        text += &format!(
-            "rate = {:.3}\narrivals = \"poisson\"\nlimit = 4096\n",
-            self.rate.value.max(0.001)
-        );
+        text += &self.arrivals();
         if let Some((depth, think)) = self.closed() {
             note(
                 &mut text,
@@ -117,6 +119,23 @@ impl Fit {
         text +=
             "\n[plan]\nworkload = \"fitted\"\non = \"disk\"\nwarmup = \"5s\"\nmeasure = \"30s\"\n";
         text
+    }
+
+    /// When I/Os are issued: the two-state process where the trace is more bursty than Poisson's.
+    fn arrivals(&self) -> String {
+        match self.bursts {
+            Some(of) => format!(
+                "bursts = {{ high = {:.3}, low = {:.3}, burst = \"{}ns\", pause = \"{}ns\" }}\nlimit = 4096\n",
+                of.high.max(0.001),
+                of.low,
+                of.burst.0.max(1000),
+                of.pause.0.max(1000)
+            ),
+            None => format!(
+                "rate = {:.3}\narrivals = \"poisson\"\nlimit = 4096\n",
+                self.rate.value.max(0.001)
+            ),
+        }
     }
 
     /// Skew and working set of random I/Os.
@@ -162,8 +181,8 @@ impl Fit {
         }
         match self.bursts {
             Some(b) => all.push(format!(
-                "arrivals are bursty: {:.0} a second for {} on average, {:.0} a second for {}; the scenario's arrivals are \
-                 Poisson's, so its queues are shorter: replay the trace where bursts matter",
+                "arrivals are bursty: {:.0} a second for {} on average, {:.0} a second for {}; the scenario's arrivals have these \
+                 two states, and no other pattern of the trace: replay it where that matters",
                 b.high, time(b.burst), b.low, time(b.pause)
             )),
             None => all.push("arrivals are no more bursty than Poisson's".to_owned()),

@@ -98,6 +98,7 @@ fn a_fit_says_what_it_leaves_out() {
     assert!(said.contains("no latencies"), "{said}");
     let ten = fit.scales.iter().find(|scale| scale.window.0 == 10_000_000).unwrap();
     assert!(ten.p99 > ten.p99_poisson * 2, "{ten:?}");
+    assert!(fit.scenario("boot").contains("\nbursts = { high = "), "the scenario has its bursts");
     let close = ten.p99_fitted as f64 / ten.p99 as f64;
     assert!((0.8..1.2).contains(&close), "{ten:?}");
 }

@@ -9,11 +9,16 @@ use import::monitor::{
     Span, WriteError,
 };
 use record::{Fact, Record};
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 /// Bytes that are read ahead: the head of a file must fit.
 const BUFFER: usize = 1 << 20;
+/// Files of a folder, and folders in it one within the other, at most.
+const FILES_MAX: usize = 5_000;
+const FOLDERS_DEEP: usize = 6;
+/// Names that a note lists at most.
+const LISTED: usize = 5;
 
 pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     if args.collect {
@@ -28,8 +33,31 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     };
     let topology = known(args.topology.as_deref())?;
     let (mut feeds, mut facts) = (Vec::new(), Vec::new());
+    let mut passed_over = Vec::new();
     for path in &args.files {
-        feeds.push(read(path, args.of, &options, &mut facts)?);
+        if !path.is_dir() {
+            feeds.push(read(path, args.of, &options, &mut facts)?);
+            continue;
+        }
+        for inner in inside(path)? {
+            match kind(&inner, args.of, &options)? {
+                Some(_) => feeds.push(read(&inner, args.of, &options, &mut facts)?),
+                None => passed_over.push(inner.display().to_string()),
+            }
+        }
+    }
+    if feeds.is_empty() {
+        let named: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::usage(format!(
+            "no file in {} is a monitoring file or a result that is known by its content",
+            named.join(", ")
+        )));
+    }
+    if !passed_over.is_empty() && !args.output.quiet {
+        out::note(format_args!(
+            "passed over, since they are nothing that is known: {}",
+            listed(&passed_over)
+        ));
     }
     if args.clocks == Clocks::Align {
         monitor::align(&mut feeds, &topology);
@@ -77,6 +105,57 @@ fn collect() -> Result<Exit, Failure> {
     }
     out::result(&text)?;
     Ok(Exit::Met)
+}
+
+/// The files of a folder and of those in it, as HCIBench leaves them, in the order of their names.
+fn inside(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let fail = |path: &Path, e: std::io::Error| {
+        Failure::usage(format!("cannot read {}: {e}", path.display()))
+    };
+    let (mut files, mut folders) = (Vec::new(), vec![(folder.to_owned(), 0)]);
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).map_err(|e| fail(&folder, e))? {
+            let entry = entry.map_err(|e| fail(&folder, e))?;
+            let kind = entry.file_type().map_err(|e| fail(&entry.path(), e))?;
+            if kind.is_dir() && depth < FOLDERS_DEEP {
+                folders.push((entry.path(), depth + 1));
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+        if files.len() > FILES_MAX {
+            return Err(Failure::usage(format!(
+                "{} holds more than {FILES_MAX} files: name those that count",
+                folder.display()
+            )));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What a file of a folder is, if it is one to read.
+fn kind(
+    path: &Path,
+    format: Option<MonitorFormat>,
+    options: &Options,
+) -> Result<Option<MonitorFormat>, Failure> {
+    let fail = |e| Failure::usage(format!("cannot read {}: {e}", path.display()));
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    file.take(HEAD as u64).read_to_end(&mut head).map_err(fail)?;
+    Ok(match monitor::detect(&head) {
+        Detected::Is(found) => format.is_none_or(|format| format == found).then_some(found),
+        _ if !options.maps.is_empty() => Some(MonitorFormat::Mapped),
+        _ => None,
+    })
+}
+
+/// Some names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 /// Reads a file as what it is, and keeps its digest.

@@ -19,6 +19,7 @@ mod luns;
 mod net;
 pub mod plan;
 mod profiles;
+mod project;
 mod review;
 mod run;
 mod score;
@@ -50,6 +51,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Import(args) => import::import(&args),
         Command::Capture(args) => capture::capture(&args),
         Command::Fit(args) => fit::fit(&args),
+        Command::Project(args) => project::project(&args),
         Command::Profiles(args) => profiles::profiles(&args),
         Command::Disk(args) => disk::disk(&args),
         Command::Net(args) => net::net(&args),

@@ -103,7 +103,7 @@ const ROOMS: [(&str, &[&str]); 32] = [
     ("statrs", &["findings", "sim"]),
     ("rusqlite", &["record"]),
     ("rmp-serde", &["fleet"]),
-    ("toml", &["import", "scenario", "trace"]),
+    ("toml", &["import", "scenario", "trace", "wirespeed"]),
     ("strsim", &["san", "scenario"]),
     ("maud", &["review", "serve"]),
     ("plotly", &["review"]),

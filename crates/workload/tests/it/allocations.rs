@@ -46,6 +46,7 @@ fn open_loops_allocate_nothing() {
         Process::Fixed { rate: 1e6 },
         Process::Poisson { rate: 1e6 },
         Process::Ramp { from: 0.0, to: 1e6, over: Ns::millis(5) },
+        Process::Bursts { high: 2e6, low: 0.0, burst: Ns::millis(1), pause: Ns::millis(1) },
     ] {
         check(&open(access(vec![row(4096, 67.0, 50.0)]), process));
     }

@@ -100,6 +100,12 @@ fn spec() -> BoxedStrategy<Spec> {
         rate().prop_map(|rate| Process::Fixed { rate }),
         rate().prop_map(|rate| Process::Poisson { rate }),
         (rate(), rate(), ns()).prop_map(|(from, to, over)| Process::Ramp { from, to, over }),
+        (rate(), rate(), ns(), ns()).prop_map(|(high, low, burst, pause)| Process::Bursts {
+            high,
+            low,
+            burst,
+            pause
+        }),
     ];
     let arrivals = prop_oneof![
         (number(1..=64), ns()).prop_map(|(depth, think)| Arrivals::Closed { depth, think }),

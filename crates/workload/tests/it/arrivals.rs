@@ -128,3 +128,37 @@ fn an_open_loop_asks_for_no_completion_and_no_pause() {
     stream.completed(Ns::secs(9));
     assert!(matches!(stream.next(SECOND), Next::Op(Op { due: SECOND, .. })));
 }
+
+/// Arrivals of two states: their mean, how their number varies over long and over short times, and the gaps within a state.
+#[test]
+fn bursts_have_the_mean_and_the_dispersion_of_their_two_states() {
+    let (high, low, burst, pause) = (5000.0, 500.0, Ns::millis(20), Ns::millis(80));
+    let process = Process::Bursts { high, low, burst, pause };
+    assert_eq!(process.mean_rate(Ns::ZERO, SECOND), 1400.0);
+    // 1 + 2 (h - l)^2 r s / ((r + s)^3 mean) with r = 50 and s = 12.5 changes a second.
+    let expected = 1.0 + 2.0 * 4500.0_f64.powi(2) * 50.0 * 12.5 / (62.5_f64.powi(3) * 1400.0);
+    assert!((process.dispersion() - expected).abs() < 1e-9, "{} {expected}", process.dispersion());
+    let seconds = 2000;
+    let due = due(process, Ns::secs(seconds));
+    let mean = due.len() as f64 / seconds as f64;
+    // The deviation of the mean over 2,000 s by that dispersion is 7.
+    assert!((mean - 1400.0).abs() < 35.0, "{mean}");
+    let dispersion = |window: u64| {
+        let mut counts = vec![0.0_f64; (Ns::secs(seconds).0 / window) as usize];
+        for at in &due {
+            if let Some(count) = counts.get_mut((at.0 / window) as usize) {
+                *count += 1.0;
+            }
+        }
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        counts.iter().map(|n| (n - mean).powi(2)).sum::<f64>() / counts.len() as f64 / mean
+    };
+    // Over a second, which is 62.5 times the time constant, its limit less 1.6%; over 0.1 ms, Poisson's and 0.5%.
+    let (long, short) = (dispersion(1_000_000_000), dispersion(100_000));
+    assert!((long / (1.0 + (expected - 1.0) * (1.0 - 1.0 / 62.5)) - 1.0).abs() < 0.15, "{long}");
+    assert!((0.95..1.3).contains(&short), "{short}");
+    // Nothing arrives between bursts of which nothing is asked there.
+    let quiet = Process::Bursts { high: 1000.0, low: 0.0, burst: Ns::secs(1), pause: Ns::secs(9) };
+    let gaps = self::due(quiet, Ns::secs(1000));
+    assert!(gaps.windows(2).any(|pair| pair[1].since(pair[0]) > SECOND));
+}

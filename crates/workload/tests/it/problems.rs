@@ -177,6 +177,14 @@ fn arrivals() {
         check_process(Process::Fixed { rate }, &expected);
         check_process(Process::Poisson { rate }, &expected);
     }
+    let bursts = |high, low, pause| Process::Bursts { high, low, burst: Ns::millis(1), pause };
+    let short = "bursts: a burst and a pause last 1 us at least each, and hold an operation in a thousand times together at least";
+    check_process(
+        bursts(10.0, 20.0, Ns::millis(1)),
+        "low: more operations between bursts than in them",
+    );
+    check_process(bursts(10.0, 0.0, Ns(10)), short);
+    check_process(bursts(0.5, 0.0, Ns::millis(1)), short);
     let ramp = |from, to| Process::Ramp { from, to, over: Ns(1) };
     check_process(ramp(-1.0, 1.0), "rate: -1 a second is not at least 0 and at most 1000000000");
     check_process(ramp(0.0, 0.0), "rate: a ramp from 0 to 0 issues nothing");

@@ -19,7 +19,11 @@ use std::io::BufRead;
 const MIB: f64 = 1024.0 * 1024.0;
 
 fn document(feed: &mut Feed, from: impl BufRead) -> Result<Json, ReadError> {
-    let (root, cut) = tree(&whole(from, MOST)?)?;
+    let text = whole(from, MOST)?;
+    // A console's words may stand before the document; lines are counted with them.
+    let begins = ["<?xml", "<Results", "<ntttcp"].iter().filter_map(|tag| text.find(tag)).min();
+    let lines: String = text[..begins.unwrap_or(0)].chars().filter(|c| *c == '\n').collect();
+    let (root, cut) = tree(&(lines + &text[begins.unwrap_or(0)..]))?;
     if let Some((line, column)) = cut {
         let text =
             format!("{}: line {line}, column {column}: the file is cut off there", feed.name);

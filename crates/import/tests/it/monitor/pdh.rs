@@ -130,3 +130,30 @@ fn perfmon_is_read_in_german_with_its_bias() {
     let page: Vec<u8> = text.chars().map(|c| c as u8).collect();
     near(figure(&fed(&page), "0 C:", Measure::Ops(Flow::Read)), 120.5);
 }
+
+#[test]
+fn shares_of_nfs_and_processors_in_use_are_what_esxtop_counts() {
+    let head = |names: &[&str]| {
+        let cells = names.iter().map(|name| format!(",\"\\\\esx1\\{name}\""));
+        format!("\"(PDH-CSV 4.0) (UTC)(0)\"{}\n", cells.collect::<String>())
+    };
+    let names = [
+        "Physical Cpu(_Total)\\% Processor Time",
+        "Physical Cpu(_Total)\\% Util Time",
+        "Physical Disk NFS Volume(nfs1)\\Reads/sec",
+        "Physical Disk NFS Volume(nfs1)\\MBytes Read/sec",
+        "Physical Disk NFS Volume(nfs1)\\Average Guest MilliSec/Read",
+    ];
+    let row = |second: u32| {
+        format!("\"12/11/2012 20:20:{second:02}\",\"140.0\",\"98.0\",\"400.0\",\"10.0\",\"5.0\"\n")
+    };
+    let feed = fed((head(&names) + &row(0) + &row(5) + &row(10)).as_bytes());
+    near(figure(&feed, "host.cpu", Measure::Cpu), 0.98);
+    near(figure(&feed, "nfs1", Measure::Time(Leg::All, Flow::Read)), 5.0 * MS);
+    // Volumes of Windows are what their disks count, and are used where these are missing.
+    let names = ["LogicalDisk(C:)\\Disk Reads/sec", "LogicalDisk(_Total)\\Disk Reads/sec"];
+    let row = |second: u32| format!("\"12/11/2012 20:20:{second:02}\",\"7.0\",\"7.0\"\n");
+    let feed = fed((head(&names) + &row(0) + &row(5) + &row(10)).as_bytes());
+    near(figure(&feed, "C:", Measure::Ops(Flow::Read)), 7.0);
+    assert!(feed.places.len() == 1 && feed.places[0].within);
+}

@@ -185,3 +185,22 @@ fn a_topology_adds_what_no_file_says() {
     let speed = counters.iter().find(|c| c.kind.id() == Some(CounterId::PortRate)).unwrap();
     assert_eq!(speed.value, 1e6);
 }
+
+/// A machine whose processors are full while its disk is not: their limit is known, whose work it is is not.
+#[test]
+fn full_processors_are_said_and_not_blamed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.wsr");
+    let mut text = "Linux 6.1 (db1) \t2024-05-07 \t_x86_64_\t(8 CPU)\n\n".to_owned();
+    for at in 0..8 {
+        text += &format!(
+            "2024-05-07 09:00:{:02}\navg-cpu: %user %nice %system %iowait %steal %idle\n70.00 0.00 29.50 0.00 0.00 0.50\n\nDevice r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\nsda 50000.00 0.00 200000.00 0.00 0.08 0.00 4.00 65.00\n\n",
+            at * 5
+        );
+    }
+    written(&path, &[text], &[]).unwrap();
+    let analysis = findings::analyse(&Record::open(&path).unwrap()).unwrap();
+    let said = analysis.monitoring.iter().find(|one| one.code == "processors-full").unwrap();
+    assert!(said.text.starts_with("host.cpu was full, 100% busy at means of 5 s"), "{}", said.text);
+    assert!(said.next.contains("pidstat"), "{}", said.next);
+}

@@ -1,8 +1,10 @@
 //! Results of load generators, written by hand by the formats' documents: figures worked out beside them, files cut off anywhere,
 //! and what is absent and not zero.
 
-use super::{MS, cut_anywhere, fed, figure, near};
-use import::monitor::{Feed, Flow, Leg, Measure, MonitorFormat, Order, Topology, write};
+use super::{MS, cut_anywhere, fed, figure, near, options};
+use import::monitor::{
+    Detected, Feed, Flow, Leg, Measure, MonitorFormat, Order, Topology, detect, read, write,
+};
 use record::Record;
 
 const OPS: [Measure; 2] = [Measure::Ops(Flow::Read), Measure::Ops(Flow::Write)];
@@ -205,4 +207,75 @@ fn hcibenchs_cases_follow_each_other() {
     near(figure(&feed, "all VMs", Measure::Ops(Flow::Any)), 500.0);
     assert!(feed.assumed.iter().any(|(what, _)| what == "times"));
     cut_anywhere(text.as_bytes(), MonitorFormat::Hcibench);
+}
+
+/// A job of fio's JSON.
+fn job(name: &str, group: u32, elapsed: u32, ios: u64) -> String {
+    format!(
+        r#"{{"jobname":"{name}","groupid":{group},"error":0,"eta":0,"elapsed":{elapsed},"read":{{"io_bytes":{},"io_kbytes":{},"bw":{},"runtime":10000,"total_ios":{ios},"lat_ns":{{"mean":2000000.0}}}},"write":{{"io_bytes":0,"runtime":0,"total_ios":0}}}}"#,
+        ios * 4096,
+        ios * 4,
+        ios * 4 / 10,
+    )
+}
+
+fn fio(jobs: &str) -> String {
+    format!(
+        r#"{{"fio version":"fio-3.28","timestamp":1700000030,"timestamp_ms":1700000030000,{jobs}}}"#
+    )
+}
+
+#[test]
+fn groups_of_fio_that_waited_for_each_other_are_tests_of_their_own() {
+    let jobs = [job("seq", 0, 11, 20_000), job("rand", 1, 21, 10_000)].join(",");
+    let feed = fed(fio(&format!(r#""jobs":[{jobs}]"#)).as_bytes());
+    let tests: Vec<&str> = feed.tests.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((tests, feed.rows.len()), (vec!["seq", "rand"], 2));
+    near(figure(&feed, "seq", Measure::Ops(Flow::Read)), 2000.0);
+    near(figure(&feed, "rand", Measure::Ops(Flow::Read)), 1000.0);
+    assert_eq!(feed.rows[1].to, 1_700_000_030_000_000_000);
+    // Groups that ran at the same time are one test.
+    let jobs = [job("a", 0, 11, 20_000), job("b", 1, 11, 10_000)].join(",");
+    assert_eq!(fed(fio(&format!(r#""jobs":[{jobs}]"#)).as_bytes()).rows.len(), 1);
+    // Of several hosts, each job and not their sum.
+    let jobs = [job("a", 0, 11, 20_000), job("All clients", 0, 11, 20_000)].join(",");
+    let feed = fed(fio(&format!(r#""client_stats":[{jobs}]"#)).as_bytes());
+    assert_eq!(feed.places.len(), 1);
+    // fio 2 called KiB `io_bytes`.
+    let old = job("a", 0, 11, 10_000)
+        .replace("\"io_bytes\":40960000,\"io_kbytes\":40000", "\"io_bytes\":40000");
+    near(
+        figure(
+            &fed(fio(&format!(r#""jobs":[{old}]"#)).as_bytes()),
+            "a",
+            Measure::Bytes(Flow::Read),
+        ),
+        4_096_000.0,
+    );
+    let failed = job("a", 0, 1, 0).replace("\"runtime\":10000", "\"runtime\":0");
+    let failed = fio(&format!(r#""jobs":[{failed}]"#));
+    let error = read("f", MonitorFormat::FioJson, failed.as_bytes(), &options()).unwrap_err();
+    assert!(error.text.contains("no job"), "{error}");
+}
+
+#[test]
+fn iperf3_counts_what_arrived_in_each_direction() {
+    let of = |end: &str, back: &str| {
+        format!(
+            r#"{{"start":{{"timestamp":{{"timesecs":1700000000}},"connected":[{{"local_host":"a","remote_host":"b"}}],"test_start":{{"reverse":0}}}},"intervals":[{{"sum":{{"start":0,"end":1,"bytes":1000000,"omitted":false}}{back}}}],"end":{{{end}}}}}"#
+        )
+    };
+    let both = of(
+        r#""sum_sent":{"bytes":1000000},"sum_received":{"bytes":900000}"#,
+        r#","sum_bidir_reverse":{"start":0,"end":1,"bytes":500000,"sender":false}"#,
+    );
+    let feed = fed(both.as_bytes());
+    near(figure(&feed, "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
+    near(figure(&feed, "a-b", Measure::Bytes(Flow::Read)), 500_000.0);
+    let udp = of(r#""sum":{"bytes":1000000,"lost_percent":10.0}"#, "");
+    near(figure(&fed(udp.as_bytes()), "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
+    let refused = r#"{"start":{"connected":[],"version":"iperf 3.9"},"intervals":[],"end":{},"error":"unable to connect to server: Connection refused"}"#;
+    let Detected::Is(format) = detect(refused.as_bytes()) else { panic!("not known") };
+    let error = read("f", format, refused.as_bytes(), &options()).unwrap_err();
+    assert!(error.text.contains("Connection refused"), "{error}");
 }

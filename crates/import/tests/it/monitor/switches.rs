@@ -16,11 +16,11 @@ fn words_of_32_bits_count_only_where_they_cannot_have_wrapped() {
     };
     // One second: 2^32 words are more than any port sends in it.
     let feed = fed(text(1, 4_294_967_000, 1_000_000).as_bytes());
-    near(figure(&feed, "4", Measure::Bytes(Flow::Write)), (1_000_000.0 + 296.0) * 4.0);
+    near(figure(&feed, "4", Measure::Bytes(Flow::Read)), (1_000_000.0 + 296.0) * 4.0);
     near(figure(&feed, "4", Measure::CreditWait), 1.0);
     // Twenty seconds: it may have wrapped any number of times.
     let feed = fed(text(20, 4_294_967_000, 1_000_000).as_bytes());
-    assert!(figure(&feed, "4", Measure::Bytes(Flow::Write)).is_nan());
+    assert!(figure(&feed, "4", Measure::Bytes(Flow::Read)).is_nan());
     assert!(feed.notes.iter().any(|note| note.code == "counter-reset"));
 }
 
@@ -32,7 +32,7 @@ fn counters_of_64_bits_come_in_halves() {
         )
     };
     let text = shot("2024-05-07 09:00:00", 100) + &shot("2024-05-07 09:01:00", 60_000_100);
-    near(figure(&fed(text.as_bytes()), "7", Measure::Bytes(Flow::Read)), 4e6);
+    near(figure(&fed(text.as_bytes()), "7", Measure::Bytes(Flow::Write)), 4e6);
     cut_anywhere(text.as_bytes(), MonitorFormat::Brocade);
 }
 
@@ -54,7 +54,7 @@ fn mds_counts_bytes_and_credit_by_differences() {
     let text =
         shot("2024-05-07 09:00:00", 1000, 0) + &shot("2024-05-07 09:00:10", 5_000_001_000, 800_000);
     let feed = fed(text.as_bytes());
-    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Read)), 5e8);
+    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Write)), 5e8);
     near(figure(&feed, "fc1/1", Measure::CreditWait), 0.2);
     cut_anywhere(text.as_bytes(), MonitorFormat::Mds);
 }
@@ -161,4 +161,182 @@ fn results_of_generators_are_means_over_their_runs() {
     assert_eq!(feed.rows.len(), 1, "omitted intervals are left out");
     near(figure(&feed, "a-b", Measure::Bytes(Flow::Write)), 900_000.0);
     cut_anywhere(iperf.as_bytes(), MonitorFormat::Iperf3);
+}
+
+/// Three looks at ports, as a session of a terminal logs them.
+fn session(of: impl Fn(u64) -> String) -> String {
+    (1..=3)
+        .map(|at| format!("SW1:FID128:admin> date\nTue Nov 24 10:0{at}:00 UTC 2026\n{}", of(at)))
+        .collect()
+}
+
+#[test]
+fn sessions_of_brocade_are_read_with_all_that_stands_in_them() {
+    // All counters of a port, each port with a date of its own, halves of counters that are not used between.
+    let port = |at: u64, port: &str, second: u64| {
+        let words = 100_000_000_000 + at * 3_000_000_000;
+        format!(
+            "SW1:FID128:admin> date\nTue Nov 24 10:0{at}:0{second} CET 2026\nSW1:FID128:admin> portstats64show {port}\n\
+             stat64_wtx              {}           top_int : 4-byte words transmitted\n                        {}  bottom_int : 4-byte words transmitted\n\
+             stat64_ftx              0           top_int : Frames transmitted\n                        1000000000  bottom_int : Frames transmitted\n\
+             tim64_txcrd_z           0           top_int : Time TX Credit Zero (2.5Us ticks)\n                        {}  bottom_int : Time TX Credit Zero (2.5Us ticks)\n\
+             tim64_txcrd_z_vc  0- 3:  0              0              0              7\n\
+             phy_stats_clear_ts      10-05-2021 UTC Tue 15:02:18     Timestamp of phy_port stats clear\n\n",
+            words >> 32,
+            words & 0xffff_ffff,
+            at * 12_000_000,
+        )
+    };
+    let text: String = (1..=3).flat_map(|at| [port(at, "1/3", 1), port(at, "1/4", 3)]).collect();
+    let feed = fed(text.as_bytes());
+    assert_eq!(feed.rows.len(), 2, "ports that are looked at one after the other are one look");
+    for port in ["1/3", "1/4"] {
+        near(figure(&feed, port, Measure::Bytes(Flow::Read)), 2e8);
+        near(figure(&feed, port, Measure::CreditWait), 0.5);
+    }
+    assert_eq!(feed.places[0].device, "SW1");
+    // Errors with the table's head at each look; a rounded number says no difference.
+    let errors = |at: u64| {
+        format!(
+            "SW1:FID128:admin> porterrshow\nCURRENT CONTEXT -- 2 , 128\n          frames      enc    crc    crc    too    too    bad    enc   disc   link   loss   loss   frjt   fbsy  c3timeout    pcs    uncor\n       tx     rx      in    err    g_eof  shrt   long   eof     out   c3    fail    sync   sig                  tx    rx     err    err\n  0:    1.1g   2.1g   0      {}      0      0      0      0      0      {}      0      0      1      0      0      0      0      0      0\n  1:  933.1m 302.2k   0      1.2k   0      0      0      0      5      0      0      0      1      0      0      0      0      0      0\n",
+            at * 60,
+            at * 120
+        )
+    };
+    let feed = fed(session(errors).as_bytes());
+    near(figure(&feed, "0", Measure::Errors), 1.0);
+    near(figure(&feed, "0", Measure::Discards), 2.0);
+    assert!(feed.notes.iter().any(|note| note.code == "rounded"));
+    // The table of old releases lacks a column.
+    let old = |at: u64| {
+        format!(
+            "SW1:FID128:admin> porterrshow\n        frames  enc  crc  too  too  bad  enc disc link loss loss frjt fbsy\n       tx   rx   in  err shrt long  eof  out   c3 fail sync  sig\n     =====\n  0: 665k 7.0k    0    0    0    0    0    6  {}    0    1    2    0    0\n",
+            at * 60
+        )
+    };
+    near(figure(&fed(session(old).as_bytes()), "0", Measure::Discards), 1.0);
+    cut_anywhere(session(old).as_bytes(), MonitorFormat::Brocade);
+}
+
+#[test]
+fn rates_of_portperfshow_are_read_by_slot_by_direction_and_of_one_port() {
+    let slots = "sw:admin> portperfshow\n          0      1      2\n   slot 1:  0   43.8m  1.0k\n          0      1      2\n   slot 2:  5.0m   0   0   48.8m\n";
+    let feed = fed(slots.as_bytes());
+    near(figure(&feed, "1/1", Measure::Bytes(Flow::Any)), 43.8e6);
+    near(figure(&feed, "2/0", Measure::Bytes(Flow::Any)), 5e6);
+    assert_eq!(feed.places.len(), 6, "the sum of all is no port");
+    let sides = "sw:admin> portperfshow -tx -rx\n        0      1\n==========\nTX    302.2k  1.7m\nRX    1.2m  1.7m\n\n        0      1\n==========\nTX    302.2k  1.7m\nRX    1.2m  1.7m\n";
+    let feed = fed(sides.as_bytes());
+    assert_eq!(feed.rows.len(), 2);
+    near(figure(&feed, "0", Measure::Bytes(Flow::Read)), 302_200.0);
+    near(figure(&feed, "0", Measure::Bytes(Flow::Write)), 1.2e6);
+    let one = "sw:admin> portperfshow 6\n     6\n  Bps\n  2.1g\n  2.0g\n";
+    near(figure(&fed(one.as_bytes()), "6", Measure::Bytes(Flow::Any)), 2.05e9);
+}
+
+#[test]
+fn interfaces_of_mds_are_told_apart_and_described() {
+    let look = |at: u64| {
+        format!(
+            "mds1# show clock\n10:0{at}:00.123 UTC Tue Nov 24 2026\nmds1# show interface\nfc1/1 is trunking\n    Port WWN is 20:01:00:0d:ec:2d:1a:40\n    Speed is 16 Gbps\n    5 minutes input rate 191985848 bits/sec, 23998231 bytes/sec, 11642 frames/sec\n      {} frames input, {} bytes\n        0 discards, 0 errors\n        {} invalid CRC/FCS, 0 unknown class\n      0 input OLS, 0 LRR, 0 NOS, 0 loop inits\n    Interface last changed at Tue Nov 24 09:00:00 2026\n\nmgmt0 is up\n    12345 packets input, {} bytes\n\nport-channel 10 is trunking\n    {} frames input, {} bytes\n",
+            at * 1000,
+            at * 12_000_000_000,
+            at * 60,
+            at * 777,
+            at * 1000,
+            at * 12_000_000_000
+        )
+    };
+    let text: String = (1..=3).map(look).collect();
+    let feed = fed(text.as_bytes());
+    near(figure(&feed, "fc1/1", Measure::Bytes(Flow::Write)), 2e8);
+    near(figure(&feed, "fc1/1", Measure::Errors), 1.0);
+    near(figure(&feed, "fc1/1", Measure::Speed), 1.7e9);
+    assert_eq!(feed.places[0].ids, ["wwn.2001000dec2d1a40"]);
+    assert_eq!((feed.places[0].device.as_str(), feed.places.len()), ("mds1", 2));
+    assert!(feed.places[1].within, "a port channel is made of ports");
+}
+
+#[test]
+fn walks_are_read_in_each_form_of_snmpwalk() {
+    let walk = |at: u64, line: &dyn Fn(&str, &str, &str, String) -> String| {
+        [
+            line("ifName", "1.3.6.1.2.1.31.1.1.1.1", "STRING", "port1".to_owned()),
+            line("ifPhysAddress", "1.3.6.1.2.1.2.2.1.6", "STRING", "0:c:29:3:4:5".to_owned()),
+            line(
+                "ifHCInOctets",
+                "1.3.6.1.2.1.31.1.1.1.6",
+                "Counter64",
+                (at * 6_000_000_000).to_string(),
+            ),
+            line("ifHighSpeed", "1.3.6.1.2.1.31.1.1.1.15", "Gauge32", "8000".to_owned()),
+        ]
+        .iter()
+        .fold(format!("Tue Nov 24 10:0{at}:00 UTC 2026\n"), |text, line| text + line + "\n")
+    };
+    let full = ".iso.org.dod.internet.mgmt.mib-2.ifMIB.ifMIBObjects.ifXTable.ifXEntry";
+    let forms: [&dyn Fn(&str, &str, &str, String) -> String; 6] = [
+        &|_, oid, kind, value| format!(".{oid}.1 = {kind}: {value}"),
+        &|_, oid, kind, value| format!("iso.{}.1 = {kind}: {value}", &oid[2..]),
+        &|name, _, kind, value| format!("{full}.{name}.1 = {kind}: {value}"),
+        &|name, _, _, value| format!("IF-MIB::{name}.1 = {value}"),
+        &|name, _, _, value| format!("{name}.1 = {value}"),
+        &|name, _, _, value| format!("IF-MIB::{name}.1 {value}"),
+    ];
+    for (nth, form) in forms.iter().enumerate() {
+        let text = walk(1, form) + &walk(2, form);
+        let feed = fed(text.as_bytes());
+        near(figure(&feed, "port1", Measure::Bytes(Flow::Write)), 1e8);
+        near(figure(&feed, "port1", Measure::Speed), 1e9);
+        assert_eq!(feed.places[0].ids, ["mac.000c29030405"], "form {nth}");
+    }
+}
+
+#[test]
+fn pages_of_exporters_are_dated_by_their_own_clock_and_name_their_node() {
+    let page = |at: u64| {
+        format!(
+            "node_disk_reads_completed_total{{device=\"sda\"}} {}\nnode_uname_info{{nodename=\"db1\",sysname=\"Linux\"}} 1\nnode_time_seconds 1.70000{at:03}e+09\n",
+            at * 1000
+        )
+    };
+    let feed = fed((page(0) + &page(10) + &page(20)).as_bytes());
+    near(figure(&feed, "sda", Measure::Ops(Flow::Read)), 100.0);
+    assert_eq!((feed.rows.len(), feed.places[0].device.as_str()), (2, "db1"));
+    // Names before version 0.16, in milliseconds; and samples with times of their own.
+    let old = |at: u64| {
+        format!(
+            "# time {}\nnode_disk_reads_completed{{device=\"sda\"}} {}\nnode_disk_read_time_ms{{device=\"sda\"}} {}\n",
+            1_700_000_000 + at,
+            at * 100,
+            at * 200
+        )
+    };
+    let feed = fed((old(0) + &old(10)).as_bytes());
+    near(figure(&feed, "sda", Measure::Time(Leg::All, Flow::Read)), 2.0 * MS);
+    let own: String = (0..3)
+        .map(|at| {
+            format!(
+                "node_disk_reads_completed_total{{device=\"sda\"}} {} {}.5\n",
+                at * 100,
+                1_700_000_000 + at * 10
+            )
+        })
+        .collect();
+    near(figure(&fed((own + "# EOF\n").as_bytes()), "sda", Measure::Ops(Flow::Read)), 10.0);
+    let error = r#"{"status":"error","errorType":"bad_data","error":"invalid parameter"}"#;
+    let error = read("f", MonitorFormat::Prometheus, error.as_bytes(), &options()).unwrap_err();
+    assert!(error.text.contains("invalid parameter"), "{error}");
+}
+
+#[test]
+fn tables_of_text_are_read_by_maps_and_kinds_by_names() {
+    let pure = "Time                     B/s (read)  B/s (write)  op/s (read)  op/s (write)  us/op (read)  us/op (write)\n2023-01-21 22:20:02 +03  86.04M      568.49M      3.42K        5.10K         688           234\n2023-01-21 22:20:32 +03  86.04M      568.49M      3.42K        5.10K         688           234\n";
+    let feed = fed(pure.as_bytes());
+    near(figure(&feed, "all", Measure::Ops(Flow::Read)), 3420.0);
+    near(figure(&feed, "all", Measure::Time(Leg::All, Flow::Write)), 0.234 * MS);
+    let nar = "Object Name,Poll Time,Utilization (%),Read Throughput (IO/s)\nSP A,05/13/2024 09:00:00,45,3000\nLUN 12,05/13/2024 09:00:00,,3000\nBus 0 Disk 1,05/13/2024 09:00:00,80,750\nSP A,05/13/2024 09:05:00,45,3000\nLUN 12,05/13/2024 09:05:00,,3000\nBus 0 Disk 1,05/13/2024 09:05:00,80,750\n";
+    let feed = fed(nar.as_bytes());
+    let of: Vec<(&str, bool)> = feed.places.iter().map(|p| (p.kind.word(), p.within)).collect();
+    assert_eq!(of, [("controller", false), ("volume", false), ("disks", true)]);
 }

@@ -185,6 +185,95 @@ fn sadf_is_read_an_interval_at_a_time() {
     assert!(error.line > 10 && error.text.contains("0x:0y"), "{error}");
 }
 
+/// The same of `sadf -x`: what an interval holds is forgotten before the next.
+#[test]
+fn sadf_in_xml_is_read_an_interval_at_a_time() {
+    let head = "<?xml version=\"1.0\"?>\n<sysstat><host nodename=\"db1\"><number-of-cpus>2</number-of-cpus><statistics>\n";
+    let of = |n: usize| {
+        format!(
+            "<timestamp date=\"2024-05-07\" time=\"{:02}:{:02}:{:02}\" tz=\"UTC\" interval=\"1\">\n<disk per=\"second\"><disk-device dev=\"sda\" tps=\"{n}.0\"/></disk></timestamp>",
+            n / 3600,
+            n / 60 % 60,
+            n % 60
+        )
+    };
+    let all: Vec<String> = (0..2000).map(of).collect();
+    let whole = format!("{head}{}\n</statistics></host></sysstat>\n", all.join("\n"));
+    let from = std::io::BufReader::with_capacity(7, whole.as_bytes());
+    let feed = read("file", MonitorFormat::SadfXml, from, &options()).unwrap();
+    assert_eq!((feed.rows.len(), feed.notes.len()), (2000, 0), "{:?}", feed.notes);
+    assert_eq!(feed.places[0].device, "db1");
+    near(figure(&feed, "sda", Measure::Ops(Flow::Any)), 999.5);
+    // A file that never ends is read without growing: what would not fit is refused where it is.
+    let endless = std::io::Read::chain(
+        head.as_bytes(),
+        std::io::BufReader::new(Endless::new(format!("<a x=\"{}\"/>\n", "1".repeat(100_000)))),
+    );
+    let error = read("file", MonitorFormat::SadfXml, std::io::BufReader::new(endless), &options());
+    assert!(error.unwrap_err().text.contains("64 MiB"));
+    // Cut off within the third interval.
+    let cut = format!("{head}{}\n{}\n{}", all[0], all[1], &all[2][..40]);
+    let feed = read("file", MonitorFormat::SadfXml, cut.as_bytes(), &options()).unwrap();
+    assert_eq!(feed.rows.len(), 2);
+    let note = feed.notes.iter().find(|note| note.code == "cut-off").unwrap();
+    assert!(note.text.contains("line 7"), "{}", note.text);
+}
+
+/// A text that comes again and again.
+struct Endless {
+    text: Vec<u8>,
+    at: usize,
+}
+
+impl Endless {
+    fn new(text: String) -> Endless {
+        Endless { text: text.into_bytes(), at: 0 }
+    }
+}
+
+impl std::io::Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let rest = &self.text[self.at..];
+        let count = rest.len().min(into.len());
+        into[..count].copy_from_slice(&rest[..count]);
+        self.at = (self.at + count) % self.text.len();
+        Ok(count)
+    }
+}
+
+#[test]
+fn layouts_of_iostat_with_several_tables_a_report_are_one_report() {
+    let pretty = |reads: &str, writes: &str| {
+        format!(
+            "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n 10.00 0.00 5.00 5.00 0.00 80.00\n\n     r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz Device\n{reads} 800.00 0.00 0.00 2.00 8.00 sda\n\n     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz Device\n{writes} 800.00 3.00 5.66 4.00 16.00 sda\n\n     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz Device\n0.00 0.00 0.00 0.00 0.00 0.00 sda\n\n     f/s f_await  aqu-sz  %util Device\n0.00 0.00 0.40 37.50 sda\n\n\n"
+        )
+    };
+    let banner = "Linux 6.1.0 (db1) \t10/24/2018 \t_x86_64_\t(4 CPU)\n\n";
+    is_the_disk(
+        format!("{banner}{}{}", pretty("1.00", "1.00"), pretty("100.00", "50.00")).as_bytes(),
+    );
+    // Sums of groups, and both directions together, of a file that counts no processors.
+    let short = "Device tps kB/s rqm/s await areq-sz aqu-sz %util\nsda 150.00 1600.00 3.00 2.67 10.67 0.40 37.50\n disks 150.00 1600.00 3.00 2.67 10.67 0.40 37.50\n\n";
+    let feed = fed(format!("{banner}{short}{short}").as_bytes());
+    assert_eq!((feed.rows.len(), feed.places.len()), (1, 1), "a group is no disk");
+    near(figure(&feed, "sda", Measure::Bytes(Flow::Any)), 1_638_400.0);
+    near(figure(&feed, "sda", Measure::Time(Leg::All, Flow::Any)), 2.67 * MS);
+}
+
+#[test]
+fn what_sysstat_says_in_full_as_json_is_asked_for_so() {
+    for text in [
+        "Linux 6.1.0 (db1) \t04/18/19 \t_x86_64_\t(9 CPU)\n\n13:20:09          tps     rkB/s DEV\n13:20:19         0.00      0.00 sda\n",
+        "# hostname;interval;timestamp;CPU;%usr\nh;31;2019-04-18 13:20:19 UTC;-1;2.15\n",
+        "h\t31\t2019-04-18 13:20:19 UTC\tall\t%usr\t2.15\n",
+    ] {
+        match detect(text.as_bytes()) {
+            Detected::Refused(why) => assert!(why.contains("sadf -j"), "{why}"),
+            other => panic!("{other:?} for {text}"),
+        }
+    }
+}
+
 #[test]
 fn a_text_may_be_cut_off_anywhere() {
     let text = iostat(["24.10.2018 10:49:12", "24.10.2018 10:49:13"], NEW, NEW_BOOT, NEW_ROW);

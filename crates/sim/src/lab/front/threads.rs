@@ -194,6 +194,7 @@ impl<'a> FrontBuilder<'a> {
             Arrivals::Open { process, .. } => Some(match process {
                 Process::Fixed { rate } | Process::Poisson { rate } => rate,
                 Process::Ramp { from, to, .. } => from.max(to),
+                Process::Bursts { high, .. } => high,
             }),
             Arrivals::Closed { .. } => None,
         };

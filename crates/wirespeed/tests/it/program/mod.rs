@@ -32,6 +32,7 @@ mod mistakes;
 mod net;
 mod net_runs;
 mod profiles;
+mod project;
 mod prove;
 mod python;
 mod score;

@@ -1,0 +1,114 @@
+//! Cisco MDS: `show interface`, `show interface counters` and `detail-counters`. Printed rates are means of five minutes and are
+//! not used. A port channel counts what its ports count.
+
+use super::super::Options;
+use super::super::error::ReadError;
+use super::super::format::MonitorFormat;
+use super::super::lines::Lines;
+use super::super::model::{Feed, Flow, Measure, Place, canonical};
+use super::super::stamp::stamp;
+use super::{Reader, TICK};
+use record::HopKind;
+use std::io::BufRead;
+
+/// Reads the texts.
+pub(in super::super) fn read(
+    name: &str,
+    from: impl BufRead,
+    options: &Options,
+) -> Result<Feed, ReadError> {
+    let mut lines = Lines::new(from)?;
+    let mut reader = Reader::new(name, MonitorFormat::Mds);
+    while let Some((number, line)) = lines.text()? {
+        reader.mds(number, &line);
+    }
+    reader.finish(options)
+}
+
+/// The name of an interface at the beginning of a line: `fc1/1`, `fc1/1 is up`, `port-channel 10`, `mgmt0`.
+pub(in super::super) fn interface(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?.trim_end_matches([',', ':']);
+    let second = words.next().map(|word| word.trim_end_matches([',', ':']));
+    let (name, behind) = match second.filter(|w| w.starts_with(|c: char| c.is_ascii_digit())) {
+        Some(number) => (format!("{first}{number}"), words.next()),
+        None => (first.to_owned(), second),
+    };
+    let digits = name.find(|c: char| c.is_ascii_digit()).filter(|at| *at > 0)?;
+    let (kind, number) = name.split_at(digits);
+    let word = kind.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+    let numbered = number.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.'));
+    (word && numbered && behind.is_none_or(|word| word == "is")).then_some(name)
+}
+
+impl Reader {
+    /// Begins with the counters of an interface; of one that carries no storage nothing is read.
+    fn begin(&mut self, name: &str) {
+        let kind = name.trim_end_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+        let channel = kind.ends_with("port-channel");
+        let known = ["fc", "vfc", "bay", "ext", "fcip", "ethernet", "ipstorage"];
+        self.port = (channel || known.contains(&kind.as_str())).then(|| {
+            let mut place = Place::new(HopKind::SwitchPort, name, self.switch.clone());
+            place.within = channel;
+            self.feed.place(place)
+        });
+    }
+
+    fn mds(&mut self, number: u64, line: &str) {
+        let text = line.trim();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let Some(first) = words.first().copied() else { return };
+        if let Some(name) = interface(line).filter(|_| !line.starts_with(' ')) {
+            return self.begin(&name);
+        }
+        if self.described(text) {
+            return;
+        }
+        let value = |word: &str| word.trim_end_matches(',').parse::<f64>().ok();
+        let n = value(first).filter(|_| self.port.is_some());
+        // Rates of the last five minutes, and of the last second, minute, hour: means of unknown times.
+        let mean = text.contains("bits/sec") || text.contains("last 1s");
+        let Some(n) = n.filter(|_| !mean && !stamp(text).is_some_and(|s| s.is_dated())) else {
+            self.common(number, line);
+            return;
+        };
+        let rest = words[1..].join(" ");
+        let at = words.iter().position(|word| word.starts_with("bytes"));
+        let bytes = at.and_then(|at| value(words[at.checked_sub(1)?]));
+        let frames = rest.starts_with("frames, ");
+        match () {
+            () if rest.starts_with("frames input") || frames && rest.contains("received") => {
+                bytes.into_iter().for_each(|b| self.look(Measure::Bytes(Flow::Write), b, None));
+            }
+            () if rest.starts_with("frames output") || frames && rest.contains("transmitted") => {
+                bytes.into_iter().for_each(|b| self.look(Measure::Bytes(Flow::Read), b, None));
+            }
+            () if rest.contains("2.5us TxWait") => self.look(Measure::CreditWait, n * TICK, None),
+            () if rest.starts_with("timeout discards") => self.look(Measure::Discards, n, None),
+            () => self.errors(&words),
+        }
+    }
+
+    /// `0 discards, 0 errors, 0 CRC/FCS`, `0 invalid CRC/FCS, 0 unknown class`: the number before the word.
+    fn errors(&mut self, words: &[&str]) {
+        let Some(at) = words.iter().position(|word| word.starts_with("CRC")) else { return };
+        let number = words[..at].iter().rev().find_map(|word| word.parse::<f64>().ok());
+        number.into_iter().for_each(|n| self.look(Measure::Errors, n, None));
+    }
+
+    /// What `show interface` says of a port: its identity and its speed.
+    fn described(&mut self, text: &str) -> bool {
+        let Some(port) = self.port else { return false };
+        if let Some(wwn) = text.strip_prefix("Port WWN is ") {
+            canonical(wwn.trim()).into_iter().for_each(|id| self.feed.identify(port, id));
+            return true;
+        }
+        let speed = text.strip_prefix("Operating Speed is ").or(text.strip_prefix("Speed is "));
+        let Some(speed) = speed else { return false };
+        let fibre = self.feed.places[port].name.starts_with("fc");
+        let rate = speed.strip_suffix(" Gbps").filter(|_| fibre);
+        let rate = rate.and_then(|gbit| telemetry::fc_speed(&format!("{gbit} Gbit")));
+        self.speeds.extend(rate.map(|rate| (port, rate)));
+        true
+    }
+}
