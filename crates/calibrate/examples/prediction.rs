@@ -1,8 +1,9 @@
 //! The page of `scripts/predict`: predictions, later measurements, and the errors.
 //!
-//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and `NAME.measured.wsr`,
-//! `digests` and `calibration.txt` of a directory, and prints the page. It fails where a prediction is not older than
-//! every measurement, and where errors are too large or too few ranges hold.
+//! `prediction DIR NAME…` reads `NAME.predicted.wsr`, `NAME.low.wsr`, `NAME.high.wsr` and the rounds
+//! `NAME.measured-1.wsr`, `NAME.measured-2.wsr` …, `digests` and `calibration.txt` of a directory, and prints the page.
+//! What was measured is the median of the rounds. It fails where a prediction is not older than every measurement, and
+//! where errors are too large or too few ranges hold.
 //!
 //! `prediction --peak RECORD PLAN BLOCK` prints the most operations a second in the steps of a plan with that block.
 
@@ -21,6 +22,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const MEDIAN_MAX: f64 = 0.05;
 const WORST_MAX: f64 = 0.15;
 const COVERED_MIN: f64 = 0.90;
+/// How exactly a paced port keeps its rate: it makes up for what late threads lose, by at most this share more in a second
+/// (`san::server::pacing`). No range is narrower.
+const PORT: f64 = 0.01;
 /// The page lists errors from this on.
 const FAR: f64 = 0.10;
 
@@ -145,19 +149,18 @@ struct Pair {
     name: String,
     predicted: Run,
     ends: [Run; 2],
-    measured: Run,
+    measured: Vec<Run>,
 }
 
 impl Pair {
     fn open(dir: &Path, name: &str) -> Outcome<Pair> {
         let of = |kind: &str| Run::open(&dir.join(format!("{name}.{kind}.wsr")));
         let ends = [of("low")?, of("high")?];
-        Ok(Pair {
-            name: name.to_owned(),
-            predicted: of("predicted")?,
-            ends,
-            measured: of("measured")?,
-        })
+        let mut measured = vec![of("measured-1")?];
+        while dir.join(format!("{name}.measured-{}.wsr", measured.len() + 1)).exists() {
+            measured.push(of(&format!("measured-{}", measured.len() + 1))?);
+        }
+        Ok(Pair { name: name.to_owned(), predicted: of("predicted")?, ends, measured })
     }
 }
 
@@ -193,7 +196,8 @@ fn page(dir: &Path, names: &[String]) -> Outcome<(String, Score)> {
     let pairs: Vec<Pair> =
         names.iter().map(|name| Pair::open(dir, name)).collect::<Outcome<_>>()?;
     let last = pairs.iter().map(|pair| pair.predicted.wall_ns()).max().unwrap_or(0);
-    let first = pairs.iter().map(|pair| pair.measured.wall_ns()).min().unwrap_or(0);
+    let measured = pairs.iter().flat_map(|pair| &pair.measured);
+    let first = measured.map(Run::wall_ns).min().unwrap_or(0);
     if last >= first {
         return Err(
             "a prediction is not older than every measurement: run scripts/predict anew".into()
@@ -214,9 +218,9 @@ fn page(dir: &Path, names: &[String]) -> Outcome<(String, Score)> {
 }
 
 fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
-    let steps = |run: &'_ Run| run.analysis.steps.len();
-    let of = [&pair.predicted, &pair.ends[0], &pair.ends[1], &pair.measured];
-    if of.iter().any(|run| steps(run) != steps(&pair.measured)) || steps(&pair.measured) == 0 {
+    let steps = pair.predicted.analysis.steps.len();
+    let others = pair.ends.iter().chain(&pair.measured);
+    if steps == 0 || others.into_iter().any(|run| run.analysis.steps.len() != steps) {
         return Err(format!("{}: the records have different steps", pair.name).into());
     }
     let row = |n: usize| {
@@ -228,7 +232,9 @@ fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
                 latency.ok_or_else(|| format!("{}: nothing was done", pair.name))? / 1e9,
             ))
         };
-        let (predicted, measured) = (at(&pair.predicted)?, at(&pair.measured)?);
+        let predicted = at(&pair.predicted)?;
+        let rounds: Vec<(f64, f64)> = pair.measured.iter().map(at).collect::<Outcome<_>>()?;
+        let rates = pair.measured.iter().map(|run| run.analysis.steps[n].total.both.bytes_per_s);
         let ends = [at(&pair.ends[0])?, at(&pair.ends[1])?];
         let step = &pair.predicted.analysis.steps[n];
         let own = [interval(step, "iops"), interval(step, "service-mean")];
@@ -237,24 +243,24 @@ fn rows_of(pair: &Pair) -> Outcome<Vec<Row<'_>>> {
             let all = || all.into_iter().chain(own.into_iter().flat_map(|(a, b)| [a, b]));
             Figure {
                 predicted: of(predicted),
-                from: all().fold(f64::INFINITY, f64::min),
-                to: all().fold(0.0, f64::max),
-                measured: of(measured),
+                from: all().fold(f64::INFINITY, f64::min) * (1.0 - PORT),
+                to: all().fold(0.0, f64::max) * (1.0 + PORT),
+                measured: median(rounds.iter().map(|round| of(*round))),
             }
         };
         let settings = &step.settings;
         let settings: Vec<String> =
             settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
         Ok(Row {
-            title: &pair.measured.record.head().title,
+            title: &pair.predicted.record.head().title,
             step: settings.join(", "),
             iops: figure(|f| f.0, own[0]),
             latency: figure(|f| f.1, own[1].map(|(a, b)| (a / 1e9, b / 1e9))),
-            rate: pair.measured.analysis.steps[n].total.both.bytes_per_s,
+            rate: median(rates),
             beyond: beyond(&pair.predicted.record, step.index),
         })
     };
-    (0..steps(&pair.measured)).map(row).collect()
+    (0..steps).map(row).collect()
 }
 
 /// What a step's prediction says that it extrapolates.
@@ -277,14 +283,15 @@ fn interval(step: &StepFigures, figure: &str) -> Option<(f64, f64)> {
 
 fn head(text: &mut String, pairs: &[Pair], steps: usize, score: &Score) -> Outcome<()> {
     let Some(pair) = pairs.first() else { return Err("no run is named".into()) };
-    let fact = |key: &str| pair.measured.fact(key).unwrap_or("not known").to_owned();
+    let fact = |key: &str| pair.measured[0].fact(key).unwrap_or("not known").to_owned();
     writeln!(
         text,
         "# Predicted, then measured\n\n\
          <!-- Written by scripts/predict. -->\n\n\
          `make predict` measures a small lab on an embedded SAN in rounds, fits this machine's figures to it with\n\
          [`wirespeed calibrate`](calibrate.md), and predicts {} other runs with `wirespeed simulate` **before** they are\n\
-         measured with `wirespeed run`. Both use the same scenario. The script writes this page.\n\n\
+         measured with `wirespeed run`, {} times. Both use the same scenario. What was measured is the median of the rounds.\n\
+         The script writes this page.\n\n\
          | | | goal |\n|---|---|---|\n\
          | steps predicted | {steps} in {} runs | |\n\
          | median error | **{:.1}%**: throughput {:.1}%, mean latency {:.1}% | at most {:.0}% |\n\
@@ -292,6 +299,7 @@ fn head(text: &mut String, pairs: &[Pair], steps: usize, score: &Score) -> Outco
          | 95% ranges that hold what was measured | **{} of {}** | at least {:.0}% |\n\
          | machine | {}, {} processors, Linux {} | |\n",
         pairs.len(),
+        pair.measured.len(),
         pairs.len(),
         100.0 * score.median,
         100.0 * score.medians[0],
@@ -314,7 +322,8 @@ fn table(text: &mut String, rows: &[Row]) -> Outcome<()> {
         text,
         "## Every step\n\n\
          The range in brackets comes from the simulator's own scatter and the intervals of the fitted figures, which\n\
-         include the machine's drift. *Beyond the fit* is what the prediction itself says it extrapolates.\n\n\
+         include the machine's drift and how far the model itself was off in the fit; and a port keeps its rate within 1%.\n\
+         *Beyond the fit* is what the prediction itself says it extrapolates.\n\n\
          | run | step | predicted IOPS | measured | error | MB/s | predicted latency | measured | error | beyond the fit |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     )?;

@@ -3,6 +3,11 @@
 //! In a closed loop without think time, throughput and latency carry the same information (Little's law), so both of a
 //! set's residuals count as one observation there. Residuals that no figure affects say nothing about the scatter of
 //! the others, and are excluded from it.
+//!
+//! A model is wrong by more than its measurements scatter. So residuals are weighed by both errors: by their scatter and by
+//! the *misfit*, the typical residual that scatter does not explain. No step that happened to scatter little decides the
+//! fit alone. And a residual far beyond both, such as that of a step in which the machine was disturbed, counts by its size
+//! instead of its square (P. J. Huber, *Annals of Mathematical Statistics* 35, 1964).
 
 use crate::CalibrateError;
 use crate::algebra::{Matrix, inverse, normal};
@@ -17,6 +22,12 @@ const SCATTER_DEFAULT: f64 = 0.01;
 pub(crate) const MATTERS: f64 = 0.02;
 /// Factors for further, lower and higher, starting values of each figure.
 const ELSEWHERE: [f64; 2] = [0.15, 6.0];
+/// A weighted residual beyond this counts by its size.
+const OUTLYING: f64 = 2.5;
+/// The misfit is found again at most so often, until it changes by a smaller share.
+const REWEIGHED: (usize, f64) = (4, 0.1);
+/// The standard deviation of normal values over the median of their sizes.
+const DEVIATION: f64 = 1.4826;
 /// How often estimates are aligned with simulations.
 const ALIGNMENTS: usize = 3;
 /// A smaller change of all figures ends the alignment.
@@ -49,6 +60,10 @@ pub(crate) struct Fit {
     pub cost: f64,
     /// Of the rows that figures affect: their sum of squares and their number of observations.
     pub informed: (f64, f64),
+    /// The same sum, of residuals divided by their scatter alone.
+    pub scattered: f64,
+    /// Residuals of all rows, as logarithms.
+    pub residuals: Vec<f64>,
 }
 
 impl Fit {
@@ -62,9 +77,15 @@ impl Fit {
         (self.freedom() >= 1.0).then(|| self.informed.0 / self.freedom())
     }
 
+    /// The standard deviation of residuals over that of their scatter alone.
+    pub fn excess(&self) -> Option<f64> {
+        (self.freedom() >= 1.0).then(|| (self.scattered / self.freedom()).sqrt())
+    }
+
     /// The covariance of the fitted figures' logarithms; `None` where they cannot be distinguished at all.
     pub fn covariance(&self) -> Option<Matrix> {
-        let scale = self.variance().unwrap_or(1.0);
+        // Errors have a floor, below which a small variance is luck, or an accuracy that simulations do not have.
+        let scale = self.variance().unwrap_or(1.0).max(1.0);
         let mut all = inverse(&normal(&self.weighted, self.free.len()))?;
         all.iter_mut().flatten().for_each(|x| *x *= scale);
         Some(all)
@@ -83,6 +104,8 @@ pub(crate) struct Fitter {
     bounds: Vec<CoordinateBounds>,
     /// The value of each parameter while it is not fitted.
     pub rest: Vec<f64>,
+    /// The standard deviation of residuals, as logarithms, that is the model's own.
+    pub misfit: f64,
 }
 
 impl Fitter {
@@ -91,11 +114,44 @@ impl Fitter {
         let ln = |(low, high): (f64, f64)| (low.ln(), high.ln());
         let bounds = model.parameters.iter().map(|of| ln(of.bounds())).collect();
         let rest = model.parameters.iter().map(|of| of.start.ln()).collect();
-        Fitter { model, seen, bounds, rest }
+        Fitter { model, seen, bounds, rest, misfit: 0.0 }
     }
 
-    /// Fits the parameters `free`, each from several starting values unless `near` gives one.
+    /// Fits the parameters `free`, each from several starting values unless `near` gives one, and finds the misfit.
     pub fn fit(&mut self, free: &[usize], near: Option<&[f64]>) -> Result<Fit, CalibrateError> {
+        let mut fit = self.fit_weighed(free, near)?;
+        for _ in 0..REWEIGHED.0 {
+            let now = self.misfit_of(&fit);
+            let before = std::mem::replace(&mut self.misfit, now);
+            if (self.misfit - before).abs() <= REWEIGHED.1 * self.misfit.max(CLOSEST) {
+                break;
+            }
+            // With other weights another valley may be the lowest: all starting values count again.
+            fit = self.fit_weighed(free, near)?;
+        }
+        Ok(fit)
+    }
+
+    /// What of the residuals of a fit the scatter does not explain, by medians: few outlying ones do not matter.
+    fn misfit_of(&self, fit: &Fit) -> f64 {
+        let mut sizes = Vec::new();
+        let mut scatter = Vec::new();
+        for (n, (residual, row)) in fit.residuals.iter().zip(&fit.elasticity).enumerate() {
+            if row.iter().any(|e| e.abs() >= MATTERS) {
+                sizes.push(residual.abs());
+                scatter.push(self.seen[n / 2].error[n % 2]);
+            }
+        }
+        if fit.freedom() < 1.0 || sizes.is_empty() {
+            return 0.0;
+        }
+        let few = fit.informed.1 / fit.freedom();
+        let all = (DEVIATION * median(&mut sizes)).powi(2) * few;
+        (all - median(&mut scatter).powi(2)).max(0.0).sqrt()
+    }
+
+    /// [`Fitter::fit`] with the misfit as it is.
+    fn fit_weighed(&mut self, free: &[usize], near: Option<&[f64]>) -> Result<Fit, CalibrateError> {
         let begin: Vec<f64> = free.iter().map(|j| near.unwrap_or(&self.rest)[*j]).collect();
         let bounds: Vec<CoordinateBounds> = free.iter().map(|j| self.bounds[*j]).collect();
         let mut starts = vec![begin.clone()];
@@ -172,12 +228,25 @@ impl Fitter {
         Ok(self.weigh(&fitted))
     }
 
-    /// Fitted less observed, each divided by its standard error; rows that form one observation count half each.
-    fn weigh(&self, fitted: &[LogFigures]) -> Vec<f64> {
-        let of = |(seen, fitted): (&Observation, &LogFigures)| {
-            [0, 1].map(|n| (fitted[n] - seen.seen[n]) * seen.weight(n))
-        };
+    /// Fitted less observed, as logarithms.
+    fn plain(&self, fitted: &[LogFigures]) -> Vec<f64> {
+        let of =
+            |(seen, fitted): (&Observation, &LogFigures)| [0, 1].map(|n| fitted[n] - seen.seen[n]);
         self.seen.iter().zip(fitted).flat_map(of).collect()
+    }
+
+    /// Fitted less observed, each divided by its standard error; rows that form one observation count half each. The square
+    /// of an outlying one is twice its loss.
+    fn weigh(&self, fitted: &[LogFigures]) -> Vec<f64> {
+        let mut all = self.plain(fitted);
+        for (n, residual) in all.iter_mut().enumerate() {
+            let weighed = *residual * self.seen[n / 2].weight(n % 2, self.misfit);
+            *residual = match weighed.abs() <= OUTLYING {
+                true => weighed,
+                false => weighed.signum() * (OUTLYING * (2.0 * weighed.abs() - OUTLYING)).sqrt(),
+            };
+        }
+        all
     }
 
     fn look(
@@ -187,21 +256,30 @@ impl Fitter {
         bounds: &[CoordinateBounds],
     ) -> Result<Fit, CalibrateError> {
         let fitted = self.predict(free, x)?;
-        let residuals = self.weigh(&fitted);
-        let weighted = least::jacobian(&mut |x| self.residuals(free, x), x, bounds)?;
-        let weights = self.seen.iter().flat_map(|seen| [0, 1].map(|n| seen.weight(n)));
-        let plain = |(row, weight): (&Vec<f64>, f64)| row.iter().map(|d| d / weight).collect();
-        let elasticity: Vec<Vec<f64>> = weighted.iter().zip(weights).map(plain).collect();
-        let shares = self.seen.iter().flat_map(|seen| [seen.share(); 2]);
-        let mut informed = (0.0, 0.0);
-        for ((row, residual), share) in elasticity.iter().zip(&residuals).zip(shares) {
+        let residuals = self.plain(&fitted);
+        let of = &mut |x: &[f64]| {
+            Ok::<_, CalibrateError>(self.predict(free, x)?.into_iter().flatten().collect())
+        };
+        let elasticity = least::jacobian(of, x, bounds)?;
+        let mut weighted = elasticity.clone();
+        let (mut informed, mut scattered) = ((0.0, 0.0), 0.0);
+        for (n, row) in elasticity.iter().enumerate() {
+            let (seen, side) = (&self.seen[n / 2], n % 2);
+            let weight = seen.weight(side, self.misfit);
+            let size = residuals[n].abs() * weight;
+            // An outlying residual pulls no more than one at the edge.
+            let counts = weight * (OUTLYING / size.max(OUTLYING)).sqrt();
+            weighted[n].iter_mut().for_each(|d| *d *= counts);
             if row.iter().any(|e| e.abs() >= MATTERS) {
-                informed = (informed.0 + residual * residual, informed.1 + share);
+                // For the variance it counts whole up to the double: intervals are rather too wide.
+                let square = size.min(2.0 * OUTLYING).powi(2);
+                informed = (informed.0 + square, informed.1 + seen.share());
+                scattered += (residuals[n] * seen.weight(side, 0.0)).powi(2);
             }
         }
         let (at, free) = (self.whole(free, x), free.to_vec());
-        let cost = least::cost(&residuals);
-        Ok(Fit { at, free, fitted, weighted, elasticity, cost, informed })
+        let cost = least::cost(&self.weigh(&fitted));
+        Ok(Fit { at, free, fitted, weighted, elasticity, cost, informed, scattered, residuals })
     }
 }
 
@@ -211,8 +289,9 @@ impl Observation {
         if self.closed { 0.5 } else { 1.0 }
     }
 
-    fn weight(&self, n: usize) -> f64 {
-        self.share().sqrt() / self.error[n]
+    /// What a residual is multiplied with, where the model itself is off by `misfit`.
+    fn weight(&self, n: usize, misfit: f64) -> f64 {
+        self.share().sqrt() / self.error[n].hypot(misfit)
     }
 }
 
@@ -251,4 +330,9 @@ fn observations(model: &LabModel) -> Vec<Observation> {
         of
     };
     all.into_iter().map(floored).collect()
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

@@ -146,6 +146,9 @@ pub struct Closeness {
     /// Standard deviation of the residuals over that expected from scatter alone: far above 1, the model is wrong
     /// somewhere. `None` without degrees of freedom.
     pub excess: Option<f64>,
+    /// The relative standard deviation of residuals that scatter does not explain: how far the model itself is off. The
+    /// intervals of costs include it.
+    pub misfit: f64,
     /// Condition number of the scaled Jacobian: from 30 on, figures can hardly be distinguished.
     pub condition: f64,
 }

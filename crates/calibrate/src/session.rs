@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const CONFIDENCE: f64 = 0.95;
 /// Steps that a warning lists.
 const NAMED: usize = 3;
+/// A residual of so many standard errors is named: it is not one of the others.
+const OUTLYING: f64 = 5.0;
 /// Residuals beyond this share mean that the model is wrong somewhere.
 const FAR: f64 = 0.1;
 
@@ -334,9 +336,10 @@ fn outcome(
 ) -> Result<Calibration, CalibrateError> {
     let Basis { runs, skipped, range, drift } = basis;
     let residuals = residuals(fitter, &found.fit);
-    let fit = closeness(&found.fit, &residuals);
+    let fit = closeness(&found.fit, &residuals, fitter.misfit);
     let figures = figures(fitter, found, drift);
     warnings.extend(structure::trends(&residuals));
+    warnings.extend(outlying(&residuals, fitter.misfit));
     warnings.extend(fit_warnings(&fit, &figures, &runs));
     let left_out = found.undetermined.iter().map(|(j, why)| left_out(fitter, *j, why)).collect();
     let drift = drift.map(|drift| drift.share);
@@ -367,14 +370,19 @@ fn figures(fitter: &Fitter, found: &SearchResult, drift: Option<Drift>) -> Vec<F
         let (ends, matters, one_sided) = match fit.free.iter().position(|k| *k == j) {
             Some(n) => {
                 let error = covariance.as_ref().map_or(f64::INFINITY, |c| c[n][n].max(0.0).sqrt());
-                // A cost differs from time to time as much as the machine.
-                let drifts = match (drift, parameter.dimension) {
-                    (Some(drift), Dimension::Time | Dimension::PerByte) => {
-                        quantile(0.5 + CONFIDENCE / 2.0, drift.rounds as f64 - 1.0) * drift.share
+                // A cost differs from time to time as much as the machine, and from load to load as much as the
+                // model is off: what is predicted with it is a new observation.
+                let (drifts, misfit) = match parameter.dimension {
+                    Dimension::Time | Dimension::PerByte => {
+                        let drift = drift.map_or(0.0, |drift| {
+                            quantile(0.5 + CONFIDENCE / 2.0, drift.rounds as f64 - 1.0)
+                                * drift.share
+                        });
+                        (drift, t * fitter.misfit)
                     }
-                    _ => 0.0,
+                    _ => (0.0, 0.0),
                 };
-                let reach = (t * error).hypot(drifts);
+                let reach = (t * error).hypot(drifts).hypot(misfit);
                 ((fit.at[j] - reach, fit.at[j] + reach), fit.matters(n), false)
             }
             None => match found.one_sided.get(&j) {
@@ -461,7 +469,7 @@ fn residuals(fitter: &Fitter, fit: &Fit) -> Vec<StepResidual> {
     .collect()
 }
 
-fn closeness(fit: &Fit, residuals: &[StepResidual]) -> Closeness {
+fn closeness(fit: &Fit, residuals: &[StepResidual], misfit: f64) -> Closeness {
     let root = |of: fn(&StepResidual) -> f64| {
         let all: Vec<f64> = residuals.iter().filter(|r| r.informs).map(of).collect();
         (all.iter().map(|e| e * e).sum::<f64>() / (all.len().max(1)) as f64).sqrt()
@@ -471,7 +479,8 @@ fn closeness(fit: &Fit, residuals: &[StepResidual]) -> Closeness {
         degrees_of_freedom: fit.freedom(),
         iops_error: root(|r| r.iops_error),
         latency_error: root(|r| r.latency_error),
-        excess: fit.variance().map(f64::sqrt),
+        excess: fit.excess(),
+        misfit,
         condition: identifiability::condition(fit).0,
     }
 }
@@ -490,7 +499,7 @@ fn fit_warnings(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Ca
         add(
             "far-off",
             format!(
-                "the fit is {:.0}% off on average: the model lacks something that these runs show, which the intervals do not cover",
+                "the fit is {:.0}% off on average: the model lacks something that these runs show; the intervals of costs are as wide as that",
                 100.0 * fit.iops_error.max(fit.latency_error)
             ),
         );
@@ -507,6 +516,31 @@ fn fit_warnings(fit: &Closeness, figures: &[Fitted], runs: &[RunUsed]) -> Vec<Ca
         );
     }
     all
+}
+
+/// A warning about steps that are so far from the fit that they hardly count.
+fn outlying(residuals: &[StepResidual], misfit: f64) -> Option<CalibrationWarning> {
+    let far = |of: &&StepResidual| {
+        let off = (1.0 + of.iops_error).ln().abs() / of.scatter[0].hypot(misfit);
+        let slow = (1.0 + of.latency_error).ln().abs() / of.scatter[1].hypot(misfit);
+        of.informs && off.max(slow) > OUTLYING
+    };
+    let all: Vec<String> = residuals
+        .iter()
+        .filter(far)
+        .map(|of| format!("{} ({:.0} IOPS, fitted {:.0})", of.step, of.iops, of.iops_fitted))
+        .collect();
+    let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    (!all.is_empty()).then(|| CalibrationWarning {
+        code: "outlying",
+        text: format!(
+            "far from the fit, so that it counts little; something may have disturbed it, or the model lacks what it shows: {named}{more}"
+        ),
+    })
 }
 
 /// Warnings about the measurements: the generator was the limit, or a step was not steady.

@@ -1,7 +1,7 @@
 //! The machine of a run, whose threads serve their I/Os in passes: what rounds show of its drift, and which figures the
 //! runs cannot tell apart.
 
-use crate::support::{MACHINE, fit, record};
+use crate::support::{MACHINE, SERVER, fit, record};
 
 /// Four rounds on a machine that is slower by turns: the intervals of the costs hold in every round.
 #[test]
@@ -72,5 +72,74 @@ fn the_range_of_the_fit_is_written() {
     ] {
         let text = format!("name = \"{figure}\", value = \"{value}\", kind = \"calibrated\"");
         assert!(file.contains(&text), "{text}: {file}");
+    }
+}
+
+/// A run during which the machine was twenty times slower counts little, and is named; so it does in a step of its own.
+#[test]
+fn a_disturbed_run_decides_nothing() {
+    let dir = tempfile::tempdir().expect("a place");
+    let one = |text: String| {
+        let before = "sweep = { block = [\"4KiB\", \"16KiB\", \"64KiB\"], depth = [1, 12] }";
+        assert!(text.contains(before));
+        text.replace(before, "sweep = { block = [\"16KiB\"], depth = [6] }")
+    };
+    let whole =
+        record(&dir.path().join("whole.wsr"), &SERVER.scenario(true), &SERVER.scenario(false), 3);
+    let disturbed = one(SERVER.scenario(true)).replace("\"20us\"", "\"400us\"");
+    let disturbed =
+        record(&dir.path().join("disturbed.wsr"), &disturbed, &one(SERVER.scenario(false)), 4);
+    let found = fit(vec![whole, disturbed], &["ours"], &["cpu_per_io", "cpu_per_byte"]);
+    let found = found.unwrap_or_else(|error| panic!("{error}")).calibration;
+    for planted in SERVER.planted {
+        let of = found.figures.iter().find(|of| of.figure == planted.figure).expect("it is found");
+        let off = of.base / planted.value - 1.0;
+        assert!(off.abs() < 0.05, "{}: {off:.3}: {found:#?}", of.figure);
+    }
+    let named = found.warnings.iter().find(|warning| warning.code == "outlying");
+    assert!(
+        named.is_some_and(|warning| warning.text.contains("run2.wsr")),
+        "{:#?}",
+        found.warnings
+    );
+}
+
+/// Where the model is off by more than its observations scatter, the intervals of costs are at least as wide: here each block
+/// size has costs of its own, 15% apart.
+#[test]
+fn intervals_are_as_wide_as_the_model_is_off() {
+    let dir = tempfile::tempdir().expect("a place");
+    let runs = [("8KiB", 0.85), ("8KiB", 1.15), ("64KiB", 1.15), ("64KiB", 0.85)];
+    let runs = runs.iter().enumerate().map(|(number, (block, factor))| {
+        let only = |text: String| {
+            let text =
+                text.replace("block = [\"8KiB\", \"64KiB\"]", &format!("block = [\"{block}\"]"));
+            // Each is a scenario of its own: no rounds of one.
+            text.replace("\"Planted\"", &format!("\"Planted {number}\""))
+        };
+        let mut actual = only(MACHINE.scenario(true));
+        for (figure, value, unit) in [
+            ("wake_time", 25.0, "us"),
+            ("pass_time", 12.0, "us"),
+            ("cpu_per_io", 3.0, "us"),
+            ("cpu_per_byte", 0.2, " ns/B"),
+        ] {
+            let of = |value: f64| format!("\"{figure}\", value = \"{value}{unit}\"");
+            actual = actual.replace(&of(value), &of((value * factor * 1e4).round() / 1e4));
+        }
+        record(
+            &dir.path().join(format!("run-{number}.wsr")),
+            &actual,
+            &only(MACHINE.scenario(false)),
+            3,
+        )
+    });
+    let asked: Vec<&str> = MACHINE.planted.iter().map(|of| of.figure).collect();
+    let found = fit(runs.collect(), &["box"], &asked).unwrap_or_else(|error| panic!("{error}"));
+    let found = found.calibration;
+    assert!((0.08..0.25).contains(&found.fit.misfit), "{:#?}", found.fit);
+    for of in &found.figures {
+        let width = (of.high / of.low).ln() / 2.0;
+        assert!(width > 1.9 * found.fit.misfit, "{}: {} in {}", of.figure, of.base, of.interval);
     }
 }

@@ -29,7 +29,14 @@ fn check(lab: &Lab, off: f64) {
             let error = of.base / value - 1.0;
             assert!(error.abs() <= off, "{name}: {} is off by {error:.3}: {found:#?}", of.value);
             all += 1;
-            held += u32::from(of.low <= *value && *value <= of.high);
+            let holds = (of.low..=of.high).contains(value);
+            if !holds {
+                println!(
+                    "{seed}: {name} is {value:e}, and not in {}; {:?}",
+                    of.interval, found.fit
+                );
+            }
+            held += u32::from(holds);
         }
     }
     println!("{}: {held} of {all} intervals hold the figure", lab.part);

@@ -82,6 +82,8 @@ struct QueueState {
     began: f64,
     wait: f64,
     idle_since: f64,
+    /// It slept when its first I/O came, and does not run yet.
+    woken: bool,
 }
 
 struct Recursion<'a> {
@@ -136,6 +138,7 @@ impl<'a> Recursion<'a> {
             began: 0.0,
             wait: LONGEST * gate.spin,
             idle_since: 0.0,
+            woken: false,
         };
         let owed = loads.iter().map(|load| {
             load.stages.iter().map(|ways| vec![0.0; ways.len()]).collect::<Vec<Vec<f64>>>()
@@ -193,13 +196,11 @@ impl<'a> Recursion<'a> {
     }
 
     fn rouse(&mut self, gate: usize) {
-        let spin = self.gates[gate].spin;
-        let queue = &mut self.queues[gate];
-        let span = (self.now - queue.idle_since).min(LONGEST * spin);
-        queue.wait += (span - queue.wait) / RECENT;
-        if queue.mode == Mode::Polls {
+        if self.queues[gate].mode == Mode::Polls {
+            self.waited(gate);
             return self.pass(gate, 0.0);
         }
+        self.queues[gate].woken = true;
         if !self.thread_runs(gate) {
             if self.at_work() < self.processors {
                 return self.pass(gate, self.gates[gate].wake);
@@ -216,6 +217,13 @@ impl<'a> Recursion<'a> {
         self.ready.push(gate);
     }
 
+    /// Notes how long the thread of a queue waited until it runs.
+    fn waited(&mut self, gate: usize) {
+        let queue = &mut self.queues[gate];
+        let span = (self.now - queue.idle_since).min(LONGEST * self.gates[gate].spin);
+        queue.wait += (span - queue.wait) / RECENT;
+    }
+
     fn pass(&mut self, gate: usize, wake: f64) {
         let queue = &mut self.queues[gate];
         (queue.mode, queue.began, queue.due) = (Mode::Wakes, self.now, self.now + wake);
@@ -230,6 +238,9 @@ impl<'a> Recursion<'a> {
         let next = (0..self.queues.len()).min_by(|a, b| due(a).total_cmp(&due(b)));
         let Some(gate) = next.filter(|gate| due(gate).is_finite()) else { return false };
         self.now = self.queues[gate].due;
+        if self.queues[gate].mode == Mode::Wakes && std::mem::take(&mut self.queues[gate].woken) {
+            self.waited(gate);
+        }
         let queue = &mut self.queues[gate];
         match queue.mode {
             Mode::Polls => queue.mode = Mode::Asleep,

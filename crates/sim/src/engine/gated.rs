@@ -50,6 +50,8 @@ pub struct GatedState {
     wait: u64,
     /// Since when there is nothing to do.
     idle_since: Ps,
+    /// It was asleep when its first I/O came, and does not run yet.
+    woken: bool,
     /// From the departure of the pass's I/Os to its end.
     ahead: Ps,
     /// I/Os of open loops that its passes have issued, and answers that they have taken. An answer may come before the
@@ -70,6 +72,7 @@ impl GatedState {
             batch: Fifo::EMPTY,
             wait: LONGEST * of.spin.0,
             idle_since: Ps::ZERO,
+            woken: false,
             ahead: Ps::ZERO,
             issued: 0,
             answered: 0,
@@ -97,7 +100,8 @@ impl GatedState {
         }
     }
 
-    /// Notes how long it waited for an answer until now.
+    /// Notes how long it waited for an answer until now. A thread that slept has waited until it runs: waking is a part of
+    /// what it sees, so that it does not begin to poll for an answer that comes soon after it fell asleep.
     fn waited(&mut self, now: Ps) {
         if !self.expects() {
             return;
@@ -189,8 +193,11 @@ impl<O: Observer> Simulation<O> {
     fn rouse(&mut self, station: u32) {
         let now = self.now;
         let Some(gated) = self.gated(station) else { return };
-        gated.waited(now);
         let polled = gated.mode == Mode::Polls;
+        match polled {
+            true => gated.waited(now),
+            false => gated.woken = true,
+        }
         let (on, thread) = gated.runs_on();
         let Some(processors) = self.processors(on) else { return };
         if polled {
@@ -254,6 +261,9 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         let Some(gated) = self.gated(station) else { return };
         gated.mode = Mode::Runs;
+        if std::mem::take(&mut gated.woken) {
+            gated.waited(now);
+        }
         gated.batch = std::mem::replace(&mut gated.line, Fifo::EMPTY);
         let work = std::mem::replace(&mut gated.work, Ps::ZERO);
         let span = gated.of.pass.plus(work);

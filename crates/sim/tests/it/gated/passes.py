@@ -3,7 +3,8 @@
 Each VM has an initiator thread and a queue at a target thread. A pass of a thread over one of its queues takes all I/Os
 that are there, and costs `s` and, for each I/O, a draw between half and one and a half times `c`; and `w` before it where
 the thread slept and a processor was idle. Where none is idle the thread waits for its turn, first come, first served. With
-`spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping.
+`spin` an initiator that expects to wait for less than that polls on its processor instead of sleeping. It looks at the clock
+when it runs again, so that a wait in which it slept includes its waking.
 
 Closed loops: `depth` I/Os a VM. Open ones (`rate`): Poisson arrivals at the target's queue, which end there; or at an
 initiator (`trip`), which issues each by a pass without work of its own while the target has it already, and takes its
@@ -28,6 +29,7 @@ class Queue:
         self.under_way = None
         self.idle_from = 0.0
         self.timer = 0
+        self.slept = False
 
 
 class Machine:
@@ -52,7 +54,7 @@ class Machine:
     def put(self, queue, io, cost=None):
         queue.waiting.append((io, self.cost() if cost is None else cost))
         if queue.state == "sleeps":
-            self.expect(queue)
+            queue.slept = True
             if queue.thread in self.threads_at_work:
                 self.line_up(queue)
             elif self.free > 0:
@@ -88,6 +90,9 @@ class Machine:
         self.later(wake, self.awake, queue)
 
     def awake(self, queue):
+        if queue.slept:
+            queue.slept = False
+            self.expect(queue)
         queue.serving, queue.waiting = queue.waiting, []
         self.later(self.s + sum(cost for _, cost in queue.serving), self.worked, queue)
 

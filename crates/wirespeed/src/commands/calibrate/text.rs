@@ -88,6 +88,12 @@ fn fit(of: &Calibration) -> Vec<String> {
         text.push_str(&format!("; {excess:.1} times the scatter"));
     }
     lines.push(text);
+    if fit.misfit > 0.0 {
+        lines.push(format!(
+            "the model itself is off by {:.1}% (standard deviation), which the intervals of costs include",
+            100.0 * fit.misfit
+        ));
+    }
     if let Some(drift) = of.drift {
         lines.push(format!(
             "from round to round the machine differs by {:.1}% (standard deviation), which the intervals of costs include",
