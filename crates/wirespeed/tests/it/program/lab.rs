@@ -242,10 +242,16 @@ fn packets_that_are_lost_and_a_port_that_stops_draining_are_outcomes() {
 #[test]
 fn a_host_that_is_killed_is_an_outcome_and_its_workers_are_missing() {
     let scenario = SCENARIO
-        .replace("measure = \"2s\"\n", "measure = \"4s\"\nfaults = [{ at = \"2s\", kill = \"esx1\" }]\n")
+        .replace(
+            "measure = \"2s\"\n",
+            "measure = \"4s\"\nfaults = [{ at = \"2s\", kill = \"esx1\" }]\n",
+        )
         .replace("name = \"esx\"", "name = \"esx{1..2}\"")
         .replace("host = \"esx\"", "host = \"esx{1..2}\"")
-        .replace("name = \"up\", from = \"esx.nic\"", "name = \"up{1..2}\", from = \"esx{1..2}.nic\"")
+        .replace(
+            "name = \"up\", from = \"esx.nic\"",
+            "name = \"up{1..2}\", from = \"esx{1..2}.nic\"",
+        )
         .replace("rate = \"40 MB/s\"", "rate = \"2 MB/s\"");
     let Some(found) = outcomes(&scenario) else { return };
     let [killed] = &found[..] else { panic!("one fault: {found:?}") };
