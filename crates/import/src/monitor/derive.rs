@@ -5,6 +5,17 @@ use super::model::{Flow, Leg, Measure, Span};
 use super::write::{Row, Written, of_leg};
 use record::{CounterId, HopKind};
 
+/// How counters follow from what is observed.
+pub(super) const DERIVED: &[(&str, &str)] = &[
+    ("counts", "rates of the source times the length of its interval"),
+    ("read-time", "mean latency of reads times reads"),
+    ("write-time", "mean latency of writes times writes"),
+    (
+        "queue-time",
+        "operations in flight times the length of the interval; of a device of a host, the kernel's latency times operations",
+    ),
+];
+
 const SIDES: [(CounterId, CounterId, CounterId); 2] = [
     (CounterId::ReadOps, CounterId::ReadBytes, CounterId::ReadTime),
     (CounterId::WriteOps, CounterId::WriteBytes, CounterId::WriteTime),

@@ -143,15 +143,6 @@ impl Map {
             }
         };
         let kind = text("kind").unwrap_or_else(|| "volume".to_owned());
-        let word = |kind: &str| HopKind::ALL.iter().copied().find(|k| k.word() == kind);
-        let by_name = table.get("kinds").and_then(toml::Value::as_table).into_iter().flatten();
-        let kinds: Result<Vec<(String, HopKind)>, String> = by_name
-            .map(|(begins, kind)| {
-                let kind = kind.as_str().and_then(word);
-                let wrong = || format!("kinds: {begins:?} is of no kind of hop");
-                Ok((begins.clone(), kind.ok_or_else(wrong)?))
-            })
-            .collect();
         let zone = match text("zone") {
             Some(zone) => {
                 Some(TimeZone::get(&zone).map_err(|_| format!("zone = {zone:?} is no time zone"))?)
@@ -170,8 +161,8 @@ impl Map {
         }
         Ok(Map {
             name: name.to_owned(),
-            kind: word(&kind).ok_or_else(|| format!("kind = {kind:?} is no kind of hop"))?,
-            kinds: kinds?,
+            kind: hop_kind(&kind).ok_or_else(|| format!("kind = {kind:?} is no kind of hop"))?,
+            kinds: kinds(&table)?,
             time,
             place: text("place"),
             device: text("device-column"),
@@ -191,6 +182,20 @@ impl Map {
         let marks = if self.header.is_empty() { &self.time } else { &self.header };
         marks.iter().all(has) && self.columns.iter().any(|column| has(&column.name))
     }
+}
+
+fn hop_kind(word: &str) -> Option<HopKind> {
+    HopKind::ALL.iter().copied().find(|kind| kind.word() == word)
+}
+
+/// Kinds by the beginning of a name.
+fn kinds(table: &toml::Table) -> Result<Vec<(String, HopKind)>, String> {
+    let all = table.get("kinds").and_then(toml::Value::as_table).into_iter().flatten();
+    all.map(|(begins, kind)| {
+        let wrong = || format!("kinds: {begins:?} is of no kind of hop");
+        Ok((begins.clone(), kind.as_str().and_then(hop_kind).ok_or_else(wrong)?))
+    })
+    .collect()
 }
 
 fn same(cell: &str, name: &str) -> bool {

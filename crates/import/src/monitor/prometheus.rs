@@ -17,6 +17,8 @@ use std::io::BufRead;
 use telemetry::exporter::{Is, labelled, metric, scale};
 
 const MOST: u64 = 256 << 20;
+/// The exporter's own clock.
+const CLOCK: &str = "node_time_seconds";
 
 /// A sample: metric, labels, moment in nanoseconds, value.
 struct Sample {
@@ -126,8 +128,7 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
                 format!("`{}` is no sample of Prometheus", short(line)),
             ));
         };
-        // The exporter's own clock.
-        let clock = name == "node_time_seconds";
+        let clock = name == CLOCK;
         if metric(&name).is_none() && !clock {
             continue;
         }
@@ -136,8 +137,7 @@ fn exposition(feed: &mut Feed, text: &str, options: &Options) -> Result<Vec<Samp
         let own = words.next().and_then(own_time);
         if own.is_none() && !seen.insert((name.clone(), labels.clone())) {
             // A page that comes again without a date.
-            seen.clear();
-            seen.insert((name.clone(), labels.clone()));
+            seen = BTreeSet::from([(name.clone(), labels.clone())]);
             (page, date) = (page + 1, None);
         }
         if clock {

@@ -4,7 +4,7 @@
 //! What is counted in a file is observed; what follows from it by arithmetic is derived, and what was taken for granted is
 //! assumed: facts say which. A latency of fewer than ten operations a second is left out.
 
-use super::derive::{hop, storage};
+use super::derive::{DERIVED, hop, storage};
 use super::join::{self, Joined};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::topology::{KnownHop, Topology};
@@ -27,9 +27,8 @@ const COUNTERS_MAX: usize = 1_200_000;
 const TESTS_MAX: usize = 200;
 /// Times before this are those of files without dates.
 const DATED: i64 = 315_360_000_000_000_000;
-/// The plan of a record that has none.
+/// The plan of a record that has none, and the workload that observed loads run.
 const PLAN: &str = "plan";
-/// The workload that observed loads run.
 const OBSERVED: &str = "observed";
 
 /// Kinds at which a load is looked at, the outermost first; kinds of one row are of one level.
@@ -188,10 +187,8 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
 /// Why there is no load.
 fn unloaded(feeds: &[Feed]) -> WriteError {
     let counts = |measure: Measure| matches!(measure, Measure::Ops(_) | Measure::Bytes(_));
-    match feeds.iter().flat_map(|feed| &feed.columns).any(|column| counts(column.measure)) {
-        true => WriteError::Idle,
-        false => WriteError::NoLoad,
-    }
+    let idle = feeds.iter().flat_map(|feed| &feed.columns).any(|of| counts(of.measure));
+    if idle { WriteError::Idle } else { WriteError::NoLoad }
 }
 
 /// The tests of files of results as windows, where they are several.
@@ -778,17 +775,6 @@ fn free(covered: &mut Covered, key: (SourceId, Option<CounterId>), span: Span) -
     }
     free
 }
-
-/// How counters follow from what is observed.
-const DERIVED: &[(&str, &str)] = &[
-    ("counts", "rates of the source times the length of its interval"),
-    ("read-time", "mean latency of reads times reads"),
-    ("write-time", "mean latency of writes times writes"),
-    (
-        "queue-time",
-        "operations in flight times the length of the interval; of a device of a host, the kernel's latency times operations",
-    ),
-];
 
 /// Whether the operations of a place in a window are enough to speak of their latency.
 fn few(place: &Written<'_>, window: Span) -> bool {

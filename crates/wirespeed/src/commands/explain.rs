@@ -33,32 +33,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     };
     let topology = known(args.topology.as_deref())?;
     let (mut feeds, mut facts) = (Vec::new(), Vec::new());
-    let mut passed_over = Vec::new();
-    for path in &args.files {
-        if !path.is_dir() {
-            feeds.push(read(path, args.of, &options, &mut facts)?);
-            continue;
-        }
-        for inner in inside(path)? {
-            match kind(&inner, args.of, &options)? {
-                Some(_) => feeds.push(read(&inner, args.of, &options, &mut facts)?),
-                None => passed_over.push(inner.display().to_string()),
-            }
-        }
-    }
-    if feeds.is_empty() {
-        let named: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
-        return Err(Failure::usage(format!(
-            "no file in {} is a monitoring file or a result that is known by its content",
-            named.join(", ")
-        )));
-    }
-    if !passed_over.is_empty() && !args.output.quiet {
-        out::note(format_args!(
-            "passed over, since they are nothing that is known: {}",
-            listed(&passed_over)
-        ));
-    }
+    all(args, &options, &mut feeds, &mut facts)?;
     if args.clocks == Clocks::Align {
         monitor::align(&mut feeds, &topology);
     }
@@ -92,6 +67,42 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
         out::note(format_args!("record: {}", record_path.display()));
     }
     Ok(live::exit_of(&analysis))
+}
+
+/// Reads all files, and those of folders that are known.
+fn all(
+    args: &ExplainArgs,
+    options: &Options,
+    feeds: &mut Vec<Feed>,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let mut passed_over = Vec::new();
+    for path in &args.files {
+        if !path.is_dir() {
+            feeds.push(read(path, args.of, options, facts)?);
+            continue;
+        }
+        for inner in inside(path)? {
+            match kind(&inner, args.of, options)? {
+                Some(_) => feeds.push(read(&inner, args.of, options, facts)?),
+                None => passed_over.push(inner.display().to_string()),
+            }
+        }
+    }
+    if feeds.is_empty() {
+        let named: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::usage(format!(
+            "no file in {} is a monitoring file or a result that is known by its content",
+            named.join(", ")
+        )));
+    }
+    if !passed_over.is_empty() && !args.output.quiet {
+        out::note(format_args!(
+            "passed over, since they are nothing that is known: {}",
+            listed(&passed_over)
+        ));
+    }
+    Ok(())
 }
 
 /// Prints what to collect, and by which commands.
