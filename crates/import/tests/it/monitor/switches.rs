@@ -257,9 +257,12 @@ fn interfaces_of_mds_are_told_apart_and_described() {
     assert!(feed.places[1].within, "a port channel is made of ports");
 }
 
+/// How a program prints an object of this name, number, type and value.
+type Form<'a> = dyn Fn(&str, &str, &str, String) -> String + 'a;
+
 #[test]
 fn walks_are_read_in_each_form_of_snmpwalk() {
-    let walk = |at: u64, line: &dyn Fn(&str, &str, &str, String) -> String| {
+    let walk = |at: u64, line: &Form| {
         [
             line("ifName", "1.3.6.1.2.1.31.1.1.1.1", "STRING", "port1".to_owned()),
             line("ifPhysAddress", "1.3.6.1.2.1.2.2.1.6", "STRING", "0:c:29:3:4:5".to_owned()),
@@ -275,7 +278,7 @@ fn walks_are_read_in_each_form_of_snmpwalk() {
         .fold(format!("Tue Nov 24 10:0{at}:00 UTC 2026\n"), |text, line| text + line + "\n")
     };
     let full = ".iso.org.dod.internet.mgmt.mib-2.ifMIB.ifMIBObjects.ifXTable.ifXEntry";
-    let forms: [&dyn Fn(&str, &str, &str, String) -> String; 6] = [
+    let forms: [&Form; 6] = [
         &|_, oid, kind, value| format!(".{oid}.1 = {kind}: {value}"),
         &|_, oid, kind, value| format!("iso.{}.1 = {kind}: {value}", &oid[2..]),
         &|name, _, kind, value| format!("{full}.{name}.1 = {kind}: {value}"),
