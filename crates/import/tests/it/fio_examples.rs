@@ -1,4 +1,4 @@
-//! fio's own examples, as its package installs them: each becomes a scenario, or is refused by what it asks for.
+//! fio's own examples, as Debian's package of them installs them: each becomes a scenario, or is refused by what it asks for.
 
 use crate::around;
 use import::{Format, ImportError, import};
@@ -13,10 +13,7 @@ fn folder() -> PathBuf {
 #[test]
 fn each_example_is_imported_or_refused_by_name() {
     let Ok(entries) = std::fs::read_dir(folder()) else {
-        eprintln!(
-            "skipped: no examples of fio in {} (Debian: fio, with its documentation)",
-            folder().display()
-        );
+        eprintln!("skipped: no examples of fio in {} (Debian: fio-examples)", folder().display());
         return;
     };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

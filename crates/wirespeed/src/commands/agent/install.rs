@@ -75,8 +75,7 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
     let mut option =
         |name: &str, value: &str| command.extend([format!("--{name}"), value.to_owned()]);
     option("join", url);
-    let ServerArgs { group, credentials, token_file, user, password_file, ca } = &args.server;
-    option("group", group);
+    option("group", &args.server.group);
     if let Some(name) = &args.name {
         option("name", name);
     }
@@ -88,18 +87,10 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
     if let Some(at) = args.join.metrics {
         option("metrics", &at.to_string());
     }
-    let mut files: Vec<(&str, &PathBuf)> = Vec::new();
-    for (name, file) in [
-        ("credentials", credentials),
-        ("token-file", token_file),
-        ("password-file", password_file),
-        ("ca", ca),
-    ] {
-        files.extend(file.as_ref().map(|file| (name, file)));
-    }
+    let files = secrets(&args.server);
     // systemd reads them as root and gives them to this service alone.
     files.iter().for_each(|(name, _)| option(name, &format!("%d/{name}")));
-    if let Some(user) = user {
+    if let Some(user) = &args.server.user {
         option("user", user);
     }
     command.extend(args.join.accept_updates.then(|| "--accept-updates".to_owned()));
@@ -133,6 +124,17 @@ fn unit(program: &Path, url: &str, args: &InstallArgs) -> String {
          WantedBy=multi-user.target\n",
         command.join(" ")
     )
+}
+
+/// The files that say who the agent is, by their options.
+fn secrets(server: &ServerArgs) -> Vec<(&'static str, &PathBuf)> {
+    let files = [
+        ("credentials", &server.credentials),
+        ("token-file", &server.token_file),
+        ("password-file", &server.password_file),
+        ("ca", &server.ca),
+    ];
+    files.into_iter().filter_map(|(name, file)| Some((name, file.as_ref()?))).collect()
 }
 
 /// A word of a command line as systemd reads it. `%d`, the directory of credentials, is meant as it is.
