@@ -163,8 +163,14 @@ impl IoBatch {
 
     /// Forgets the first `n`, which a queue has taken.
     pub(crate) fn taken(&mut self, n: usize) {
-        self.ios.drain(..n);
-        self.dues.drain(..n);
+        if n == self.ios.len() {
+            // The common case, in which nothing is left to move up.
+            self.ios.clear();
+            self.dues.clear();
+        } else {
+            self.ios.drain(..n);
+            self.dues.drain(..n);
+        }
         self.admitted = self.admitted.saturating_sub(n);
     }
 }

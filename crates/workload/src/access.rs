@@ -9,7 +9,7 @@ use crate::draw::{Draw, KindShares, ReadShare, Rngs};
 use crate::pass::PassRun;
 use crate::sequential::SequentialRun;
 use crate::skew::IndexSampler;
-use crate::{Access, Placement, Row, Skew, Spec, SpecError, StreamKey};
+use crate::{Access, Dir, Placement, Row, Skew, Spec, SpecError, StreamKey};
 use clock::{Ns, Rng};
 use std::sync::Arc;
 
@@ -25,6 +25,18 @@ pub(crate) struct Accesses {
     shapes: Arc<[OpShape]>,
     addresses: Addresses,
     rngs: Rngs,
+    /// The plain case, which most loads are.
+    plain: Option<PlainRow>,
+}
+
+/// The only row of a specification without ladder and pauses, whose operations are all random or all sequential: what is
+/// drawn of it, and no more. Operations are the same as by the general way.
+#[derive(Clone, Copy)]
+struct PlainRow {
+    kinds: KindShares,
+    /// All operations are of this kind, so that nothing is drawn for it: those random bits decide nothing else.
+    always: Option<Dir>,
+    len: u32,
 }
 
 enum Addresses {
@@ -110,14 +122,17 @@ impl Accesses {
             rung: 0,
             left: ladder.every,
         });
+        let rows: Arc<[RowState]> = access.rows.iter().map(RowState::new).collect();
+        let plain = ladder.is_none().then(|| PlainRow::of(&rows, &shapes)).flatten();
         Ok(Accesses {
-            rows: access.rows.iter().map(RowState::new).collect(),
+            rows,
             before_pause: access.rows.iter().map(|row| row.burst).collect(),
             upper: cumulate(&access.rows).into(),
             ladder,
             shapes,
             addresses,
             rngs: Rngs::new(key),
+            plain,
         })
     }
 
@@ -133,12 +148,28 @@ impl Accesses {
             shapes: self.shapes.clone(),
             addresses: Addresses::Random(random.clone()),
             rngs: Rngs::new(key),
+            plain: self.plain,
         })
     }
 
     /// The next operation.
     #[inline]
     pub fn draw(&mut self) -> Draw {
+        let Some(PlainRow { kinds, always, len }) = self.plain else { return self.draw_any() };
+        let (target, offset) = match &mut self.addresses {
+            Addresses::Random(random) => random.draw(0, &mut self.rngs.address),
+            Addresses::Sequential(run) => run.take(0, len),
+            _ => return self.draw_any(),
+        };
+        let dir = match always {
+            Some(dir) => dir,
+            None => kinds.dir(self.rngs.mix.next_u64() as u32),
+        };
+        Draw { dir, target: target as u16, offset, len, fua: false, pause: Ns::ZERO }
+    }
+
+    /// The next operation of any specification.
+    fn draw_any(&mut self) -> Draw {
         let index = self.pick_row();
         let row = &self.rows[index];
         let word = self.rngs.mix.next_u64();
@@ -206,6 +237,18 @@ impl Accesses {
         }
         let at = self.rngs.mix.next_u64() >> 11;
         self.upper.partition_point(|upper| *upper <= at)
+    }
+}
+
+impl PlainRow {
+    /// The plain row, if the rows are one and it is.
+    fn of(rows: &[RowState], shapes: &[OpShape]) -> Option<PlainRow> {
+        let ([row], [shape]) = (rows, shapes) else { return None };
+        (row.delay == Ns::ZERO).then(|| PlainRow {
+            kinds: row.kinds,
+            always: row.kinds.is_sure().then(|| row.kinds.dir(0)),
+            len: shape.size,
+        })
     }
 }
 

@@ -76,7 +76,7 @@ fn stream(key: StreamKey, purpose: Purpose) -> Rng {
 }
 
 /// A percentage that is compared with 32 random bits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReadShare(u64);
 
 impl ReadShare {
@@ -124,22 +124,18 @@ impl KindShares {
         let read = ReadShare::percent(row.read);
         let upto = |rest: f64| ReadShare::percent(100.0 - rest);
         let data = if row.write() > 0.0 { upto(row.trim + row.zeroes) } else { read };
-        // Where there are no zeroes every other draw is a trim, whatever was rounded.
-        KindShares { read, data, trim: upto(row.zeroes) }
+        // Where there are no zeroes every other draw is a trim, whatever was rounded. No share is below the one before it.
+        let data = data.max(read);
+        KindShares { read, data, trim: upto(row.zeroes).max(data) }
     }
 
-    /// The kind that these random bits fall on.
+    /// The kind that these random bits fall on: the number of shares that they lie beyond. A branch on random bits would
+    /// be mispredicted too often.
     #[inline]
     pub fn dir(self, bits: u32) -> Dir {
-        if self.read.has(bits) {
-            Dir::Read
-        } else if self.data.has(bits) {
-            Dir::Write
-        } else if self.trim.has(bits) {
-            Dir::Trim
-        } else {
-            Dir::Zero
-        }
+        const KINDS: [Dir; 4] = [Dir::Read, Dir::Write, Dir::Trim, Dir::Zero];
+        let beyond = |share: ReadShare| usize::from(!share.has(bits));
+        KINDS[beyond(self.read) + beyond(self.data) + beyond(self.trim)]
     }
 
     /// Whether all operations are reads, or all are writes, so that the bits do not matter.
