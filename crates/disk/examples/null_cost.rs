@@ -1,5 +1,5 @@
-//! The cost of the generator itself: nanoseconds an operation of one worker on `null:`, 8 KiB random reads, at depth 32
-//! and at depth 1, with every latency recorded. The processor time counts: others may share the machine. Run it with
+//! The cost of the generator itself: nanoseconds an operation of one worker on `null:`, 8 KiB blocks, random and
+//! sequential, reads and a mix, at depth 32 and at depth 1, with every latency recorded. The processor time counts: others may share the machine. Run it with
 //! `--release`.
 
 use clock::Ns;
@@ -10,11 +10,18 @@ use std::sync::mpsc;
 use workload::{Arrivals, Regions, Row, Spec};
 
 fn main() -> Result<(), EngineError> {
-    for depth in [1, 32] {
-        let Cost { ops, cpu } = measure(depth)?;
+    for (depth, read, random) in [
+        (1, 100.0, 100.0),
+        (32, 100.0, 100.0),
+        (32, 70.0, 100.0),
+        (32, 100.0, 0.0),
+        (32, 70.0, 0.0),
+    ] {
+        let Cost { ops, cpu } = measure(depth, Row::new(8192, read, random))?;
         let each = cpu.0 as f64 / ops.max(1) as f64;
         println!(
-            "depth {depth:>2}: {each:.1} ns of processor time an operation, {ops} operations in 3 s"
+            "depth {depth:>2}, {read:>3}% reads, {random:>3}% random: {each:.1} ns of processor time an operation, {ops} \
+             operations in a second"
         );
     }
     Ok(())
@@ -27,16 +34,17 @@ struct Cost {
     cpu: Ns,
 }
 
-fn measure(depth: u32) -> Result<Cost, EngineError> {
+fn measure(depth: u32, row: Row) -> Result<Cost, EngineError> {
     let (out, outputs) = mpsc::channel();
-    let prepared = DiskEngine::new(Pinning::Auto).prepare(&step(depth), &out, &Stop::default())?;
+    let prepared =
+        DiskEngine::new(Pinning::Auto).prepare(&step(depth, row), &out, &Stop::default())?;
     let now = clock::now();
     let _running = prepared.start(now, now.plus(Ns::millis(50)), out);
     let mut cost = Cost::default();
     for output in outputs {
         match output {
             Output::Interval(i) if i.phase == Phase::Measure => {
-                cost.ops += i.read.map_or(0, |t| t.ops);
+                cost.ops += [i.read, i.write].iter().flatten().map(|t| t.ops).sum::<u64>();
                 let used = i.testimony.map_or(Ns::ZERO, |t| t.cpu_user.plus(t.cpu_system));
                 cost.cpu = cost.cpu.plus(used);
             }
@@ -48,16 +56,15 @@ fn measure(depth: u32) -> Result<Cost, EngineError> {
     Ok(cost)
 }
 
-fn step(depth: u32) -> StepSpec {
+fn step(depth: u32, row: Row) -> StepSpec {
     let target = TargetSpec { size: Some(1 << 40), ..TargetSpec::new("null", "null:") };
-    let rows = vec![Row::new(8192, 100.0, 100.0)];
-    let spec = Spec::access(rows, Arrivals::closed(depth), Regions::Shared);
+    let spec = Spec::access(vec![row], Arrivals::closed(depth), Regions::Shared);
     let worker = WorkerSpec::new(0, "null".to_owned(), vec![0], spec);
     StepSpec {
         index: 0,
         seed: 1,
-        warmup: Ns::secs(1),
-        measure: Ns::secs(3),
+        warmup: Ns::millis(200),
+        measure: Ns::secs(1),
         cooldown: Ns::ZERO,
         slice: Ns::ZERO,
         targets: vec![target],

@@ -63,18 +63,16 @@ pub(crate) fn feed(
         return Ok(Box::new(ReplayFeed::new(Replay::new(trace, place)?, depth)));
     }
     Ok(match spec.arrivals {
-        Arrivals::Closed { .. } => {
-            let stream = |slot| Stream::new(spec, place, StreamKey { slot, ..key });
-            Box::new(Closed {
-                streams: (0..depth).map(stream).collect::<Result<_, _>>()?,
-                ready: (0..depth).collect(),
-                asleep: BinaryHeap::with_capacity(depth as usize),
-                parked: Vec::with_capacity(depth as usize),
-                over: 0,
-                active: depth,
-                more_think: Ns::ZERO,
-            })
-        }
+        // Its streams share what they only read, so that more of them fit a cache.
+        Arrivals::Closed { .. } => Box::new(Closed {
+            streams: Stream::slots(spec, place, key)?,
+            ready: (0..depth).collect(),
+            asleep: BinaryHeap::with_capacity(depth as usize),
+            parked: Vec::with_capacity(depth as usize),
+            over: 0,
+            active: depth,
+            more_think: Ns::ZERO,
+        }),
         Arrivals::Open { .. } => Box::new(OpenFeed {
             stream: Stream::new(spec, place, StreamKey { slot: 0, ..key })?,
             // The lowest slot last, so that few buffers stay warm while few are in flight.
@@ -142,6 +140,13 @@ impl IoBatch {
                 self.admitted += 1;
             }
         }
+        self.admitted
+    }
+
+    /// As [`IoBatch::admit`], where every I/O may go.
+    pub fn admit_all(&mut self, mut prepare: impl FnMut(&Io)) -> usize {
+        self.ios[self.admitted..].iter().for_each(&mut prepare);
+        self.admitted = self.ios.len();
         self.admitted
     }
 

@@ -96,10 +96,7 @@ struct SlotState {
 
 impl Payload for Writes {
     fn admit(&mut self, batch: &mut IoBatch, _now: Ns) -> usize {
-        batch.admit(|io| {
-            self.prepare(io);
-            true
-        })
+        batch.admit_all(|io| self.prepare(io))
     }
 
     fn completed(&mut self, _done: &mut [Completion], _now: Ns) {}

@@ -8,7 +8,7 @@ use crate::heartbeat::Heartbeat;
 use crate::meter::MeterSlot;
 use crate::{ErrnoCounts, Phases, StepTimeline};
 use clock::Ns;
-use record::{Completed, Interval, OtherTallies, Phase, SourceId, Testimony};
+use record::{Completed, Interval, Phase, SourceId, Testimony};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Buffers in addition to the one in use and those reserved for phase edges. The collector runs ten times a second
@@ -36,9 +36,8 @@ pub struct MeterScope {
 pub(crate) struct IntervalBuffer {
     pub from: Ns,
     pub to: Ns,
-    pub read: Option<Completed>,
-    pub write: Option<Completed>,
-    pub others: OtherTallies,
+    /// One for each kind of operation, in the order of [`workload::Dir`]: found without a branch on what was drawn.
+    pub tallies: [Option<Completed>; 5],
     pub testimony: Testimony,
     pub errnos: ErrnoCounts,
     pub silence: Option<IdleSpan>,
@@ -111,12 +110,11 @@ impl IntervalBuffers {
 impl IntervalBuffer {
     fn new(scope: MeterScope) -> Box<IntervalBuffer> {
         let tally = |used: bool| used.then(|| Completed::reserved(scope.open_loop));
+        let [trims, zeroes, flushes] = scope.others;
         Box::new(IntervalBuffer {
             from: Ns::ZERO,
             to: Ns::ZERO,
-            read: tally(scope.reads),
-            write: tally(scope.writes),
-            others: scope.others.map(tally),
+            tallies: [scope.reads, scope.writes, trims, zeroes, flushes].map(tally),
             testimony: Testimony::default(),
             errnos: ErrnoCounts::default(),
             silence: None,
@@ -124,8 +122,7 @@ impl IntervalBuffer {
     }
 
     fn clear(&mut self) {
-        for tally in [&mut self.read, &mut self.write].into_iter().chain(&mut self.others).flatten()
-        {
+        for tally in self.tallies.iter_mut().flatten() {
             tally.ops = 0;
             tally.bytes = 0;
             tally.errors = 0;
@@ -194,15 +191,16 @@ impl IntervalContext<'_> {
     /// The sheet's own interval; `None` if it is empty, as when a step is stopped exactly at a cut.
     fn interval(&self, sheet: &IntervalBuffer) -> Option<Interval> {
         let (phase, from, to) = self.head(sheet.from, sheet.to)?;
+        let [read, write, trims, zeroes, flushes] = sheet.tallies.clone();
         Some(Interval {
             source: self.source,
             step: self.step,
             phase,
             from,
             to,
-            read: sheet.read.clone(),
-            write: sheet.write.clone(),
-            others: sheet.others.clone(),
+            read,
+            write,
+            others: [trims, zeroes, flushes],
             testimony: Some(sheet.testimony),
         })
     }

@@ -8,7 +8,6 @@ use crate::buffers::{IdleSpan, IntervalBuffer, IntervalBuffers};
 use crate::heartbeat::Heartbeat;
 use crate::{MeterScope, StepEdge, StepTimeline};
 use clock::{CpuTime, Ns};
-use record::Completed;
 use rtrb::{Consumer, Producer};
 use workload::Dir;
 
@@ -152,7 +151,7 @@ impl WorkerMeter {
 
     /// The operation of `slot` ended now: bytes moved, or an error number. After the step's end it is only removed
     /// from those in flight. Returns whether there was one: a slot with nothing in flight is ignored.
-    #[inline]
+    #[inline(always)]
     pub fn completed(&mut self, slot: u32, result: Result<u32, i32>) -> bool {
         let Some(place) = self.slots.get_mut(slot as usize) else { return false };
         let MeterSlot { dir, due, submitted } = std::mem::replace(place, MeterSlot::FREE);
@@ -164,7 +163,7 @@ impl WorkerMeter {
         }
         self.in_flight -= 1;
         let Some(sheet) = self.current.as_deref_mut() else { return true };
-        let Some(tally) = tally_of(sheet, dir) else { return true };
+        let Some(tally) = &mut sheet.tallies[dir as usize] else { return true };
         match result {
             Ok(bytes) => {
                 tally.success(u64::from(bytes), self.now.since(submitted), self.now.since(due));
@@ -286,14 +285,5 @@ impl WorkerMeter {
         sheet.testimony.open_age_max = self.oldest_age(at);
         let sent = self.out.push(sheet);
         debug_assert!(sent.is_ok(), "the ring holds every sheet there is");
-    }
-}
-
-#[inline]
-fn tally_of(sheet: &mut IntervalBuffer, dir: Dir) -> Option<&mut Completed> {
-    match dir {
-        Dir::Read => sheet.read.as_mut(),
-        Dir::Write => sheet.write.as_mut(),
-        other => sheet.others[other.without_data()?].as_mut(),
     }
 }

@@ -37,6 +37,8 @@ struct PlainRow {
     /// All operations are of this kind, so that nothing is drawn for it: those random bits decide nothing else.
     always: Option<Dir>,
     len: u32,
+    /// The addresses of the only target, if all are equally likely.
+    uniform: Option<AddressGrid>,
 }
 
 enum Addresses {
@@ -123,7 +125,10 @@ impl Accesses {
             left: ladder.every,
         });
         let rows: Arc<[RowState]> = access.rows.iter().map(RowState::new).collect();
-        let plain = ladder.is_none().then(|| PlainRow::of(&rows, &shapes)).flatten();
+        let plain = match ladder {
+            None => PlainRow::of(&rows, &shapes, &addresses),
+            Some(_) => None,
+        };
         Ok(Accesses {
             rows,
             before_pause: access.rows.iter().map(|row| row.burst).collect(),
@@ -153,12 +158,15 @@ impl Accesses {
     }
 
     /// The next operation.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self) -> Draw {
-        let Some(PlainRow { kinds, always, len }) = self.plain else { return self.draw_any() };
-        let (target, offset) = match &mut self.addresses {
-            Addresses::Random(random) => random.draw(0, &mut self.rngs.address),
-            Addresses::Sequential(run) => run.take(0, len),
+        let Some(PlainRow { kinds, always, len, uniform }) = self.plain else {
+            return self.draw_any();
+        };
+        let (target, offset) = match (uniform, &mut self.addresses) {
+            (Some(grid), _) => (0, grid.offset(self.rngs.address.below(grid.count))),
+            (None, Addresses::Random(random)) => random.draw(0, &mut self.rngs.address),
+            (None, Addresses::Sequential(run)) => run.take(0, len),
             _ => return self.draw_any(),
         };
         let dir = match always {
@@ -169,6 +177,7 @@ impl Accesses {
     }
 
     /// The next operation of any specification.
+    #[inline(never)]
     fn draw_any(&mut self) -> Draw {
         let index = self.pick_row();
         let row = &self.rows[index];
@@ -201,7 +210,11 @@ impl Accesses {
             Addresses::Pass(run) => run.targets(),
             Addresses::Anywhere => 1,
         };
-        if targets > 1 { self } else { Accesses { addresses: Addresses::Anywhere, ..self } }
+        if targets > 1 {
+            self
+        } else {
+            Accesses { addresses: Addresses::Anywhere, plain: None, ..self }
+        }
     }
 
     /// Operations that the slot has left; [`u64::MAX`] without an end.
@@ -242,12 +255,17 @@ impl Accesses {
 
 impl PlainRow {
     /// The plain row, if the rows are one and it is.
-    fn of(rows: &[RowState], shapes: &[OpShape]) -> Option<PlainRow> {
+    fn of(rows: &[RowState], shapes: &[OpShape], addresses: &Addresses) -> Option<PlainRow> {
         let ([row], [shape]) = (rows, shapes) else { return None };
+        let uniform = match addresses {
+            Addresses::Random(random) => random.uniform(),
+            _ => None,
+        };
         (row.delay == Ns::ZERO).then(|| PlainRow {
             kinds: row.kinds,
             always: row.kinds.is_sure().then(|| row.kinds.dir(0)),
             len: shape.size,
+            uniform,
         })
     }
 }
@@ -313,6 +331,14 @@ impl Random {
             }
         }
         Ok(Random { fields: fields.into(), samplers: samplers.into(), targets: regions.len() })
+    }
+
+    /// The addresses, if there are those of one shape and target only, all equally likely.
+    fn uniform(&self) -> Option<AddressGrid> {
+        match (&*self.fields, &*self.samplers) {
+            ([field], [IndexSampler::Uniform { .. }]) => Some(field.grid),
+            _ => None,
+        }
     }
 
     #[inline]

@@ -205,22 +205,37 @@ impl Stream {
     }
 
     /// What to do at `now`. The state changes only when an operation is returned.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now: Ns) -> Next {
+        match &mut self.pacing {
+            // A closed loop without end, which most are.
+            Pacing::Closed { pause, outstanding: outstanding @ false, ready, .. }
+                if *ready <= now && self.left == u64::MAX =>
+            {
+                let draw = self.operations.draw();
+                (*pause, *outstanding) = (draw.pause, true);
+                Next::Op(draw.due(now))
+            }
+            _ => self.next_of_any(now),
+        }
+    }
+
+    /// The same for any stream.
+    #[inline(never)]
+    fn next_of_any(&mut self, now: Ns) -> Next {
         if self.left == 0 && !self.operations.flushes_next() {
             return Next::Done;
         }
         let next = self.ask(now);
         if let Next::Op(op) = &next
             && op.len > 0
+            && self.left < u64::MAX
         {
-            // One without end cannot use up its count.
             self.left -= 1;
         }
         next
     }
 
-    #[inline]
     fn ask(&mut self, now: Ns) -> Next {
         match &mut self.pacing {
             Pacing::Closed { outstanding: true, .. } => Next::AwaitCompletion,
@@ -308,8 +323,17 @@ impl OpSource {
         matches!(self, OpSource::Durable(durable) if durable.flush.is_some())
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw(&mut self) -> Draw {
+        match self {
+            OpSource::Access(accesses) => accesses.draw(),
+            OpSource::Same(draw) => *draw,
+            other => other.draw_other(),
+        }
+    }
+
+    #[inline(never)]
+    fn draw_other(&mut self) -> Draw {
         match self {
             OpSource::Access(accesses) => accesses.draw(),
             OpSource::Transaction(transactions) => transactions.draw(),
