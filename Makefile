@@ -16,7 +16,7 @@ demo: ## Build, then run and review a SAN in memory, about a minute
 	@# A goal that this machine does not meet is a result of the demo, not a failure of the build.
 	@cargo run --profile demo --locked --quiet -- demo || test $$? -eq 1
 
-test: ## Format, lints, tests, repository rules, and 10 s of fuzzing per parser
+test: ## Format, lints, tests, repository rules, and 5 s of fuzzing per parser
 	@scripts/need $@
 	scripts/check
 
