@@ -63,7 +63,7 @@ fn the_ends_of_a_session_cannot_be_told_apart() {
 /// What was fitted to stands in the part's file.
 #[test]
 fn the_range_of_the_fit_is_written() {
-    let file = MACHINE.calibrate(1, &[]).part_file(&[]);
+    let file = MACHINE.calibrate(1, &["cpu_per_io"]).part_file(&[]);
     for (figure, value) in [
         ("fitted_depth_max", "32"),
         ("fitted_block_min", "8192B"),

@@ -173,7 +173,7 @@ impl<'a> Recursion<'a> {
                 return;
             };
             // All that is owed at once, but at least one.
-            let ios = (owed[way].floor().max(1.0) as u32).min(left);
+            let ios = (owed[way].max(1.0) as u32).min(left);
             owed[way] -= f64::from(ios);
             left -= ios;
             let GateVisit { gate, demand, .. } = ways[way];
@@ -246,7 +246,7 @@ impl<'a> Recursion<'a> {
             Mode::Polls => queue.mode = Mode::Asleep,
             Mode::Wakes => {
                 queue.mode = Mode::Runs;
-                queue.batch = std::mem::take(&mut queue.line);
+                std::mem::swap(&mut queue.batch, &mut queue.line);
                 let work: f64 = queue.batch.iter().map(|clump| clump.work).sum();
                 queue.due = self.now + self.gates[gate].pass + work;
             }
@@ -257,7 +257,8 @@ impl<'a> Recursion<'a> {
 
     fn end(&mut self, gate: usize) {
         self.busy += self.now - self.queues[gate].began;
-        for Clump { load, stage, ios, .. } in std::mem::take(&mut self.queues[gate].batch) {
+        let mut batch = std::mem::take(&mut self.queues[gate].batch);
+        for Clump { load, stage, ios, .. } in batch.drain(..) {
             match stage + 1 < self.loads[load].stages.len() {
                 true => self.enter(load, stage + 1, ios),
                 false => {
@@ -266,6 +267,8 @@ impl<'a> Recursion<'a> {
                 }
             }
         }
+        // Its memory serves the next pass.
+        self.queues[gate].batch = batch;
         self.after(gate);
         self.assign();
     }

@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::OnceLock;
 
 /// How many runs are killed at random moments beside the other tests, and by `make guests`.
-const KILLS: u64 = 4;
+const KILLS: u64 = 2;
 const MANY_KILLS: u64 = 50;
 /// Killed runs at a time.
 const AT_ONCE: u64 = 4;
