@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Keys that a file may hold.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "community",
     "user",
     "authentication",
@@ -12,6 +12,7 @@ const KEYS: [&str; 8] = [
     "privacy-password",
     "token",
     "password",
+    "ca",
 ];
 
 /// What a file of credentials says.
@@ -52,6 +53,11 @@ impl Credentials {
             pairs.push((key, bare.unwrap_or(value).to_owned()));
         }
         Ok(Credentials { pairs })
+    }
+
+    /// Whether it says nothing by which somebody is known.
+    pub fn is_anonymous(&self) -> bool {
+        self.pairs.iter().all(|(key, _)| *key == "ca")
     }
 
     /// The value of a key.

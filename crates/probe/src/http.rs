@@ -1,7 +1,9 @@
-//! One request of HTTP/1.1, with a deadline and a bound: what scraping an exporter takes, and nothing else.
+//! One request of HTTP/1.1, plain or over TLS, with a deadline and a bound: what scraping an exporter takes, and nothing else.
 
+use crate::trust::Trust;
 use clock::Ns;
-use std::io::{Read, Write};
+use rustls::StreamOwned;
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -18,30 +20,100 @@ pub struct PageAddress {
     pub path: String,
 }
 
-/// Fetches a page. `authorization` is the value of that header.
+/// A connection on which nothing takes longer than until a moment, however slowly the other end drips.
+struct Timed {
+    stream: TcpStream,
+    until: Ns,
+}
+
+impl Timed {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.until.since(clock::now()) {
+            Ns::ZERO => Err(io::Error::new(ErrorKind::TimedOut, SLOW)),
+            left => Ok(Some(left.into())),
+        }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(to)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Why nothing came.
+const SLOW: &str = "it is too slow";
+
+/// An error in words: one of a timeout says the same however it came about, and one of TLS says that it is.
+fn words(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => SLOW.to_owned(),
+        ErrorKind::InvalidData => match error.to_string() {
+            why if why.contains("UnknownIssuer") => {
+                "its certificate is of no authority that is trusted here: name the one that signed it, `ca = FILE` in the file of \
+                 credentials"
+                    .to_owned()
+            }
+            why if why.contains("CaUsedAsEndEntity") => {
+                "its certificate is that of an authority (`CA:TRUE`) and none of a host: have one made for the host".to_owned()
+            }
+            why => format!("TLS: {why}"),
+        },
+        _ => error.to_string(),
+    }
+}
+
+/// Fetches a page, over TLS where whom to trust is given. `authorization` is the value of that header.
 /// # Errors
-/// A sentence: it cannot be reached, is late, too long, cut off, or says no.
-pub fn get(at: &PageAddress, authorization: Option<&str>, until: Ns) -> Result<String, String> {
-    let left = || -> Result<Duration, String> {
-        let left = until.since(clock::now());
-        if left == Ns::ZERO { Err("it is too slow".to_owned()) } else { Ok(left.into()) }
-    };
+/// A sentence: it cannot be reached, is late, too long, cut off, not trusted, or says no.
+pub fn get(
+    at: &PageAddress,
+    trust: Option<&Trust>,
+    authorization: Option<&str>,
+    until: Ns,
+) -> Result<String, String> {
     let addresses = at.authority.to_socket_addrs().map_err(|e| e.to_string())?;
     let mut tried = Err("its name has no address".to_owned());
     for address in addresses.take(4) {
-        tried = TcpStream::connect_timeout(&address, left()?).map_err(|e| e.to_string());
+        let left = until.since(clock::now());
+        if left == Ns::ZERO {
+            return Err(SLOW.to_owned());
+        }
+        tried = TcpStream::connect_timeout(&address, left.into()).map_err(|e| words(&e));
         if tried.is_ok() {
             break;
         }
     }
-    let mut stream = tried?;
+    let stream = Timed { stream: tried?, until };
     let allowed = authorization.map_or(String::new(), |text| format!("Authorization: {text}\r\n"));
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nAccept: text/plain;version=0.0.4\r\nConnection: close\r\n{allowed}\r\n",
         at.path, at.authority
     );
-    stream.set_write_timeout(Some(left()?)).map_err(|e| e.to_string())?;
-    stream.write_all(request.as_bytes()).map_err(|e| e.to_string())?;
+    match trust {
+        None => ask(stream, &request),
+        Some(trust) => {
+            let host = at.authority.rsplit_once(':').map_or(&*at.authority, |(host, _)| host);
+            ask(StreamOwned::new(trust.session(host)?, stream), &request)
+        }
+    }
+}
+
+/// Sends a request and reads until the page is whole.
+fn ask(mut stream: impl Read + Write, request: &str) -> Result<String, String> {
+    stream.write_all(request.as_bytes()).map_err(|e| words(&e))?;
     let (mut all, mut part) = (Vec::new(), vec![0_u8; 64 << 10]);
     loop {
         if let Some(page) = answer(&all, false)? {
@@ -50,11 +122,10 @@ pub fn get(at: &PageAddress, authorization: Option<&str>, until: Ns) -> Result<S
         if all.len() > PAGE_MAX {
             return Err(format!("its page is longer than {PAGE_MAX} bytes"));
         }
-        stream.set_read_timeout(Some(left()?)).map_err(|e| e.to_string())?;
         match stream.read(&mut part) {
             Ok(0) => return answer(&all, true)?.ok_or_else(|| "its answer is cut off".to_owned()),
             Ok(length) => all.extend_from_slice(&part[..length]),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(words(&error)),
         }
     }
 }

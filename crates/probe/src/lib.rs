@@ -23,4 +23,5 @@ pub mod snmp;
 pub mod source;
 mod sysfs;
 pub mod tcp;
+mod trust;
 pub mod watch;

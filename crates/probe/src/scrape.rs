@@ -1,4 +1,4 @@
-//! Exporters of Prometheus, scraped directly: node_exporter and NetApp Harvest.
+//! Exporters of Prometheus, scraped directly, plain or over TLS: node_exporter and NetApp Harvest.
 //!
 //! A page is asked for at each look, by one request with a deadline and a bound. What is no number, or negative, is absent.
 //! Harvest computes its figures itself, over its own interval: such rates are summed over time, and are as coarse as that
@@ -7,12 +7,14 @@
 use crate::credentials::Credentials;
 use crate::http::{self, PageAddress};
 use crate::source::{Amount, Look, PLACES_MAX, Place, Source, Trouble};
+use crate::trust::Trust;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clock::Ns;
 use hop::HopKind;
 use record::CounterId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use telemetry::exporter::{Is, gauge, labelled, metric};
 use telemetry::{Flow, Measure};
 
@@ -24,6 +26,7 @@ const SECOND: f64 = 1e9;
 /// An exporter.
 pub struct Exporter {
     at: PageAddress,
+    trust: Option<Trust>,
     authorization: Option<String>,
     keys: Vec<(HopKind, String)>,
     last: Vec<Vec<(CounterId, Amount)>>,
@@ -157,10 +160,26 @@ fn entry(is: Is, value: f64) -> Option<(CounterId, Amount)> {
 }
 
 impl Exporter {
-    /// The page at `HOST:PORT[/PATH]`, by default `/metrics`.
+    /// The page at `HOST:PORT[/PATH]`, by default `/metrics`, over TLS. Its certificate is believed if an authority has signed
+    /// it that the credentials name, or without that one that this machine trusts.
+    /// # Errors
+    /// As [`Exporter::new`], or there is no such authority.
+    pub fn over_tls(address: &str, credentials: &Credentials) -> Result<Exporter, String> {
+        let trust = Some(Trust::of(credentials.get("ca").map(Path::new))?);
+        Ok(Exporter { trust, ..Exporter::at(address, credentials)? })
+    }
+
+    /// The page at `HOST:PORT[/PATH]`, by default `/metrics`, by plain HTTP.
     /// # Errors
     /// The address is none, or the credentials are of another kind.
     pub fn new(address: &str, credentials: &Credentials) -> Result<Exporter, String> {
+        if credentials.get("ca").is_some() {
+            return Err("`ca` is for `prometheus+https://`: this address is plain HTTP".to_owned());
+        }
+        Exporter::at(address, credentials)
+    }
+
+    fn at(address: &str, credentials: &Credentials) -> Result<Exporter, String> {
         let (authority, path) = match address.split_once('/') {
             Some((authority, path)) => (authority, format!("/{path}")),
             None => (address, "/metrics".to_owned()),
@@ -177,17 +196,25 @@ impl Exporter {
             (None, Some(user), Some(password)) => {
                 Some(format!("Basic {}", BASE64.encode(format!("{user}:{password}"))))
             }
-            _ if *credentials == Credentials::default() => None,
+            _ if credentials.is_anonymous() => None,
             _ => return Err("it takes `token`, or `user` and `password`, in ASCII".to_owned()),
         };
         let at = PageAddress { authority: authority.to_owned(), path };
-        Ok(Exporter { at, authorization, keys: Vec::new(), last: Vec::new(), moved: Ns::ZERO })
+        let trust = None;
+        Ok(Exporter {
+            at,
+            trust,
+            authorization,
+            keys: Vec::new(),
+            last: Vec::new(),
+            moved: Ns::ZERO,
+        })
     }
 
     fn page(&self) -> Result<Page, Trouble> {
         let until = clock::now().plus(DEADLINE);
-        let text =
-            http::get(&self.at, self.authorization.as_deref(), until).map_err(Trouble::Silent)?;
+        let text = http::get(&self.at, self.trust.as_ref(), self.authorization.as_deref(), until)
+            .map_err(Trouble::Silent)?;
         page(&text)
     }
 }

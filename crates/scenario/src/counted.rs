@@ -35,6 +35,8 @@ pub enum CountersFrom {
     Snmp(String),
     /// An exporter of Prometheus: `HOST:PORT` or `HOST:PORT/PATH`.
     Prometheus(String),
+    /// The same over TLS.
+    PrometheusTls(String),
 }
 
 /// A hop and what the place that counts for it is known by.
@@ -57,7 +59,8 @@ impl CountersFrom {
         match text {
             "local" => Some(CountersFrom::Local),
             _ => (address("snmp://").map(CountersFrom::Snmp))
-                .or_else(|| address("prometheus://").map(CountersFrom::Prometheus)),
+                .or_else(|| address("prometheus://").map(CountersFrom::Prometheus))
+                .or_else(|| address("prometheus+https://").map(CountersFrom::PrometheusTls)),
         }
     }
 }
@@ -68,6 +71,7 @@ impl std::fmt::Display for CountersFrom {
             CountersFrom::Local => f.write_str("local"),
             CountersFrom::Snmp(address) => write!(f, "snmp://{address}"),
             CountersFrom::Prometheus(address) => write!(f, "prometheus://{address}"),
+            CountersFrom::PrometheusTls(address) => write!(f, "prometheus+https://{address}"),
         }
     }
 }

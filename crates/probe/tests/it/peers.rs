@@ -5,11 +5,13 @@ use clock::Ns;
 use probe::credentials::Credentials;
 use probe::interface::interfaces;
 use probe::scrape::Exporter;
+use probe::source::Source as _;
 use probe::tcp::established;
 use probe::watch::Watch;
 use record::CounterId;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
 use std::process::Command;
 
 /// The number after a key of JSON, behind a first text.
@@ -189,4 +191,61 @@ fn node_exporter_says_of_its_machine_what_the_kernel_does() {
     let most = own + beside * f64::from(after.processors) * 1e9;
     assert!(told >= own - 0.3 * f64::from(after.processors) * 1e9 && told <= most, "{told} {own}");
     assert_eq!(value(&second, CounterId::CpuCount), f64::from(after.processors));
+}
+
+/// An authority, and a certificate of a host that it has signed: `NAME.pem`, `NAME.key`.
+fn certificates(dir: &Path, names: [&str; 2], host: &str) {
+    let [authority, name] = names;
+    let new = |name: &str| {
+        let key = "-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2";
+        format!("req {key} -keyout {name}.key -out {name}.pem -subj /CN={name}")
+    };
+    let signed = format!(
+        "-CA {authority}.pem -CAkey {authority}.key -addext basicConstraints=critical,CA:FALSE"
+    );
+    for args in [new(authority), format!("{} {signed} -addext subjectAltName={host}", new(name))] {
+        let made = Command::new("openssl").args(args.split(' ')).current_dir(dir).output();
+        let made = made.expect("openssl runs");
+        assert!(made.status.success(), "{args}: {}", String::from_utf8_lossy(&made.stderr));
+    }
+}
+
+#[test]
+fn an_exporter_over_tls_is_believed_if_its_authority_is() {
+    if !has("prometheus-node-exporter") || !has("openssl") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a place");
+    let at = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    certificates(dir.path(), ["ours", "host"], "IP:127.0.0.1");
+    certificates(dir.path(), ["theirs", "elsewhere"], "DNS:elsewhere.example");
+    let running = |name: &str| {
+        let (port, file) = (tcp_port(), at(&format!("{name}.yml")));
+        let pair = format!("  cert_file: {name}.pem\n  key_file: {name}.key\n");
+        std::fs::write(&file, format!("tls_server_config:\n{pair}")).expect("room");
+        let mut command = Command::new("prometheus-node-exporter");
+        command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        (format!("127.0.0.1:{port}"), start(command.arg(format!("--web.config.file={file}"))))
+    };
+    let (host, _host) = running("host");
+    let (elsewhere, _elsewhere) = running("elsewhere");
+    let ca = |name: &str| {
+        Credentials::parse(&format!("ca = {}", at(&format!("{name}.pem")))).expect("credentials")
+    };
+    let source = Exporter::over_tls(&host, &ca("ours")).expect("a source");
+    assert!(places(&Watch::start("node", Box::new(source)).expect("a thread")).len() > 1);
+    // Another authority, another host's certificate, the authorities of this machine, and no TLS at all.
+    for (address, credentials, says) in [
+        (&host, ca("theirs"), "no authority that is trusted"),
+        (&elsewhere, ca("theirs"), "not valid for name"),
+        (&host, Credentials::default(), "no authority that is trusted"),
+    ] {
+        let mut source = Exporter::over_tls(address, &credentials).expect("a source");
+        let why = source.discover().expect_err("it is not believed").to_string();
+        assert!(why.contains(says), "{says}: {why}");
+    }
+    let mut plain = Exporter::new(&host, &Credentials::default()).expect("a source");
+    assert!(plain.discover().is_err(), "it answers no plain request");
+    assert!(Exporter::new(&host, &ca("ours")).is_err(), "an authority for what is not TLS");
+    assert!(Exporter::over_tls(&host, &ca("host.yml")).is_err(), "no file of certificates");
 }

@@ -42,7 +42,7 @@ impl LabBuilder<'_> {
         let Some(from) = CountersFrom::of(&text.value) else {
             self.sink.push(|| {
                 let message = format!("counters: `{}` is no source of counters", clip(&text.value));
-                let help = "write `local`, `snmp://HOST` or `prometheus://HOST:PORT`; users and passwords are in the \
+                let help = "write `local`, `snmp://HOST`, `prometheus://HOST:PORT` or `prometheus+https://HOST:PORT`; users and passwords are in the \
                             file that `credentials` names";
                 Mistake::new(text.at, message).help(help)
             });

@@ -6,7 +6,7 @@ pub(super) const COUNTERS: KeyField = optional(
     "counters",
     Type::Text,
     "Source of its counters in a live run: `local` (the machine that runs the scenario), `snmp://HOST[:PORT]`, or \
-     `prometheus://HOST:PORT[/PATH]`.",
+     `prometheus://HOST:PORT[/PATH]` (with TLS `prometheus+https://`).",
 );
 pub(super) const CREDENTIALS: KeyField = optional(
     "credentials",

@@ -99,6 +99,9 @@ fn sources(spec: &CounterSource) -> Result<Vec<NamedSource>, String> {
         CountersFrom::Prometheus(address) => {
             vec![(name, Box::new(Exporter::new(address, &credentials(spec)?)?))]
         }
+        CountersFrom::PrometheusTls(address) => {
+            vec![(name, Box::new(Exporter::over_tls(address, &credentials(spec)?)?))]
+        }
     })
 }
 
