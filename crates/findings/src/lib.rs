@@ -33,6 +33,7 @@ pub mod map;
 mod media;
 mod monitoring;
 pub mod network;
+mod other_programs;
 mod plan_comparison;
 mod plan_limits;
 mod pool;
@@ -264,7 +265,12 @@ fn judge(
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(&run, &steps, (&events, &contents, facts), signs.warnings()),
+        warnings: warnings::warnings(
+            &run,
+            &steps,
+            (&events, &contents, facts),
+            signs.warnings(&steps),
+        ),
         contents,
         verification,
         goals,
