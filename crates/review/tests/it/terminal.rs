@@ -551,7 +551,7 @@ Two VMs read and write
 
 Findings
   • Peak throughput: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
-  • from depth 2 to 4, 2.00 × the load, adds nothing (6,590 IOPS).
+  • from depth 2 to 4, 2.00 × the load, adds nothing (6,590 IOPS, 432 MB/s).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).
