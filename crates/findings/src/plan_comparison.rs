@@ -108,12 +108,15 @@ fn by_count(
             let parts: Vec<&str> = of_kind.map(|hop| hop.part.as_deref()).collect::<Option<_>>()?;
             let first = *parts.first()?;
             let part = scenario.lab.part(first).filter(|_| parts.iter().all(|p| *p == first))?;
-            Some(match parts.len() {
-                1 => model(part),
-                n => format!("{n} × {}", model(part)),
-            })
+            Some((parts.len(), model(part)))
         };
-        let names: Vec<String> = used.iter().map(one).collect::<Option<_>>()?;
+        let counts: Vec<(usize, String)> = used.iter().map(one).collect::<Option<_>>()?;
+        let several = counts.iter().any(|(n, _)| *n > 1);
+        let name = |(n, model): &(usize, String)| match several {
+            true => format!("{n} × {model}"),
+            false => model.clone(),
+        };
+        let names: Vec<String> = counts.iter().map(name).collect();
         let distinct: BTreeSet<&String> = names.iter().collect();
         (distinct.len() == names.len()).then_some(names)
     };

@@ -129,7 +129,7 @@ fn plans_that_differ_in_how_many_adapters_they_use_say_so() {
     let [found] = &analysis.plan_comparisons[..] else { panic!("{:?}", analysis.plan_comparisons) };
     let names: Vec<_> = found.plans.iter().map(|p| p.differs.as_str()).collect();
     let one = "VMware Paravirtual SCSI";
-    assert_eq!(names, [&format!("3 × {one}"), &format!("2 × {one}"), one]);
+    assert_eq!(names, [3, 2, 1].map(|n| format!("{n} × {one}")));
     assert!(!found.by_part);
 }
 
