@@ -4,6 +4,7 @@
 use crate::figures::StepFigures;
 use crate::media::MediaSigns;
 use crate::monitoring::Seen;
+use crate::other_programs::{self, SharedCpu};
 use crate::step::StepData;
 use crate::warnings::{Severity, Warning};
 use record::{CounterId, Source};
@@ -86,6 +87,8 @@ pub(crate) struct HopSignsSeen {
     pub windows: Vec<Seen>,
     /// Signs of a cache in front of the media.
     pub media: MediaSigns,
+    /// Hosts whose processors other programs used.
+    shared: Vec<SharedCpu>,
 }
 
 impl HopSignsSeen {
@@ -96,6 +99,7 @@ impl HopSignsSeen {
             self.windows.push(window);
             return;
         }
+        self.shared.extend(SharedCpu::of(step, figures, sources));
         for (sort, of) in SORTS.iter().enumerate() {
             for source in sources.iter().filter(|source| source.hop().is_some()) {
                 let value = match of.counter.meaning().adds_up() {
@@ -109,10 +113,12 @@ impl HopSignsSeen {
         }
     }
 
-    /// One warning a sort, with those of media.
-    pub fn warnings(mut self) -> Vec<Warning> {
+    /// One warning a sort, with those of media and, first, of other programs, given what limits the steps.
+    pub fn warnings(mut self, steps: &[StepFigures]) -> Vec<Warning> {
         let media = std::mem::take(&mut self.media);
-        let mut all: Vec<Warning> = media.warnings().collect();
+        let mut all: Vec<Warning> =
+            other_programs::warning(&self.shared, steps).into_iter().collect();
+        all.extend(media.warnings());
         all.extend(self.of_hops());
         all
     }

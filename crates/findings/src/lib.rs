@@ -33,6 +33,7 @@ pub mod map;
 mod media;
 mod monitoring;
 pub mod network;
+mod other_programs;
 mod plan_comparison;
 mod plan_limits;
 mod pool;
@@ -233,6 +234,10 @@ fn judge(
         signs.see(&step, &figures, record.sources());
         known.into_iter().for_each(|known| signs.media.see(record, &step, known));
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, facts));
+        if record.head().producer.is_model() {
+            // What a model counts agrees by itself; there is no counter that could be missing.
+            figures.counter_checks.retain(|check| check.unknown.is_none());
+        }
         projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -264,17 +269,33 @@ fn judge(
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(&run, &steps, (&events, &contents, facts), signs.warnings()),
+        warnings: warnings::warnings(
+            &run,
+            &steps,
+            (&events, &contents, facts),
+            signs.warnings(&steps),
+        ),
         contents,
         verification,
         goals,
         projections: asked.map(|project| projector.project(project)).collect(),
         claims_summary: ClaimSummary::of(&claims),
         claims,
-        map: map::lab_map(scenario.ok(), topology.as_ref(), record.sources(), &steps),
+        map: mapped(record, scenario.ok(), topology.as_ref(), &steps),
         run,
         steps,
     })
+}
+
+/// The map of a record.
+fn mapped(
+    record: &Record,
+    scenario: Option<&Scenario>,
+    topology: Option<&scenario::topology::Topology>,
+    steps: &[StepFigures],
+) -> Option<map::LabMap> {
+    let map = map::lab_map(scenario, topology, record.sources(), steps)?;
+    Some(if record.head().producer.is_model() { map::of_model(map, steps) } else { map })
 }
 
 /// All goals and claims of a scenario, before which its steps come one by one.

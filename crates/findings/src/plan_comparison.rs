@@ -6,7 +6,7 @@
 
 use crate::figures::StepFigures;
 use crate::quantity::{Quantity, Unit};
-use scenario::topology::{Topology, Way};
+use scenario::topology::{HopId, HopKind, Topology, Way};
 use scenario::{Load, PartKind, Plan, Scenario};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,8 @@ pub struct PlanComparison {
 pub struct ComparedPlan {
     /// The plan.
     pub plan: String,
-    /// What it differs in from the others, as its maker calls the part or as the speed of its port; the plan's name where
-    /// that is not one part.
+    /// What it differs in from the others: the part as its maker calls it, the speed of its port, or how many of a part it
+    /// uses; the plan's name where it is none of these.
     pub differs: String,
     /// Bytes or operations a second, as a mean over repetitions.
     pub figure: Quantity,
@@ -77,15 +77,52 @@ pub(crate) fn comparisons(
     for (_, mut plans) in groups {
         for (alike, names) in by_part(scenario, topology, &plans) {
             plans.retain(|plan| !alike.iter().any(|other| other.name == plan.name));
-            all.extend(compare(&alike, Some(names), steps));
+            all.extend(compare(&alike, (names, true), steps));
         }
         if differ(&plans) {
-            all.extend(compare(&plans, None, steps));
+            let names = by_count(scenario, topology, &plans);
+            let own = || plans.iter().map(|plan| plan.name.clone()).collect();
+            all.extend(compare(&plans, (names.unwrap_or_else(own), false), steps));
         }
     }
-    // Stable: of equals the first of the scenario.
-    all.sort_by_key(|one| (!one.by_part, std::cmp::Reverse(one.comparable)));
+    // What jobs do is what the scenario is about; other plans of it try parts beforehand. Stable: of equals the first.
+    let phases = scenario.plans.iter().flat_map(|plan| &plan.loads).filter(|l| l.phase.is_some());
+    let jobs: BTreeSet<&str> = phases.map(|load| load.workload.name()).collect();
+    let of_jobs = |one: &PlanComparison| one.workloads.iter().all(|w| jobs.contains(w.as_str()));
+    all.sort_by_key(|one| (!one.by_part, !of_jobs(one), std::cmp::Reverse(one.comparable)));
     all
+}
+
+/// Plans by how many virtual adapters or ports they use, and of which part; `None` where that does not tell all apart.
+fn by_count(
+    scenario: &Scenario,
+    topology: Option<&Topology>,
+    plans: &[&Plan],
+) -> Option<Vec<String>> {
+    let topology = topology?;
+    let used: Vec<BTreeSet<HopId>> =
+        plans.iter().map(|plan| hops(topology, plan).collect()).collect();
+    let counted = |kind: HopKind| -> Option<Vec<String>> {
+        let one = |used: &BTreeSet<HopId>| {
+            let of_kind = used.iter().map(|id| topology.hop(*id)).filter(|hop| hop.kind == kind);
+            let parts: Vec<&str> = of_kind.map(|hop| hop.part.as_deref()).collect::<Option<_>>()?;
+            let first = *parts.first()?;
+            let part = scenario.lab.part(first).filter(|_| parts.iter().all(|p| *p == first))?;
+            Some((parts.len(), model(part)))
+        };
+        let counts: Vec<(usize, String)> = used.iter().map(one).collect::<Option<_>>()?;
+        let several = counts.iter().any(|(n, _)| *n > 1);
+        let name = |(n, model): &(usize, String)| match several {
+            true => format!("{n} × {model}"),
+            false => model.clone(),
+        };
+        let names: Vec<String> = counts.iter().map(name).collect();
+        let distinct: BTreeSet<&String> = names.iter().collect();
+        (distinct.len() == names.len()).then_some(names)
+    };
+    [HopKind::VirtualAdapter, HopKind::Adapter, HopKind::InitiatorPort]
+        .into_iter()
+        .find_map(counted)
 }
 
 /// What plans have in common beside the part that is compared: other parts, and how disks are mapped.
@@ -159,14 +196,12 @@ fn operations(step: &StepFigures) -> f64 {
     step.total.both.iops
 }
 
-/// Plans side by side, by the names of what they differ in where that is one part each.
+/// Plans side by side, by the names of what they differ in.
 fn compare(
     plans: &[&Plan],
-    names: Option<Vec<String>>,
+    (names, by_part): (Vec<String>, bool),
     steps: &[StepFigures],
 ) -> Option<PlanComparison> {
-    let by_part = names.is_some();
-    let names = names.unwrap_or_else(|| plans.iter().map(|plan| plan.name.clone()).collect());
     let all: Vec<_> = plans.iter().map(|plan| by_settings(plan, steps)).collect();
     let common: Vec<&[(String, String)]> =
         all[0].keys().copied().filter(|at| all.iter().all(|by| by.contains_key(at))).collect();
@@ -227,8 +262,10 @@ pub fn generation(rate: &str) -> String {
     plain.map_or_else(|| rate.to_owned(), |number| format!("{number}Gb"))
 }
 
+/// What its maker calls a part, without what is said of it after a comma.
 fn model(part: &scenario::Part) -> String {
-    part.model.clone().unwrap_or_else(|| part.name.clone())
+    let model = part.model.as_deref().and_then(|model| model.split(", ").next());
+    model.unwrap_or(&part.name).to_owned()
 }
 
 /// A kind of part, to be ordered by.
@@ -237,14 +274,19 @@ type PartKindOrder = u8;
 /// The parts on the paths of a plan's members.
 fn parts<'a>(scenario: &Scenario, topology: Option<&'a Topology>, plan: &Plan) -> Parts<'a> {
     let Some(topology) = topology else { return Parts::new() };
-    let members = members(plan);
-    let loaded = |way: &&Way| {
+    let names = hops(topology, plan).filter_map(|id| topology.hop(id).part.as_deref());
+    names.filter_map(|name| Some((scenario.lab.part(name)?.kind as u8, name))).collect()
+}
+
+/// The hops on the paths of a plan's members, some of them often.
+fn hops<'a>(topology: &'a Topology, plan: &Plan) -> impl Iterator<Item = HopId> + 'a {
+    let members: BTreeSet<String> = members(plan).into_iter().map(str::to_owned).collect();
+    let loaded = move |way: &&Way| {
         members.contains(way.member.as_str())
             || members.contains(format!("{}.disk{}", way.member, way.disk).as_str())
     };
-    let hops = topology.ways.iter().filter(loaded).flat_map(|way| &way.paths);
-    let names = hops.flat_map(|path| &path.hops).filter_map(|id| topology.hop(*id).part.as_deref());
-    names.filter_map(|name| Some((scenario.lab.part(name)?.kind as u8, name))).collect()
+    let paths = topology.ways.iter().filter(loaded).flat_map(|way| &way.paths);
+    paths.flat_map(|path| &path.hops).copied()
 }
 
 /// How the disks of a plan's members are mapped.

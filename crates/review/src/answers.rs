@@ -5,16 +5,24 @@ use crate::limits;
 use crate::number::{latency, percent};
 use crate::sentence::{Section, Sentence, Tone};
 use crate::text::clean;
+use findings::attribution::{Attribution, Limiter};
 use findings::knee::Answer;
 use findings::{
     Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, JobWindow,
-    PlanComparison, PortGain, Quantity, StepFigures, SweepEnd, SweepLoad, Unit, link_generation,
+    PlanComparison, PortGain, Quantity, SearchOutcome, StepFigures, SweepEnd, SweepLoad, Unit,
+    link_generation,
 };
 use scenario::Plan;
 use units::{count, rate};
 
 /// Comparisons that get a sentence; the others are in the JSON.
 const COMPARISONS: usize = 3;
+/// Plans that are named with what they do.
+const PLANS: usize = 12;
+/// Mean I/O size below which operations are told and not bytes.
+const SMALL_IO: f64 = 16384.0;
+/// Ratio of the most to the least below which plans do the same.
+const ALIKE: f64 = 1.05;
 /// Faults that get a sentence.
 const FAULTS: usize = 6;
 /// Share of the ratio of two speeds below which a faster port did not bring its full gain.
@@ -30,7 +38,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let happened: Vec<Sentence> = faults(analysis).into_iter().chain(jobs(analysis)).collect();
     let mut all: Vec<Sentence> = analysis.port_gains.iter().map(|g| gain(g, analysis)).collect();
     let by_part = analysis.plan_comparisons.iter().filter(|compared| compared.by_part);
-    all.extend(by_part.take(COMPARISONS).map(comparison));
+    all.extend(by_part.take(COMPARISONS).map(|compared| comparison(compared, analysis)));
     let ends = analysis.sweep_ends.iter().filter(|end| is_first(end, analysis));
     all.extend(ends.filter_map(|end| sweep_end(end, analysis)));
     match most {
@@ -39,10 +47,55 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     }
 }
 
-/// What comes after the peak: plans that load different members, and the sweeps of further plans.
-pub(crate) fn further(analysis: &Analysis) -> Vec<Sentence> {
+/// What leads where nothing else is an answer: the plans beside each other, all of them compared, else what each does.
+pub(crate) fn plans(analysis: &Analysis) -> Option<Sentence> {
+    let best: Vec<&StepFigures> =
+        analysis.steps.chunk_by(|a, b| a.plan == b.plan).filter_map(most).collect();
+    if best.len() < 2 {
+        return None;
+    }
+    if let Some(all) = of_all_plans(analysis) {
+        return Some(comparison(all, analysis));
+    }
+    let small = |step: &StepFigures| step.total.both.bytes_per_s < SMALL_IO * step.total.both.iops;
+    let one = |(n, step): (usize, &&StepFigures)| {
+        let (verb, figure) = match small(step) {
+            true => ("does", format!("{} IOPS", count(step.total.both.iops.round()))),
+            false => ("carries", rate(step.total.both.bytes_per_s)),
+        };
+        let verb = if n == 0 { format!(" {verb}") } else { String::new() };
+        format!("{}{verb} {figure}{}", clean(&step.plan), at(&step.settings))
+    };
+    let named: Vec<String> = best.iter().take(PLANS).enumerate().map(one).collect();
+    let more = match best.len().saturating_sub(PLANS) {
+        0 => String::new(),
+        n => format!("; {} more in the tables", plural(n, "plan")),
+    };
+    let text = format!("{}{more}.", named.join("; "));
+    Some(Sentence::new(Tone::Plain, text, Section::Step(best[0].index)))
+}
+
+/// The step that moved most; of equals the first.
+fn most(steps: &[StepFigures]) -> Option<&StepFigures> {
+    let by_bytes = |a: &&StepFigures, b: &&StepFigures| {
+        a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s)
+    };
+    steps.iter().rev().filter(|step| step.total.both.ops > 0).max_by(by_bytes)
+}
+
+/// The comparison that holds every plan of the run, where one does.
+fn of_all_plans(analysis: &Analysis) -> Option<&PlanComparison> {
+    let plans = analysis.steps.chunk_by(|a, b| a.plan == b.plan).count();
+    analysis.plan_comparisons.iter().find(|all| !all.by_part && all.plans.len() == plans)
+}
+
+/// What comes after the peak: plans that load different members, and the sweeps of further plans. `said` is whether
+/// [`plans`] led.
+pub(crate) fn further(analysis: &Analysis, said: bool) -> Vec<Sentence> {
+    let first = of_all_plans(analysis).filter(|_| said);
     let others = analysis.plan_comparisons.iter().filter(|compared| !compared.by_part);
-    let mut all: Vec<Sentence> = others.take(COMPARISONS).map(comparison).collect();
+    let others = others.filter(|compared| first != Some(*compared)).take(COMPARISONS);
+    let mut all: Vec<Sentence> = others.map(|compared| comparison(compared, analysis)).collect();
     let ends = analysis.sweep_ends.iter().filter(|end| !is_first(end, analysis));
     all.extend(ends.filter_map(|end| sweep_end(end, analysis)));
     all
@@ -55,17 +108,23 @@ fn is_first(end: &SweepEnd, analysis: &Analysis) -> bool {
     tells && analysis.steps.first().is_some_and(|step| step.plan == sweep.plan)
 }
 
-/// The step that the first answer speaks of, else the one of peak throughput.
+/// The step that the first finding speaks of: the answer of a search, the first answer, else the peak.
 pub(crate) fn step_of_interest(analysis: &Analysis) -> Option<u32> {
     let of = |sentence: &Sentence| match sentence.place {
         Some(Section::Step(step) | Section::Ports(step)) => Some(step),
         _ => None,
     };
-    let most = |a: &&StepFigures, b: &&StepFigures| {
-        a.total.both.bytes_per_s.total_cmp(&b.total.both.bytes_per_s)
+    let answer = |search: &SearchOutcome| {
+        let best = search.best.as_ref()?;
+        let value = (search.over.clone(), best.value.clone());
+        let has = |step: &&StepFigures| {
+            search.steps.contains(&step.index) && step.settings.contains(&value)
+        };
+        analysis.steps.iter().find(has).map(|step| step.index)
     };
-    let best = || analysis.steps.iter().rev().max_by(most).map(|step| step.index);
-    sentences(analysis).iter().find_map(of).or_else(best)
+    let first = || sentences(analysis).into_iter().chain(plans(analysis)).find_map(|s| of(&s));
+    let best = || most(&analysis.steps).or(analysis.steps.first()).map(|step| step.index);
+    analysis.searches.iter().find_map(answer).or_else(first).or_else(best)
 }
 
 /// What a faster port brought.
@@ -108,8 +167,20 @@ fn figure(quantity: &Quantity) -> String {
     }
 }
 
+/// The work of a load; of large I/Os their bytes, too.
+fn work(load: &SweepLoad, analysis: &Analysis) -> String {
+    let step = analysis.steps.iter().find(|step| step.index == load.step);
+    let bytes = step.map_or(0.0, |step| step.total.both.bytes_per_s);
+    match load.work.unit {
+        Unit::Iops if bytes >= SMALL_IO * load.work.value => {
+            format!("{}, {}", figure(&load.work), rate(bytes))
+        }
+        _ => figure(&load.work),
+    }
+}
+
 /// What plans that differ in one part carry.
-fn comparison(compared: &PlanComparison) -> Sentence {
+fn comparison(compared: &PlanComparison, analysis: &Analysis) -> Sentence {
     let plans = &compared.plans;
     let verb = match plans.first().map(|plan| plan.figure.unit) {
         Some(Unit::BytesPerS) => "carries",
@@ -130,8 +201,18 @@ fn comparison(compared: &PlanComparison) -> Sentence {
         true => String::new(),
         false => format!(" ({})", names.join(", ")),
     };
-    let text =
-        format!("{}: {}{}{names}.", sides.join(", "), limits::times(apart), at(&compared.at));
+    // Where they do the same, what holds both back is the answer.
+    let limit = plans
+        .first()
+        .filter(|_| apart < ALIKE)
+        .and_then(|plan| limits::clause(analysis, plan.step));
+    let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
+    let text = format!(
+        "{}: {}{}{names}{limit}.",
+        sides.join(", "),
+        limits::times(apart),
+        at(&compared.at)
+    );
     let step = plans.first().map(|plan| Section::Step(plan.step));
     Sentence::new(Tone::Plain, text, step)
 }
@@ -155,7 +236,7 @@ fn sweep_end(end: &SweepEnd, analysis: &Analysis) -> Option<Sentence> {
         share if share >= 0.0 => format!("adds {}%", percent(share)),
         share => format!("costs {}%", percent(-share)),
     };
-    let last = figure(&end.last.work);
+    let last = work(&end.last, analysis);
     let one_more = end.counts != sweep.axis
         && end
             .last
@@ -180,12 +261,12 @@ fn sweep_end(end: &SweepEnd, analysis: &Analysis) -> Option<Sentence> {
                 "{} {verb} {} ({}); ",
                 names(&reached.at),
                 figure(&reached.figure),
-                figure(&reached.at.work)
+                work(&reached.at, analysis)
             )
         }
         None if one_more => {
             let verb = if names(&end.before).ends_with('s') { "do" } else { "does" };
-            format!("{} {verb} {}; ", names(&end.before), figure(&end.before.work))
+            format!("{} {verb} {}; ", names(&end.before), work(&end.before, analysis))
         }
         None => knee(&sweep.knee, &sweep.axis),
     };
@@ -331,6 +412,23 @@ fn lasting(ns: u64) -> String {
     }
 }
 
+/// What limited the phases of a job, where it was found: those with the same limit together.
+fn phase_limits(phases: &[JobPhase]) -> String {
+    let mut limits: Vec<(String, Vec<String>)> = Vec::new();
+    for phase in phases {
+        let known = |found: &&Attribution| !matches!(found.limit, Limiter::Unknown { .. });
+        let Some(found) = phase.attribution.as_ref().filter(known) else { continue };
+        let (limit, name) = (limits::of_phase_with_odds(found), clean(&phase.name));
+        match limits.iter_mut().find(|(known, _)| *known == limit) {
+            Some((_, names)) => names.push(name),
+            None => limits.push((limit, vec![name])),
+        }
+    }
+    let told =
+        limits.iter().map(|(limit, names)| format!(" {} limited by: {limit}.", names.join(", ")));
+    told.collect()
+}
+
 fn job(step: &StepFigures) -> Sentence {
     let phase = |phase: &JobPhase| match (phase.began_ns, phase.finished, phase.amount) {
         (None, _, _) => format!("{} did not begin", clean(&phase.name)),
@@ -370,12 +468,65 @@ fn job(step: &StepFigures) -> Sentence {
         None => "not finished".to_owned(),
     };
     let phases: Vec<String> = step.job.iter().map(phase).collect();
+    let limit = phase_limits(&step.job);
     let window = step.job_window.as_ref().map_or(String::new(), window);
     let name = match step.plan == Plan::UNNAMED {
         true => "Job".to_owned(),
         false => format!("Job {}", clean(&step.plan)),
     };
-    let text = format!("{name}: {whole}: {}.{window}", phases.join("; "));
+    let text = format!("{name}: {whole}: {}.{limit}{window}", phases.join("; "));
     let tone = if done { Tone::Plain } else { Tone::Caution };
     Sentence::new(tone, text, Section::Step(step.index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use findings::attribution::HopLimit;
+
+    fn phase(name: &str, limit: Option<Limiter>, probability: f64) -> JobPhase {
+        let attribution = limit.map(|limit| Attribution {
+            limit,
+            probability,
+            runner_up: None,
+            clues: vec![],
+            hops: vec![],
+        });
+        JobPhase {
+            name: name.to_owned(),
+            workload: name.to_owned(),
+            copies: true,
+            after: vec![],
+            amount: Some(1),
+            passes: None,
+            moved: 1,
+            read: 1,
+            written: 1,
+            began_ns: Some(0),
+            lasted_ns: 1,
+            void_ns: 0,
+            bytes_per_s: 1.0,
+            finished: true,
+            left: 0,
+            projected_end_ns: None,
+            attribution,
+        }
+    }
+
+    #[test]
+    fn what_limited_the_phases_of_a_job_is_said_where_it_is_known() {
+        let hop = |hop: &str| {
+            Some(Limiter::Hop { hop: hop.to_owned(), why: HopLimit::Rate, also: vec![] })
+        };
+        let unknown = Some(Limiter::Unknown { missing: vec![] });
+        let told = |phases: &[JobPhase]| phase_limits(phases);
+        assert_eq!(told(&[phase("a", unknown.clone(), 0.9), phase("b", None, 0.0)]), "");
+        assert_eq!(
+            told(&[phase("a", hop("pool.p1"), 0.95), phase("b", hop("vtl.p1"), 0.6)]),
+            " a limited by: pool.p1. b limited by: vtl.p1 (probability 0.60)."
+        );
+        let same =
+            [phase("a", hop("p1"), 0.95), phase("x", unknown, 0.9), phase("b", hop("p1"), 0.95)];
+        assert_eq!(told(&same), " a, b limited by: p1.");
+    }
 }

@@ -30,14 +30,14 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
     }
 }
 
-/// What qualifies all figures: simulation, scale, generator, cache, verification, contents.
+/// What qualifies all figures: simulation, scale, generator, other programs, cache, verification, contents.
 pub(crate) fn trust(analysis: &Analysis) -> Vec<Sentence> {
     let mut all = Vec::new();
     all.extend(simulated(&analysis.run));
     all.extend(fabric::scaled(&analysis.scaled));
     all.extend(limited(&analysis.steps));
     all.extend(devices::caution(&analysis.steps));
-    all.extend(cached(&analysis.warnings));
+    all.extend(beside(&analysis.warnings, analysis.steps.len()));
     all.extend(verification(analysis.verification.as_ref()));
     all.extend(contents(&analysis.contents));
     all
@@ -129,19 +129,37 @@ fn contents(contents: &[Content]) -> Vec<Sentence> {
     all
 }
 
-/// Memory or a cache answers, as its own warning says.
-fn cached(warnings: &[Warning]) -> impl Iterator<Item = Sentence> + '_ {
-    let codes =
-        ["cached-reads", "memory-target", "fits-cache", "faster-than-media", "two-kinds-of-reads"];
-    let cached = warnings.iter().filter(move |warning| codes.contains(&warning.code.as_str()));
-    cached.map(|warning| {
+/// What else than the load and the media makes the figures, as its own warning says: other programs, memory, a cache. What is so, and in how many of all steps. The warning has the rest.
+fn beside(warnings: &[Warning], all: usize) -> impl Iterator<Item = Sentence> + '_ {
+    let codes = [
+        "other-programs",
+        "cached-reads",
+        "memory-target",
+        "fits-cache",
+        "faster-than-media",
+        "two-kinds-of-reads",
+    ];
+    let beside = warnings.iter().filter(move |warning| codes.contains(&warning.code.as_str()));
+    beside.map(move |warning| {
         let text = clean(&warning.text);
+        let text = first_sentence(&text);
         let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
         // A name keeps its letters.
         let first = if rest.starts_with("he ") { first.to_uppercase() } else { first.to_owned() };
-        let end = if rest.ends_with('.') { "" } else { "." };
-        Sentence::new(Tone::Caution, format!("{first}{rest}{end}"), None)
+        let within = match warning.steps.len() {
+            steps if steps == 0 || steps >= all => String::new(),
+            steps => format!(" ({steps} of {all} steps)"),
+        };
+        Sentence::new(Tone::Caution, format!("{first}{rest}{within}."), None)
     })
+}
+
+/// A text up to the end of its first sentence, without the full stop.
+fn first_sentence(text: &str) -> &str {
+    let ends = text.match_indices(". ").map(|(at, _)| at);
+    let before_capital = |at: &usize| text[at + 2..].starts_with(char::is_uppercase);
+    let end = ends.filter(before_capital).min().unwrap_or(text.len());
+    text[..end].trim_end_matches('.')
 }
 
 /// How it came out, in a sentence.
@@ -188,4 +206,24 @@ pub(crate) fn verdict(analysis: &Analysis) -> Sentence {
 /// `1 goal`, `3 goals`.
 pub(crate) fn plural(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_ends_before_a_capital() {
+        for (text, expected) in [
+            (
+                "the cache of a.b (1.5 GB) holds it. Touch more (and 17 more)",
+                "the cache of a.b (1.5 GB) holds it",
+            ),
+            ("about 1. 5 of them, e.g. these.", "about 1. 5 of them, e.g. these"),
+            ("no end", "no end"),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(text), expected);
+        }
+    }
 }

@@ -45,13 +45,16 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(answers::sentences(analysis));
     all.extend(network::sentences(analysis));
-    // Where nothing else is the answer, the peak is.
+    // Where nothing else is the answer, the plans beside each other are, and of one plan its peak.
+    let plans = answers::plans(analysis).filter(|_| all.is_empty());
+    let said = plans.is_some();
+    all.extend(plans);
     let lead = all.is_empty();
     all.extend(peak(steps).filter(|_| lead));
     all.extend(limits::sentences(analysis));
     all.extend(peak(steps).filter(|_| !lead));
     all.extend(others(steps));
-    all.extend(answers::further(analysis));
+    all.extend(answers::further(analysis, said));
     all.extend(monitoring::sentences(analysis));
     all.extend(fabric::sentences(analysis));
     let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();

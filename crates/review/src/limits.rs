@@ -171,6 +171,14 @@ pub(crate) fn of_phase(found: &Attribution) -> String {
     }
 }
 
+/// The same with its probability where it is not sure.
+pub(crate) fn of_phase_with_odds(found: &Attribution) -> String {
+    match found.probability {
+        p if p < SURE => format!("{} (probability {p:.2})", of_phase(found)),
+        _ => of_phase(found),
+    }
+}
+
 /// A limit in a few words: what it is, its name, and what it carries.
 fn phrase(range: &LimitRange) -> String {
     let many = range.alike > 1;

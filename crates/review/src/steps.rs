@@ -166,7 +166,8 @@ fn work(steps: &[StepFigures]) -> Vec<TableColumn> {
     // Where one direction is idle in every step, the total says it all.
     let some = |of: &dyn Fn(&StepFigures) -> u64| steps.iter().any(|s| of(s) > 0);
     if some(&|s| s.total.read.bytes) && some(&|s| s.total.write.bytes) {
-        columns.push(numbers("read", "MB/s", &|s| s.total.read.bytes_per_s / 1e6).rank(5));
+        columns
+            .push(numbers("read", "MB/s", &|s| s.total.read.bytes_per_s / 1e6).rank(5).with_next());
         columns.push(numbers("write", "MB/s", &|s| s.total.write.bytes_per_s / 1e6).rank(5));
     }
     if steps.iter().any(|s| fullest(s).is_some()) {
@@ -228,7 +229,7 @@ fn latencies(steps: &[StepFigures]) -> Vec<TableColumn> {
         column("max", |l| l.max_ns),
     ]);
     if mixed {
-        columns.push(side("read p99", |s| &s.total.read).rank(4));
+        columns.push(side("read p99", |s| &s.total.read).rank(4).with_next());
         columns.push(side("write p99", |s| &s.total.write).rank(4));
     }
     columns

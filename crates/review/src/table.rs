@@ -21,6 +21,8 @@ pub(crate) struct TableColumn {
     align: Align,
     /// Columns with a lower number go first where room is short; `None` = never.
     rank: Option<u8>,
+    /// Whether the next column goes with this one: one says little without the other.
+    with_next: bool,
     cells: Vec<(Ink, String)>,
 }
 
@@ -36,12 +38,19 @@ impl TableColumn {
     }
 
     fn new(name: &str, unit: &str, align: Align, rank: Option<u8>) -> TableColumn {
-        TableColumn { name: name.to_owned(), unit: unit.to_owned(), align, rank, cells: Vec::new() }
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        TableColumn { name, unit, align, rank, with_next: false, cells: Vec::new() }
     }
 
     /// Lets the column go where room is short, the lower the earlier.
     pub fn rank(mut self, rank: u8) -> TableColumn {
         self.rank = Some(rank);
+        self
+    }
+
+    /// Lets the next column, of the same rank, go together with this one.
+    pub fn with_next(mut self) -> TableColumn {
+        self.with_next = true;
         self
     }
 
@@ -120,7 +129,10 @@ fn layout(columns: &mut Vec<TableColumn>, room: usize) -> Vec<usize> {
         }
         let droppable = columns.iter().enumerate().filter_map(|(i, c)| Some((c.rank?, i))).min();
         match droppable {
-            Some((_, i)) => drop(columns.remove(i)),
+            Some((_, i)) => {
+                let last = (i + usize::from(columns[i].with_next)).min(columns.len() - 1);
+                columns.drain(i..=last);
+            }
             None => {
                 let _fits = shrink(&mut widths, columns, room, |c| c.least(NAME_MIN))
                     || shrink(&mut widths, columns, room, |_| 1);
@@ -144,4 +156,32 @@ fn shrink(
         widths[widest] -= 1;
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(room: usize, expected: &[&str]) {
+        let numbers = |name: &str| TableColumn::numbers(name, "us").fill(["1234".to_owned()]);
+        let mut columns = vec![
+            numbers("IOPS"),
+            numbers("p99.9").rank(5),
+            numbers("read p99").rank(4).with_next(),
+            numbers("write p99").rank(4),
+        ];
+        layout(&mut columns, room);
+        let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, expected, "{room} columns");
+    }
+
+    #[test]
+    fn what_belongs_together_goes_together() {
+        check(40, &["IOPS", "p99.9", "read p99", "write p99"]);
+        for room in 12..28 {
+            check(room, &["IOPS", "p99.9"]);
+        }
+        check(5, &["IOPS"]);
+    }
 }

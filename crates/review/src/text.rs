@@ -11,10 +11,9 @@ const CHARS_MAX: usize = 1000;
 pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(CHARS_MAX));
     for c in text.chars().take(CHARS_MAX) {
-        if c.is_control() || is_deceptive(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
+        match c.is_control() || is_deceptive(c) {
+            true => escape(c, &mut out),
+            false => out.push(c),
         }
     }
     if text.chars().nth(CHARS_MAX).is_some() {
@@ -29,7 +28,7 @@ pub(crate) fn clean_lines(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\t' => out.push(c),
-            c if c.is_control() || is_deceptive(c) => out.extend(c.escape_default()),
+            c if c.is_control() || is_deceptive(c) => escape(c, &mut out),
             c => out.push(c),
         }
     }
@@ -37,7 +36,7 @@ pub(crate) fn clean_lines(text: &str) -> String {
 }
 
 /// The last filter before a terminal, of a page that we coloured: line ends, tabs and those colours pass, and everything else
-/// that is not plain printing becomes `\uXXXX`, which means the same in JSON.
+/// that is not plain printing becomes `\uXXXX`, which means the same in JSON; beyond U+FFFF it is a pair of these.
 pub fn printable(text: &str) -> String {
     filtered(text, true)
 }
@@ -60,16 +59,19 @@ fn filtered(text: &str, colours: bool) -> String {
         }
         match c {
             '\n' | '\t' => out.push(c),
-            c if c.is_control() || is_deceptive(c) => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04x}"));
-                }
-            }
+            c if c.is_control() || is_deceptive(c) => escape(c, &mut out),
             c => out.push(c),
         }
         rest = &rest[c.len_utf8()..];
     }
     out
+}
+
+/// A character as `\uXXXX`; beyond U+FFFF as a pair of these, as in JSON.
+fn escape(c: char, out: &mut String) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        out.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 /// Bytes of the sequence at the start of a text that sets a colour or a weight, and hides nothing: `ESC [ … m`.
@@ -172,11 +174,12 @@ mod tests {
     fn what_could_steer_a_terminal_is_escaped() {
         let cases = [
             ("plain ünïcode 漢字", "plain ünïcode 漢字"),
-            ("\u{1b}[31m", "\\u{1b}[31m"),
-            ("a\r\n\tb", "a\\r\\n\\tb"),
-            ("\u{9b}2J", "\\u{9b}2J"),
-            ("\u{202e}cod.exe", "\\u{202e}cod.exe"),
-            ("v\u{200b}m", "v\\u{200b}m"),
+            ("\u{1b}[31m", "\\u001b[31m"),
+            ("a\r\n\tb", "a\\u000d\\u000a\\u0009b"),
+            ("\u{9b}2J", "\\u009b2J"),
+            ("\u{202e}cod.exe", "\\u202ecod.exe"),
+            ("v\u{200b}m", "v\\u200bm"),
+            ("\u{e0041}", "\\udb40\\udc41"),
         ];
         for (text, expected) in cases {
             assert_eq!(clean(text), expected);
@@ -213,7 +216,7 @@ mod tests {
     fn lines_stay_lines() {
         let long = "x".repeat(5000);
         let text = format!("[scenario]\n\ttitle = \"\u{202e}\u{7}\"\r\n{long}");
-        let expected = format!("[scenario]\n\ttitle = \"\\u{{202e}}\\u{{7}}\"\\r\n{long}");
+        let expected = format!("[scenario]\n\ttitle = \"\\u202e\\u0007\"\\u000d\n{long}");
         assert_eq!(clean_lines(&text), expected);
     }
 

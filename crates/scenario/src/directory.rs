@@ -77,6 +77,8 @@ pub(crate) struct Directory {
     comparisons: usize,
     references: usize,
     overflow_reported: bool,
+    /// Whether names were left out that could not be read: what seems to be missing may be among them.
+    pub cut: bool,
     /// VMs that were defined without disks: nothing can run on them.
     pub without_disks: std::collections::BTreeSet<String>,
     /// VMs that were defined without nics: no network load can run on them.
@@ -171,6 +173,11 @@ impl Directory {
         self.declared > NAMES_MAX
     }
 
+    /// Whether names are missing that could not be read or were too many, which has been reported: no reference to them is.
+    fn is_cut(&self) -> bool {
+        self.cut || self.is_full()
+    }
+
     /// What several references mean together, each name once.
     pub fn find_all(
         &mut self,
@@ -253,6 +260,9 @@ impl Directory {
             .map(|(name, _)| name.clone())
             .collect();
         if found.is_empty() {
+            if self.is_cut() {
+                return None;
+            }
             sink.push(|| {
                 let message = format!("`{}` matches no {}", clip(pattern), bare(kinds));
                 self.unknown(at, message, pattern.trim_matches('*'), kinds)
@@ -286,6 +296,9 @@ impl Directory {
                 return None;
             }
             None => {}
+        }
+        if !self.knows(name) && self.is_cut() {
+            return None;
         }
         sink.push(|| match self.index.get(name) {
             Some((kind, first)) => {

@@ -24,6 +24,8 @@ pub struct Candidate {
     pub about: Vec<usize>,
 }
 
+/// What is missing where a hop counted nothing, before its name.
+pub(super) const NO_COUNTERS: &str = "counters of ";
 /// Hops this close to each other are full at once.
 const WITHIN: f64 = 0.05;
 /// Two limits that differ by less are one wire seen twice: an adapter's port, its cable, the switch's port.
@@ -505,7 +507,7 @@ fn missing(step: &Observed) -> Vec<String> {
     let of = |hop: &ObservedHop| {
         let load = &hop.load;
         let what = match (hop.silent, load.read_bytes_per_s.or(load.write_bytes_per_s)) {
-            (true, _) => "counters",
+            (true, _) => return format!("{NO_COUNTERS}{}", hop.name()),
             (false, Some(_)) => "rate or utilization",
             (false, None) => "utilization",
         };
@@ -520,7 +522,7 @@ fn missing(step: &Observed) -> Vec<String> {
         out.push("a hop that is not in the record".to_owned());
     }
     if step.hops.is_empty() {
-        out.push("counters of any hop".to_owned());
+        out.push(format!("{NO_COUNTERS}any hop"));
     }
     out
 }

@@ -90,7 +90,10 @@ impl GatherAttribution {
         let steps = &self.steps[..];
         let step = steps.get(at).filter(|step| step.iops > 0.0)?;
         let response = neighbours::response(steps, at);
-        let candidates = candidates::candidates(step, &response);
+        let mut candidates = candidates::candidates(step, &response);
+        if !self.counted {
+            candidates.iter_mut().for_each(|one| nothing_missing(&mut one.limit));
+        }
         let (candidates, probabilities) = match &step.experiments {
             Some(experiments) => {
                 let (candidates, scores) = experiments.scored(step, candidates);
@@ -129,6 +132,13 @@ impl GatherAttribution {
             runner_up: next,
             hops: step.hops.iter().map(|hop| hop.load.clone()).collect(),
         })
+    }
+}
+
+/// In a model a hop without counters costs no time: it is none that could tell.
+fn nothing_missing(limit: &mut Limiter) {
+    if let Limiter::Unknown { missing } = limit {
+        missing.retain(|what| !what.starts_with(candidates::NO_COUNTERS));
     }
 }
 

@@ -34,9 +34,7 @@ impl fmt::Display for Limiter {
             Limiter::SlowDrain { hop, drain: None } => {
                 write!(f, "slow drain: {hop} waits for a target without counters")
             }
-            Limiter::Unknown { missing } if missing.is_empty() => {
-                f.write_str("not determined: a counter is missing")
-            }
+            Limiter::Unknown { missing } if missing.is_empty() => f.write_str("not determined"),
             Limiter::Unknown { missing } => write!(f, "not determined: missing {}", list(missing)),
             Limiter::None => f.write_str("nothing: the load asks for no more, and no hop is full"),
         }

@@ -2,15 +2,27 @@
 //! knows (guests, ports of embedded arrays, network loads) is put into the same words.
 
 use super::local::host_of;
-use super::{LabMap, Role};
+use super::{LabMap, Role, model};
 use crate::attribution::{Gauge, HopLoad};
 use crate::figures::{GroupFigures, StepFigures};
 use crate::network::{NetPair, Way};
 use crate::ports::PortLoad;
 use std::collections::BTreeMap;
 
-/// The load of every hop of a map in a step, in the map's order; `None` for one that did not count.
+/// The load of every hop of a map in a step, in the map's order; `None` for one that did not count. In a model a hop that
+/// counted nothing in a step did nothing there.
 pub fn loads(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
+    let mut all = counted(map, step);
+    for (load, hop) in all.iter_mut().zip(&map.hops).filter(|_| map.modelled) {
+        if load.as_ref().is_none_or(model::is_empty) {
+            *load = Some(guest(&hop.name, &[]));
+        }
+    }
+    all
+}
+
+/// The load of every hop that counted in a step.
+pub(super) fn counted(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
     let mut known: BTreeMap<&str, HopLoad> = BTreeMap::new();
     for pair in &step.network {
         known.insert(&pair.name, way(pair));
@@ -32,8 +44,13 @@ pub fn loads(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
             guests.entry(host).or_default().push(group);
         }
     }
+    let loaded = !guests.is_empty();
     let of = |hop: &super::MapHop| match hop.role {
-        Role::Guest => guests.get(hop.name.as_str()).map(|groups| guest(&hop.name, groups)),
+        // One that a step does not load issues nothing.
+        Role::Guest => {
+            let groups = guests.get(hop.name.as_str()).map(Vec::as_slice);
+            groups.or(loaded.then_some(&[])).map(|groups| guest(&hop.name, groups))
+        }
         _ => {
             known.get(hop.name.as_str()).or_else(|| known.get(hop.counted_as.as_deref()?)).cloned()
         }
@@ -48,7 +65,7 @@ pub fn loads(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> {
 }
 
 /// Whether a load has no figure of what passes.
-fn is_silent(load: &HopLoad) -> bool {
+pub(super) fn is_silent(load: &HopLoad) -> bool {
     let rates = [load.read_bytes_per_s, load.write_bytes_per_s, load.iops, load.utilization];
     rates.iter().all(Option::is_none)
 }

@@ -8,9 +8,11 @@
 mod build;
 mod loads;
 mod local;
+mod model;
 mod wired;
 
 pub use loads::loads;
+pub(crate) use model::of_model;
 
 use crate::figures::StepFigures;
 use build::MapBuilder;
@@ -38,6 +40,8 @@ pub struct LabMap {
     pub edges: Vec<MapEdge>,
     /// Hops that are not in it because there were too many.
     pub left_out: usize,
+    /// Whether it is of a simulated or estimated record: nothing that costs time there goes uncounted.
+    pub modelled: bool,
 }
 
 /// Something that has hops.

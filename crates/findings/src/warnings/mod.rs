@@ -407,13 +407,18 @@ impl<'a> WarningList<'a> {
             }
             codes.push(&event.code);
             let same = || grave.iter().filter(|e| e.code == event.code);
-            let more = match same().count() {
-                1 => String::new(),
-                n => format!(" (and {} more of the kind)", count((n - 1) as f64)),
-            };
             let mut steps: Vec<u32> = same().filter_map(|e| e.step).collect();
             steps.sort_unstable();
             steps.dedup();
+            // The same of several steps is one thing; others of the kind are counted.
+            let alike = same().all(|e| e.text == event.text);
+            let more = match same().count() {
+                1 => String::new(),
+                n if alike && steps.len() == n => {
+                    format!(" (in {n} of {} steps)", self.steps.len().max(n))
+                }
+                n => format!(" (and {} more of the kind)", count((n - 1) as f64)),
+            };
             self.warnings.push(Warning {
                 code: event.code.clone(),
                 severity: if event.level == Level::Error {

@@ -99,6 +99,40 @@ fn parts_of_one_speed_are_named_by_their_model() {
     assert_eq!(names, ["QLogic QLE2560", "Brocade 815"], "the best first");
 }
 
+/// VMs with one to three virtual adapters, a disk at each.
+fn several_adapters() -> String {
+    let vm = |n: usize| {
+        let disk = |at| {
+            format!(
+                "{{ lun = \"ssd/auto\", map = \"rdm\", controller = {at}, adapter = \"esx.new\" }}"
+            )
+        };
+        let disks: Vec<String> = (0..n).map(disk).collect();
+        let scsi = vec!["\"pvscsi\""; n].join(", ");
+        format!(
+            "[[vm]]\nname = \"pv{n}\"\nhost = \"esx\"\nscsi = [{scsi}]\ndisks = [{}]\n",
+            disks.join(", ")
+        )
+    };
+    let vms: String = (1..4).map(vm).collect();
+    let plans = plan("pv1", "pv1") + &plan("pv2", "pv2") + &plan("pv3", "pv3");
+    lab(&(vms + &plans))
+}
+
+#[test]
+fn plans_that_differ_in_how_many_adapters_they_use_say_so() {
+    let text = several_adapters();
+    let analysis = Sketch::of(&text).analyse(|step, group| {
+        let n: u64 = group.trim_start_matches("pv").parse().unwrap();
+        Work { ops: 1000 * n, block: 8192, ..adapters(step, group) }
+    });
+    let [found] = &analysis.plan_comparisons[..] else { panic!("{:?}", analysis.plan_comparisons) };
+    let names: Vec<_> = found.plans.iter().map(|p| p.differs.as_str()).collect();
+    let one = "VMware Paravirtual SCSI";
+    assert_eq!(names, [3, 2, 1].map(|n| format!("{n} × {one}")));
+    assert!(!found.by_part);
+}
+
 #[test]
 fn plans_of_other_loads_are_not_compared() {
     for (plans, why) in [

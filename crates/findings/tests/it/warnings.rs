@@ -197,3 +197,49 @@ fn what_ports_and_processors_show_besides_their_load_is_said() {
     assert!(of("qdisc-drops").is_some_and(|warning| warning.text.contains("120 packets dropped")));
     assert!(of("credit-zero").is_none() && of("softirq-bound").is_none());
 }
+
+/// The warning about other programs of a machine with two processors, of which so much was busy, 15% of one with a worker.
+#[track_caller]
+fn check_shared(busy: f64, more: &[&str], expected: Option<&str>) {
+    // A sketch multiplies every figure by the ten seconds of the step, also a setting.
+    let cpu = [("cpu-busy", busy * 1e9), ("cpu-count", 0.2)];
+    let scenario = one_target("10s", "depth = 4");
+    let mut sketch = Sketch::of(&scenario).hop("host.cpu", &cpu);
+    for name in more {
+        sketch = sketch.hop(name, &cpu);
+    }
+    let analysis = sketch.analyse(|_, _| Work::default());
+    let told = analysis.warnings.iter().find(|warning| warning.code == "other-programs");
+    let said = told.map(|warning| warning.text.as_str());
+    match expected {
+        Some(expected) => assert!(said.is_some_and(|text| text.contains(expected)), "{said:?}"),
+        None => assert_eq!(said, None, "{busy} {more:?}"),
+    }
+    if told.is_some() {
+        assert_eq!(analysis.warnings[0].code, "other-programs", "the first of its severity");
+    }
+}
+
+#[test]
+fn other_programs_that_keep_the_limiting_processors_busy_are_named() {
+    // 1.99 of 2, less 0.15: 92%.
+    check_shared(
+        1.99,
+        &[],
+        Some("other programs used 92% of this host's CPU (host.cpu), Wirespeed 8%"),
+    );
+    // Nothing is said where the processors do not limit, or where another host counts as well.
+    check_shared(1.0, &[], None);
+    check_shared(1.99, &["far.cpu"], None);
+}
+
+#[test]
+fn the_same_event_of_several_steps_is_one_thing() {
+    let scenario = one_target("5s", "").replace("[plan]", "[plan]\nsweep = { depth = [1, 2] }");
+    let analysis = Sketch::of(&scenario)
+        .event_in(0, "cache-holds-all", "the cache holds all")
+        .event_in(1, "cache-holds-all", "the cache holds all")
+        .analyse(|_, _| Work::default());
+    let told = analysis.warnings.iter().find(|warning| warning.code == "cache-holds-all").unwrap();
+    assert_eq!(told.text, "the cache holds all (in 2 of 2 steps)");
+}

@@ -258,6 +258,14 @@ impl<'a> Sketch<'a> {
         self
     }
 
+    /// Something worth a warning that happened in a step.
+    pub fn event_in(mut self, step: u32, code: &str, text: &str) -> Sketch<'a> {
+        let (level, source) = (Level::Warning, None);
+        let (code, text) = (code.to_owned(), text.to_owned());
+        self.events.push(Event { at: Ns::ZERO, step: Some(step), source, level, code, text });
+        self
+    }
+
     /// An event to one worker at a moment.
     pub fn event_of(mut self, source: u32, second: u64, code: &str, text: &str) -> Sketch<'a> {
         let (code, text) = (code.to_owned(), text.to_owned());

@@ -12,6 +12,11 @@ use serde_json::{Value, json};
 const CURVES_MAX: usize = 8;
 /// Points of a curve that bear their load; of more, only the first and the last.
 const NAMED_MAX: usize = 12;
+/// Parts of a chart's width and height by which names are apart, in one of the two.
+const APART_ACROSS: f64 = 0.08;
+const APART_UP: f64 = 0.07;
+/// Decades of latency that a chart shows at least, as far as names go.
+const LOG_HEIGHT_MIN: f64 = 0.1;
 
 /// Chooses the operations whose latency is shown.
 type FiguresOf = fn(&StepFigures) -> &IoFigures;
@@ -143,6 +148,32 @@ pub(super) fn load(step: &StepFigures, axis: &str, value: &str) -> String {
     format!("{} {}{total}", word(axis), word(value))
 }
 
+/// Which points are named, so that no name lies on another: the first and the last of them, and those between that are far
+/// enough from all that are.
+fn named(places: &[Option<(f64, f64)>]) -> Vec<bool> {
+    let known = || places.iter().flatten();
+    let right = known().map(|(x, _)| *x).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let (low, high) = known()
+        .map(|(_, y)| y.max(f64::MIN_POSITIVE).log10())
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+    let height = (high - low).max(LOG_HEIGHT_MIN);
+    let on_chart = |(x, y): (f64, f64)| (x / right, y.max(f64::MIN_POSITIVE).log10() / height);
+    let mut named = vec![false; places.len()];
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    let ends = places.iter().rposition(Option::is_some).into_iter();
+    let inner = (0..places.len()).filter(|_| places.len() <= NAMED_MAX);
+    let first = places.iter().position(Option::is_some);
+    for n in first.into_iter().chain(ends).chain(inner) {
+        let Some((x, y)) = places[n].map(on_chart) else { continue };
+        let near = |(a, b): &(f64, f64)| (a - x).abs() < APART_ACROSS && (b - y).abs() < APART_UP;
+        if !named[n] && !taken.iter().any(near) {
+            named[n] = true;
+            taken.push((x, y));
+        }
+    }
+    named
+}
+
 fn curve(
     sweep: &Sweep,
     steps: &[(&StepFigures, String)],
@@ -153,12 +184,14 @@ fn curve(
     let x = steps.iter().map(|(step, _)| short(step.total.both.iops)).collect();
     let y: Vec<Option<f64>> =
         steps.iter().map(|(step, _)| point(of(step)).map(|ns| seconds(ns as u64))).collect();
-    let ends = |n: usize| steps.len() <= NAMED_MAX || n == 0 || n + 1 == steps.len();
     let solid = matches!(dash, DashType::Solid);
+    let places: Vec<Option<(f64, f64)>> =
+        steps.iter().zip(&y).map(|((step, _), y)| Some((step.total.both.iops, (*y)?))).collect();
+    let named = named(&places);
     let texts: Vec<String> = steps
         .iter()
         .enumerate()
-        .map(|(n, (_, value))| if ends(n) && solid { word(value) } else { String::new() })
+        .map(|(n, (_, value))| if named[n] && solid { word(value) } else { String::new() })
         .collect();
     let loads: Vec<String> =
         steps.iter().map(|(step, value)| load(step, &sweep.axis, value)).collect();
@@ -172,8 +205,39 @@ fn curve(
         ));
     let mut line = with(line.json(), "customdata", json!(loads));
     if solid {
-        line = with(with(line, "text", json!(texts)), "textposition", json!("top center"));
-        line = with(line, "mode", json!("lines+markers+text"));
+        // The mean is the lowest line and goes up to the right: below and right of a point there is none.
+        line = with(with(line, "text", json!(texts)), "textposition", json!("bottom right"));
+        line = with(with(line, "cliponaxis", json!(false)), "mode", json!("lines+markers+text"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[track_caller]
+    fn check(places: &[(f64, f64)], expected: &[usize]) {
+        let places: Vec<_> = places.iter().map(|place| Some(*place)).collect();
+        let found: Vec<usize> = named(&places)
+            .iter()
+            .enumerate()
+            .filter(|(_, named)| **named)
+            .map(|(n, _)| n)
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn names_are_apart() {
+        check(&[(100.0, 1e-3), (200.0, 1e-3), (400.0, 1e-3)], &[0, 1, 2]);
+        // More load brings nothing but latency: apart by their height.
+        check(&[(100.0, 1e-3), (400.0, 2e-3), (400.0, 4e-3), (400.0, 8e-3)], &[0, 1, 2, 3]);
+        // The second and third would lie on the last.
+        check(&[(100.0, 1e-3), (398.0, 7.9e-3), (399.0, 8.0e-3), (400.0, 8.0e-3)], &[0, 3]);
+        let many: Vec<(f64, f64)> = (1..=35).map(|n| (f64::from(n), 1e-3)).collect();
+        check(&many, &[0, 34]);
+        check(&[(1.0, 1e-3), (1.0, 1e-3)], &[0]);
+        assert_eq!(named(&[None, Some((1.0, 1.0)), None]), [false, true, false]);
+    }
 }

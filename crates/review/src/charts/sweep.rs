@@ -272,11 +272,12 @@ fn upright(x: f64) -> Value {
             "line": { "color": MUTED, "dash": "dash", "width": 1 } })
 }
 
-/// The name of the knee's line. On a logarithmic axis an annotation, unlike a shape, is placed by its exponent.
+/// The name of the knee's line, at its foot: at the knee the work is high, and a name at the top would lie on it. On a
+/// logarithmic axis an annotation, unlike a shape, is placed by its exponent.
 fn name(x: f64, value: &str, points: &[SweepPoint]) -> Value {
     let x = if is_log(points) { x.log10() } else { x };
-    json!({ "x": x, "y": 1, "xref": "x", "yref": "paper", "text": format!("knee: {value}"), "showarrow": false,
-            "yanchor": "top", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
+    json!({ "x": x, "y": 0, "xref": "x", "yref": "paper", "text": format!("knee: {value}"), "showarrow": false,
+            "yanchor": "bottom", "xanchor": "left", "xshift": 3, "font": { "color": MUTED } })
 }
 
 fn layout(analysis: &Analysis, curves: &[SweepCurve<'_>], axis: &str) -> Value {

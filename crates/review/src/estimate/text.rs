@@ -111,12 +111,11 @@ fn describe(limited: &Limited) -> String {
     }
 }
 
-/// The names of hops; those that differ in a number alone as the first and the last of them.
+/// The names of hops, in their order, so that one wire has the name that its review gives it; those that differ in a number
+/// alone as the first and the last of them.
 pub(super) fn named(hops: &[String]) -> String {
     let shape = |name: &str| -> String { name.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut hops: Vec<&String> = hops.iter().collect();
-    hops.sort_by_key(|hop| (hop.len(), hop.as_str()));
     for hop in hops {
         let shape = shape(hop);
         match kinds.iter_mut().find(|(known, _)| *known == shape) {
@@ -124,6 +123,7 @@ pub(super) fn named(hops: &[String]) -> String {
             None => kinds.push((shape, vec![hop])),
         }
     }
+    kinds.iter_mut().for_each(|(_, alike)| alike.sort_by_key(|hop| (hop.len(), *hop)));
     let one = |(_, alike): &(String, Vec<&str>)| match alike.as_slice() {
         [first, .., last] => format!("{first} … {last} ({} alike)", alike.len()),
         alike => alike.concat(),
@@ -179,4 +179,21 @@ fn assumptions(document: &Document) -> Vec<String> {
         lines.push(format!("  and {more} more; --format json has all of them"));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[track_caller]
+    fn check(hops: &[&str], expected: &str) {
+        let hops: Vec<String> = hops.iter().map(|hop| (*hop).to_owned()).collect();
+        assert_eq!(named(&hops), expected);
+    }
+
+    #[test]
+    fn the_hop_that_is_named_first_stays_first() {
+        check(&["esx.hba8:0", "host-0", "fabric:1"], "esx.hba8:0, host-0 and 1 more");
+        check(&["ssd:10", "ssd:9", "ssd:1"], "ssd:1 … ssd:10 (3 alike)");
+    }
 }

@@ -26,12 +26,15 @@ pub(super) fn tested(analysis: &Analysis, scenario: Option<&Scenario>) -> String
     let mut parts = vec![steps];
     if let Some(scenario) = scenario {
         let shown = scenario.workloads.iter().filter(|workload| in_words(workload).is_some());
-        let names: Vec<String> = shown.map(|workload| workload.name().to_owned()).collect();
-        parts.push(format!(
-            "{} {}",
-            if names.len() == 1 { "workload" } else { "workloads" },
-            listed(&names)
-        ));
+        let mut names: Vec<String> = shown.map(|workload| workload.name().to_owned()).collect();
+        if names.is_empty() {
+            // Jobs alone: what they copy.
+            names = scenario.workloads.iter().map(|workload| workload.name().to_owned()).collect();
+        }
+        if !names.is_empty() {
+            let word = if names.len() == 1 { "workload" } else { "workloads" };
+            parts.push(format!("{word} {}", listed(&names)));
+        }
         let lab = &scenario.lab;
         let counted = [
             (lab.vms.len(), "VM"),

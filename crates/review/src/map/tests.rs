@@ -117,7 +117,8 @@ fn any_map() -> impl Strategy<Value = LabMap> {
         let edges: BTreeSet<(u32, u32)> =
             edges.into_iter().filter(|(a, b)| a != b && *a < count && *b < count).collect();
         let edges = edges.into_iter().map(|(from, to)| MapEdge { from, to, ways: 1 }).collect();
-        LabMap { wired: true, devices: named.collect(), hops: made.collect(), edges, left_out: 0 }
+        let (devices, hops) = (named.collect(), made.collect());
+        LabMap { wired: true, devices, hops, edges, ..LabMap::default() }
     })
 }
 

@@ -158,7 +158,8 @@ fn marked(map: &LabMap, scene: &Scene, loads: &[Option<HopLoad>], limit: &Limite
         }
         Limiter::Depth | Limiter::Generator => {
             let guests = (0..scene.rows.len()).filter(|r| scene.rows[*r].role == Role::Guest);
-            let works = |row: &usize| scene.rows[*row].hops.iter().any(|hop| loads[*hop].is_some());
+            let issues = |hop: &usize| loads[*hop].as_ref().is_some_and(|of| of.iops > Some(0.0));
+            let works = |row: &usize| scene.rows[*row].hops.iter().any(issues);
             let (at_work, idle): (Vec<usize>, Vec<usize>) = guests.partition(works);
             return if at_work.is_empty() { idle } else { at_work };
         }

@@ -239,3 +239,29 @@ Hops
 | depth 2 | esx.hba | 90 | **esx.hba** 99%, cable 50%, esx.cpu 10% |
 "#);
 }
+
+/// Quick up to a depth of 5, slow beyond; the step that moves most is not the answer.
+#[test]
+fn the_map_of_a_search_opens_on_the_step_of_its_answer() {
+    let lab = LAB
+        .replace(
+            "sweep = { depth = [1, 2] }",
+            "search = { most = \"iops\", while = \"service mean <= 5 ms\", to = 16 }",
+        )
+        .replace("\"2s\"", "\"10s\"");
+    let tried = [(1.0, 0), (2.0, 0), (4.0, 0), (8.0, 0), (6.0, 0), (5.0, 0), (6.0, 1), (5.0, 1)];
+    let (_dir, record) = Sketch::of(&lab).tried(&tried).record(|step, _| {
+        let workload::Arrivals::Closed { depth, .. } =
+            step.loads[0].workload.disk().expect("of disks").spec.arrivals
+        else {
+            panic!("a closed loop")
+        };
+        let (service_ns, ops) = if depth <= 5 { (2e6, 500 * depth) } else { (8e6, 4000) };
+        Work { ops: ops.into(), service_ns, ..Work::default() }
+    });
+    let analysis = findings::analyse(&record).expect("the record is analysed");
+    assert!(analysis.searches[0].answer.contains("at depth 5"), "{}", analysis.searches[0].answer);
+    let page = page(&record, &analysis);
+    let (_, label) = page.split_once("id=\"map-label\"").expect("a label");
+    assert!(label[..60].contains("depth 5"), "{}", &label[..60]);
+}

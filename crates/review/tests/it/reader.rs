@@ -59,7 +59,8 @@ fn lab_3() {
 
 #[test]
 fn lab_5() {
-    check(&readers::lab_5());
+    let shown = check(&readers::lab_5());
+    assert!(shown.contains("vm-both 656 MB/s"), "{shown}");
 }
 
 #[test]

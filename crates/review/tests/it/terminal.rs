@@ -489,7 +489,7 @@ fn hostile_names() {
             ..Work::default()
         });
     assert_snapshot!(rendered(&analysis), @r#"
-\u{1b}]0;owned\u{7} 漢字のタイトル \u{1b}[31mred\u{1b}[0m
+\u001b]0;owned\u0007 漢字のタイトル \u001b[31mred\u001b[0m
 ✘ Not met: 1 failed, 1 undecided of 2 goals.
 
 Findings
@@ -504,9 +504,9 @@ Steps
     2,000   190   1.56  1.05  0.508  984  1,135  1,135  1,135     1,035      1,135      0.187  2.0
 
   Balance over VMs or targets that run the same workload
-  n   mean  least                                                  most       spread    Jain
-      MB/s   MB/s                                                  MB/s            %
-  2  0.778  0.737  vm\u{1b}[2J\u{202e}txt\u{0}.\u{200b}exe\nline  0.819  vm1      11  0.9972
+  n   mean  least                                                   most       spread    Jain
+      MB/s   MB/s                                                   MB/s            %
+  2  0.778  0.737  vm\u001b[2J\u202etxt\u0000.\u200bexe\u000aline  0.819  vm1      11  0.9972
 
 Goals
                goal                              observed  where
@@ -519,10 +519,10 @@ Warnings
   ! The offered load was not carried in the step: of 2,000 operations a second 190 were done
     (9.50%).
     → Response time then grows with the length of the step; offer less, or look for what limits.
-  ! Text with \u{1b}[5mblink\u{1b}[0m and \u{2067}bidi\u{2069}.
+  ! Text with \u001b[5mblink\u001b[0m and \u2067bidi\u2069.
 
 wirespeed simulate · 2026-05-28 20:26 UTC · test.toml · seed 1
-local\r\u{8}: Linux 6\u{9b}31m
+local\u000d\u0008: Linux 6\u009b31m
 long: model xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
 "#);
 }
@@ -551,7 +551,7 @@ Two VMs read and write
 
 Findings
   • Peak throughput: 432 MB/s, 6,590 IOPS at depth 2, p99 22.4 ms (closed loop).
-  • from depth 2 to 4, 2.00 × the load, adds nothing (6,590 IOPS).
+  • from depth 2 to 4, 2.00 × the load, adds nothing (6,590 IOPS, 432 MB/s).
   • Knee over depth undecided: fewer than three points; sweep at least three values.
   • Balance over 64 VMs or targets: spread 5.8%, Jain's index 0.9996 in the least even step (depth
     4).

@@ -79,6 +79,8 @@ impl LabBuilder<'_> {
         let mut all = Vec::new();
         for record in root.records(section) {
             let names = if self.directory.is_full() { Vec::new() } else { expanded(record) };
+            // A name that cannot be read has been reported.
+            self.directory.cut |= names.is_empty();
             for name in &names {
                 self.directory.declare(name.clone(), kind, place(record, "name"), self.sink);
             }
