@@ -61,21 +61,34 @@ impl Machine {
         }
     }
 
+    /// Adds what a text in canonical form is: the identity of a machine, or the address of a port of its own.
+    pub fn known_as(&mut self, id: &str) {
+        match id.split_once('.') {
+            Some((kind @ ("uuid" | "machine-id"), text)) => self.identify(kind, text),
+            _ => self.port(id),
+        }
+    }
+
+    /// Whether two sources certainly count different machines.
+    pub fn differs(&self, other: &Machine) -> bool {
+        let kind = |id: &str| id.split('.').next().unwrap_or_default().to_owned();
+        let contradicts = |id: &String| {
+            let mut like = other.ids.iter().filter(|of| kind(of) == kind(id)).peekable();
+            like.peek().is_some() && !like.any(|of| of == id)
+        };
+        let told = !self.ports.is_empty() && !other.ports.is_empty();
+        self.ids.iter().any(contradicts) || told && self.ports.is_disjoint(&other.ports)
+    }
+
     /// By what two sources count one machine; `None` where nothing tells, or something contradicts it.
     ///
     /// Of ports all that the one source names must be known to the other: one address alone may be a bridge's, which other
     /// machines have too. A machine identity is not enough where ports are known and none is shared: machines are cloned.
     pub fn same(&self, other: &Machine) -> Option<String> {
-        let shared: Vec<&String> = self.ports.intersection(&other.ports).collect();
-        let kind = |id: &str| id.split('.').next().unwrap_or_default().to_owned();
-        let contradicts = |id: &&String| {
-            let mut like = other.ids.iter().filter(|of| kind(of) == kind(id)).peekable();
-            like.peek().is_some() && !like.any(|of| of == *id)
-        };
-        let told = !self.ports.is_empty() && !other.ports.is_empty();
-        if self.ids.iter().any(|id| contradicts(&id)) || told && shared.is_empty() {
+        if self.differs(other) {
             return None;
         }
+        let shared: Vec<&String> = self.ports.intersection(&other.ports).collect();
         if let Some(id) = self.ids.intersection(&other.ids).next() {
             return Some(id.clone());
         }
