@@ -12,6 +12,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Where a machine says which one it is: the UUID of its firmware, which only root may read, and that of its installation.
+const IDENTITIES: [(&str, &str); 2] =
+    [("uuid", "/sys/class/dmi/id/product_uuid"), ("machine-id", "/etc/machine-id")];
+
 /// Time of one processor, or of all together, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTicks {
@@ -129,7 +133,13 @@ impl Source for Host {
         let stat = self.stat()?;
         self.last = Some(stat);
         let missing = ["cpu", "io", "memory"].iter().all(|what| self.pressure_of(what).is_none());
-        let place = Place::new(HopKind::HostCpu, "cpu");
+        let mut place = Place::new(HopKind::HostCpu, "cpu");
+        for (kind, path) in IDENTITIES {
+            let id = sysfs::text(Path::new(path)).unwrap_or_default();
+            if !id.is_empty() {
+                place = place.known_as(&format!("{kind}.{id}"));
+            }
+        }
         Ok(vec![place.fact("pressure", if missing { "not counted by this kernel" } else { "" })])
     }
 

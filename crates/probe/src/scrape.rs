@@ -67,6 +67,11 @@ pub fn page(text: &str) -> Result<Page, Trouble> {
                 let key = (HopKind::InitiatorPort, of("device").to_owned());
                 page.knows(key, &[of("address"), of("ifalias")]);
             }
+            "node_dmi_info" => {
+                let uuid = of("product_uuid");
+                let known = if uuid.is_empty() { String::new() } else { format!("uuid.{uuid}") };
+                page.knows((HopKind::HostCpu, "cpu".to_owned()), &[&known]);
+            }
             "node_boot_time_seconds" => page.boot = Some(value),
             "node_cpu_seconds_total" => {
                 let to = match of("mode") {

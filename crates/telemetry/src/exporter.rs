@@ -19,6 +19,8 @@ pub enum Is {
     Identity,
     /// The name of the host, in a label.
     Node,
+    /// The UUID of the machine, in a label.
+    Machine,
 }
 
 /// What a metric of node_exporter is; `None` for any other.
@@ -47,6 +49,7 @@ pub fn metric(name: &str) -> Option<(HopKind, &'static str, Is)> {
         "node_disk_info" => disk(Is::Identity),
         "node_network_info" => port(Is::Identity),
         "node_uname_info" => Some((HopKind::HostCpu, "nodename", Is::Node)),
+        "node_dmi_info" => Some((HopKind::HostCpu, "product_uuid", Is::Machine)),
         "node_cpu_seconds_total" => Some((HopKind::HostCpu, "cpu", Is::Idle)),
         _ => None,
     }

@@ -12,5 +12,5 @@ mod measure;
 pub mod mib;
 
 pub use fc::fc_speed;
-pub use identity::canonical;
+pub use identity::{Machine, canonical};
 pub use measure::{Flow, Leg, Measure};

@@ -8,7 +8,7 @@ use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
 use probe::process::ProcessLook;
 use record::{CounterId, HopKind};
-use scenario::{CountedDevice, CounterSource, CountersFrom, Scenario};
+use scenario::Scenario;
 use std::path::Path;
 
 /// The fact of a hop that says why its counters may mean nothing.
@@ -23,16 +23,11 @@ pub fn sources() -> Sources {
     ])
 }
 
-/// The same with those of a lab's real devices. A host of the lab that is this machine tells of its processors itself.
+/// The same with those of a lab's real devices, which tell of this machine's processors too.
 pub fn sources_of(scenario: &Scenario) -> Sources {
     let Some(counted) = CountedHops::of(scenario) else { return sources() };
     let mut all: Vec<Box<dyn Sampler>> =
         vec![Box::new(DiskSampler::default()), Box::new(GuestProcesses::default())];
-    let local =
-        |of: &CounterSource| of.from == CountersFrom::Local && of.kind != CountedDevice::Switch;
-    if !scenario.lab.counters.iter().any(local) {
-        all.push(Box::new(CpuSampler::default()));
-    }
     all.push(Box::new(counted));
     Sources(all)
 }
@@ -72,7 +67,7 @@ pub(crate) const PROCESSORS: &str = "host.cpu";
 /// Samples the processors of this machine, in steps that load storage: workers, embedded arrays and everything else share
 /// them. Network loads count their machines themselves.
 #[derive(Debug, Default)]
-struct CpuSampler {
+pub(crate) struct CpuSampler {
     loaded: bool,
 }
 

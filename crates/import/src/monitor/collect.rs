@@ -25,7 +25,7 @@ pub const COLLECTIONS: &[Collection] = &[
         about: "disks and processors with time stamps that every locale reads alike",
         commands: &[
             "S_TIME_FORMAT=ISO LC_ALL=C iostat -xyt 20 180 > iostat-$(hostname).txt",
-            "{ echo \"# host $(hostname)\"; for n in $(seq 180); do date +'# time %s.%N'; cat /proc/stat /proc/diskstats /proc/net/dev; grep -sH . /sys/class/fc_host/*/{port_name,speed} /sys/class/fc_host/*/statistics/{rx_words,tx_words,error_frames,invalid_crc_count} /sys/block/*/{wwid,device/wwid} /sys/class/net/*/{address,speed}; sleep 20; done; } > proc-$(hostname).txt  # without sysstat, and FC ports",
+            "{ echo \"# host $(hostname)\"; for n in $(seq 180); do date +'# time %s.%N'; cat /proc/stat /proc/diskstats /proc/net/dev; grep -sH . /sys/class/fc_host/*/{port_name,speed} /sys/class/fc_host/*/statistics/{rx_words,tx_words,error_frames,invalid_crc_count} /sys/block/*/{wwid,device/wwid} /sys/class/net/*/{address,speed} /etc/machine-id /sys/class/dmi/id/product_uuid; sleep 20; done; } > proc-$(hostname).txt  # without sysstat, and FC ports",
             "sar -o sa.bin 20 180 && sadf -j sa.bin -- -A > sadf-$(hostname).json",
         ],
     },
@@ -63,7 +63,7 @@ pub const COLLECTIONS: &[Collection] = &[
         place: "Prometheus",
         about: "raw counters, never their rate()",
         commands: &[
-            "curl -G URL/api/v1/query_range --data-urlencode 'query={__name__=~\"node_disk_.*|node_cpu_.*|node_network_.*\"}' -d start=FROM -d end=TO -d step=60 > prometheus.json",
+            "curl -G URL/api/v1/query_range --data-urlencode 'query={__name__=~\"node_disk_.*|node_cpu_.*|node_network_.*|node_uname_info|node_dmi_info\"}' -d start=FROM -d end=TO -d step=60 > prometheus.json",
         ],
     },
     Collection {

@@ -82,7 +82,7 @@ impl Joined {
         let all: Vec<(usize, usize)> = (0..feeds.len())
             .flat_map(|feed| (0..feeds[feed].places.len()).map(move |place| (feed, place)))
             .collect();
-        let mut joined = Joined { devices: devices(feeds, topology), ..Joined::default() };
+        let mut joined = Joined { devices: one_name(feeds, topology), ..Joined::default() };
         let mut sets = Sets((0..all.len()).collect());
         let mut why: BTreeMap<usize, String> = BTreeMap::new();
         for (key, members) in joined.keys(feeds, &all, topology) {
@@ -103,6 +103,7 @@ impl Joined {
             }
         }
         joined.figures(feeds, &all);
+        joined.perhaps(feeds);
         joined
     }
 
@@ -233,6 +234,53 @@ impl Joined {
         }
     }
 
+    /// Says which hosts may be one without anything that tells: then what both files count is counted twice.
+    fn perhaps(&mut self, feeds: &[Feed]) {
+        let at_host = |place: &&Place| {
+            matches!(place.kind, HopKind::HostCpu | HopKind::LunQueue | HopKind::BlockDevice)
+        };
+        use super::MonitorFormat::{Iostat, IostatJson, Pdh, Proc, Prometheus, SadfJson, SadfXml};
+        let mut seen: Vec<(usize, &str)> = Vec::new();
+        let of_host = [Iostat, IostatJson, Pdh, Proc, Prometheus, SadfJson, SadfXml];
+        let files = feeds.iter().enumerate().filter(|(_, feed)| of_host.contains(&feed.format));
+        for (at, feed) in files {
+            let devices: BTreeSet<&str> =
+                feed.places.iter().filter(at_host).map(|place| place.device.as_str()).collect();
+            seen.extend(devices.into_iter().map(|device| (at, device)));
+        }
+        let disks = |(at, device): &(usize, &str)| -> BTreeSet<&str> {
+            let of = feeds[*at].places.iter().filter(|p| p.device == *device && !p.within);
+            of.filter(|p| sort(p.kind) == Sort::HostDisk).map(|p| p.name.as_str()).collect()
+        };
+        for (nth, (a, one)) in seen.iter().enumerate() {
+            let own = disks(&(*a, one));
+            for (b, other) in seen.iter().skip(nth + 1).filter(|(b, _)| b != a) {
+                if own.is_disjoint(&disks(&(*b, other))) {
+                    continue;
+                }
+                let (first, second) = (&feeds[*a].name, &feeds[*b].name);
+                let known = |file: &str, device: &str| match device.is_empty() {
+                    true => file.to_owned(),
+                    false => device.to_owned(),
+                };
+                let why = match (one.is_empty(), other.is_empty()) {
+                    (false, false) if self.device(one) == self.device(other) => continue,
+                    (false, false) if short(one) != short(other) => continue,
+                    (false, false) => format!("{one} ({first}) and {other} ({second})"),
+                    (true, true) => format!("the hosts of {first} and {second}, which name none,"),
+                    (true, false) => format!("the host of {first}, which names none, and {other}"),
+                    (false, true) => format!("the host of {second}, which names none, and {one}"),
+                };
+                let text = format!(
+                    "{why} may be one host, and nothing tells: then what both count is counted twice; say it by `--topology`: [[device]] names = [\"{}\", \"{}\"]",
+                    known(first, one),
+                    known(second, other)
+                );
+                self.say(Level::Warning, "perhaps-one-host", text);
+            }
+        }
+    }
+
     fn say(&mut self, level: Level, code: &'static str, text: String) {
         self.said.push(Said { level, code, text });
     }
@@ -245,8 +293,18 @@ pub(super) fn is(place: &Place, text: &str) -> bool {
     place.name == text || whole() || id()
 }
 
+/// The name of a host without its domain; an address has none.
+fn short(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let address = lower.parse::<std::net::IpAddr>().is_ok();
+    match lower.split_once('.') {
+        Some((host, _)) if !address => host.to_owned(),
+        _ => lower,
+    }
+}
+
 /// Names of devices with the one name that stands for all of the same device.
-fn devices(feeds: &[Feed], topology: &Topology) -> BTreeMap<String, String> {
+pub(super) fn one_name(feeds: &[Feed], topology: &Topology) -> BTreeMap<String, String> {
     let mut names: Vec<String> = Vec::new();
     let mut of: BTreeMap<String, usize> = BTreeMap::new();
     let mut number = |name: &str| {
@@ -298,12 +356,14 @@ fn differing(
     let ((a0, a1), (b0, b1)) = (ends(fa)?, ends(fb)?);
     let (ra, rb) = (rows(fa, a0.max(b0), a1.min(b1))?, rows(fb, a0.max(b0), a1.min(b1))?);
     let whole = ra.len() >= ROWS && rb.len() >= ROWS;
-    let all: [(Measure, &str, f64); 5] = [
+    let all: [(Measure, &str, f64); 7] = [
         (Measure::Speed, "bytes a second of speed", SPEED),
         (Measure::Bytes(Flow::Read), "bytes read a second", APART),
         (Measure::Bytes(Flow::Write), "bytes written a second", APART),
         (Measure::Ops(Flow::Read), "reads a second", APART),
         (Measure::Ops(Flow::Write), "writes a second", APART),
+        (Measure::Cpu, "as the share of time in which processors were busy", APART),
+        (Measure::Busy, "as the share of time in which it was busy", APART),
     ];
     all.into_iter().filter(|_| whole).find_map(|(measure, what, most)| {
         let (x, y) = (fa.mean(a.1, measure, ra.clone())?, fb.mean(b.1, measure, rb.clone())?);

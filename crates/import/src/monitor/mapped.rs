@@ -7,8 +7,8 @@ use super::format::MonitorFormat;
 use super::iostat::short;
 use super::lines::whole;
 use super::model::{Feed, Flow, Leg, Measure, Place, Span, canonical};
-use super::number::{number, scaled};
-use super::stamp::{Calendar, Stamp, moments, stamp};
+use super::number::{Decimal, Marks, number, scaled};
+use super::stamp::{Calendar, DateOrder, Stamp, epoch, moments_by, stamp};
 use jiff::tz::TimeZone;
 use record::{HopKind, Level};
 use std::collections::BTreeMap;
@@ -62,6 +62,8 @@ pub struct Map {
     delimiter: Option<u8>,
     zone: Option<TimeZone>,
     interval: Option<i64>,
+    /// The order in which the product writes dates.
+    dates: Option<DateOrder>,
     header: Vec<String>,
 }
 
@@ -111,7 +113,7 @@ impl Map {
     /// Where it is no map: what is wrong, by the key.
     pub fn parse(name: &str, text: &str) -> Result<Map, String> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
-        const KEYS: [&str; 13] = [
+        const KEYS: [&str; 14] = [
             "kind",
             "kinds",
             "time",
@@ -122,6 +124,7 @@ impl Map {
             "delimiter",
             "zone",
             "interval",
+            "dates",
             "header",
             "column",
             "name",
@@ -151,6 +154,10 @@ impl Map {
         };
         let length = text("interval")
             .map(|t| interval(&t).ok_or_else(|| format!("interval = {t:?} is no time")));
+        let dates = text("dates").map(|word| {
+            let known = DateOrder::ALL.iter().find(|(_, of)| *of == word).map(|(order, _)| *order);
+            known.ok_or_else(|| format!("dates = {word:?} is none of ymd, dmy and mdy"))
+        });
         let columns = table.get("column").and_then(toml::Value::as_table);
         let columns = columns.ok_or_else(|| format!("the map {name} has no [column.\"NAME\"]"))?;
         let columns: Result<Vec<Mapped>, String> =
@@ -172,6 +179,7 @@ impl Map {
             delimiter: text("delimiter").and_then(|d| d.bytes().next()),
             zone,
             interval: length.transpose()?,
+            dates: dates.transpose()?,
             header: texts("header"),
         })
     }
@@ -271,6 +279,7 @@ struct Header<'a> {
     identity: Option<usize>,
     columns: Vec<(usize, &'a Mapped, Option<usize>)>,
     width: usize,
+    decimal: Decimal,
 }
 
 impl<'a> Header<'a> {
@@ -300,6 +309,7 @@ impl<'a> Header<'a> {
             identity: map.identity.as_ref().and_then(find),
             columns,
             width: cells.len(),
+            decimal: Decimal::Unknown,
         })
     }
 }
@@ -333,16 +343,20 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
     };
     let rest: String = text.lines().skip(at).map(columns).collect::<Vec<_>>().join("\n");
     let delimiter = if delimiter == BLANKS { UNIT } else { delimiter };
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(delimiter)
-        .trim(csv::Trim::All)
-        .from_reader(rest.as_bytes());
+    let lines_of = || {
+        csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .trim(csv::Trim::All)
+            .from_reader(rest.as_bytes())
+    };
+    let mut reader = lines_of();
     let mut records = reader.records();
     let head = records.next().and_then(Result::ok);
     let head: Vec<String> = head.map(|r| r.iter().map(str::to_owned).collect()).unwrap_or_default();
-    let header = Header::of(map, &head, at as u64 + 1)?;
+    let mut header = Header::of(map, &head, at as u64 + 1)?;
+    header.decimal = decimal(&mut feed, &header, lines_of());
     let (mut lines, mut failed) = (Vec::new(), None::<ReadError>);
     for record in records {
         if let Some(error) = failed.take() {
@@ -402,7 +416,7 @@ fn line(
         let text = format!("{} cells in a line of {} columns", record.len(), header.width);
         return Err(ReadError::new(number, record.as_slice().len() as u64 + 1, text));
     }
-    let Some(stamp) = stamp(&time) else {
+    let Some(stamp) = stamp(&time).or_else(|| epoch(&time)) else {
         return Err(ReadError::new(number, 1, format!("`{}` is no time stamp", short(&time))));
     };
     let device = header.device.map_or(header.map.fixed_device.as_str(), cell);
@@ -426,7 +440,7 @@ fn line(
     let place = feed.place(place);
     let value = |at: usize, thousand: f64| {
         let text = cell(at);
-        number_of(text, thousand).map_or_else(
+        number_of(&header.decimal.plain(text), thousand).map_or_else(
             || match is_blank(text) {
                 true => Ok(None),
                 false => Err(ReadError::new(
@@ -447,6 +461,24 @@ fn line(
         })
         .collect();
     Ok(Some(Line { stamp, number, place, values: values? }))
+}
+
+/// What stands before fractions in the columns that count, by all of their numbers.
+fn decimal(feed: &mut Feed, header: &Header<'_>, mut lines: csv::Reader<&[u8]>) -> Decimal {
+    let mut marks = Marks::default();
+    for record in lines.records().skip(1).filter_map(Result::ok) {
+        let cells = header.columns.iter().filter_map(|(at, ..)| record.get(*at));
+        cells.for_each(|cell| marks.see(cell));
+    }
+    let (decimal, open) = marks.decimal();
+    if open {
+        let text = format!(
+            "{}: numbers such as 1,234 can be 1.234 or 1234, and nothing in the file tells: taken for fractions",
+            feed.name
+        );
+        feed.note(Level::Warning, "decimal-mark", text);
+    }
+    decimal
 }
 
 fn number_of(text: &str, thousand: f64) -> Option<f64> {
@@ -472,7 +504,9 @@ fn fill(
     let (stamps, numbers): (Vec<Stamp>, Vec<u64>) =
         lines.iter().map(|l| (l.stamp, l.number)).unzip();
     let zone = options.calendar.zone.clone().or(header.map.zone.clone());
-    let found = moments(&stamps, &numbers, &Calendar { zone, ..options.calendar.clone() })?;
+    let order = options.calendar.order.or(header.map.dates);
+    let places: Vec<usize> = lines.iter().map(|line| line.place).collect();
+    let found = moments_by(&places, &stamps, &numbers, &Calendar { zone, order })?;
     feed.assumed.extend(found.assumed);
     let mut times: Vec<i64> = found.at.clone();
     times.sort_unstable();

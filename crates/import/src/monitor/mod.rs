@@ -7,11 +7,13 @@
 mod clocks;
 mod collect;
 mod counters;
+mod covered;
 mod derive;
 mod digest;
 mod error;
 mod esxtop;
 mod format;
+mod hosts;
 mod iostat;
 mod join;
 mod json;
@@ -39,6 +41,7 @@ pub use collect::{COLLECTIONS, Collection};
 pub use digest::Digested;
 pub use error::ReadError;
 pub use format::{Detected, HEAD, MonitorFormat, detect};
+pub use hosts::settle;
 /// A time zone by its name of the IANA database, such as `Europe/Berlin`.
 pub use jiff::tz::TimeZone;
 pub use mapped::Map;

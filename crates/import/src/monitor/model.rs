@@ -106,6 +106,8 @@ pub struct Feed {
     pub assumed: Vec<(String, String)>,
     /// Names that one device has: `(one, other)`.
     pub aliases: Vec<(String, String)>,
+    /// What the machines of devices are known by: device, kind of identity, identity.
+    pub machines: Vec<(String, &'static str, String)>,
     /// Tests of a file of results, with their times: windows unless the user names others.
     pub tests: Vec<(String, Span)>,
     by_name: BTreeMap<(HopKind, String, String), usize>,
@@ -124,6 +126,7 @@ impl Feed {
             notes: Vec::new(),
             assumed: Vec::new(),
             aliases: Vec::new(),
+            machines: Vec::new(),
             tests: Vec::new(),
             by_name: BTreeMap::new(),
             by_measure: BTreeMap::new(),
@@ -146,6 +149,23 @@ impl Feed {
         if one != other && !one.is_empty() && !other.is_empty() && !self.aliases.contains(&pair) {
             self.aliases.push(pair);
         }
+    }
+
+    /// Says what the machine of a device is known by.
+    pub fn machine(&mut self, device: &str, kind: &'static str, id: &str) {
+        let known = (device.to_owned(), kind, id.to_owned());
+        if !id.is_empty() && !self.machines.contains(&known) {
+            self.machines.push(known);
+        }
+    }
+
+    /// Gives columns other measures.
+    pub(super) fn remeasure(&mut self, other: impl Fn(usize, Measure) -> Measure) {
+        for column in &mut self.columns {
+            column.measure = other(column.place, column.measure);
+        }
+        let columns = self.columns.iter().enumerate();
+        self.by_measure = columns.map(|(at, of)| ((of.place, of.measure), at)).collect();
     }
 
     /// Adds an identity to a place, in canonical form.

@@ -68,6 +68,16 @@ fn interface_line(line: &str) -> Option<(&str, Vec<f64>)> {
     counters.filter(|all| word && all.len() == 16).map(|all| (name, all))
 }
 
+/// What the machine is known by, as `grep -H .` prints it.
+fn machine(line: &str) -> Option<(&'static str, &str)> {
+    let (path, id) = line.split_once(':')?;
+    match path {
+        "/etc/machine-id" => Some(("machine-id", id)),
+        "/sys/class/dmi/id/product_uuid" => Some(("uuid", id)),
+        _ => None,
+    }
+}
+
 /// The folders below the class, and the value, of a line `/sys/class/fc_host/host3/speed:8 Gbit`.
 fn statistic(line: &str) -> Option<(Vec<&str>, &str)> {
     let path = line.strip_prefix("/sys/")?;
@@ -148,6 +158,11 @@ impl Reader<'_> {
         }
         if let Some((name, counters)) = interface_line(line) {
             self.interface(name, &counters);
+            return Ok(());
+        }
+        if let Some((kind, id)) = machine(line) {
+            let host = self.host.clone();
+            self.feed.machine(&host, kind, id);
             return Ok(());
         }
         if let Some((path, value)) = statistic(line) {

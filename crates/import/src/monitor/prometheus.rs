@@ -194,8 +194,12 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         if kind == HopKind::InitiatorPort && matches!(named.as_str(), "lo" | "") {
             continue;
         }
-        if is == Is::Node {
-            feed.alias(host, &named);
+        match is {
+            Is::Node => feed.alias(host, &named),
+            Is::Machine => feed.machine(host, "uuid", &named),
+            _ => {}
+        }
+        if matches!(is, Is::Node | Is::Machine) {
             continue;
         }
         let mut place = Place::new(kind, if is == Is::Idle { "host.cpu" } else { &named }, host);
@@ -212,7 +216,7 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
             }
             Is::Speed => speeds.push((place, sample.value)),
             Is::Identity => identify(feed, place, &sample.labels),
-            Is::Node => {}
+            Is::Node | Is::Machine => {}
             Is::Idle => {
                 let mode = sample.labels.get("mode").map(String::as_str);
                 let of = idle.entry(place).or_default().entry(sample.at).or_default();

@@ -35,10 +35,67 @@ pub(super) struct Stamp {
     twelve: bool,
     /// Seconds east of Greenwich, where the stamp says so.
     offset: Option<i32>,
+    /// Whether it names a zone by letters that stand for several.
+    vague: bool,
 }
 
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+/// What they are called elsewhere, by the letters that tell them: `Mär`, `mai`, `juil.`, `ago`.
+const OTHER_MONTHS: [(&str, i32); 23] = [
+    ("jän", 1),
+    ("ene", 1),
+    ("gen", 1),
+    ("fév", 2),
+    ("fev", 2),
+    ("mär", 3),
+    ("mrz", 3),
+    ("avr", 4),
+    ("abr", 4),
+    ("mai", 5),
+    ("mag", 5),
+    ("juin", 6),
+    ("giu", 6),
+    ("juil", 7),
+    ("lug", 7),
+    ("aoû", 8),
+    ("ago", 8),
+    ("set", 9),
+    ("okt", 10),
+    ("ott", 10),
+    ("dez", 12),
+    ("dic", 12),
+    ("déc", 12),
+];
+/// Letters of zones that mean one offset alone where monitoring is written, with its hours.
+const ZONES: [(&str, i32); 24] = [
+    ("WET", 0),
+    ("WEST", 1),
+    ("CET", 1),
+    ("MEZ", 1),
+    ("CEST", 2),
+    ("MESZ", 2),
+    ("SAST", 2),
+    ("EET", 2),
+    ("EEST", 3),
+    ("MSK", 3),
+    ("HKT", 8),
+    ("JST", 9),
+    ("KST", 9),
+    ("AEST", 10),
+    ("AEDT", 11),
+    ("NZST", 12),
+    ("NZDT", 13),
+    ("EDT", -4),
+    ("EST", -5),
+    ("CDT", -5),
+    ("MDT", -6),
+    ("MST", -7),
+    ("PDT", -7),
+    ("PST", -8),
+];
+/// Those that mean several: of China and of Chicago, of Ireland, Israel and India, of Britain and Bangladesh.
+const VAGUE: [&str; 4] = ["CST", "IST", "BST", "AST"];
 const DAY: i64 = 86_400_000_000_000;
 /// Times before this are not of monitoring; they keep arithmetic within bounds.
 const YEARS: std::ops::RangeInclusive<i32> = 1980..=2199;
@@ -76,6 +133,7 @@ pub(super) fn stamp(text: &str) -> Option<Stamp> {
     let mut offset = None;
     let mut words: Vec<i32> = Vec::new();
     let mut month = None;
+    let mut vague = false;
     for word in spaced.split_whitespace() {
         let (word, rest) =
             match word.find('T').filter(|at| word[..*at].ends_with(|c: char| c.is_ascii_digit())) {
@@ -92,7 +150,10 @@ pub(super) fn stamp(text: &str) -> Option<Stamp> {
                 date = numbers(word);
             } else if let Some(found) = month_of(word) {
                 month = Some(found);
-            } else if let Ok(number) = word.parse() {
+            } else if VAGUE.contains(&word) {
+                vague = true;
+            // `7. Mai`
+            } else if let Ok(number) = word.trim_end_matches('.').parse() {
                 words.push(number);
             } else if word.chars().any(|c| c.is_ascii_digit()) {
                 return None;
@@ -108,7 +169,22 @@ pub(super) fn stamp(text: &str) -> Option<Stamp> {
         (time, Some(pm)) => time % (DAY / 2) + if pm { DAY / 2 } else { 0 },
         (time, None) => time,
     };
-    Some(Stamp { date, of_day, twelve: twelve.is_some(), offset })
+    Some(Stamp { date, of_day, twelve: twelve.is_some(), offset, vague })
+}
+
+/// Seconds or milliseconds since 1970, of this century.
+pub(super) fn epoch(text: &str) -> Option<Stamp> {
+    let number: i64 = text.trim().parse().ok()?;
+    let nanos = match text.trim().len() {
+        10 => number * 1_000_000_000,
+        13 => number * 1_000_000,
+        _ => return None,
+    };
+    let at = jiff::Timestamp::from_nanosecond(i128::from(nanos)).ok()?;
+    let civil = at.to_zoned(TimeZone::UTC).datetime();
+    let of_day = nanos.rem_euclid(DAY);
+    let date = Some((parts(civil), Some(DateOrder::Ymd)));
+    Some(Stamp { date, of_day, twelve: false, offset: Some(0), vague: false })
 }
 
 /// `10:49:12.123`, `10:49`, with a zone behind it or not.
@@ -133,6 +209,9 @@ fn time_of(word: &str) -> Option<(i64, Option<i32>)> {
 fn offset_of(word: &str) -> Option<i32> {
     if matches!(word, "Z" | "UTC" | "GMT") {
         return Some(0);
+    }
+    if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == word) {
+        return Some(hours * 3600);
     }
     let sign = match word.chars().next()? {
         '+' => 1,
@@ -172,9 +251,10 @@ fn numbers(word: &str) -> Option<([i32; 3], Option<DateOrder>)> {
 
 fn month_of(word: &str) -> Option<i32> {
     let lower = word.to_lowercase();
-    let short = lower.get(..3)?;
-    let at = MONTHS.iter().position(|month| *month == short)?;
-    word.chars().all(|c| c.is_alphabetic() || c == '.').then_some(at as i32 + 1)
+    let known = || MONTHS.iter().position(|month| lower.starts_with(month)).map(|at| at as i32 + 1);
+    let other = || OTHER_MONTHS.iter().find(|(month, _)| lower.starts_with(month)).map(|of| of.1);
+    let found = known().or_else(other)?;
+    word.chars().all(|c| c.is_alphabetic() || c == '.').then_some(found)
 }
 
 impl Stamp {
@@ -235,6 +315,32 @@ pub(super) struct Moments {
     pub assumed: Vec<(String, String)>,
 }
 
+/// The moments of stamps of several groups, each of which goes forward: an export lists the times of one place after those of
+/// another.
+pub(super) fn moments_by(
+    groups: &[usize],
+    stamps: &[Stamp],
+    lines: &[u64],
+    calendar: &Calendar,
+) -> Result<Moments, ReadError> {
+    let mut of: std::collections::BTreeMap<usize, Vec<usize>> = std::collections::BTreeMap::new();
+    groups.iter().enumerate().for_each(|(at, group)| of.entry(*group).or_default().push(at));
+    let longest = of.values().max_by_key(|members| members.len());
+    let first: Vec<Stamp> = longest.into_iter().flatten().map(|at| stamps[*at]).collect();
+    let mut assumed = Vec::new();
+    let order = Some(order(&first, stamps, calendar, &mut assumed));
+    let calendar = Calendar { order, ..calendar.clone() };
+    let mut at = vec![0; stamps.len()];
+    for (nth, members) in of.values().enumerate() {
+        let own: Vec<Stamp> = members.iter().map(|at| stamps[*at]).collect();
+        let numbers: Vec<u64> = members.iter().map(|at| lines[*at]).collect();
+        let found = moments(&own, &numbers, &calendar)?;
+        members.iter().zip(found.at).for_each(|(to, moment)| at[*to] = moment);
+        assumed.extend(found.assumed.into_iter().filter(|_| nth == 0));
+    }
+    Ok(Moments { at, assumed })
+}
+
 /// The moments of all stamps of a file, which go forward. `lines` are those of the stamps.
 pub(super) fn moments(
     stamps: &[Stamp],
@@ -242,10 +348,14 @@ pub(super) fn moments(
     calendar: &Calendar,
 ) -> Result<Moments, ReadError> {
     let mut assumed = Vec::new();
-    let order = order(stamps, calendar, &mut assumed);
+    let order = order(stamps, stamps, calendar, &mut assumed);
     let zone = calendar.zone.clone().unwrap_or(TimeZone::UTC);
     if calendar.zone.is_none() && stamps.iter().any(|s| s.offset.is_none()) {
-        let why = "UTC; its times name no zone, `--tz` does".to_owned();
+        let why = match stamps.iter().any(|stamp| stamp.vague) {
+            true => "UTC; the letters of its zone have several meanings, `--tz` names it",
+            false => "UTC; its times name no zone, `--tz` does",
+        };
+        let why = why.to_owned();
         assumed.push(("time-zone".to_owned(), why));
     }
     let mut at: Vec<i64> = Vec::with_capacity(stamps.len());
@@ -293,18 +403,24 @@ fn nanos(civil: DateTime, zone: &TimeZone, before: Option<i64>) -> Option<i64> {
     Some(if before.is_some_and(|before| earlier <= before) { later } else { earlier })
 }
 
-/// The order of day and month.
-fn order(stamps: &[Stamp], calendar: &Calendar, assumed: &mut Vec<(String, String)>) -> DateOrder {
+/// The order of day and month: what all dates can be, and makes those go forward that follow each other.
+fn order(
+    following: &[Stamp],
+    all: &[Stamp],
+    calendar: &Calendar,
+    assumed: &mut Vec<(String, String)>,
+) -> DateOrder {
     use DateOrder::{Dmy, Mdy, Ymd};
     if let Some(order) = calendar.order {
         return order;
     }
-    let open: Vec<&Stamp> =
-        stamps.iter().filter(|s| s.date.is_some_and(|(_, own)| own.is_none())).collect();
+    let is_open = |s: &&Stamp| s.date.is_some_and(|(_, own)| own.is_none());
+    let (open, whole): (Vec<&Stamp>, Vec<&Stamp>) =
+        (following.iter().filter(is_open).collect(), all.iter().filter(is_open).collect());
     if open.is_empty() {
         return Ymd;
     }
-    let fits = |order: DateOrder| open.iter().all(|stamp| stamp.civil(order).is_some());
+    let fits = |order: DateOrder| whole.iter().all(|stamp| stamp.civil(order).is_some());
     let candidates: Vec<DateOrder> = [Mdy, Dmy].into_iter().filter(|order| fits(*order)).collect();
     match candidates[..] {
         [] => return if fits(Ymd) { Ymd } else { Mdy },
@@ -368,11 +484,23 @@ mod tests {
             "2018년 10월 24일 10시 49분 12초",
             "Wed 24 Oct 2018 10:49:12 AM UTC",
             "24-Oct-2018 10:49:12",
+            "Mi 24. Okt 12:49:12 CEST 2018",
+            "Mittwoch, 24. Oktober 2018, 12:49:12 MESZ",
+            "mer. 24 oct. 2018 12:49:12 CEST",
+            "mié 24 oct 2018 12:49:12 CEST",
+            "mer 24 ott 2018, 12.49.12, CEST".replace("12.49.12", "12:49:12").as_str(),
+            "Wed Oct 24 06:49:12 EDT 2018",
+            "Wed Oct 24 06:49:12 AM EDT 2018",
             "10/24/2018 10:49:12 a.m.",
             "2018. 10. 24. 10:49:12".replace(". ", ".").replace(".10:", " 10:").as_str(),
         ] {
             assert_eq!(one(text), "2018-10-24T10:49:12Z", "{text}");
         }
+        assert_eq!(one("mar. 01 août 2023 10:00:00 UTC"), "2023-08-01T10:00:00Z");
+        assert_eq!(one("lun. 03 juil. 2023 10:00:00 UTC"), "2023-07-03T10:00:00Z");
+        // Letters that mean several zones are none, and said.
+        let (at, assumed) = read(&["Wed Oct 24 10:49:12 CST 2018"], &Calendar::default());
+        assert_eq!((at[0].as_str(), assumed), ("2018-10-24T10:49:12Z", 1));
         assert_eq!(one("10/24/2018 12:00:00 AM"), "2018-10-24T00:00:00Z");
         assert_eq!(one("10/24/2018 12:30:00 PM"), "2018-10-24T12:30:00Z");
         assert_eq!(one("10/24/2018 10:49:12.250"), "2018-10-24T10:49:12.25Z");

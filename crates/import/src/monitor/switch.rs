@@ -39,6 +39,8 @@ struct Reader {
     switch: String,
     port: Option<usize>,
     seen: Vec<(usize, Measure)>,
+    /// How often a command printed, as it was asked to.
+    every: Option<i64>,
     /// Speeds of ports, which hold for all rows.
     speeds: BTreeMap<usize, f64>,
 }
@@ -52,6 +54,7 @@ impl Reader {
             switch: String::new(),
             port: None,
             seen: Vec::new(),
+            every: None,
             speeds: BTreeMap::new(),
         }
     }
@@ -110,6 +113,7 @@ impl Reader {
         let rates = self.shots.iter().all(|shot| shot.looks.is_empty());
         let length = match (options.interval, rates) {
             (Some(length), _) => length,
+            (None, true) if self.every.is_some() => self.every.unwrap_or(1_000_000_000),
             (None, true) => {
                 let why =
                     "1 s; the text has no time stamps, `--interval` gives the length".to_owned();

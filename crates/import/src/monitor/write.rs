@@ -4,6 +4,7 @@
 //! What is counted in a file is observed; what follows from it by arithmetic is derived, and what was taken for granted is
 //! assumed: facts say which. A latency of fewer than ten operations a second is left out.
 
+use super::covered::Covered;
 use super::derive::{DERIVED, hop, storage};
 use super::join::{self, Joined};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
@@ -172,13 +173,15 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
         wall_ns: u64::try_from(zero).unwrap_or(0),
         seed: 0,
     };
-    let mut book = Book { writer: Writer::create(path, &head)?, zero, known: &order.topology.hops };
+    let (writer, known) = (Writer::create(path, &head)?, &order.topology.hops);
+    let mut book = Book { writer, zero, known, covered: Covered::default() };
     book.provenance(order, &rows)?;
     book.joins(&joined, &places)?;
     book.sources(&places)?;
     for (index, window) in (0..).zip(&windows) {
         book.step(index, window, &places)?;
     }
+    book.counted(order.feeds, &places)?;
     book.writer.finish(Status::Complete)?;
     let loads = places.iter().filter(|p| p.load.is_some()).count();
     Ok(Explained { windows, loads, hops: places.iter().filter(|p| p.hop.is_some()).count() })
@@ -489,6 +492,7 @@ struct Book<'a> {
     writer: Writer,
     zero: i64,
     known: &'a [KnownHop],
+    covered: Covered,
 }
 
 impl Book<'_> {
@@ -657,8 +661,7 @@ impl Book<'_> {
             workers: loads.into_values().collect(),
             streams: Vec::new(),
         })?;
-        // What two files count of one place is taken from the first of them that counts it.
-        let mut covered: Covered = BTreeMap::new();
+        self.covered.again();
         for place in places {
             let known = few(place, window.span);
             for (row, span) in place.feed.rows.iter().enumerate() {
@@ -667,16 +670,16 @@ impl Book<'_> {
                 }
                 let figures = Row::of(place, row);
                 let counts = Row::all(figures.ops).or(Row::all(figures.bytes)).is_some();
-                if let Some(source) =
-                    place.load.filter(|s| counts && free(&mut covered, (*s, None), *span))
-                {
+                let covered = &mut self.covered;
+                let mut free = |s: &SourceId| covered.free((*s, None), *span, place.file);
+                if let Some(source) = place.load.filter(|s| counts && free(s)) {
                     let cut = Span {
                         from: span.from.max(window.span.from),
                         to: span.to.min(window.span.to),
                     };
                     self.writer.interval(&self.interval(index, source, cut, &figures, known))?;
                 }
-                self.counters(index, (place, row, *span), (&figures, known), &mut covered)?;
+                self.counters(index, (place, row, *span), (&figures, known))?;
             }
         }
         self.limits(index, (start, end), places)?;
@@ -707,6 +710,13 @@ impl Book<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Which counters of a place that several files count are of which file.
+    fn counted(&mut self, feeds: &[Feed], places: &[Written<'_>]) -> Result<(), RecordError> {
+        let files: Vec<&str> = feeds.iter().map(|feed| feed.name.as_str()).collect();
+        let names = places.iter().filter_map(|p| Some((p.hop?, p.name.clone()))).collect();
+        self.writer.facts(&self.covered.facts(&files, &names))
     }
 
     fn interval(&self, step: u32, source: SourceId, span: Span, of: &Row, known: bool) -> Interval {
@@ -744,7 +754,6 @@ impl Book<'_> {
         step: u32,
         (place, row, span): (&Written<'_>, usize, Span),
         (of, known): (&Row, bool),
-        covered: &mut Covered,
     ) -> Result<(), RecordError> {
         let times = (self.at(span.from), self.at(span.to));
         if times.0 >= times.1 {
@@ -754,26 +763,13 @@ impl Book<'_> {
         let behind = place.storage.map(|source| (source, storage(place, row, span, of, known)));
         for (source, all) in [at_hop, behind].into_iter().flatten() {
             for (id, value) in all {
-                if free(covered, (source, Some(id)), span) {
+                if self.covered.free((source, Some(id)), span, place.file) {
                     self.writer.counter(&counter(source, step, times, id, value))?;
                 }
             }
         }
         Ok(())
     }
-}
-
-/// Until when each counter of a source is known, and `None` for the intervals of a load.
-type Covered = BTreeMap<(SourceId, Option<CounterId>), i64>;
-
-/// Whether no other file counted this before, for the time of a row; from now on this one does.
-fn free(covered: &mut Covered, key: (SourceId, Option<CounterId>), span: Span) -> bool {
-    let until = covered.entry(key).or_insert(i64::MIN);
-    let free = span.from >= *until;
-    if free {
-        *until = span.to;
-    }
-    free
 }
 
 /// Whether the operations of a place in a window are enough to speak of their latency.

@@ -4,7 +4,7 @@ use super::complain;
 use super::lab::{LabBuilder, expanded};
 use crate::counted::{CountedDevice, CounterSource, CountersFrom, HopIdentity};
 use crate::datum::Decoded;
-use crate::diagnostics::{Class, Mistake};
+use crate::diagnostics::{At, Class, Mistake};
 use crate::tree::clip;
 
 /// Hops that one device may name, at most.
@@ -27,8 +27,10 @@ impl LabBuilder<'_> {
         sources
     }
 
-    fn counter_source(&mut self, record: &Decoded, kind: CountedDevice) -> Option<CounterSource> {
-        let Some(text) = record.text("counters") else {
+    /// The sources of one device: one, or several that count the same machine.
+    fn counter_source(&mut self, record: &Decoded, kind: CountedDevice) -> Vec<CounterSource> {
+        let texts = record.texts("counters");
+        if texts.is_empty() {
             for key in ["credentials", "identities"].into_iter().filter(|key| record.has(key)) {
                 complain(
                     record,
@@ -37,17 +39,17 @@ impl LabBuilder<'_> {
                     self.sink,
                 );
             }
-            return None;
+            return Vec::new();
+        }
+        let Some(from) = texts.iter().map(|text| self.counters_from(text)).collect() else {
+            return Vec::new();
         };
-        let Some(from) = CountersFrom::of(&text.value) else {
-            self.sink.push(|| {
-                let message = format!("counters: `{}` is no source of counters", clip(&text.value));
-                let help = "write `local`, `snmp://HOST`, `prometheus://HOST:PORT` or `prometheus+https://HOST:PORT`; users and passwords are in the \
-                            file that `credentials` names";
-                Mistake::new(text.at, message).help(help)
-            });
-            return None;
-        };
+        let from: Vec<CountersFrom> = from;
+        if let Some(again) = (1..from.len()).find(|at| from[..*at].contains(&from[*at])) {
+            let message = format!("counters: `{}` is listed twice", from[again]);
+            self.sink.push(|| Mistake::new(texts[again].at, message));
+            return Vec::new();
+        }
         let [device] = &expanded(record)[..] else {
             complain(
                 record,
@@ -55,22 +57,46 @@ impl LabBuilder<'_> {
                 "each device has counters of its own: define them one by one",
                 self.sink,
             );
-            return None;
+            return Vec::new();
         };
         let credentials = record.text("credentials").map(|at| at.value.to_string());
-        match (&from, &credentials) {
-            (CountersFrom::Local, Some(_)) => {
-                complain(record, "credentials", "`counters = \"local\"` asks for none", self.sink);
-            }
-            (CountersFrom::Snmp(_), None) => self.sink.push(|| {
-                Mistake::new(text.at, "an agent of SNMP asks for credentials")
+        if credentials.is_some() && from.iter().all(|of| *of == CountersFrom::Local) {
+            complain(record, "credentials", "`counters = \"local\"` asks for none", self.sink);
+        }
+        let agent = from.iter().position(|of| matches!(of, CountersFrom::Snmp(_)));
+        if let Some(at) = agent.filter(|_| credentials.is_none()) {
+            self.sink.push(|| {
+                Mistake::new(texts[at].at, "an agent of SNMP asks for credentials")
                     .class(Class::Absence)
                     .help("add `credentials = \"FILE\"`; the file says `community = …` (v2c), or `user = …` and its passwords (v3)")
-            }),
-            _ => {}
+            });
         }
         let identities = self.identities(record, device);
-        Some(CounterSource { device: device.clone(), kind, from, credentials, identities })
+        let source = |from: CountersFrom| {
+            // The file is the agent's where there is one: an exporter beside it is asked without.
+            let asks = match from {
+                CountersFrom::Local => false,
+                CountersFrom::Snmp(_) => true,
+                CountersFrom::Prometheus(_) | CountersFrom::PrometheusTls(_) => agent.is_none(),
+            };
+            let credentials = credentials.clone().filter(|_| asks);
+            let (device, identities) = (device.clone(), identities.clone());
+            CounterSource { device, kind, from, credentials, identities }
+        };
+        from.into_iter().map(source).collect()
+    }
+
+    fn counters_from(&mut self, text: &At<String>) -> Option<CountersFrom> {
+        let from = CountersFrom::of(&text.value);
+        if from.is_none() {
+            self.sink.push(|| {
+                let message = format!("counters: `{}` is no source of counters", clip(&text.value));
+                let help = "write `local`, `snmp://HOST`, `prometheus://HOST:PORT` or `prometheus+https://HOST:PORT`; users and \
+                            passwords are in the file that `credentials` names";
+                Mistake::new(text.at, message).help(help)
+            });
+        }
+        from
     }
 
     fn identities(&mut self, record: &Decoded, device: &str) -> Vec<HopIdentity> {

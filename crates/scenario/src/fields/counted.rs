@@ -4,9 +4,9 @@ use super::{KeyField, PLAIN, TableDef, Type, optional, required};
 
 pub(super) const COUNTERS: KeyField = optional(
     "counters",
-    Type::Text,
-    "Source of its counters in a live run: `local` (the machine that runs the scenario), `snmp://HOST[:PORT]`, or \
-     `prometheus://HOST:PORT[/PATH]` (with TLS `prometheus+https://`).",
+    Type::Refs("a source of counters"),
+    "Source of its counters in a live run, or a list of them: `local` (the machine that runs the scenario), \
+     `snmp://HOST[:PORT]`, or `prometheus://HOST:PORT[/PATH]` (with TLS `prometheus+https://`).",
 );
 pub(super) const CREDENTIALS: KeyField = optional(
     "credentials",

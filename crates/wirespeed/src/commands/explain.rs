@@ -34,6 +34,7 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Failure> {
     let topology = known(args.topology.as_deref())?;
     let (mut feeds, mut facts) = (Vec::new(), Vec::new());
     all(args, &options, &mut feeds, &mut facts)?;
+    monitor::settle(&mut feeds, &topology);
     if args.clocks == Clocks::Align {
         monitor::align(&mut feeds, &topology);
     }

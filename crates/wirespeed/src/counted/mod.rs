@@ -1,7 +1,9 @@
 //! Counters of a lab's real devices: which sources a scenario names, and what they say while a step runs.
 //!
-//! `mapping` decides which place of a device is which hop; a `CountedHops` asks the sources, each on a thread of its own.
+//! `mapping` decides which place of a device is which hop, and `joined` which hops are one; a `CountedHops` asks the sources, each on a
+//! thread of its own.
 
+mod joined;
 mod mapping;
 mod shown;
 mod sources;
@@ -9,11 +11,13 @@ mod sources;
 pub use shown::{as_json, text};
 pub use sources::{CountedSources, readable};
 
-use crate::counted::mapping::{HopMap, LabHops};
+use crate::counted::joined::{OneSource, Owners};
+use crate::counted::mapping::{HopMap, LabHops, MappedHop};
+use crate::hops::{CpuSampler, PROCESSORS};
 use clock::Ns;
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
-use probe::source::Trouble;
+use probe::source::{Place, Trouble};
 use probe::tcp::TcpSessions;
 use probe::watch::{News, Watch};
 use record::{CounterId, HopKind, Level};
@@ -34,14 +38,27 @@ pub struct CountedHops {
     sources: CountedSources,
     lab: LabHops,
     hops: Vec<CountedHop>,
+    owners: Owners,
+    /// What is said of who counts what, once.
+    shares: Option<Vec<String>>,
+    /// The processors of this machine, where no source of the scenario is this machine by its word.
+    own: Option<CpuSampler>,
     tcp: Option<(BTreeSet<SocketAddr>, Watch)>,
     news: Vec<SamplerNews>,
 }
 
+/// A source of the step, and its places with the numbers of their watches.
+type Found = (OneSource, Vec<(usize, Place)>);
+
+/// A hop that nothing counts: its name, what it is unless the lab says so, and why.
+type Lost = (String, HopKind, String);
+
 /// A hop of the step, and where its counters are.
 struct CountedHop {
-    /// The source among the watches, and the place within it; `None` for one that nothing counts.
+    /// The source among the watches, and the place within it; `None` for one that nothing counts, or this program itself.
     from: Option<(usize, usize)>,
+    /// This program's own look at the processors.
+    own: bool,
     /// What the place receives is written by the load.
     flipped: bool,
 }
@@ -51,7 +68,10 @@ impl CountedHops {
     pub fn of(scenario: &scenario::Scenario) -> Option<CountedHops> {
         let sources = CountedSources::start(&scenario.lab.counters)?;
         let lab = LabHops::of(scenario);
-        Some(CountedHops { sources, lab, hops: Vec::new(), tcp: None, news: Vec::new() })
+        let is_this = |of: &CounterSource| is_local(of) && of.kind != CountedDevice::Switch;
+        let own = (!scenario.lab.counters.iter().any(is_this)).then(CpuSampler::default);
+        let (hops, owners, shares) = (Vec::new(), Owners::default(), None);
+        Some(CountedHops { sources, lab, hops, owners, shares, own, tcp: None, news: Vec::new() })
     }
 
     fn warn(&mut self, code: &str, text: String) {
@@ -59,40 +79,95 @@ impl CountedHops {
         self.news.push(SamplerNews { at, level: Level::Warning, code, text });
     }
 
-    /// The hops of one device.
-    fn device(&mut self, at: usize, used: &BTreeSet<String>, out: &mut Vec<SampledHop>) {
+    /// What one source counts of the step, with its places.
+    fn source(&mut self, at: usize, used: &BTreeSet<String>, lost: &mut Vec<Lost>) -> Found {
         let (source, found) = self.sources.found(at, clock::now().plus(DISCOVERY));
         for (name, why) in &found.troubles {
             let text = format!("{name}: {why}; its hops have no counters");
             self.warn("counters-lost", text);
         }
         let map = HopMap::of(&source, &found.places, &self.lab, used);
-        for hop in map.hops {
-            if out.len() >= HOPS_MAX {
-                let text =
-                    format!("{}: more than {HOPS_MAX} hops; the rest is left out", source.device);
-                self.warn("counters-left-out", text);
-                return;
+        lost.extend(map.lost.iter().map(|of| {
+            let why = format!("{} counts nothing that is `{}`", source.from, of.is);
+            (of.hop.clone(), mapping::port_of(source.kind), why)
+        }));
+        let places = found.places.iter().map(|(_, place)| place);
+        let one = OneSource {
+            device: source.device.clone(),
+            from: source.from.to_string(),
+            rank: joined::rank(&source.from),
+            machine: sources::machine(places),
+            known_as: map.hops.iter().map(|of| found.places[of.place].1.ids.clone()).collect(),
+            hops: map.hops,
+        };
+        (one, found.places)
+    }
+
+    /// Says of hops that several sources count which counters are from which, when it changes.
+    fn tell_shares(&mut self) {
+        let shares = self.owners.shares();
+        if !shares.is_empty() && self.shares.as_ref() != Some(&shares) {
+            for text in &shares {
+                let (at, code) = (clock::now(), "counters-joined".to_owned());
+                self.news.push(SamplerNews { at, level: Level::Info, code, text: text.clone() });
             }
-            let place = &found.places[hop.place].1;
-            let mut facts = vec![
-                ("counters-from".to_owned(), source.from.to_string()),
-                ("identity".to_owned(), hop.by),
-            ];
-            facts.extend(place.facts.iter().cloned());
-            out.push(SampledHop { name: hop.name, kind: hop.kind, facts });
-            self.hops.push(CountedHop {
-                from: Some((found.places[hop.place].0, hop.at_source)),
-                flipped: hop.flipped,
-            });
+            self.shares = Some(shares);
         }
-        for lost in map.lost {
-            let why = format!("{} counts nothing that is `{}`", source.from, lost.is);
-            let facts = vec![("counters".to_owned(), why)];
-            let kind = self.lab.kind(&lost.hop).unwrap_or(mapping::port_of(source.kind));
-            out.push(SampledHop { name: lost.hop, kind, facts });
-            self.hops.push(CountedHop { from: None, flipped: false });
+    }
+
+    /// This program's own look at the processors as a source, in steps that load them.
+    fn processors(&mut self, step: &StepSpec) -> Option<Found> {
+        let hop = self.own.as_mut()?.hops(step).pop()?;
+        let (name, kind, by) = (hop.name, hop.kind, String::new());
+        let hops = vec![MappedHop { name, kind, place: 0, at_source: 0, by, flipped: false }];
+        let machine = sources::this_machine();
+        let (device, from) = (PROCESSORS.to_owned(), "local".to_owned());
+        let one =
+            OneSource { device, from, rank: 0, machine, hops, known_as: vec![BTreeSet::new()] };
+        Some((one, Vec::new()))
+    }
+
+    /// The hops of all sources, each place once.
+    fn all(&mut self, step: &StepSpec, out: &mut Vec<SampledHop>) {
+        let (used, mut lost) = (disks(step), Vec::new());
+        let mut found: Vec<Found> =
+            (0..self.sources.all().len()).map(|at| self.source(at, &used, &mut lost)).collect();
+        found.extend(self.processors(step));
+        let (ones, places): (Vec<OneSource>, Vec<Vec<(usize, Place)>>) = found.into_iter().unzip();
+        let (hops, left_out) = joined::joined(&ones);
+        left_out.into_iter().for_each(|text| self.warn("counters-conflict", text));
+        let mut counted = Vec::new();
+        for hop in hops {
+            if out.len() >= HOPS_MAX {
+                let text = format!("more than {HOPS_MAX} hops; the rest is left out");
+                self.warn("counters-left-out", text);
+                break;
+            }
+            let (one, mapped) = (&ones[hop.source], &ones[hop.source].hops[hop.hop]);
+            let mut facts = vec![("counters-from".to_owned(), one.from.clone())];
+            facts.extend(
+                hop.by.map(|by| ("joined".to_owned(), format!("{}, by {by}", mapped.name))),
+            );
+            let place = places[hop.source].get(mapped.place);
+            if let Some((_, place)) = place {
+                facts.push(("identity".to_owned(), mapped.by.clone()));
+                facts.extend(place.facts.iter().cloned());
+            }
+            counted.push((hop.name.clone(), one.from.clone()));
+            let from = place.map(|(watch, _)| (*watch, mapped.at_source));
+            self.hops.push(CountedHop { from, own: place.is_none(), flipped: mapped.flipped });
+            out.push(SampledHop { name: hop.name, kind: mapped.kind, facts });
         }
+        for (name, port, why) in lost {
+            if out.iter().all(|hop| hop.name != name) {
+                let facts = vec![("counters".to_owned(), why)];
+                let kind = self.lab.kind(&name).unwrap_or(port);
+                counted.push((name.clone(), String::new()));
+                out.push(SampledHop { name, kind, facts });
+                self.hops.push(CountedHop { from: None, own: false, flipped: false });
+            }
+        }
+        self.owners = Owners::of(counted);
     }
 
     /// The connections to the portals of the step's targets, where a host of this machine is counted.
@@ -153,10 +228,7 @@ impl Sampler for CountedHops {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         let mut out = Vec::new();
         self.hops.clear();
-        let used = disks(step);
-        for at in 0..self.sources.all().len() {
-            self.device(at, &used, &mut out);
-        }
+        self.all(step, &mut out);
         self.sessions(step, &mut out);
         out
     }
@@ -184,8 +256,13 @@ impl Sampler for CountedHops {
             };
             Some(Sample { at: totals.at, readings: readings.iter().map(reading).collect() })
         };
-        let mut out: Vec<Sample> =
-            self.hops.iter().map(|hop| sample(hop).unwrap_or_else(none)).collect();
+        let mut own = self.own.as_mut().map(Sampler::sample).unwrap_or_default();
+        let mut at_hop = |hop: &CountedHop| match hop.own {
+            true => own.pop().unwrap_or_else(none),
+            false => sample(hop).unwrap_or_else(none),
+        };
+        let mut out: Vec<Sample> = self.hops.iter().map(&mut at_hop).collect();
+        let counted = out.len();
         out.extend(tcp.map(|watch| {
             let totals = watch.latest(until);
             let readings =
@@ -194,6 +271,11 @@ impl Sampler for CountedHops {
             let at = totals.map_or_else(clock::now, |of| of.at);
             Sample { at, readings: readings.into_iter().map(of).collect() }
         }));
+        for text in self.owners.take(&mut out[..counted]) {
+            let (at, code) = (clock::now(), "counters-conflict".to_owned());
+            self.news.push(SamplerNews { at, level: Level::Warning, code, text });
+        }
+        self.tell_shares();
         out
     }
 

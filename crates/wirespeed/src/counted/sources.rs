@@ -9,10 +9,12 @@ use probe::interface::Interfaces;
 use probe::scrape::Exporter;
 use probe::scsi::ScsiDevices;
 use probe::snmp::Snmp;
-use probe::source::{Source, Trouble};
+use probe::source::{Place, Source, Trouble};
 use probe::watch::Watch;
+use record::HopKind;
 use scenario::{CountedDevice, CounterSource, CountersFrom};
 use std::path::Path;
+use telemetry::Machine;
 
 /// Bytes of a file with credentials, at most.
 const CREDENTIALS_MAX: u64 = 64 << 10;
@@ -103,6 +105,29 @@ fn sources(spec: &CounterSource) -> Result<Vec<NamedSource>, String> {
             vec![(name, Box::new(Exporter::over_tls(address, &credentials(spec)?)?))]
         }
     })
+}
+
+/// What the places of a source tell of its machine.
+pub fn machine<'a>(places: impl Iterator<Item = &'a Place>) -> Machine {
+    let mut out = Machine::default();
+    let own = |kind| {
+        use HopKind::{ArrayCpu, HostCpu, InitiatorPort, SwitchPort};
+        matches!(kind, Some(HostCpu | ArrayCpu | InitiatorPort | SwitchPort))
+    };
+    places
+        .filter(|place| own(place.kind))
+        .flat_map(|place| &place.ids)
+        .for_each(|id| out.known_as(id));
+    out
+}
+
+/// What this machine is known by.
+pub fn this_machine() -> Machine {
+    let all: Vec<Place> = local()
+        .into_iter()
+        .flat_map(|(_, mut source)| source.discover().unwrap_or_default())
+        .collect();
+    machine(all.iter())
 }
 
 fn local() -> Vec<NamedSource> {

@@ -171,6 +171,11 @@ impl Texts {
             self.reader.common(number, line);
             self.table = at(&["porterrshow"]).is_some();
             self.ports.clear();
+            // `portperfshow -t 10` prints every ten seconds.
+            let every =
+                words.iter().position(|word| *word == "-t").and_then(|at| words.get(at + 1));
+            let every = every.and_then(|word| word.parse::<f64>().ok()).filter(|s| *s >= 1.0);
+            self.reader.every = every.map_or(self.reader.every, |s| Some((s * 1e9) as i64));
             return true;
         }
         let [first, second, ..] = words else { return false };

@@ -221,3 +221,87 @@ fn a_host_under_its_address_and_under_its_name_is_one() {
     let said = written(&[prometheus, named], "");
     assert_eq!((said.hops.len(), said.joined.len()), (1, 1), "{:?}", said.hops);
 }
+
+/// One host as its exporter, its agent of SNMP, its own counters and iostat count it, under three names and none.
+fn one_host(exporter: &str, agent: &str, shared: &str) -> [Feed; 4] {
+    let (mut page, mut walk, mut own, mut iostat) =
+        (String::new(), String::new(), String::new(), String::new());
+    iostat += &format!("Linux 5.15.0 ({agent}) \t2024-05-07 \t_x86_64_\t(2 CPU)\n\n");
+    for at in 0..7_u64 {
+        let (time, n) = (1_715_072_400 + at * 20, at * 20);
+        page += &format!(
+            "# time {time}\nnode_uname_info{{nodename=\"{exporter}\"}} 1\nnode_network_info{{device=\"eth0\",address=\"{shared}\"}} 1\nnode_network_receive_bytes_total{{device=\"eth0\"}} {}\nnode_network_transmit_bytes_total{{device=\"eth0\"}} {}\nnode_disk_reads_completed_total{{device=\"sda\"}} {}\nnode_disk_read_bytes_total{{device=\"sda\"}} {}\n",
+            n * 1_000_000,
+            n * 200_000,
+            n * 100,
+            n * 819_200
+        );
+        walk += &format!(
+            "Tue May 7 09:{:02}:{:02} UTC 2024\nSNMPv2-MIB::sysName.0 = STRING: {agent}\nIF-MIB::ifDescr.2 = STRING: net1\nIF-MIB::ifPhysAddress.2 = STRING: {shared}\nIF-MIB::ifHCInOctets.2 = Counter64: {}\nIF-MIB::ifHCOutOctets.2 = Counter64: {}\nIF-MIB::ifInErrors.2 = Counter32: {n}\n",
+            n / 60,
+            n % 60,
+            n * 1_000_000,
+            n * 200_000
+        );
+        own += &format!(
+            "# time {time}\n   8       0 sda {} 0 {} 0 0 0 0 0 0 {} 0\n/sys/class/net/eth0/address:{shared}\n",
+            5 + n * 100,
+            n * 1600,
+            n * 500
+        );
+        iostat += &format!(
+            "2024-05-07 09:{:02}:{:02}\nDevice r/s rkB/s r_await w/s wkB/s w_await %util\nsda 100.00 800.00 5.00 0.00 0.00 0.00 50.00\n\n",
+            n / 60,
+            n % 60
+        );
+    }
+    [page, walk, own, iostat].map(|text| {
+        let mut feed = fed(text.as_bytes());
+        feed.name = format!("{:?}.txt", feed.format);
+        feed
+    })
+}
+
+#[test]
+fn a_host_that_files_count_under_several_names_is_one_and_never_summed_twice() {
+    let mut feeds = one_host("db1", "db1.example.org", "52:54:00:00:00:01");
+    import::monitor::settle(&mut feeds, &Topology::default());
+    let said = written(&feeds, "");
+    assert_eq!(said.hops, ["eth0", "sda"], "{:?}", said.events);
+    // 120 s of 100 reads and 1 MB a second, read by the host, whichever way the switch's tables look.
+    let counters = said.record.counters(Some(0)).unwrap();
+    let sum =
+        |id| counters.iter().filter(|c| c.kind.id() == Some(id)).map(|c| c.value).sum::<f64>();
+    assert!((sum(CounterId::ReadOps) - 12_000.0).abs() < 1.0, "{}", sum(CounterId::ReadOps));
+    let bytes = 120.0 * (1e6 + 819_200.0);
+    assert!((sum(CounterId::ReadBytes) / bytes - 1.0).abs() < 1e-6);
+    assert!(!said.events.iter().any(|e| e.contains("conflict")), "{:?}", said.events);
+    // Which file each counter is taken from.
+    let facts = said.record.facts();
+    let from = |subject: &str, file: MonitorFormat| {
+        let name = &feeds.iter().find(|feed| feed.format == file).unwrap().name;
+        let key = format!("counters-from/{name}");
+        facts.iter().find(|f| f.subject == subject && f.key == key).map(|f| f.value.clone())
+    };
+    assert!(from("eth0", MonitorFormat::SnmpWalk).is_some_and(|ids| ids.contains("errors")));
+}
+
+#[test]
+fn hosts_of_like_names_are_asked_about_and_the_user_joins_them() {
+    // The agent of another machine: nothing is shared but a name's first part.
+    let [page, _, mut own, iostat] = one_host("db1", "db1.example.org", "52:54:00:00:00:01");
+    "own.txt".clone_into(&mut own.name);
+    own.places.iter_mut().for_each(|place| place.ids.clear());
+    let mut feeds = [page, own, iostat];
+    import::monitor::settle(&mut feeds, &Topology::default());
+    let said = written(&feeds, "");
+    assert_eq!(said.hops.iter().filter(|hop| hop.contains("sda")).count(), 3, "{:?}", said.hops);
+    let asked = said.events.iter().filter(|e| e.starts_with("perhaps-one-host")).count();
+    assert_eq!(asked, 3, "{:?}", said.events);
+    let text = "[[device]]\nnames = [\"db1\", \"db1.example.org\", \"own.txt\"]\n";
+    let known = topology(text, &|_: &str| Err(String::new())).unwrap();
+    import::monitor::settle(&mut feeds, &known);
+    let said = written(&feeds, text);
+    assert_eq!(said.hops.iter().filter(|hop| hop.contains("sda")).count(), 1, "{:?}", said.hops);
+    assert!(!said.events.iter().any(|e| e.starts_with("perhaps")), "{:?}", said.events);
+}

@@ -1,0 +1,154 @@
+//! Exports of arrays as other countries, other pages and other people's scripts leave them.
+
+use super::{MS, cut_anywhere, fed, figure, near};
+use import::monitor::{Flow, Leg, Map, Measure, MonitorFormat, Options, read};
+
+/// The first interval's end, in seconds since 1970.
+fn first(feed: &import::monitor::Feed) -> i64 {
+    feed.rows[0].to / 1_000_000_000
+}
+
+#[test]
+fn thousands_are_no_fractions_where_the_file_shows_it() {
+    let nar = |a: &str, b: &str, c: &str| {
+        format!(
+            "Object Name,Poll Time,Utilization (%),Response Time (ms),Read Throughput (IO/s)\n\
+             SP A,05/06/2024 09:00:00,\"{a}\",\"{c}\",\"{b}\"\nSP A,05/06/2024 09:05:00,\"{a}\",\"{c}\",\"{b}\"\n"
+        )
+    };
+    for (a, b, c) in [("45.5", "3,250", "0.8"), ("45,5", "3.250", "0,8"), ("45.5", "3250", ".8")] {
+        let feed = fed(nar(a, b, c).as_bytes());
+        near(figure(&feed, "SP A", Measure::Ops(Flow::Read)), 3250.0);
+        near(figure(&feed, "SP A", Measure::Busy), 0.455);
+        near(figure(&feed, "SP A", Measure::Time(Leg::All, Flow::Any)), 0.8 * MS);
+        // A NAR archive has the month first, whatever day it is.
+        assert_eq!(first(&feed), 1_714_986_000, "2024-05-06 09:00");
+    }
+    // Nothing tells: said.
+    let feed = fed(nar("45", "3,250", "8").as_bytes());
+    assert!(feed.notes.iter().any(|note| note.code == "decimal-mark"), "{:?}", feed.notes);
+    // Grouped as in France and in Switzerland.
+    for thousands in ["3\u{a0}250", "3\u{202f}250", "3'250"] {
+        let feed = fed(nar("45", thousands, "8").as_bytes());
+        near(figure(&feed, "SP A", Measure::Ops(Flow::Read)), 3250.0);
+    }
+}
+
+#[test]
+fn times_of_places_that_are_listed_one_after_the_other_are_read_together() {
+    let map = "kind = \"volume\"\ntime = \"T\"\nplace = \"V\"\nzone = \"Europe/Berlin\"\n[column]\n\"R\" = { measure = \"reads\" }\n";
+    let maps = vec![Map::parse("mine", map).unwrap()];
+    let rows = |times: &[&str]| {
+        let of = |volume: &str| {
+            times
+                .iter()
+                .enumerate()
+                .map(|(n, t)| format!("{t},{volume},{}\n", n * 100))
+                .collect::<String>()
+        };
+        format!("T,V,R\n{}{}", of("a"), of("b"))
+    };
+    let feed = |text: &str| {
+        read(
+            "f",
+            MonitorFormat::Mapped,
+            text.as_bytes(),
+            &Options { maps: maps.clone(), ..Options::default() },
+        )
+    };
+    // Day and month: the eleventh follows the tenth, at each volume.
+    let text = rows(&["10/04/2024 09:00:00", "11/04/2024 09:00:00", "12/04/2024 09:00:00"]);
+    let days = feed(&text).unwrap();
+    assert_eq!((days.rows.len(), days.rows[1].to - days.rows[0].to), (3, 86_400_000_000_000));
+    // The hour that comes twice in October comes twice for each volume.
+    let text = rows(&[
+        "2024-10-27 02:20:00",
+        "2024-10-27 02:40:00",
+        "2024-10-27 02:00:00",
+        "2024-10-27 02:20:00",
+        "2024-10-27 02:40:00",
+        "2024-10-27 03:00:00",
+    ]);
+    let hours = feed(&text).unwrap();
+    assert_eq!(hours.rows.len(), 6);
+    for volume in ["a", "b"] {
+        near(figure(&hours, volume, Measure::Ops(Flow::Read)), 250.0);
+    }
+}
+
+#[test]
+fn seconds_and_milliseconds_since_1970_are_times() {
+    let header = "timestamp,StorageGroup,HostReads,HostWrites,HostMBReads,ReadResponseTime\n";
+    for unit in [1, 1000] {
+        let row = |at: i64| format!("{},sg1,1000,500,7.8125,0.5\n", at * unit);
+        let text = format!("{header}{}{}", row(1_715_072_400), row(1_715_072_700));
+        let feed = fed(text.as_bytes());
+        assert_eq!(first(&feed), 1_715_072_400);
+        near(figure(&feed, "sg1", Measure::Bytes(Flow::Read)), 7.8125 * 1024.0 * 1024.0);
+        near(figure(&feed, "sg1", Measure::Time(Leg::All, Flow::Read)), 0.5 * MS);
+        assert_eq!(feed.rows[0].seconds(), 300.0);
+        cut_anywhere(text.as_bytes(), MonitorFormat::Mapped);
+    }
+}
+
+#[test]
+fn an_export_is_the_same_in_utf_16_with_other_line_ends_and_without_columns() {
+    let text = "Time,Name,Host IOs/sec,Host MBs Read/sec,Response Time (ms)\n\
+                2024-05-07 09:00:00,lun1,1000,10,0.5\n2024-05-07 09:01:00,lun1,1000,10,0.5\n";
+    let wide: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    let marked = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    for bytes in [text.as_bytes(), &wide, marked.as_bytes()] {
+        let feed = fed(bytes);
+        near(figure(&feed, "lun1", Measure::Ops(Flow::Any)), 1000.0);
+        near(figure(&feed, "lun1", Measure::Time(Leg::All, Flow::Any)), 0.5 * MS);
+    }
+    // A column that is not there is absent, not zero.
+    let without = text.replace(",Response Time (ms)", "").replace(",0.5\n", "\n");
+    let feed = fed(without.as_bytes());
+    assert!(figure(&feed, "lun1", Measure::Time(Leg::All, Flow::Any)).is_nan());
+}
+
+#[test]
+fn pures_times_with_the_letters_of_a_zone_are_moved_by_it() {
+    let pure = |zone: &str| {
+        let row = |time: &str| format!("vol1,2024-05-07 {time} {zone},86.04M,0,3.42K,0,688,0\n");
+        format!(
+            "Name,Time,B/s (read),B/s (write),op/s (read),op/s (write),us/op (read),us/op (write)\n{}{}",
+            row("11:00:00"),
+            row("11:00:30")
+        )
+    };
+    for (zone, at) in [("CEST", 1_715_072_400), ("+02", 1_715_072_400), ("PDT", 1_715_104_800)] {
+        let feed = fed(pure(zone).as_bytes());
+        assert_eq!(first(&feed), at, "{zone}");
+    }
+    let text = pure("CST");
+    let feed = read("f", MonitorFormat::Mapped, text.as_bytes(), &Options::default()).unwrap();
+    assert!(
+        feed.assumed.iter().any(|(_, why)| why.contains("several meanings")),
+        "{:?}",
+        feed.assumed
+    );
+}
+
+#[test]
+fn a_switch_in_germany_is_read_like_one_in_california() {
+    let look = |date: &str, words: u64| {
+        format!(
+            "sw1:admin> date\n{date}\nsw1:admin> portstats64show 3\nstat64_wtx      0           top_int : 4-byte words transmitted\n                {words}   bottom_int : 4-byte words transmitted\n\n"
+        )
+    };
+    for dates in [
+        ["Di 7. Mai 11:00:00 CEST 2024", "Di 7. Mai 11:00:10 CEST 2024"],
+        ["Tue May  7 02:00:00 PDT 2024", "Tue May  7 02:00:10 PDT 2024"],
+        ["mar. 07 mai 2024 11:00:00 CEST", "mar. 07 mai 2024 11:00:10 CEST"],
+    ] {
+        let text = look(dates[0], 1000) + &look(dates[1], 500_001_000);
+        let feed = fed(text.as_bytes());
+        near(figure(&feed, "3", Measure::Bytes(Flow::Read)), 2e8);
+        assert_eq!(first(&feed), 1_715_072_410, "{dates:?}");
+    }
+    let every = "sw:admin> portperfshow -t 10\n  0      1\n==========\n 1.2m  500.0k\n\n  0      1\n==========\n 1.2m  500.0k\n";
+    assert_eq!(fed(every.as_bytes()).rows[1].seconds(), 10.0);
+}
