@@ -51,7 +51,7 @@ pub struct JoinedHop {
 pub fn rank(from: &CountersFrom) -> u8 {
     match from {
         CountersFrom::Local => 0,
-        CountersFrom::Prometheus(_) => 1,
+        CountersFrom::Prometheus(_) | CountersFrom::PrometheusTls(_) => 1,
         CountersFrom::Snmp(_) => 2,
     }
 }
