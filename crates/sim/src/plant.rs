@@ -4,7 +4,7 @@
 //! both report results under the names of its hops. Figures that had to be assumed are listed, so that every figure has
 //! a source.
 
-use crate::model::{LoadId, Network, PoolId, StationId};
+use crate::model::{LoadId, Network, PoolId, Station, StationId};
 use record::{Flow, Loop};
 use scenario::topology::HopKind;
 
@@ -155,6 +155,30 @@ pub struct PlantHop {
     pub passed: Vec<HopElement>,
     /// What it is known to carry.
     pub limits: HopLimits,
+}
+
+impl PlantHop {
+    /// The wire among its places on which its data in a direction (0: read) is counted: the one that gives its rate, or
+    /// else one of both directions, or else the slowest; with it, whether it gives the rate.
+    pub(crate) fn wire(&self, network: &Network, way: usize) -> Option<(usize, bool)> {
+        let limit = [self.limits.read_rate, self.limits.write_rate][way];
+        let rate = |place: &HopElement| match (*place, way) {
+            (HopElement::ReadLink(id, link), 0)
+            | (HopElement::WriteLink(id, link), 1)
+            | (HopElement::BothLink(id, link), _) => match network.stations().get(id.0 as usize)? {
+                Station::Links { rates } => rates.get(usize::from(link)).map(|rate| *rate as f64),
+                _ => None,
+            },
+            _ => None,
+        };
+        let wires = self.places.iter().enumerate();
+        let wires = wires.filter_map(|(at, place)| Some((at, place, rate(place)?)));
+        let rank = |(_, place, rate): &(usize, &HopElement, f64)| {
+            (limit != Some(*rate), !matches!(place, HopElement::BothLink(..)))
+        };
+        let first = wires.min_by(|a, b| rank(a).cmp(&rank(b)).then(a.2.total_cmp(&b.2)));
+        first.map(|(at, _, rate)| (at, limit == Some(rate)))
+    }
 }
 
 /// An element of the network that a hop consists of.

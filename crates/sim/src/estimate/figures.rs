@@ -25,11 +25,12 @@ struct Here {
 pub fn hops(plant: &Plant, lumped: &Lumped, solved: &Solved) -> Vec<HopEstimate> {
     let sites = Sites::new(&plant.network);
     let here = at_spots(lumped, solved);
-    plant.hops.iter().map(|hop| of_hop(hop, &sites, lumped, solved, &here)).collect()
+    plant.hops.iter().map(|hop| of_hop(hop, plant, &sites, lumped, solved, &here)).collect()
 }
 
 fn of_hop(
     hop: &PlantHop,
+    plant: &Plant,
     sites: &Sites,
     lumped: &Lumped,
     solved: &Solved,
@@ -58,6 +59,11 @@ fn of_hop(
             mine.bytes = with(mine.bytes, theirs.bytes);
             mine.time += theirs.time;
         }
+    }
+    // Data is counted on the wire that gives the hop its rate: what a cache answers does not come off the disks.
+    for (way, mine) in out.flows.iter_mut().enumerate().filter(|_| hop.kind != HopKind::Disks) {
+        let wire = hop.wire(&plant.network, way).and_then(|(at, _)| spot_of(hop.places[at]));
+        wire.into_iter().for_each(|spot| mine.bytes = here[spot].flows[way].bytes);
     }
     if !hop.passed.is_empty() {
         let passed = hop.passed.iter().filter_map(|place| Some(&here[spot_of(*place)?].flows));
@@ -100,7 +106,10 @@ fn at_spots(lumped: &Lumped, solved: &Solved) -> Vec<Here> {
                         stay = alone;
                     }
                 }
-                let bytes = each * load.classes[item.class].bytes;
+                let mut bytes = each * load.classes[item.class].bytes;
+                if let SiteKind::Link(_) = spot.kind {
+                    bytes = bytes.min(each * item.wire);
+                }
                 let side = usize::from(item.dir != Dir::Read);
                 let here = &mut here[touch.spot];
                 here.flows[side].add(each, bytes, each * stay);

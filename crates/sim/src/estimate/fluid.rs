@@ -18,6 +18,8 @@ pub const SET_MAX: usize = 400;
 const OFF: f64 = 2e-5;
 /// Iterations to set one price.
 const TRIES: usize = 60;
+/// A price that falls below this share of what it was is none.
+const GONE: f64 = 1e-6;
 /// Passes over waits for nested tokens, and the share by which two passes may still differ.
 const PASSES: usize = 40;
 const SAME: f64 = 1e-9;
@@ -40,7 +42,11 @@ pub struct FluidSolution {
 /// Solves the network. Times in batches and at flow-equivalent servers are taken from `steady`, since they are
 /// not those of queues.
 pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
-    let prices = vec![0.0; lumped.spots.len()];
+    fluid_from(lumped, steady, vec![0.0; lumped.spots.len()])
+}
+
+/// The same, beginning with these prices. Where equal spots are in series, others of them may have a price in the end.
+pub fn fluid_from(lumped: &Lumped, steady: &SolverState, prices: Vec<f64>) -> FluidSolution {
     let (copies, in_use) = (copies(lumped), InUse::new(lumped));
     let state = SolverState::alone(lumped, CopyEnd::Steady);
     let mut fluid = FluidSolution { state, prices, set: 0, copies, in_use };
@@ -163,27 +169,63 @@ impl FluidSolution {
         self.in_use.utilization[spot] - 1.0
     }
 
+    /// Prices of a spot between which it is just full, each with by how much it then is over; `None` where it is right
+    /// already, or is not full without a price.
+    fn bracket(&mut self, lumped: &Lumped, spot: usize) -> Option<[(f64, f64); 2]> {
+        let before = self.prices[spot];
+        if before > 0.0 {
+            // Near the price that it has, unless that is far off.
+            let over = self.in_use.utilization[spot] - 1.0;
+            let mut by = 8.0 * over.abs();
+            let mut last = (before, over);
+            for _ in 0..TRIES {
+                let price = if over > 0.0 { last.0 * (1.0 + by) } else { last.0 / (1.0 + by) };
+                if price < before * GONE {
+                    break;
+                }
+                let now = (price, self.at(lumped, spot, price));
+                if (now.1 > 0.0) != (over > 0.0) {
+                    return Some(if over > 0.0 { [last, now] } else { [now, last] });
+                }
+                (last, by) = (now, 8.0 * by);
+            }
+            if over > 0.0 {
+                return None;
+            }
+            let free = (0.0, self.at(lumped, spot, 0.0));
+            return (free.1 > 0.0).then_some([free, last]);
+        }
+        let first = if matches!(lumped.spots[spot].kind, SiteKind::Pool(_)) { 1.0 } else { 1e-6 };
+        let mut low = (0.0, self.at(lumped, spot, 0.0));
+        if low.1 <= 0.0 {
+            return None;
+        }
+        let mut high = (first, self.at(lumped, spot, first));
+        for _ in 0..TRIES {
+            if high.1 <= 0.0 {
+                break;
+            }
+            low = high;
+            high = (low.0 * 4.0, self.at(lumped, spot, low.0 * 4.0));
+        }
+        Some([low, high])
+    }
+
     /// Sets the price of one spot so that it is just full, or to zero where it is not.
     fn clear(&mut self, lumped: &Lumped, spot: usize) {
-        let before = self.prices[spot];
-        let first = if matches!(lumped.spots[spot].kind, SiteKind::Pool(_)) { 1.0 } else { 1e-6 };
-        let mut low = 0.0;
-        let mut over_low = self.at(lumped, spot, 0.0);
-        if over_low <= 0.0 {
+        let Some([(mut low, mut over_low), (mut high, mut over_high)]) = self.bracket(lumped, spot)
+        else {
             return;
-        }
-        let mut high = if before > 0.0 { before } else { first };
-        let mut over_high = self.at(lumped, spot, high);
-        let mut tries = 0;
-        while over_high > 0.0 && tries < TRIES {
-            (low, over_low) = (high, over_high);
-            high *= if tries == 0 && before > 0.0 { 1.5 } else { 4.0 };
-            over_high = self.at(lumped, spot, high);
-            tries += 1;
-        }
+        };
         // False position; an end that stays twice counts half (Illinois), so that the other end moves too.
         let mut side = 0;
         for _ in 0..TRIES {
+            if over_low.abs().min(over_high.abs()) < OFF / 4.0 {
+                // One end is right already.
+                let end = if over_low.abs() < over_high.abs() { low } else { high };
+                self.at(lumped, spot, end);
+                return;
+            }
             let price = (low * over_high - high * over_low) / (over_high - over_low);
             if !price.is_finite() {
                 return;

@@ -54,6 +54,7 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
         lumped.loads.iter().zip(&first.state.rates).map(|of| !is_carried(of)).collect();
     let outstanding: Vec<f64> = lumped.loads.iter().map(|load| load.mix.customers).collect();
     let mut work = first.set;
+    let fast = lumped.loads.iter().all(|load| load.mix.rate.is_none());
     loop {
         let network = lumped.overloaded(&held);
         let started = match lumped.loads.iter().any(|load| load.mix.rate.is_some()) {
@@ -61,7 +62,7 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
             // Without open loads it is the same network.
             false => first.clone(),
         };
-        let (solved, carried) = attempt(&network, &outstanding, started);
+        let (solved, carried) = attempt(&network, &outstanding, started, fast);
         work += solved.work;
         let more = carried.iter().zip(&held).any(|(carried, held)| !carried && !held);
         if !more {
@@ -95,7 +96,7 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
         }
         network.crowd();
         let start = fluid::fluid(&network, &solved.state);
-        let (next, _) = attempt(&network, outstanding, start);
+        let (next, _) = attempt(&network, outstanding, start, false);
         let Solved { state, responses, is_fluid, work, prices, .. } = next;
         let work = solved.work + work;
         solved = Solved { state, responses, is_fluid, work, prices, ..solved };
@@ -113,13 +114,15 @@ fn fewer(lumped: &Lumped, mut network: Lumped, mut solved: Solved, outstanding: 
     solved
 }
 
-/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid solution.
+/// Solves a network whose open loads are all carried, and says which of them in fact are. It starts at its fluid solution;
+/// `fast`: with acceleration.
 fn attempt(
     network: &Lumped,
     outstanding: &[f64],
     started: fluid::FluidSolution,
+    fast: bool,
 ) -> (Solved, Vec<bool>) {
-    let (random, rounds) = mean::mean(network, started.state.clone());
+    let (random, rounds) = mean::mean(network, started.state.clone(), fast);
     let steady = match &random {
         Some(random) if fluid::has_company(network) => fluid::fluid(network, random),
         _ => started,
@@ -290,7 +293,8 @@ pub fn find(lumped: &Lumped, groups: &[HopGroup], solved: &Solved) -> Bottleneck
     let gain = |of: &[usize]| {
         let spots: Vec<usize> = of.iter().flat_map(|group| groups[*group].spots.clone()).collect();
         let doubled = scaled(lumped, &spots, 2.0);
-        total(&doubled, &fluid::fluid(&doubled, &solved.state).state) / now.max(1e-12) - 1.0
+        let after = fluid::fluid_from(&doubled, &solved.state, solved.prices.clone());
+        total(&doubled, &after.state) / now.max(1e-12) - 1.0
     };
     // Of twins that are full together only some may have a price.
     let others = (0..groups.len()).filter(|group| !candidates.contains(group));

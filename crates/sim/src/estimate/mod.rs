@@ -13,6 +13,7 @@
 //! A pure function of the plant, without randomness or clock. It yields means only. What it ignores (scheduled failures,
 //! successive phases, priorities) is listed in [`Estimate::left_out`] and needs the event engine.
 
+mod accelerate;
 mod blend;
 mod bounds;
 mod experiment;

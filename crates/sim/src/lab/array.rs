@@ -102,7 +102,8 @@ impl ArrayStations {
         let latency = constant(latency.noted(draft, &array.name));
         let latency = Some(Hop::visit(draft.station(at, Station::Delay), latency));
         let (read, write) = ways(draft, at, &sheet);
-        let (back_read, back_write) = backend(draft, at, &sheet);
+        let limited = !(read.is_empty() && write.is_empty());
+        let (back_read, back_write) = backend(draft, at, &sheet, limited);
         let cached = hops().find(|(_, hop)| hop.kind == HopKind::Cache).map_or(at, |(id, _)| id);
         let cache = Cache::new(draft, cached, &sheet, array);
         let controllers: Vec<HopId> =
@@ -158,14 +159,18 @@ fn ways(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
     (read.into_iter().chain(both).collect(), write.into_iter().chain(both).collect())
 }
 
-/// The ports to the disks: full duplex, and evenly used.
-fn backend(draft: &mut Draft, at: HopId, sheet: &Sheet) -> (Vec<Wire>, Vec<Wire>) {
+/// The ports to the disks: full duplex, and evenly used. They give the hop its rates unless limits of the array do, whose
+/// traffic is another: what a cache answers does not come by these ports.
+fn backend(draft: &mut Draft, at: HopId, sheet: &Sheet, limited: bool) -> (Vec<Wire>, Vec<Wire>) {
     let Some(rate) = sheet.rate("backend_port_rate") else { return (Vec::new(), Vec::new()) };
     let all = rate * f64::from(sheet.count("backend_ports").unwrap_or(1));
-    (
-        vec![draft.wire(at, WireDirection::Read, all)],
-        vec![draft.wire(at, WireDirection::Write, all)],
-    )
+    let given = *draft.limits(at);
+    let read = draft.wire(at, WireDirection::Read, all);
+    let write = draft.wire(at, WireDirection::Write, all);
+    if limited {
+        *draft.limits(at) = given;
+    }
+    (vec![read], vec![write])
 }
 
 /// The processors of a controller; `None` without figures for them.

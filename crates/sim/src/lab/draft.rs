@@ -296,6 +296,7 @@ impl Draft {
         let Draft { mut network, mut hops, issuers, assumptions, pairs, notes, wires, .. } = self;
         let division = Division::of(&mut network, &wires);
         let mut copies = CopyRoutes::new();
+        let mut crossed = BTreeSet::new();
         for load in &mut network.loads {
             for class in &mut load.classes {
                 each_cross(&mut class.route, &mut copies, &mut |station, links| {
@@ -305,6 +306,7 @@ impl Draft {
                         links.sort_unstable();
                         links.dedup();
                     }
+                    crossed.extend(links.iter().map(|link| (*station, *link)));
                 });
             }
         }
@@ -327,6 +329,7 @@ impl Draft {
             }
         }
         visits::count_once(&network, &mut hops);
+        visits::leave_out(&network, &crossed, &mut hops);
         network.check().map_err(|error| DraftError::of(error, &issuers))?;
         let (assumptions, notes) = (assumptions.into_iter().collect(), notes.into_iter().collect());
         Ok(Plant { network, hops, issuers, assumptions, pairs, notes })

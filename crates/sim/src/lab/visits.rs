@@ -1,7 +1,8 @@
-//! Processors that an I/O visits several times: once for the guest, once for the hypervisor, once for its packets.
+//! Processors that an I/O visits several times: once for the guest, once for the hypervisor, once for its packets. And
+//! ports to disks that no I/O needs.
 //!
-//! Their visits are not I/Os, and no figure of one visit is what they carry. What passes them is counted at the queues of
-//! the virtual disks above them.
+//! Visits of processors are not I/Os, and no figure of one visit is what they carry. What passes them is counted at the
+//! queues of the virtual disks above them.
 
 use crate::model::{Hop, Network, PoolId, Station, StationId};
 use crate::plant::{HopElement, PlantHop};
@@ -52,6 +53,27 @@ pub(super) fn count_once(network: &Network, hops: &mut [PlantHop]) {
             let pool = |number: &u32| HopElement::Pool(PoolId(*number));
             hop.passed = processors.disks.iter().map(pool).collect();
         }
+    }
+}
+
+/// Takes ports to disks that nothing crosses out of their hops, with the rates that they gave: where a cache answers all, or
+/// the medium is memory, the hop's traffic is not theirs.
+pub(super) fn leave_out(
+    network: &Network,
+    crossed: &BTreeSet<(StationId, u16)>,
+    hops: &mut [PlantHop],
+) {
+    for hop in hops.iter_mut().filter(|hop| hop.kind == HopKind::Backend) {
+        hop.places.retain(|place| match place {
+            HopElement::ReadLink(id, link)
+            | HopElement::WriteLink(id, link)
+            | HopElement::BothLink(id, link) => crossed.contains(&(*id, *link)),
+            HopElement::Station(_) | HopElement::Pool(_) => true,
+        });
+        let gives = |way: usize| hop.wire(network, way).is_some_and(|(_, gives)| gives);
+        let [reads, writes] = [0, 1].map(gives);
+        hop.limits.read_rate = hop.limits.read_rate.filter(|_| reads);
+        hop.limits.write_rate = hop.limits.write_rate.filter(|_| writes);
     }
 }
 

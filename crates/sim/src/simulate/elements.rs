@@ -14,6 +14,8 @@ const SECOND: f64 = 1e12;
 pub(super) struct ElementCounts {
     pub ops: [f64; 2],
     pub bytes: [f64; 2],
+    /// Bytes on the wire, of both directions.
+    pub carried: f64,
     /// Stays, summed over the I/Os.
     pub stayed: [f64; 2],
     /// I/Os present, and those of them that waited, by time.
@@ -164,6 +166,7 @@ impl ElementCounters {
         let seen = ElementCounts {
             ops: only(of.ops),
             bytes: only(of.bytes),
+            carried: of.carried,
             ..traffic(&of.tally, counted)
         };
         // All who cross are served at once; as many as the wire would take one after the other do not wait.

@@ -3,6 +3,10 @@
 //! A hop stands for several places of the network: stations in a row, both directions of a link, a queue limit. What went
 //! through them is what the busiest of them saw; what stays in them adds up. A group of disks is the exception: each I/O
 //! sees some of them, so that their traffic adds up too.
+//!
+//! **Data is counted where it is data:** where a hop has wires, on the one that gives its rate, as it crosses. A command
+//! passes the hop's other places at another time than its data, so that what they saw in a window may be more than its
+//! wires carry.
 
 use super::elements::{ElementCounters, ElementCounts};
 use super::meter::Meter;
@@ -13,9 +17,18 @@ use record::{CounterId, HopKind};
 
 /// Remembers what was read last.
 pub(super) struct HopReader {
-    /// Each with its places and with those where its traffic is counted instead.
-    hops: Vec<(HopKind, [Vec<HopElement>; 2])>,
+    hops: Vec<HopPlaces>,
     elements: ElementCounters,
+}
+
+/// Where a hop is counted.
+struct HopPlaces {
+    kind: HopKind,
+    places: Vec<HopElement>,
+    /// Where its traffic is counted instead.
+    passed: Vec<HopElement>,
+    /// Which of its places are the wires of its data: of reads, of writes.
+    wires: [Option<usize>; 2],
 }
 
 impl HopReader {
@@ -26,7 +39,12 @@ impl HopReader {
 
     /// Some hops of a plant.
     pub fn of(plant: &Plant, wanted: impl Fn(&PlantHop) -> bool) -> HopReader {
-        let places = |hop: &PlantHop| (hop.kind, [hop.places.clone(), hop.passed.clone()]);
+        let places = |hop: &PlantHop| HopPlaces {
+            kind: hop.kind,
+            places: hop.places.clone(),
+            passed: hop.passed.clone(),
+            wires: [0, 1].map(|way| hop.wire(&plant.network, way).map(|(at, _)| at)),
+        };
         HopReader {
             hops: plant.hops.iter().filter(|hop| wanted(hop)).map(places).collect(),
             elements: ElementCounters::new(&plant.network),
@@ -36,14 +54,14 @@ impl HopReader {
     /// What every hop counted since it was last asked. A hop without places has nothing to count.
     pub fn readings(&mut self, simulation: &mut Simulation<Meter>) -> Vec<Vec<Reading>> {
         self.elements.look(simulation);
-        let of = |(kind, places): &(HopKind, [Vec<HopElement>; 2])| {
-            let [seen, passed] = places.each_ref().map(|places| -> Vec<ElementCounts> {
+        let of = |hop: &HopPlaces| {
+            let [seen, passed] = [&hop.places, &hop.passed].map(|places| -> Vec<ElementCounts> {
                 places.iter().map(|place| self.elements.of(*place)).collect()
             });
             if seen.is_empty() {
                 return Vec::new();
             }
-            readings(*kind, &places[0], &seen, &passed, self.elements.span())
+            readings(hop, &seen, &passed, self.elements.span())
         };
         self.hops.iter().map(of).collect()
     }
@@ -67,14 +85,14 @@ fn busy(kind: HopKind, places: &[HopElement], seen: &[ElementCounts]) -> Option<
     most(&mut wires.chain((!disks.is_empty()).then_some(mean)))
 }
 
-/// The counters of a hop of these places over `span` seconds, whose traffic is counted at those that it `passed`.
+/// The counters of a hop over `span` seconds: what its places have seen, and those that it passed.
 fn readings(
-    kind: HopKind,
-    places: &[HopElement],
+    hop: &HopPlaces,
     seen: &[ElementCounts],
     passed: &[ElementCounts],
     span: f64,
 ) -> Vec<Reading> {
+    let (kind, places) = (hop.kind, &hop.places);
     let sum = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).sum::<f64>();
     let most = |of: fn(&ElementCounts) -> f64| seen.iter().map(of).fold(0.0, f64::max);
     // What goes to several disks comes over the wires of all of them once more.
@@ -87,11 +105,17 @@ fn readings(
         HopKind::Disks => of_disks(of).unwrap_or_else(|| most(of)),
         _ => most(of),
     };
+    // The wires of disks carry what redundancy adds, too.
+    let wires = hop.wires.map(|at| at.and_then(|at| seen.get(at)).filter(|_| passed.is_empty()));
+    let carried = |way: usize| match kind {
+        HopKind::Disks => wires[way].map(|wire| wire.carried.floor()),
+        _ => wires[way].map(|wire| wire.bytes[way].min(wire.carried.ceil())),
+    };
     let mut all = vec![
         (CounterId::ReadOps, traffic(|s| s.ops[0])),
         (CounterId::WriteOps, traffic(|s| s.ops[1])),
-        (CounterId::ReadBytes, traffic(|s| s.bytes[0])),
-        (CounterId::WriteBytes, traffic(|s| s.bytes[1])),
+        (CounterId::ReadBytes, carried(0).unwrap_or_else(|| traffic(|s| s.bytes[0]))),
+        (CounterId::WriteBytes, carried(1).unwrap_or_else(|| traffic(|s| s.bytes[1]))),
         (CounterId::ReadTime, sum(|s| s.stayed[0]) * 1e9),
         (CounterId::WriteTime, sum(|s| s.stayed[1]) * 1e9),
     ];

@@ -77,7 +77,7 @@ impl Parts {
     }
 }
 
-/// What ended ever and is under way, and how much of it has been told, in whole I/Os.
+/// What ended ever and is under way, and how much of it has been told.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moved {
     ended: u64,
@@ -93,17 +93,15 @@ struct Moved {
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
 impl Moved {
-    /// Whole I/Os so far, of the worker with this number. What is left of one is rounded up by some workers and down by
-    /// others, evenly, since I/Os that are alike are as far everywhere.
+    /// I/Os and bytes so far, of the worker with this number. What is left of a whole I/O is rounded up by some workers and
+    /// down by others, evenly, since I/Os that are alike are as far everywhere. Bytes are those that were moved.
     fn ios(&self, number: usize) -> (u64, u64) {
         let rounded = (number as f64 * GOLDEN).fract();
         let more = (self.parts.ops + rounded).floor().max(0.0);
-        let each = if self.parts.ops > 0.0 { self.parts.bytes / self.parts.ops } else { 0.0 };
-        let more = if each > 0.0 { more } else { 0.0 };
-        (self.ended + more as u64, self.bytes + (more * each).round() as u64)
+        (self.ended + more as u64, self.bytes + self.parts.bytes.max(0.0) as u64)
     }
 
-    /// Whole I/Os and bytes since the last time. Where transfers were given up, later ones make up for it.
+    /// Whole I/Os, and bytes, since the last time. Where transfers were given up, later ones make up for it.
     fn take(&mut self, number: usize) -> (u64, u64) {
         let (ios, bytes) = self.ios(number);
         let new = (ios.saturating_sub(self.told), bytes.saturating_sub(self.told_bytes));

@@ -7,6 +7,7 @@ mod closed;
 mod estimate;
 mod events;
 mod fibre_labs;
+mod full;
 mod gated;
 mod lab_front;
 mod lab_storage;

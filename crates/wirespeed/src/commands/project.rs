@@ -74,8 +74,7 @@ fn limited(step: &StepFigures) -> Option<(String, Option<f64>)> {
     }
     let known = found.hops.iter().filter_map(|hop| Some((hop.utilization?, &hop.hop)));
     let (share, hop) = known.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    // A port that leaves fewer fill words carries up to 0.8% more than the rate of its link.
-    Some((format!("waiting; {hop} was fullest, {:.0}%", 100.0 * share.min(1.0)), None))
+    Some((format!("waiting; {hop} was fullest, {:.0}%", 100.0 * share), None))
 }
 
 /// The answer to one view.

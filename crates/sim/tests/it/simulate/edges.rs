@@ -86,7 +86,9 @@ fn intervals_add_up_and_histograms_hold_each_once() {
         intervals.iter().flat_map(|interval| &interval.read).map(of).sum()
     };
     let (ops, ended) = (sum(|tally| tally.ops), sum(|tally| tally.service.count()));
-    assert_eq!(sum(|tally| tally.bytes), ops * u64::from(BYTES));
+    // I/Os are whole; what is moved of one more counts in bytes.
+    let bytes = sum(|tally| tally.bytes);
+    assert!(bytes.abs_diff(ops * u64::from(BYTES)) <= 2 * u64::from(BYTES), "{bytes} in {ops}");
     assert!(ops >= ended && ops - ended <= u64::from(2 * DEPTH), "{ops} moved, {ended} ended");
     for interval in intervals.iter().filter(|interval| interval.phase == Phase::Measure) {
         let tally = interval.read.as_ref().expect("reads");
