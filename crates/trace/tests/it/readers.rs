@@ -165,10 +165,11 @@ fn text_of_blkparse_at_either_layer() {
     }
 }
 
-/// All that a text holds: time, kind, device, offset, bytes and latency of each I/O, and how many other records there are.
-fn read_text(
-    text: &str,
-) -> Result<(TraceFormat, Vec<(u64, String, String, u64, u32, u64)>, u64), String> {
+/// Time, kind, device, offset, bytes and latency of an I/O.
+type ReadIo = (u64, String, String, u64, u32, u64);
+
+/// All I/Os that a text holds, and how many other records there are.
+fn read_text(text: &str) -> Result<(TraceFormat, Vec<ReadIo>, u64), String> {
     let format = detect(text.as_bytes()).ok_or("it is not known")?;
     let options = TraceOptions::default();
     let mut reader = open(vec![text.as_bytes()], text.as_bytes(), format, &options)
