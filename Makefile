@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power hostile lab5-network lab labs predict serve-cost static guests backup fleet docs dist reproducible clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power large fits hostile lab5-network lab labs predict serve-cost static guests backup fleet docs dist reproducible clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -68,6 +68,16 @@ soak-power: ## Thirty cuts of power under verified iSCSI load, as root: lost, re
 	cargo build --release --locked --package wirespeed
 	@scripts/soak-power
 	@scripts/soak-power --lying
+
+fits: ## Traces of 13 shapes against the workloads that are fitted to them, both on a simulated lab: a minute
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/fits
+
+large: ## An esxtop file of 300 MB and 50,000 columns and a trace of 10 GB (TRACE_GB=1 for less): seconds and memory; minutes
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/large
 
 hostile: ## 402 hostile ways to use the program, as root: files, peers, surroundings; minutes
 	@scripts/need $@

@@ -61,6 +61,20 @@ impl<R: Read> CsvTrace<R> {
             self.heading = line;
             return Ok(true);
         }
+        if let Some(marks) = self.map.heading {
+            // Each kind of record may have a heading of its own; the first that is looked for names the columns of all.
+            let has = |mark: &&str| line.split(self.map.separator).any(|cell| named(cell) == *mark);
+            if self.columns.is_none() {
+                if marks.iter().all(has) {
+                    self.heading = line;
+                    self.columns = Some(self.resolve(place)?);
+                }
+                return Ok(true);
+            }
+            if has(&marks[1]) {
+                return Ok(true);
+            }
+        }
         let comment = self.map.comment.as_ref().is_some_and(|mark| line.starts_with(mark.as_str()));
         if comment || line.trim().is_empty() {
             return Ok(true);
@@ -77,7 +91,7 @@ impl<R: Read> CsvTrace<R> {
     }
 
     fn resolve(&self, place: Place) -> Result<Columns, TraceError> {
-        let names: Vec<&str> = self.heading.split(self.map.separator).map(clean).collect();
+        let names: Vec<&str> = self.heading.split(self.map.separator).map(named).collect();
         let number = |column: &Column| match column {
             Column::Number(n) => Ok(*n),
             Column::Name(name) => {
@@ -162,6 +176,11 @@ impl<R: Read> CsvTrace<R> {
     }
 }
 
+/// A cell of a heading, whose first one may begin with the mark of a comment.
+fn named(cell: &str) -> &str {
+    clean(cell.trim().trim_start_matches('#'))
+}
+
 /// A cell without blanks and quotes.
 fn clean(cell: &str) -> &str {
     cell.trim().trim_matches('"').trim()
@@ -177,6 +196,11 @@ impl<R: Read> TraceReader for CsvTrace<R> {
                 return Ok(None);
             }
             self.ended = !self.read()?;
+            if let Some(marks) = self.map.heading.filter(|_| self.ended && self.columns.is_none()) {
+                let problem =
+                    format!("no line names the columns `{}` and `{}`", marks[0], marks[1]);
+                return Err(TraceError::new(self.lines.place(), problem));
+            }
         }
     }
 

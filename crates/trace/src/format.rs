@@ -31,13 +31,17 @@ pub enum TraceFormat {
     Alibaba,
     /// Tencent's block traces.
     Tencent,
+    /// Events of Windows, dumped by xperf.
+    Xperf,
+    /// hfplayer's traces.
+    Hfplayer,
     /// A table with a map of its columns.
     Csv,
 }
 
 impl TraceFormat {
     /// All of them.
-    pub const ALL: [TraceFormat; 9] = [
+    pub const ALL: [TraceFormat; 11] = [
         TraceFormat::Own,
         TraceFormat::Fio,
         TraceFormat::Blktrace,
@@ -46,6 +50,8 @@ impl TraceFormat {
         TraceFormat::Msr,
         TraceFormat::Alibaba,
         TraceFormat::Tencent,
+        TraceFormat::Xperf,
+        TraceFormat::Hfplayer,
         TraceFormat::Csv,
     ];
 
@@ -60,6 +66,8 @@ impl TraceFormat {
             TraceFormat::Msr => "msr",
             TraceFormat::Alibaba => "alibaba",
             TraceFormat::Tencent => "tencent",
+            TraceFormat::Xperf => "xperf",
+            TraceFormat::Hfplayer => "hfplayer",
             TraceFormat::Csv => "csv",
         }
     }
@@ -76,6 +84,8 @@ impl fmt::Display for TraceFormat {
             TraceFormat::Msr => "MSR Cambridge trace",
             TraceFormat::Alibaba => "Alibaba block trace",
             TraceFormat::Tencent => "Tencent block trace",
+            TraceFormat::Xperf => "dump of xperf",
+            TraceFormat::Hfplayer => "trace of hfplayer",
             TraceFormat::Csv => "table of I/Os",
         })
     }
@@ -107,6 +117,12 @@ pub fn detect(head: &[u8]) -> Option<TraceFormat> {
     }
     if first.to_ascii_lowercase().starts_with("#vscsi cmd trace") {
         return Some(TraceFormat::Vscsi);
+    }
+    if first.trim() == "BeginHeader" {
+        return Some(TraceFormat::Xperf);
+    }
+    if first.starts_with('#') && first.contains("ELAPSED_USECS.D,") {
+        return Some(TraceFormat::Hfplayer);
     }
     if blkparse::is_event(first) {
         return Some(TraceFormat::Blkparse);
@@ -180,6 +196,8 @@ pub fn open<'a, R: Read + 'a>(
         TraceFormat::Msr => table_reader(input, head, CsvMap::msr()),
         TraceFormat::Alibaba => table_reader(input, head, CsvMap::alibaba()),
         TraceFormat::Tencent => table_reader(input, head, CsvMap::tencent()),
+        TraceFormat::Xperf => Shifted::new(CsvTrace::new(input, CsvMap::xperf())),
+        TraceFormat::Hfplayer => Shifted::new(CsvTrace::new(input, CsvMap::hfplayer())),
         TraceFormat::Csv | TraceFormat::Blktrace => {
             let map = options.map.clone().ok_or_else(|| {
                 whole("what the columns mean is not known").help("say it by `--map MAP.toml`")

@@ -16,6 +16,8 @@ pub struct CsvMap {
     pub(crate) separator: char,
     /// Lines before the first record; the last of them has the names of columns.
     pub(crate) header: u32,
+    /// Cells that the heading has, wherever it stands: what is before it is no record.
+    pub(crate) heading: Option<[&'static str; 2]>,
     /// What begins a line that is no record.
     pub(crate) comment: Option<String>,
     pub(crate) time: Column,
@@ -48,6 +50,7 @@ impl CsvMap {
         CsvMap {
             separator: ',',
             header: 0,
+            heading: None,
             comment: None,
             time,
             time_unit,
@@ -97,6 +100,47 @@ impl CsvMap {
                 "Tencent's traces hold no latencies".to_owned(),
             ],
             ..CsvMap::of([0, 3, 1, 2], [1_000_000_000, 512, 512])
+        }
+    }
+
+    /// Events of Windows as xperf dumps them: each kind has a heading, and those of disks are written when the I/O is done.
+    pub(crate) fn xperf() -> CsvMap {
+        let named = |name: &str| Column::Name(name.to_owned());
+        let words = ["diskread", "diskwrite", "", ""];
+        CsvMap {
+            heading: Some(["DiskRead", "ByteOffset"]),
+            time: named("TimeStamp"),
+            completion: true,
+            kind: Column::Number(0),
+            offset: named("ByteOffset"),
+            size: named("IOSize"),
+            latency: Some(named("ElapsedTime")),
+            latency_unit: 1000,
+            device: vec![named("DiskNum")],
+            issuer: Some(named("ThreadID")),
+            words: words.map(|word| vec![word.to_owned()]),
+            skip_others: true,
+            notes: vec!["flushes are left out: xperf says of them no place".to_owned()],
+            ..CsvMap::of([0; 4], [1000, 1, 1])
+        }
+    }
+
+    /// hfplayer's traces: microseconds since the start, blocks of 512 bytes.
+    pub(crate) fn hfplayer() -> CsvMap {
+        let named = |name: &str| Column::Name(name.to_owned());
+        let words = ["rd rd_in", "wr wr_in", "", ""];
+        CsvMap {
+            heading: Some(["ELAPSED_USECS.D", "NBLKS.I"]),
+            time: named("ELAPSED_USECS.D"),
+            kind: named("CMD.S"),
+            offset: named("LBA.I"),
+            size: named("NBLKS.I"),
+            latency: Some(named("LATENCY_USECS.D")),
+            latency_unit: 1000,
+            device: vec![named("LUN_SSID.I")],
+            words: words.map(|words| words.split(' ').map(str::to_owned).collect()),
+            skip_others: true,
+            ..CsvMap::of([0; 4], [1000, 512, 512])
         }
     }
 

@@ -528,6 +528,10 @@ pub enum ImportFormat {
     Alibaba,
     /// Tencent's block traces
     Tencent,
+    /// Events of Windows, dumped by xperf
+    Xperf,
+    /// hfplayer's traces
+    Hfplayer,
     /// A table of I/Os whose columns `--map` explains
     Csv,
 }
@@ -548,6 +552,8 @@ impl ImportFormat {
             ImportFormat::Msr => return Err(trace::TraceFormat::Msr),
             ImportFormat::Alibaba => return Err(trace::TraceFormat::Alibaba),
             ImportFormat::Tencent => return Err(trace::TraceFormat::Tencent),
+            ImportFormat::Xperf => return Err(trace::TraceFormat::Xperf),
+            ImportFormat::Hfplayer => return Err(trace::TraceFormat::Hfplayer),
             ImportFormat::Csv => return Err(trace::TraceFormat::Csv),
         })
     }

@@ -154,10 +154,6 @@ impl Map {
         };
         let length = text("interval")
             .map(|t| interval(&t).ok_or_else(|| format!("interval = {t:?} is no time")));
-        let dates = text("dates").map(|word| {
-            let known = DateOrder::ALL.iter().find(|(_, of)| *of == word).map(|(order, _)| *order);
-            known.ok_or_else(|| format!("dates = {word:?} is none of ymd, dmy and mdy"))
-        });
         let columns = table.get("column").and_then(toml::Value::as_table);
         let columns = columns.ok_or_else(|| format!("the map {name} has no [column.\"NAME\"]"))?;
         let columns: Result<Vec<Mapped>, String> =
@@ -179,7 +175,7 @@ impl Map {
             delimiter: text("delimiter").and_then(|d| d.bytes().next()),
             zone,
             interval: length.transpose()?,
-            dates: dates.transpose()?,
+            dates: dates(&table)?,
             header: texts("header"),
         })
     }
@@ -194,6 +190,14 @@ impl Map {
 
 fn hop_kind(word: &str) -> Option<HopKind> {
     HopKind::ALL.iter().copied().find(|kind| kind.word() == word)
+}
+
+/// The order in which a product writes dates.
+fn dates(table: &toml::Table) -> Result<Option<DateOrder>, String> {
+    let Some(word) = table.get("dates") else { return Ok(None) };
+    let known = DateOrder::ALL.iter().find(|(_, of)| word.as_str() == Some(*of));
+    let order = known.map(|(order, _)| *order);
+    order.map(Some).ok_or_else(|| format!("dates = {word} is none of ymd, dmy and mdy"))
 }
 
 /// Kinds by the beginning of a name.

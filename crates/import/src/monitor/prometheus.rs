@@ -179,13 +179,7 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
     let mut spent: BTreeMap<(usize, Flow), Vec<(i64, f64)>> = BTreeMap::new();
     let mut idle = Idle::new();
     let mut speeds = Vec::new();
-    // A page that an exporter served itself names no instance, and its node once.
-    let unnamed = |sample: &&Sample| {
-        sample.name == "node_uname_info" && !sample.labels.contains_key("instance")
-    };
-    let nodes: BTreeSet<String> =
-        samples.iter().filter(unnamed).filter_map(|s| s.labels.get("nodename").cloned()).collect();
-    let node = nodes.first().filter(|_| nodes.len() == 1).cloned().unwrap_or_default();
+    let node = node_of(&samples);
     for sample in samples {
         let Some((kind, label, is)) = metric(&sample.name) else { continue };
         let instance = sample.labels.get("instance").map(|i| i.split(':').next());
@@ -246,6 +240,16 @@ fn fill(feed: &mut Feed, samples: Vec<Sample>) -> Result<(), ReadError> {
         speeds.iter().for_each(|(place, speed)| feed.put(row, *place, Measure::Speed, *speed));
     }
     Ok(())
+}
+
+/// The node of pages that an exporter served itself: they name no instance, and their node once.
+fn node_of(samples: &[Sample]) -> String {
+    let unnamed = |sample: &&Sample| {
+        sample.name == "node_uname_info" && !sample.labels.contains_key("instance")
+    };
+    let nodes: BTreeSet<String> =
+        samples.iter().filter(unnamed).filter_map(|s| s.labels.get("nodename").cloned()).collect();
+    nodes.first().filter(|_| nodes.len() == 1).cloned().unwrap_or_default()
 }
 
 /// The identities that labels of `node_disk_info` and `node_network_info` hold.

@@ -58,6 +58,22 @@ pub struct Fitter {
     popularity: Popularity,
     dispersion: Dispersion,
     seen: u64,
+    /// Of each direction and size the offsets joined bit by bit, and their number.
+    aligned: BTreeMap<(Dir, u32), (u64, u64)>,
+}
+
+/// Sizes whose alignment is looked at, at most.
+const SIZES: usize = 4096;
+/// So many offsets tell an alignment: by chance one in 2^16 sets of them would be aligned twice as well.
+const OFFSETS: u64 = 16;
+
+/// The largest power of two that divides all offsets of a size, up to the size itself.
+fn alignment(
+    ((dir, len), (offsets, number)): ((Dir, u32), (u64, u64)),
+) -> Option<((Dir, u32), u64)> {
+    let most = u64::from(len).checked_next_power_of_two()?;
+    let align = 1_u64.checked_shl(offsets.trailing_zeros()).unwrap_or(most).min(most);
+    (number >= OFFSETS && align >= 512).then_some(((dir, len), align))
 }
 
 /// A trace as an access specification.
@@ -85,6 +101,8 @@ pub struct Fit {
     pub scales: Vec<ScaleFit>,
     /// Mean latency in seconds, where the trace has latencies.
     pub latency: Option<Figure>,
+    /// Of I/Os of a direction and size the power of two that all their offsets are multiples of, where enough were seen.
+    pub align: BTreeMap<(Dir, u32), u64>,
 }
 
 impl Fitter {
@@ -100,6 +118,7 @@ impl Fitter {
             popularity: Popularity::default(),
             dispersion: Dispersion::default(),
             seen: 0,
+            aligned: BTreeMap::new(),
         }
     }
 
@@ -129,6 +148,10 @@ impl Fitter {
         }
         if !io.dir.moves_data() {
             return;
+        }
+        if self.aligned.len() < SIZES || self.aligned.contains_key(&(io.dir, io.len)) {
+            let seen = self.aligned.entry((io.dir, io.len)).or_insert((0, 0));
+            *seen = (seen.0 | io.offset, seen.1 + 1);
         }
         let dir = usize::from(io.dir == Dir::Write);
         batch.reads += f64::from(u8::from(dir == 0));
@@ -205,6 +228,7 @@ impl Fitter {
             bursts,
             scales,
             latency,
+            align: self.aligned.into_iter().filter_map(alignment).collect(),
             facts: self.facts,
         }
     }

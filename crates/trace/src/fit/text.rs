@@ -96,8 +96,9 @@ impl Fit {
                 false => format!("{random:.3}"),
             };
             text += &format!(
-                "  {{ size = \"{}B\", share = {share:.6}, read = {read}, random = {random}, align = \"512B\" }},\n",
-                row.len
+                "  {{ size = \"{}B\", share = {share:.6}, read = {read}, random = {random}, align = \"{}B\" }},\n",
+                row.len,
+                self.align.get(&(row.dir, row.len)).copied().unwrap_or(512)
             );
         }
         text += "]\n";
@@ -119,6 +120,18 @@ impl Fit {
         text +=
             "\n[plan]\nworkload = \"fitted\"\non = \"disk\"\nwarmup = \"5s\"\nmeasure = \"30s\"\n";
         text
+    }
+
+    /// Whether arrivals are clearly more even than Poisson's at a scale that holds several of them.
+    fn is_regular(&self) -> bool {
+        let span = self.facts.span.as_secs_f64();
+        self.scales.iter().any(|scale| {
+            let (window, several) = (scale.window.as_secs_f64(), 2.0);
+            let windows = span / window;
+            // What chance makes of Poisson's arrivals: the variance of the index is 2 over the number of windows.
+            let least = 0.8 - 3.5 * (2.0 / windows.max(1.0)).sqrt();
+            window * self.rate.value >= several && scale.dispersion < least
+        })
     }
 
     /// When I/Os are issued: the two-state process where the trace is more bursty than Poisson's.
@@ -185,6 +198,11 @@ impl Fit {
                  two states, and no other pattern of the trace: replay it where that matters",
                 b.high, time(b.burst), b.low, time(b.pause)
             )),
+            None if self.is_regular() => all.push(
+                "arrivals are more regular than Poisson's, which the scenario has: its queues are longer than the trace's; replay the trace \
+                 where that matters"
+                    .to_owned(),
+            ),
             None => all.push("arrivals are no more bursty than Poisson's".to_owned()),
         }
         if self.streams > 1 {

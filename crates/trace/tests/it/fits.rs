@@ -103,6 +103,39 @@ fn a_fit_says_what_it_leaves_out() {
     assert!((0.8..1.2).contains(&close), "{ten:?}");
 }
 
+/// I/Os of one size each 1 ms, at multiples of a unit.
+fn every_millisecond(len: u32, unit: u64) -> Fit {
+    let io = |n: u64| TraceIo {
+        at: Ns(n * 1_000_000),
+        dir: Dir::Read,
+        fua: false,
+        device: 0,
+        offset: n * 7919 % 100_003 * unit,
+        len,
+        latency: None,
+        issuer: 0,
+    };
+    Fitter::of(&(0..5000).map(io).collect::<Vec<_>>()).finish()
+}
+
+#[test]
+fn offsets_keep_their_alignment_up_to_the_size() {
+    for (len, unit, align) in
+        [(32_768, 32_768, 32_768), (32_768, 4096, 4096), (4096, 1 << 20, 4096), (8192, 1000, 512)]
+    {
+        let text = every_millisecond(len, unit).scenario("aligned");
+        assert!(text.contains(&format!("align = \"{align}B\"")), "{len} {unit}: {text}");
+    }
+}
+
+#[test]
+fn arrivals_that_are_more_regular_than_poissons_are_said() {
+    let said = every_millisecond(4096, 4096).residual().join("\n");
+    assert!(said.contains("more regular than Poisson's"), "{said}");
+    let Some((fit, _)) = fitted("oltp", 1) else { return };
+    assert!(!fit.residual().join("\n").contains("more regular"));
+}
+
 /// Of 20,000 accesses drawn from 2^24 blocks a dozen meet another: their number cannot be known.
 #[test]
 fn a_working_set_of_which_too_little_was_seen_is_not_determined() {

@@ -164,3 +164,71 @@ fn text_of_blkparse_at_either_layer() {
         }
     }
 }
+
+/// Time, kind, device, offset, bytes and latency of an I/O.
+type ReadIo = (u64, String, String, u64, u32, u64);
+
+/// All I/Os that a text holds, and how many other records there are.
+fn read_text(text: &str) -> Result<(TraceFormat, Vec<ReadIo>, u64), String> {
+    let format = detect(text.as_bytes()).ok_or("it is not known")?;
+    let options = TraceOptions::default();
+    let mut reader = open(vec![text.as_bytes()], text.as_bytes(), format, &options)
+        .map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    while let Some(io) = reader.next().map_err(|e| e.to_string())? {
+        let device = reader.devices()[usize::from(io.device)].clone();
+        let latency = io.latency.map_or(0, |latency| latency.0);
+        out.push((io.at.0, format!("{:?}", io.dir), device, io.offset, io.len, latency));
+    }
+    Ok((format, out, reader.tally().other))
+}
+
+/// xperf writes an I/O when it is done; older and newer versions differ in their columns.
+#[test]
+fn dumps_of_xperf_are_read_by_their_headings() {
+    let dump = |cpu: &str, number: &str| {
+        let heading = |kind: &str| {
+            format!(
+                "{kind:>23},  TimeStamp,     Process Name ( PID),   ThreadID,{cpu}             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName\r\n"
+            )
+        };
+        let event = |kind: &str, time: u64, offset: &str, size: &str, elapsed: u64, disk: u32| {
+            format!(
+                "{kind:>23}, {time:>10},            sqlservr.exe (4711),       4120,{number} 0xfffffa8004321010, {offset}, {size}, {elapsed:>10}, {disk:>8}, 0x060043, {elapsed:>10},  Normal, Original, 0xfffff8a001234560, \"D:\\db.mdf\"\r\n"
+            )
+        };
+        format!(
+            "BeginHeader\r\n{}{}           DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr\r\nEndHeader\r\nOS Version: 6.1.7601, Trace Size: 1KB\r\n           DiskReadInit,       1000,            sqlservr.exe (4711),       4120, 0xfffffa8004321010\r\n{}{}",
+            heading("DiskRead"),
+            heading("DiskWrite"),
+            event("DiskRead", 8210, "0x0076a31000", "0x00004000", 7210, 0),
+            event("DiskWrite", 9500, "0x0000001000", "0x00000200", 500, 1)
+        )
+    };
+    let expected = vec![
+        (0, "Read".to_owned(), "0".to_owned(), 0x76a3_1000, 0x4000, 7_210_000),
+        (8_000_000, "Write".to_owned(), "1".to_owned(), 0x1000, 0x200, 500_000),
+    ];
+    for text in [dump("", ""), dump(" CPU,", "   1,")] {
+        let (format, ios, _) = read_text(&text).unwrap();
+        assert_eq!((format, ios), (TraceFormat::Xperf, expected.clone()));
+    }
+    let without = "BeginHeader\n      CSwitch, TimeStamp, New Process Name\nEndHeader\n";
+    let error = read_text(without).unwrap_err();
+    assert!(error.contains("no line names the columns `DiskRead` and `ByteOffset`"), "{error}");
+}
+
+#[test]
+fn traces_of_hfplayer_are_in_microseconds_and_blocks_of_512_bytes() {
+    let text = "#DUMP_OFFSET.I,ELAPSED_USECS.D,ELAPSED_TICKS.I,CMD.S,INFLIGHT_IOS.I,TS.I,SEQID.I,LUN_SSID.I,OP.I,PHASE.I,LBA.I,NBLKS.I,LATENCY_TICKS.I,HOST_ID.I,HOST_LUN.I,LATENCY_USECS.D\n\
+                1,100.5,7,RD_IN,2,7,1,6,0,0,8,16,4,7,6,250.25\n2,350.75,7,RD_OUT,2,7,1,6,2,1,8,16,4,7,6,250.25\n3,400.5,7,WR,2,7,2,9,1,0,24,2,4,7,6,90\n";
+    let (format, ios, other) = read_text(text).unwrap();
+    assert_eq!((format, other), (TraceFormat::Hfplayer, 1));
+    assert_eq!(
+        ios,
+        [
+            (0, "Read".to_owned(), "6".to_owned(), 4096, 8192, 250_250),
+            (300_000, "Write".to_owned(), "9".to_owned(), 12_288, 1024, 90_000)
+        ]
+    );
+}
