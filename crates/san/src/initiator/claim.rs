@@ -218,37 +218,68 @@ fn one_unit(lun: &OpenLun) -> io::Result<()> {
     )
 }
 
-/// Proves the same by reading, where there are no reservations. Blank units prove nothing.
-fn equal_content(lun: &OpenLun) -> io::Result<()> {
+/// Blocks from all over the unit, as one portal reads them.
+fn sampled(lun: &OpenLun, client: &mut Client) -> Result<Vec<u8>, CommandError> {
     let block = u64::from(lun.facts().block).max(COMPARED_BYTES);
     let blocks = lun.facts().size() / block;
     let parts = COMPARED.min(blocks).max(1);
-    let read = |client: &mut Client| -> Result<Vec<u8>, CommandError> {
-        let mut all = Vec::new();
-        for part in 0..parts {
-            let at = (u128::from(blocks.saturating_sub(1)) * u128::from(part)
-                / u128::from((parts - 1).max(1))) as u64
-                * block;
-            let mut data = vec![0; block.min(lun.size()) as usize];
-            let logical = u64::from(lun.facts().block);
-            let cdb = Cdb::read(at / logical, (data.len() as u64 / logical) as u32);
-            client.execute(lun.address(), cdb, CommandData::In(&mut data))?;
-            all.extend(data);
-        }
-        Ok(all)
-    };
+    let mut all = Vec::new();
+    for part in 0..parts {
+        let at = (u128::from(blocks.saturating_sub(1)) * u128::from(part)
+            / u128::from((parts - 1).max(1))) as u64
+            * block;
+        let mut data = vec![0; block.min(lun.size()) as usize];
+        let logical = u64::from(lun.facts().block);
+        let cdb = Cdb::read(at / logical, (data.len() as u64 / logical) as u32);
+        client.execute(lun.address(), cdb, CommandData::In(&mut data))?;
+        all.extend(data);
+    }
+    Ok(all)
+}
+
+/// Proves the same by reading, where there are no reservations. Blank units prove nothing.
+fn equal_content(lun: &OpenLun) -> io::Result<()> {
     let mut first: Option<Vec<u8>> = None;
-    others(lun, read, |portal, data| {
-        let blank = data.iter().all(|byte| *byte == data[0]);
-        let equal = first.get_or_insert_with(|| data.clone()) == &data;
-        match equal && !blank {
-            true => Ok(()),
-            false => Err(io::Error::other(format!(
-                "its target has no persistent reservations, and the content read by {portal} does not prove that all \
+    others(
+        lun,
+        |client| sampled(lun, client),
+        |portal, data| {
+            let blank = data.iter().all(|byte| *byte == data[0]);
+            let equal = first.get_or_insert_with(|| data.clone()) == &data;
+            match equal && !blank {
+                true => Ok(()),
+                false => Err(io::Error::other(format!(
+                    "its target has no persistent reservations, and the content read by {portal} does not prove that all \
                  portals lead to one unit; name one portal"
-            ))),
-        }
-    })
+                ))),
+            }
+        },
+    )
+}
+
+/// Whether portals lead to units of different content, which needs no claim to be seen; the text says which. Nothing where they
+/// do not, where it cannot be read, and while this process itself may be writing.
+pub(super) fn different_content(lun: &OpenLun) -> Option<String> {
+    let ours = [&lun.claim.reserved, &lun.claim.unreserved];
+    if ours.iter().any(|flag| flag.load(Ordering::Relaxed)) {
+        return None;
+    }
+    let (mut first, mut different): (Option<(String, Vec<u8>)>, Option<String>) = (None, None);
+    let looked = others(
+        lun,
+        |client| sampled(lun, client),
+        |portal, data| {
+            let (name, known) = first.get_or_insert_with(|| (portal.to_owned(), data.clone()));
+            if different.is_none() && *known != data {
+                different = Some(format!(
+                    "its portals lead to different units: {portal} reads other content than {name}; name portals that lead to the \
+                 same LUN"
+                ));
+            }
+            Ok(())
+        },
+    );
+    different.filter(|_| looked.is_ok())
 }
 
 impl WriteClaim for LunClaim {

@@ -1,7 +1,7 @@
 //! A LUN as a target of the disk engine: found, examined by the write guard, read on the control plane, and claimed for
 //! writing by a persistent reservation.
 
-use super::claim::{ClaimState, LunClaim};
+use super::claim::{self, ClaimState, LunClaim};
 use super::client::{Client, CommandData, CommandError};
 use super::dial::Call;
 use super::inquiry::LunFacts;
@@ -401,7 +401,7 @@ impl Remote for OpenLun {
 
     fn forbids(&self) -> Vec<String> {
         let protected = self.facts.read_only.then(|| "it is write protected".to_owned());
-        protected.into_iter().collect()
+        protected.into_iter().chain(claim::different_content(self)).collect()
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {

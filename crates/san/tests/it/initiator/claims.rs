@@ -72,6 +72,24 @@ fn two_units_of_one_name_are_not_two_paths() {
     other.stop().expect("it stops");
 }
 
+/// What `plan` asks is what a run would be told.
+#[test]
+fn units_of_other_content_are_refused_where_they_are_only_examined() {
+    let ((_one_folder, one), (_other_folder, other)) = (file(false), file(true));
+    let (one, other) = (target(&[1], &[&one]), target(&[1], &[&other]));
+    for (first, second) in [(&one, &other), (&other, &one)] {
+        let both = url(&[first.addresses()[0], second.addresses()[0]], "");
+        let report = schemes().inspect(&TargetSpec::new("lun", &both), true);
+        let said = format!("{:?}", report.fate);
+        assert!(report.fate.is_err() && said.contains("different units"), "{said}");
+    }
+    let twice = url(&[one.addresses()[0]; 2], "");
+    let report = schemes().inspect(&TargetSpec::new("lun", &twice), true);
+    assert!(!format!("{:?}", report.fate).contains("different units"), "{:?}", report.fate);
+    one.stop().expect("it stops");
+    other.stop().expect("it stops");
+}
+
 #[test]
 fn two_portals_of_one_unit_are_two_paths_and_nothing_is_left_in_the_end() {
     let target = target(&[1, 2], &["ram:4MiB"]);
