@@ -220,7 +220,7 @@ fn judge(
     let asked = scenario.map(|s| &s.projects[..]).unwrap_or_default().iter().chain(projects);
     let (mut projector, mut signs) = (Projector::default(), HopSignsSeen::default());
     let (mut steps, mut verification) = (Vec::new(), None);
-    let (mut fabric, mut attributed) = (KnownFabric::default(), GatherAttribution::of(record));
+    let (mut fabric, mut attributed) = (KnownFabric::of(record), GatherAttribution::of(record));
     for head in record.steps() {
         let planned = course.step(head.index, &head.plan, &head.settings, head.repetition);
         let random = planned.as_ref().and_then(Step::random_percent);
@@ -234,10 +234,6 @@ fn judge(
         signs.see(&step, &figures, record.sources());
         known.into_iter().for_each(|known| signs.media.see(record, &step, known));
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, facts));
-        if record.head().producer.is_model() {
-            // What a model counts agrees by itself; there is no counter that could be missing.
-            figures.counter_checks.retain(|check| check.unknown.is_none());
-        }
         projector.see(&step, &figures, random, projection::footprint(known));
         steps.push(figures);
         Verification::see(&mut verification, &step.counters);
@@ -256,7 +252,8 @@ fn judge(
     let (scaled, port_gains) = fabric.finish(&steps);
     let topology = scenario.ok().and_then(|s| s.topology().ok());
     let (goals, claims) = court.finish(&steps);
-    let events = port_names::events(record.events(), facts);
+    let monitoring = monitoring::findings(&signs.windows, &steps);
+    let (events, signs) = (port_names::events(record.events(), facts), signs.warnings(&steps));
     Ok(Analysis {
         version: VERSION,
         verdict: Verdict::of(&run, &goals, verification.as_ref()),
@@ -264,17 +261,12 @@ fn judge(
         sweeps,
         plan_comparisons: compared(scenario.ok(), topology.as_ref(), &steps),
         plan_limits: plan_limits::plan_limits(&steps, record.sources()),
-        monitoring: monitoring::findings(&signs.windows, &steps),
+        monitoring,
         scaled,
         port_gains,
         network: network::across(&steps),
         searches,
-        warnings: warnings::warnings(
-            &run,
-            &steps,
-            (&events, &contents, facts),
-            signs.warnings(&steps),
-        ),
+        warnings: warnings::warnings(&run, &steps, (&events, &contents, facts), signs),
         contents,
         verification,
         goals,

@@ -695,7 +695,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub max_commands: u32,
     /// How long a login may take
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = spelling::time)]
     pub login_time: Duration,
 }
 
@@ -765,6 +765,23 @@ mod tests {
         let mut known: Vec<&str> = shown.map(clap::Command::get_name).collect();
         known.sort_unstable();
         assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn how_long_something_lasts_is_spelled_alike_everywhere() {
+        for line in [
+            "disk null: --time 1 --warmup 2",
+            "net send 192.0.2.1 --time 1 --warmup 2 --cooldown 1",
+            "capture /dev/sda --time 1",
+            "target serve --volume ram:1MiB --login-time 1",
+        ] {
+            let words = std::iter::once("wirespeed").chain(line.split(' '));
+            if let Err(why) = Cli::try_parse_from(words) {
+                panic!("{line}: {why}");
+            }
+        }
+        // A pause without a unit is microseconds to some.
+        assert!(Cli::try_parse_from(["wirespeed", "disk", "null:", "--think", "100"]).is_err());
     }
 
     #[test]

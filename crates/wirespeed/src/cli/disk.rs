@@ -101,7 +101,7 @@ pub struct DiskArgs {
     #[arg(long, visible_alias = "ramp_time", value_name = "TIME", value_parser = time, help_heading = "Time")]
     pub warmup: Option<Duration>,
     /// Begin to measure once the load is steady by SNIA's rule, after the warm-up and within TIME [default TIME: 60s]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration, num_args = 0..=1, require_equals = true, default_missing_value = "60s", help_heading = "Time")]
+    #[arg(long, value_name = "TIME", value_parser = time, num_args = 0..=1, require_equals = true, default_missing_value = "60s", help_heading = "Time")]
     pub steady: Option<Duration>,
     /// Measured time; a plain number is seconds [default: 10s; where the load ends by itself at most 1 day]
     #[arg(long, visible_alias = "runtime", value_name = "TIME", value_parser = time, help_heading = "Time")]

@@ -222,13 +222,13 @@ pub struct SocketArgs {
 #[command(next_help_heading = "Time")]
 pub struct TimeArgs {
     /// Load before the measurement [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::spelling::time)]
     pub warmup: Option<Duration>,
     /// Measured time [default: 10s]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::spelling::time)]
     pub time: Option<Duration>,
     /// Load after the measurement [default: 500ms]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::spelling::time)]
     pub cooldown: Option<Duration>,
     /// Repeat each test this many times, for a mean with its 95% interval
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -30,7 +30,7 @@ pub struct ProjectArgs {
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = units::parse_duration)]
     pub within: Duration,
     /// So much of the trace, from its beginning [default: all]
-    #[arg(long, value_name = "TIME", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::spelling::time)]
     pub length: Option<Duration>,
     /// Copies at most
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]

@@ -51,7 +51,8 @@ pub fn share(text: &str) -> Result<Percent, String> {
     })
 }
 
-/// A time with its unit; without one, in seconds, as fio writes it.
+/// How long something lasts, with its unit; without one, in seconds, as fio writes it. Pauses and latencies always have
+/// their unit: there a bare number means microseconds to some and milliseconds to others.
 pub fn time(text: &str) -> Result<Duration, UnitError> {
     match text.trim().parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),

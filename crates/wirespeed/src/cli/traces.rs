@@ -17,7 +17,7 @@ pub struct Capture {
     /// The block device
     pub device: PathBuf,
     /// For how long
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = units::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::spelling::time)]
     pub time: Duration,
     /// Write the trace here [default: NAME.trace]
     #[arg(short = 'o', long, value_name = "FILE")]
