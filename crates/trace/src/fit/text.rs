@@ -205,6 +205,21 @@ impl Fit {
             ),
             None => all.push("arrivals are no more bursty than Poisson's".to_owned()),
         }
+        let [read, write] = self.random;
+        let known = read.error.is_finite() && write.error.is_finite();
+        if known && (read.value - write.value).abs() > 50.0 {
+            all.push(format!(
+                "{:.0}% of the reads and {:.0}% of the writes are random; the scenario draws both from one working set, and the trace may \
+                 have them apart: replay it where that matters",
+                read.value, write.value
+            ));
+        }
+        if self.zipf.is_some_and(|zipf| zipf.theta > 0.5) {
+            all.push(
+                "which blocks are popular is not kept, only how popular they are: where few disks hold them, replay the trace"
+                    .to_owned(),
+            );
+        }
         if self.streams > 1 {
             all.push(format!(
                 "sequential I/Os belong to {} runs at once; the scenario has one run a worker",

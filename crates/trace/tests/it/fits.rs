@@ -136,6 +136,24 @@ fn arrivals_that_are_more_regular_than_poissons_are_said() {
     assert!(!fit.residual().join("\n").contains("more regular"));
 }
 
+/// Writes of a log beside random reads: one working set is not what the trace has.
+#[test]
+fn a_log_beside_random_reads_is_said() {
+    let io = |n: u64| {
+        let dir = if n.is_multiple_of(3) { Dir::Write } else { Dir::Read };
+        let offset = match dir {
+            Dir::Write => n / 3 * 4096,
+            _ => (1 << 30) + n * 7919 % 100_003 * 4096,
+        };
+        let (at, len) = (Ns(n * 1_000_000), 4096);
+        TraceIo { at, dir, fua: false, device: 0, offset, len, latency: None, issuer: 0 }
+    };
+    let said = Fitter::of(&(0..6000).map(io).collect::<Vec<_>>()).finish().residual().join("\n");
+    assert!(said.contains("of the writes are random"), "{said}");
+    let Some((fit, _)) = fitted("skewed", 1) else { return };
+    assert!(fit.residual().join("\n").contains("which blocks are popular"), "{:?}", fit.zipf);
+}
+
 /// Of 20,000 accesses drawn from 2^24 blocks a dozen meet another: their number cannot be known.
 #[test]
 fn a_working_set_of_which_too_little_was_seen_is_not_determined() {
