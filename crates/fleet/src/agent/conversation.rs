@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 /// How long an order to stop waits for engines that are preparing: they stop between two writes of a file that they
 /// fill, but an open that hangs cannot be called back.
-pub(super) const PATIENCE: Ns = Ns::secs(2);
+pub(super) const PATIENCE: Ns = Ns::secs(5);
 
 /// How long a message of the coordinator may come after one that overtook it.
 const REORDER: Ns = Ns::secs(5);
