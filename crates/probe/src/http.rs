@@ -1,8 +1,8 @@
 //! One request of HTTP/1.1, plain or over TLS, with a deadline and a bound: what scraping an exporter takes, and nothing else.
 
+#[cfg(feature = "tls")]
 use crate::trust::Trust;
 use clock::Ns;
-use rustls::StreamOwned;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -19,6 +19,11 @@ pub struct PageAddress {
     /// With its leading slash.
     pub path: String,
 }
+
+/// Nobody is trusted without TLS.
+#[cfg(not(feature = "tls"))]
+#[derive(Clone, Copy, Debug)]
+pub enum Trust {}
 
 /// A connection on which nothing takes longer than until a moment, however slowly the other end drips.
 struct Timed {
@@ -104,9 +109,12 @@ pub fn get(
     );
     match trust {
         None => ask(stream, &request),
+        #[cfg(not(feature = "tls"))]
+        Some(trust) => match *trust {},
+        #[cfg(feature = "tls")]
         Some(trust) => {
             let host = at.authority.rsplit_once(':').map_or(&*at.authority, |(host, _)| host);
-            ask(StreamOwned::new(trust.session(host)?, stream), &request)
+            ask(rustls::StreamOwned::new(trust.session(host)?, stream), &request)
         }
     }
 }

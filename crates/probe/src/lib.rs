@@ -23,5 +23,6 @@ pub mod snmp;
 pub mod source;
 mod sysfs;
 pub mod tcp;
+#[cfg(feature = "tls")]
 mod trust;
 pub mod watch;

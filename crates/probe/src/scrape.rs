@@ -5,8 +5,11 @@
 //! interval.
 
 use crate::credentials::Credentials;
+#[cfg(not(feature = "tls"))]
+use crate::http::Trust;
 use crate::http::{self, PageAddress};
 use crate::source::{Amount, Look, PLACES_MAX, Place, Source, Trouble};
+#[cfg(feature = "tls")]
 use crate::trust::Trust;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,7 +17,6 @@ use clock::Ns;
 use hop::HopKind;
 use record::CounterId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use telemetry::exporter::{Is, gauge, labelled, metric};
 use telemetry::{Flow, Measure};
 
@@ -169,8 +171,9 @@ impl Exporter {
     /// it that the credentials name, or without that one that this machine trusts.
     /// # Errors
     /// As [`Exporter::new`], or there is no such authority.
+    #[cfg(feature = "tls")]
     pub fn over_tls(address: &str, credentials: &Credentials) -> Result<Exporter, String> {
-        let trust = Some(Trust::of(credentials.get("ca").map(Path::new))?);
+        let trust = Some(Trust::of(credentials.get("ca").map(std::path::Path::new))?);
         Ok(Exporter { trust, ..Exporter::at(address, credentials)? })
     }
 

@@ -16,7 +16,7 @@ warmup   = "0s"
 measure  = "200ms"
 "#;
 
-const SHORT: [&str; 4] = ["--time", "200ms", "--warmup", "0s"];
+const SHORT: [&str; 4] = ["--time", "500ms", "--warmup", "0s"];
 
 fn disk(args: &[&str]) -> Vec<String> {
     [&["disk"], args, &SHORT].concat().iter().map(|arg| (*arg).to_owned()).collect()

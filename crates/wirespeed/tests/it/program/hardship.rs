@@ -151,7 +151,7 @@ fn a_small_stack_is_no_hindrance() {
 #[test]
 fn limits_and_missing_places_are_told_in_words() {
     let bench = Bench::new("");
-    let run = "--read 0 --warmup 0s --time 50ms --quiet";
+    let run = "--read 0 --warmup 0s --time 1s --quiet";
     let file = format!("$W disk t --create 1MiB {run} --out r.wsr");
     // Each line, the exit code, and a word of stderr.
     let cases = [
@@ -185,7 +185,7 @@ fn a_thread_that_cannot_be_started_is_told_with_its_limit() {
     let bench = Bench::new("");
     // Root is not held to a number of processes.
     let line = "chmod 777 .; exec setpriv --reuid=65534 --clear-groups prlimit --nproc=1 $W disk null: \
-                --warmup 0s --time 50ms --out r.wsr";
+                --warmup 0s --time 1s --out r.wsr";
     let (code, said) = shell(&bench, line);
     if said.contains("setpriv:") || said.contains("prlimit:") {
         return println!(
