@@ -185,7 +185,8 @@ fn a_device_discards_and_zeroes() {
             Dir::Trim => Row { trim: 100.0, ..Row::new(64 * KIB, 0.0, 0.0) },
             _ => Row { zeroes: 100.0, ..Row::new(64 * KIB, 0.0, 0.0) },
         };
-        let spec = Spec::access(vec![row], closed(4), Regions::Own);
+        // One at a time: of several, one may lag behind on a busy machine and leave what is its part.
+        let spec = Spec::access(vec![row], closed(1), Regions::Own);
         let target =
             TargetSpec { queue: kind, fill: Fill::Never, ..file(Path::new(&device.0), None) };
         let token = inspect(&target, true).examined.and_then(Result::ok).expect("examined").token;
