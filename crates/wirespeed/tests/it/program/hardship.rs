@@ -151,7 +151,7 @@ fn a_small_stack_is_no_hindrance() {
 #[test]
 fn limits_and_missing_places_are_told_in_words() {
     let bench = Bench::new("");
-    let run = "--read 0 --warmup 0s --time 1s --quiet";
+    let run = "--read 0 --warmup 0s --passes 1 --time 60s --quiet";
     let file = format!("$W disk t --create 1MiB {run} --out r.wsr");
     // Each line, the exit code, and a word of stderr.
     let cases = [
