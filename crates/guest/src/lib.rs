@@ -13,22 +13,23 @@
 //!
 //! This crate knows no scenario, no agent and no messages.
 
-#![forbid(unsafe_code)]
-
 pub mod accelerator;
 pub mod init;
 pub mod initramfs;
 pub mod kernel;
 pub mod machine;
+pub mod migration;
 pub mod modules;
 pub mod process;
 pub mod program;
 pub mod qmp;
+mod relay;
 pub mod shell;
 
 pub use accelerator::Accelerator;
 pub use kernel::{Kernel, KernelError};
 pub use machine::{Adapter, Backing, Drive, Machine, Network};
+pub use migration::{Moved, MoveError};
 pub use modules::ModuleError;
 pub use process::{Guest, GuestError, Image, become_kept};
 pub use program::{GuestFile, ProgramError};

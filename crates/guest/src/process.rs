@@ -7,6 +7,7 @@ use crate::machine::{Machine, Wiring};
 use crate::modules::{Module, ModuleError, ModuleTree};
 use crate::program::{self, GuestFile, ProgramError};
 use crate::qmp::Qmp;
+use crate::relay::Relay;
 use clock::Ns;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::ffi::OsString;
@@ -139,11 +140,18 @@ fn write(
 /// A guest that runs. It ends when this is dropped, and when this process ends.
 pub struct Guest {
     name: String,
-    child: Child,
-    qmp: Qmp,
-    ports: Vec<Option<UnixStream>>,
-    console: Arc<Mutex<Vec<u8>>>,
+    pub(crate) child: Child,
+    pub(crate) qmp: Qmp,
+    pub(crate) ports: Vec<Relay>,
+    pub(crate) console: Arc<Mutex<Vec<u8>>>,
     status: Option<ExitStatus>,
+}
+
+/// A QEMU that has connected.
+pub(crate) struct Launched {
+    pub child: Child,
+    pub qmp: Qmp,
+    pub ports: Vec<UnixStream>,
 }
 
 /// Becomes QEMU, in a process that ends when its parent does: what a keeper's command runs. Returns only on failure.
@@ -168,6 +176,25 @@ impl Guest {
         image: &Image,
         keeper: &[OsString],
     ) -> Result<Guest, GuestError> {
+        let console = Arc::default();
+        let launched = Guest::launch(machine, image, keeper, &console, &[])?;
+        let Launched { child, qmp, ports } = launched;
+        let relays = ports.into_iter().map(Relay::new).collect::<io::Result<_>>();
+        let name = machine.name.clone();
+        let mut guest = Guest { name, child, qmp, ports: Vec::new(), console, status: None };
+        guest.ports = relays
+            .map_err(|why| GuestError::Io { what: format!("the ports of {}", guest.name), why })?;
+        Ok(guest)
+    }
+
+    /// Starts a QEMU for a machine, with these options more.
+    pub(crate) fn launch(
+        machine: &Machine,
+        image: &Image,
+        keeper: &[OsString],
+        console: &Arc<Mutex<Vec<u8>>>,
+        options: &[&str],
+    ) -> Result<Launched, GuestError> {
         let name = machine.name.clone();
         let io = |what: &str| {
             let what = format!("{what} of the guest {}", machine.name);
@@ -191,27 +218,24 @@ impl Guest {
         let mut line = keeper.to_vec();
         line.push(QEMU.into());
         line.extend(machine.arguments(&wiring));
+        line.extend(options.iter().map(OsString::from));
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // A group of its own: a Ctrl-C at the terminal is for the coordinator.
         let started = command.process_group(0).spawn();
         let program = line[0].to_string_lossy().into_owned();
         let mut child = started.map_err(|why| GuestError::NoQemu { program, why })?;
-        let console = Arc::new(Mutex::new(Vec::new()));
+        let console = Arc::clone(console);
         if let Some(output) = child.stderr.take() {
             listen(output, Arc::clone(&console)).map_err(io("the console"))?;
         }
         let mut starting = Starting { name, child, console };
         let control = starting.connected(&qmp)?;
-        let mut ports = Vec::new();
-        for door in &doors {
-            ports.push(Some(starting.connected(door)?));
-        }
-        let opened = Qmp::open(control);
-        let Starting { name, child, console } = starting;
-        match opened {
-            Ok(qmp) => Ok(Guest { name, child, qmp, ports, console, status: None }),
-            Err(why) => Err(Starting { name, child, console }.over(why.to_string())),
+        let ports: Vec<UnixStream> =
+            doors.iter().map(|door| starting.connected(door)).collect::<Result<_, _>>()?;
+        match Qmp::open(control) {
+            Ok(qmp) => Ok(Launched { child: starting.child, qmp, ports }),
+            Err(why) => Err(starting.over(why.to_string())),
         }
     }
 
@@ -227,7 +251,7 @@ impl Guest {
 
     /// The host's end of a port, once.
     pub fn port(&mut self, number: usize) -> Option<UnixStream> {
-        self.ports.get_mut(number)?.take()
+        self.ports.get_mut(number)?.host()
     }
 
     /// QEMU's control channel.

@@ -1,9 +1,12 @@
 //! QEMU's control channel: commands and events as lines of JSON (the QEMU Machine Protocol).
 
 use clock::Ns;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use thiserror::Error;
@@ -74,12 +77,37 @@ impl Qmp {
     /// # Errors
     /// QEMU refuses it, or is gone.
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, QmpError> {
+        let message = self.message(command, arguments);
+        self.writer.write_all(message.as_bytes())?;
+        self.answer(command)
+    }
+
+    /// Hands QEMU an open file, under a name for later commands.
+    /// # Errors
+    /// QEMU refuses it, or is gone.
+    pub fn hand(&mut self, name: &str, file: BorrowedFd<'_>) -> Result<(), QmpError> {
+        let message = self.message("getfd", json!({ "fdname": name }));
+        let files = [file];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut along = SendAncillaryBuffer::new(&mut space);
+        along.push(SendAncillaryMessage::ScmRights(&files));
+        let (first, rest) = message.as_bytes().split_at(1);
+        sendmsg(&self.writer, &[IoSlice::new(first)], &mut along, SendFlags::empty())
+            .map_err(io::Error::from)?;
+        self.writer.write_all(rest)?;
+        self.answer("getfd").map(drop)
+    }
+
+    fn message(&mut self, command: &str, arguments: Value) -> String {
         self.number += 1;
         let mut message = json!({ "execute": command, "id": self.number });
         if !arguments.is_null() {
             message["arguments"] = arguments;
         }
-        self.writer.write_all(format!("{message}\n").as_bytes())?;
+        format!("{message}\n")
+    }
+
+    fn answer(&mut self, command: &str) -> Result<Value, QmpError> {
         loop {
             let mut answer = self.line()?;
             if answer.get("event").is_some() {

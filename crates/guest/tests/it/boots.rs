@@ -135,6 +135,57 @@ fn a_guest_stops_goes_on_and_panics() {
 }
 
 #[test]
+fn a_guest_moves_to_another_qemu_and_loses_no_line() {
+    let Some(kernel) = kernel() else { return };
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    file.as_file().set_len(8 * MIB).expect("its size");
+    let backing = Backing::File { path: file.path().to_owned(), direct: false };
+    let serial = "MOVES".to_owned();
+    let disk = |adapter| Drive {
+        adapter,
+        controller: 0,
+        serial: serial.clone(),
+        backing: backing.clone(),
+        read_only: false,
+    };
+    let mut machine = machine(&kernel, vec![disk(Adapter::Pvscsi)]);
+    let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
+    let mut guest = Guest::start(&machine, &image, &keeper()).expect("a guest");
+    let mut lines = Lines::of(&mut guest);
+    assert!(lines.ask("disk MOVES").ends_with(" 8388608"), "{}", guest.console());
+    let first = guest.process();
+    // What is asked meanwhile, more than once a migration, is answered in order.
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    let asking = std::thread::spawn(move || {
+        let mut asked = 0;
+        while is_over.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) || asked < 50 {
+            asked += 1;
+            assert_eq!(lines.ask(&format!("line {asked}")), format!("line {asked}"));
+        }
+        lines
+    });
+    let patience = Ns::secs(120);
+    let moved = guest.relocate(&machine, &image, &keeper(), patience).expect("it moves");
+    drop(over);
+    let mut lines = asking.join().unwrap_or_else(|_| panic!("{}", guest.console()));
+    assert_ne!(guest.process(), first);
+    assert!(!std::path::Path::new(&format!("/proc/{first}")).exists(), "the first QEMU is there");
+    assert!(moved.copied > MIB && moved.stood_still < moved.total, "{moved:?}");
+    assert!(lines.ask("disk MOVES").ends_with(" 8388608"), "{}", guest.console());
+    // One that is not the same machine takes nothing over, and the guest goes on where it is.
+    machine.drives[0] = disk(Adapter::VirtioScsi);
+    let second = guest.process();
+    let why = guest.relocate(&machine, &image, &keeper(), patience).expect_err("another machine");
+    assert!(!why.to_string().is_empty());
+    assert_eq!(guest.process(), second);
+    guest.control().execute("cont", Value::Null).expect("it goes on");
+    assert_eq!(lines.ask("still here"), "still here", "{}", guest.console());
+    drop(lines);
+    let ended = guest.wait(Ns::secs(60)).expect("it can be waited for");
+    assert!(ended.is_some_and(|status| status.success()), "{}", guest.console());
+}
+
+#[test]
 fn what_cannot_start_says_why() {
     let Some(kernel) = kernel() else { return };
     let mut machine = machine(&kernel, Vec::new());
