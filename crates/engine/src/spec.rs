@@ -37,14 +37,14 @@ pub struct StepSpec {
     pub lab: Option<LabStep>,
 }
 
-/// A step of an emulated lab.
+/// What happens to an emulated lab, or to guests, in a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabStep {
     /// What happens, in order of time.
     pub changes: Vec<LabChange>,
 }
 
-/// Something that happens to a part of an emulated lab.
+/// Something that happens to a part of an emulated lab, or to a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabChange {
     /// When, since the beginning of the measured time.
@@ -55,7 +55,7 @@ pub struct LabChange {
     pub event: LabEvent,
 }
 
-/// What happens to a part of an emulated lab.
+/// What happens to a part of an emulated lab, or to a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LabEvent {
     /// Its cables carry nothing.
@@ -72,6 +72,8 @@ pub enum LabEvent {
     Stall,
     /// It is a host, and its processes are killed.
     Kill,
+    /// It is a guest, and moves to this host.
+    Move(String),
 }
 
 /// A process that carries loads of others: a virtual machine.

@@ -5,7 +5,7 @@
 
 use crate::pool;
 use clock::Ns;
-use record::{Completed, Event, Phase, Record, RecordError, StepHead};
+use record::{Completed, Counter, CounterId, Event, HopKind, Phase, Record, RecordError, StepHead};
 use scenario::{Change, FaultAction, Hamper, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,6 +41,9 @@ pub struct FaultOutcome {
     /// Time to fail over: the longest service time of an I/O that completed while the fault lasted, where it exceeds all
     /// before.
     pub fail_over_ns: Option<u64>,
+    /// For how long the clock of a guest that stopped or moved may have stood still in the step: no response time that it
+    /// measured has that time in it.
+    pub clock_stood_ns: Option<u64>,
     /// From the fault to the end of the interval in which throughput was [`RECOVERED`] again; `None` where it was not
     /// while the fault lasted.
     pub resumed_ns: Option<u64>,
@@ -116,6 +119,7 @@ pub(crate) fn outcomes(
         return Ok(Vec::new());
     }
     let work = intervals(record, head)?;
+    let counters = record.counters(Some(head.index))?;
     let moments = moments(&changes, head, record.events());
     let measured = head.times.measured();
     let outcome = |n: usize| {
@@ -129,14 +133,22 @@ pub(crate) fn outcomes(
         let until = ends.map(|m| moments[m].0).filter(|until| *until <= next);
         let begins = (0..n).rev().map(|m| moments[m].0).find(|before| *before < at);
         let spans = Spans { work: &work, head };
-        Some(spans.outcome(
-            change,
-            kind,
-            (begins.unwrap_or(Ns::ZERO), at, until, next),
-            carried_out,
-        ))
+        let times = (begins.unwrap_or(Ns::ZERO), at, until, next);
+        let stood = stood_still(record, &counters, &change.part);
+        let clock_stood_ns = stood.filter(|_| carried_out);
+        Some(FaultOutcome { clock_stood_ns, ..spans.outcome(change, kind, times, carried_out) })
     };
     Ok((0..changes.len()).filter_map(outcome).collect())
+}
+
+/// By how much the clock of a guest may have been wrong at any moment of the step, where the part is one.
+fn stood_still(record: &Record, counters: &[Counter], part: &str) -> Option<u64> {
+    let hop = record.sources().iter().find(|source| {
+        source.hop() == Some(HopKind::VmCpu) && source.name.strip_suffix(".cpu") == Some(part)
+    })?;
+    let of_hop = |one: &&Counter| one.source == hop.id;
+    let mut bounds = counters.iter().filter(of_hop);
+    bounds.find(|one| one.kind.id() == Some(CounterId::ClockBound)).map(|one| one.value as u64)
 }
 
 /// The changes of a step in the order of their moments.
@@ -242,6 +254,7 @@ impl Spans<'_> {
             during,
             after,
             fail_over_ns: longest,
+            clock_stood_ns: None,
             resumed_ns: back(fails, ends),
             recovered_ns: over.and_then(|over| back(over, next)),
         }

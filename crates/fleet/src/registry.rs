@@ -8,7 +8,7 @@ use crate::attend::Attendance;
 use crate::sampling::Sampler;
 use engine::{Engine, EngineError, EngineLoad, IntervalTx, Prepared, StepSpec, Stop};
 
-/// The name under which what changes an emulated lab is registered.
+/// The name under which what changes an emulated lab, or guests, is registered.
 pub const LAB_ENGINE: &str = "lab";
 
 /// The engines of an agent.

@@ -29,7 +29,7 @@ pub mod shell;
 pub use accelerator::Accelerator;
 pub use kernel::{Kernel, KernelError};
 pub use machine::{Adapter, Backing, Drive, Machine, Network};
-pub use migration::{Moved, MoveError};
+pub use migration::{MoveError, Moved};
 pub use modules::ModuleError;
 pub use process::{Guest, GuestError, Image, become_kept};
 pub use program::{GuestFile, ProgramError};

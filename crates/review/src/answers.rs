@@ -354,8 +354,16 @@ fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
     let fail_over = match fault.fail_over_ns {
         Some(ns) if moves => format!(" Time to fail over: {} (the longest I/O).", seconds(ns)),
         Some(ns) => format!(" The longest I/O took {}.", seconds(ns)),
+        None if fault.clock_stood_ns.is_some() => String::new(),
         None => " No I/O took longer than before.".to_owned(),
     };
+    let stood = fault.clock_stood_ns.map(|ns| {
+        format!(
+            " Its clock stood still with it, in this step for up to {}: its response times leave that out.",
+            seconds(ns)
+        )
+    });
+    let fail_over = fail_over + &stood.unwrap_or_default();
     let back = match (fault.recovered_ns, fault.resumed_ns, fault.until_ns) {
         (Some(ns), _, _) => {
             format!(" Time to recover: {} from its end.", seconds(ns))

@@ -126,6 +126,12 @@ pub(crate) fn times(steps: &[StepFigures]) -> Vec<String> {
             None => String::new(),
         };
         let longest = fault.fail_over_ns.map_or_else(|| "none waited".to_owned(), seconds);
+        let longest = match fault.clock_stood_ns {
+            Some(ns) => {
+                format!("{longest} by its own clock, which stood still for up to {}", seconds(ns))
+            }
+            None => longest,
+        };
         format!(
             "{}: longest I/O while it lasted: {longest}; to throughput again: {}{recover}.",
             clean(&fault.part),

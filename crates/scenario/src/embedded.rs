@@ -4,7 +4,7 @@
 //! This holds what was asked for; it starts nothing. The policies are those of the hypervisors and operating systems
 //! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
 
-use crate::model::{Host, Lab, Step, Vm};
+use crate::model::{Host, Lab, MachineKind, Step, Vm};
 use crate::simulated::Change;
 use std::fmt;
 use std::time::Duration;
@@ -171,9 +171,12 @@ impl Lab {
         scaled.map_or(Percent(100.0), |embedded| embedded.scale)
     }
 
-    /// Whether a live run can bring a change about, since its part is emulated: a link, a switch, a host, an array, an adapter,
-    /// or a port of one.
-    pub fn emulates_change(&self, change: &Change) -> bool {
+    /// Whether a live run can bring a change about: its part is emulated (a link, a switch, a host, an array, an adapter, or a
+    /// port of one), or it is a guest.
+    pub fn can_change(&self, change: &Change) -> bool {
+        if self.guest_of(change).is_some() {
+            return true;
+        }
         let (Change::Fail(part)
         | Change::Restore(part)
         | Change::Kill(part)
@@ -184,6 +187,23 @@ impl Lab {
         let part = part.split_once(':').map_or(part.as_str(), |(device, _)| device);
         let link = self.links.iter().find(|link| link.name == *part);
         self.emulates(link.map_or(part, |link| &link.from.device))
+    }
+
+    /// The guest that a change stops, has go on, or moves.
+    pub(crate) fn guest_of(&self, change: &Change) -> Option<&Vm> {
+        let (Change::Fail(name) | Change::Restore(name) | Change::Move { vm: name, .. }) = change
+        else {
+            return None;
+        };
+        let guest = |vm: &&Vm| vm.machine == Some(MachineKind::Qemu) && vm.name == *name;
+        self.vms.iter().find(guest)
+    }
+
+    /// Whether a change moves a guest that cannot move.
+    pub(crate) fn is_fixed(&self, change: &Change) -> bool {
+        let moves = matches!(change, Change::Move { .. });
+        let guest = self.guest_of(change).filter(|_| moves);
+        guest.is_some_and(|vm| vm.scsi.iter().any(|adapter| adapter == "nvme"))
     }
 
     /// Whether a host, an adapter by its full name, a switch, an array or a port of one is emulated.

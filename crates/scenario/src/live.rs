@@ -21,19 +21,35 @@ impl Scenario {
                 let at = self.spots.at(&Spot::Load(number, n));
                 load.check_live(at, plan, self, &mut sink);
             }
-            let absent = |incident: &&Incident| !self.lab.emulates_change(&incident.change);
+            let absent = |incident: &&Incident| !self.lab.can_change(&incident.change);
             for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| absent(of)) {
                 let at = self.spots.at(&Spot::Incident(number, n));
                 sink.push(|| {
                     let message = format!("a live run cannot {}: that lab is not present", incident.change);
                     Mistake::new(at, message).help(format!(
-                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`"
+                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`, and guests \
+                         (`machine = \"qemu\"`) fail, are restored and move"
                     ))
+                });
+            }
+            let fixed = |incident: &&Incident| self.lab.is_fixed(&incident.change);
+            for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| fixed(of)) {
+                let at = self.spots.at(&Spot::Incident(number, n));
+                sink.push(|| {
+                    let message = format!("a guest with `nvme` cannot {}", incident.change);
+                    Mistake::new(at, message)
+                        .help("QEMU cannot move an NVMe controller: give the guest another adapter in `scsi`")
                 });
             }
         }
         self.check_disks(&mut sink);
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
+    }
+
+    /// Whether a plan stops a guest, or has one move.
+    pub fn changes_guests(&self) -> bool {
+        let mut incidents = self.plans.iter().flat_map(|plan| &plan.incidents);
+        incidents.any(|incident| self.lab.guest_of(&incident.change).is_some())
     }
 
     /// Disks of the lab's VMs that some plan loads and that are not present.

@@ -6,7 +6,7 @@ use crate::emulated;
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::fleets;
-use crate::guests;
+use crate::guests::{self, GuestOrders};
 use crate::hops;
 use crate::out;
 use crate::present::{self, Presentation};
@@ -212,11 +212,17 @@ pub fn control() -> Result<Arc<Control>, Failure> {
 /// The agents of this machine: one for the workers, one for each embedded array, whose CPU time is then its own, and one in
 /// each guest.
 pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Failure> {
-    let guests = guests::links(scenario)?;
+    let orders = GuestOrders::default();
+    let guests = guests::links(scenario, &orders)?;
     if scenario.lab.is_emulated() {
         return emulated::agents(scenario, kind);
     }
-    let started = local(scenario, kind, engines(hops::sources_of(scenario)));
+    if kind == AgentKind::Child && scenario.changes_guests() {
+        let problem = "what happens to guests is carried out by this process; leave --agent out";
+        return Err(Failure::usage(problem));
+    }
+    let engines = engines(hops::sources_of(scenario)).carries(fleet::LAB_ENGINE, Box::new(orders));
+    let started = local(scenario, kind, engines);
     let mut agents = started.map_err(|e| {
         Failure::incomplete(format!("an agent of this machine cannot be started: {e}"))
     })?;

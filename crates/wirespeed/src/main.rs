@@ -21,6 +21,7 @@ mod hops;
 mod labs;
 mod live;
 mod mistakes;
+mod moments;
 mod out;
 mod present;
 mod progress;

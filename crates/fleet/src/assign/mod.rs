@@ -356,8 +356,9 @@ impl<'a> Assignment<'a> {
             streams.extend(ends);
         }
         specs[ATTENDANT].attended = self.guests.attended.clone();
-        let emulated = self.lab.scenario.lab.is_emulated();
-        specs[ATTENDANT].lab = emulated.then(|| lab_step(step));
+        let changed = lab_step(step);
+        let concerned = self.lab.scenario.lab.is_emulated() || !changed.changes.is_empty();
+        specs[ATTENDANT].lab = concerned.then_some(changed);
         let has_load = |spec: &StepSpec| {
             // What an emulated lab carries is counted from outside, whatever loads it.
             let lab = spec.lab.is_some();
@@ -482,7 +483,7 @@ fn refuse_shared(
     }
 }
 
-/// What happens to an emulated lab in a step.
+/// What happens to an emulated lab, or to guests, in a step.
 fn lab_step(step: &Step) -> LabStep {
     let change = |incident: &Incident| {
         let (part, event) = match &incident.change {
@@ -495,12 +496,11 @@ fn lab_step(step: &Step) -> LabStep {
                 Hamper::Mismatch(mtu) => (part, LabEvent::Mismatch(*mtu)),
                 Hamper::Stall => (part, LabEvent::Stall),
             },
-            // Only the simulator moves VMs, as `Scenario::live` says.
-            Change::Move { .. } => return None,
+            Change::Move { vm, to } => (vm, LabEvent::Move(to.clone())),
         };
-        Some(LabChange { at: incident.at.into(), part: part.clone(), event })
+        LabChange { at: incident.at.into(), part: part.clone(), event }
     };
-    LabStep { changes: step.incidents.iter().filter_map(change).collect() }
+    LabStep { changes: step.incidents.iter().map(change).collect() }
 }
 
 /// The agent of a VM on an emulated host.

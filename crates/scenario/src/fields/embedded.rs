@@ -64,7 +64,7 @@ pub(super) static FAULT: TableDef = TableDef {
     title: "a fault",
     id: "fault",
     doc: "An injected fault or a recovery: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
-          `ready`), in a simulated or an emulated lab (`fail`, `restore`, `move`), or in an emulated one alone (`slow` of a \
+          `ready`), in a simulated or an emulated lab and at guests (`fail`, `restore`, `move`), or in an emulated lab alone (`slow` of a \
           cable, `lose`, `mismatch`, `stall`, `kill` of a host). Every step starts without faults: all ports at \
           full speed, every VM on its configured host.",
     fields: &[
@@ -88,12 +88,12 @@ pub(super) static FAULT: TableDef = TableDef {
         optional(
             "fail",
             IN_LAB,
-            "The component fails and carries no traffic. Simulator, or an emulated lab.",
+            "The component fails and carries no traffic; a guest is paused. Simulator, an emulated lab, or a guest.",
         ),
         optional(
             "restore",
             IN_LAB,
-            "A failed or hampered component works again. Simulator, or an emulated lab.",
+            "A failed or hampered component works again. Simulator, an emulated lab, or a guest.",
         ),
         optional(
             "lose",
@@ -112,7 +112,11 @@ pub(super) static FAULT: TableDef = TableDef {
             IN_LAB,
             "The cables of the component stay up, and next to nothing is taken off them: what is sent waits. Emulated lab.",
         ),
-        optional("move", Type::Refs("a VM"), "The VM moves to the host `to`. Simulator only."),
+        optional(
+            "move",
+            Type::Refs("a VM"),
+            "The VM moves to the host `to`; a guest does so while it runs. Simulator, or a guest.",
+        ),
         optional(
             "to",
             Type::LinkRateOrRef("a host"),

@@ -3,10 +3,13 @@
 use clock::Ns;
 use disk::DiskEngine;
 use fleet::{Body, BodyNews};
-use guest::Guest;
 use guest::qmp::QmpEvent;
+use guest::{Guest, Image, Machine, Moved};
 use record::{Fact, Level};
-use std::sync::mpsc::{self, Receiver, Sender};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::Builder;
 use std::{fs, io};
@@ -14,26 +17,84 @@ use std::{fs, io};
 /// How often QEMU is asked what has happened.
 const LOOK: Ns = Ns::millis(500);
 
+/// How long a guest may take to switch itself off.
+const SWITCHES_OFF: Ns = Ns::secs(20);
+
+/// How long a guest may take to move.
+const MOVES: Ns = Ns::secs(60);
+
 /// How long a guest that was given up may take to end by itself, as it does after a panic.
 const ENDS: Ns = Ns::secs(2);
+
+/// Something that a guest is to do.
+pub struct Order {
+    pub what: What,
+    /// Where it is told what came of it.
+    pub answer: Sender<Result<Done, String>>,
+}
+
+/// What a guest is to do.
+#[derive(Clone, Copy)]
+pub enum What {
+    Stand,
+    GoOn,
+    Move,
+}
+
+/// What a guest did.
+pub enum Done {
+    /// It stands still, or goes on.
+    Stood,
+    /// It is at another QEMU.
+    Moved(Moved),
+}
+
+/// All that another QEMU for a guest is started from.
+pub struct Plan {
+    pub machine: Machine,
+    pub image: Arc<Image>,
+    pub keeper: Vec<OsString>,
+}
+
+/// The processes that guests had, and those that they have.
+static MOVED: Mutex<BTreeMap<u32, u32>> = Mutex::new(BTreeMap::new());
+
+/// The process that carries a guest which this one carried at first.
+pub fn process_now(first: u32) -> u32 {
+    let moved = MOVED.lock().unwrap_or_else(PoisonError::into_inner);
+    moved.get(&first).copied().unwrap_or(first)
+}
 
 /// A guest, and what is held for its disks as long as it lives.
 pub struct GuestBody {
     guest: Option<Arc<Mutex<Guest>>>,
     process: u32,
+    orders: Sender<Order>,
     news: Receiver<BodyNews>,
     facts: Vec<Fact>,
     _held: Option<DiskEngine>,
 }
 
 impl GuestBody {
-    pub fn new(guest: Guest, held: Option<DiskEngine>, facts: Vec<Fact>) -> io::Result<GuestBody> {
+    pub fn new(
+        guest: Guest,
+        plan: Plan,
+        held: Option<DiskEngine>,
+        facts: Vec<Fact>,
+    ) -> io::Result<GuestBody> {
         let process = guest.process();
         let guest = Arc::new(Mutex::new(guest));
         let (tx, news) = mpsc::channel();
-        let watched = Arc::downgrade(&guest);
-        Builder::new().name("guest-watch".to_owned()).spawn(move || watch(&watched, &tx))?;
-        Ok(GuestBody { guest: Some(guest), process, news, facts, _held: held })
+        let (orders, inbox) = mpsc::channel();
+        let watch = Watch { guest: Arc::downgrade(&guest), first: process, plan };
+        let watch = move || watch.stay(&inbox, &tx);
+        Builder::new().name("guest-watch".to_owned()).spawn(watch)?;
+        Ok(GuestBody { guest: Some(guest), process, orders, news, facts, _held: held })
+    }
+
+    /// Where orders to the guest go.
+    pub fn orders(&self) -> Sender<Order> {
+        self.orders.clone()
     }
 }
 
@@ -65,16 +126,67 @@ impl Body for GuestBody {
     }
 }
 
-/// Tells what happens to a guest until it is gone.
-fn watch(guest: &Weak<Mutex<Guest>>, news: &Sender<BodyNews>) {
-    loop {
-        clock::sleep_until(clock::now().plus(LOOK));
-        let Some(guest) = guest.upgrade() else { return };
-        let Ok(events) = lock(&guest).control().events() else { return };
-        let told = events.iter().filter_map(told);
-        if !told.map(|one| news.send(one)).all(|sent| sent.is_ok()) {
-            return;
+/// What watches a guest, and carries out the orders to it.
+struct Watch {
+    guest: Weak<Mutex<Guest>>,
+    first: u32,
+    plan: Plan,
+}
+
+impl Watch {
+    /// Tells what happens to the guest until it is gone.
+    fn stay(&self, orders: &Receiver<Order>, news: &Sender<BodyNews>) {
+        loop {
+            let order = match orders.recv_timeout(LOOK.into()) {
+                Ok(order) => Some(order),
+                Err(RecvTimeoutError::Timeout) => None,
+                // Nobody can order any more, and the guest may go on for a while.
+                Err(RecvTimeoutError::Disconnected) => {
+                    clock::sleep_until(clock::now().plus(LOOK));
+                    None
+                }
+            };
+            let Some(guest) = self.guest.upgrade() else { break };
+            let mut guest = lock(&guest);
+            if let Some(Order { what, answer }) = order {
+                let done = self.carry_out(&mut guest, what);
+                // Who has asked may have been given up.
+                let _ = answer.send(done);
+            }
+            let Ok(events) = guest.control().events() else { break };
+            let told = events.iter().filter_map(told);
+            if !told.map(|one| news.send(one)).all(|sent| sent.is_ok()) {
+                break;
+            }
         }
+        // The kernel would end a QEMU that was started here with this thread: a guest switches itself off before.
+        let deadline = clock::now().plus(SWITCHES_OFF);
+        let here = || fs::exists(format!("/proc/{}", process_now(self.first))).unwrap_or(false);
+        while here() && clock::now() < deadline {
+            clock::sleep_until(clock::now().plus(LOOK));
+        }
+    }
+
+    fn carry_out(&self, guest: &mut Guest, what: What) -> Result<Done, String> {
+        let done = match what {
+            What::Stand | What::GoOn => {
+                let command = if matches!(what, What::Stand) { "stop" } else { "cont" };
+                let done = guest.control().execute(command, Value::Null);
+                done.map_err(|why| why.to_string())?;
+                Done::Stood
+            }
+            What::Move => {
+                let Plan { machine, image, keeper } = &self.plan;
+                let moved = guest.relocate(machine, image, keeper, MOVES);
+                let moved = moved.map_err(|why| why.to_string())?;
+                let mut all = MOVED.lock().unwrap_or_else(PoisonError::into_inner);
+                all.insert(self.first, guest.process());
+                Done::Moved(moved)
+            }
+        };
+        // What was ordered is no news.
+        let _ = guest.control().events();
+        Ok(done)
     }
 }
 

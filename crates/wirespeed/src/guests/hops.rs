@@ -1,7 +1,7 @@
 //! The hops of guests: inside, the guest's processors, its virtual adapters and its disks; on the host, QEMU's process and the
 //! thread of it that carries the I/O.
 
-use super::body::memory_of;
+use super::body::{memory_of, process_now};
 use crate::hops::{nothing, readings};
 use clock::Ns;
 use engine::{AttendedProcess, StepSpec};
@@ -193,18 +193,46 @@ fn driver_of(device: &Path) -> Option<String> {
 /// QEMU's processes on the host: all of their threads, and the one that carries the I/O and the adapters' emulation.
 #[derive(Debug, Default)]
 pub struct GuestProcesses {
-    all: Vec<AttendedProcess>,
+    all: Vec<Attended>,
+}
+
+/// A guest, whose process is another one after a move.
+#[derive(Debug)]
+struct Attended {
+    of: AttendedProcess,
+    now: u32,
+    /// What its processes before this one took, all threads and the one that carries the I/O; and what this one last had.
+    before: [Ns; 2],
+    last: [Ns; 2],
+}
+
+impl Attended {
+    /// CPU time so far.
+    fn cpu(&mut self) -> [Option<Ns>; 2] {
+        let now = process_now(self.of.process);
+        if now != self.now {
+            let add = |n: usize| self.before[n].plus(self.last[n]);
+            (self.before, self.last, self.now) = ([add(0), add(1)], [Ns::ZERO; 2], now);
+        }
+        let Some(cpu) = process::cpu(now) else { return [None; 2] };
+        self.last = [cpu.all, cpu.first];
+        [0, 1].map(|n| Some(self.before[n].plus(self.last[n])))
+    }
 }
 
 impl Sampler for GuestProcesses {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
-        self.all = step.attended.clone();
-        let hops = |of: &AttendedProcess| {
-            let taken = memory_of(of.process).map(units::binary_bytes).unwrap_or_default();
-            let facts = vec![
-                ("process".to_owned(), of.process.to_string()),
-                ("memory-taken".to_owned(), taken),
-            ];
+        let attended = step.attended.iter().map(|of| Attended {
+            of: of.clone(),
+            now: process_now(of.process),
+            before: [Ns::ZERO; 2],
+            last: [Ns::ZERO; 2],
+        });
+        self.all = attended.collect();
+        let hops = |Attended { of, now, .. }: &Attended| {
+            let taken = memory_of(*now).map(units::binary_bytes).unwrap_or_default();
+            let facts =
+                vec![("process".to_owned(), now.to_string()), ("memory-taken".to_owned(), taken)];
             let (all, one) = (format!("{}.qemu", of.name), format!("{}.io-thread", of.name));
             let kind = HopKind::HostCpu;
             [
@@ -217,17 +245,17 @@ impl Sampler for GuestProcesses {
 
     fn sample(&mut self) -> Vec<Sample> {
         let processors = cpu::look().stat.map_or(f64::NAN, |stat| f64::from(stat.processors));
-        let samples = |of: &AttendedProcess| {
-            let (at, cpu) = (clock::now(), process::cpu(of.process));
+        let samples = |of: &mut Attended| {
+            let (at, [all, first]) = (clock::now(), of.cpu());
             let busy = |time: Option<Ns>, count: f64| {
                 let value = time.map_or(f64::NAN, |time| time.0 as f64);
                 let busy = HopReading { counter: CounterId::CpuBusy, value };
                 let count = HopReading { counter: CounterId::CpuCount, value: count };
                 Sample { at, readings: vec![busy, count] }
             };
-            [busy(cpu.map(|cpu| cpu.all), processors), busy(cpu.map(|cpu| cpu.first), 1.0)]
+            [busy(all, processors), busy(first, 1.0)]
         };
-        self.all.iter().flat_map(samples).collect()
+        self.all.iter_mut().flat_map(samples).collect()
     }
 }
 

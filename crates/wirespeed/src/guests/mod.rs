@@ -5,6 +5,7 @@
 //! made and granted here; QEMU opens for writing only what the write guard granted to this process, or what the run made.
 
 mod body;
+mod changes;
 mod disks;
 pub mod hops;
 pub mod inside;
@@ -12,7 +13,8 @@ pub mod inside;
 use crate::cli::GuestKeeperArgs;
 use crate::exit::{Exit, Failure};
 use crate::live::AGENT;
-use body::GuestBody;
+use body::{GuestBody, Plan};
+pub use changes::GuestOrders;
 use fleet::{AgentLink, GuestDisk, Joined, Joining};
 use guest::{Accelerator, Adapter, Guest, Image, Kernel, Machine};
 use record::Fact;
@@ -51,10 +53,11 @@ struct Boot {
     qemu: String,
 }
 
-/// The agents of a scenario's guests; each is started once its disks are there. All that can be found wrong before is.
+/// The agents of a scenario's guests; each is started once its disks are there, and takes `orders` from then on. All that can be
+/// found wrong before is.
 /// # Errors
 /// QEMU, a kernel or a driver is missing, or a guest cannot be what the scenario asks for.
-pub fn links(scenario: &Scenario) -> Result<Vec<AgentLink>, Failure> {
+pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>, Failure> {
     let vms = machines(scenario);
     if vms.is_empty() {
         return Ok(Vec::new());
@@ -94,9 +97,10 @@ pub fn links(scenario: &Scenario) -> Result<Vec<AgentLink>, Failure> {
                 units::binary_bytes(image.memory())
             )));
         }
-        let (boot, vm) = (boot.clone(), vm.clone());
+        let (boot, vm, orders) = (boot.clone(), vm.clone(), orders.clone());
         let name = vm.name.clone();
-        let start: Joining = Box::new(move |disks| start(&boot, &image, &vm, machine, disks));
+        let start: Joining =
+            Box::new(move |disks| start(&boot, image, &vm, machine, disks, &orders));
         links.push(AgentLink::guest(&name, start));
     }
     Ok(links)
@@ -165,20 +169,25 @@ pub fn memory(vm: &Vm) -> u64 {
 /// Starts a guest with its disks.
 fn start(
     boot: &Boot,
-    image: &Image,
+    image: Arc<Image>,
     vm: &Vm,
     mut machine: Machine,
     disks: &[GuestDisk],
+    orders: &GuestOrders,
 ) -> Result<Joined, String> {
     let held = disks::prepare(disks)?;
     for disk in disks {
         let controller = vm.disks.get(disk.number).and_then(|of| of.controller).unwrap_or(0);
         machine.drives.push(disks::drive(vm, disk, adapter(vm, controller), controller)?);
     }
-    let mut guest = Guest::start(&machine, image, &keeper()?).map_err(|why| why.to_string())?;
+    let keeper = keeper()?;
+    let mut guest = Guest::start(&machine, &image, &keeper).map_err(|why| why.to_string())?;
     let port = guest.port(0).ok_or("QEMU has no port for it")?;
     let carrier = fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())?;
-    let body = GuestBody::new(guest, held, facts(boot, &machine)).map_err(|why| why.to_string())?;
+    let facts = facts(boot, &machine);
+    let plan = Plan { machine, image, keeper };
+    let body = GuestBody::new(guest, plan, held, facts).map_err(|why| why.to_string())?;
+    orders.add(&vm.name, body.orders());
     Ok(Joined { carrier, body: Box::new(body) })
 }
 

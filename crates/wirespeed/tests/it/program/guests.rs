@@ -96,7 +96,16 @@ fn sums(record: &Record, counter: CounterId) -> BTreeMap<String, f64> {
 fn guests_carry_verified_loads_on_what_the_run_made() {
     let Some(accelerator) = accelerator() else { return };
     let (a, b) = (name("a"), name("b"));
-    let bench = Bench::new(&two_guests([&a, &b], "4s"));
+    // One of them moves to another QEMU meanwhile.
+    let hosts = "[[host]]\nname = \"east\"\n[[host]]\nname = \"west\"\n";
+    let first = format!("name = \"{a}\"\nhost = \"east\"\n");
+    let moves =
+        format!("measure = \"6s\"\nfaults = [{{ at = \"1s\", move = \"{a}\", to = \"west\" }}]");
+    let scenario = two_guests([&a, &b], "6s")
+        .replace("[[volume]]", &format!("{hosts}[[volume]]"))
+        .replace(&format!("name = \"{a}\"\n"), &first)
+        .replace("measure = \"6s\"", &moves);
+    let bench = Bench::new(&scenario);
     let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
     let out = command.env("WIRESPEED_ACCELERATOR", accelerator).output().expect("it runs");
     let Ended { code, stdout, stderr } = ended(out);
@@ -105,6 +114,9 @@ fn guests_carry_verified_loads_on_what_the_run_made() {
 
     let record = open(&bench.path("r.wsr"));
     assert_eq!(record.status(), Status::Complete);
+    let moved = record.events().iter().find(|event| event.code == "incident-move");
+    let text = format!("{a} moved to west within ");
+    assert!(moved.is_some_and(|of| of.text.starts_with(&text)), "{:?}", record.events());
     // What the workers say they did, what each guest's kernel counted at its disk, and what the array counted at its port.
     let mut did: BTreeMap<String, [f64; 2]> = BTreeMap::new();
     for one in record.intervals(0).expect("intervals") {
