@@ -63,9 +63,9 @@ fn check(task: impl Fn() -> DiskWorker) -> Outcome {
         Box::new(Watched { task: Box::new(task), calls: calls.clone() }) as Box<dyn WorkerTask>
     };
     let phases = Phases {
-        warmup: Ns::millis(200),
-        measure: Ns::millis(1300),
-        cooldown: Ns::millis(100),
+        warmup: Ns::millis(100),
+        measure: Ns::millis(1000),
+        cooldown: Ns::millis(50),
         slice: Ns::ZERO,
     };
     let open_loop = matches!(arrivals, Arrivals::Open { .. });

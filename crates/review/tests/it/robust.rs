@@ -197,7 +197,7 @@ impl Odd {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn nothing_makes_it_panic(odd in odd()) {
         let dir = tempfile::tempdir().unwrap();

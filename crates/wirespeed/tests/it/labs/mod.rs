@@ -64,7 +64,7 @@ fn estimated(page: &str) -> Vec<String> {
 }
 
 /// Labs whose ledger takes long where the program is not optimised; the digest stands for them.
-const SLOW: [&str; 2] = ["lab4-million-iops", "lab4-nvme"];
+const SLOW: [&str; 3] = ["lab2-how-many-vms", "lab4-million-iops", "lab4-one-vm"];
 
 /// The name of a scenario's lab.
 fn lab(file: &str) -> String {

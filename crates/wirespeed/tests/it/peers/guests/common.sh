@@ -22,12 +22,12 @@ refused() { ! "$@"; }
 
 # within SECONDS COMMAND…: it succeeds sooner or later.
 within() {
-    tries=$(($1 * 5))
+    tries=$1
     shift
     while ! "$@" >/tmp/within 2>&1; do
         tries=$((tries - 1))
         [ "$tries" -gt 0 ] || { echo "not in time: $*"; cat /tmp/within; return 1; }
-        sleep 0.2
+        sleep 1
     done
 }
 

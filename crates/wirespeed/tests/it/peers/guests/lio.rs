@@ -94,7 +94,7 @@ fn verified(peer: &mut Peer, scratch: &Path, url: &str) {
     let (_, planned) = run(scratch, &[&load[..], &["--plan"]].concat(), &[]);
     let (_, after) = planned.split_once("its token: ").unwrap_or_else(|| panic!("{planned}"));
     let token = after.split_whitespace().next().expect("a token");
-    let more = ["--depth", "8", "--write-token", token, "--overwrite", "--time", "5s"];
+    let more = ["--depth", "8", "--write-token", token, "--overwrite", "--time", "2s"];
     let args = [&load[..], &more, &["--warmup", "0s", "--out", "verified.wsr"]].concat();
     let (code, said) = run(scratch, &args, &[]);
     assert_eq!(code, Some(0), "{said}");
@@ -104,9 +104,9 @@ fn verified(peer: &mut Peer, scratch: &Path, url: &str) {
     peer.call("state first 0");
 }
 
-/// Reads by both paths while one is lost for a while.
+/// Reads by both paths while one is lost for a while; not as fast as it goes, for all that waits is time.
 fn lost_and_back(peer: &mut Peer, scratch: &Path, url: &str) {
-    let load = ["disk", url, "--block", "8KiB", "--random", "100", "--depth", "8"];
+    let load = ["disk", url, "--block", "8KiB", "--random", "100", "--rate", "40 IOPS"];
     let more = ["--time", "60s", "--warmup", "0s", "--out", "lost.wsr"];
     let args = [&load[..], &more].concat();
     let mut command = program(scratch, &args, &[]);

@@ -32,7 +32,7 @@ states() { dmsetup status mpatha | grep -o ' [0-9]*:[0-9]* [AF] ' | tr -d '\n'; 
 both_active() { [ "$(states | grep -o A | wc -l)" = 2 ]; }
 one_failed() { [ "$(states | grep -o F | wc -l)" = 1 ]; }
 
-# A load that reads back each write and compares it, in a range of its own.
+# A load that reads back each write and compares it, in a range of its own. It rests between: no test waits for its rate.
 load() {
     random "/tmp/data$1" 16
     round=0
@@ -42,6 +42,7 @@ load() {
         dd if=/dev/dm-0 bs=64k skip=$at count=16 iflag=direct 2>"/tmp/said$1" | cmp - "/tmp/data$1" || echo "block $at differs"
         round=$((round + 1))
         echo $round >"/tmp/round$1"
+        sleep 1
     done
 }
 
