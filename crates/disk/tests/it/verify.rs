@@ -163,7 +163,7 @@ fn check_tampering(kind: &str, tamper: impl FnOnce(&File, &mut Rng) -> u64) {
     let place = Place::new();
     let mut spec = random(4 * KIB, 0.0, closed(4));
     // Few blocks, so that each is written several times.
-    spec.working_set = Some(WorkingSet::Bytes(256 << 10));
+    spec.working_set = Some(WorkingSet::Bytes(32 << 10));
     check_honest(&run(&verified(place.target(true), 1, spec.clone(), SHORT)));
     let file = File::options().read(true).write(true).open(place.data()).expect("there");
     // A second round, so that every block has a past.

@@ -109,7 +109,7 @@ fn readings(
     let wires = hop.wires.map(|at| at.and_then(|at| seen.get(at)).filter(|_| passed.is_empty()));
     let carried = |way: usize| match kind {
         HopKind::Disks => wires[way].map(|wire| wire.carried.floor()),
-        _ => wires[way].map(|wire| wire.bytes[way].min(wire.carried.ceil())),
+        _ => wires[way].map(|wire| wire.bytes[way]),
     };
     let mut all = vec![
         (CounterId::ReadOps, traffic(|s| s.ops[0])),
