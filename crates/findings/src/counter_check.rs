@@ -2,8 +2,9 @@
 //! the array's ports and volumes counted in it.
 //!
 //! A worker counts an operation when it ends, a port when its data passes. The two may therefore differ by the bytes in
-//! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, and by
-//! operations that moved to another path and passed two ports. Anything beyond that is a difference.
+//! flight at the edges of the measured time, by what passes between an edge and the array's nearest sample, by operations that
+//! moved to another path and passed two ports, and by what a guest did for as long as its clock may have been wrong. Anything
+//! beyond that is a difference.
 
 use crate::counters::{CounterReading, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
@@ -11,6 +12,9 @@ use record::{Completed, Counter, CounterId, Loop};
 use scenario::{Backing, Scenario, Step};
 use serde::Serialize;
 use std::collections::BTreeSet;
+
+/// Share of the measured time that may lie beyond its edges by a guest's clock; where it is more, nothing is compared.
+const ASTRAY: f64 = 0.02;
 
 /// The bytes that one array and its workers counted in one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,7 +44,8 @@ pub struct ByteCounts {
     pub port_bytes: f64,
     /// What all volumes of the array counted.
     pub volume_bytes: f64,
-    /// How far these may differ because of bytes in flight at the edges of the measured time, and moved to another path.
+    /// How far these may differ because of bytes in flight at the edges of the measured time, of those that moved to another path,
+    /// and of edges that lie elsewhere by a guest's clock.
     pub edge_bytes: f64,
     /// Whether they differ by no more.
     pub agrees: bool,
@@ -125,6 +130,13 @@ fn directions(
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
     }
+    let measured = step.head.times.measured().as_secs_f64();
+    let astray = |w: &&&WorkerData| 2.0 * clock_bound(step, w) > ASTRAY * measured;
+    if let Some(w) = workers.iter().find(astray) {
+        let seconds = clock_bound(step, w);
+        let vm = &w.source.group;
+        return Err(format!("the clock of {vm} may have been wrong by {seconds:.1} s"));
+    }
     let counts = |of: fn(&WorkerData) -> Option<&Completed>, id: CounterId| -> Result<_, String> {
         let sum = |hops: &[String]| total(step, hops, id);
         let moved = |w: &&WorkerData| of(w).map_or(0.0, |t| t.bytes as f64);
@@ -140,12 +152,15 @@ fn directions(
             beside_the_edges(cuts.map(|(_, counter)| counter), &step.head.times)
         };
         let skew: f64 = check.ports.iter().map(beside).fold(0.0, f64::max);
+        let measured = step.head.times.measured().as_secs_f64();
+        let astray =
+            workers.iter().map(|w| moved(w) / measured * 2.0 * clock_bound(step, w)).sum::<f64>();
         let passed = worker_bytes / step.head.times.measured().as_secs_f64() * skew;
         let mut counts = ByteCounts {
             worker_bytes,
             port_bytes,
             volume_bytes,
-            edge_bytes: in_flight + passed + again,
+            edge_bytes: in_flight + passed + again + astray,
             agrees: false,
         };
         counts.agrees = counts.apart() <= counts.edge_bytes;
@@ -182,6 +197,14 @@ fn in_flight_max(worker: &WorkerData, planned: &Step) -> f64 {
         Loop::Open { .. } | Loop::Observed => worker.open_max.max(1),
     };
     f64::from(depth) * largest(worker, planned)
+}
+
+/// Seconds by which the clock of a worker may have been wrong, where its VM is a guest with a clock of its own.
+fn clock_bound(step: &StepData, worker: &WorkerData) -> f64 {
+    let hop = format!("{}.cpu", worker.source.group);
+    let bound = |c: &Counter| c.kind.id() == Some(CounterId::ClockBound);
+    let mine = step.counters.iter().filter(|(of, c)| *of == hop && bound(c));
+    mine.map(|(_, c)| c.value / 1e9).fold(0.0, f64::max)
 }
 
 /// The most bytes of a worker that can have passed two ports, because their path was lost under way.

@@ -136,6 +136,9 @@ pub struct Drive {
     pub read_only: bool,
 }
 
+/// How the names of the block nodes of disks begin; their numbers follow.
+pub(crate) const DISK_NODE: &str = "disk";
+
 /// The longest serial number that every adapter carries.
 pub const SERIAL_MAX: usize = 20;
 
@@ -312,7 +315,7 @@ impl Drive {
             }
         };
         json!({
-            "driver": "raw", "node-name": format!("disk{number}"), "read-only": self.read_only,
+            "driver": "raw", "node-name": format!("{DISK_NODE}{number}"), "read-only": self.read_only,
             "cache": { "direct": direct }, "discard": "unmap", "file": below,
         })
     }

@@ -47,12 +47,40 @@ pub struct QmpEvent {
     pub at: Ns,
 }
 
+/// What a disk of a machine has done since its QEMU began, as QEMU counts at what is behind it. Times are in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// Reads that completed, and writes.
+    pub ops: [u64; 2],
+    /// Their bytes.
+    pub bytes: [u64; 2],
+    /// Their times, summed.
+    pub time: [u64; 2],
+    /// Those of either kind that failed.
+    pub failed: u64,
+}
+
 /// The client of one QEMU.
 pub struct Qmp {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
     events: VecDeque<QmpEvent>,
     number: u64,
+}
+
+/// The counts of one disk, which is told by the name of its node.
+fn counts_of_disk(one: &Value) -> Option<(usize, BlockCounts)> {
+    let node = one.get("node-name")?.as_str()?;
+    let number = node.strip_prefix(crate::machine::DISK_NODE)?.parse().ok()?;
+    let stats = one.get("stats")?;
+    let of = |key: &str| stats.get(key)?.as_u64();
+    let counts = BlockCounts {
+        ops: [of("rd_operations")?, of("wr_operations")?],
+        bytes: [of("rd_bytes")?, of("wr_bytes")?],
+        time: [of("rd_total_time_ns")?, of("wr_total_time_ns")?],
+        failed: of("failed_rd_operations")? + of("failed_wr_operations")?,
+    };
+    Some((number, counts))
 }
 
 impl Qmp {
@@ -136,6 +164,15 @@ impl Qmp {
         Ok(self.events.drain(..).collect())
     }
 
+    /// What the disks of the machine have done, by their positions among them.
+    /// # Errors
+    /// QEMU refuses it, or is gone.
+    pub fn block_counts(&mut self) -> Result<Vec<(usize, BlockCounts)>, QmpError> {
+        let all = self.execute("query-blockstats", Value::Null)?;
+        let all = all.as_array().map(Vec::as_slice).unwrap_or_default();
+        Ok(all.iter().filter_map(counts_of_disk).collect())
+    }
+
     fn keep(&mut self, mut event: Value) {
         let name = event["event"].as_str().unwrap_or_default().to_owned();
         if self.events.len() == EVENTS_MAX {
@@ -151,5 +188,29 @@ impl Qmp {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         serde_json::from_str(&line).map_err(|_| QmpError::Garbage(line.trim_end().to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_disk_did_is_read_and_what_lacks_a_figure_is_not() {
+        let stats = json!({
+            "rd_operations": 3, "wr_operations": 4, "rd_bytes": 1536, "wr_bytes": 2048,
+            "rd_total_time_ns": 7000, "wr_total_time_ns": 9000,
+            "failed_rd_operations": 1, "failed_wr_operations": 0, "flush_operations": 2,
+        });
+        let counts =
+            BlockCounts { ops: [3, 4], bytes: [1536, 2048], time: [7000, 9000], failed: 1 };
+        let of = |node: &str, stats: &Value| {
+            counts_of_disk(&json!({ "device": "", "node-name": node, "stats": stats }))
+        };
+        assert_eq!(of("disk2", &stats), Some((2, counts)));
+        assert_eq!(of("floppy0", &stats), None);
+        let mut less = stats.clone();
+        less.as_object_mut().expect("an object").remove("wr_bytes");
+        assert_eq!(of("disk2", &less), None);
     }
 }

@@ -195,6 +195,23 @@ fn counters_agree_within_the_bytes_in_flight() {
 }
 
 #[test]
+fn edges_lie_elsewhere_by_a_guests_clock() {
+    let scenario = lab("8gfc", "100%", "");
+    let told = |bound: f64| {
+        // The workers moved a hundredth more than what the port counted.
+        let counted = [("read-bytes", MOVED * 0.99), ("write-bytes", 0.0)];
+        let sketch = Sketch::of(&scenario).hop("store.p1", &counted).hop("store/data", &counted);
+        let analysis =
+            sketch.hop("vm1.cpu", &[("clock-bound", bound)]).analyse(|_, _| Work::default());
+        word(&analysis.steps[0].counter_checks[0])
+    };
+    assert_eq!(told(0.0), "read false apart 1638400 of 32768; ");
+    // One of two VMs, of 8,192,000 bytes a second each, a tenth of a second at both edges.
+    assert_eq!(told(0.01e9), "read true apart 1638400 of 1671168; ");
+    assert_eq!(told(0.2e9), "the clock of vm1 may have been wrong by 2.0 s");
+}
+
+#[test]
 fn moved_operations_may_be_counted_twice() {
     // Two workers, ten seconds, one operation of 8 KiB a second: 160 KiB more.
     let all = Work::default;

@@ -3,7 +3,7 @@
 use clock::Ns;
 use disk::DiskEngine;
 use fleet::{Body, BodyNews};
-use guest::qmp::QmpEvent;
+use guest::qmp::{BlockCounts, QmpEvent};
 use guest::{Guest, Image, Machine, Moved};
 use record::{Fact, Level};
 use serde_json::Value;
@@ -39,6 +39,7 @@ pub enum What {
     Stand,
     GoOn,
     Move,
+    Count,
 }
 
 /// What a guest did.
@@ -47,22 +48,41 @@ pub enum Done {
     Stood,
     /// It is at another QEMU.
     Moved(Moved),
+    /// What its disks did at this QEMU, by their numbers in the VM.
+    Counted(BTreeMap<usize, BlockCounts>),
 }
 
 /// All that another QEMU for a guest is started from.
 pub struct Plan {
     pub machine: Machine,
+    /// The numbers of its disks among those of its VM.
+    pub disks: Vec<usize>,
     pub image: Arc<Image>,
     pub keeper: Vec<OsString>,
 }
 
-/// The processes that guests had, and those that they have.
-static MOVED: Mutex<BTreeMap<u32, u32>> = Mutex::new(BTreeMap::new());
+/// A guest that runs, for who knows the process that carried it at first.
+struct Running {
+    process: u32,
+    orders: Sender<Order>,
+}
+
+static RUNNING: Mutex<BTreeMap<u32, Running>> = Mutex::new(BTreeMap::new());
+
+fn running() -> MutexGuard<'static, BTreeMap<u32, Running>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The process that carries a guest which this one carried at first.
 pub fn process_now(first: u32) -> u32 {
-    let moved = MOVED.lock().unwrap_or_else(PoisonError::into_inner);
-    moved.get(&first).copied().unwrap_or(first)
+    running().get(&first).map_or(first, |of| of.process)
+}
+
+/// Asks what the disks of a guest did, which this process carried at first; who asks is answered soon, or not at all.
+pub fn ask_counts(first: u32) -> Option<Receiver<Result<Done, String>>> {
+    let (answer, answered) = mpsc::channel();
+    let orders = running().get(&first)?.orders.clone();
+    orders.send(Order { what: What::Count, answer }).ok().map(|()| answered)
 }
 
 /// A guest, and what is held for its disks as long as it lives.
@@ -88,6 +108,7 @@ impl GuestBody {
         let (orders, inbox) = mpsc::channel();
         let watch = Watch { guest: Arc::downgrade(&guest), first: process, plan };
         let watch = move || watch.stay(&inbox, &tx);
+        running().insert(process, Running { process, orders: orders.clone() });
         Builder::new().name("guest-watch".to_owned()).spawn(watch)?;
         Ok(GuestBody { guest: Some(guest), process, orders, news, facts, _held: held })
     }
@@ -159,9 +180,11 @@ impl Watch {
                 break;
             }
         }
+        let process = process_now(self.first);
+        running().remove(&self.first);
         // The kernel would end a QEMU that was started here with this thread: a guest switches itself off before.
         let deadline = clock::now().plus(SWITCHES_OFF);
-        let here = || fs::exists(format!("/proc/{}", process_now(self.first))).unwrap_or(false);
+        let here = || fs::exists(format!("/proc/{process}")).unwrap_or(false);
         while here() && clock::now() < deadline {
             clock::sleep_until(clock::now().plus(LOOK));
         }
@@ -176,12 +199,18 @@ impl Watch {
                 Done::Stood
             }
             What::Move => {
-                let Plan { machine, image, keeper } = &self.plan;
+                let Plan { machine, image, keeper, .. } = &self.plan;
                 let moved = guest.relocate(machine, image, keeper, MOVES);
                 let moved = moved.map_err(|why| why.to_string())?;
-                let mut all = MOVED.lock().unwrap_or_else(PoisonError::into_inner);
-                all.insert(self.first, guest.process());
+                if let Some(running) = running().get_mut(&self.first) {
+                    running.process = guest.process();
+                }
                 Done::Moved(moved)
+            }
+            What::Count => {
+                let all = guest.control().block_counts().map_err(|why| why.to_string())?;
+                let of = |(place, counts)| Some((*self.plan.disks.get(place)?, counts));
+                return Ok(Done::Counted(all.into_iter().filter_map(of).collect()));
             }
         };
         // What was ordered is no news.

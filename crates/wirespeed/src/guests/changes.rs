@@ -66,7 +66,7 @@ impl Site for Guests {
         };
         match what {
             What::Stand => self.still.insert(part.clone()),
-            What::GoOn | What::Move => self.still.remove(&part),
+            _ => self.still.remove(&part),
         };
         Ok(told(&part, &event, carried_out(&orders, what)))
     }

@@ -1,18 +1,20 @@
 //! The hops of guests: inside, the guest's processors, its virtual adapters and its disks; on the host, QEMU's process and the
 //! thread of it that carries the I/O.
 
-use super::body::{memory_of, process_now};
+use super::body::{Done, ask_counts, memory_of, process_now};
 use crate::hops::{nothing, readings};
 use clock::Ns;
 use engine::{AttendedProcess, StepSpec};
 use fleet::{HopReading, Sample, SampledHop, Sampler};
 use guest::init;
+use guest::qmp::BlockCounts;
 use probe::block::{self, BlockDevice};
 use probe::{cpu, process};
 use record::{CounterId, HopKind};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The place of a guest's disk, as its URL says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +192,13 @@ fn driver_of(device: &Path) -> Option<String> {
     Some(driver.file_name()?.to_str()?.to_owned())
 }
 
-/// QEMU's processes on the host: all of their threads, and the one that carries the I/O and the adapters' emulation.
+/// How long a QEMU may take to say which disks it has, before a step.
+const ASKED: Duration = Duration::from_secs(2);
+/// How long one may take to say what they did; one that moves its guest says nothing meanwhile.
+const ANSWERS: Duration = Duration::from_millis(100);
+
+/// QEMU's processes on the host: all of their threads, the one that carries the I/O and the adapters' emulation, and what QEMU
+/// counts behind the disks that it emulates.
 #[derive(Debug, Default)]
 pub struct GuestProcesses {
     all: Vec<Attended>,
@@ -204,9 +212,22 @@ struct Attended {
     /// What its processes before this one took, all threads and the one that carries the I/O; and what this one last had.
     before: [Ns; 2],
     last: [Ns; 2],
+    /// The numbers of its disks in the VM.
+    disks: Vec<usize>,
 }
 
 impl Attended {
+    /// What QEMU counts behind each of its disks; nothing where it does not answer. A QEMU counts from its beginning.
+    fn counts(&self) -> Vec<Option<BlockCounts>> {
+        let answer =
+            ask_counts(self.of.process).and_then(|answer| answer.recv_timeout(ANSWERS).ok());
+        let known = match answer {
+            Some(Ok(Done::Counted(known))) => known,
+            _ => BTreeMap::new(),
+        };
+        self.disks.iter().map(|number| known.get(number).copied()).collect()
+    }
+
     /// CPU time so far.
     fn cpu(&mut self) -> [Option<Ns>; 2] {
         let now = process_now(self.of.process);
@@ -227,18 +248,31 @@ impl Sampler for GuestProcesses {
             now: process_now(of.process),
             before: [Ns::ZERO; 2],
             last: [Ns::ZERO; 2],
+            disks: Vec::new(),
         });
         self.all = attended.collect();
-        let hops = |Attended { of, now, .. }: &Attended| {
+        for of in &mut self.all {
+            let answer = ask_counts(of.of.process);
+            if let Some(Ok(Ok(Done::Counted(known)))) = answer.map(|of| of.recv_timeout(ASKED)) {
+                of.disks = known.into_keys().collect();
+            }
+        }
+        let hops = |Attended { of, now, disks, .. }: &Attended| {
             let taken = memory_of(*now).map(units::binary_bytes).unwrap_or_default();
             let facts =
                 vec![("process".to_owned(), now.to_string()), ("memory-taken".to_owned(), taken)];
             let (all, one) = (format!("{}.qemu", of.name), format!("{}.io-thread", of.name));
             let kind = HopKind::HostCpu;
-            [
+            let mut hops = vec![
                 SampledHop { name: all, kind, facts },
                 SampledHop { name: one, kind, facts: Vec::new() },
-            ]
+            ];
+            hops.extend(disks.iter().map(|number| SampledHop {
+                name: format!("{}.qemu-disk{number}", of.name),
+                kind: HopKind::Other,
+                facts: vec![("counted-by".to_owned(), "QEMU, behind the emulated disk".to_owned())],
+            }));
+            hops
         };
         self.all.iter().flat_map(hops).collect()
     }
@@ -253,10 +287,31 @@ impl Sampler for GuestProcesses {
                 let count = HopReading { counter: CounterId::CpuCount, value: count };
                 Sample { at, readings: vec![busy, count] }
             };
-            [busy(all, processors), busy(first, 1.0)]
+            let mut samples = vec![busy(all, processors), busy(first, 1.0)];
+            let at = clock::now();
+            let counted = of.counts().into_iter();
+            samples.extend(counted.map(|counts| Sample { at, readings: behind_disk(counts) }));
+            samples
         };
         self.all.iter_mut().flat_map(samples).collect()
     }
+}
+
+/// What QEMU counts behind a disk.
+fn behind_disk(counts: Option<BlockCounts>) -> Vec<HopReading> {
+    let reading = |counter, of: fn(BlockCounts) -> u64| HopReading {
+        counter,
+        value: counts.map_or(f64::NAN, |counts| of(counts) as f64),
+    };
+    vec![
+        reading(CounterId::ReadOps, |of| of.ops[0]),
+        reading(CounterId::ReadBytes, |of| of.bytes[0]),
+        reading(CounterId::ReadTime, |of| of.time[0]),
+        reading(CounterId::WriteOps, |of| of.ops[1]),
+        reading(CounterId::WriteBytes, |of| of.bytes[1]),
+        reading(CounterId::WriteTime, |of| of.time[1]),
+        reading(CounterId::Errors, |of| of.failed),
+    ]
 }
 
 #[cfg(test)]

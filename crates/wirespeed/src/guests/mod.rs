@@ -185,7 +185,8 @@ fn start(
     let port = guest.port(0).ok_or("QEMU has no port for it")?;
     let carrier = fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())?;
     let facts = facts(boot, &machine);
-    let plan = Plan { machine, image, keeper };
+    let disks = disks.iter().map(|disk| disk.number).collect();
+    let plan = Plan { machine, disks, image, keeper };
     let body = GuestBody::new(guest, plan, held, facts).map_err(|why| why.to_string())?;
     orders.add(&vm.name, body.orders());
     Ok(Joined { carrier, body: Box::new(body) })
