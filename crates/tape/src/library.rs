@@ -146,16 +146,13 @@ impl Library {
         } else {
             inventory.rescan(true).map_err(failed)?;
         }
-        let serials: Vec<String> = (0..=settings.drives)
-            .map(|unit| match unit {
-                0 => format!("{serial}-C000"),
-                unit => format!("{serial}-D{unit:03}"),
-            })
-            .collect();
+        // Drives are counted from 0, as `mtx` and Linux count them.
+        let drives = (0..settings.drives).map(|number| format!("{serial}-D{number:03}"));
+        let serials = [format!("{serial}-C000")].into_iter().chain(drives).collect();
         Ok(Library::of(settings, serials, inventory, Some(guard), designator))
     }
 
-    /// A library in memory whose drives are these. For each there is a cartridge of its own in a slot, numbered alike. The
+    /// A library in memory whose drives are these. Each has a cartridge of its own in it. The
     /// directory of the settings, and their numbers of drives, slots and cartridges, are not used.
     /// # Errors
     /// There are too many drives.
@@ -175,6 +172,7 @@ impl Library {
         let mut inventory = Inventory::open(Arc::clone(&shelf), given, 0, given).map_err(failed)?;
         let capacities: Vec<u64> = drives.iter().map(|drive| drive.capacity).collect();
         stock(settings.generation, &capacities, &shelf, &mut inventory).map_err(failed)?;
+        inventory.load_all();
         let of_drives = drives.iter().map(|drive| drive.serial.clone());
         let serials = [format!("{serial}-C000")].into_iter().chain(of_drives).collect();
         Ok(Library::of(settings, serials, inventory, None, designator))

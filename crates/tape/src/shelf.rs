@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
+/// Bytes of a cartridge beside its records: what stands before them, and filemarks behind its capacity.
+const MARGIN: u64 = 1 << 20;
+
 /// The file of the inventory.
 pub(crate) const INVENTORY: &str = "library.state";
 
@@ -19,7 +22,7 @@ pub(crate) enum Shelf {
 }
 
 /// A cartridge in memory. It needs no index: nobody opens it after a crash.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct InMemory {
     data: MemoryStorage,
     attributes: Attributes,
@@ -103,9 +106,11 @@ impl Shelf {
             }
             Shelf::Memory(all) => {
                 let mut all = held(all);
-                let made = all.entry(identity.barcode.clone()).or_default();
-                if made.data.is_empty()? {
-                    Cartridge::make(&mut made.data, identity)?;
+                if !all.contains_key(&identity.barcode) {
+                    let mut data = MemoryStorage::with_room(identity.capacity + MARGIN);
+                    Cartridge::make(&mut data, identity)?;
+                    let attributes = Attributes::default();
+                    all.insert(identity.barcode.clone(), InMemory { data, attributes });
                 }
                 Ok(())
             }

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use tape::{Answer, Library, LibrarySettings, NoticeTo};
+use tape::{Answer, Library, LibrarySettings, MemoryDrive, NoticeTo};
 
 /// A unit of a library, as its volume holds it.
 #[derive(Debug)]
@@ -95,6 +95,25 @@ impl Volume {
         let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let designator = |serial: &str| described(serial).designator();
         let library = Library::open(settings, serial, designator).map_err(|e| failed(&e))?;
+        Volume::units(library)
+    }
+
+    /// The units of a library in memory with these drives, each of which has a cartridge of its own: it leaves nothing behind.
+    /// # Errors
+    /// There are too many drives, or memory is short.
+    pub fn open_library_in_memory(
+        settings: &LibrarySettings,
+        serial: &str,
+        drives: &[MemoryDrive],
+    ) -> Result<Vec<Arc<Volume>>, VolumeError> {
+        super::memory::suffices(drives.iter().map(|drive| drive.capacity).sum())?;
+        let designator = |serial: &str| described(serial).designator();
+        let library = Library::in_memory(settings, serial, drives, designator);
+        Volume::units(library.map_err(|e| VolumeError::Unopened(e.to_string()))?)
+    }
+
+    fn units(library: Library) -> Result<Vec<Arc<Volume>>, VolumeError> {
+        let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let library = Arc::new(library);
         let mut volumes = Vec::new();
         for (number, serial) in library.serials().iter().enumerate() {

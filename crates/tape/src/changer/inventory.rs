@@ -149,6 +149,20 @@ impl Inventory {
         true
     }
 
+    /// Puts the cartridge of each slot into the drive of its number.
+    pub fn load_all(&mut self) {
+        let ((slots, count), (drives, _)) =
+            (self.range(ElementKind::Slot), self.range(ElementKind::Drive));
+        for number in 0..count {
+            let (slot, drive) = (slots + number, drives + number);
+            let ends = self.index(slot).zip(self.index(drive));
+            let Some((from, to)) = ends else { continue };
+            let barcode = self.elements[from].empty().0;
+            let element = &mut self.elements[to];
+            (element.source, element.barcode) = (barcode.as_ref().map(|_| slot), barcode);
+        }
+    }
+
     /// Keeps it.
     pub fn store(&self) -> io::Result<()> {
         let mut text = format!("{FIRST_LINE}\n");

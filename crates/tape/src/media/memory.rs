@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Memory is taken in pieces of this size, where something is written.
 const PIECE: usize = 1 << 20;
 
+/// Bytes of a page of memory at least.
+const PAGE: usize = 4096;
+
 /// Bytes in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStorage(Arc<Mutex<Pieces>>);
@@ -16,6 +19,8 @@ pub struct MemoryStorage(Arc<Mutex<Pieces>>);
 struct Pieces {
     /// `None`: zeroes.
     pieces: Vec<Option<Box<[u8]>>>,
+    /// Zeroes that are taken from the system already, for pieces to come.
+    spare: Vec<Box<[u8]>>,
     len: u64,
 }
 
@@ -25,6 +30,19 @@ fn place(at: u64) -> (usize, usize) {
 }
 
 impl MemoryStorage {
+    /// An empty one that has taken memory for so many bytes beforehand: writing then costs no more than copying.
+    pub fn with_room(bytes: u64) -> MemoryStorage {
+        let pieces = bytes.div_ceil(PIECE as u64);
+        let piece = |_| {
+            let mut piece = vec![0; PIECE].into_boxed_slice();
+            // A page is the process' own once it was written.
+            piece.iter_mut().step_by(PAGE).for_each(|byte| *byte = std::hint::black_box(0));
+            piece
+        };
+        let spare = (0..pieces).map(piece).collect();
+        MemoryStorage(Arc::new(Mutex::new(Pieces { spare, ..Pieces::default() })))
+    }
+
     fn pieces(&self) -> MutexGuard<'_, Pieces> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,15 +68,16 @@ impl Storage for MemoryStorage {
 
     fn write_at(&mut self, mut at: u64, parts: &[&[u8]]) -> io::Result<()> {
         let mut held = self.pieces();
+        let Pieces { pieces, spare, .. } = &mut *held;
         for part in parts {
             let mut rest = *part;
             while !rest.is_empty() {
                 let (number, from) = place(at);
-                if held.pieces.len() <= number {
-                    held.pieces.resize(number + 1, None);
+                if pieces.len() <= number {
+                    pieces.resize(number + 1, None);
                 }
-                let piece =
-                    held.pieces[number].get_or_insert_with(|| vec![0; PIECE].into_boxed_slice());
+                let fresh = || spare.pop().unwrap_or_else(|| vec![0; PIECE].into_boxed_slice());
+                let piece = pieces[number].get_or_insert_with(fresh);
                 let (now, later) = rest.split_at(rest.len().min(PIECE - from));
                 piece[from..from + now.len()].copy_from_slice(now);
                 at += now.len() as u64;
@@ -97,7 +116,7 @@ mod tests {
     /// Against a vector of bytes.
     #[test]
     fn it_holds_what_a_vector_holds() {
-        let (mut memory, mut vector) = (MemoryStorage::default(), Vec::new());
+        let (mut memory, mut vector) = (MemoryStorage::with_room(PIECE as u64 + 1), Vec::new());
         let mut draw = clock::Rng::keyed(7, &[]);
         let mut next = |below: u64| draw.below(below);
         for round in 0..100_u8 {

@@ -205,7 +205,7 @@ fn a_reset_restores_defaults_and_is_heard_of() {
     let mut pages = [0; 255];
     let page = one.command(&[0x12, 1, 0x83, 0, 255, 0], TapeData::In(&mut pages)).expect("a page");
     let text = String::from_utf8_lossy(&pages[..page.moved]).into_owned();
-    assert!(text.contains("WSLIB-D001") && text.contains(",t,0x0001"), "{text:?}");
+    assert!(text.contains("WSLIB-D000") && text.contains(",t,0x0001"), "{text:?}");
     let unknown = one.command(&[0xa2, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0], TapeData::In(&mut [0; 8]));
     let sense = unknown.expect("a reply").sense.expect("sense data");
     assert_eq!((sense.key, sense.code), (5, 0x2000), "SECURITY PROTOCOL IN");
