@@ -19,6 +19,8 @@ pub(crate) struct TapeUnit {
     thread: Option<JoinHandle<()>>,
     /// 0: the changer.
     number: usize,
+    /// Commands are executed where they arrive, since none of them waits: cartridges are memory, and tapes are not paced.
+    at_once: Option<Arc<Library>>,
     /// Unit attentions that the workers have not raised yet.
     raised: Mutex<Vec<Raised>>,
 }
@@ -95,7 +97,7 @@ impl Volume {
         let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let designator = |serial: &str| described(serial).designator();
         let library = Library::open(settings, serial, designator).map_err(|e| failed(&e))?;
-        Volume::units(library)
+        Volume::units(library, false)
     }
 
     /// The units of a library in memory with these drives, each of which has a cartridge of its own: it leaves nothing behind.
@@ -109,10 +111,11 @@ impl Volume {
         super::memory::suffices(drives.iter().map(|drive| drive.capacity).sum())?;
         let designator = |serial: &str| described(serial).designator();
         let library = Library::in_memory(settings, serial, drives, designator);
-        Volume::units(library.map_err(|e| VolumeError::Unopened(e.to_string()))?)
+        let library = library.map_err(|e| VolumeError::Unopened(e.to_string()))?;
+        Volume::units(library, settings.pace.is_none())
     }
 
-    fn units(library: Library) -> Result<Vec<Arc<Volume>>, VolumeError> {
+    fn units(library: Library, at_once: bool) -> Result<Vec<Arc<Volume>>, VolumeError> {
         let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let library = Arc::new(library);
         let mut volumes = Vec::new();
@@ -139,6 +142,7 @@ impl Volume {
                 orders: Some(orders),
                 thread: Some(thread),
                 number,
+                at_once: at_once.then(|| Arc::clone(&library)),
                 raised: Mutex::default(),
             });
             volumes.push(Arc::new(volume));
@@ -153,8 +157,21 @@ impl Volume {
 }
 
 impl TapeUnit {
-    /// Has the unit's thread do something.
+    /// Executes a command here, where the unit's commands wait for nothing; otherwise it comes back.
+    pub fn at_once(&self, mut command: UnitCommand) -> Result<Answer, UnitCommand> {
+        match &self.at_once {
+            Some(library) => Ok(command.execute(library, self.number)),
+            None => Err(command),
+        }
+    }
+
+    /// Has the unit's thread do something, or does it here.
     pub fn order(&self, order: UnitOrder) {
+        match (&self.at_once, &order) {
+            (Some(library), UnitOrder::Leave(nexus)) => return library.leave(self.number, nexus),
+            (Some(library), UnitOrder::Reset) => return library.reset(self.number),
+            _ => {}
+        }
         // The thread lives as long as its sender.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);

@@ -161,10 +161,12 @@ fn a_library_in_memory_has_a_cartridge_for_each_drive() {
         let write = [0x0a, 0, 1, 0, 0, 0];
         // Early warning comes 64 KiB before the end: in the 15th block, and in the 31st.
         let mut written = 0;
-        while !rig.run(unit, &write, &data, 0).0.ending.sense.is_some_and(|s| s.stream & 0x40 != 0)
-        {
+        let early = |sense: iscsi::scsi::Sense| sense.stream & 0x40 != 0;
+        while rig.check(unit, &write, &data, 0).is_ok() {
             written += 1;
         }
+        let warned = rig.check(unit, &write, &data, 0).unwrap_err();
+        assert!(early(warned), "{warned:?}");
         assert_eq!(written, blocks, "the early warning of drive {drive}");
         rig.check(unit, &[0x01, 0, 0, 0, 0, 0], &[], 0).expect("rewound");
         assert_eq!(rig.check(unit, &[0x08, 0, 1, 0, 0, 0], &[], 64 << 10), Ok(data));
