@@ -83,7 +83,7 @@ fn check(
     let mut check = CounterCheck {
         array: array.to_owned(),
         ports,
-        volumes: volumes.map(|v| format!("{array}/{}", v.name)).collect(),
+        volumes: volumes.map(|v| scenario.lab.volume_hop(array, &v.name)).collect(),
         read: None,
         write: None,
         unknown: None,

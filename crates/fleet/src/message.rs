@@ -25,7 +25,7 @@ use thiserror::Error;
 
 /// The version of these messages: changed whenever a message changes in a way that an older peer would misread.
 /// `Hello` itself keeps its shape for ever.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// The most intervals, counters or arrays that one message holds. A histogram is far larger in memory than on the wire, so
 /// the number of bytes in a message does not bound what its decoding takes; this does.

@@ -4,7 +4,7 @@
 //! holding it to nine tenths of what it carries would cost a tenth whatever limits. A round in which nothing is slowed and one
 //! of each kind make a block; the order within a block is drawn, so that a drift falls on all alike.
 
-use crate::arrays::{port_hop, volume_hop};
+use crate::arrays::port_hop;
 use crate::assign::AssignError;
 use crate::draft::{IoTarget, TargetTable, WorkerDraft, draft};
 use clock::{Ns, Rng};
@@ -134,7 +134,7 @@ impl Found {
                     (Lever::Ops, volume.iops.is_some()),
                     (Lever::Latency, volume.latency > Duration::ZERO),
                 ];
-                self.hop(&volume_hop(&volume.array, &volume.name), &has);
+                self.hop(&lab.volume_hop(&volume.array, &volume.name), &has);
             }
         }
         others.into_iter().for_each(|name| self.leave(name, NOT_OURS));

@@ -11,7 +11,7 @@ use crate::names::{self, NAMES_MAX};
 use crate::nearest::{join, suggestion};
 use crate::spots::Spot;
 use crate::tree::clip;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that all references together may be compared with: bounds the time that a hostile file can take.
 const COMPARISONS_MAX: usize = 5_000_000;
@@ -85,6 +85,8 @@ pub(crate) struct Directory {
     pub without_nics: std::collections::BTreeSet<String>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
     pub embedded: BTreeMap<String, Option<Embedded>>,
+    /// Arrays that are tape libraries.
+    pub libraries: BTreeSet<String>,
     /// Where things stand that have no name of their own.
     pub spots: BTreeMap<Spot, Span>,
 }

@@ -4,7 +4,7 @@
 //! This holds what was asked for; it starts nothing. The policies are those of the hypervisors and operating systems
 //! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
 
-use crate::model::{Host, Lab, MachineKind, Step, Vm};
+use crate::model::{Host, Lab, MachineKind, PartKind, Step, Vm};
 use crate::simulated::Change;
 use std::fmt;
 use std::time::Duration;
@@ -147,10 +147,28 @@ pub enum FaultAction {
     Ready,
 }
 
+/// A drive of a tape library as a hop: `vtl.drive0`.
+pub(crate) fn drive_hop(library: &str, drive: &str) -> String {
+    format!("{library}.{drive}")
+}
+
 impl Lab {
     /// The embedded array of that name, if it is one.
     pub fn embedded(&self, array: &str) -> Option<&Embedded> {
         self.arrays.iter().find(|known| known.name == array)?.embedded.as_ref()
+    }
+
+    /// Whether an array is a tape library: each of its volumes is a drive.
+    pub fn is_library(&self, array: &str) -> bool {
+        let part = self.arrays.iter().find(|known| known.name == array);
+        let part = part.and_then(|array| self.part(array.part.as_deref()?));
+        part.is_some_and(|part| part.kind == PartKind::Tape)
+    }
+
+    /// The volume of an embedded array as the hop that counts it: `store/data`; a drive of a tape library is called as where it
+    /// is simulated, `vtl.drive0`.
+    pub fn volume_hop(&self, array: &str, volume: &str) -> String {
+        if self.is_library(array) { drive_hop(array, volume) } else { format!("{array}/{volume}") }
     }
 
     /// Whether a live run builds a part of it on this machine.

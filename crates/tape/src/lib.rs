@@ -12,6 +12,7 @@ mod generation;
 mod identify;
 mod library;
 pub mod media;
+mod shelf;
 mod transport;
 
 pub use answer::{Answer, Notice, NoticeTo};
@@ -19,5 +20,5 @@ pub use changer::{CHANGER_COMMANDS, Changer, DRIVES_FROM, MAILSLOTS_FROM, ROBOT,
 pub use conformance::{Conformance, SMC_3, SSC_3, Verdict, table};
 pub use drive::{DRIVE_COMMANDS, Drive, DriveSettings};
 pub use generation::{GENERATIONS, Generation};
-pub use library::{Library, LibraryError, LibrarySettings};
-pub use transport::Transport;
+pub use library::{Library, LibraryError, LibrarySettings, MemoryDrive};
+pub use transport::{Pace, Transport};

@@ -5,8 +5,8 @@ use crate::changer::{CHANGER_COMMANDS, Changer, Inventory, lock};
 use crate::drive::{DRIVE_COMMANDS, Drive, DriveSettings};
 use crate::identify::Naming;
 use crate::media::format::Identity;
-use crate::media::{Cartridge, FileStorage};
-use crate::{Answer, Generation};
+use crate::shelf::{INVENTORY, Shelf};
+use crate::{Answer, Generation, Pace};
 use clock::Ns;
 use iscsi::scsi::{CommandSpec, Nexus, PassedCommand};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -31,8 +31,8 @@ pub struct LibrarySettings {
     pub cartridges: u16,
     /// Bytes of a new cartridge; `None`: its generation's.
     pub capacity: Option<u64>,
-    /// Bytes a second of a drive; `None`: as fast as the storage.
-    pub pace: Option<u64>,
+    /// How the tape of a drive moves; `None`: as fast as the storage.
+    pub pace: Option<Pace>,
     /// Drives compress unless they are told otherwise.
     pub compress: bool,
     /// The iSCSI name of the target.
@@ -75,13 +75,29 @@ pub enum LibraryError {
     },
 }
 
+/// A drive of a library in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryDrive {
+    /// Its serial number.
+    pub serial: String,
+    /// Bytes of its cartridge.
+    pub capacity: u64,
+}
+
+impl Generation {
+    /// The barcode of a new cartridge, from 1.
+    pub fn barcode(&self, number: usize) -> String {
+        format!("WSP{number:03}L{}", self.number)
+    }
+}
+
 /// A library that is open.
 pub struct Library {
     changer: Mutex<Changer>,
     drives: Vec<Arc<Mutex<Drive>>>,
     serials: Vec<String>,
-    /// Held as long as the library is open.
-    _lock: File,
+    /// Held as long as the library is open; nobody else finds one in memory.
+    _lock: Option<File>,
 }
 
 impl std::fmt::Debug for Library {
@@ -108,26 +124,67 @@ impl Library {
         let directory = &settings.directory;
         let failed = |why: io::Error| LibraryError::Io { path: directory.clone(), why };
         fs::create_dir_all(directory).map_err(failed)?;
-        let fresh = !Inventory::is_in(directory);
+        let shelf = Arc::new(Shelf::Directory(directory.clone()));
+        let fresh = !directory.join(INVENTORY).exists();
         if fresh && holds_others(directory).map_err(failed)? {
             return Err(LibraryError::Foreign(directory.clone()));
         }
         let guard = locked(directory)?;
-        let mut inventory =
-            Inventory::open(directory, settings.slots, settings.mailslots, settings.drives)
-                .map_err(failed)?;
+        let mut inventory = Inventory::open(
+            Arc::clone(&shelf),
+            settings.slots,
+            settings.mailslots,
+            settings.drives,
+        )
+        .map_err(failed)?;
         if fresh {
-            stock(settings, &mut inventory).map_err(failed)?;
+            let capacity = settings.capacity.unwrap_or(settings.generation.capacity);
+            let capacities = vec![capacity; usize::from(settings.cartridges)];
+            stock(settings.generation, &capacities, &shelf, &mut inventory).map_err(failed)?;
+            sync_directory(directory).map_err(failed)?;
             inventory.store().map_err(failed)?;
         } else {
             inventory.rescan(true).map_err(failed)?;
         }
-        let serials: Vec<String> = (0..=settings.drives)
-            .map(|unit| match unit {
-                0 => format!("{serial}-C000"),
-                unit => format!("{serial}-D{unit:03}"),
-            })
-            .collect();
+        // Drives are counted from 0, as `mtx` and Linux count them.
+        let drives = (0..settings.drives).map(|number| format!("{serial}-D{number:03}"));
+        let serials = [format!("{serial}-C000")].into_iter().chain(drives).collect();
+        Ok(Library::of(settings, serials, inventory, Some(guard), designator))
+    }
+
+    /// A library in memory whose drives are these. Each has a cartridge of its own in it. The
+    /// directory of the settings, and their numbers of drives, slots and cartridges, are not used.
+    /// # Errors
+    /// There are too many drives.
+    pub fn in_memory(
+        settings: &LibrarySettings,
+        serial: &str,
+        drives: &[MemoryDrive],
+        designator: impl Fn(&str) -> [u8; 16],
+    ) -> Result<Library, LibraryError> {
+        let (what, least, most) = MOST[0];
+        let given = u16::try_from(drives.len()).unwrap_or(u16::MAX);
+        if !(least..=most).contains(&given) {
+            return Err(LibraryError::Count { what, given, least, most });
+        }
+        let failed = |why: io::Error| LibraryError::Io { path: "memory".into(), why };
+        let shelf = Arc::new(Shelf::in_memory());
+        let mut inventory = Inventory::open(Arc::clone(&shelf), given, 0, given).map_err(failed)?;
+        let capacities: Vec<u64> = drives.iter().map(|drive| drive.capacity).collect();
+        stock(settings.generation, &capacities, &shelf, &mut inventory).map_err(failed)?;
+        inventory.load_all();
+        let of_drives = drives.iter().map(|drive| drive.serial.clone());
+        let serials = [format!("{serial}-C000")].into_iter().chain(of_drives).collect();
+        Ok(Library::of(settings, serials, inventory, None, designator))
+    }
+
+    fn of(
+        settings: &LibrarySettings,
+        serials: Vec<String>,
+        inventory: Inventory,
+        lock: Option<File>,
+        designator: impl Fn(&str) -> [u8; 16],
+    ) -> Library {
         let drives: Vec<_> = serials[1..]
             .iter()
             .map(|serial| {
@@ -150,7 +207,7 @@ impl Library {
             target: settings.target.clone(),
         };
         let changer = Mutex::new(Changer::new(naming, inventory, drives.clone()));
-        Ok(Library { changer, drives, serials, _lock: guard })
+        Library { changer, drives, serials, _lock: lock }
     }
 
     /// The serial numbers of the units, the changer's first.
@@ -236,31 +293,29 @@ fn locked(directory: &Path) -> Result<File, LibraryError> {
 }
 
 /// Makes the cartridges of a new library; what is there already goes into slots.
-fn stock(settings: &LibrarySettings, inventory: &mut Inventory) -> io::Result<()> {
-    for barcode in inventory.cartridges()? {
-        inventory.shelve(&barcode);
+fn stock(
+    generation: &Generation,
+    capacities: &[u64],
+    shelf: &Shelf,
+    inventory: &mut Inventory,
+) -> io::Result<()> {
+    let there = shelf.barcodes()?;
+    for barcode in &there {
+        inventory.shelve(barcode);
     }
-    for number in 1..=settings.cartridges {
-        let barcode = format!("WSP{number:03}L{}", settings.generation.number);
-        let path = inventory.path(&barcode);
-        if path.exists() {
+    for (number, capacity) in (1..).zip(capacities) {
+        let barcode = generation.barcode(number);
+        if there.contains(&barcode) {
             continue;
         }
         let mut uuid = [0; 16];
         clock::unpredictable(&mut uuid)?;
-        let identity = Identity {
-            uuid,
-            barcode: barcode.clone(),
-            generation: settings.generation.number,
-            capacity: settings.capacity.unwrap_or(settings.generation.capacity),
-        };
-        // Made beside, so that a cartridge is there whole or not at all.
-        let beside = path.with_extension("new");
-        Cartridge::make(&mut FileStorage::open_or_make(&beside)?, &identity)?;
-        fs::rename(&beside, &path)?;
-        inventory.shelve(&barcode);
+        let generation = generation.number;
+        let identity = Identity { uuid, barcode, generation, capacity: *capacity };
+        shelf.make(&identity)?;
+        inventory.shelve(&identity.barcode);
     }
-    sync_directory(&settings.directory)
+    Ok(())
 }
 
 /// Replaces a file: whatever interrupts it, either the old or the new content is there.

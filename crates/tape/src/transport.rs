@@ -8,12 +8,28 @@ use clock::Ns;
 /// Stopping, rewinding a little and getting up to speed again: assumed for all generations.
 pub const REPOSITION: Ns = Ns::millis(2500);
 
+/// The buffer of a tape that moves evenly: what comes while the last block is moved finds room.
+const EVEN_BUFFER: u64 = 2 << 20;
+
+/// How a tape moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As real drives do, at so many bytes a second at most.
+    Native(u64),
+    /// At so many bytes a second whenever there is something to move, without stops: a tape that is virtual.
+    Even(u64),
+}
+
 /// A tape in motion.
 #[derive(Clone, Debug)]
 pub struct Transport {
     rate: f64,
     slowest: f64,
     room: f64,
+    /// Bytes with which a stopped tape starts, and that a moving one keeps in the buffer.
+    kept: f64,
+    /// Until the tape can move again after it stopped.
+    reposition: Ns,
     /// Bytes in the buffer at `now`.
     held: f64,
     now: Ns,
@@ -34,11 +50,27 @@ impl Transport {
             rate,
             slowest,
             room,
+            kept: room / 2.0,
+            reposition: REPOSITION,
             held: 0.0,
             now: Ns::ZERO,
             streaming: None,
             ready: Ns::ZERO,
             backhitches: 0,
+        }
+    }
+
+    /// A stopped tape of a generation that moves in one of the ways.
+    pub fn paced(generation: &Generation, pace: Pace) -> Transport {
+        match pace {
+            Pace::Native(rate) => Transport::new(generation, Some(rate)),
+            Pace::Even(rate) => Transport {
+                slowest: 0.0,
+                room: EVEN_BUFFER as f64,
+                kept: 0.0,
+                reposition: Ns::ZERO,
+                ..Transport::new(generation, Some(rate))
+            },
         }
     }
 
@@ -51,7 +83,7 @@ impl Transport {
     pub fn write(&mut self, now: Ns, bytes: u64) -> Ns {
         self.run_to(now);
         self.held += bytes as f64;
-        if self.streaming.is_none() && self.held >= self.room / 2.0 {
+        if self.streaming.is_none() && self.held >= self.kept {
             self.streaming = Some(self.now.max(self.ready));
         }
         let above = self.held - self.room;
@@ -79,7 +111,7 @@ impl Transport {
         let from = self.streaming.unwrap_or(self.ready).max(self.now);
         let done = from.plus(Ns((self.held / self.rate * 1e9) as u64));
         (self.held, self.streaming, self.now) = (0.0, None, done);
-        self.ready = done.plus(REPOSITION);
+        self.ready = done.plus(self.reposition);
         done
     }
 
@@ -99,10 +131,10 @@ impl Transport {
             let empty = start.plus(Ns((self.held / self.slowest * 1e9) as u64));
             self.backhitches += 1;
             (self.held, self.streaming) = (0.0, None);
-            self.ready = empty.plus(REPOSITION);
+            self.ready = empty.plus(self.reposition);
             return;
         }
         let most = (self.rate * seconds).min(self.held);
-        self.held -= (self.held - self.room / 2.0).clamp(least, most);
+        self.held -= (self.held - self.kept).clamp(least, most);
     }
 }

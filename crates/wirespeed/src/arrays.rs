@@ -10,7 +10,7 @@ use clock::Ns;
 use engine::EngineError;
 use fleet::HopReading;
 use fleet::arrays::{
-    ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortOrder, ServedArray,
+    ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortOrder, ServedArray, TapeSpec,
 };
 use probe::process::WatchedProcess;
 use record::{CounterId, Lever};
@@ -18,9 +18,12 @@ use san::server::{
     PortRate, PortalConfig, ServedPortal, TargetControl, TargetLimits, TargetServer,
     TargetSettings, VolumeLimit,
 };
-use san::volume::{Volume, VolumeError, VolumeKind};
+use san::volume::{
+    GENERATIONS, LibrarySettings, MemoryDrive, Pace, Volume, VolumeError, VolumeKind,
+};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,7 +66,10 @@ impl Arrays {
 impl ArrayServer for Arrays {
     fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError> {
         let failed = |problem: String| EngineError::Target { target: spec.name.clone(), problem };
-        let volumes = spec.volumes.iter().map(volume).collect::<Result<Vec<_>, _>>();
+        let volumes = match spec.library {
+            Some(drives) => library(spec, drives),
+            None => spec.volumes.iter().map(volume).collect(),
+        };
         let volumes = volumes.map_err(|e| failed(e.to_string()))?;
         let address =
             |port: &str| self.listens.get(port).copied().unwrap_or(Ipv4Addr::LOCALHOST.into());
@@ -88,14 +94,17 @@ impl ArrayServer for Arrays {
         // An array that cannot be asked serves nevertheless.
         let control = open_or_say(controlled(spec, target.control()), true, keep);
         let process = self.alone.then(|| Mutex::new(WatchedProcess::new(std::process::id())));
-        Ok(Box::new(RunningArray { _control: control, target, process, orders }))
+        let first = usize::from(spec.library.is_some());
+        Ok(Box::new(RunningArray { _control: control, target, first, process, orders }))
     }
 }
 
 /// An array under the names of its scenario, for those that ask it.
 fn controlled(spec: &ArraySpec, target: TargetControl) -> Controlled {
     let ports = spec.ports.iter().map(|port| format!("{}.{}", spec.name, port.name)).collect();
+    let changer = spec.library.map(|_| format!("changer of {}", spec.name));
     let volumes = spec.volumes.iter().map(|volume| format!("{}/{}", spec.name, volume.name));
+    let volumes = changer.into_iter().chain(volumes);
     let array = ArrayNames { name: spec.name.clone(), ports };
     Controlled { target, volumes: volumes.collect(), array: Some(array) }
 }
@@ -113,6 +122,29 @@ fn volume(spec: &ArrayVolume) -> Result<Arc<Volume>, VolumeError> {
         overwrite: false,
     };
     Volume::open(&wanted, serial)
+}
+
+/// A tape library: its changer, and a drive for each volume, with a cartridge in memory. Its tapes move evenly and compress
+/// nothing, so that what they take follows from their rate.
+fn library(spec: &ArraySpec, drives: TapeSpec) -> Result<Vec<Arc<Volume>>, VolumeError> {
+    let [.., newest] = &GENERATIONS;
+    let settings = LibrarySettings {
+        directory: PathBuf::new(),
+        generation: newest,
+        drives: 0,
+        slots: 0,
+        mailslots: 0,
+        cartridges: 0,
+        capacity: None,
+        pace: drives.bytes_per_s.map(Pace::Even),
+        compress: false,
+        target: name(&spec.name),
+    };
+    let drive =
+        |volume: &ArrayVolume| MemoryDrive { serial: volume.serial.clone(), capacity: volume.size };
+    let drives: Vec<MemoryDrive> = spec.volumes.iter().map(drive).collect();
+    let serial = spec.volumes.first().map_or("", |volume| &volume.serial);
+    Volume::open_library_in_memory(&settings, serial, &drives)
 }
 
 /// The nearest speed that a port can have.
@@ -136,6 +168,8 @@ struct RunningArray {
     /// Closed before the target stops.
     _control: Option<ControlSocket>,
     target: TargetServer,
+    /// The first of its volumes: behind the changer of a library.
+    first: usize,
     /// Its process, where that does nothing else.
     process: Option<Mutex<WatchedProcess>>,
     /// What the user has told it by hand.
@@ -172,7 +206,8 @@ impl ServedArray for RunningArray {
     }
 
     fn volume(&self, volume: usize) -> ArrayTraffic {
-        let counters = self.target.volumes().get(volume).map(|volume| volume.counters());
+        let counters =
+            self.target.volumes().get(self.first + volume).map(|volume| volume.counters());
         let counters = counters.unwrap_or_default();
         ArrayTraffic {
             read_ops: counters.reads,
@@ -232,13 +267,13 @@ impl ServedArray for RunningArray {
                 self.at(port, |portal| portal.set_delay(delay))
             }
             (ArrayPart::Volume(volume), Lever::Rate) => {
-                self.target.limit_volume(volume, VolumeLimit::Rate(amount));
+                self.target.limit_volume(self.first + volume, VolumeLimit::Rate(amount));
             }
             (ArrayPart::Volume(volume), Lever::Ops) => {
-                self.target.limit_volume(volume, VolumeLimit::Ops(amount));
+                self.target.limit_volume(self.first + volume, VolumeLimit::Ops(amount));
             }
             (ArrayPart::Volume(volume), Lever::Latency) => {
-                self.target.limit_volume(volume, VolumeLimit::Latency(delay));
+                self.target.limit_volume(self.first + volume, VolumeLimit::Latency(delay));
             }
             (ArrayPart::Threads, Lever::Cpu) => self.target.limit_cpu(value.unwrap_or(1.0)),
             _ => {}

@@ -122,14 +122,18 @@ fn embedded(scenario: &Scenario, target: &TargetSpec, writes: bool) -> TargetRep
     let volume = volumes.find(|known| known.array == array && known.name == volume);
     let size = volume.and_then(|volume| volume.size).map(|size| size.0);
     let block = volume.map(|volume| volume.block.unwrap_or(512));
+    let library = scenario.lab.is_library(array);
     TargetReport {
         name: target.name.clone(),
         url: target.url.clone(),
-        what: format!("memory of the embedded array `{array}`, made for the run"),
+        what: match library {
+            true => format!("a tape in memory of the embedded library `{array}`, made for the run"),
+            false => format!("memory of the embedded array `{array}`, made for the run"),
+        },
         size,
         block,
         fate: Ok(if writes { Use::Write } else { Use::CreateAndRead }),
-        filling: if writes {
+        filling: if writes && !library {
             Filling::of(target, size.unwrap_or(0), false)
         } else {
             Filling::Nothing

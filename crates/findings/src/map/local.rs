@@ -50,7 +50,10 @@ fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab
         Backing::Lun { array, volume: Some(volume) } => {
             let embedded = lab.arrays.iter().find(|a| a.name == *array);
             let Some(embedded) = embedded.and_then(|a| a.embedded.as_ref()) else { return };
-            let name = format!("{array}/{volume}");
+            let name = lab.volume_hop(array, volume);
+            if lab.is_library(array) && builder.find(&name).is_some() {
+                return;
+            }
             // A topology that has the volume has its ways as well.
             if let Some(known) = builder.find(&format!("{name}.disks")) {
                 builder.counts_as(known, &name);
@@ -58,7 +61,8 @@ fn backed(builder: &mut MapBuilder, guest: Option<u32>, disk: &VmDisk, lab: &Lab
             }
             builder.wired();
             let device = builder.device(array, DeviceKind::Array);
-            let volume = builder.hop(&name, Role::Disks, Some(device));
+            let role = if lab.is_library(array) { Role::TapeDrive } else { Role::Disks };
+            let volume = builder.hop(&name, role, Some(device));
             let all = || embedded.ports.iter().map(|port| port.name.as_str());
             let used: Vec<&str> = match disk.ports.is_empty() {
                 true => all().collect(),

@@ -80,10 +80,21 @@ impl ArrayDisk<'_> {
             portals.addresses.get(port).map(ToString::to_string)
         };
         let addresses = self.ports.iter().map(address).collect::<Option<Vec<String>>>()?;
-        let options = self.options(addresses.len() > 1).join("&");
+        // Drives follow their changer.
+        let (scheme, number, options) = match spec.library {
+            Some(_) => ("tape", lun + 1, self.tape_options()),
+            None => ("iscsi", lun, self.options(addresses.len() > 1).join("&")),
+        };
         let options = if options.is_empty() { options } else { format!("?{options}") };
-        let url = format!("iscsi://{}/{}/{lun}{options}", addresses.join(","), portals.target);
+        let addresses = addresses.join(",");
+        let url = format!("{scheme}://{addresses}/{}/{number}{options}", portals.target);
         Some((url, spec.volumes[lun].serial.clone()))
+    }
+
+    /// What the URL of a drive says beside its place: for how long a lost target is looked for.
+    fn tape_options(&self) -> String {
+        let retry = self.patience.no_path_retry;
+        retry.map_or_else(String::new, |time| format!("retry={}", exact(time)))
     }
 
     /// What a URL says of its ways: the policy, where there are several, and the times that were given.
@@ -95,11 +106,15 @@ impl ArrayDisk<'_> {
             }
             Some(policy) => Some(format!("policy={}", policy.word())),
         };
-        // Exact, whatever was written.
-        let time = |(name, time): (&str, Duration)| match time.subsec_nanos() % 1_000_000 {
-            0 => format!("{name}={}ms", time.as_millis()),
-            _ => format!("{name}={}ns", time.as_nanos()),
-        };
+        let time = |(name, time): (&str, Duration)| format!("{name}={}", exact(time));
         policy.into_iter().chain(self.patience.given().map(time)).collect()
+    }
+}
+
+/// A time for a URL: exact, whatever was written.
+fn exact(time: Duration) -> String {
+    match time.subsec_nanos() % 1_000_000 {
+        0 => format!("{}ms", time.as_millis()),
+        _ => format!("{}ns", time.as_nanos()),
     }
 }

@@ -28,8 +28,17 @@ pub struct ArraySpec {
     pub ports: Vec<PortSpec>,
     /// Its volumes by LUN, from 0; at least one.
     pub volumes: Vec<ArrayVolume>,
+    /// It is a tape library, and its volumes are drives.
+    pub library: Option<TapeSpec>,
     /// What it is held to while a step runs, but for the speeds of its ports.
     pub limits: Vec<ArrayLimit>,
+}
+
+/// The drives of a tape library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapeSpec {
+    /// Bytes a second of each; `None`: as fast as memory.
+    pub bytes_per_s: Option<u64>,
 }
 
 /// What a part of an array is held to.
@@ -77,7 +86,7 @@ pub struct ArrayPortSpeed {
 pub struct ArrayVolume {
     /// Its name within the array.
     pub name: String,
-    /// Bytes.
+    /// Bytes; of a drive, those of its cartridge.
     pub size: u64,
     /// Bytes of a logical block: 512 or 4096.
     pub block: u32,
@@ -244,7 +253,18 @@ pub(crate) fn port_hop(array: &str, port: &str) -> String {
     format!("{array}.{port}")
 }
 
-/// The name of a volume as a hop: `store/data`.
+impl ArraySpec {
+    /// A volume as the hop that counts it.
+    pub(crate) fn hop_of(&self, volume: &ArrayVolume) -> String {
+        match self.library {
+            // As in `scenario::Lab::volume_hop`, which those who read the record ask.
+            Some(_) => port_hop(&self.name, &volume.name),
+            None => volume_hop(&self.name, &volume.name),
+        }
+    }
+}
+
+/// The name of a volume, and of its hop where it is a disk: `store/data`.
 pub(crate) fn volume_hop(array: &str, volume: &str) -> String {
     format!("{array}/{volume}")
 }

@@ -2,7 +2,7 @@
 
 use super::{
     ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
-    PortStep, port_hop, volume_hop,
+    PortStep, TapeSpec, port_hop,
 };
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
@@ -76,12 +76,20 @@ fn spec<E: From<AssignError>>(
     }
     Ok(ArraySpec {
         limits: limits(scenario, array, embedded),
+        library: scenario.lab.is_library(&name).then(|| tape(scenario, array)),
         name,
         threads: embedded.threads.unwrap_or(0),
         scale: embedded.scale.to_string(),
         ports: embedded.ports.iter().map(port).collect(),
         volumes,
     })
+}
+
+/// The drives of a tape library.
+fn tape(scenario: &Scenario, array: &Array) -> TapeSpec {
+    let part = array.part.as_deref().and_then(|part| scenario.lab.part(part));
+    let rate = part.and_then(|part| part.byte_rate("drive_rate"));
+    TapeSpec { bytes_per_s: rate.map(|rate| rate.0.round() as u64) }
 }
 
 /// What an array is held to beside the speeds of its ports.
@@ -97,7 +105,7 @@ fn limits(scenario: &Scenario, array: &Array, embedded: &Embedded) -> Vec<ArrayL
         all.extend(delay(&port_hop(&array.name, &port.name), port.latency));
     }
     for volume in scenario.lab.volumes.iter().filter(|volume| volume.array == array.name) {
-        let hop = volume_hop(&array.name, &volume.name);
+        let hop = scenario.lab.volume_hop(&array.name, &volume.name);
         all.extend(volume.rate.map(|rate| limit(&hop, Lever::Rate, rate.0)));
         all.extend(volume.iops.map(|iops| limit(&hop, Lever::Ops, iops.0)));
         all.extend(delay(&hop, volume.latency));

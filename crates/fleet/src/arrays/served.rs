@@ -2,7 +2,7 @@
 
 use super::{
     ArrayLimit, ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortFault, PortOrder,
-    PortSpec, Portals, ServedArray, port_hop, volume_hop,
+    PortSpec, Portals, ServedArray, port_hop,
 };
 use crate::sampling::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use engine::{EngineError, StepSpec};
@@ -186,8 +186,7 @@ impl ServedArrays {
 fn parts(spec: &ArraySpec) -> impl Iterator<Item = (String, ArrayPart)> {
     let port =
         |(n, port): (usize, &PortSpec)| (port_hop(&spec.name, &port.name), ArrayPart::Port(n));
-    let volume =
-        |(n, of): (usize, &ArrayVolume)| (volume_hop(&spec.name, &of.name), ArrayPart::Volume(n));
+    let volume = |(n, of): (usize, &ArrayVolume)| (spec.hop_of(of), ArrayPart::Volume(n));
     let ports = spec.ports.iter().enumerate().map(port);
     let volumes = spec.volumes.iter().enumerate().map(volume);
     let parts: Vec<_> = ports.chain(volumes).collect();
@@ -218,12 +217,19 @@ fn hops_of(entry: &ServedEntry) -> Vec<SampledHop> {
     });
     let volumes = spec.volumes.iter().enumerate().map(|(lun, volume)| {
         let facts = vec![
-            ("lun", lun.to_string()),
+            ("lun", (lun + usize::from(spec.library.is_some())).to_string()),
             ("size", format!("{} B", volume.size)),
             ("held-in", "memory".to_owned()),
             ("lifetime", LIFETIME.to_owned()),
         ];
-        hop(volume_hop(&spec.name, &volume.name), HopKind::Volume, facts)
+        match spec.library {
+            Some(drives) => {
+                let rate = drives.bytes_per_s.map(|rate| ("rate", format!("{rate} B/s")));
+                let facts = facts.into_iter().chain(rate).collect();
+                hop(spec.hop_of(volume), HopKind::TapeDrive, facts)
+            }
+            None => hop(spec.hop_of(volume), HopKind::Volume, facts),
+        }
     });
     process.into_iter().chain(ports).chain(volumes).collect()
 }
@@ -282,10 +288,12 @@ fn samples_of(entry: &ServedEntry) -> Vec<Sample> {
     });
     let volumes = spec.volumes.iter().enumerate().map(|(lun, volume)| {
         let mut readings = readings(array.volume(lun));
-        let hop = volume_hop(&spec.name, &volume.name);
+        let hop = spec.hop_of(volume);
         let limit = |lever| spec.limits.iter().find(|of| of.hop == hop && of.lever == lever);
         let rate = |counter, lever| Some(reading(counter, limit(lever)?.value));
         readings.extend(rate(CounterId::BothRate, Lever::Rate));
+        let drive = spec.library.and_then(|drives| drives.bytes_per_s);
+        readings.extend(drive.map(|rate| reading(CounterId::BothRate, rate as f64)));
         readings.extend(rate(CounterId::OpsRate, Lever::Ops));
         sample(readings)
     });

@@ -28,7 +28,8 @@ pub fn array(agent: usize) -> String {
 
 pub fn array_spec(agent: usize) -> ArraySpec {
     let (ports, volumes, limits) = (Vec::new(), Vec::new(), Vec::new());
-    ArraySpec { name: array(agent), threads: 1, scale: "1".to_owned(), ports, volumes, limits }
+    let (name, scale) = (array(agent), "1".to_owned());
+    ArraySpec { name, threads: 1, scale, ports, volumes, library: None, limits }
 }
 
 pub fn portals(spec: &ArraySpec) -> Portals {

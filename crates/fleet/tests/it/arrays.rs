@@ -471,7 +471,7 @@ fn one_port() -> ArraySpec {
     let port = fleet::arrays::PortSpec { name: "p1".into(), speed: None };
     let (name, scale) = ("store".to_owned(), "100%".to_owned());
     let (volumes, limits) = (Vec::new(), Vec::new());
-    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes, limits }
+    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes, library: None, limits }
 }
 
 /// A step of ten minutes on that port, which warms up for as long.
@@ -642,6 +642,7 @@ fn targets(disks: &str) -> Vec<String> {
         scale: "100%".into(),
         ports: vec![port("p1"), port("p2")],
         volumes: vec![volume("data"), volume("log")],
+        library: None,
         limits: Vec::new(),
     };
     let portals = fleet::arrays::Portals {

@@ -8,7 +8,7 @@ use engine::{
 };
 use fleet::arrays::{
     ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
-    PortStep, Portals,
+    PortStep, Portals, TapeSpec,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
 use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent};
@@ -225,13 +225,17 @@ fn array() -> impl Strategy<Value = ArraySpec> {
     let ports = prop::collection::vec(port, 0..3);
     let limits = prop::collection::vec(limit, 0..3);
     let volumes = prop::collection::vec(volume, 0..3);
-    (".*", any::<u32>(), ".*", ports, volumes, limits).prop_map(
-        |(name, threads, scale, ports, volumes, limits)| ArraySpec {
+    let library = prop::option::of(
+        prop::option::of(any::<u64>()).prop_map(|bytes_per_s| TapeSpec { bytes_per_s }),
+    );
+    (".*", any::<u32>(), ".*", ports, volumes, limits, library).prop_map(
+        |(name, threads, scale, ports, volumes, limits, library)| ArraySpec {
             name,
             threads,
             scale,
             ports,
             volumes,
+            library,
             limits,
         },
     )

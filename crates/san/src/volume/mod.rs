@@ -28,7 +28,7 @@ pub use spec::{SpecError, VolumeKind, VolumeSpec};
 pub(crate) use tape_unit::{TapeUnit, UnitOrder};
 
 pub use store::Store;
-pub use tape::{Generation, LibrarySettings};
+pub use tape::{GENERATIONS, Generation, LibrarySettings, MemoryDrive, Pace};
 
 use clock::Ns;
 use disk::{BackingError, BackingSpec, OpenedBacking};

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use tape::{Answer, Library, LibrarySettings, NoticeTo};
+use tape::{Answer, Library, LibrarySettings, MemoryDrive, NoticeTo};
 
 /// A unit of a library, as its volume holds it.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct TapeUnit {
     thread: Option<JoinHandle<()>>,
     /// 0: the changer.
     number: usize,
+    /// Commands are executed where they arrive, since none of them waits: cartridges are memory, and tapes are not paced.
+    at_once: Option<Arc<Library>>,
     /// Unit attentions that the workers have not raised yet.
     raised: Mutex<Vec<Raised>>,
 }
@@ -95,6 +97,26 @@ impl Volume {
         let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let designator = |serial: &str| described(serial).designator();
         let library = Library::open(settings, serial, designator).map_err(|e| failed(&e))?;
+        Volume::units(library, false)
+    }
+
+    /// The units of a library in memory with these drives, each of which has a cartridge of its own: it leaves nothing behind.
+    /// # Errors
+    /// There are too many drives, or memory is short.
+    pub fn open_library_in_memory(
+        settings: &LibrarySettings,
+        serial: &str,
+        drives: &[MemoryDrive],
+    ) -> Result<Vec<Arc<Volume>>, VolumeError> {
+        super::memory::suffices(drives.iter().map(|drive| drive.capacity).sum())?;
+        let designator = |serial: &str| described(serial).designator();
+        let library = Library::in_memory(settings, serial, drives, designator);
+        let library = library.map_err(|e| VolumeError::Unopened(e.to_string()))?;
+        Volume::units(library, settings.pace.is_none())
+    }
+
+    fn units(library: Library, at_once: bool) -> Result<Vec<Arc<Volume>>, VolumeError> {
+        let failed = |error: &dyn std::fmt::Display| VolumeError::Unopened(error.to_string());
         let library = Arc::new(library);
         let mut volumes = Vec::new();
         for (number, serial) in library.serials().iter().enumerate() {
@@ -120,6 +142,7 @@ impl Volume {
                 orders: Some(orders),
                 thread: Some(thread),
                 number,
+                at_once: at_once.then(|| Arc::clone(&library)),
                 raised: Mutex::default(),
             });
             volumes.push(Arc::new(volume));
@@ -134,8 +157,21 @@ impl Volume {
 }
 
 impl TapeUnit {
-    /// Has the unit's thread do something.
+    /// Executes a command here, where the unit's commands wait for nothing; otherwise it comes back.
+    pub fn at_once(&self, mut command: UnitCommand) -> Result<Answer, UnitCommand> {
+        match &self.at_once {
+            Some(library) => Ok(command.execute(library, self.number)),
+            None => Err(command),
+        }
+    }
+
+    /// Has the unit's thread do something, or does it here.
     pub fn order(&self, order: UnitOrder) {
+        match (&self.at_once, &order) {
+            (Some(library), UnitOrder::Leave(nexus)) => return library.leave(self.number, nexus),
+            (Some(library), UnitOrder::Reset) => return library.reset(self.number),
+            _ => {}
+        }
         // The thread lives as long as its sender.
         if let Some(orders) = &self.orders {
             let _ = orders.send(order);

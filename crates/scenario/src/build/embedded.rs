@@ -47,7 +47,10 @@ impl LabBuilder<'_> {
     }
 
     /// Reports what a volume lacks, or has too much of, on its array.
-    pub(super) fn volume_fits(&mut self, record: &Decoded, array: &str) {
+    pub(super) fn volume_fits(&mut self, record: &Decoded, name: &str, array: &str) {
+        if self.directory.libraries.contains(array) {
+            self.drive_fits(record, name, array);
+        }
         if !self.directory.embedded.contains_key(array) {
             for key in ["block", "thin", "rate", "iops", "latency"]
                 .into_iter()
@@ -60,9 +63,12 @@ impl LabBuilder<'_> {
             return;
         }
         if !record.has("size") {
+            let what = match self.directory.libraries.contains(array) {
+                true => "a drive of the embedded library",
+                false => "a volume on the embedded array",
+            };
             self.sink.push(|| {
-                let message = format!("a volume on the embedded array `{array}` needs `size`");
-                Mistake::new(record.at, message)
+                Mistake::new(record.at, format!("{what} `{array}` needs `size`"))
                     .class(Class::Absence)
                     .help("add `size = \"256MiB\"`; it uses that much of this machine's memory")
             });
@@ -75,6 +81,25 @@ impl LabBuilder<'_> {
         if record.has("mask") {
             let problem = "an embedded array shows its volumes to all initiators";
             complain(record, "mask", problem, self.sink);
+        }
+    }
+
+    /// Reports what a drive of a tape library cannot have, and a name that is another hop's.
+    fn drive_fits(&mut self, record: &Decoded, name: &str, array: &str) {
+        for key in
+            ["block", "thin", "rate", "iops", "latency"].into_iter().filter(|k| record.has(k))
+        {
+            let problem = "a tape drive has none; its library's part has a `drive_rate`";
+            complain(record, key, problem, self.sink);
+        }
+        let embedded = self.directory.embedded.get(array).and_then(Option::as_ref);
+        let port = embedded.and_then(|embedded| embedded.port(name)).is_some();
+        let numbered = name.strip_prefix("controller");
+        let controller = numbered.is_some_and(|n| n.bytes().all(|digit| digit.is_ascii_digit()));
+        if port || controller || ["cache", "backend"].contains(&name) {
+            let problem =
+                format!("`{array}.{name}` is another part of the library; choose another");
+            complain(record, "name", problem, self.sink);
         }
     }
 
@@ -123,9 +148,28 @@ impl LabBuilder<'_> {
             true => self.ports_of(array, &embedded, disk),
             false => embedded.ports.iter().map(|port| port.name.clone()).collect(),
         };
+        if self.directory.libraries.contains(array) {
+            self.way_to_drive(array, &ports, disk);
+        }
         // Wrong ports have been reported, and are independent of the policy.
         let several = ports.len() > 1 || ports.is_empty();
         (ports, Some(policy(disk, several, self.sink)))
+    }
+
+    /// Reports what a tape drive cannot have as a disk: several paths, and times that only sessions with disks keep.
+    fn way_to_drive(&mut self, array: &str, ports: &[String], disk: &Decoded) {
+        if ports.len() > 1 {
+            let key = if disk.has("ports") { "ports" } else { "lun" };
+            let message = format!(
+                "{key}: a tape drive is reached by one port, and `{array}` has {}",
+                ports.len()
+            );
+            let help = format!("name one: `ports = [\"{}\"]`", ports[0]);
+            self.sink.push(|| Mistake::new(place(disk, key), message).help(help));
+        }
+        for key in ["path_timeout", "command_timeout"].into_iter().filter(|key| disk.has(key)) {
+            complain(disk, key, "a tape drive has none; it has `no_path_retry`", self.sink);
+        }
     }
 
     /// The ports that a disk names, each once, in its order.

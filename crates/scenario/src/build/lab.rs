@@ -34,6 +34,11 @@ pub(super) fn lab(
     let switches = b.named(root, "switch", NameKind::Switch);
     let arrays = b.named(root, "array", NameKind::Array);
     arrays.iter().for_each(|(record, names)| b.embedded(record, names));
+    for (record, names) in &arrays {
+        if b.is_tape(record) {
+            b.directory.libraries.extend(names.iter().cloned());
+        }
+    }
     let volumes = b.volumes(root);
     let links = b.links(root);
     let zones = b.named(root, "zone", NameKind::Zone);
@@ -349,6 +354,9 @@ impl LabBuilder<'_> {
             bare: false,
         };
         let disks = self.disks(record, &owners);
+        if machine.is_some() {
+            self.no_tapes(record, &disks);
+        }
         let mut vms: Vec<Vm> = names
             .iter()
             .zip(hosts)
@@ -369,6 +377,20 @@ impl LabBuilder<'_> {
             .collect();
         self.nics(record, &mut vms);
         vms
+    }
+
+    /// Reports tape drives of guests, which do not copy.
+    fn no_tapes(&mut self, record: &Decoded, disks: &[Vec<VmDisk>]) {
+        let tape = disks.iter().flatten().find_map(|disk| match &disk.backing {
+            Backing::Lun { array, .. } => self.directory.libraries.get(array),
+            Backing::Target(_) => None,
+        });
+        if let Some(library) = tape {
+            let problem = format!(
+                "`{library}` is a tape library, and guests do not copy; a VM without `machine` does"
+            );
+            complain(record, "disks", problem, self.sink);
+        }
     }
 
     /// The agents that carry what a table describes.
@@ -413,6 +435,13 @@ impl LabBuilder<'_> {
         let emulate = record.flag("emulate").is_some_and(|at| at.value);
         let switch = |name: &String| Switch { name: name.clone(), part: part.clone(), emulate };
         names.iter().map(switch).collect()
+    }
+
+    /// Whether an array is a tape library.
+    fn is_tape(&self, record: &Decoded) -> bool {
+        let Some(part) = record.text("part") else { return false };
+        let mut known = self.parts.iter().chain(catalog::catalog());
+        known.any(|known| known.name == part.value && known.kind == PartKind::Tape)
     }
 
     fn arrays(&mut self, record: &Decoded, names: &[String]) -> Vec<Array> {

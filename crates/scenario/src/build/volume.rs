@@ -86,7 +86,7 @@ impl LabBuilder<'_> {
                 let port = port.and_then(|end| self.of_array(record, end, &array));
                 let at = place(record, "name");
                 self.directory.declare(format!("{array}/{name}"), NameKind::Volume, at, self.sink);
-                self.volume_fits(record, &array);
+                self.volume_fits(record, &name, &array);
                 all.push(Volume {
                     name,
                     array,

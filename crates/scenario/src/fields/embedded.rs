@@ -10,7 +10,9 @@ pub(super) static EMBEDDED: TableDef = TableDef {
     id: "embedded",
     doc: "The array runs on the machine that runs the scenario, as an iSCSI target on loopback, for the duration of \
           the run; its volumes are in memory. A VM's disk on such a volume is loaded like a target and can be written \
-          without a token. Its hops are the ports (`ARRAY.PORT`) and the volumes (`ARRAY/VOLUME`).",
+          without a token. Its hops are the ports (`ARRAY.PORT`) and the volumes (`ARRAY/VOLUME`). With a part of kind \
+          `tape` it is a tape library: each volume is a drive with one blank cartridge of its `size`, for copies alone, at \
+          the part's `drive_rate` [as fast as memory], without stops and compression; its hop is `ARRAY.VOLUME`.",
     fields: &[
         required("ports", Type::Tables(&PORT), "The ports; each is a portal of the target."),
         default(

@@ -3,6 +3,7 @@
 use super::draft::TopologyDraft;
 use super::fabric::FabricNode;
 use super::{HopId, HopKind};
+use crate::embedded::drive_hop;
 use crate::model::{Array, Lab, Part, PartKind, Volume};
 use crate::simulated::{CacheMode, Medium};
 
@@ -52,7 +53,7 @@ impl<'a> Behind<'a> {
         let controller = u32::try_from(controller).ok()?.min(self.controllers - 1);
         let mut hops = vec![self.controller(controller, draft)?];
         if self.is_tape() {
-            hops.push(self.drive(lun.number, draft)?);
+            hops.push(self.drive(lun, draft)?);
             return Some(hops);
         }
         let wanted = lun.volume.and_then(|volume| volume.cache);
@@ -102,8 +103,9 @@ impl<'a> Behind<'a> {
             .then(|| draft.hop(name, HopKind::Backend, &self.array.name, of, ports.unwrap_or(1)))?
     }
 
-    fn drive(&self, number: u32, draft: &mut TopologyDraft) -> Option<HopId> {
-        let name = format!("{}.drive{number}", self.array.name);
+    fn drive(&self, lun: &BackendLun<'_>, draft: &mut TopologyDraft) -> Option<HopId> {
+        let drive = lun.name.rsplit_once('/').map_or(lun.name.as_str(), |(_, drive)| drive);
+        let name = drive_hop(&self.array.name, drive);
         draft.hop(name, HopKind::TapeDrive, &self.array.name, self.array.part.as_deref(), 1)
     }
 

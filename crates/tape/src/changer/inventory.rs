@@ -2,10 +2,11 @@
 //! the new state is there.
 
 use super::{DRIVES_FROM, MAILSLOTS_FROM, ROBOT, SLOTS_FROM};
+use crate::shelf::{Case, INVENTORY, Shelf};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::io;
+use std::sync::Arc;
 
 /// The kind of an element, by its type code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +45,15 @@ impl Element {
 /// All elements, in order of their addresses.
 pub(crate) struct Inventory {
     pub elements: Vec<Element>,
-    directory: PathBuf,
+    shelf: Arc<Shelf>,
 }
 
-const FILE: &str = "library.state";
 const FIRST_LINE: &str = "wirespeed-library 1";
 
 impl Inventory {
     /// The elements of a library; what is stored is in them, as far as there are so many and the cartridges are there.
     pub fn open(
-        directory: &Path,
+        shelf: Arc<Shelf>,
         slots: u16,
         mailslots: u16,
         drives: u16,
@@ -74,24 +74,16 @@ impl Inventory {
             };
             (first..first + count).map(of)
         });
-        let mut inventory =
-            Inventory { elements: elements.collect(), directory: directory.to_owned() };
-        match fs::read_to_string(directory.join(FILE)) {
-            Ok(text) => inventory.parse(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        let mut inventory = Inventory { elements: elements.collect(), shelf };
+        if let Some(text) = inventory.shelf.inventory()? {
+            inventory.parse(&text)?;
         }
         Ok(inventory)
     }
 
-    /// Whether a directory has the file of an inventory.
-    pub fn is_in(directory: &Path) -> bool {
-        directory.join(FILE).exists()
-    }
-
-    /// The file of a cartridge.
-    pub fn path(&self, barcode: &str) -> PathBuf {
-        self.directory.join(format!("{barcode}.tape"))
+    /// A cartridge on its shelf.
+    pub fn case(&self, barcode: &str) -> Case {
+        Case { shelf: Arc::clone(&self.shelf), barcode: barcode.to_owned() }
     }
 
     /// The index of an address.
@@ -115,7 +107,7 @@ impl Inventory {
     /// elements.
     pub fn rescan(&mut self, imports: bool) -> io::Result<bool> {
         let before = self.elements.clone();
-        let there = self.cartridges()?;
+        let there = self.shelf.barcodes()?;
         for element in self.elements.iter_mut().filter(|one| one.kind != ElementKind::Drive) {
             if element.barcode.as_ref().is_some_and(|barcode| !there.contains(barcode)) {
                 element.empty();
@@ -157,23 +149,21 @@ impl Inventory {
         true
     }
 
-    /// The barcodes of the cartridges in the directory.
-    pub fn cartridges(&self) -> io::Result<BTreeSet<String>> {
-        let mut found = BTreeSet::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let path = entry?.path();
-            let barcode = path.file_stem().and_then(|stem| stem.to_str());
-            if let Some(barcode) = barcode.filter(|_| path.extension().is_some_and(|e| e == "tape"))
-                && barcode.len() <= 32
-                && barcode.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
-            {
-                found.insert(barcode.to_owned());
-            }
+    /// Puts the cartridge of each slot into the drive of its number.
+    pub fn load_all(&mut self) {
+        let ((slots, count), (drives, _)) =
+            (self.range(ElementKind::Slot), self.range(ElementKind::Drive));
+        for number in 0..count {
+            let (slot, drive) = (slots + number, drives + number);
+            let ends = self.index(slot).zip(self.index(drive));
+            let Some((from, to)) = ends else { continue };
+            let barcode = self.elements[from].empty().0;
+            let element = &mut self.elements[to];
+            (element.source, element.barcode) = (barcode.as_ref().map(|_| slot), barcode);
         }
-        Ok(found)
     }
 
-    /// Replaces the file.
+    /// Keeps it.
     pub fn store(&self) -> io::Result<()> {
         let mut text = format!("{FIRST_LINE}\n");
         for one in &self.elements {
@@ -185,12 +175,13 @@ impl Inventory {
         }
         let crc = crc32c::crc32c(text.as_bytes());
         let _ = writeln!(text, "crc {crc:08x}");
-        crate::library::replace(&self.directory.join(FILE), text.as_bytes())
+        self.shelf.keep_inventory(&text)
     }
 
     fn parse(&mut self, text: &str) -> io::Result<()> {
         let damaged = || {
-            let what = format!("{FILE} is damaged; remove it, and all cartridges are in slots");
+            let what =
+                format!("{INVENTORY} is damaged; remove it, and all cartridges are in slots");
             io::Error::new(io::ErrorKind::InvalidData, what)
         };
         let (body, crc) = text.trim_end().rsplit_once('\n').ok_or_else(damaged)?;

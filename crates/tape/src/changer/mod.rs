@@ -14,7 +14,6 @@ use clock::Ns;
 pub(crate) use inventory::{Element, ElementKind, Inventory};
 use iscsi::scsi::{CommandSpec, Nexus, PassAccess, PassedCommand, Sense, SenseKey, UnitAttention};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The address of the robot.
@@ -70,7 +69,7 @@ impl Changer {
         for (number, drive) in drives.iter().enumerate() {
             let element = inventory.at(DRIVES_FROM + number as u16);
             if let Some(barcode) = element.and_then(|element| element.barcode.as_ref()) {
-                lock(drive).insert(&inventory.path(barcode));
+                lock(drive).insert(inventory.case(barcode));
             }
         }
         Changer {
@@ -87,11 +86,6 @@ impl Changer {
     /// What is where: addresses with barcodes.
     pub fn inventory(&self) -> Vec<(u16, Option<String>)> {
         self.inventory.elements.iter().map(|one| (one.address, one.barcode.clone())).collect()
-    }
-
-    /// The file of a cartridge.
-    pub fn path(&self, barcode: &str) -> PathBuf {
-        self.inventory.path(barcode)
     }
 
     /// Executes a command.

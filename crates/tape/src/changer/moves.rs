@@ -79,8 +79,8 @@ impl Changer {
         let (Some(number), Some(barcode)) = (self.drive_of(index), self.taken(index)) else {
             return;
         };
-        let path = self.inventory.path(barcode);
-        lock(&self.drives[number]).insert(&path);
+        let case = self.inventory.case(barcode);
+        lock(&self.drives[number]).insert(case);
         self.changed(number);
     }
 

@@ -2,16 +2,16 @@
 
 use super::{Drive, NO_MEDIUM, PREVENTED};
 use crate::answer::{Outcome, illegal};
-use crate::media::{Attributes, Cartridge, FileStorage, MediaError, Place, Storage};
+use crate::media::{Attributes, Cartridge, MediaError, Place};
+use crate::shelf::{Case, OpenCase};
 use iscsi::scsi::{Sense, SenseKey};
-use std::path::{Path, PathBuf};
 
 /// Bytes that filemarks may take behind the end of the medium, so that the last file can be closed.
 const SPARE: u64 = 64 << 10;
 
 /// A cartridge in the drive.
 pub(super) struct Tray {
-    pub path: PathBuf,
+    pub case: Case,
     pub state: TrayState,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Medium {
     pub cartridge: Cartridge,
     pub place: Place,
     pub attributes: Attributes,
-    memory: PathBuf,
+    case: Case,
     /// Why nothing may be written.
     pub protected: Option<Sense>,
     /// Something was written since the last flush.
@@ -62,7 +62,7 @@ impl Medium {
 
     /// Writes the memory of the cartridge. What fails here is not lost data.
     pub fn remember(&self) -> bool {
-        self.protected.is_some() || self.attributes.store(&self.memory).is_ok()
+        self.protected.is_some() || self.case.keep_attributes(&self.attributes).is_ok()
     }
 }
 
@@ -94,9 +94,9 @@ pub(super) fn sense_of(error: &MediaError, writing: bool) -> Sense {
 
 impl Drive {
     /// Puts a cartridge in, and loads it. A cartridge that cannot be loaded is in the drive all the same.
-    pub fn insert(&mut self, path: &Path) {
-        let state = self.load(path);
-        self.tray = Some(Tray { path: path.to_owned(), state });
+    pub(crate) fn insert(&mut self, case: Case) {
+        let state = self.load(&case);
+        self.tray = Some(Tray { case, state });
     }
 
     /// Whether there is a cartridge in it, loaded or not.
@@ -112,17 +112,17 @@ impl Drive {
     /// Unloads the cartridge, and takes it out.
     /// # Errors
     /// Its removal is prevented, there is none, or what is buffered cannot be written.
-    pub fn remove(&mut self) -> Result<PathBuf, Sense> {
+    pub fn remove(&mut self) -> Result<(), Sense> {
         if !self.prevents.is_empty() {
             return Err(PREVENTED);
         }
         // What cannot be flushed stays lost in the drive, too: the cartridge comes out, the failure is on record.
         let failed = self.unload().err();
-        let tray = self.tray.take().ok_or(NO_MEDIUM)?;
+        self.tray.take().ok_or(NO_MEDIUM)?;
         if let Some(sense) = failed {
             self.note_failure(&sense);
         }
-        Ok(tray.path)
+        Ok(())
     }
 
     /// Has everything that was written on its storage.
@@ -158,8 +158,8 @@ impl Drive {
         }
     }
 
-    fn load(&mut self, path: &Path) -> TrayState {
-        match self.opened(path) {
+    fn load(&mut self, case: &Case) -> TrayState {
+        match self.opened(case) {
             Ok(medium) => {
                 self.counters.loads += 1;
                 if medium.cartridge.missing().is_some() {
@@ -175,18 +175,9 @@ impl Drive {
         }
     }
 
-    fn opened(&self, path: &Path) -> Result<Medium, MediaError> {
-        // The write-protect tab of a cartridge is its file's permission to be written.
-        let tab = std::fs::metadata(path)?.permissions().readonly();
-        let data: Box<dyn Storage> = Box::new(FileStorage::open(path, !tab)?);
-        let index = path.with_extension("index");
-        let index = if tab {
-            FileStorage::open(&index, false).ok()
-        } else {
-            FileStorage::open_or_make(&index).ok()
-        };
-        let cartridge =
-            Cartridge::open(data, index.map(|file| Box::new(file) as Box<dyn Storage>))?;
+    fn opened(&self, case: &Case) -> Result<Medium, MediaError> {
+        let OpenCase { data, index, tab } = case.open()?;
+        let cartridge = Cartridge::open(data, index)?;
         let number = cartridge.identity().generation;
         let own = self.settings.generation;
         let generation = crate::Generation::numbered(number).filter(|_| own.reads(number));
@@ -196,8 +187,7 @@ impl Drive {
             (false, false) => Some(Sense::new(SenseKey::DataProtect, 0x3005)),
             (false, true) => None,
         };
-        let memory = path.with_extension("mam");
-        let mut attributes = Attributes::load(&memory);
+        let mut attributes = case.attributes();
         attributes.loads += 1;
         attributes.drives.insert(0, self.settings.serial.clone());
         attributes.drives.truncate(4);
@@ -206,7 +196,7 @@ impl Drive {
             cartridge,
             place,
             attributes,
-            memory,
+            case: case.clone(),
             protected,
             dirty: false,
             density: generation.density,
@@ -247,8 +237,8 @@ impl Drive {
             // Loaded already: it is rewound.
             return self.rewind();
         }
-        let path = tray.path.clone();
-        self.insert(&path);
+        let case = tray.case.clone();
+        self.insert(case);
         self.medium().map(|_| 0).map_err(Into::into)
     }
 }

@@ -13,7 +13,7 @@ use crate::command::{
     COMMONS, F, action, joined, row, self_test, sends, supported, task_management,
 };
 use crate::identify::Naming;
-use crate::{Generation, Transport};
+use crate::{Generation, Pace, Transport};
 use clock::Ns;
 use iscsi::scsi::{CommandSpec, Nexus, PassAccess, PassedCommand, Sense, SenseKey};
 use load::Tray;
@@ -107,8 +107,8 @@ pub struct DriveSettings {
     pub target: String,
     /// Its NAA designator.
     pub designator: [u8; 16],
-    /// Bytes a second at which its tape moves; `None`: as fast as the storage.
-    pub pace: Option<u64>,
+    /// How its tape moves; `None`: as fast as the storage.
+    pub pace: Option<Pace>,
     /// It compresses unless it is told otherwise.
     pub compress: bool,
 }
@@ -144,7 +144,7 @@ impl Drive {
         };
         Drive {
             modes: Modes::new(settings.compress),
-            transport: settings.pace.map(|pace| Transport::new(settings.generation, Some(pace))),
+            transport: settings.pace.map(|pace| Transport::paced(settings.generation, pace)),
             naming,
             settings,
             tray: None,

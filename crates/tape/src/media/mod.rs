@@ -5,8 +5,10 @@ mod attributes;
 mod cartridge;
 pub mod format;
 mod index;
+mod memory;
 mod storage;
 
 pub use attributes::{Attribute, Attributes};
 pub use cartridge::{Cartridge, MediaError, Place, Read};
+pub use memory::MemoryStorage;
 pub use storage::{FileStorage, Storage};

@@ -5,6 +5,7 @@ use crate::rig::{Rig, content, open, python, settings};
 use iscsi::scsi::SenseKey;
 use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
+use tape::LibrarySettings;
 use tape::media::{Cartridge, FileStorage};
 
 fn file(rig: &Rig) -> PathBuf {
@@ -311,4 +312,50 @@ fn generations_read_two_back_and_write_one() {
     assert_eq!(with("LTO-5"), [Some(0x3001), Some(0x3001)], "from the future");
     assert_eq!(with("lto8"), [Some(0x3001), Some(0x3001)], "one back alone since LTO-8");
     assert_eq!(with("LTO-7"), [None, None]);
+}
+
+/// A file system of 1 MiB in memory under the cartridge, and a file in its way.
+#[test]
+fn a_full_file_system_is_said_and_costs_nothing_that_was_acknowledged() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let target = folder.path().display().to_string();
+    let run = |args: &[&str]| std::process::Command::new(args[0]).args(&args[1..]).status();
+    match run(&["mount", "-t", "tmpfs", "-o", "size=1m", "none", &target]) {
+        Ok(status) if status.success() => {}
+        _ => return println!("skipped: no file system can be mounted here"),
+    }
+    let ballast = folder.path().join("WSP900.index");
+    fs::write(&ballast, vec![1; 300_000]).expect("room");
+    let settings = LibrarySettings { compress: false, ..settings(folder.path()) };
+    let rig = Rig::over(open(&settings));
+    rig.load();
+    let mut written = 0;
+    let refused = loop {
+        match rig.write(&content(written, 40_000)) {
+            Ok(()) => written += 1,
+            Err(sense) => break sense,
+        }
+    };
+    let alerts = rig.check(1, &[0x4d, 0, 0x6e, 0, 0, 0, 0, 1, 0x80, 0], &[], 400).expect("a page");
+    let marked = rig.filemarks(1);
+    rig.rewind();
+    let back: Vec<bool> =
+        (0..written).map(|n| rig.read(40_000) == Ok(content(n, 40_000))).collect();
+    let end = rig.read(40_000);
+    // With room again it goes on behind what is there.
+    fs::remove_file(&ballast).expect("our file");
+    let more = rig.write(b"more");
+    drop(rig);
+    assert!(run(&["umount", &target]).is_ok_and(|status| status.success()));
+    assert_eq!((refused.key, refused.code), (SenseKey::MediumError, 0x0c00), "WRITE ERROR");
+    let set: Vec<usize> = (1..=64).filter(|flag| alerts[4 + (flag - 1) * 5 + 4] == 1).collect();
+    assert_eq!(set, [3, 6], "TapeAlert: hard error, write failure");
+    assert!((10..19).contains(&written), "{written} blocks");
+    assert!(back.iter().all(|same| *same), "{back:?}");
+    let end = end.unwrap_err();
+    match marked {
+        Ok(()) => assert_eq!(end.code, 0x0001, "a filemark that fits"),
+        Err(_) => assert_eq!(end.code, 0x0005, "the end of data"),
+    }
+    assert_eq!(more, Ok(()));
 }

@@ -1,6 +1,6 @@
 //! The robot: elements, moves, what they tell drives, and what is kept over a restart.
 
-use crate::rig::{Rig, open, settings};
+use crate::rig::{Rig, content, open, settings};
 use iscsi::scsi::UnitAttention;
 use tape::{Notice, NoticeTo};
 
@@ -47,7 +47,7 @@ fn every_element_is_reported_with_its_barcode() {
     assert_eq!(&some[..4], [4, 1, 0, 1]);
     let name = rig.check(0, &[0xb8, 0x14, 0, 0, 0, 9, 1, 0, 4, 0, 0, 0], &[], 1024).expect("some");
     let text = String::from_utf8_lossy(&name).into_owned();
-    assert!(text.contains("WIRESPEDLTO-6 virtual   WS00-D001"), "DVCID: {text:?}");
+    assert!(text.contains("WIRESPEDLTO-6 virtual   WS00-D000"), "DVCID: {text:?}");
 }
 
 #[test]
@@ -143,4 +143,37 @@ fn a_damaged_inventory_is_said_and_not_guessed() {
     std::fs::write(&state, text).expect("a file");
     let opened = tape::Library::open(&settings(directory.path()), "WS00", |_| [7; 16]);
     assert!(opened.unwrap_err().to_string().contains("library.state is damaged"));
+}
+
+/// A library in memory: its drives have the serial numbers and the cartridges that they were given, and no directory is made.
+#[test]
+fn a_library_in_memory_has_a_cartridge_for_each_drive() {
+    let nowhere = tempfile::TempDir::new().expect("a directory").path().join("nowhere");
+    let drives = [("WSA", 1 << 20), ("WSB", 2 << 20)]
+        .map(|(serial, capacity)| tape::MemoryDrive { serial: serial.to_owned(), capacity });
+    let settings = tape::LibrarySettings { compress: false, ..settings(&nowhere) };
+    let library = tape::Library::in_memory(&settings, "WS", &drives, |_| [7; 16]);
+    let rig = Rig::over(library.expect("a library"));
+    assert_eq!(rig.library.serials(), ["WS-C000", "WSA", "WSB"]);
+    for (drive, blocks) in [(0, 14), (1, 30)] {
+        let unit = usize::from(drive) + 1;
+        let data = content(u64::from(drive), 64 << 10);
+        let write = [0x0a, 0, 1, 0, 0, 0];
+        // Early warning comes 64 KiB before the end: in the 15th block, and in the 31st.
+        let mut written = 0;
+        let early = |sense: iscsi::scsi::Sense| sense.stream & 0x40 != 0;
+        while rig.check(unit, &write, &data, 0).is_ok() {
+            written += 1;
+        }
+        let warned = rig.check(unit, &write, &data, 0).unwrap_err();
+        assert!(early(warned), "{warned:?}");
+        assert_eq!(written, blocks, "the early warning of drive {drive}");
+        rig.check(unit, &[0x01, 0, 0, 0, 0, 0], &[], 0).expect("rewound");
+        assert_eq!(rig.check(unit, &[0x08, 0, 1, 0, 0, 0], &[], 64 << 10), Ok(data));
+        // Unloaded and loaded again it holds the same.
+        rig.moves(0x100 + drive, 0x400 + drive).expect("a move");
+        rig.moves(0x400 + drive, 0x100 + drive).expect("a move");
+        assert!(rig.check(unit, &[0x08, 0, 1, 0, 0, 0], &[], 64 << 10).is_ok());
+    }
+    assert!(!nowhere.exists());
 }

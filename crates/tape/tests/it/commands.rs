@@ -195,7 +195,7 @@ fn densities_are_those_of_the_generation() {
 #[test]
 fn a_paced_drive_says_when_it_would_have_ended() {
     let rig = Rig::with(|settings| {
-        settings.pace = Some(10_000_000);
+        settings.pace = Some(tape::Pace::Native(10_000_000));
         settings.compress = false;
     });
     rig.load();

@@ -48,6 +48,11 @@ impl Rig {
         Rig { directory, library, now: Ns::secs(1) }
     }
 
+    /// Over a library that is open.
+    pub fn over(library: Library) -> Rig {
+        Rig { directory: TempDir::new().expect("a directory"), library, now: Ns::secs(1) }
+    }
+
     /// With the first cartridge in the first drive.
     pub fn loaded() -> Rig {
         let rig = Rig::new();

@@ -1,7 +1,7 @@
 //! Streaming, and what a drive does that is fed too slowly, against closed forms.
 
 use clock::Ns;
-use tape::{Generation, Transport};
+use tape::{Generation, Pace, Transport};
 
 fn lto4() -> (Transport, &'static Generation) {
     let generation = Generation::named("LTO-4").expect("a generation");
@@ -59,4 +59,25 @@ fn a_flush_waits_until_the_buffer_is_empty() {
     assert!((flushed.as_secs_f64() - 2.0).abs() < 1e-6, "120 MB at 120 MB/s: {flushed:?}");
     assert_eq!(transport.flush(Ns::secs(9)), Ns::secs(9), "nothing is left");
     assert_eq!(transport.backhitches(), 0, "a flush is asked for");
+}
+
+/// A virtual tape: whoever feeds it, and however often it is flushed, so many bytes take so long.
+#[test]
+fn an_even_tape_never_stops() {
+    let generation = Generation::named("LTO-6").expect("a generation");
+    for (piece, pause) in [(1_000_000, 0), (250_000, 3), (10_000_000, 0)] {
+        let mut transport = Transport::paced(generation, Pace::Even(50_000_000));
+        let mut now = Ns::secs(1);
+        for number in 0..100_000_000 / piece {
+            now = transport.write(now.plus(Ns::millis(pause)), piece);
+            if number % 7 == 0 {
+                now = transport.flush(now);
+            }
+        }
+        let took = transport.flush(now).since(Ns::secs(1)).as_secs_f64();
+        // What comes while the tape moves waits in the buffer; after a flush nothing is there for one pause.
+        let idle = 1e-3 * pause as f64 * (1.0 + (100_000_000.0 / piece as f64 / 7.0).ceil());
+        assert!((2.0 - 1e-6..=2.0 + idle + 1e-6).contains(&took), "{piece}: {took} s");
+        assert_eq!(transport.backhitches(), 0);
+    }
 }

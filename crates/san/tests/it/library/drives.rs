@@ -1,9 +1,10 @@
 //! Drives and the changer over real sockets: blocks, filemarks, moves, several initiators, resets, and disks beside them.
 
-use super::rig::{TapeRig, code, content, started};
+use super::rig::{TapeRig, code, content, serving, settings, started};
 use crate::prelude::*;
 
-use san::initiator::{TapeData, TapeRead};
+use san::initiator::{TapeClient, TapeData, TapeRead};
+use san::volume::{LibrarySettings, MemoryDrive, Pace};
 
 #[test]
 fn what_is_written_is_read_and_found() {
@@ -205,7 +206,7 @@ fn a_reset_restores_defaults_and_is_heard_of() {
     let mut pages = [0; 255];
     let page = one.command(&[0x12, 1, 0x83, 0, 255, 0], TapeData::In(&mut pages)).expect("a page");
     let text = String::from_utf8_lossy(&pages[..page.moved]).into_owned();
-    assert!(text.contains("WSLIB-D001") && text.contains(",t,0x0001"), "{text:?}");
+    assert!(text.contains("WSLIB-D000") && text.contains(",t,0x0001"), "{text:?}");
     let unknown = one.command(&[0xa2, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0], TapeData::In(&mut [0; 8]));
     let sense = unknown.expect("a reply").sense.expect("sense data");
     assert_eq!((sense.key, sense.code), (5, 0x2000), "SECURITY PROTOCOL IN");
@@ -225,4 +226,45 @@ fn a_restart_keeps_the_library_as_it_was() {
     let mut room = [0; 4];
     assert_eq!(rig.client(2, "a").read(&mut room).expect("a block"), TapeRead::Block(4));
     assert_eq!(&room, b"kept");
+}
+
+/// A library in memory whose commands wait for nothing, from several sessions and so several threads of the target.
+#[test]
+fn a_library_in_memory_is_served_like_one_of_files() {
+    let drives =
+        ["WSA", "WSB"].map(|serial| MemoryDrive { serial: serial.to_owned(), capacity: 4 << 20 });
+    for pace in [None, Some(Pace::Even(400_000_000))] {
+        let nowhere = tempfile::TempDir::new().expect("a directory").path().join("nowhere");
+        let settings = LibrarySettings { pace, ..settings(&nowhere) };
+        let volumes = Volume::open_library_in_memory(&settings, "WSM", &drives);
+        let target = serving(volumes.expect("a library"));
+        let client = |unit: usize, name: &str| {
+            let url = &target.urls()[unit];
+            let opened = TapeClient::open_as(url, &format!("iqn.2026-01.example:{name}"));
+            let mut client = opened.expect("a session");
+            client.attentions().expect("a unit");
+            client
+        };
+        let (mut robot, mut one, mut two) = (client(0, "a"), client(1, "a"), client(2, "b"));
+        for (number, drive) in [&mut one, &mut two].into_iter().enumerate() {
+            drive.write(&content(number as u64, 70_000)).expect("a cartridge is in it");
+            drive.filemarks(1, true).expect("room");
+        }
+        let mut lock = client(1, "c");
+        lock.command(&[0x1e, 0, 0, 0, 1, 0], TapeData::None).expect("PREVENT");
+        assert_eq!(code(robot.move_medium(0x100, 0x400)), 0x5302);
+        lock.command(&[0x1e, 0, 0, 0, 0, 0], TapeData::None).expect("ALLOW");
+        robot.move_medium(0x100, 0x400).expect("its slot");
+        assert_eq!(code(one.rewind()), 0x2800, "the drive's initiators hear of it");
+        robot.move_medium(0x400, 0x100).expect("back");
+        assert_eq!(one.attentions().expect("a unit"), [0x2800]);
+        two.rewind().expect("another cartridge");
+        let mut room = vec![0; 80_000];
+        for (number, drive) in [&mut one, &mut two].into_iter().enumerate() {
+            assert_eq!(drive.read(&mut room).expect("a block"), TapeRead::Block(70_000));
+            assert_eq!(room[..70_000], content(number as u64, 70_000));
+            assert_eq!(drive.read(&mut room).expect("a mark"), TapeRead::Filemark);
+        }
+        assert!(!nowhere.exists());
+    }
 }

@@ -39,6 +39,15 @@ pub fn started(directory: &Path, disks: Vec<Arc<Volume>>) -> TargetServer {
 pub fn started_at(directory: &Path, disks: Vec<Arc<Volume>>, port: u16) -> TargetServer {
     let mut volumes = disks;
     volumes.extend(Volume::open_library(&settings(directory), "WSLIB").expect("a library"));
+    serving_at(volumes, port)
+}
+
+/// A target of these volumes.
+pub fn serving(volumes: Vec<Arc<Volume>>) -> TargetServer {
+    serving_at(volumes, 0)
+}
+
+fn serving_at(volumes: Vec<Arc<Volume>>, port: u16) -> TargetServer {
     let loopback = SocketAddr::from(([127, 0, 0, 1], port));
     let mut config = TargetSettings::new(NAME, vec![PortalConfig::new(loopback)], volumes);
     config.threads = 2;

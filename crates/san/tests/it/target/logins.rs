@@ -247,3 +247,50 @@ fn who_does_not_leave_is_dropped_when_the_time_is_up() {
     stand.stop();
     assert!(is_closed(&mut hand.stream));
 }
+
+/// One initiator with several ports (RFC 7143, 4.2.7.1: the ISID is a part of the port's name): each is a nexus of its own.
+#[test]
+fn the_same_name_with_another_isid_is_another_nexus() {
+    const CONFLICT: u8 = 0x18;
+    let stand = TestTarget::new();
+    let port = |number: u8| {
+        let isid = Isid([0x80, 0, 0, 0, 0, number]);
+        let hand = Hand::enter(stand.address(), InitiatorConfig { isid, ..who("a") });
+        let mut hand = hand.expect("a login");
+        hand.calm();
+        hand
+    };
+    let data = pattern(1, 512);
+    let (mut one, mut two) = (port(1), port(2));
+    // RESERVE(6) is the nexus' alone, and ends with it: a session that is reinstated has none.
+    assert_eq!(one.command(&[0x16, 0, 0, 0, 0, 0], 0, &[]).status, 0);
+    assert_eq!(two.write(0, &data).status, CONFLICT);
+    assert_eq!(one.write(0, &data).status, 0);
+    let mut again = port(1);
+    assert!(is_closed(&mut one.stream), "reinstated");
+    assert_eq!(two.write(0, &data).status, 0, "the nexus was lost, and its reservation with it");
+    assert_eq!(again.write(0, &data).status, 0);
+
+    // A persistent one is kept for the port, whichever session it has.
+    let list = |hand: &mut Hand, action: u8, reservation: u64, service: u64| {
+        let mut keys = [0; 24];
+        keys[..8].copy_from_slice(&reservation.to_be_bytes());
+        keys[8..16].copy_from_slice(&service.to_be_bytes());
+        hand.command(&[0x5f, action, 1, 0, 0, 0, 0, 0, 24, 0], 0, &keys).status
+    };
+    assert_eq!(list(&mut again, 0, 0, 0x77), 0, "REGISTER");
+    assert_eq!(list(&mut again, 1, 0x77, 0), 0, "RESERVE, write exclusive");
+    assert_eq!(two.write(0, &data).status, CONFLICT);
+    assert_eq!(list(&mut two, 1, 0x77, 0), CONFLICT, "another port did not register the key");
+    let mut third = port(1);
+    assert!(is_closed(&mut again.stream), "reinstated");
+    assert_eq!(third.write(0, &data).status, 0, "the port is still the holder");
+    third.logout();
+    assert_eq!(two.write(0, &data).status, CONFLICT, "also while it has no session");
+    let mut other = port(3);
+    assert_eq!(other.write(0, &data).status, CONFLICT, "a new session with another ISID is not it");
+    let mut back = port(1);
+    assert_eq!(back.write(0, &data).status, 0);
+    let keys = two.command(&[0x5e, 0, 0, 0, 0, 0, 0, 0, 24, 0], 24, &[]).data;
+    assert_eq!(keys[4..16], [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0x77], "one registration");
+}

@@ -1,6 +1,6 @@
 //! The syntax of `--library`: `DIR`, with options after commas.
 
-use san::volume::{Generation, LibrarySettings};
+use san::volume::{Generation, LibrarySettings, Pace};
 use std::path::{Path, PathBuf};
 use units::Bytes;
 
@@ -105,7 +105,7 @@ impl LibrarySpec {
             mailslots: self.mailslots,
             cartridges: self.cartridges,
             capacity: self.capacity,
-            pace: self.rate,
+            pace: self.rate.map(Pace::Native),
             compress: self.compress,
             target: target.to_owned(),
         }
@@ -116,7 +116,7 @@ impl LibrarySpec {
         let place = self.directory.display();
         let mut names = vec![format!("changer of {place}")];
         let generation = self.generation.name;
-        names.extend((1..=self.drives).map(|n| format!("{generation} drive {n} of {place}")));
+        names.extend((0..self.drives).map(|n| format!("{generation} drive {n} of {place}")));
         names
     }
 
@@ -156,7 +156,10 @@ mod tests {
         let spec = library("/srv/t,drives=4,slots=9,cartridges=3,generation=lto4,rate=native");
         let settings = spec.unwrap().settings("iqn.x:y");
         assert_eq!((settings.drives, settings.slots, settings.cartridges), (4, 9, 3));
-        assert_eq!((settings.generation.name, settings.pace), ("LTO-4", Some(120_000_000)));
+        assert_eq!(
+            (settings.generation.name, settings.pace),
+            ("LTO-4", Some(Pace::Native(120_000_000)))
+        );
         let paced = library("t,rate=80MB/s,capacity=1GiB,compression=off").unwrap();
         assert_eq!(
             (paced.rate, paced.capacity, paced.compress),

@@ -69,6 +69,22 @@ fn a_backup_in_two_phases_takes_as_long_as_was_predicted() {
             "whole blocks of 256 MB: {phases}"
         );
     }
+    // A drive has one name, whoever looks at it, and both drives carry half of phase 2.
+    for record in ["predicted.wsr", "measured.wsr"] {
+        let step = step(&bench, record);
+        let hops = step["attribution"]["hops"].as_array().expect("hops").clone();
+        let written = |name: &str| {
+            let hop = hops.iter().find(|hop| hop["hop"] == name);
+            figure(hop.unwrap_or_else(|| panic!("{record}: {name}: {hops:?}")), "write_bytes_per_s")
+        };
+        for drive in ["vtl.drive0", "vtl.drive1"] {
+            let share = written(drive) / written("vtl.p1");
+            assert!((0.4..0.6).contains(&share), "{record}: {drive} has {share}");
+        }
+        let other =
+            hops.iter().find(|hop| hop["hop"].as_str().is_some_and(|n| n.starts_with("vtl/")));
+        assert_eq!(other, None, "{record}");
+    }
     let began = figure(&measured[1], "began_ns") - figure(&measured[0], "lasted_ns");
     assert!(began > -1e9, "phase 2 waits for phase 1: {began}");
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 use crate::program::support::{Bench, ended, open, slow_null};
 use clock::{Ns, Rng};
 
-const KILLS: u64 = 200;
+const KILLS: u64 = 80;
 const AT_ONCE: u64 = 20;
 
 #[test]

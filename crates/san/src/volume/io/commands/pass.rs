@@ -1,4 +1,4 @@
-//! Commands that the unit's own device server executes: on the unit's thread, with this thread's buffers.
+//! Commands that the unit's own device server executes: on the unit's thread with this thread's buffers, or here where none waits.
 
 use super::{CommandContext, Data};
 use crate::volume::MAX_TRANSFER;
@@ -29,8 +29,14 @@ impl CommandContext<'_> {
                 .map_or((std::ptr::null_mut(), 0), |room| (room.as_mut_ptr(), room.len())),
             answer: Arc::clone(&answer),
         };
-        self.hub.elsewhere(|id| unit.order(UnitOrder::Execute(UnitCommand { id, ..order }))).await;
-        let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let answer = match unit.at_once(order) {
+            Ok(answer) => Some(answer),
+            Err(order) => {
+                let order = |id| unit.order(UnitOrder::Execute(UnitCommand { id, ..order }));
+                self.hub.elsewhere(order).await;
+                answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+            }
+        };
         let Some(answer) = answer else { return (FAILED, data) };
         unit.note(&answer);
         match room {

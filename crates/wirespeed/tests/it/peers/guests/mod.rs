@@ -26,6 +26,8 @@ struct Peer {
     /// The script of the test, without `.sh`.
     script: &'static str,
     variables: String,
+    /// How long a call may take.
+    patience: Ns,
     passed: BTreeSet<String>,
 }
 
@@ -75,7 +77,7 @@ impl Peer {
         let shell = Shell::start(machine, &contents, memory, network, &keeper);
         let shell = shell.unwrap_or_else(|why| panic!("{why}"));
         let variables = format!("export script={script} IQN={IQN}");
-        Peer { shell, script, variables, passed: BTreeSet::new() }
+        Peer { shell, script, variables, patience: PATIENCE, passed: BTreeSet::new() }
     }
 
     /// Sets a variable of the scripts.
@@ -89,7 +91,7 @@ impl Peer {
         let (script, variables) = (self.script, &self.variables);
         let line =
             format!("{variables}; . /peers/common.sh; . /peers/{script}.sh; cd /tmp; {function}");
-        let said = match self.shell.run(&line, PATIENCE) {
+        let said = match self.shell.run(&line, self.patience) {
             Ok(said) => said,
             Err(why) => panic!("{function}: {why}"),
         };
