@@ -35,10 +35,15 @@ fn elsewhere() -> Options {
 
 /// The windows of a record made of a feed.
 fn windows(feed: Feed) -> Vec<(String, u64)> {
+    windows_of(&[feed])
+}
+
+/// The windows of a record made of several.
+fn windows_of(feeds: &[Feed]) -> Vec<(String, u64)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.wsr");
     let order = Order {
-        feeds: &[feed],
+        feeds,
         windows: &[],
         facts: Vec::new(),
         topology: &Topology::default(),
@@ -230,6 +235,15 @@ fn diskspds_threads_are_added_up_by_target() {
     near(figure(&feed, "host.cpu", Measure::Cpu), 0.125);
     assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
     cut_anywhere(text.as_bytes(), MonitorFormat::DiskspdXml);
+    // Machines that ran one test together, a second apart; and one that ran it an hour later.
+    let machine =
+        |name: &str, at: &str| fed(text.replace("VM1", name).replace("09:00:00", at).as_bytes());
+    let feeds = [machine("VM1", "09:00:00"), machine("VM2", "09:00:01")];
+    assert_eq!(windows_of(&feeds).len(), 1, "the whole is that test");
+    let [one, two] = feeds;
+    let later = [one, two, machine("VM3", "10:00:00")];
+    let names: Vec<String> = windows_of(&later).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["whole", "time span 1", "time span 1 (2)"]);
     // It says that it is UTC: the user's zone is that of other files.
     let feed = read("f", feed.format, text.as_bytes(), &elsewhere()).unwrap();
     assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
