@@ -1,7 +1,7 @@
 # Every target runs scripts/need, which installs missing packages as root, and names them otherwise.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power large fits hostile lab5-network lab labs predict serve-cost static guests backup fleet docs dist reproducible clean
+.PHONY: help build demo test bench coverage attribution monitoring fuzz guard soak soak-san soak-losses soak-power large fits replay hostile lab5-network lab labs predict serve-cost static guests backup fleet docs dist reproducible clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -74,6 +74,12 @@ fits: ## Traces of 13 shapes against the workloads that are fitted to them, both
 	cargo build --release --locked --package wirespeed
 	@scripts/fits
 
+replay: ## How late a replay at a million I/Os a second is, and captured times against fio's, as root: a minute
+	@scripts/need $@
+	cargo build --release --locked --package wirespeed
+	@scripts/replay
+	cargo test --locked --package wirespeed --test it -- --ignored --nocapture captured_times
+
 large: ## An esxtop file of 300 MB and 50,000 columns and a trace of 10 GB (TRACE_GB=1 for less): seconds and memory; minutes
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
@@ -122,7 +128,7 @@ guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty 
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture \
-		fifty_runs_that_are_killed lost_and_returns_ten_times
+		fifty_runs_that_are_killed lost_and_returns_ten_times both_ways_of_capture
 	@scripts/guests
 
 backup: ## A backup predicted on an idle machine; kills of a library under a copy (WIRESPEED_KILLS=200); Bacula (WIRESPEED_BACULA_MB=256)

@@ -4,6 +4,7 @@
 mod aio;
 mod arena;
 mod backing;
+mod block_tracing;
 mod capability;
 mod conditioning;
 mod content;
@@ -35,6 +36,7 @@ mod worker;
 
 pub use arena::Arena;
 pub use backing::{BackingError, BackingSpec, OpenedBacking};
+pub use block_tracing::BlockTracing;
 pub use capability::{Unsupported, direct_io, free_space, marks, operation};
 pub use conditioning::Filling;
 pub use content::{BLOCK, ContentMaker, SECTOR};

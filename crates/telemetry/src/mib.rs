@@ -7,6 +7,7 @@ use crate::measure::{Flow, Measure};
 pub const OBJECTS: &[(&str, &str)] = &[
     ("1.3.6.1.2.1.1.3", "sysUpTime"),
     ("1.3.6.1.2.1.1.5", "sysName"),
+    ("1.3.6.1.2.1.1.7", "sysServices"),
     ("1.3.6.1.2.1.31.1.1.1.1", "ifName"),
     ("1.3.6.1.2.1.31.1.1.1.6", "ifHCInOctets"),
     ("1.3.6.1.2.1.31.1.1.1.10", "ifHCOutOctets"),

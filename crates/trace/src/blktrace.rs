@@ -1,4 +1,5 @@
-//! blktrace's binary files: one a CPU, each with records of 48 bytes in the byte order of the machine.
+//! blktrace's binary records of 48 bytes in the byte order of the machine: in files, one a CPU, and as a running kernel hands
+//! them out.
 
 use crate::block::{BlockAction, BlockEvent, BlockMatcher, Layer};
 use crate::io::DEVICES_MANY;
@@ -142,28 +143,19 @@ impl<R: Read> CpuFile<R> {
             }
             Err(e) => return Err(TraceError::new(place, format!("cannot be read: {e}"))),
         }
-        let raw = |at: usize| -> [u8; 4] { [0, 1, 2, 3].map(|n| bytes[at + n]) };
-        let magic = u32::from_le_bytes(raw(0));
         if self.byte == 0 {
-            self.big = magic & !0xff != MAGIC;
+            self.big = Head { bytes: &bytes, big: false }.word(0) & !0xff != MAGIC;
         }
-        let big = self.big;
-        let word = |at| if big { u32::from_be_bytes(raw(at)) } else { u32::from_le_bytes(raw(at)) };
-        let long = |at: usize| {
-            let (a, b) = (u64::from(word(at)), u64::from(word(at + 4)));
-            if big { a << 32 | b } else { b << 32 | a }
-        };
-        if word(0) & !0xff != MAGIC {
-            return Err(TraceError::new(place, format!("{:#010x} begins no record", word(0)))
+        let head = Head { bytes: &bytes, big: self.big };
+        if head.word(0) & !0xff != MAGIC {
+            return Err(TraceError::new(place, format!("{:#010x} begins no record", head.word(0)))
                 .help("records of blktrace begin with 0x65617407"));
         }
-        if word(0) & 0xff != VERSION {
-            let problem = format!("version {} of blktrace's records", word(0) & 0xff);
+        if head.word(0) & 0xff != VERSION {
+            let problem = format!("version {} of blktrace's records", head.word(0) & 0xff);
             return Err(TraceError::new(place, problem).help("version 7 is known"));
         }
-        let tail = word(44);
-        let (error, payload) =
-            if big { (tail >> 16, tail & 0xffff) } else { (tail & 0xffff, tail >> 16) };
+        let payload = head.payload();
         let skipped =
             std::io::copy(&mut (&mut self.input).take(u64::from(payload)), &mut std::io::sink());
         let skipped =
@@ -173,24 +165,81 @@ impl<R: Read> CpuFile<R> {
             return Err(TraceError::new(place, problem));
         }
         self.byte += RECORD as u64 + u64::from(payload);
-        let (action, category) = (word(28) & 0xff, word(28) >> 16);
-        let device = word(36);
+        Ok(Some((head.event(), head.word(36), place)))
+    }
+}
+
+/// The fixed part of a record.
+struct Head<'a> {
+    bytes: &'a [u8; RECORD],
+    big: bool,
+}
+
+impl Head<'_> {
+    fn word(&self, at: usize) -> u32 {
+        let raw = [0, 1, 2, 3].map(|n| self.bytes[at + n]);
+        if self.big { u32::from_be_bytes(raw) } else { u32::from_le_bytes(raw) }
+    }
+
+    fn long(&self, at: usize) -> u64 {
+        let (a, b) = (u64::from(self.word(at)), u64::from(self.word(at + 4)));
+        if self.big { a << 32 | b } else { b << 32 | a }
+    }
+
+    /// The error of a completion, and how many bytes follow: two halves of a word.
+    fn tail(&self) -> (u32, u32) {
+        let tail = self.word(44);
+        if self.big { (tail >> 16, tail & 0xffff) } else { (tail & 0xffff, tail >> 16) }
+    }
+
+    fn payload(&self) -> u32 {
+        self.tail().1
+    }
+
+    /// The event of a request; `None` for messages.
+    fn event(&self) -> Option<BlockEvent> {
+        let (action, category) = (self.word(28) & 0xff, self.word(28) >> 16);
         if category & (NOTIFY | DRIVER) != 0 {
-            return Ok(Some((None, device, place)));
+            return None;
         }
-        let event = BlockEvent {
-            at: Ns(long(8)),
+        Some(BlockEvent {
+            at: Ns(self.long(8)),
             action: action_of(action),
-            dir: dir_of(category, word(24)),
+            dir: dir_of(category, self.word(24)),
             fua: category & FUA != 0,
             device: 0,
-            sector: long(16),
-            bytes: u64::from(word(24)),
-            pid: word(32),
-            failed: action == 8 && error != 0,
-        };
-        Ok(Some((Some(event), device, place)))
+            sector: self.long(16),
+            bytes: u64::from(self.word(24)),
+            pid: self.word(32),
+            failed: action == 8 && self.tail().0 != 0,
+        })
     }
+}
+
+/// The events of requests in what this machine's kernel hands out for a processor, with the number of bytes that are whole
+/// records: the rest goes before what comes next.
+/// # Errors
+/// The place of bytes that are no record of the known version.
+pub fn blktrace_events(
+    bytes: &[u8],
+    mut event: impl FnMut(BlockEvent),
+) -> Result<usize, TraceError> {
+    let big = cfg!(target_endian = "big");
+    let mut at = 0;
+    while let Some(head) = bytes[at..].first_chunk::<RECORD>() {
+        let head = Head { bytes: head, big };
+        if head.word(0) != MAGIC | VERSION {
+            let problem = format!("{:#010x} begins no record", head.word(0));
+            return Err(TraceError::new(Place::Byte(at as u64), problem));
+        }
+        let end = at + RECORD + head.payload() as usize;
+        if end > bytes.len() {
+            break;
+        }
+        head.event().into_iter().for_each(&mut event);
+        at = end;
+    }
+    Ok(at)
 }
 
 /// Reads as much as there is, up to the buffer's length.
@@ -255,5 +304,44 @@ impl<R: Read> TraceReader for Blktrace<R> {
             other: of.other + self.other,
             ..of.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as this machine's kernel lays it out.
+    fn record(at: u64, action: u32, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = (MAGIC | VERSION).to_ne_bytes().to_vec();
+        bytes.extend(1u32.to_ne_bytes());
+        for long in [at, 8] {
+            bytes.extend(long.to_ne_bytes());
+        }
+        for word in [4096, action, 77, 7 << 20, 0] {
+            bytes.extend(u32::to_ne_bytes(word));
+        }
+        bytes.extend(0u16.to_ne_bytes());
+        bytes.extend((payload.len() as u16).to_ne_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+
+    #[test]
+    fn a_stream_is_read_wherever_it_is_cut() {
+        let queued = record(5, 1 << 16 | 1, b"");
+        let named = record(6, NOTIFY << 16, b"fio\0");
+        let split = record(7, (1 | WRITE) << 16 | 13, &[0; 8]);
+        let all = [queued, named, split].concat();
+        for cut in 0..=all.len() {
+            let mut seen = Vec::new();
+            let whole = blktrace_events(&all[..cut], |event| seen.push(event)).unwrap();
+            assert!(whole <= cut);
+            blktrace_events(&all[whole..], |event| seen.push(event)).unwrap();
+            let seen: Vec<_> = seen.iter().map(|e| (e.at.0, e.action, e.sector, e.pid)).collect();
+            assert_eq!(seen, [(5, BlockAction::Queue, 8, 77), (7, BlockAction::Split, 8, 77)]);
+        }
+        let wrong = blktrace_events(&all[1..], |_| {}).unwrap_err();
+        assert_eq!(wrong.place, Place::Byte(0));
     }
 }

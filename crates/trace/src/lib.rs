@@ -26,6 +26,7 @@ mod replay;
 mod summary;
 mod vscsi;
 
+pub use blktrace::blktrace_events;
 pub use block::Layer;
 pub use error::{Place, TraceError};
 pub use fit::{BurstFit, Figure, Fit, Fitter, ScaleFit, ZipfFit};

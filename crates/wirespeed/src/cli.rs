@@ -30,7 +30,7 @@ pub use net::{Net, NetAction, NetReceive, NetSend, OnOff, PresetChoice};
 pub use project::ProjectArgs;
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
-pub use traces::{Capture, FitArgs};
+pub use traces::{Capture, CaptureBy, FitArgs};
 
 use crate::commands::target::{LibrarySpec, library, portal};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};

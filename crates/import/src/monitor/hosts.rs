@@ -143,8 +143,10 @@ fn turn(feeds: &mut [Feed], topology: &Topology) {
         .collect();
     for feed in feeds.iter_mut().filter(|feed| feed.format == MonitorFormat::SnmpWalk) {
         let own = |place: &super::Place| hosts.contains(&name(&place.device));
+        // Those of an agent that says itself that it is a host are turned already.
+        let turns = |place: &super::Place| place.kind == HopKind::SwitchPort && own(place);
         let ports: BTreeSet<usize> =
-            (0..feed.places.len()).filter(|at| own(&feed.places[*at])).collect();
+            (0..feed.places.len()).filter(|at| turns(&feed.places[*at])).collect();
         for at in &ports {
             feed.places[*at].kind = HopKind::InitiatorPort;
         }

@@ -1,14 +1,17 @@
 //! SNMP walks as `snmpwalk` prints them: IF-MIB and FCMGMT-MIB. Walks follow each other; the agent's `sysUpTime` dates them.
+//!
+//! What an agent counts are ports of a switch, unless its `sysServices` says that it is a host: one with applications that forwards
+//! nothing between ports. A host's port reads what it receives; a switch's port receives what is written.
 
 use super::Options;
 use super::counters::{Look, Looks};
 use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::lines::Lines;
-use super::model::{Feed, Measure, Place};
+use super::model::{Feed, Flow, Measure, Place, canonical};
 use super::stamp::{Stamp, moment, stamp};
 use record::HopKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use telemetry::mib::{self, object};
 
@@ -19,6 +22,30 @@ struct Walk {
     uptime: Option<f64>,
     name: String,
     values: BTreeMap<(String, String), String>,
+}
+
+impl Walk {
+    fn value(&self, object: &str, index: &str) -> Option<&String> {
+        self.values.get(&(object.to_owned(), index.to_owned()))
+    }
+
+    /// Whether the agent says that it is a host: it serves applications (64) and does not forward frames (2).
+    fn is_host(&self) -> bool {
+        let services = self.value("sysServices", "0").and_then(|value| count(value));
+        let fibre = self.values.keys().any(|(object, _)| object.starts_with("connUnit"));
+        services.is_some_and(|n| n as u64 & 64 != 0 && n as u64 & 2 == 0) && !fibre
+    }
+
+    /// The address of a port: a MAC address or a WWN that is not all zeros.
+    fn address(&self, index: &str) -> Option<String> {
+        let of = |object: &str| self.value(object, index);
+        let value = of("ifPhysAddress").or_else(|| of("connUnitPortWwn"))?;
+        // `0:c:29:3:4:5` and `00 0C 29 03 04 05`.
+        let parts = bare(value).trim_matches('"').split([' ', ':']).filter(|p| !p.is_empty());
+        let parts: Vec<String> = parts.map(|part| format!("{part:0>2}")).collect();
+        let id = canonical(&parts.join(":"))?;
+        id.bytes().skip(4).any(|digit| digit != b'0').then_some(id)
+    }
 }
 
 /// Reads walks.
@@ -97,6 +124,10 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
             feed.alias(&walk.name, address);
         }
     }
+    if let Some(host) = walks.iter().find(|walk| walk.is_host()) {
+        let why = "a host: its agent says that it serves applications and forwards no frames";
+        feed.assumed.push((host.name.clone(), why.to_owned()));
+    }
     looks.fill(&mut feed)?;
     let speeds: Vec<(usize, f64)> =
         walks.last().map(|walk| speeds(&mut feed, walk)).unwrap_or_default();
@@ -171,37 +202,52 @@ fn ticks(value: &str) -> Option<f64> {
 }
 
 fn place(feed: &mut Feed, walk: &Walk, index: &str) -> usize {
-    let of = |object: &str| walk.values.get(&(object.to_owned(), index.to_owned()));
-    let name = of("ifName").or_else(|| of("ifDescr")).map(|v| text(v)).filter(|n| !n.is_empty());
-    let mut place = Place::new(
-        HopKind::SwitchPort,
-        name.unwrap_or_else(|| format!("port {index}")),
-        walk.name.clone(),
-    );
-    if let Some(address) = of("ifPhysAddress") {
-        // `0:c:29:3:4:5` and `00 0C 29 03 04 05`.
-        let parts = bare(address).trim_matches('"').split([' ', ':']).filter(|p| !p.is_empty());
-        let parts: Vec<String> = parts.map(|part| format!("{part:0>2}")).collect();
-        place = place.known_as(&parts.join(":"));
-    }
-    // An agent of FCMGMT names a port by its unit's WWN and a number.
+    let names = ["ifName", "ifDescr", "connUnitPortName"].into_iter();
+    let names = names.filter_map(|object| walk.value(object, index).map(|v| text(v)));
+    let name = names.into_iter().find(|name| !name.is_empty());
+    let kind = if walk.is_host() { HopKind::InitiatorPort } else { HopKind::SwitchPort };
+    let name = name.unwrap_or_else(|| format!("port {index}"));
+    let mut place = Place::new(kind, name, walk.name.clone());
+    place.ids.extend(walk.address(index));
     feed.place(place)
 }
 
+/// What it looks like from the other side of the cable.
+fn turned(measure: Measure) -> Measure {
+    match measure {
+        Measure::Bytes(Flow::Read) => Measure::Bytes(Flow::Write),
+        Measure::Bytes(Flow::Write) => Measure::Bytes(Flow::Read),
+        other => other,
+    }
+}
+
 fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
-    let has = |object: &str, index: &str| {
-        walk.values.contains_key(&(object.to_owned(), index.to_owned()))
-    };
+    let has = |object: &str, index: &str| walk.value(object, index).is_some();
+    let host = walk.is_host();
+    // A port that both MIBs count is counted once.
+    let fibre = |object: &str| object.starts_with("connUnit");
+    let counted = walk.values.keys().filter(|(object, _)| mib::measure(object).is_some());
+    let interfaces: BTreeSet<String> = counted
+        .filter(|(object, _)| !fibre(object))
+        .filter_map(|(_, index)| walk.address(index))
+        .collect();
     for ((object, index), value) in &walk.values {
         // What FC-FE counts of a port stands in FCMGMT too, by another index.
         let known = mib::measure(object).filter(|_| !object.starts_with("fcFx"));
         let Some((measure, bits)) = known else { continue };
+        if fibre(object) && walk.address(index).is_some_and(|id| interfaces.contains(&id)) {
+            continue;
+        }
         // A narrow counter stands back where there is a wide one.
         if mib::wide(object).is_some_and(|wide| has(wide, index)) {
             continue;
         }
         let wraps = bits.map(|bits| 2_f64.powi(bits));
+        if host && walk.value("ifDescr", index).is_some_and(|name| text(name) == "lo") {
+            continue;
+        }
         let place = place(feed, walk, index);
+        let measure = if host { turned(measure) } else { measure };
         if let Some(value) = count(value) {
             looks.add(at, Look { place, measure, value, wraps });
         }

@@ -25,7 +25,7 @@ impl DateOrder {
 }
 
 /// A stamp whose order may not be known yet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Stamp {
     /// The numbers of the date as they stand; `None` where there is only a time.
     date: Option<([i32; 3], Option<DateOrder>)>,

@@ -1,7 +1,7 @@
 //! Windows: the times of a monitored system that become steps of a record. The window is the claim: a figure holds for it and
 //! for nothing else.
 
-use super::model::{Span, apart};
+use super::model::{Feed, Span, apart};
 
 /// The shortest record of which parts are shown.
 const ROWS_LEAST: usize = 12;
@@ -17,6 +17,8 @@ const UNEVEN: f64 = 1.15;
 const INCIDENT: f64 = 3.0;
 /// Incidents that are shown.
 const INCIDENTS: usize = 3;
+/// Tests of files of results that become windows.
+const TESTS_MAX: usize = 200;
 /// Operations a second below which a latency says nothing.
 pub(super) const FEW: f64 = 10.0;
 
@@ -47,6 +49,37 @@ pub(super) struct Load {
     pub ops: f64,
     /// Mean latency in nanoseconds.
     pub latency: Option<f64>,
+}
+
+/// The tests of files of results as windows, where they are several. Files of machines that ran a test together tell of one.
+pub(super) fn of_tests(feeds: &[Feed]) -> Vec<NamedWindow> {
+    // With the number of the file that told of it last.
+    let mut all: Vec<(&str, Span, usize)> = Vec::new();
+    for (file, feed) in feeds.iter().enumerate() {
+        for (name, span) in &feed.tests {
+            let room = all.len() < TESTS_MAX;
+            let together = |(other, of, told): &&mut (&str, Span, usize)| {
+                let shared = of.to.min(span.to) - of.from.max(span.from);
+                let least = (of.to - of.from).min(span.to - span.from);
+                *other == name && *told != file && shared * 2 > least
+            };
+            match all.iter_mut().find(together) {
+                Some((_, of, told)) => {
+                    (of.from, of.to) = (of.from.min(span.from), of.to.max(span.to));
+                    *told = file;
+                }
+                None if room => all.push((name, *span, file)),
+                None => {}
+            }
+        }
+    }
+    let window = |(name, span, _): &(&str, Span, usize)| {
+        let before = |(other, of, _): &&(&str, Span, usize)| other == name && of.from < span.from;
+        let again = all.iter().filter(before).count();
+        let name = if again > 0 { format!("{name} ({})", again + 1) } else { (*name).to_owned() };
+        NamedWindow { name, span: *span }
+    };
+    if all.len() > 1 { all.iter().map(window).collect() } else { Vec::new() }
 }
 
 /// The longest time without a gap, by rows.

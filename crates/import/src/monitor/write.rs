@@ -9,7 +9,7 @@ use super::derive::{DERIVED, hop, storage};
 use super::join::{self, Joined};
 use super::model::{Feed, Flow, Leg, Measure, Place, Span};
 use super::topology::{KnownHop, Topology};
-use super::window::{FEW, Load, NamedWindow, Window, windows};
+use super::window::{FEW, Load, NamedWindow, Window, of_tests, windows};
 use clock::Ns;
 use record::{
     Completed, Counter, CounterId, Event, Fact, Histogram, HopKind, Interval, Level, Loop,
@@ -24,8 +24,6 @@ use std::path::Path;
 const PLACES_MAX: usize = 512;
 /// Counters that a record holds at most for all of its places and steps.
 const COUNTERS_MAX: usize = 1_200_000;
-/// Tests of files of results that become windows.
-const TESTS_MAX: usize = 200;
 /// Times before this are those of files without dates.
 const DATED: i64 = 315_360_000_000_000_000;
 /// The plan of a record that has none, and the workload that observed loads run.
@@ -154,7 +152,7 @@ pub fn write(path: &Path, order: &Order<'_>) -> Result<Explained, WriteError> {
     if rows.is_empty() {
         return Err(WriteError::NoLoad);
     }
-    let tests = tests(order.feeds);
+    let tests = of_tests(order.feeds);
     let named = if order.windows.is_empty() { &tests } else { order.windows };
     let windows = windows(&rows, &loads, named);
     for window in &windows {
@@ -192,18 +190,6 @@ fn unloaded(feeds: &[Feed]) -> WriteError {
     let counts = |measure: Measure| matches!(measure, Measure::Ops(_) | Measure::Bytes(_));
     let idle = feeds.iter().flat_map(|feed| &feed.columns).any(|of| counts(of.measure));
     if idle { WriteError::Idle } else { WriteError::NoLoad }
-}
-
-/// The tests of files of results as windows, where they are several.
-fn tests(feeds: &[Feed]) -> Vec<NamedWindow> {
-    let all: Vec<&(String, Span)> =
-        feeds.iter().flat_map(|feed| &feed.tests).take(TESTS_MAX).collect();
-    let window = |(name, span): &&(String, Span)| {
-        let again = all.iter().filter(|(other, of)| other == name && of.from < span.from).count();
-        let name = if again > 0 { format!("{name} ({})", again + 1) } else { name.clone() };
-        NamedWindow { name, span: *span }
-    };
-    if all.len() > 1 { all.iter().map(window).collect() } else { Vec::new() }
 }
 
 /// The places that are written: all, or the busiest of each kind where there are too many.
@@ -407,7 +393,16 @@ fn time_line(places: &[Written<'_>]) -> (Vec<Span>, Vec<Load>) {
     let Some(first) = loads.iter().max_by_key(|p| p.feed.rows.len()) else {
         return (Vec::new(), Vec::new());
     };
-    let rows = first.feed.rows.clone();
+    let mut rows = first.feed.rows.clone();
+    // A file of other times altogether is on the time line too.
+    for place in &loads {
+        let own = &place.feed.rows;
+        let Some((begins, ends)) = own.first().zip(own.last()) else { continue };
+        let next = rows.partition_point(|of| of.to <= begins.from);
+        if rows.get(next).is_none_or(|of| of.from >= ends.to) {
+            rows.splice(next..next, own.iter().copied());
+        }
+    }
     let mut out = vec![(Load::default(), 0.0); rows.len()];
     for place in loads {
         let mut at = 0;

@@ -2,9 +2,7 @@
 
 use super::lists::{listed, ranged};
 use super::{Definition, File, Parameter, TESTS_MAX, seconds, size};
-use crate::draft::{
-    Comments, Disk, Draft, Durable, Ending, Extent, Line, Names, Pace, Phase, Place, Skewed, Work,
-};
+use crate::draft::{Comments, Disk, Draft, Durable, Ending, Line, Names, Pace, Phase, Place, Work};
 use crate::mistake::Mistakes;
 use crate::note::Notes;
 use std::collections::BTreeMap;
@@ -43,16 +41,16 @@ pub(super) fn draft(
     mapper.draft
 }
 
-struct Mapper<'f, 'n, 'm, 't> {
+pub(super) struct Mapper<'f, 'n, 'm, 't> {
     file: &'f File,
-    notes: &'n mut Notes,
+    pub notes: &'n mut Notes,
     mistakes: &'m mut Mistakes<'t>,
     draft: Draft,
     names: Names,
     works: Names,
     phases: Names,
-    /// The target and the size of each storage by its name.
-    disks: BTreeMap<String, (String, Option<u64>, u64)>,
+    /// Each storage by its name.
+    pub disks: BTreeMap<String, Storage>,
     /// Names that may still be looked at: what a file asks for is bounded.
     work_left: usize,
 }
@@ -103,7 +101,7 @@ impl Mapper<'_, '_, '_, '_> {
         }
     }
 
-    fn wrong(&mut self, parameter: &Parameter, expected: &str) {
+    pub fn wrong(&mut self, parameter: &Parameter, expected: &str) {
         let message = format!("`{}`: expected {expected}", parameter.written());
         self.mistakes.add(parameter.span.clone(), message);
     }
@@ -177,7 +175,8 @@ impl Mapper<'_, '_, '_, '_> {
         let direct = flags.is_some_and(direct)
             || self.file.runs.iter().find(in_run).is_some()
             || self.file.workloads.iter().find(in_run).is_some();
-        let buffered = !direct && !matches!(place, Place::Device(_));
+        let whole = !matches!(place, Place::Device(_));
+        let buffered = !direct && whole;
         if buffered {
             let text =
                 "through the page cache, as without openflags=o_direct; a simulation has none";
@@ -205,7 +204,8 @@ impl Mapper<'_, '_, '_, '_> {
             data,
             comments,
         });
-        self.disks.insert(name.to_owned(), (target, bytes, threads));
+        let (size, range) = (storage.get("size").cloned(), storage.get("range").cloned());
+        self.disks.insert(name.to_owned(), Storage { target, bytes, threads, size, range, whole });
     }
 
     fn count(&mut self, definition: &Definition, key: &str) -> Option<u64> {
@@ -435,7 +435,7 @@ impl Mapper<'_, '_, '_, '_> {
                 skew: *skew,
             };
             let work = self.work(&load, workloads);
-            let targets = on.iter().map(|sd| self.disks[sd].0.clone()).collect();
+            let targets = on.iter().map(|sd| self.disks[sd].target.clone()).collect();
             phase.loads.push((work, targets));
         }
         self.ends(run, &mut phase);
@@ -573,7 +573,7 @@ impl Mapper<'_, '_, '_, '_> {
         };
         self.order(load, &lines, &mut comments);
         let skew = self.hits(load, read, &mut comments);
-        let working_set = self.range(load, &mut comments);
+        let working_set = self.extent(load, &mut comments);
         let validate = self.general("validate").filter(|p| p.first() != "no").cloned();
         let verify = validate.is_some();
         if let Some(parameter) = validate {
@@ -674,8 +674,8 @@ impl Mapper<'_, '_, '_, '_> {
             Some(value) => value.parse::<u64>().ok(),
             None => load.setting("threads").and_then(|p| p.first().parse().ok()),
         };
-        let of_storage = load.on.iter().map(|sd| self.disks[sd].2).max().unwrap_or(THREADS);
-        if fixed.is_none() && load.on.iter().any(|sd| self.disks[sd].2 != of_storage) {
+        let of_storage = load.on.iter().map(|sd| self.disks[sd].threads).max().unwrap_or(THREADS);
+        if fixed.is_none() && load.on.iter().any(|sd| self.disks[sd].threads != of_storage) {
             let text = "all storages of a workload have the threads of the one with the most";
             let setting = format!("wd={}", load.workload.name);
             comments.add("depth", self.notes.approximated(load.workload.line, &setting, text));
@@ -713,75 +713,25 @@ impl Mapper<'_, '_, '_, '_> {
             }
         }
     }
+}
 
-    /// Hits of a cache as a hot spot.
-    fn hits(&mut self, load: &Load<'_>, read: f64, comments: &mut Comments) -> Option<Skewed> {
-        let share = |key: &str| {
-            load.setting(key).and_then(|p| p.first().parse::<f64>().ok()).unwrap_or(0.0)
-        };
-        let hits = (share("rhpct") * read + share("whpct") * (100.0 - read)) / 100.0;
-        let parameter = load.setting("rhpct").or(load.setting("whpct"))?;
-        if hits <= 0.0 {
-            return None;
-        }
-        let (line, written) = (parameter.line, parameter.written());
-        let area = load.setting("hitarea").and_then(|p| size(p.first())).unwrap_or(1 << 20);
-        let whole = load.on.iter().filter_map(|sd| self.disks[sd].1).min();
-        match whole.filter(|whole| area < *whole) {
-            Some(whole) => {
-                let text = "a hot spot of the hit area at the start of the target, for reads and writes together";
-                comments.add("skew", self.notes.approximated(line, &written, text));
-                Some(Skewed::Hot(hits.min(100.0), area as f64 / whole as f64 * 100.0))
-            }
-            None => {
-                let text = "a hot spot needs the `size` of the storage";
-                comments.add("", self.notes.lost(line, &written, text));
-                None
-            }
-        }
-    }
-
-    fn range(&mut self, load: &Load<'_>, comments: &mut Comments) -> Option<Extent> {
-        let storage = load.on.first().and_then(|sd| {
-            self.file
-                .storages
-                .iter()
-                .find(|s| sd.starts_with(&s.name[..]))
-                .and_then(|s| s.get("range"))
-        });
-        let parameter = load.setting("range").or(storage)?;
-        let (from, to) = match &parameter.values[..] {
-            [from, to] => (from.clone(), to.clone()),
-            _ => {
-                let parameter = parameter.clone();
-                self.wrong(&parameter, "two ends, `(0,20)` in percent or `(0,10g)`");
-                return None;
-            }
-        };
-        let (line, written) = (parameter.line, parameter.written());
-        if from != "0" {
-            let text = "workloads begin at the start of a target";
-            comments.add("working_set", self.notes.lost(line, &written, text));
-        }
-        match (from.parse::<f64>(), to.parse::<f64>()) {
-            (Ok(from), Ok(to)) if from < to && to <= 100.0 => Some(Extent::Percent(to - from)),
-            _ => match size(&from).zip(size(&to)).filter(|(from, to)| from < to) {
-                Some((from, to)) => Some(Extent::Bytes(to - from)),
-                None => {
-                    let parameter = parameter.clone();
-                    self.wrong(&parameter, "two ends, `(0,20)` in percent or `(0,10g)`");
-                    None
-                }
-            },
-        }
-    }
+/// A storage.
+pub(super) struct Storage {
+    target: String,
+    /// How large it is, where that is said.
+    pub bytes: Option<u64>,
+    threads: u64,
+    pub size: Option<Parameter>,
+    pub range: Option<Parameter>,
+    /// Its target is as large as it is.
+    pub whole: bool,
 }
 
 /// What a work is made from.
-struct Load<'a> {
+pub(super) struct Load<'a> {
     run: &'a Definition,
     workload: &'a Definition,
-    on: &'a [String],
+    pub on: &'a [String],
     point: &'a Point,
     /// Operations a second over all of its storages.
     total: Option<f64>,
@@ -790,7 +740,7 @@ struct Load<'a> {
 
 impl<'a> Load<'a> {
     /// The run's own parameters win over the workload's.
-    fn setting(&self, key: &str) -> Option<&'a Parameter> {
+    pub fn setting(&self, key: &str) -> Option<&'a Parameter> {
         self.run.get(key).or_else(|| self.workload.get(key))
     }
 }

@@ -1,5 +1,6 @@
 //! vdbench's parameter files: storage, workload and run definitions.
 
+mod extent;
 mod lists;
 mod mapping;
 mod read;

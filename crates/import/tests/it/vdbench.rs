@@ -42,6 +42,24 @@ fn workloads() {
 }
 
 #[test]
+fn a_workload_uses_of_its_storages_what_they_say() {
+    let of =
+        |storages: &str| format!("{storages}wd=w,sd=(sd1,sd10)\nrd=r,wd=w,iorate=max,elapsed=30\n");
+    let both = "sd=sd1,lun=/dev/b{1}\nsd=sd10,lun=/dev/c{10}\n";
+    let storages = |one: &str, ten: &str| of(&both.replace("{1}", one).replace("{10}", ten));
+    // A device is larger than what is used of it.
+    holds(&storages(",size=10g", ",size=10g"), &["working_set = \"10GiB\""]);
+    holds(&storages(",size=10g,range=(0,50)", ",size=5g"), &["working_set = \"5GiB\""]);
+    let differ = storages(",size=10g", ",size=20g");
+    holds(&differ, &["working_set = \"10GiB\""]);
+    assert_eq!(noted(&differ, Severity::Approximated), ["1 size=10g", "2 size=20g"]);
+    // The range of a storage is neither another's nor dropped in silence.
+    let one = storages("", ",range=(10,50)");
+    assert_eq!(noted(&one, Severity::Lost), ["2 range=(10,50)"]);
+    assert!(!crate::imported(None, &one).scenario.contains("\nworking_set"));
+}
+
+#[test]
 fn rates_are_of_all_storages_and_workloads() {
     let text = "sd=default,size=1m,threads=2\nsd=a,lun=/a\nsd=b,lun=/b\nwd=x,sd=*,skew=75\nwd=y,sd=a\n\
                 rd=r,wd=(x,y),iorate=1000,elapsed=2m,warmup=9,interval=1\n";

@@ -1,4 +1,8 @@
 //! How bursty arrivals are: the index of dispersion over scales, and the two-state Markov-modulated Poisson process that has it.
+//!
+//! The index of dispersion over scales tells how far the rate varies and how long it stays, but not for which share of the time it
+//! is high: bursts that are rare and strong may have the same index as some that take half of the time. The third moment of the
+//! counts tells that.
 
 use clock::{Ns, Rng};
 use std::collections::BTreeMap;
@@ -23,7 +27,13 @@ struct Windows {
 #[derive(Clone, Default)]
 pub(crate) struct Dispersion {
     windows: [Windows; SCALES.len()],
+    last: Option<Ns>,
+    /// Number, sum and sum of squares of the gaps between arrivals, in seconds.
+    gaps: [f64; 3],
 }
+
+/// Squared variation of gaps below which arrivals are evenly spaced; Poisson's have 1.
+const EVEN: f64 = 0.1;
 
 /// The dispersion of arrivals at a scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +85,18 @@ impl Windows {
             .then(|| (self.squares / windows - mean * mean) * windows / (windows - 1.0) / mean)
     }
 
+    /// Variance and third central moment of the counts.
+    fn moments(&self) -> (f64, f64) {
+        let (windows, mean) = (self.number as f64, self.sum as f64 / self.number as f64);
+        let of = |power: i32| {
+            let one = |(count, windows): (&u64, &u64)| {
+                (*count as f64 - mean).powi(power) * *windows as f64
+            };
+            self.counts.iter().map(one).sum::<f64>() / windows
+        };
+        (of(2), of(3))
+    }
+
     fn p99(&self) -> u64 {
         let beyond = self.number / 100;
         let mut above = 0;
@@ -90,6 +112,11 @@ impl Windows {
 
 impl Dispersion {
     pub fn add(&mut self, at: Ns) {
+        if let Some(last) = self.last.replace(at) {
+            let gap = at.since(last).as_secs_f64();
+            let [number, sum, squares] = &mut self.gaps;
+            (*number, *sum, *squares) = (*number + 1.0, *sum + gap, *squares + gap * gap);
+        }
         for (windows, scale) in self.windows.iter_mut().zip(SCALES) {
             let number = at.0 / scale;
             if number > windows.number {
@@ -97,6 +124,35 @@ impl Dispersion {
             }
             windows.here += 1;
         }
+    }
+
+    /// Whether arrivals are evenly spaced.
+    pub fn is_even(&self) -> bool {
+        let [number, sum, squares] = self.gaps;
+        let mean = sum / number.max(1.0);
+        number >= WINDOWS as f64 && squares / number - mean * mean < EVEN * mean * mean
+    }
+
+    /// The skewness of the rate of a process with this time constant: each scale tells it by the third moment of its counts, as
+    /// reliably as it has windows, and as its counts vary more than Poisson's. `None` where no scale does.
+    fn skewness(&self, known: &[Known], tau: f64) -> Option<f64> {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for of in known {
+            let windows = &self.windows[of.place];
+            let mean = windows.sum as f64 / windows.number as f64;
+            let (variance, third) = windows.moments();
+            // Cumulants of the rate over a window, without what Poisson's arrivals add.
+            let (varies, leans) = (variance - mean, third - 3.0 * variance + 2.0 * mean);
+            if varies <= 0.1 * variance {
+                continue;
+            }
+            let blur = blur(of.seconds / tau);
+            let independent = of.windows * of.seconds / of.seconds.max(2.0 * tau);
+            let weight = blur * blur * independent * (varies / variance).powi(3);
+            sum += weight * leans / varies.powf(1.5) / blur;
+            weights += weight;
+        }
+        (weights > 0.0).then(|| sum / weights)
     }
 
     /// The process of this mean rate whose dispersion comes nearest over all scales, with how near it comes at each.
@@ -110,7 +166,8 @@ impl Dispersion {
             .collect();
         let found = nearest(&known, rate);
         let (limit, tau) = found.map_or((1.0, 1.0), |(limit, tau)| (limit, tau));
-        let bursts = found.map(|(limit, tau)| BurstFit::of(rate, limit, tau));
+        let bursts =
+            found.map(|(limit, tau)| BurstFit::of(rate, limit, tau, self.skewness(&known, tau)));
         let most = known.last().map_or(0, |known| known.place);
         let span = Ns(SCALES[most].saturating_mul(self.windows[most].number));
         let drawn = bursts.map(|bursts| bursts.drawn(span, rate, seed));
@@ -131,6 +188,17 @@ impl Dispersion {
 /// The index of dispersion of a two-state process in windows of `t`, with its limit and its time constant.
 fn curve(limit: f64, tau: f64, t: f64) -> f64 {
     1.0 + (limit - 1.0) * (1.0 - tau / t * (1.0 - (-t / tau).exp()))
+}
+
+/// The skewness of a two-state rate over a window, as a part of that of the rate itself; by the length of the window over the time
+/// constant. The third moment of a rate of two values falls with the time between the first and the last of three moments.
+fn blur(a: f64) -> f64 {
+    if a < 0.01 {
+        return 1.0;
+    }
+    let decay = (-a).exp();
+    let third = 6.0 * (a * (1.0 - decay * (1.0 + a)) - 2.0 + decay * (a * a + 2.0 * a + 2.0));
+    third / (2.0 * (a - 1.0 + decay)).powf(1.5)
 }
 
 /// A scale that says something.
@@ -170,16 +238,17 @@ fn nearest(known: &[Known], rate: f64) -> Option<(f64, f64)> {
 }
 
 impl BurstFit {
-    /// The process of this mean rate, limit of dispersion and time constant. Where the variance allows, bursts take half of
-    /// the time; otherwise nothing arrives between them.
-    fn of(rate: f64, limit: f64, tau: f64) -> BurstFit {
+    /// The process of this mean rate, limit of dispersion, time constant, and skewness of the rate. Where the variance is larger
+    /// than such bursts have, they take a smaller share of the time, and nothing arrives between them.
+    fn of(rate: f64, limit: f64, tau: f64, skewness: Option<f64>) -> BurstFit {
         let variance = (limit - 1.0) * rate / (2.0 * tau);
-        let (share, high, low) = if variance.sqrt() <= rate {
-            (0.5, rate + variance.sqrt(), rate - variance.sqrt())
-        } else {
-            let share = rate * rate / (rate * rate + variance);
-            (share, rate / share, 0.0)
-        };
+        let most = rate * rate / (rate * rate + variance);
+        let skewness = skewness.unwrap_or(0.0);
+        let share = 0.5 * (1.0 - skewness / (4.0 + skewness * skewness).sqrt());
+        let share = share.clamp(1e-4, most.min(1.0 - 1e-4));
+        let deviation = variance.sqrt();
+        let high = rate + deviation * ((1.0 - share) / share).sqrt();
+        let low = (rate - deviation * (share / (1.0 - share)).sqrt()).max(0.0);
         let ns = |seconds: f64| Ns((seconds * 1e9).clamp(1.0, 1e18) as u64);
         BurstFit { high, low, burst: ns(tau / (1.0 - share)), pause: ns(tau / share) }
     }

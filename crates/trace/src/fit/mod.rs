@@ -97,6 +97,8 @@ pub struct Fit {
     pub zipf: Option<ZipfFit>,
     /// The arrivals' states, where they are more bursty than Poisson's.
     pub bursts: Option<BurstFit>,
+    /// Arrivals are evenly spaced.
+    pub even: bool,
     /// The arrivals' dispersion over scales.
     pub scales: Vec<ScaleFit>,
     /// Mean latency in seconds, where the trace has latencies.
@@ -213,6 +215,7 @@ impl Fitter {
             upto += n;
             upto * 20 >= followed * 19
         });
+        let even = self.dispersion.is_even();
         let (bursts, scales) = self.dispersion.fit(rate.value, 1);
         Fit {
             read: percent(ratio(&|b| b.reads, &moved)),
@@ -226,6 +229,7 @@ impl Fitter {
             unit: self.unit,
             zipf: self.popularity.fit(),
             bursts,
+            even,
             scales,
             latency,
             align: self.aligned.into_iter().filter_map(alignment).collect(),

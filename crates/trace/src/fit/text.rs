@@ -134,7 +134,7 @@ impl Fit {
         })
     }
 
-    /// When I/Os are issued: the two-state process where the trace is more bursty than Poisson's.
+    /// When I/Os are issued: evenly, or by the two-state process where the trace is more bursty than Poisson's.
     fn arrivals(&self) -> String {
         match self.bursts {
             Some(of) => format!(
@@ -145,8 +145,9 @@ impl Fit {
                 of.pause.0.max(1000)
             ),
             None => format!(
-                "rate = {:.3}\narrivals = \"poisson\"\nlimit = 4096\n",
-                self.rate.value.max(0.001)
+                "rate = {:.3}\narrivals = \"{}\"\nlimit = 4096\n",
+                self.rate.value.max(0.001),
+                if self.even { "fixed" } else { "poisson" }
             ),
         }
     }
@@ -198,6 +199,9 @@ impl Fit {
                  two states, and no other pattern of the trace: replay it where that matters",
                 b.high, time(b.burst), b.low, time(b.pause)
             )),
+            None if self.even => {
+                all.push("arrivals are evenly spaced, as the scenario's are".to_owned());
+            }
             None if self.is_regular() => all.push(
                 "arrivals are more regular than Poisson's, which the scenario has: its queues are longer than the trace's; replay the trace \
                  where that matters"

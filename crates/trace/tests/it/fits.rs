@@ -65,7 +65,14 @@ fn check(shape: &str) {
             None => assert_eq!(fit.bursts, None, "{shape} {seed}: {:?}", fit.scales),
             Some(_) => {
                 let bursts = fit.bursts.expect("it is bursty");
-                assert!(bursts.high > bursts.low * 1.5, "{bursts:?}");
+                let ratio = bursts.high / truth["high"];
+                assert!((0.75..1.33).contains(&ratio), "{shape} {seed}: {bursts:?}");
+                let between = (bursts.low - truth["low"]).abs() / truth["rate"];
+                assert!(between < 0.25, "{shape} {seed}: {bursts:?}");
+                // Rare and strong bursts are not taken for some that last as long as the pauses.
+                let ten = fit.scales.iter().find(|scale| scale.window.0 == 10_000_000).unwrap();
+                let ratio = ten.p99_fitted as f64 / ten.p99 as f64;
+                assert!((0.8..1.25).contains(&ratio), "{shape} {seed}: {ten:?}");
                 // The curve, where it was seen, is met within a third.
                 for scale in &fit.scales {
                     let ratio = scale.fitted / scale.dispersion;
@@ -88,6 +95,15 @@ fn poisson_shapes() {
 fn bursty_shapes() {
     check("boot");
     check("bursts");
+    check("rare");
+}
+
+#[test]
+fn even_arrivals_are_the_scenarios() {
+    let fit = every_millisecond(4096, 4096);
+    assert!(fit.even && fit.bursts.is_none());
+    assert!(fit.scenario("t").contains("\narrivals = \"fixed\"\n"));
+    assert!(fit.residual().iter().any(|line| line.contains("evenly spaced")));
 }
 
 #[test]
@@ -105,8 +121,13 @@ fn a_fit_says_what_it_leaves_out() {
 
 /// I/Os of one size each 1 ms, at multiples of a unit.
 fn every_millisecond(len: u32, unit: u64) -> Fit {
+    spaced(len, unit, 0)
+}
+
+/// The same, with each second one so many nanoseconds late.
+fn spaced(len: u32, unit: u64, late: u64) -> Fit {
     let io = |n: u64| TraceIo {
-        at: Ns(n * 1_000_000),
+        at: Ns(n * 1_000_000 + n % 2 * late),
         dir: Dir::Read,
         fua: false,
         device: 0,
@@ -130,7 +151,9 @@ fn offsets_keep_their_alignment_up_to_the_size() {
 
 #[test]
 fn arrivals_that_are_more_regular_than_poissons_are_said() {
-    let said = every_millisecond(4096, 4096).residual().join("\n");
+    let fit = spaced(4096, 4096, 700_000);
+    let said = fit.residual().join("\n");
+    assert!(fit.scenario("t").contains("\narrivals = \"poisson\"\n"));
     assert!(said.contains("more regular than Poisson's"), "{said}");
     let Some((fit, _)) = fitted("oltp", 1) else { return };
     assert!(!fit.residual().join("\n").contains("more regular"));

@@ -1,14 +1,15 @@
 //! `wirespeed capture` and `wirespeed fit`.
 
 use super::{ImportFormat, OutputArgs, TraceArgs, TraceLayer};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the kernel's events of the block layer (tracefs), which needs root. Nothing is written to
-the device. What the kernel's buffers could not hold is counted.
+Reads the kernel's events of the block layer (tracefs), or where those are closed its trace for
+blktrace (debugfs); both need root. Nothing is written to the device. What the kernel's buffers could
+not hold is counted.
 
 Examples:
   wirespeed capture /dev/sdb --time 60s -o sdb.trace
@@ -25,6 +26,9 @@ pub struct Capture {
     /// Where a request counts as issued
     #[arg(long, value_enum, default_value_t = TraceLayer::Queue)]
     pub layer: TraceLayer,
+    /// In which way the kernel tells it
+    #[arg(long, value_enum, default_value_t = CaptureBy::Auto)]
+    pub by: CaptureBy,
     /// MiB of the kernel's memory for each processor
     #[arg(long, value_name = "MIB", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub buffer: u32,
@@ -34,8 +38,22 @@ pub struct Capture {
     /// Where tracefs is mounted
     #[arg(long, value_name = "DIR")]
     pub tracing: Option<PathBuf>,
+    /// Where debugfs is mounted
+    #[arg(long, value_name = "DIR")]
+    pub debug: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// In which way the kernel tells what happens on a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CaptureBy {
+    /// By events where they are open, else as for blktrace
+    Auto,
+    /// By events of its block layer, in tracefs
+    Events,
+    /// By the ioctls of blktrace, with files in debugfs
+    Blktrace,
 }
 
 #[derive(Debug, Args)]

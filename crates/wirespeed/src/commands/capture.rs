@@ -1,40 +1,100 @@
-//! `wirespeed capture DEVICE`: the I/O of a block device as the kernel's own tracing sees it, into a trace.
-//!
-//! An instance of its own in tracefs holds buffers of a fixed size and only the events of the device; it is removed at the end.
+//! `wirespeed capture DEVICE`: the I/O of a block device as the kernel itself sees it, into a trace. The kernel tells it by events of
+//! its block layer in tracefs, or as blktrace asks for it, in debugfs.
 
-use crate::cli::{Capture, TraceLayer};
+mod events;
+mod relay;
+
+pub use events::tracefs;
+pub use relay::{debugfs, locked_down, traces_blocks};
+
+use crate::cli::{Capture, CaptureBy, TraceLayer};
 use crate::exit::{Exit, Failure};
 use crate::{live, out};
 use clock::Ns;
-use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use trace::block::BlockMatcher;
-use trace::{Layer, Origin, TraceWriter, ftrace_event, ftrace_lost};
+use trace::block::{BlockEvent, BlockMatcher};
+use trace::{Layer, Origin, TraceWriter};
 
 /// How long it sleeps when the kernel has nothing.
 const PAUSE: Ns = Ns::millis(5);
 
-/// Where tracefs is usually mounted.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+/// What a source of events has.
+enum State {
+    /// More may follow at once.
+    More,
+    /// Nothing at the moment.
+    Nothing,
+    /// Nothing any more.
+    Over,
+}
 
-/// A mounted tracefs that can have instances; `None` where there is none.
-pub fn tracefs(said: Option<&Path>) -> Option<PathBuf> {
-    let places = said.map(Path::to_owned).into_iter().chain(PLACES.map(PathBuf::from));
-    let mut places = places.take(if said.is_some() { 1 } else { PLACES.len() });
-    places.find(|place| place.join("instances").is_dir() && place.join("events/block").is_dir())
+/// One way in which the kernel tells what happens on a device. It records from the beginning, and no more when it is dropped.
+trait Source {
+    /// How the kernel tells it, for the reader of the trace.
+    fn way(&self) -> &'static str;
+
+    /// Hands on what there is.
+    fn read(&mut self, event: &mut dyn FnMut(BlockEvent)) -> Result<State, Failure>;
+
+    /// Records no more; what was recorded is still to be read.
+    fn stop(&mut self) -> Result<(), Failure>;
+
+    /// Events that the kernel's buffers could not hold.
+    fn lost(&self) -> u64;
+}
+
+/// Begins to record in the way that was asked for, or in the one that this kernel has.
+fn begin(args: &Capture, device: &Device) -> Result<Box<dyn Source>, Failure> {
+    let by = match (args.by, &args.tracing, &args.debug) {
+        (CaptureBy::Auto, Some(_), _) => CaptureBy::Events,
+        (CaptureBy::Auto, None, Some(_)) => CaptureBy::Blktrace,
+        (by, ..) => by,
+    };
+    let events = (by != CaptureBy::Blktrace).then(|| tracefs(args.tracing.as_deref())).flatten();
+    let relay = (by != CaptureBy::Events).then(|| debugfs(args.debug.as_deref())).flatten();
+    let boxed = |source: relay::Relay| -> Box<dyn Source> { Box::new(source) };
+    match (events, relay) {
+        (Some(tracing), relay) => match events::Events::begin(args, device, &tracing) {
+            Ok(events) => Ok(Box::new(events)),
+            // The reason why the usual way is closed is the one to be told.
+            Err(why) => match relay.map(|debug| relay::Relay::begin(args, device, &debug)) {
+                Some(Ok(source)) => Ok(boxed(source)),
+                _ => Err(why),
+            },
+        },
+        (None, Some(debug)) => relay::Relay::begin(args, device, &debug).map(boxed),
+        (None, None) => Err(Failure::incomplete(nowhere(by))),
+    }
+}
+
+/// What to do where the kernel tells nothing.
+fn nowhere(by: CaptureBy) -> &'static str {
+    match by {
+        CaptureBy::Blktrace if !traces_blocks() => {
+            "this kernel does not trace block devices for blktrace"
+        }
+        CaptureBy::Blktrace => {
+            "debugfs is not to be seen here: `mount -t debugfs none /sys/kernel/debug` as root, or name it by --debug; \
+             `wirespeed doctor` says what the kernel allows"
+        }
+        _ => {
+            "the kernel's tracing is not to be seen here: `mount -t tracefs none /sys/kernel/tracing` as root, or name it \
+             by --tracing; `wirespeed doctor` says what the kernel allows"
+        }
+    }
 }
 
 pub fn capture(args: &Capture) -> Result<Exit, Failure> {
     let device = Device::of(&args.device)?;
-    let tracing = tracefs(args.tracing.as_deref()).ok_or_else(|| {
-        Failure::incomplete(
-            "the kernel's tracing is not to be seen here: `mount -t tracefs none /sys/kernel/tracing` as root, or name it \
-             by --tracing; `wirespeed doctor` says what the kernel allows",
-        )
-    })?;
+    if !device.requests && args.layer == TraceLayer::Driver {
+        return Err(Failure::usage(format!(
+            "{} has no requests below the queue: its driver takes what is queued; capture `--layer queue`",
+            device.name
+        )));
+    }
     let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.trace", device.name)));
     let shown = path.display();
     if disk::disk_under(&path).is_some_and(|disk| disk == device.name) {
@@ -48,7 +108,7 @@ pub fn capture(args: &Capture) -> Result<Exit, Failure> {
         )),
         _ => Failure::usage(format!("cannot write {shown}: {e}")),
     })?;
-    let made = record(args, &device, &tracing, file);
+    let made = record(args, &device, file);
     match made {
         Ok(facts) => {
             if !args.output.quiet {
@@ -106,152 +166,59 @@ impl Device {
     }
 }
 
-/// An instance of the kernel's tracing; goes when it is dropped.
-struct Instance(PathBuf);
-
-impl Instance {
-    fn begin(args: &Capture, device: &Device, tracing: &Path) -> Result<Instance, Failure> {
-        let place = tracing.join("instances").join(format!("wirespeed-{}", std::process::id()));
-        fs::create_dir(&place).map_err(|e| {
-            let place = place.display();
-            Failure::incomplete(format!(
-                "the kernel's tracing refuses {place}: {e}; capturing needs root"
-            ))
-        })?;
-        let instance = Instance(place);
-        instance.set("trace_clock", "mono")?;
-        instance.set("buffer_size_kb", &(u64::from(args.buffer) << 10).to_string())?;
-        let complete = if device.requests { "rq_complete" } else { "bio_complete" };
-        let mut events = vec!["bio_queue", "bio_backmerge", "bio_frontmerge", "split", complete];
-        if device.requests {
-            events.extend(["rq_issue", "rq_requeue"]);
-        } else if args.layer == TraceLayer::Driver {
-            return Err(Failure::usage(format!(
-                "{} has no requests below the queue: its driver takes what is queued; capture `--layer queue`",
-                device.name
-            )));
-        }
-        for event in events {
-            let event = format!("events/block/block_{event}");
-            instance.set(&format!("{event}/filter"), &format!("dev == {}", device.number))?;
-            instance.set(&format!("{event}/enable"), "1")?;
-        }
-        Ok(instance)
-    }
-
-    fn set(&self, file: &str, value: &str) -> Result<(), Failure> {
-        let failed = |e| {
-            Failure::incomplete(format!("the kernel's tracing: {file} takes no `{value}`: {e}"))
-        };
-        fs::write(self.0.join(file), value).map_err(failed)
-    }
-
-    /// Events that the buffers could not hold.
-    fn lost(&self) -> u64 {
-        let Ok(cpus) = fs::read_dir(self.0.join("per_cpu")) else { return 0 };
-        let stats =
-            cpus.flatten().filter_map(|cpu| fs::read_to_string(cpu.path().join("stats")).ok());
-        stats
-            .flat_map(|text| {
-                let of = |line: &str| {
-                    let (key, value) = line.split_once(": ")?;
-                    matches!(key, "overrun" | "dropped events")
-                        .then(|| value.trim().parse::<u64>().ok())?
-                };
-                text.lines().filter_map(of).collect::<Vec<_>>()
-            })
-            .sum()
-    }
-}
-
-impl Drop for Instance {
-    fn drop(&mut self) {
-        let _ = self.set("events/enable", "0");
-        let _ = fs::remove_dir(&self.0);
-    }
-}
-
-/// Lines out of what has been read so far.
-#[derive(Default)]
-struct Split {
-    bytes: Vec<u8>,
-}
-
-impl Split {
-    fn each(&mut self, read: &[u8], mut line: impl FnMut(&str)) {
-        self.bytes.extend_from_slice(read);
-        let Some(end) = self.bytes.iter().rposition(|b| *b == b'\n') else { return };
-        for part in self.bytes[..end].split(|b| *b == b'\n') {
-            line(&String::from_utf8_lossy(part));
-        }
-        self.bytes.drain(..=end);
-    }
-}
-
-fn record(
-    args: &Capture,
-    device: &Device,
-    tracing: &Path,
-    file: File,
-) -> Result<trace::TraceFacts, Failure> {
+fn record(args: &Capture, device: &Device, file: File) -> Result<trace::TraceFacts, Failure> {
     let layer = match args.layer {
         TraceLayer::Queue => Layer::Queue,
         TraceLayer::Driver => Layer::Driver,
     };
+    let cannot =
+        |e: std::io::Error| Failure::incomplete(format!("the trace cannot be written: {e}"));
+    let control = live::control()?;
+    let mut source = begin(args, device)?;
+    if !args.output.quiet {
+        let (name, way) = (&device.name, source.way());
+        out::note(format_args!("recording {name} by {way}; Ctrl-C ends it early"));
+    }
     let origin = Origin {
-        source: format!("capture of {} by the kernel's tracing", device.name),
+        source: format!("capture of {} by {}", device.name, source.way()),
         layer: layer.describe().to_owned(),
         ..Origin::default()
     };
-    let cannot =
-        |e: std::io::Error| Failure::incomplete(format!("the trace cannot be written: {e}"));
     let mut writer = TraceWriter::new(file, &origin).map_err(cannot)?;
-    let control = live::control()?;
-    let instance = Instance::begin(args, device, tracing)?;
-    let pipe = instance.0.join("trace_pipe");
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let pipe = OpenOptions::new().read(true).custom_flags(flags).open(&pipe);
-    let mut pipe = pipe.map_err(|e| Failure::incomplete(format!("trace_pipe: {e}")))?;
-    let (mut matcher, mut split) = (BlockMatcher::new(layer), Split::default());
-    let (mut first, mut latest, mut lost, mut disordered) = (None, Ns::ZERO, 0, 0);
-    let mut records = 0;
+    let mut matcher = BlockMatcher::new(layer);
+    let (mut first, mut latest, mut disordered, mut records) = (None, Ns::ZERO, 0, 0);
     let until = clock::now().plus(args.time.into());
-    let mut buffer = vec![0; 1 << 16];
     let mut ended = false;
-    loop {
+    let over = loop {
         if !ended
             && (control.stopped() || clock::now() >= until || writer.written() >> 20 >= args.limit)
         {
             ended = true;
-            instance.set("tracing_on", "0")?;
+            source.stop()?;
         }
-        match pipe.read(&mut buffer) {
-            Ok(0) => {}
-            Ok(n) => {
-                split.each(&buffer[..n], |line| {
-                    lost += ftrace_lost(line).unwrap_or(0);
-                    let Some((event, _)) = ftrace_event(line) else { return };
-                    records += 1;
-                    disordered += u64::from(event.at < latest);
-                    latest = latest.max(event.at);
-                    matcher.push(event);
-                });
-                written(&mut matcher, &mut writer, &mut first, false).map_err(cannot)?;
-                continue;
-            }
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(e) => return Err(Failure::incomplete(format!("trace_pipe: {e}"))),
+        let state = source.read(&mut |event| {
+            records += 1;
+            disordered += u64::from(event.at < latest);
+            latest = latest.max(event.at);
+            matcher.push(event);
+        })?;
+        written(&mut matcher, &mut writer, &mut first, false).map_err(cannot)?;
+        match state {
+            State::More => {}
+            State::Over => break !ended,
+            State::Nothing if ended => break false,
+            State::Nothing => clock::sleep_until(clock::now().plus(PAUSE).min(until)),
         }
-        if ended {
-            break;
-        }
-        clock::sleep_until(clock::now().plus(PAUSE).min(until));
-    }
+    };
     written(&mut matcher, &mut writer, &mut first, true).map_err(cannot)?;
     let mut tally = matcher.tally().clone();
     (tally.records, tally.disordered) = (records, disordered);
-    tally.dropped = lost.max(instance.lost());
-    tally.notes.push(format!("captured from {} ({})", device.name, device.label));
+    tally.dropped = source.lost();
+    let (name, label, way) = (&device.name, &device.label, source.way());
+    tally.notes.push(format!("captured from {name} ({label}) by {way}"));
+    if over {
+        tally.notes.push("another program ended the capture".to_owned());
+    }
     writer.finish(std::slice::from_ref(&device.name), &tally).map_err(cannot)
 }
 

@@ -81,22 +81,41 @@ fn counters() -> Finding {
     }
 }
 
-/// Whether the I/O of block devices can be captured.
+/// In which ways the I/O of block devices can be captured.
 fn tracing() -> Finding {
-    let (check, known) = ("tracing", fs::read_to_string("/proc/filesystems").unwrap_or_default());
-    if let Some(place) = capture::tracefs(None) {
-        let detail =
-            format!("{}: `wirespeed capture` records block devices as root", place.display());
+    let check = "tracing";
+    let open = capture::debugfs(None).filter(|place| !capture::locked_down(place));
+    let ways = [(capture::tracefs(None), "its events in"), (open, "its trace for blktrace in")];
+    let ways =
+        ways.into_iter().filter_map(|(place, by)| Some(format!("{by} {}", place?.display())));
+    let ways = ways.collect::<Vec<_>>().join(", or by ");
+    if !ways.is_empty() {
+        let detail = format!("`wirespeed capture` records block devices as root, by {ways}");
         return good(check, detail);
     }
-    if !known.lines().any(|line| line.ends_with("tracefs")) {
-        let detail = "the kernel has no tracefs: block devices cannot be captured".to_owned();
-        return Finding { check, health: Health::Limited, detail, mend: None };
-    }
-    let detail =
-        "tracefs is not mounted, or not readable: block devices cannot be captured".to_owned();
-    let mend = Some("mount -t tracefs none /sys/kernel/tracing".to_owned());
-    Finding { check, health: Health::Limited, detail, mend }
+    let systems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let has = |name: &str| systems.lines().any(|line| line.ends_with(name));
+    let locked = capture::debugfs(None).is_some_and(|place| capture::locked_down(&place));
+    let blktrace = has("debugfs") && capture::traces_blocks() && !locked;
+    let (detail, mend) = match (has("tracefs"), blktrace) {
+        (true, both) => (
+            if both {
+                "neither tracefs nor debugfs is mounted, or readable"
+            } else {
+                "tracefs is not mounted, or not readable"
+            },
+            "mount -t tracefs none /sys/kernel/tracing",
+        ),
+        (false, true) => (
+            "the kernel has no tracefs, and debugfs is not mounted, or not readable",
+            "mount -t debugfs none /sys/kernel/debug",
+        ),
+        (false, false) => {
+            let detail = "the kernel does not trace: block devices cannot be captured".to_owned();
+            return Finding { check, health: Health::Limited, detail, mend: None };
+        }
+    };
+    limited(check, format!("{detail}: block devices cannot be captured"), mend)
 }
 
 fn text(findings: &[Finding]) -> String {

@@ -84,6 +84,7 @@ fn document(fit: &Fit, scenario: &str) -> Value {
         "bursts": fit.bursts.map(|b| json!({
             "high": b.high, "low": b.low, "burst_ns": b.burst.0, "pause_ns": b.pause.0,
         })),
+        "evenly_spaced": fit.even,
         "scales": scales,
         "latency_s": fit.latency.map(figure),
         "closed": fit.closed().map(|(depth, think)| json!({ "depth": depth, "think_ns": think.0 })),

@@ -44,13 +44,17 @@ pub(in super::super) fn read(
     let mut tests: Vec<Test<'_>> = Vec::new();
     let (mut last, mut stamped, mut manager, mut worker) = (None, false, "", "");
     let count = text.lines().count();
+    let header = text.lines().find(|line| line.starts_with("'Target Type"));
+    let separator = header.and_then(|line| [';', '\t'].into_iter().find(|c| line.contains(*c)));
+    let separator = separator.unwrap_or(',');
     for (number, line) in (1_u64..).zip(text.lines()) {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cells: Vec<&str> = line.split(separator).map(str::trim).collect();
         if stamped {
             stamped = false;
-            // Iometer writes milliseconds behind a third colon.
-            let date = line.trim().rsplitn(2, ':').last().filter(|_| line.matches(':').count() > 2);
-            last = moment(date.unwrap_or(line.trim()), &options.calendar, 0);
+            // Iometer writes milliseconds behind a third colon, and a spreadsheet empty cells behind them.
+            let line = cells.first().copied().unwrap_or_default();
+            let date = line.rsplitn(2, ':').last().filter(|_| line.matches(':').count() > 2);
+            last = moment(date.unwrap_or(line), &options.calendar, 0);
             tests
                 .last_mut()
                 .filter(|test| test.ended.is_none())

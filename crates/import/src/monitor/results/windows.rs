@@ -9,9 +9,10 @@ use super::super::format::MonitorFormat;
 use super::super::json::Json;
 use super::super::lines::whole;
 use super::super::model::{Feed, Flow, Leg, Measure, Place, Span};
-use super::super::stamp::moment;
+use super::super::stamp::{Calendar, moment};
 use super::super::xml::{each, tree};
 use super::{MOST, follow, number};
+use jiff::tz::TimeZone;
 use record::{HopKind, Level};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -43,7 +44,9 @@ pub(in super::super) fn diskspd(
     let text = |path: &str| root.path(path).and_then(Json::text).unwrap_or_default().to_owned();
     let host = text("Results/System/ComputerName");
     let began = text("Results/System/RunTime");
-    let began = moment(began.trim_end_matches("UTC").trim(), &options.calendar, 0).unwrap_or(0);
+    // In UTC, whatever the zone of other files is.
+    let utc = Calendar { zone: Some(TimeZone::UTC), ..options.calendar.clone() };
+    let began = moment(began.trim_end_matches("UTC").trim(), &utc, 0).unwrap_or(0);
     let mut spans = Vec::new();
     each(&root, "TimeSpan", &mut |span| spans.push(span));
     // The profile holds time spans too, without results.

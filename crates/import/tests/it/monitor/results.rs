@@ -3,7 +3,8 @@
 
 use super::{MS, cut_anywhere, fed, figure, near, options};
 use import::monitor::{
-    Detected, Feed, Flow, Leg, Measure, MonitorFormat, Order, Topology, detect, read, write,
+    Calendar, Detected, Feed, Flow, Leg, Measure, MonitorFormat, Options, Order, TimeZone,
+    Topology, detect, read, write,
 };
 use record::Record;
 
@@ -26,12 +27,23 @@ fn sides(feed: &Feed, place: &str, ops: [f64; 2], bytes: [f64; 2], ns: [f64; 2])
     }
 }
 
+/// Where the user names a zone.
+fn elsewhere() -> Options {
+    let zone = Some(TimeZone::get("America/Los_Angeles").unwrap());
+    Options { calendar: Calendar { order: None, zone }, ..Options::default() }
+}
+
 /// The windows of a record made of a feed.
 fn windows(feed: Feed) -> Vec<(String, u64)> {
+    windows_of(&[feed])
+}
+
+/// The windows of a record made of several.
+fn windows_of(feeds: &[Feed]) -> Vec<(String, u64)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.wsr");
     let order = Order {
-        feeds: &[feed],
+        feeds,
         windows: &[],
         facts: Vec::new(),
         topology: &Topology::default(),
@@ -115,6 +127,16 @@ fn iometers_results_are_the_same_whatever_a_version_calls_a_megabyte() {
         );
         cut_anywhere(&text.as_bytes()[..text.len().min(3000)], MonitorFormat::Iometer);
     }
+    // Saved again by a spreadsheet: semicolons, decimal commas, and as many of the former on each line.
+    let saved = iometer("1.1.0", ["Read MiBps (Binary)", "Write MiBps (Binary)"]);
+    let saved: String = saved
+        .lines()
+        .map(|line| line.replace(',', ";").replace('.', ",") + &";".repeat(20) + "\r\n")
+        .collect();
+    let feed = fed(saved.as_bytes());
+    let rates = [60.0 * 4096.0, 25.0 * 4096.0];
+    sides(&feed, "Worker 1", [60.0, 25.0], rates, [4.0 * MS, 7.0 * MS]);
+    assert_eq!((feed.rows[0].to - feed.rows[0].from) / 1_000_000_000, 30);
     // Without numbers of bytes the columns of megabytes count.
     let bare = iometer("1.1.0", ["Read MBps (Decimal)", "Write MBps (Decimal)"])
         .replace("Bytes Read", "x")
@@ -143,9 +165,47 @@ fn vdbenchs_intervals_are_read_by_name_and_its_averages_left_out() {
     near(figure(&feed, "host.cpu", Measure::Cpu), 0.3);
     assert_eq!(windows(feed)[1..], [("rd1".to_owned(), 400), ("rd2".to_owned(), 10)]);
     cut_anywhere(text.as_bytes(), MonitorFormat::Vdbench);
+    let feed = read("f", MonitorFormat::Vdbench, text.as_bytes(), &elsewhere()).unwrap();
+    assert_eq!(feed.rows[0].to, 1_715_072_402_000_000_000, "its stamps say UTC");
+    let local = text.replace("-UTC", "-PDT");
+    let feed = read("f", MonitorFormat::Vdbench, local.as_bytes(), &elsewhere()).unwrap();
+    assert_eq!(feed.rows[0].to, 1_715_072_402_000_000_000 + 7 * 3600 * 1_000_000_000);
     // Older versions have no date, and no direction of response times.
     let old = "tod Run Interval reqrate rate MB/sec bytes/io read% resp\n09:00:01 rd1 1 5 5 1 4096 50 2\n09:00:02 rd1 2 5 5 1 4096 50 2\n";
     sides(&fed(old.as_bytes()), "vdbench", [2.5, 2.5], [mb / 2.0; 2], [2.0 * MS; 2]);
+    // Files of several versions behind each other, each by the names that stand before it.
+    let wide = "tod Run Interval reqrate MB/sec rate bytes/io read% resp more\n09:01:01 rd2 1 5 2 50 4096 50 2 0\n09:01:02 rd2 2 5 2 50 4096 50 2 0\n";
+    let both = fed([old, wide].concat().as_bytes());
+    sides(&both, "vdbench", [13.75, 13.75], [0.75 * mb; 2], [2.0 * MS; 2]);
+}
+
+#[test]
+fn vdbenchs_warm_up_and_repetitions_are_told_apart() {
+    let mut text = "tod timestamp Run Interval reqrate rate MB/sec bytes/io read% resp read_resp write_resp mb_read mb_write xfersize threads\n".to_owned();
+    let mut line = |at: u32, interval: &str, rate: u32, threads: u32| {
+        text.push_str(&format!(
+            "09:{:02}:{:02}.000 05/07/2024-09:{:02}:{:02}-UTC rd1 {interval} n/a {rate} 1.0 4096 50.0 2.0 1.0 3.0 0.8 0.2 4096 {threads}\n",
+            at / 60, at % 60, at / 60, at % 60
+        ));
+    };
+    // 10 s of warm-up, then 10 s, in intervals of 5 s; once with 8 threads, once with 16.
+    for (threads, start) in [(8, 0), (16, 60)] {
+        for n in 1..=4 {
+            let rate = if n <= 2 { 9000 } else { 100 * threads };
+            line(start + n * 5, &n.to_string(), rate, threads);
+        }
+        line(start + 20, "avg_3-4", 100 * threads, threads);
+    }
+    let feed = fed(text.as_bytes());
+    assert_eq!(feed.rows.len(), 4, "neither the warm-up nor the pause between is measured");
+    let mb = 1024.0 * 1024.0;
+    sides(&feed, "vdbench", [600.0, 600.0], [0.8 * mb, 0.2 * mb], [MS, 3.0 * MS]);
+    let tests: Vec<&str> = feed.tests.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(tests, ["rd1 threads=8", "rd1 threads=16"]);
+    // The same again with nothing that differs.
+    let feed = fed(text.replace(" 16\n", " 8\n").as_bytes());
+    let tests: Vec<&str> = feed.tests.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(tests, ["rd1", "rd1 #2"]);
 }
 
 #[test]
@@ -175,6 +235,18 @@ fn diskspds_threads_are_added_up_by_target() {
     near(figure(&feed, "host.cpu", Measure::Cpu), 0.125);
     assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
     cut_anywhere(text.as_bytes(), MonitorFormat::DiskspdXml);
+    // Machines that ran one test together, a second apart; and one that ran it an hour later.
+    let machine =
+        |name: &str, at: &str| fed(text.replace("VM1", name).replace("09:00:00", at).as_bytes());
+    let feeds = [machine("VM1", "09:00:00"), machine("VM2", "09:00:01")];
+    assert_eq!(windows_of(&feeds).len(), 1, "the whole is that test");
+    let [one, two] = feeds;
+    let later = [one, two, machine("VM3", "10:00:00")];
+    let names: Vec<String> = windows_of(&later).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["whole", "time span 1", "time span 1 (2)"]);
+    // It says that it is UTC: the user's zone is that of other files.
+    let feed = read("f", feed.format, text.as_bytes(), &elsewhere()).unwrap();
+    assert_eq!(feed.rows[0].from, 1_715_072_400_000_000_000);
 }
 
 #[test]
@@ -207,6 +279,44 @@ fn hcibenchs_cases_follow_each_other() {
     near(figure(&feed, "all VMs", Measure::Ops(Flow::Any)), 500.0);
     assert!(feed.assumed.iter().any(|(what, _)| what == "times"));
     cut_anywhere(text.as_bytes(), MonitorFormat::Hcibench);
+}
+
+#[test]
+fn hcibenchs_summary_without_names_of_cases_is_read() {
+    // Of vdbench: two datastores loaded at once, two runs after each other.
+    let run = |run: &str, iops: u32, read: &str, write: &str| {
+        format!(
+            "Version:\tvdbench50407\nRun Def:\tRD={run}; I/O rate: Uncontrolled MAX; elapsed=300\nVMs\t\t= 4\nIOPS\t\t= {iops}.0 IO/S\nTHROUGHPUT\t= 10.0 MB/s\nLATENCY\t\t= 2.0 ms\nR_LATENCY\t= {read} ms\nW_LATENCY\t= {write} ms\n95%tile_LAT\t= 9.0 ms\n=============================\n"
+        )
+    };
+    let text = ["one", "two"].map(|store| {
+        let runs = [run("run1", 1000, "1.0", "3.0"), run("run2", 500, "2.0", "0.0")].concat();
+        format!("Datastore     = {store}\n=============================\n{runs}")
+    });
+    let text = text.concat() + "Resource Usage:\nCPU USAGE\t= 60.3%\n";
+    let feed = fed(text.as_bytes());
+    assert_eq!((feed.rows.len(), feed.places.len()), (2, 2), "{:?}", feed.places);
+    let of = |measure, row: usize| {
+        let at = feed.places.iter().position(|p| p.name == "all VMs on two").unwrap();
+        feed.mean(at, measure, row..row + 1)
+    };
+    // Of the first run nothing tells how many were reads; the second wrote nothing.
+    assert_eq!(of(Measure::Ops(Flow::Any), 0), Some(1000.0));
+    assert_eq!(of(Measure::Time(Leg::All, Flow::Any), 0), Some(2.0 * MS));
+    assert_eq!((of(OPS[0], 1), of(TIME[0], 1)), (Some(500.0), Some(2.0 * MS)));
+    cut_anywhere(text.as_bytes(), MonitorFormat::Hcibench);
+    // Of fio: the jobs of a file ran at once, and the name of the file has their share of reads.
+    let job = |name: &str| {
+        format!(
+            "=============================\nJOB_NAME\t= {name}\nVMs\t\t= 4\nIOPS\t\t= 1000.00 IO/S\nTHROUGHPUT\t= 3.91 MB/s\nR_LATENCY\t= 1.00 ms\nW_LATENCY\t= 3.00 ms\n"
+        )
+    };
+    let text = format!("Datastore     = vsan\n{}{}", job("log"), job("data"));
+    let name = "fio-8vmdk-100ws-4k-70rdpct-100randompct-4threads-1651234567-res.txt";
+    let feed = read(name, MonitorFormat::Hcibench, text.as_bytes(), &options()).unwrap();
+    assert_eq!((feed.rows.len(), feed.places.len()), (1, 2));
+    let bytes = 3.91 * 1024.0 * 1024.0;
+    sides(&feed, "data", [700.0, 300.0], [0.7 * bytes, 0.3 * bytes], [MS, 3.0 * MS]);
 }
 
 /// A job of fio's JSON.

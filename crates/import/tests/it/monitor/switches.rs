@@ -85,6 +85,58 @@ fn walks_are_read_by_name_and_by_number() {
 }
 
 #[test]
+fn a_walk_of_a_host_is_no_switchs() {
+    let walk = |services: u32, at: u64| {
+        format!(
+            "SNMPv2-MIB::sysUpTime.0 = Timeticks: ({}) 0:00:01.00\nSNMPv2-MIB::sysName.0 = STRING: db1\nSNMPv2-MIB::sysServices.0 = INTEGER: {services}\nIF-MIB::ifDescr.1 = STRING: lo\nIF-MIB::ifHCInOctets.1 = Counter64: {at}\nIF-MIB::ifDescr.2 = STRING: eth0\nIF-MIB::ifPhysAddress.2 = STRING: 0:c:29:3:4:5\nIF-MIB::ifHCInOctets.2 = Counter64: {}\nIF-MIB::ifHCOutOctets.2 = Counter64: {}\n",
+            at * 1000,
+            at * 1_000_000_000,
+            at * 10_000_000
+        )
+    };
+    let of = |services: u32| {
+        let feed = fed((walk(services, 1) + &walk(services, 2)).as_bytes());
+        let at = feed.places.iter().position(|place| place.name == "eth0").unwrap();
+        (feed.places[at].kind, figure(&feed, "eth0", Measure::Bytes(Flow::Read)), feed.places.len())
+    };
+    // Applications and end-to-end transport, as net-snmp says; what it receives is read.
+    assert_eq!(of(72), (record::HopKind::InitiatorPort, 1e8, 1));
+    for bridge in [2, 6, 79] {
+        assert_eq!(of(bridge), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
+    }
+}
+
+#[test]
+fn ports_of_fcmgmt_have_their_wwn_and_are_counted_once() {
+    let walk = |at: u64, both: bool| {
+        let interface = format!(
+            "IF-MIB::ifName.9 = STRING: fc1/2\nIF-MIB::ifPhysAddress.9 = STRING: 20:1:0:d:ec:2d:1a:40\nIF-MIB::ifHCOutOctets.9 = Counter64: {}\n",
+            at * 100_000_000
+        );
+        format!(
+            "1.3.6.1.2.1.1.3.0|Timeticks|{}\n1.3.6.1.3.94.1.10.1.10.1.2|Hex-STRING|20 01 00 0D EC 2D 1A 40\n1.3.6.1.3.94.1.10.1.17.1.2|STRING|\"slot0 port2\"\n1.3.6.1.3.94.1.10.1.10.1.3|Hex-STRING|00 00 00 00 00 00 00 00\n1.3.6.1.3.94.4.5.1.6.1.2|Hex-STRING|{}\n1.3.6.1.3.94.4.5.1.6.1.3|Hex-STRING|{}\n{}",
+            at * 100,
+            bytes(at * 100_000_000),
+            bytes(at),
+            if both { &interface } else { "" }
+        )
+    };
+    let feed = fed((walk(1, false) + &walk(2, false)).as_bytes());
+    near(figure(&feed, "slot0 port2", Measure::Bytes(Flow::Read)), 1e8);
+    let ids: Vec<&[String]> = feed.places.iter().map(|place| &place.ids[..]).collect();
+    assert_eq!(ids, [&["wwn.2001000dec2d1a40".to_owned()][..], &[]]);
+    let feed = fed((walk(1, true) + &walk(2, true)).as_bytes());
+    near(figure(&feed, "fc1/2", Measure::Bytes(Flow::Read)), 1e8);
+    let names: Vec<&str> = feed.places.iter().map(|place| place.name.as_str()).collect();
+    assert_eq!(names, ["port 1.3", "fc1/2"], "and none that is the same port by another name");
+}
+
+/// A number as 8 bytes in hexadecimal.
+fn bytes(number: u64) -> String {
+    number.to_be_bytes().map(|byte| format!("{byte:02X}")).join(" ")
+}
+
+#[test]
 fn exporters_are_read_from_pages_and_from_queries() {
     let page = |at: u32, n: f64| {
         format!(

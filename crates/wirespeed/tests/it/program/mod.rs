@@ -3,6 +3,7 @@
 mod arrays;
 mod cached;
 mod calibrate;
+mod captures;
 mod carriers;
 mod catalog;
 mod commands;

@@ -1,16 +1,13 @@
-//! Traces from the command line: imported, looked at, replayed live and simulated, fitted, captured.
+//! Traces from the command line: imported, looked at, replayed live and simulated, fitted.
 
 use crate::program::support::Bench;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::Path;
-use std::process::Command;
 
 const PAGE: &str = include_str!("../../../../../docs/traces.md");
 
 /// MSR Cambridge's form: reads and writes of 4 KiB in two runs, 1 ms apart, some behind their successor.
-fn table(count: u64) -> String {
+pub fn table(count: u64) -> String {
     let mut text = String::new();
     for n in 0..count {
         let behind = if n % 50 == 49 { 15_000 } else { 0 };
@@ -27,7 +24,7 @@ fn bench(scenario: &str) -> Bench {
     bench
 }
 
-const REPLAY: &str = "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"4GiB\"\n\
+pub const REPLAY: &str = "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"4GiB\"\n\
     [workload.prod]\nkind = \"trace\"\nfile = \"t.trace\"\n[plan]\nworkload = \"prod\"\non = \"n\"\nwarmup = \"0s\"\n\
     measure = \"2s\"\ncooldown = \"0s\"\n";
 
@@ -65,10 +62,11 @@ fn a_trace_is_replayed_live_in_every_mode() {
     for (mode, writes) in [("open", "false"), ("closed", "true"), ("fast", "true")] {
         let (mode_set, out) = (format!("workload.prod.mode={mode}"), format!("{mode}.wsr"));
         let writes_set = format!("workload.prod.writes={writes}");
-        bench.expect(
-            0,
-            &["run", "s.toml", "--set", &mode_set, "--set", &writes_set, "--quiet", "--out", &out],
-        );
+        // What a closed replay is late on a busy machine adds up.
+        let measure = if mode == "closed" { "plan.measure=6s" } else { "plan.measure=2s" };
+        let sets = ["--set", &mode_set, "--set", &writes_set, "--set", measure];
+        let args = [&["run", "s.toml", "--quiet", "--out", &out][..], &sets].concat();
+        bench.expect(0, &args);
         let review = json(&bench.expect(0, &["review", &out, "--format", "json"]).stdout);
         let text = review.to_string();
         assert!(text.contains("at its recorded offsets"), "how it was laid is in the record");
@@ -132,93 +130,6 @@ fn a_fit_is_a_scenario_that_runs() {
     let short = table(10);
     std::fs::write(bench.path("s.csv"), short).expect("a file");
     assert!(bench.expect(2, &["fit", "s.csv"]).stderr.contains("too few"));
-}
-
-/// A place where tracefs is mounted for a test.
-struct Tracefs(tempfile::TempDir);
-
-impl Tracefs {
-    fn new() -> Option<Tracefs> {
-        let place = tempfile::tempdir().ok()?;
-        let mut mount = Command::new("mount");
-        let status = mount.args(["-t", "tracefs", "none"]).arg(place.path()).status().ok()?;
-        status.success().then_some(Tracefs(place))
-    }
-}
-
-impl Drop for Tracefs {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
-}
-
-/// A loop device over a file.
-struct Loop(String);
-
-impl Loop {
-    fn over(file: &Path) -> Option<Loop> {
-        let made = Command::new("losetup").args(["-f", "--show"]).arg(file).output().ok()?;
-        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
-        (made.status.success() && !name.is_empty()).then_some(Loop(name))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
-    }
-}
-
-#[test]
-fn a_replay_that_is_captured_is_the_trace() {
-    let bench = bench("");
-    std::fs::write(bench.path("data"), vec![0; 16 << 20]).expect("a file");
-    let (Some(tracing), Some(device)) = (Tracefs::new(), Loop::over(&bench.path("data"))) else {
-        return eprintln!("skipped: neither tracefs nor loop devices can be had here");
-    };
-    let text =
-        REPLAY.replace("url = \"null:\"\nsize = \"4GiB\"", &format!("device = \"{}\"", device.0));
-    std::fs::write(bench.path("loop.toml"), text).expect("a scenario");
-    bench.expect(0, &["import", "t.csv", "-o", "t.trace", "--quiet"]);
-    let place = tracing.0.path().to_str().expect("a path");
-    let args = ["capture", &device.0, "--time", "5m", "-o", "again.trace", "--tracing", place];
-    let mut capture = bench.command(&args).spawn().expect("it starts");
-    // It has begun once the last of its events is on.
-    let on = || {
-        let instances = std::fs::read_dir(tracing.0.path().join("instances")).into_iter().flatten();
-        instances.flatten().any(|instance| {
-            let event = instance.path().join("events/block/block_rq_requeue/enable");
-            std::fs::read_to_string(event).is_ok_and(|text| text.starts_with('1'))
-        })
-    };
-    while !on() && capture.try_wait().expect("it is ours").is_none() {
-        std::thread::yield_now();
-    }
-    bench.expect(0, &["run", "loop.toml", "--quiet", "--out", "loop.wsr"]);
-    let stopped = Command::new("kill").args(["-INT", &capture.id().to_string()]).status();
-    assert!(stopped.expect("kill runs").success());
-    assert!(capture.wait().expect("it ends").success());
-    let mut reads: Vec<(u64, u32)> = Vec::new();
-    let mut reader =
-        trace::OwnReader::new(std::fs::File::open(bench.path("again.trace")).expect("a trace"))
-            .expect("it");
-    while let Some(io) = trace::TraceReader::next(&mut reader).expect("it reads") {
-        reads.push((io.offset, io.len));
-    }
-    // In the order of their times: each fiftieth lies before its predecessor.
-    let mut numbers: Vec<u64> = (0..1500).filter(|n| n % 4 != 3).collect();
-    numbers.sort_by_key(|n| n * 10_000 - if n % 50 == 49 { 15_000 } else { 0 });
-    let expected: Vec<(u64, u32)> = numbers.iter().map(|n| (n * 4096, 4096)).collect();
-    // The run looks at the device before its load begins, and so may others whenever they like: of each place the last read counts.
-    let mut last: BTreeMap<(u64, u32), usize> = reads.iter().copied().zip(0..).collect();
-    let wanted: BTreeSet<(u64, u32)> = expected.iter().copied().collect();
-    last.retain(|place, _| wanted.contains(place));
-    assert_eq!(last.len(), expected.len(), "places of the trace among {} reads", reads.len());
-    let mut found: Vec<(u64, u32)> = last.keys().copied().collect();
-    found.sort_by_key(|place| last[place]);
-    // I/Os that are late on a busy machine are submitted at once, and may then pass each other below the queue.
-    let elsewhere = found.iter().zip(&expected).filter(|(one, other)| one != other).count();
-    assert!(elsewhere * 5 < expected.len(), "{elsewhere} of {} are out of order", expected.len());
 }
 
 /// A block of the page behind this line.

@@ -5,6 +5,7 @@
 //! What is tried stands in the scripts beside this file, which run in the guest. Each line `pass: WHAT` of one is a row of
 //! `docs/peers.md`, and each row there is such a line.
 
+mod captures;
 mod disks;
 mod lio;
 mod tapes;
