@@ -44,7 +44,7 @@ fn two_guests(names: [&str; 2], measure: &str) -> String {
          disks = [{{ lun = \"store/disk\" }}]\n\
          [[vm]]\nname = \"{b}\"\nmachine = \"qemu\"\nmemory = \"256MiB\"\nscsi = [\"ahci\"]\n\
          disks = [{{ target = \"image\" }}]\n\
-         [workload.w]\nblock = \"16KiB\"\nread = 50\nrandom = 100\nrate = \"60 IOPS\"\nlimit = 2\nverify = true\n\
+         [workload.w]\nblock = \"16KiB\"\nread = 50\nrandom = 100\ndepth = 2\nthink = \"30ms\"\nverify = true\n\
          [[plan]]\nworkload = \"w\"\non = [\"{a}\", \"{b}\"]\nwarmup = \"1s\"\nmeasure = \"{measure}\"\n\
          [[goal]]\nerrors = {{ at_most = 0 }}\n"
     )
