@@ -1,7 +1,7 @@
 """Scenarios and records that are bombs, or lie."""
 
 import os, random, shutil, sqlite3, struct, zlib
-from ways import Folder, demand, run, way, ways
+from ways import Folder, demand, record as recorded, run, way, ways
 
 HEAD = 'scenario.title = "x"\n[[target]]\nname = "n"\nurl = "null:"\nsize = "1GiB"\n[workload.w]\nblock = "4KiB"\n'
 PLAN = '[plan]\nworkload = "w"\non = "n"\nwarmup = "0s"\nmeasure = "100ms"\n'
@@ -44,7 +44,7 @@ def scenario(text):
 
 
 def record(folder, name="r.wsr"):
-    run("disk", "null:", "--warmup", "0s", "--time", "2s", "--quiet", "--out", folder(name), codes=(0,))
+    recorded(folder(name), 2)
     return folder(name)
 
 

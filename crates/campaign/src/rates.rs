@@ -2,7 +2,7 @@
 
 use clock::Ns;
 use record::{Completed, Flow, Histogram, Interval, SourceId, StreamEnd, StreamLoad};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Recent rates of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,8 +90,10 @@ pub struct RateMeter {
     down: Gathered,
     asked: Gathered,
     probe: Gathered,
-    /// Workers that end, and whether each copies: then what it writes counts.
-    ending: Vec<(SourceId, bool)>,
+    /// Workers that copy: of them what they write counts.
+    copiers: BTreeSet<SourceId>,
+    /// Workers that end, and after how many bytes.
+    planned: BTreeMap<SourceId, u64>,
     moved: Gathered,
     job: JobRates,
 }
@@ -124,17 +126,24 @@ impl RateMeter {
         }
     }
 
-    /// The same with a job: these workers, of which some copy, move the job's bytes and end.
+    /// The same with a job: of these workers, which copy, what they write counts; the step may end with it.
     #[must_use]
-    pub fn with_job(self, ending: Vec<(SourceId, bool)>, job: JobRates) -> RateMeter {
-        RateMeter { ending, job, ..self }
+    pub fn with_job(self, copiers: BTreeSet<SourceId>, ends_step: bool) -> RateMeter {
+        RateMeter { copiers, job: JobRates { ends_step, ..JobRates::default() }, ..self }
+    }
+
+    /// These workers end after so many bytes: they are the job.
+    pub fn plan(&mut self, planned: impl IntoIterator<Item = (SourceId, u64)>) {
+        self.planned.extend(planned);
+        self.job.amount = self.planned.values().fold(0, |all, bytes| all.saturating_add(*bytes));
     }
 
     /// Adds an interval of a source.
     pub fn add(&mut self, interval: &Interval) {
-        match self.ending.iter().find(|(source, _)| *source == interval.source) {
+        let ends = self.planned.contains_key(&interval.source);
+        match ends.then(|| self.copiers.contains(&interval.source)) {
             None => {}
-            Some((_, true)) => {
+            Some(true) => {
                 let written = interval.write.as_ref().map_or(0, |done| done.bytes);
                 self.job.moved = self.job.moved.saturating_add(written);
                 self.moved.add(&Interval {
@@ -143,7 +152,7 @@ impl RateMeter {
                     ..interval.clone()
                 });
             }
-            Some((_, false)) => {
+            Some(false) => {
                 let moved: u64 = interval.tallies().map(|done| done.bytes).sum();
                 self.job.moved = self.job.moved.saturating_add(moved);
                 self.moved.add(interval);
@@ -308,13 +317,15 @@ mod tests {
         let mut meter = RateMeter::new(&[], [].into_iter());
         meter.add(&interval(0, moved(100, &[5]), moved(100, &[5])));
         assert_eq!(meter.take().and_then(|rates| rates.job), None);
-        let job = JobRates { amount: 100_000, ..JobRates::default() };
-        let mut meter = meter.with_job(vec![(SourceId(0), true), (SourceId(1), true)], job);
+        let mut meter = meter.with_job([0, 1].map(SourceId).into(), true);
+        meter.plan([(SourceId(0), 60_000)]);
+        meter.plan([(SourceId(1), 40_000)]);
         for source in [0, 1, 2] {
             meter.add(&interval(source, moved(300, &[5]), moved(100, &[5])));
         }
         let job = meter.take().and_then(|rates| rates.job).expect("a job");
         assert_eq!((job.moved, job.amount, job.bytes_per_s), (20_000, 100_000, 40_000.0));
+        assert!(job.ends_step);
         assert_eq!(job.remaining(), Some(Ns::secs(2)));
         assert_eq!(JobRates { bytes_per_s: 0.0, ..job }.remaining(), None);
     }

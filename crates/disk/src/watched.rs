@@ -75,6 +75,10 @@ impl Prepared for Watched {
         self.inner.depths()
     }
 
+    fn planned(&self) -> Vec<(SourceId, u64)> {
+        self.inner.planned()
+    }
+
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let Watched { step, inner, targets } = *self;
         let shared = Arc::new(Shared::default());

@@ -104,6 +104,10 @@ pub(crate) struct Planned(pub u64);
 impl Reports for Planned {
     fn news(&mut self, _: &mut dyn FnMut(Ns, EventNote)) {}
 
+    fn planned(&self) -> Option<u64> {
+        Some(self.0)
+    }
+
     fn counts(&mut self) -> Vec<(CounterId, u64)> {
         vec![(CounterId::PlannedBytes, self.0)]
     }
@@ -116,6 +120,10 @@ impl Reports for Both {
     fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote)) {
         self.0.news(say);
         self.1.news(say);
+    }
+
+    fn planned(&self) -> Option<u64> {
+        self.0.planned().or(self.1.planned())
     }
 
     fn counts(&mut self) -> Vec<(CounterId, u64)> {

@@ -238,6 +238,11 @@ impl Prepared for Crew {
         self.members.iter().map(|m| (m.source, m.depth)).collect()
     }
 
+    fn planned(&self) -> Vec<(SourceId, u64)> {
+        let bytes = |m: &WorkerState| m.reports.as_ref().and_then(|reports| reports.planned());
+        self.members.iter().filter_map(|m| Some((m.source, bytes(m)?))).collect()
+    }
+
     fn start(mut self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let line = StepTimeline::new(epoch, at, self.orders.phases);
         if clock::now() > at {

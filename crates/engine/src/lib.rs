@@ -70,6 +70,11 @@ pub trait Prepared: Send {
     /// Operations that each worker can have in flight; its queue may limit them below what was requested.
     fn depths(&self) -> Vec<(SourceId, u32)>;
 
+    /// Bytes after which each worker is done, of those that end by bytes.
+    fn planned(&self) -> Vec<(SourceId, u64)> {
+        Vec::new()
+    }
+
     /// Starts the load at `at` on the monotonic clock; `epoch` is zero of the record's time base. Intervals, events
     /// and finally one [`Output::Finished`] or [`Output::Failed`] arrive at `out`.
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle>;

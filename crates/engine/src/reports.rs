@@ -10,6 +10,11 @@ pub trait Reports: Send {
     /// Passes on what is new since the last call, with its time on the monotonic clock.
     fn news(&mut self, say: &mut dyn FnMut(Ns, EventNote));
 
+    /// Bytes after which the load is done; `None` where it does not end by bytes.
+    fn planned(&self) -> Option<u64> {
+        None
+    }
+
     /// Counts from the start of the step until now: counters of the worker in the record. Asked once, at the end.
     fn counts(&mut self) -> Vec<(CounterId, u64)>;
 }

@@ -34,6 +34,7 @@ mod media;
 mod monitoring;
 pub mod network;
 mod other_programs;
+mod plan_answers;
 mod plan_comparison;
 mod plan_limits;
 mod pool;
@@ -83,6 +84,7 @@ pub use jobs::{JobPhase, JobWindow};
 pub use little::Little;
 pub use map::LabMap;
 pub use monitoring::MonitoringFinding;
+pub use plan_answers::PlanAnswer;
 pub use plan_comparison::{ComparedPlan, PlanComparison, generation as link_generation};
 pub use plan_limits::{LimitRange, MissingCounter, PlanLimits};
 pub use pool::{IoFigures, Latency};
@@ -146,6 +148,8 @@ pub struct Analysis {
     pub plan_comparisons: Vec<PlanComparison>,
     /// What limits each plan over its sweep.
     pub plan_limits: Vec<PlanLimits>,
+    /// What each of several plans does at its best, in the order of the run.
+    pub plan_answers: Vec<PlanAnswer>,
     /// Arrays whose ports are slower than what they are named after, and why.
     pub scaled: Vec<Scaled>,
     /// What each speed of the ports brought over the next slower one, where a plan goes through several.
@@ -244,15 +248,14 @@ fn judge(
     figures::name(&mut steps);
     let planned = scenario.map(Scenario::steps).unwrap_or_default();
     missed(&planned, &steps).into_iter().for_each(|step| court.missed(step));
-    let searches = seekers.finish(record.status(), &steps);
-    let count = scenario.ok().map(|_| searches::steps_planned(planned.len(), &searches));
-    let run = RunSummary::of(record, scenario, count, &steps);
+    let (searches, run) = concluded(record, scenario, (seekers, planned.len()), &steps);
     let (sweeps, contents) = (curves(&steps, &course), content::contents(facts));
     Verification::add_events(&mut verification, record.events());
     let (scaled, port_gains) = fabric.finish(&steps);
     let topology = scenario.ok().and_then(|s| s.topology().ok());
     let (goals, claims) = court.finish(&steps);
     let monitoring = monitoring::findings(&signs.windows, &steps);
+    let limits = plan_limits::plan_limits(&steps, record.sources());
     let (events, signs) = (port_names::events(record.events(), facts), signs.warnings(&steps));
     Ok(Analysis {
         version: VERSION,
@@ -260,7 +263,8 @@ fn judge(
         sweep_ends: sweep_end::ends(scenario.ok(), &sweeps, &steps),
         sweeps,
         plan_comparisons: compared(scenario.ok(), topology.as_ref(), &steps),
-        plan_limits: plan_limits::plan_limits(&steps, record.sources()),
+        plan_answers: plan_answers::plan_answers(&steps, &limits),
+        plan_limits: limits,
         monitoring,
         scaled,
         port_gains,
@@ -277,6 +281,19 @@ fn judge(
         run,
         steps,
     })
+}
+
+/// What the searches found, and the run as a whole: how many steps there are is known once the searches are over.
+fn concluded(
+    record: &Record,
+    scenario: Result<&Scenario, &str>,
+    (seekers, planned): (Seekers<'_>, usize),
+    steps: &[StepFigures],
+) -> (Vec<SearchOutcome>, RunSummary) {
+    let searches = seekers.finish(record.status(), steps);
+    let count = scenario.ok().map(|_| searches::steps_planned(planned, &searches));
+    let run = RunSummary::of(record, scenario, count, steps);
+    (searches, run)
 }
 
 /// The map of a record.

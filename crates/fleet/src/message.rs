@@ -100,6 +100,9 @@ pub enum FromAgent {
         facts: Vec<Fact>,
         /// Operations that each worker can really have in flight.
         depths: Vec<(SourceId, u32)>,
+        /// Bytes after which each worker is done, of those that end by bytes. Agents of older releases do not say it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "batch")]
+        planned: Vec<(SourceId, u64)>,
         /// Hops that it will count at, by their names on its machine.
         #[serde(deserialize_with = "batch")]
         hops: Vec<(String, HopKind)>,

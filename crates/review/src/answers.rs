@@ -3,12 +3,12 @@
 use crate::headline::plural;
 use crate::limits;
 use crate::number::{latency, percent};
-use crate::sentence::{Section, Sentence, Tone};
-use crate::text::clean;
+use crate::sentence::{AnswerTable, Section, Sentence, Tone};
+use crate::text::{Align, clean};
 use findings::attribution::{Attribution, Limiter};
 use findings::knee::Answer;
 use findings::{
-    Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, JobWindow,
+    Analysis, ComparedPlan, FaultKind, FaultOutcome, FaultSpan, JobPhase, JobWindow, PlanAnswer,
     PlanComparison, PortGain, Quantity, SearchOutcome, StepFigures, SweepEnd, SweepLoad, Unit,
     link_generation,
 };
@@ -17,8 +17,24 @@ use units::{count, rate};
 
 /// Comparisons that get a sentence; the others are in the JSON.
 const COMPARISONS: usize = 3;
+/// Plans that one sentence names; of more it names the best and the worst, and a table all.
+const IN_ONE_SENTENCE: usize = 3;
 /// Plans that are named with what they do.
 const PLANS: usize = 12;
+/// What is said of each plan.
+const COLUMNS: [(&str, Align); 4] = [
+    ("plan", Align::Left),
+    ("at its best", Align::Right),
+    ("at", Align::Left),
+    ("limited by", Align::Left),
+];
+/// What is said of plans that differ in what carries them.
+const COMPARED: [(&str, Align); 4] = [
+    ("plan", Align::Left),
+    ("through", Align::Left),
+    ("does", Align::Right),
+    ("limited by", Align::Left),
+];
 /// Mean I/O size below which operations are told and not bytes.
 const SMALL_IO: f64 = 16384.0;
 /// Ratio of the most to the least below which plans do the same.
@@ -49,30 +65,80 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
 
 /// What leads where nothing else is an answer: the plans beside each other, all of them compared, else what each does.
 pub(crate) fn plans(analysis: &Analysis) -> Option<Sentence> {
-    let best: Vec<&StepFigures> =
-        analysis.steps.chunk_by(|a, b| a.plan == b.plan).filter_map(most).collect();
+    let best = &analysis.plan_answers;
     if best.len() < 2 {
         return None;
     }
     if let Some(all) = of_all_plans(analysis) {
         return Some(comparison(all, analysis));
     }
-    let small = |step: &StepFigures| step.total.both.bytes_per_s < SMALL_IO * step.total.both.iops;
-    let one = |(n, step): (usize, &&StepFigures)| {
-        let (verb, figure) = match small(step) {
-            true => ("does", format!("{} IOPS", count(step.total.both.iops.round()))),
-            false => ("carries", rate(step.total.both.bytes_per_s)),
-        };
-        let verb = if n == 0 { format!(" {verb}") } else { String::new() };
-        format!("{}{verb} {figure}{}", clean(&step.plan), at(&step.settings))
+    if best.len() > IN_ONE_SENTENCE {
+        return Some(most_and_least(analysis));
+    }
+    let one = |(n, of): (usize, &PlanAnswer)| {
+        let verb = if n == 0 { format!(" {}", verb(&of.figure)) } else { String::new() };
+        format!("{}{verb} {}{}", clean(&of.plan), figure(&of.figure), at(&of.settings))
     };
-    let named: Vec<String> = best.iter().take(PLANS).enumerate().map(one).collect();
+    let named: Vec<String> = best.iter().enumerate().map(one).collect();
+    let text = format!("{}.", named.join("; "));
+    Some(Sentence::new(Tone::Plain, text, Section::Step(best[0].step)))
+}
+
+/// The plans that do the most and the least, and a table of all.
+fn most_and_least(analysis: &Analysis) -> Sentence {
+    let best = &analysis.plan_answers;
+    let of = |unit: Unit| {
+        let mut all: Vec<&PlanAnswer> = best.iter().filter(|one| one.figure.unit == unit).collect();
+        all.sort_by(|a, b| b.figure.value.total_cmp(&a.figure.value));
+        all
+    };
+    let (large, small) = (of(Unit::BytesPerS), of(Unit::Iops));
+    let apart = |all: &[&PlanAnswer]| match all {
+        [] => String::new(),
+        [one] => format!("{} {} {}", clean(&one.plan), verb(&one.figure), figure(&one.figure)),
+        [most, .., least] if least.ratio < ALIKE => format!(
+            "all {} about the same, {} ({}) to {} ({})",
+            if most.figure.unit == Unit::BytesPerS { "carry" } else { "do" },
+            figure(&most.figure),
+            clean(&most.plan),
+            figure(&least.figure),
+            clean(&least.plan)
+        ),
+        [most, .., least] => format!(
+            "{} {} the most, {}, {} the least, {}: {}",
+            clean(&most.plan),
+            verb(&most.figure),
+            figure(&most.figure),
+            clean(&least.plan),
+            figure(&least.figure),
+            limits::times(least.ratio)
+        ),
+    };
+    let text = match (large.is_empty(), small.is_empty()) {
+        (false, false) => format!("{}; in small blocks {}", apart(&large), apart(&small)),
+        _ => apart(if small.is_empty() { &large } else { &small }),
+    };
     let more = match best.len().saturating_sub(PLANS) {
         0 => String::new(),
-        n => format!("; {} more in the tables", plural(n, "plan")),
+        n => format!(" {} more in the tables.", plural(n, "plan")),
     };
-    let text = format!("{}{more}.", named.join("; "));
-    Some(Sentence::new(Tone::Plain, text, Section::Step(best[0].index)))
+    let row = |one: &PlanAnswer| {
+        [
+            clean(&one.plan),
+            figure(&one.figure),
+            settled(&one.settings),
+            limits::in_short(analysis, one.step).unwrap_or_default(),
+        ]
+    };
+    let rows = best.iter().take(PLANS).map(row).collect();
+    let step = large.first().or(small.first()).map(|one| Section::Step(one.step));
+    Sentence::new(Tone::Plain, format!("{text}.{more}"), step)
+        .table(AnswerTable::new(COLUMNS, rows))
+}
+
+/// What one does with a figure.
+fn verb(figure: &Quantity) -> &'static str {
+    if figure.unit == Unit::BytesPerS { "carries" } else { "does" }
 }
 
 /// The step that moved most; of equals the first.
@@ -155,9 +221,14 @@ fn gain(gain: &PortGain, analysis: &Analysis) -> Sentence {
 
 /// ` at block 128KiB`; nothing where nothing was settled.
 fn at(settings: &[(String, String)]) -> String {
+    if settings.is_empty() { String::new() } else { format!(" at {}", settled(settings)) }
+}
+
+/// `block 128KiB, mtu 9000`.
+fn settled(settings: &[(String, String)]) -> String {
     let of: Vec<String> =
         settings.iter().map(|(k, v)| format!("{} {}", clean(k), clean(v))).collect();
-    if of.is_empty() { String::new() } else { format!(" at {}", of.join(", ")) }
+    of.join(", ")
 }
 
 fn figure(quantity: &Quantity) -> String {
@@ -182,39 +253,47 @@ fn work(load: &SweepLoad, analysis: &Analysis) -> String {
 /// What plans that differ in one part carry.
 fn comparison(compared: &PlanComparison, analysis: &Analysis) -> Sentence {
     let plans = &compared.plans;
-    let verb = match plans.first().map(|plan| plan.figure.unit) {
-        Some(Unit::BytesPerS) => "carries",
-        _ => "does",
+    let Some((first, last)) = plans.first().zip(plans.last()) else {
+        return Sentence::new(Tone::Plain, "No plans are compared.", None);
     };
+    let many = plans.len() > IN_ONE_SENTENCE;
     let side = |(n, plan): (usize, &ComparedPlan)| {
-        let verb = if n == 0 { format!(" {verb}") } else { String::new() };
+        let verb = if n == 0 { format!(" {}", verb(&plan.figure)) } else { String::new() };
         format!("{}{verb} {}", clean(&plan.differs), figure(&plan.figure))
     };
-    let sides: Vec<String> = plans.iter().enumerate().map(side).collect();
-    let apart = plans.last().map_or(1.0, |last| last.ratio);
-    let names: Vec<String> = plans
-        .iter()
-        .filter(|plan| plan.plan != plan.differs)
-        .map(|plan| clean(&plan.plan))
-        .collect();
+    let sides = match many {
+        true => format!(
+            "{} {} the most, {}, {} the least, {}",
+            clean(&first.differs),
+            verb(&first.figure),
+            figure(&first.figure),
+            clean(&last.differs),
+            figure(&last.figure)
+        ),
+        false => plans.iter().enumerate().map(side).collect::<Vec<_>>().join(", "),
+    };
+    let other = |plan: &&ComparedPlan| !many && plan.plan != plan.differs;
+    let names: Vec<String> = plans.iter().filter(other).map(|plan| clean(&plan.plan)).collect();
     let names = match names.is_empty() {
         true => String::new(),
         false => format!(" ({})", names.join(", ")),
     };
     // Where they do the same, what holds both back is the answer.
-    let limit = plans
-        .first()
-        .filter(|_| apart < ALIKE)
-        .and_then(|plan| limits::clause(analysis, plan.step));
+    let limit = Some(first).filter(|_| last.ratio < ALIKE);
+    let limit = limit.and_then(|plan| limits::clause(analysis, plan.step));
     let limit = limit.map_or(String::new(), |limit| format!("; {limit}"));
-    let text = format!(
-        "{}: {}{}{names}{limit}.",
-        sides.join(", "),
-        limits::times(apart),
-        at(&compared.at)
-    );
-    let step = plans.first().map(|plan| Section::Step(plan.step));
-    Sentence::new(Tone::Plain, text, step)
+    let text = format!("{sides}: {}{}{names}{limit}.", limits::times(last.ratio), at(&compared.at));
+    let sentence = Sentence::new(Tone::Plain, text, Section::Step(first.step));
+    if !many {
+        return sentence;
+    }
+    let row = |plan: &ComparedPlan| {
+        let own = if plan.plan == plan.differs { String::new() } else { clean(&plan.differs) };
+        let limit = limits::in_short(analysis, plan.step).unwrap_or_default();
+        [clean(&plan.plan), own, figure(&plan.figure), limit]
+    };
+    let rows = plans.iter().take(PLANS).map(row).collect();
+    sentence.table(AnswerTable::new(COMPARED, rows))
 }
 
 /// What the last step of a sweep added, and which load reaches what a goal asks for.

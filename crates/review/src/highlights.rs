@@ -12,6 +12,7 @@ use crate::number::{latency, percent, ratio};
 use crate::paint::{Ink, ReviewPage};
 use crate::projections;
 use crate::sentence::{Section, Sentence, Tone};
+use crate::table;
 use crate::text::clean;
 use findings::generator::Limit;
 use findings::knee::Answer;
@@ -35,12 +36,16 @@ pub(crate) fn write(page: &mut ReviewPage, analysis: &Analysis) {
         if !sentence.next.is_empty() {
             page.hanging("    → ", Ink::Accent, &sentence.next, Ink::Dim);
         }
+        if let Some(below) = &sentence.table {
+            table::write_answers(page, below);
+        }
     }
 }
 
 /// The findings, in the order of the review.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     let Analysis { steps, sweeps, .. } = analysis;
+    let plan_count = steps.chunk_by(|a, b| a.plan == b.plan).count();
     let mut all = Vec::new();
     all.extend(analysis.searches.iter().flat_map(|s| searched(s, analysis)));
     all.extend(answers::sentences(analysis));
@@ -51,17 +56,18 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
     all.extend(plans);
     let lead = all.is_empty();
     all.extend(peak(steps).filter(|_| lead));
-    all.extend(limits::sentences(analysis));
+    // A table of all plans has the limits of their best steps.
+    let tabled = all.iter().any(|s| s.table.as_ref().is_some_and(|t| t.rows.len() == plan_count));
+    all.extend(limits::sentences(analysis, tabled));
     all.extend(peak(steps).filter(|_| !lead));
     all.extend(others(steps));
     all.extend(answers::further(analysis, said));
     all.extend(monitoring::sentences(analysis));
     all.extend(fabric::sentences(analysis));
-    let plans = steps.chunk_by(|a, b| a.plan == b.plan).count();
     // A search reports its own knee; the steps of other searches do not form a sweep.
     let is_swept = |s: &&Sweep| !analysis.searches.iter().any(|search| search.plan == s.plan);
     let knees = sweeps.iter().enumerate().filter(|(_, s)| is_swept(s)).take(SWEEPS_MAX);
-    all.extend(knees.map(|(i, s)| found(knee(s, plans), Section::Sweep(i))));
+    all.extend(knees.map(|(i, s)| found(knee(s, plan_count), Section::Sweep(i))));
     let swept = sweeps.iter().filter(is_swept).count();
     if swept > SWEEPS_MAX {
         let more = swept - SWEEPS_MAX;
@@ -100,15 +106,8 @@ fn searched(search: &SearchOutcome, analysis: &Analysis) -> Vec<Sentence> {
         clean(&search.reason)
     );
     let tone = if search.bracketed { Tone::Good } else { Tone::Caution };
-    let mut all = vec![Sentence { tone, text, next: String::new(), place }];
-    let mut caution = |text: &str| {
-        all.push(Sentence {
-            tone: Tone::Caution,
-            text: text.to_owned(),
-            next: String::new(),
-            place,
-        });
-    };
+    let mut all = vec![Sentence::new(tone, text, place)];
+    let mut caution = |text: &str| all.push(Sentence::new(Tone::Caution, text, place));
     if !search.generator_limited.is_empty() {
         caution(
             "The generator limited steps behind this answer: it shows the generator's limit, not the target's.",

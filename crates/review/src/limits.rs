@@ -53,8 +53,9 @@ fn by_faults(faults: &[FaultOutcome]) -> String {
     format!("the planned fault{plural} of {}", parts.join(", "))
 }
 
-/// What limits each plan; plans with the same single limit share a sentence.
-pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+/// What limits each plan; plans with the same single limit share a sentence. Where a table has the limits of their best
+/// steps (`tabled`), those with one limit are left out.
+pub(crate) fn sentences(analysis: &Analysis, tabled: bool) -> Vec<Sentence> {
     let mut lines: Vec<LimitLine> = Vec::new();
     for curves in analysis.plan_limits.chunk_by(|a, b| a.plan == b.plan) {
         let Some(line) = LimitLine::of(curves) else { continue };
@@ -63,6 +64,7 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
             None => lines.push(line),
         }
     }
+    lines.retain(|line| !(tabled && line.is_single));
     let faulty = analysis.steps.iter().filter(|step| !step.faults.is_empty());
     lines.extend(faulty.filter_map(LimitLine::of_faults));
     let more = lines.len().saturating_sub(NAMED);
@@ -157,10 +159,15 @@ fn curve(curve: &PlanLimits) -> String {
 }
 
 /// What limits the step, in a few words, by the range that it is in.
-pub(crate) fn clause(analysis: &Analysis, step: u32) -> Option<String> {
+pub(crate) fn in_short(analysis: &Analysis, step: u32) -> Option<String> {
     let ranges = analysis.plan_limits.iter().flat_map(|curve| &curve.ranges);
     let range = ranges.into_iter().find(|range| range.steps.contains(&step))?;
-    (!is_unknown(range)).then(|| format!("limited by {}", phrase(range)))
+    (!is_unknown(range)).then(|| phrase(range))
+}
+
+/// The same as a part of a sentence.
+pub(crate) fn clause(analysis: &Analysis, step: u32) -> Option<String> {
+    in_short(analysis, step).map(|limit| format!("limited by {limit}"))
 }
 
 /// What an attribution of no sweep says, in a few words.

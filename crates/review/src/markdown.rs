@@ -9,9 +9,9 @@ use crate::network::{self, WayRow as Stream, direction_label};
 use crate::number::{digits, moment, percent};
 use crate::published::{self, ClaimRow, between, ours, remarks, score};
 use crate::results::{self, ResultColumn, ResultRow};
-use crate::sentence::{Sentence, Tone};
+use crate::sentence::{AnswerTable, Sentence, Tone};
 use crate::steps::time_unit;
-use crate::text::clean;
+use crate::text::{Align, clean};
 use crate::{headline, highlights, hops, limits, warnings};
 use findings::{Analysis, ClaimOutcome, ClaimSummary, GoalOutcome, Loops, Status, StepFigures};
 use std::fmt::Write;
@@ -75,7 +75,19 @@ fn bullet(sentence: &Sentence) -> String {
         "" => String::new(),
         next => format!(" → {}", prose(next)),
     };
-    format!("- {mark}{}{next}", prose(&sentence.text))
+    let below = sentence.table.as_ref().map(answers).unwrap_or_default();
+    format!("- {mark}{}{next}{below}", prose(&sentence.text))
+}
+
+/// A table within the item of a list, which is indented.
+fn answers(below: &AnswerTable) -> String {
+    let head: Vec<&str> = below.columns.iter().map(|(name, _)| *name).collect();
+    let side = |align: Align| if align == Align::Right { 'r' } else { 'l' };
+    let aligned: String = below.columns.iter().map(|(_, align)| side(*align)).collect();
+    let rows: Vec<Vec<String>> =
+        below.rows.iter().map(|row| row.iter().map(|cell| escape(cell)).collect()).collect();
+    let lines = table(&head, &aligned, &rows, "rows");
+    format!("\n\n{}", lines.lines().map(|line| format!("  {line}\n")).collect::<String>())
 }
 
 /// A mark that is the same in every font.

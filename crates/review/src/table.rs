@@ -2,12 +2,15 @@
 //! then the widest column of names is cut.
 
 use crate::paint::{Ink, ReviewPage};
+use crate::sentence::AnswerTable;
 use crate::text::{Align, pad, width};
 
 /// Blanks between columns.
 const GAP: usize = 2;
 /// Columns before a table.
 const INDENT: usize = 2;
+/// Columns before a table below a sentence.
+const ANSWERS_INDENT: usize = 6;
 /// A column of names is cut to this before a column is dropped.
 const NAME_LONG: usize = 24;
 /// A column of names is not cut below this while anything else can be cut.
@@ -83,30 +86,44 @@ impl TableColumn {
     }
 }
 
-pub(crate) fn write(page: &mut ReviewPage, mut columns: Vec<TableColumn>) {
+/// A small table below a sentence, which is a bullet.
+pub(crate) fn write_answers(page: &mut ReviewPage, table: &AnswerTable) {
+    let column = |(i, (name, align)): (usize, &(&'static str, Align))| {
+        let cells = table.rows.iter().filter_map(|row| row.get(i).cloned());
+        TableColumn::new(name, "", *align, None).fill(cells)
+    };
+    write_at(page, ANSWERS_INDENT, table.columns.iter().enumerate().map(column).collect());
+}
+
+pub(crate) fn write(page: &mut ReviewPage, columns: Vec<TableColumn>) {
+    write_at(page, INDENT, columns);
+}
+
+fn write_at(page: &mut ReviewPage, indent: usize, mut columns: Vec<TableColumn>) {
     columns.retain(|c| !c.cells.is_empty());
-    let widths = layout(&mut columns, page.width().saturating_sub(INDENT));
+    let widths = layout(&mut columns, page.width().saturating_sub(indent));
     for heading in [|c: &TableColumn| c.name.clone(), |c: &TableColumn| c.unit.clone()] {
         let texts = columns.iter().map(|c| (Ink::Dim, heading(c)));
         if columns.iter().any(|c| !heading(c).is_empty()) {
-            row(page, texts, &columns, &widths);
+            row(page, indent, texts, &columns, &widths);
         }
     }
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
     for i in 0..rows {
         let texts =
             columns.iter().map(|c| c.cells.get(i).cloned().unwrap_or((Ink::Plain, String::new())));
-        row(page, texts, &columns, &widths);
+        row(page, indent, texts, &columns, &widths);
     }
 }
 
 fn row(
     page: &mut ReviewPage,
+    indent: usize,
     cells: impl Iterator<Item = (Ink, String)>,
     columns: &[TableColumn],
     widths: &[usize],
 ) {
-    let mut line = " ".repeat(INDENT);
+    let mut line = " ".repeat(indent);
     for (i, (ink, text)) in cells.enumerate() {
         if i > 0 {
             line.push_str(&" ".repeat(GAP));

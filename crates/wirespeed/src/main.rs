@@ -59,11 +59,13 @@ fn command() -> ExitCode {
     if let Some(code) = apart::carried_out(&cli) {
         return code;
     }
-    match commands::dispatch(cli) {
+    let code = match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();
             failure.exit().into()
         }
-    }
+    };
+    apart::let_go();
+    code
 }

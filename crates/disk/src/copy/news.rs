@@ -119,6 +119,10 @@ impl Reports for CopyNews {
         self.more.iter_mut().flatten().for_each(|more| more.news(say));
     }
 
+    fn planned(&self) -> Option<u64> {
+        self.planned
+    }
+
     fn counts(&mut self) -> Vec<(CounterId, u64)> {
         let planned = self.planned.map(|bytes| (CounterId::PlannedBytes, bytes));
         let more = self.more.iter_mut().flatten().flat_map(|more| more.counts());

@@ -87,6 +87,10 @@ impl Prepared for Checkpoints {
         self.inner.depths()
     }
 
+    fn planned(&self) -> Vec<(SourceId, u64)> {
+        self.inner.planned()
+    }
+
     fn start(self: Box<Self>, epoch: Ns, at: Ns, out: IntervalTx) -> Box<dyn StepHandle> {
         let Checkpoints { step, inner, states } = *self;
         let (stay, until) = mpsc::channel();

@@ -243,3 +243,47 @@ fn steps_of_several_plans_bear_their_plans_names() {
     let alone = Sketch::of(&lab(&plan("eight", "new*"))).analyse(adapters);
     assert_eq!(alone.steps[0].name, "block 8KiB");
 }
+
+/// Plans of other loads: two of large blocks, two of small ones, and one that completes nothing.
+fn unlike() -> Analysis {
+    let plan = |name: &str, on: &str, blocks: &str| {
+        plan(name, on).replace("[\"8KiB\", \"32KiB\", \"128KiB\"]", blocks)
+    };
+    let text = lab(&(plan("large", "new*", "[\"32KiB\", \"64KiB\"]")
+        + &plan("less", "old1", "[\"64KiB\"]")
+        + &plan("small", "other*", "[\"8KiB\"]")
+        + &plan("smaller", "old2", "[\"8KiB\"]")
+        + &plan("none", "new1", "[\"8KiB\"]")));
+    Sketch::of(&text)
+        .busy("esx.new:0", |step| if step.plan == "large" { 1.0 } else { 0.2 })
+        .analyse(|step, group| match step.plan.as_str() {
+            "none" => Work { ops: 0, ..Work::default() },
+            _ => adapters(step, group),
+        })
+}
+
+#[test]
+fn each_plan_answers_with_its_best_step() {
+    let analysis = unlike();
+    let found = &analysis.plan_answers;
+    let told: Vec<_> = found.iter().map(|of| (of.plan.as_str(), of.step, of.figure.unit)).collect();
+    let (bytes, iops) = (Unit::BytesPerS, Unit::Iops);
+    assert_eq!(
+        told,
+        [("large", 1, bytes), ("less", 2, bytes), ("small", 3, iops), ("smaller", 4, iops)]
+    );
+    // 6,103 operations of 64 KiB a second by each of two VMs, and 3,051 by one; 10,000 of 8 KiB by each of two, and by one.
+    let values: Vec<f64> = found.iter().map(|of| of.figure.value).collect();
+    assert_eq!(values, [2.0 * 6103.0 * 65_536.0, 3051.0 * 65_536.0, 20_000.0, 10_000.0]);
+    let ratios: Vec<f64> = found.iter().map(|of| of.ratio).collect();
+    assert_eq!(ratios, [1.0, 2.0 * 6103.0 / 3051.0, 1.0, 2.0], "among those of its unit");
+    assert_eq!(found[0].settings, [("block".to_owned(), "64KiB".to_owned())]);
+    let limit = |n: usize| found[n].limit.as_ref();
+    assert!(matches!(limit(0), Some(Limiter::Hop { hop, .. }) if hop == "esx.new:0"), "{found:?}");
+}
+
+#[test]
+fn one_plan_has_no_other_beside_it() {
+    let analysis = Sketch::of(&lab(&plan("a", "new*"))).analyse(adapters);
+    assert_eq!(analysis.plan_answers, []);
+}

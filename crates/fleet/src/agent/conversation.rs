@@ -56,6 +56,7 @@ pub(crate) enum AgentInput {
 pub(crate) struct StepReadiness {
     pub facts: Vec<Fact>,
     pub depths: Vec<(SourceId, u32)>,
+    pub planned: Vec<(SourceId, u64)>,
     pub hops: Vec<(String, HopKind)>,
     /// How many engines will say that they have finished.
     pub parts: usize,
@@ -315,9 +316,9 @@ impl AgentConversation {
                     self.send(FromAgent::Finished { step });
                 }
             }
-            Ok(StepReadiness { facts, depths, hops, parts }) => {
+            Ok(StepReadiness { facts, depths, planned, hops, parts }) => {
                 self.state = State::Ready { step, parts };
-                self.send(FromAgent::Ready { step, facts, depths, hops });
+                self.send(FromAgent::Ready { step, facts, depths, planned, hops });
             }
             Err(error) => self.send(FromAgent::Failed { step: Some(step), error: error.into() }),
         }

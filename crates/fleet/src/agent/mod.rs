@@ -348,10 +348,11 @@ impl AgentLoop {
         facts.extend(hops.iter().flat_map(facts_of));
         let hops = hops.into_iter().map(|hop| (hop.name, hop.kind)).collect();
         let depths = prepared.iter().flat_map(|p| p.depths()).collect();
+        let planned = prepared.iter().flat_map(|p| p.planned()).collect();
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;
         self.work = AgentStep::Ready(ReadyStep { step, phases, prepared, plan: None, wires });
-        StepReadiness { facts, depths, hops, parts }
+        StepReadiness { facts, depths, planned, hops, parts }
     }
 
     /// Passes on what is in the channel, in order. Returns whether nothing can write to it any more.

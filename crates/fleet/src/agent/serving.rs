@@ -42,7 +42,7 @@ impl AgentLoop {
             plan: Some(plan),
             wires: Wires { tx, rx },
         });
-        Ok(StepReadiness { facts, depths: Vec::new(), hops, parts: 1 })
+        Ok(StepReadiness { facts, hops, parts: 1, ..StepReadiness::default() })
     }
 
     /// After a step every port of its arrays is as before it, so that steps do not depend on each other.

@@ -14,7 +14,6 @@ use crate::bind::Binding;
 use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
 use crate::guests::Guests;
 use crate::prove;
-use campaign::JobRates;
 use clock::Ns;
 use engine::{
     EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec,
@@ -68,19 +67,10 @@ pub struct AssignedStep {
 }
 
 impl AssignedStep {
-    /// The workers that end by an amount, whether each copies, and the job that they are.
-    pub(crate) fn job(&self, step: &Step) -> (Vec<(SourceId, bool)>, JobRates) {
-        let ends = |load: &scenario::Load| load.phase.as_ref().and_then(|phase| phase.amount);
-        let amounts = step.loads.iter().filter_map(ends).map(|bytes| bytes.0);
-        let amount = amounts.fold(0, u64::saturating_add);
-        let ends_step = step.loads.iter().all(|load| ends(load).is_some());
+    /// The workers that copy.
+    pub(crate) fn copiers(&self) -> BTreeSet<SourceId> {
         let workers = self.specs.iter().flatten().flat_map(|spec| &spec.workers);
-        let ending = |worker: &WorkerSpec| match &worker.copy {
-            Some(copy) => copy.blocks.map(|_| (worker.source, true)),
-            None => worker.limit.map(|_| (worker.source, false)),
-        };
-        let job = JobRates { amount, ends_step, ..JobRates::default() };
-        (workers.filter_map(ending).collect(), job)
+        workers.filter(|worker| worker.copy.is_some()).map(|worker| worker.source).collect()
     }
 }
 

@@ -33,8 +33,7 @@ impl Conversation {
         self.hop_meter.begin_step();
         let loads = || assigned.specs.iter().flatten().flat_map(|spec| &spec.loads);
         let meter = RateMeter::new(&assigned.streams, loads().filter_map(EngineLoad::probe));
-        let (ending, job) = assigned.job(&step);
-        self.meter = meter.with_job(ending, job);
+        self.meter = meter.with_job(assigned.copiers(), step.ends_with_loads());
         let nets = loads().flat_map(EngineLoad::sources).collect();
         let (times, warming, depths) = (None, None, BTreeMap::new());
         let (proves, measured) = (false, false);
@@ -334,10 +333,13 @@ impl Conversation {
         use Duty::{Prepare, Run, Stop, Wait};
         let (duty, index) = (self.roster.duty(agent), self.index());
         match (message, duty) {
-            (FromAgent::Ready { step, facts, depths, hops }, Prepare) if Some(step) == index => {
+            (FromAgent::Ready { step, facts, depths, planned, hops }, Prepare)
+                if Some(step) == index =>
+            {
                 self.keep_facts(facts);
                 self.announce_hops(agent, hops);
                 self.work.iter_mut().for_each(|work| work.depths.extend(depths.iter().copied()));
+                self.meter.plan(planned);
                 self.roster.assign(self.now, agent, Wait, DutyLimits::ENDLESS);
             }
             // It crossed with the order to stop.

@@ -38,7 +38,9 @@ fn agent(name: &'static str, plays: Plays, told: mpsc::Sender<Ns>) -> AgentLink 
     by_hand(name, move |mut end| {
         introduce(&mut end, name);
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
-        let ready = FromAgent::Ready { step: 0, facts: vec![], depths: vec![], hops: vec![] };
+        let planned = vec![(step.workers[0].source, 1 << 19)];
+        let ready =
+            FromAgent::Ready { step: 0, facts: vec![], depths: vec![], planned, hops: vec![] };
         end.outbox.send(ready).unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let began = at.since(epoch);

@@ -315,10 +315,13 @@ pub fn from_agent() -> impl Strategy<Value = FromAgent> {
         prop::collection::vec(portals(), 0..3).prop_map(FromAgent::Serving),
         (any::<u32>(), facts(), any::<u32>()).prop_map(|(step, facts, depth)| {
             let depths = vec![(SourceId(step), depth)];
+            // None where it says nothing.
+            let planned = (depth % 2 == 0).then_some((SourceId(step), u64::from(depth) << 20));
             FromAgent::Ready {
                 step,
                 facts,
                 depths,
+                planned: planned.into_iter().collect(),
                 hops: vec![("vda".into(), HopKind::BlockDevice)],
             }
         }),

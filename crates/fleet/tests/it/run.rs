@@ -232,6 +232,7 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
                     step: 0,
                     facts: Vec::new(),
                     depths: Vec::new(),
+                    planned: vec![],
                     hops: Vec::new(),
                 })
                 .unwrap();
@@ -253,7 +254,13 @@ fn messages_out_of_order_lose_an_agent() {
         FromAgent::Intervals(vec![interval])
     };
     let ready = |step| {
-        move || FromAgent::Ready { step, facts: Vec::new(), depths: Vec::new(), hops: Vec::new() }
+        move || FromAgent::Ready {
+            step,
+            facts: Vec::new(),
+            depths: Vec::new(),
+            planned: Vec::new(),
+            hops: Vec::new(),
+        }
     };
     let protocol = || AgentFailure::Protocol("a message it did not know".into());
     check_disorder(true, ready(1), "with Ready");

@@ -66,7 +66,13 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
         introduce(&mut end, "local");
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
         end.outbox
-            .send(FromAgent::Ready { step: 0, facts: vec![], depths: vec![], hops: vec![] })
+            .send(FromAgent::Ready {
+                step: 0,
+                facts: vec![],
+                depths: vec![],
+                planned: vec![],
+                hops: vec![],
+            })
             .unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let mut list = intervals(&step, at.since(epoch));

@@ -1,11 +1,12 @@
 //! The first screen: the question, what was tested, how it came out, what was found, and what to be careful about. It is
 //! made to be read without scrolling, so that what is long is cut here and whole further down.
 
+use super::grid::{self, Column};
 use super::links::Links;
 use super::scenario::tested;
 use crate::headline;
-use crate::sentence::{Sentence, Tone};
-use crate::text::clean;
+use crate::sentence::{AnswerTable, Sentence, Tone};
+use crate::text::{Align, clean};
 use crate::{highlights, provenance, warnings};
 use findings::{Analysis, GoalOutcome, Status, Verdict};
 use maud::{Markup, PreEscaped, html};
@@ -136,7 +137,23 @@ fn item(sentence: &Sentence, links: &Links<'_>) -> Markup {
                 }
                 @if !sentence.next.is_empty() { span.next { (coded(&sentence.next)) } }
             }
+            @if let Some(below) = &sentence.table { (answers(below)) }
         }
+    }
+}
+
+/// The small table below a sentence.
+fn answers(below: &AnswerTable) -> Markup {
+    let column = |(i, (name, align)): (usize, &(&'static str, Align))| -> Column<'_, Vec<String>> {
+        let cell = move |row: &Vec<String>| row.get(i).cloned().unwrap_or_default();
+        match align {
+            Align::Right => Column::numbers(name, "", cell),
+            Align::Left => Column::words(name, move |row| html! { (cell(row)) }),
+        }
+    };
+    let columns: Vec<_> = below.columns.iter().enumerate().map(column).collect();
+    html! {
+        div.answers { (grid::table("What each plan does at its best", &columns, &below.rows, |_| (None, ""))) }
     }
 }
 

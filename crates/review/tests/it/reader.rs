@@ -60,7 +60,38 @@ fn lab_3() {
 #[test]
 fn lab_5() {
     let shown = check(&readers::lab_5());
-    assert!(shown.contains("vm-both 656 MB/s"), "{shown}");
+    assert!(shown.contains("in small blocks"), "{shown}");
+}
+
+/// Nine plans are a sentence and a table of a line each, in a terminal and in a ticket.
+#[test]
+fn many_plans_are_a_sentence_and_a_table() {
+    let analysis = findings::analyse(&readers::lab_5().record.1).expect("the record is analysed");
+    let text = review::terminal(&analysis, review::Style { color: false, width: 80 });
+    let (_, found) = text.split_once("Findings\n").expect("findings");
+    let lines: Vec<&str> = found.lines().collect();
+    let table = lines.iter().position(|line| line.starts_with("      plan")).expect("a table");
+    assert!(lines[0].starts_with("  • vm-both carries the most, 656 MB/s"), "{text}");
+    assert!(table <= 3, "a short sentence: {text}");
+    assert!(lines[table].ends_with("limited by"), "{text}");
+    let rows = &lines[table + 1..table + 10];
+    let names: Vec<_> = rows.iter().filter_map(|row| row.split_whitespace().next()).collect();
+    let plans = [
+        "stream",
+        "exports",
+        "image",
+        "team",
+        "random-iscsi",
+        "random-fc",
+        "vm-reads",
+        "vm-both",
+        "mail",
+    ];
+    assert_eq!(names, plans, "{text}");
+    assert!(rows[7].contains("656 MB/s") && rows[0].contains("mtu 1500"), "{text}");
+    assert!(lines[table + 10].starts_with("  • "), "{text}");
+    let ticket = review::markdown(&analysis);
+    assert!(ticket.contains("\n\n  | plan | at its best | at | limited by |\n  | --- | --: | --- | --- |\n  | stream |"), "{ticket}");
 }
 
 #[test]

@@ -627,6 +627,7 @@ fn json_is_the_analysis_with_its_version() {
             "goals",
             "map",
             "network",
+            "plan_answers",
             "plan_comparisons",
             "plan_limits",
             "port_gains",

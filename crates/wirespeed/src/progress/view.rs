@@ -314,7 +314,7 @@ fn disk(rates: &DiskRates, median: bool) -> Vec<String> {
     parts
 }
 
-/// How much of a job is done, and how long it goes on at the present rate.
+/// How much of a job is done, of how much, and how long it goes on at the present rate.
 fn job(of: &JobRates) -> Vec<String> {
     // All of it is all of it: 99.9% are not 100%.
     let share = (of.moved.min(of.amount) as f64 / of.amount.max(1) as f64 * 100.0).floor();
@@ -325,7 +325,18 @@ fn job(of: &JobRates) -> Vec<String> {
         }
         None => "nothing moves".to_owned(),
     };
-    vec![format!("job {share:.0}%, {left}")]
+    vec![format!("job {} ({share:.0}%), {left}", amounts(of.moved.min(of.amount), of.amount))]
+}
+
+/// `2.50 of 10 GB`: both in the unit of the whole.
+fn amounts(done: u64, all: u64) -> String {
+    let (scale, unit) = match all {
+        0..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        1_000_000_000..1_000_000_000_000 => (1e9, "GB"),
+        _ => (1e12, "TB"),
+    };
+    format!("{} of {} {unit}", units::count(done as f64 / scale), units::count(all as f64 / scale))
 }
 
 /// Bytes as they were received, each way.
@@ -396,12 +407,19 @@ mod tests {
 
     #[test]
     fn a_job_says_how_far_it_is_and_how_long_it_goes_on() {
-        let of = JobRates { moved: 250, amount: 1000, bytes_per_s: 100.0, ..JobRates::default() };
+        let of = JobRates {
+            moved: 2_500_000_000,
+            amount: 10_000_000_000,
+            bytes_per_s: 1e9,
+            ..JobRates::default()
+        };
+        let small = JobRates { moved: 250_000, amount: 1_000_000, bytes_per_s: 1e5, ..of };
         for (of, expected) in [
-            (of, "job 25%, 8 s left"),
-            (JobRates { moved: 999, ..of }, "job 99%, 1 s left"),
-            (JobRates { bytes_per_s: 0.0, ..of }, "job 25%, nothing moves"),
-            (JobRates { moved: 1024, ..of }, "job 100%, done"),
+            (of, "job 2.50 of 10 GB (25%), 8 s left"),
+            (small, "job 0.25 of 1 MB (25%), 8 s left"),
+            (JobRates { moved: 9_990_000_000, ..of }, "job 9.99 of 10 GB (99%), 1 s left"),
+            (JobRates { bytes_per_s: 0.0, ..of }, "job 2.50 of 10 GB (25%), nothing moves"),
+            (JobRates { moved: 10_240_000_000, ..of }, "job 10 of 10 GB (100%), done"),
         ] {
             let rates = RecentRates { job: Some(of), ..RecentRates::default() };
             assert_eq!(figures(&rates, false), [expected]);
@@ -493,7 +511,7 @@ mod tests {
         let bar = |view: &View, now| view.bar(79, false, Ns::secs(now));
         assert!(bar(&view, 101).ends_with(" 7%  step 1 of about 4 s  at most 13 s left"));
         let said = view.take("", second(5, 1000));
-        assert_eq!(said, Some(News::Second("[1/2] a  5 s  job 100%, done".to_owned())));
+        assert_eq!(said, Some(News::Second("[1/2] a  5 s  job 1 of 1 kB (100%), done".to_owned())));
         view.take("", Progress::StepDone { index: 0 });
         view.take("", start(1));
         view.take("", second(2, 500));

@@ -29,13 +29,13 @@ impl Keeper {
 /// Waits until something is there, so long as a busy machine may need.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..1_200 {
+    for _ in 0..3_600 {
         if let Some(found) = there() {
             return found;
         }
         pause(Ns::millis(50));
     }
-    panic!("waited a minute for {what}");
+    panic!("waited three minutes for {what}");
 }
 
 pub fn pause(time: Ns) {
