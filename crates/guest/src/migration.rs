@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::process::Child;
 use thiserror::Error;
 
 /// How long a guest may stand still for, as QEMU is asked: it goes on copying until it thinks that this is kept.
@@ -17,6 +18,8 @@ const STANDS_STILL: Ns = Ns::millis(100);
 /// Bytes a second that are copied at most: no bound.
 const RATE_MAX: u64 = 1 << 40;
 const POLL: Ns = Ns::millis(10);
+/// How long a QEMU whose guest has left may take to end.
+const ENDS: Ns = Ns::secs(5);
 /// The name of the channel between the two.
 const CHANNEL: &str = "channel";
 
@@ -81,17 +84,28 @@ impl Guest {
         let Some(Launched { child, qmp, ports }) = next.launched.take() else {
             return Err(MoveError::Failed("the new QEMU is gone".to_owned()));
         };
+        let total = clock::now().since(began);
         // What it says of its guest is of one that has left.
-        let mut old = std::mem::replace(&mut self.child, child);
+        let old = std::mem::replace(&mut self.child, child);
         let mut control = std::mem::replace(&mut self.qmp, qmp);
         let _ = control.execute("quit", Value::Null);
+        ended(old);
         for (held, socket) in held.into_iter().zip(ports) {
             held.moved(socket)?;
         }
-        let total = clock::now().since(began);
-        let _ = old.wait();
         Ok(Moved { total, stood_still, copied })
     }
+}
+
+/// Waits until a QEMU that was told to end has ended; not for long.
+fn ended(mut old: Child) {
+    let deadline = clock::now().plus(ENDS);
+    while matches!(old.try_wait(), Ok(None)) && clock::now() < deadline {
+        clock::sleep_until(clock::now().plus(POLL));
+    }
+    // Errors mean that it has ended.
+    let _ = old.kill();
+    let _ = old.wait();
 }
 
 /// A QEMU that waits for its guest; it ends where the guest does not come.
