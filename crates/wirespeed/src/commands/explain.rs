@@ -77,16 +77,26 @@ fn all(
     feeds: &mut Vec<Feed>,
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
-    let mut passed_over = Vec::new();
+    let (mut passed_over, mut summed_up) = (Vec::new(), Vec::new());
     for path in &args.files {
         if !path.is_dir() {
             feeds.push(read(path, args.of, options, facts)?);
             continue;
         }
+        let mut known = Vec::new();
         for inner in inside(path)? {
             match kind(&inner, args.of, options)? {
-                Some(_) => feeds.push(read(&inner, args.of, options, facts)?),
+                Some(format) => known.push((inner, format)),
                 None => passed_over.push(inner.display().to_string()),
+            }
+        }
+        // A summary says no times, and less than the results beside it.
+        let summary = |format: MonitorFormat| format == MonitorFormat::Hcibench;
+        let results = known.iter().any(|(_, format)| !summary(*format));
+        for (inner, format) in known {
+            match results && summary(format) {
+                true => summed_up.push(inner.display().to_string()),
+                false => feeds.push(read(&inner, args.of, options, facts)?),
             }
         }
     }
@@ -101,6 +111,12 @@ fn all(
         out::note(format_args!(
             "passed over, since they are nothing that is known: {}",
             listed(&passed_over)
+        ));
+    }
+    if !summed_up.is_empty() && !args.output.quiet {
+        out::note(format_args!(
+            "passed over, since the results beside them say more: {}",
+            listed(&summed_up)
         ));
     }
     Ok(())

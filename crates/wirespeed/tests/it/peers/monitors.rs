@@ -199,3 +199,28 @@ fn what_iperf3_sent_is_what_the_record_says_of_the_port() {
     // The port counts the headers of frames, which the program does not: 66 bytes of up to 1514, fewer where segments are left whole.
     lies("iperf3", said, [sent[0] * (1448.0 / 1514.0), sent[1]]);
 }
+
+/// A folder of HCIBench: the summary without times stands beside results with times, which say more.
+#[test]
+fn a_folder_with_a_summary_beside_its_results_is_explained() {
+    let bench = Bench::new("");
+    std::fs::create_dir(bench.path("hci")).expect("a folder");
+    let side = r#"{"io_bytes":40960000,"bw":4000,"runtime":10000,"total_ios":10000,"lat_ns":{"mean":2000000.0}}"#;
+    let result = format!(
+        r#"{{"fio version":"fio-3.28","timestamp_ms":1700000030000,"jobs":[{{"jobname":"a","groupid":0,"error":0,"eta":0,"elapsed":11,"read":{side},"write":{side}}}]}}"#
+    );
+    std::fs::write(bench.path("hci/vm-1.json"), result).expect("a file");
+    let summary = "JOB_NAME\t= a\nVMs\t\t= 1\nIOPS\t\t= 9.00 IO/S\nTHROUGHPUT\t= 1.00 MB/s\nR_LATENCY\t= 2.00 ms\n";
+    std::fs::write(bench.path("hci-res.txt"), summary).expect("a file");
+    std::fs::copy(bench.path("hci-res.txt"), bench.path("hci/case-res.txt")).expect("a copy");
+    let said = bench.expect(0, &["explain", "hci", "--out", "hci.wsr"]);
+    assert!(
+        said.stderr.contains("the results beside them say more: hci/case-res.txt"),
+        "{}",
+        said.stderr
+    );
+    assert!(said.stdout.contains("2,000 IOPS"), "{}", said.stdout);
+    // Alone it is all there is.
+    let said = bench.expect(0, &["explain", "hci-res.txt", "--out", "sum.wsr"]);
+    assert!(said.stdout.contains("9.00 IOPS") || said.stdout.contains("9 IOPS"), "{}", said.stdout);
+}
