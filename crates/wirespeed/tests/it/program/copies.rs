@@ -30,7 +30,7 @@ fn a_backup_in_two_phases_takes_as_long_as_was_predicted() {
     let bench = Bench::new(&fs::read_to_string(BACKUP).expect("the example"));
     bench.expect(0, &["simulate", "s.toml", "--out", "predicted.wsr"]);
     // Long enough for a machine that is busy with other tests.
-    let longer = ["--set", "plan.backup.measure=24s"];
+    let longer = ["--set", "plan.backup.measure=48s"];
     let run = ["run", "s.toml", "--out", "measured.wsr"];
     let ended = bench.expect(0, &[&run[..], &longer].concat());
     assert!(ended.stdout.contains("the window of 4.00 h takes"), "{}", ended.stdout);
@@ -45,16 +45,16 @@ fn a_backup_in_two_phases_takes_as_long_as_was_predicted() {
         let closed = 256e6 / wire;
         let took = figure(predicted, "lasted_ns") / 1e9;
         assert!((took / closed - 1.0).abs() <= 0.05, "predicted {took} s, {closed} s by hand");
-        // A machine under load may be slower; the exact comparison is a test of its own.
+        // A machine under load may be slower, and a tape has one command under way; the exact comparison is a test of its own.
         let ratio = figure(measured, "lasted_ns") / 1e9 / took;
-        assert!((0.9..2.0).contains(&ratio), "{ratio} times what was predicted");
+        assert!((0.9..4.0).contains(&ratio), "{ratio} times what was predicted");
         // What is read and not written is in buffers.
         let apart = figure(measured, "read") - figure(measured, "written");
         assert!(apart.abs() < 1e6, "{measured}");
     }
-    // The step is over with its job, and not after the 24 s that it might have taken.
+    // The step is over with its job, and not after the 48 s that it might have taken.
     for (record, most) in
-        [("predicted.wsr", 256e6 / 64e6 + 256e6 / 48e6 + 1.0), ("measured.wsr", 23.0)]
+        [("predicted.wsr", 256e6 / 64e6 + 256e6 / 48e6 + 1.0), ("measured.wsr", 47.0)]
     {
         let step = step(&bench, record);
         let (span, phases) = (figure(&step, "measured_ns") / 1e9, &step["job"]);
