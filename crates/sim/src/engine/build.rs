@@ -113,7 +113,7 @@ impl<O: Observer> Simulation<O> {
         let arms = arms_of(network).into_iter();
         simulation.choosers =
             network.selectors.iter().zip(arms).map(|(of, arms)| Chooser::new(of, arms)).collect();
-        simulation.lay_out(network, seeds, fast)?;
+        simulation.lay_out(network, (seeds, ios), fast)?;
         // An I/O on fused visits can be neither pulled out nor stopped.
         if fast && network.changes.is_empty() {
             let steps = &mut simulation.steps;
@@ -127,7 +127,12 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Lays out the routes and the sources.
-    fn lay_out(&mut self, network: &Network, seeds: Seeds, fast: bool) -> Result<(), SetUpError> {
+    fn lay_out(
+        &mut self,
+        network: &Network,
+        (seeds, ios): (Seeds, u32),
+        fast: bool,
+    ) -> Result<(), SetUpError> {
         let copies = copies_at_once(network);
         let mut layout = RouteLayout::new(&mut self.stations);
         for (number, load) in network.loads.iter().enumerate() {
@@ -150,7 +155,7 @@ impl<O: Observer> Simulation<O> {
                 });
             }
         }
-        let laid_out = layout.make_room(fast.then_some(network));
+        let laid_out = layout.make_room(fast.then_some(network), ios);
         (self.steps, self.scopes) = (laid_out.steps, laid_out.scopes);
         (self.starts, self.raids) = (laid_out.starts, laid_out.raids);
         let disks = self.raids.iter().map(|visit| visit.group.disks).max();

@@ -200,9 +200,9 @@ impl<'a> RouteLayout<'a> {
         first
     }
 
-    /// Partitions all fluid stations and preallocates their memory. Where `network` is given, links that can never
-    /// limit are left out.
-    pub fn make_room(self, network: Option<&Network>) -> LaidOut {
+    /// Partitions all fluid stations and preallocates their memory, nowhere for more than the network's `all` I/Os. Where
+    /// `network` is given, links that can never limit are left out.
+    pub fn make_room(self, network: Option<&Network>, all: u32) -> LaidOut {
         for (number, place) in (0..).zip(self.stations.iter_mut()) {
             if let Discipline::Fluid(fluid) = &mut place.kind {
                 fluid.divide(
@@ -212,7 +212,7 @@ impl<'a> RouteLayout<'a> {
         }
         for ((station, path), (ios, _)) in self.rooms {
             if let Discipline::Fluid(fluid) = &mut self.stations[station as usize].kind {
-                fluid.make_room(path, ios as usize);
+                fluid.make_room(path, ios, all);
             }
         }
         LaidOut {

@@ -50,9 +50,9 @@ impl Equal {
         }
     }
 
-    /// Preallocates for `present` more I/Os.
-    pub fn make_room(&mut self, present: usize) {
-        self.room += present;
+    /// Preallocates for `present` more I/Os, of `all` that there can be at once.
+    pub fn make_room(&mut self, present: usize, all: usize) {
+        self.room = self.room.saturating_add(present).min(all);
         self.tags.reserve(self.room);
         self.due.reserve(self.room);
     }
@@ -164,5 +164,20 @@ impl Equal {
             Some(first) => done_at(self.at, first.clock.saturating_sub(self.clock), self.rate),
             None => NEVER,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loads that could each have all copies of a cache share a link.
+    #[test]
+    fn there_is_room_for_as_many_as_there_can_be_and_no_more() {
+        let mut equal = Equal::new(SharedCapacity::Servers(1));
+        for _ in 0..1000 {
+            equal.make_room(1000, 1024);
+        }
+        assert!((1024..4096).contains(&equal.due.capacity()), "{}", equal.due.capacity());
     }
 }

@@ -228,11 +228,13 @@ impl Fluid {
         }
     }
 
-    /// Preallocates for `present` I/Os on a path.
-    pub fn make_room(&mut self, path: u32, present: usize) {
+    /// Preallocates for `present` more I/Os on a path, of `all` that there can be at once.
+    pub fn make_room(&mut self, path: u32, present: u64, all: u32) {
+        // Many loads count the same copies: each of them could have them all.
+        let present = present.min(u64::from(all)) as usize;
         let PathState { part, flow, .. } = self.paths[path as usize];
         match &mut self.parts[part as usize] {
-            Partition::Equal(equal) => equal.make_room(present),
+            Partition::Equal(equal) => equal.make_room(present, all as usize),
             Partition::Fair(fair) => fair.make_room(flow, present),
         }
     }
