@@ -106,21 +106,50 @@ fn section(root: &mut TomlTable, path: KeyPath<'_>, node: Node, sink: &mut Sink)
             }
             _ => insert(root, path, node, sink),
         },
-        Type::Map(_) => {
-            let name = &rest[0];
-            let items = root.get(&first.value).map(|items| &items.value);
-            let known = || match items {
-                Some(TomlValue::Table(items)) => items.entries.as_slice(),
-                _ => &[],
-            };
-            if known().iter().any(|item| item.key.value == name.value) {
-                return insert(root, path, node, sink);
-            }
-            let message = format!("no {} is named `{}`", first.value, clip(&name.value));
-            sink.push(|| unnamed(message, name, known().iter().map(|i| i.key.value.as_str())));
-        }
+        Type::Map(_) => match entries(root, first, &rest[0]) {
+            Ok(names) => names.into_iter().for_each(|name| {
+                let mut path = path.to_vec();
+                path[1].value = name;
+                insert(root, &path, node.clone(), sink);
+            }),
+            Err(mistake) => sink.push(|| *mistake),
+        },
         _ => insert(root, path, node, sink),
     }
+}
+
+/// The names in a section of named tables that a segment means: a name, a range or a pattern.
+fn entries(
+    root: &TomlTable,
+    section: &At<String>,
+    wanted: &At<String>,
+) -> Result<Vec<String>, Box<Mistake>> {
+    let known: Vec<&str> = match root.get(&section.value).map(|items| &items.value) {
+        Some(TomlValue::Table(items)) => {
+            items.entries.iter().map(|i| i.key.value.as_str()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let word = wanted.value.as_str();
+    if known.contains(&word) {
+        return Ok(vec![word.to_owned()]);
+    }
+    let ranged = names::expand(word).unwrap_or_else(|_| vec![word.to_owned()]);
+    let means = |name: &&&str| ranged.iter().any(|wanted| names::matches(wanted, name));
+    let found: Vec<String> = known.iter().filter(means).map(|name| (*name).to_owned()).collect();
+    if !found.is_empty() && (word.contains('*') || found.len() == ranged.len()) {
+        return Ok(found);
+    }
+    let message = match found.len() {
+        0 => format!("no {} is named `{}`", section.value, clip(word)),
+        some => format!(
+            "`{}` names {} of {}, and {some} are there",
+            clip(word),
+            ranged.len(),
+            section.value
+        ),
+    };
+    Err(Box::new(unnamed(message, wanted, known)))
 }
 
 /// Nothing has the name; `known` are those that there are.

@@ -35,6 +35,30 @@ fn an_override_reaches_every_part() {
     assert_eq!(set(FILES, "workload.load.transaction.page", "16KiB").workloads.len(), 2);
 }
 
+#[test]
+fn a_pattern_or_a_range_names_workloads() {
+    let text = "scenario.title = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n\
+                [workload.vm-1]\nblock = \"8KiB\"\n[workload.vm-2]\nblock = \"8KiB\"\n\
+                [workload.other]\nblock = \"8KiB\"\n[plan]\nworkload = \"vm-1\"\non = \"n\"\nmeasure = \"1s\"\n";
+    let depths = |key: &str| {
+        let of = |scenario: Scenario| {
+            let depth = |of: &scenario::Workload| of.disk().expect("of disks").spec.arrivals;
+            let deep = |of: &&scenario::Workload| format!("{:?}", depth(of)).contains('7');
+            let all = scenario.workloads.iter();
+            all.filter(deep).map(|of| of.name().to_owned()).collect::<Vec<_>>()
+        };
+        load(&source(text, &[(key, "7")])).map(of).map_err(|mistakes| mistakes.to_string())
+    };
+    let named = |all: &[&str]| Ok(all.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    assert_eq!(depths("workload.vm-*.depth"), named(&["vm-1", "vm-2"]));
+    assert_eq!(depths("workload.\"vm-{1..2}\".depth"), named(&["vm-1", "vm-2"]));
+    assert_eq!(depths("workload.other.depth"), named(&["other"]));
+    let said = depths("workload.vm-{1..3}.depth").expect_err("one is missing");
+    assert!(said.contains("names 3 of workload, and 2 are there"), "{said}");
+    let said = depths("workload.x*.depth").expect_err("none has that name");
+    assert!(said.contains("no workload is named `x*`"), "{said}");
+}
+
 /// What a text of several targets, each of which reads as `name size`, becomes with `key=3MiB`.
 #[track_caller]
 fn sizes(names: &[&str], key: &str) -> Result<Vec<u64>, String> {
