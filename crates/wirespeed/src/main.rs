@@ -59,13 +59,11 @@ fn command() -> ExitCode {
     if let Some(code) = apart::carried_out(&cli) {
         return code;
     }
-    let code = match commands::dispatch(cli) {
+    match commands::dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();
             failure.exit().into()
         }
-    };
-    apart::let_go();
-    code
+    }
 }

@@ -78,15 +78,6 @@ pub fn begin_line() {
     let _ = std::io::stderr().lock().write_all(b"\r");
 }
 
-/// Lets go of whoever reads: all is said. What is said after that is lost.
-pub fn let_go() {
-    let _ = std::io::stdout().flush();
-    if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
-        let _ = nix::unistd::dup2_stdout(&nothing);
-        let _ = nix::unistd::dup2_stderr(&nothing);
-    }
-}
-
 /// Whether notes are read on a terminal.
 pub fn notes_are_seen() -> bool {
     std::io::stderr().is_terminal()
