@@ -86,7 +86,8 @@ impl RunAgent {
             let now = clock::now();
             if self.stuck(now).is_some() && now.since(begun) >= RELEASE {
                 eprintln!(
-                    "wirespeed: warning: a thread waits in the kernel: its process ends when that answers"
+                    "wirespeed: warning: a thread waits in the kernel: this process ends when that answers; with `--agent child` \
+                     it would not wait for it"
                 );
                 return;
             }
