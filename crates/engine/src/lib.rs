@@ -20,6 +20,7 @@ mod pin;
 mod reports;
 mod spec;
 mod step_edge;
+mod step_thread;
 mod timeline;
 
 pub use buffers::{IntervalBuffers, IntervalDrain, MeterScope};
@@ -40,6 +41,7 @@ pub use spec::{
     TargetSpec, Throttle, WorkerSpec,
 };
 pub use step_edge::StepEdge;
+pub use step_thread::{StepMoments, StepThread};
 pub use timeline::{Phases, StepTimeline};
 
 use clock::Ns;

@@ -6,12 +6,12 @@
 use super::served::{ServedArrays, ServedPortId};
 use super::{ArrayStep, PortFault, port_hop};
 use clock::Ns;
-use engine::{EngineError, IntervalTx, Output, Phases, StepEdge, StepHandle, StepTimeline};
+use engine::{
+    EngineError, IntervalTx, Output, Phases, StepHandle, StepMoments, StepThread, StepTimeline,
+};
 use record::{Event, Level, Lever, Perturbation, Proof, SourceId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{Builder, JoinHandle};
 
 /// The speeds and faults of a step that is about to start.
 pub(crate) struct FaultPlan {
@@ -73,13 +73,6 @@ struct PendingFault {
     action: PortFault,
 }
 
-/// An order to the thread.
-enum FaultOrder {
-    /// The edges have moved.
-    Look,
-    Stop,
-}
-
 impl FaultPlan {
     /// Restores all ports and prepares the step's speeds and faults. Until the start ports are unlimited, so that filling is fast.
     pub fn new(served: Arc<ServedArrays>, step: &ArrayStep) -> Result<FaultPlan, EngineError> {
@@ -126,68 +119,47 @@ impl FaultPlan {
             self.served.set_speed(*port, *speed);
         }
         self.served.hold();
-        let (orders, inbox) = mpsc::channel();
         let line = StepTimeline::new(epoch, at, self.phases);
-        let edge = StepEdge::default();
-        let mut worker = FaultThread { plan: self, line, edge: edge.clone(), hops, out, inbox };
-        let failed = worker.out.clone();
-        let stay = move || {
-            let end = worker.stay();
-            // The agent may have been given up.
-            let _ = worker.out.send(end);
+        let act = move |moments: &mut StepMoments, out: &IntervalTx| {
+            FaultThread { plan: self, hops, out }.stay(moments)
         };
-        let thread = Builder::new().name("array-faults".to_owned()).spawn(stay);
-        let thread = thread.map_err(|e| {
-            let problem = format!("the thread that carries out faults cannot be started ({e})");
-            let _ = failed.send(Output::Failed(EngineError::Unsupported(problem)));
-        });
-        Box::new(ActiveStep { line, edge, orders, thread: thread.ok() })
+        Box::new(StepThread::spawn("array-faults", line, out, act))
     }
 }
 
 /// The thread's part.
-struct FaultThread {
+struct FaultThread<'a> {
     plan: FaultPlan,
-    line: StepTimeline,
-    edge: StepEdge,
     hops: Vec<SourceId>,
-    out: IntervalTx,
-    inbox: Receiver<FaultOrder>,
+    out: &'a IntervalTx,
 }
 
-impl FaultThread {
+impl FaultThread<'_> {
     /// Runs until the step ends or is stopped.
-    fn stay(&mut self) -> Output {
+    fn stay(&mut self, moments: &mut StepMoments) -> Output {
         loop {
-            self.line.follow(&self.edge);
-            let end = self.line.end();
-            let next = self.plan.faults.front();
-            let fault = next.map(|fault| self.line.measure().plus(fault.at));
-            let round = self.plan.rounds.due().map(|after| self.line.cooldown().plus(after));
-            let due = [fault, round].into_iter().flatten().min().filter(|due| *due < end);
-            let wait = due.unwrap_or(end).since(clock::now());
-            match self.inbox.recv_timeout(wait.into()) {
-                Ok(FaultOrder::Look) => continue,
-                Ok(FaultOrder::Stop) | Err(RecvTimeoutError::Disconnected) => {
-                    return Output::Finished;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+            let (fault, round) = (self.plan.faults.front(), self.plan.rounds.due());
+            let fault = |line: &StepTimeline| fault.map(|fault| line.measure().plus(fault.at));
+            let round = |line: &StepTimeline| round.map(|after| line.cooldown().plus(after));
+            let first = |line: &StepTimeline| fault(line).into_iter().chain(round(line)).min();
+            if !moments.wait(first) {
+                return Output::Finished;
             }
-            if due.is_some() && due == round {
+            let line = moments.line();
+            if round(line).is_some() && first(line) == round(line) {
                 self.plan.rounds.begin(&self.plan.served);
                 continue;
             }
-            let fault = self.plan.faults.pop_front().filter(|_| due.is_some());
-            let Some(fault) = fault else { return Output::Finished };
-            if let Err(error) = self.carry_out(&fault) {
+            let Some(fault) = self.plan.faults.pop_front() else { return Output::Finished };
+            if let Err(error) = self.carry_out(&fault, line) {
                 return Output::Failed(error);
             }
         }
     }
 
-    fn carry_out(&self, fault: &PendingFault) -> Result<(), EngineError> {
+    fn carry_out(&self, fault: &PendingFault, line: &StepTimeline) -> Result<(), EngineError> {
         // The moment before: what initiators notice comes after it.
-        let at = self.line.on_record(clock::now());
+        let at = line.on_record(clock::now());
         self.plan.served.do_to(fault.port, fault.action)?;
         let (code, what) = describe(fault.action);
         let _ = self.out.send(Output::Event(Event {
@@ -216,36 +188,5 @@ fn describe(action: PortFault) -> (&'static str, String) {
         }
         PortFault::Busy => ("fault-busy", "answers every command with BUSY".to_owned()),
         PortFault::Ready => ("fault-ready", "carries out commands again".to_owned()),
-    }
-}
-
-/// A step whose faults are being injected.
-struct ActiveStep {
-    line: StepTimeline,
-    edge: StepEdge,
-    orders: Sender<FaultOrder>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl StepHandle for ActiveStep {
-    fn stop(&self) {
-        // One that has ended needs no order.
-        let _ = self.orders.send(FaultOrder::Stop);
-    }
-
-    fn measure(&self, at: Ns) -> bool {
-        // Faults are counted from a moment that is still to come; nothing that was due is overlooked.
-        let settled = self.line.may_measure_from(at) && self.edge.settle(at);
-        let _ = self.orders.send(FaultOrder::Look);
-        settled && clock::now() < at
-    }
-}
-
-impl Drop for ActiveStep {
-    fn drop(&mut self) {
-        self.stop();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
