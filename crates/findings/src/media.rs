@@ -8,7 +8,7 @@ use crate::step::StepData;
 use crate::warnings::{Severity, Warning};
 use record::{Completed, Histogram, ProducerKind, Record};
 use scenario::{Part, PartKind, Scenario, Step};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use units::{binary_bytes, count, percent};
 use workload::WorkingSet;
@@ -52,6 +52,17 @@ struct TwoKinds {
 #[derive(Default)]
 pub(crate) struct MediaSigns {
     seen: BTreeMap<(&'static str, String), Vec<u32>>,
+    /// Reads of two kinds, in sequence and at random.
+    two_kinds: [TwoKindsSeen; 2],
+}
+
+/// Whose reads were of two kinds, and where.
+#[derive(Default)]
+struct TwoKindsSeen {
+    groups: BTreeSet<String>,
+    steps: Vec<u32>,
+    /// The clearest case: that whose rarer kind is most.
+    clearest: Option<(String, TwoKinds)>,
 }
 
 impl MediaSigns {
@@ -69,13 +80,16 @@ impl MediaSigns {
         let texts = targets(scenario, planned)
             .into_iter()
             .filter_map(|of| of.fits_cache())
-            .chain(groups.iter().filter_map(|group| too_fast(scenario, step, *group)))
-            .chain(
-                read_groups(planned)
-                    .filter_map(|(group, random)| of_two_kinds(step, group, random)),
-            );
+            .chain(groups.iter().filter_map(|group| too_fast(scenario, step, *group)));
         for text in texts {
             self.seen.entry(text).or_default().push(step.head.index);
+        }
+        // What an embedded array holds is memory; what its limits do to response times is no cache.
+        let on_media = read_groups(planned).filter(|(group, _)| !on_embedded(scenario, group));
+        for (group, random) in on_media {
+            if let Some(kinds) = of_two_kinds(step, group) {
+                self.two_kinds[usize::from(random)].add(group, kinds, step.head.index);
+            }
         }
     }
 
@@ -87,7 +101,49 @@ impl MediaSigns {
             let (code, next) = (code.to_owned(), NEXT.to_owned());
             Warning { code, severity: Severity::Warning, text, next, steps }
         };
-        self.seen.into_iter().map(warning)
+        let two = [false, true].into_iter().zip(self.two_kinds);
+        let two = two.filter_map(|(random, seen)| {
+            Some((("two-kinds-of-reads", seen.text(random)?), seen.steps))
+        });
+        self.seen.into_iter().chain(two).map(warning)
+    }
+}
+
+impl TwoKindsSeen {
+    fn add(&mut self, group: &str, kinds: TwoKinds, step: u32) {
+        self.groups.insert(group.to_owned());
+        if self.steps.last() != Some(&step) {
+            self.steps.push(step);
+        }
+        let rarer = |of: &TwoKinds| of.fast.min(1.0 - of.fast);
+        if self.clearest.as_ref().is_none_or(|(_, known)| rarer(&kinds) > rarer(known)) {
+            self.clearest = Some((group.to_owned(), kinds));
+        }
+    }
+
+    /// The clearest case, and how many others there are.
+    fn text(&self, random: bool) -> Option<String> {
+        let (group, of) = self.clearest.as_ref()?;
+        // To two digits.
+        let ms = |ns: u64| {
+            let unit = 10_u64.pow(ns.max(10).ilog10() - 1);
+            units::duration(Duration::from_nanos(ns / unit * unit))
+        };
+        let (how, as_of) = match random {
+            true => ("random", "a cache"),
+            false => ("sequential", "read-ahead or a cache"),
+        };
+        let others = match self.groups.len() - 1 {
+            0 => String::new(),
+            others => format!(" (and {others} more like it)"),
+        };
+        Some(format!(
+            "{group}{others}: {} of its {how} reads took about {}, the others about {}: two kinds of answers, as of {as_of} and \
+             of the media behind it, or of a limit that lets bursts pass",
+            percent((of.fast * 100.0).round()),
+            ms(of.fast_ns),
+            ms(of.slow_ns)
+        ))
     }
 }
 
@@ -231,28 +287,20 @@ fn too_fast(
     })
 }
 
-/// Reads of two kinds.
-fn of_two_kinds(step: &StepData, group: &str, random: bool) -> Option<(&'static str, String)> {
+/// Whether a VM has disks on an embedded array.
+fn on_embedded(scenario: &Scenario, group: &str) -> bool {
+    let mine = scenario.lab.vms.iter().filter(|vm| vm.name == group);
+    mine.flat_map(|vm| &vm.disks).any(|disk| match &disk.backing {
+        scenario::Backing::Lun { array, .. } => scenario.lab.embedded(array).is_some(),
+        scenario::Backing::Target(_) => false,
+    })
+}
+
+/// The two kinds of a group's reads.
+fn of_two_kinds(step: &StepData, group: &str) -> Option<TwoKinds> {
     let mut all = Histogram::new();
     read_tallies(step, group).for_each(|tally| all.merge(&tally.service));
-    let of = two_kinds(&all)?;
-    // To two digits.
-    let ms = |ns: u64| {
-        let unit = 10_u64.pow(ns.max(10).ilog10() - 1);
-        units::duration(Duration::from_nanos(ns / unit * unit))
-    };
-    let (how, as_of) = match random {
-        true => ("random", "a cache"),
-        false => ("sequential", "read-ahead or a cache"),
-    };
-    let text = format!(
-        "{group}: {} of its {how} reads took about {}, the others about {}: two kinds of answers, as of {as_of} and of the \
-         media behind it",
-        percent((of.fast * 100.0).round()),
-        ms(of.fast_ns),
-        ms(of.slow_ns)
-    );
-    Some(("two-kinds-of-reads", text))
+    two_kinds(&all)
 }
 
 fn read_tallies<'a>(step: &'a StepData, group: &'a str) -> impl Iterator<Item = &'a Completed> {

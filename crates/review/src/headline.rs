@@ -143,14 +143,13 @@ fn beside(warnings: &[Warning], all: usize) -> impl Iterator<Item = Sentence> + 
     beside.map(move |warning| {
         let text = clean(&warning.text);
         let text = first_sentence(&text);
-        let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-        // A name keeps its letters.
-        let first = if rest.starts_with("he ") { first.to_uppercase() } else { first.to_owned() };
         let within = match warning.steps.len() {
+            // What says itself in how many steps it was so does not say it twice.
+            _ if text.contains(" steps") => String::new(),
             steps if steps == 0 || steps >= all => String::new(),
             steps => format!(" ({steps} of {all} steps)"),
         };
-        Sentence::new(Tone::Caution, format!("{first}{rest}{within}."), None)
+        Sentence::new(Tone::Caution, crate::warnings::capital(&format!("{text}{within}")), None)
     })
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn write(page: &mut ReviewPage, warnings: &[Warning]) {
 }
 
 /// A sentence as it is printed: a full stop last, and a capital first unless it begins with a name.
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
     let plain = !first.is_empty() && first.chars().all(|c| c.is_ascii_lowercase());
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };

@@ -89,3 +89,31 @@ fn fast_and_slow_reads_are_two_kinds() {
     check(&Case { seconds: two, random: "0%", simulated: true, ..DISK }, &[]);
     check(&Case { seconds: [(580, 2e7); 2], ..DISK }, &[]);
 }
+
+/// What the warnings say of two kinds of reads, where these VMs each read so on disks like `disks`.
+fn told(array: &str, disks: &str) -> Vec<String> {
+    let scenario = format!(
+        "scenario.title = \"Many\"\n{array}\nvm = [{{ name = \"vm{{1..8}}\", disks = [{{ {disks} }}] }}]\n\
+         workload.load = {{ block = \"8KiB\", read = \"100%\", depth = 4 }}\n\
+         [plan]\nworkload = \"load\"\non = \"vm*\"\nmeasure = \"4s\"\nrepeat = 2\n"
+    );
+    let sketch = Sketch::of(&scenario).each_second(|_, group, second| {
+        let service_ns = if second % 2 == 0 { 2e5 } else { 2e7 };
+        let ops = if second % 2 == 0 && group == "vm3" { 800 } else { 580 };
+        Work { ops, service_ns, ..Work::default() }
+    });
+    let analysis = sketch.analyse(|_, _| Work::default());
+    let of = analysis.warnings.into_iter().filter(|w| w.code == "two-kinds-of-reads");
+    of.map(|w| format!("{:?} {}", w.steps, w.text)).collect()
+}
+
+#[test]
+fn many_that_read_so_are_one_line_and_an_embedded_array_has_no_media() {
+    let target = "target = [{ name = \"t{1..8}\", url = \"null:\", size = \"600GB\" }]";
+    let lines = told(target, "target = \"t{1..8}\"");
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.starts_with("[0, 1] vm1 (and 7 more like it): 50% of its sequential"), "{line}");
+    let array = "array = [{ name = \"a\", embedded = { ports = [{ name = \"p\" }] } }]\n\
+                 volume = [{ name = \"d\", array = \"a\", size = \"64MiB\" }]";
+    assert_eq!(told(array, "lun = \"a/d\""), Vec::<String>::new());
+}
