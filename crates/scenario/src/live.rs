@@ -36,7 +36,7 @@ impl Scenario {
             for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| fixed(of)) {
                 let at = self.spots.at(&Spot::Incident(number, n));
                 sink.push(|| {
-                    let message = format!("a guest with `nvme` cannot {}", incident.change);
+                    let message = format!("a live run cannot {}: the guest has `nvme`", incident.change);
                     Mistake::new(at, message)
                         .help("QEMU cannot move an NVMe controller: give the guest another adapter in `scsi`")
                 });

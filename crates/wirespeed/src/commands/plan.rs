@@ -149,6 +149,7 @@ fn text(
     guests::text(scenario).into_iter().for_each(&mut line);
     fleets::plan::wanted(scenario, stages).into_iter().for_each(&mut line);
     nets::text(scenario, stages).into_iter().for_each(&mut line);
+    lab.map(|lab| simulated::refused(scenario, lab)).into_iter().flatten().for_each(&mut line);
     lab.map(simulated::text).into_iter().flatten().for_each(&mut line);
     let reached =
         stages.iter().any(|stage| !stage.examples().iter().all(|s| s.net_loads().next().is_none()));

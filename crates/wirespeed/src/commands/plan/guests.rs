@@ -23,14 +23,18 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
     }
     let memory: u64 = vms.iter().map(|vm| guests::memory(vm) + OVERHEAD).sum();
     let vcpus: u32 = vms.iter().map(|vm| vm.vcpus.unwrap_or(1)).sum();
+    let (guests, boot) = match vms.len() {
+        1 => ("1 guest takes".to_owned(), "it boots"),
+        many => (format!("{many} guests take"), "they boot"),
+    };
+    let many = if vcpus == 1 { "" } else { "s" };
     lines.push(format!(
-        "  {} guests take about {} of memory with QEMU's own, and {vcpus} virtual processors on {} of this machine",
-        vms.len(),
+        "  {guests} about {} of memory with QEMU's own, and {vcpus} virtual processor{many} on {} of this machine",
         units::binary_bytes(memory),
         processors()
     ));
     let [kvm, tcg] = BOOT_S.map(|seconds| units::duration(boot_time(vms.len(), seconds)));
-    lines.push(format!("  they boot before the first step: about {kvm} with KVM, {tcg} without"));
+    lines.push(format!("  {boot} before the first step: about {kvm} with KVM, {tcg} without"));
     lines
 }
 

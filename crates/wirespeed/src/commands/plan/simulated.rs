@@ -46,15 +46,27 @@ pub fn text(lab: &Result<Topology, Diagnostics>) -> Vec<String> {
         Err(mistakes) => {
             let mut lines =
                 vec!["\nlab, which is not described well enough to be simulated".to_owned()];
-            lines.extend(mistakes.iter().map(|mistake| {
-                let name = mistakes.name(mistake.place.origin);
-                let help =
-                    mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-                format!("  {name}:{}: {}{help}", mistake.place.line, mistake.message)
-            }));
+            lines.extend(told(mistakes));
             lines
         }
     }
+}
+
+/// Why a run cannot carry out what cannot be simulated either.
+pub fn refused(scenario: &Scenario, lab: &Result<Topology, Diagnostics>) -> Vec<String> {
+    let (Err(_), Err(mistakes)) = (lab, scenario.live()) else { return Vec::new() };
+    let mut lines = vec!["\nrun, which is refused".to_owned()];
+    lines.extend(told(&mistakes));
+    lines
+}
+
+/// A line for each mistake.
+fn told(mistakes: &Diagnostics) -> impl Iterator<Item = String> {
+    mistakes.iter().map(|mistake| {
+        let name = mistakes.name(mistake.place.origin);
+        let help = mistake.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("  {name}:{}: {}{help}", mistake.place.line, mistake.message)
+    })
 }
 
 /// The same for programs.
