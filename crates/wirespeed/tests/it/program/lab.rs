@@ -136,17 +136,27 @@ fn a_cable_is_counted_and_named() {
         return;
     }
     bench.expect(0, &["lab", "down", "s.toml"]);
-    let ended =
-        bench.expect(0, &["run", "s.toml", "--out", "r.wsr", "--quiet", "--format", "json"]);
-    let review: Value = serde_json::from_str(&ended.stdout).expect("one document");
-    let step = &review["steps"][0];
-    let rate = step["total"]["both"]["bytes_per_s"].as_f64().expect("a rate");
-    assert!((3.4e6..4.1e6).contains(&rate), "{rate} through a cable of 4 MB/s");
+    // A machine that is busy with other tests may not fill the cable, and is asked again; nothing gets more through it.
+    let mut tries = 0;
+    let (out, step, rate) = loop {
+        tries += 1;
+        let out = format!("r{tries}.wsr");
+        let args = ["run", "s.toml", "--out", &out, "--quiet", "--format", "json"];
+        let review = bench.expect(0, &args).stdout;
+        let review: Value = serde_json::from_str(&review).expect("one document");
+        let step = review["steps"][0].clone();
+        let rate = step["total"]["both"]["bytes_per_s"].as_f64().expect("a rate");
+        assert!(rate < 4.1e6, "{rate} through a cable of 4 MB/s");
+        if rate > 3.4e6 {
+            break (out, step, rate);
+        }
+        assert!(tries < 4, "{rate} through a cable of 4 MB/s");
+    };
     let limit = &step["attribution"]["limit"];
     let wire = ["down", "sw:1"];
     assert!(wire.iter().any(|name| limit["hop"] == *name), "{limit}");
     // The payload on the cable is what the workers read, and 48 bytes of iSCSI for each of them.
-    let record = open(&bench.path("r.wsr"));
+    let record = open(&bench.path(&out));
     let is = |s: &&record::Source| s.hop().is_some() && s.name == "down";
     let hop = record.sources().iter().find(is).expect("the cable is a hop").id;
     let counters = record.counters(Some(0)).expect("counters are readable");
