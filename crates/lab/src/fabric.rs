@@ -51,7 +51,7 @@ pub struct Fabric {
 #[derive(Debug)]
 pub enum Built {
     /// It stands, and was made just now.
-    New(Fabric),
+    New(Box<Fabric>),
     /// The same stood already.
     Already(state::State),
 }
@@ -116,7 +116,7 @@ impl Fabric {
         match state::find(&program.directory, scenario) {
             Some(found) if found.digest == plan.digest() => Ok(Built::Already(found)),
             Some(_) => Err(LabError::Other(scenario.to_owned())),
-            None => Fabric::build(plan, scenario, program).map(Built::New),
+            None => Fabric::build(plan, scenario, program).map(Box::new).map(Built::New),
         }
     }
 

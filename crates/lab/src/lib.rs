@@ -31,7 +31,8 @@ pub use error::LabError;
 pub use fabric::{Built, Fabric, Program};
 pub use guardian::guard;
 pub use plan::{
-    Cable, CableEnd, LabPlan, Node, NodeKind, NodePort, Quota, Reach, Shaping, TeamReach, plan,
+    Cable, CableEnd, LabPlan, NetReach, Node, NodeKind, NodePort, Quota, Reach, Shaping, TeamReach,
+    plan,
 };
 pub use process::{enter, kill, node};
 pub use script::{Batch, batches};

@@ -2,6 +2,7 @@
 //! give equal plans.
 
 mod directions;
+mod nets;
 mod reaches;
 
 use crate::address;
@@ -41,6 +42,8 @@ pub struct LabPlan {
     pub cables: Vec<Cable>,
     /// By which port a host reaches a port of an array.
     pub reaches: Vec<Reach>,
+    /// By which port a host reaches a receiver on another host.
+    pub nets: Vec<NetReach>,
     /// The control groups of processes: of hosts, of VMs with quotas of their own, of arrays.
     pub quotas: Vec<Quota>,
     /// By how much all speeds are scaled, in percent.
@@ -161,6 +164,25 @@ pub struct TeamReach {
     pub members: Vec<(String, Ipv4Addr)>,
 }
 
+/// A host's way to a receiver on another host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetReach {
+    /// The VM whose nic it is; the host itself where there is none.
+    pub vm: Option<String>,
+    /// The host that sends.
+    pub host: String,
+    /// Its port, as a hop.
+    pub from: String,
+    /// The receiver.
+    pub receiver: String,
+    /// The host that it stands on.
+    pub to: String,
+    /// The port of that host, as a hop.
+    pub port: String,
+    /// Where the receiver listens for it.
+    pub address: Ipv4Addr,
+}
+
 /// A control group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quota {
@@ -187,6 +209,15 @@ impl LabPlan {
             seen.push(&reach.port);
             new.then_some((reach.port.as_str(), reach.address))
         })
+    }
+
+    /// Where a receiver listens, each address once.
+    pub fn hears(&self, receiver: &str) -> Vec<Ipv4Addr> {
+        let of = self.nets.iter().filter(|reach| reach.receiver == receiver);
+        let mut all: Vec<Ipv4Addr> = of.map(|reach| reach.address).collect();
+        all.sort();
+        all.dedup();
+        all
     }
 
     /// The longest delay that a cable has.
@@ -221,10 +252,12 @@ pub fn plan(scenario: &Scenario) -> Result<LabPlan, LabError> {
         nodes,
         cables,
         reaches: Vec::new(),
+        nets: Vec::new(),
         quotas: quotas(&scenario.lab),
         scale: scale.0,
     };
-    reaches::lay(scenario, &topology, &mut plan)?;
+    let number = reaches::lay(scenario, &topology, &mut plan)?;
+    nets::lay(scenario, &topology, &mut plan, number)?;
     Ok(plan)
 }
 
@@ -343,7 +376,7 @@ impl Node {
     }
 }
 
-/// The subnet of the next port, and the host that reaches it.
+/// The subnet of the next port of an array, or of the next way to a receiver.
 fn subnet(n: usize) -> Result<u32, LabError> {
-    bounded(n, address::SUBNETS, "ports of arrays")
+    bounded(n, address::SUBNETS, "ports of arrays and ways to receivers")
 }

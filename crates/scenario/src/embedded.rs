@@ -5,6 +5,7 @@
 //! that the field knows (VMware's fixed and round robin, the path selectors of Linux's device mapper).
 
 use crate::model::{Host, Lab, MachineKind, PartKind, Step, Vm};
+use crate::network::{NetHop, Receiver};
 use crate::simulated::Change;
 use std::fmt;
 use std::time::Duration;
@@ -231,6 +232,25 @@ impl Lab {
         self.hosts.iter().any(|of| of.emulate && named(&of.name))
             || self.switches.iter().any(|of| of.emulate && of.name == device)
             || self.arrays.iter().any(|of| of.emulate && named(&of.name))
+    }
+
+    /// The process that sends a network load in an emulated lab, by its name: that of the VM, or of the host that the receiver
+    /// names under `from`.
+    pub fn emulated_sender(&self, pair: &NetHop<'_>) -> Option<&str> {
+        let Some(name) = pair.vm else {
+            let from = pair.receiver.site.as_ref()?.from.as_deref();
+            let host = |of: &&Host| of.emulate && Some(of.name.as_str()) == from;
+            return self.hosts.iter().find(host).map(|of| of.name.as_str());
+        };
+        let vm = self.vms.iter().find(|vm| vm.name == name)?;
+        self.emulated_host(vm)?;
+        vm.carrier()
+    }
+
+    /// The emulated host that a receiver stands on.
+    pub fn emulated_receiver(&self, receiver: &Receiver) -> Option<&Host> {
+        let site = receiver.site.as_ref()?;
+        self.hosts.iter().find(|of| of.emulate && of.name == site.host)
     }
 
     /// The emulated host that a VM runs on.

@@ -278,8 +278,12 @@ pub fn schemes() -> disk::Schemes {
 
 /// Every engine of this binary, by the schemes of the URLs that it understands.
 pub fn engines(sources: hops::Sources) -> EngineRegistry {
+    engines_around(sources, Around::default())
+}
+
+fn engines_around(sources: hops::Sources, around: Around) -> EngineRegistry {
     of_disks(|disks| Box::new(disks), sources)
-        .carries(engine::NetSpec::ENGINE, Box::new(net::NetEngine::new(Box::new(Around))))
+        .carries(engine::NetSpec::ENGINE, Box::new(net::NetEngine::new(Box::new(around))))
 }
 
 /// The engines of an agent that obeys coordinators of other machines: those of targets, each with a look at its orders.
@@ -299,20 +303,24 @@ fn of_disks(
 
 /// Serves the coordinator at the other end of standard input.
 pub fn serve_stdin(name: &str) -> Result<(), Failure> {
-    serve_with(name, Arrays::alone(), hops::sources())
+    serve_with(name, engines(hops::sources()).arrays(Box::new(Arrays::alone())))
 }
 
 /// Serves it as a host or an array of an emulated lab.
-pub fn serve_emulated(name: &str, listens: BTreeMap<String, IpAddr>) -> Result<(), Failure> {
-    serve_with(name, Arrays::at(listens), hops::sources_of_host())
+pub fn serve_emulated(
+    name: &str,
+    listens: BTreeMap<String, IpAddr>,
+    receivers: BTreeMap<String, SocketAddr>,
+) -> Result<(), Failure> {
+    let engines = engines_around(hops::sources_of_host(), Around::within(receivers));
+    serve_with(name, engines.arrays(Box::new(Arrays::at(listens))))
 }
 
-fn serve_with(name: &str, arrays: Arrays, sources: hops::Sources) -> Result<(), Failure> {
+fn serve_with(name: &str, engines: EngineRegistry) -> Result<(), Failure> {
     let carrier = fleet::carrier::agent_stdin().map_err(|e| {
         Failure::usage(format!("standard input is no coordinator's socket ({e}); `wirespeed run --agent child` starts agents"))
     })?;
     // It carries workers or serves arrays, as requested; never both.
-    let engines = engines(sources).arrays(Box::new(arrays));
     fleet::serve(carrier, engines, identity(name)).map_err(Failure::incomplete)
 }
 

@@ -10,6 +10,7 @@ use engine::{ReceiverSpec, TokenSource};
 use net::interface::Guardian;
 use net::{EmbeddedReceiver, NetError, Secret, Surroundings};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -32,8 +33,22 @@ const GRACE: Ns = Ns::secs(2);
 /// How often to look whether it has left.
 const POLL: Ns = Ns::millis(5);
 
+/// The variable by which the processes of an emulated lab learn the token of the lab's receivers.
+pub const LAB_TOKEN_ENV: &str = "WIRESPEED_LAB_TOKEN";
+
 /// This program, around a network engine.
-pub struct Around;
+#[derive(Default)]
+pub struct Around {
+    /// Receivers on other hosts of an emulated lab, by name: they stand already.
+    standing: BTreeMap<String, SocketAddr>,
+}
+
+impl Around {
+    /// Within an emulated lab, whose receivers listen there.
+    pub fn within(standing: BTreeMap<String, SocketAddr>) -> Around {
+        Around { standing }
+    }
+}
 
 impl Surroundings for Around {
     fn token(&mut self, from: &TokenSource) -> Result<Secret, NetError> {
@@ -56,7 +71,15 @@ impl Surroundings for Around {
             at: format!("the embedded receiver `{}`", receiver.name),
             source,
         };
-        let (stands, address) = Standing::start(receiver.ipv6 == Some(true)).map_err(failed)?;
+        if let Some(address) = self.standing.get(&receiver.name) {
+            let token = token_of_env(LAB_TOKEN_ENV).map_err(NetError::Spec)?;
+            let (host, port) = (address.ip().to_string(), address.port());
+            return Ok(EmbeddedReceiver { host, port, token, stands: Box::new(()) });
+        }
+        let listen = if receiver.ipv6 == Some(true) { "[::1]:0" } else { "127.0.0.1:0" };
+        let command = std::env::current_exe().map(Command::new).map_err(failed)?;
+        let (stands, addresses) = Standing::start(command, &[listen.to_owned()]).map_err(failed)?;
+        let address = addresses[0];
         let (host, port) = (address.ip().to_string(), address.port());
         Ok(EmbeddedReceiver { host, port, token: None, stands: Box::new(stands) })
     }
@@ -104,36 +127,46 @@ fn first_line(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// A receiver in a process of its own. Dropping it ends it.
-struct Standing {
+pub struct Standing {
     child: Child,
 }
 
 impl Standing {
-    /// Starts one on a free port of loopback.
-    fn start(ipv6: bool) -> io::Result<(Standing, SocketAddr)> {
-        let listen = if ipv6 { "[::1]:0" } else { "127.0.0.1:0" };
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["net", "receive", "--listen", listen, "--format", "json", "--quiet"]);
-        command.arg("--embedded").env_remove(TOKEN_ENV);
+    /// Starts one, by a command of this program, at addresses of which it says which they became: as many, and at least one.
+    pub fn start(
+        mut command: Command,
+        listen: &[String],
+    ) -> io::Result<(Standing, Vec<SocketAddr>)> {
+        command.args(["net", "receive", "--format", "json", "--quiet", "--embedded"]);
+        command.args(listen.iter().flat_map(|address| ["--listen", address]));
+        if !command.get_envs().any(|(name, _)| name == TOKEN_ENV) {
+            command.env_remove(TOKEN_ENV);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A Ctrl-C at the terminal is for the coordinator, which then ends this process.
         let child = command.process_group(0).spawn()?;
         let mut standing = Standing { child };
-        match standing.address() {
-            Ok(Some(address)) => Ok((standing, address)),
-            Ok(None) => Err(io::Error::other(standing.complaint())),
-            Err(error) => Err(error),
+        let addresses = standing.addresses()?;
+        match addresses.len() == listen.len().max(1) {
+            true => Ok((standing, addresses)),
+            false => Err(io::Error::other(standing.complaint())),
         }
     }
 
-    /// Where it listens, as its first line says; `None` where it says something else.
-    fn address(&mut self) -> io::Result<Option<SocketAddr>> {
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it listens, as its first line says; nowhere where it says something else.
+    fn addresses(&mut self) -> io::Result<Vec<SocketAddr>> {
         let mut line = String::new();
         if let Some(stdout) = self.child.stdout.take() {
             BufReader::new(stdout.take(FIRST_WORDS_MAX)).read_line(&mut line)?;
         }
         let told: Value = serde_json::from_str(&line).unwrap_or_default();
-        Ok(told["listening"][0].as_str().and_then(|address| address.parse().ok()))
+        let listening = told["listening"].as_array().into_iter().flatten();
+        Ok(listening.filter_map(|address| address.as_str()?.parse().ok()).collect())
     }
 
     /// Why it has no address.
@@ -202,7 +235,7 @@ mod tests {
     fn a_variable_that_is_not_set_holds_no_token() {
         assert!(matches!(token_of_env("WIRESPEED_NO_SUCH_VARIABLE"), Ok(None)));
         let from = TokenSource::Env("WIRESPEED_NO_SUCH_VARIABLE".to_owned());
-        let told = Around.token(&from).err().unwrap().to_string();
+        let told = Around::default().token(&from).err().unwrap().to_string();
         assert!(told.contains("WIRESPEED_NO_SUCH_VARIABLE"), "{told}");
     }
 }

@@ -30,7 +30,7 @@ use workload::{Arrivals, IoDemand};
 pub struct Assignment<'a> {
     pub(crate) lab: TargetTable<'a>,
     seed: u64,
-    agents: usize,
+    agents: Vec<String>,
     /// The agents that are guests, with what they need.
     pub(crate) guests: Guests<'a>,
     /// The agent of each VM and target that has workers.
@@ -44,9 +44,6 @@ pub struct Assignment<'a> {
     /// The sources of network loads.
     nets: NetNumbers,
 }
-
-/// The agent that carries all network loads: one alone starts embedded receivers and changes interfaces.
-const NET_AGENT: usize = 0;
 
 /// The agent that counts the processes of guests on this machine.
 const ATTENDANT: usize = 0;
@@ -251,12 +248,12 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let (count, reachable) = (agents.len(), BTreeMap::new());
+        let reachable = BTreeMap::new();
         let nets = NetNumbers::default();
         let mut made = Assignment {
             lab,
             seed,
-            agents: count,
+            agents: agents.to_vec(),
             guests,
             places,
             demands,
@@ -265,16 +262,17 @@ impl<'a> Assignment<'a> {
             by_name,
             nets,
         };
-        made.number_nets(steps, &agents[NET_AGENT])?;
+        made.number_nets(steps)?;
         Ok(made)
     }
 
     /// Numbers what network loads report, after all workers.
-    fn number_nets(&mut self, steps: &[Step], agent: &str) -> Result<(), AssignError> {
+    fn number_nets(&mut self, steps: &[Step]) -> Result<(), AssignError> {
         let mut taken: BTreeSet<String> = self.by_name.keys().cloned().collect();
         for step in steps {
             for draft in nets::draft(self.lab.scenario, step)? {
-                self.nets.take(&draft, agent, &mut taken, &mut self.sources);
+                let agent = draft.agent(&self.lab.scenario.lab, &self.agents);
+                self.nets.take(&draft, &self.agents[agent], &mut taken, &mut self.sources);
             }
         }
         Ok(())
@@ -309,8 +307,8 @@ impl<'a> Assignment<'a> {
         let mut changes =
             proof.as_ref().map(|proof| prove::changes(proof, &drafts)).into_iter().flatten();
         let empty = || self.empty_spec(step, proof.as_ref());
-        let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| empty()).collect();
-        let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents];
+        let mut specs: Vec<StepSpec> = self.agents.iter().map(|_| empty()).collect();
+        let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents.len()];
         let copiers = draft::copies(&self.lab, step)?;
         let ending = jobs::ending(&drafts, &copiers, |name| self.by_name.get(name).copied());
         let mut loads = Vec::with_capacity(drafts.len());
@@ -342,7 +340,8 @@ impl<'a> Assignment<'a> {
         let mut streams = Vec::new();
         for draft in nets::draft(self.lab.scenario, step)? {
             let (spec, ends) = self.nets.spec(&draft, step)?;
-            specs[NET_AGENT].loads.push(EngineLoad::Net(spec));
+            let agent = draft.agent(&self.lab.scenario.lab, &self.agents);
+            specs[agent].loads.push(EngineLoad::Net(spec));
             streams.extend(ends);
         }
         specs[ATTENDANT].attended = self.guests.attended.clone();

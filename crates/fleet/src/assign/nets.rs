@@ -7,13 +7,17 @@
 use crate::assign::AssignError;
 use engine::{NetSources, NetSpec, ReceiverAddress, ReceiverSpec, TokenSource};
 use record::{Flow, HopKind, Source, SourceId, SourceKind, StreamEnd, StreamLoad};
-use scenario::{AddressFamily, NetHop, NetLoad, Receiver, Scenario, Step};
+use scenario::{AddressFamily, Lab, NetHop, NetLoad, Receiver, Scenario, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use workload::{NetFrames, Network};
+
+/// The agent that carries network loads outside an emulated lab: one alone starts embedded receivers and changes interfaces.
+const NET_AGENT: usize = 0;
 
 /// A network load of a step on one pair.
 pub(crate) struct NetDraft<'a> {
     load: NetLoad<'a>,
+    hop: NetHop<'a>,
     receiver: &'a Receiver,
     /// The pair's name.
     pair: String,
@@ -52,9 +56,9 @@ pub(crate) fn draft<'a>(
             }
             drafts.extend(hops.into_iter().map(|hop| {
                 let pair = hop.name();
-                let NetHop { receiver, .. } = hop;
+                let receiver = hop.receiver;
                 let probe = load.workload.network.probe && probed.insert(pair.clone());
-                NetDraft { load, receiver, stem: pair.clone(), pair, probe }
+                NetDraft { load, hop, receiver, stem: pair.clone(), pair, probe }
             }));
         }
     }
@@ -85,6 +89,13 @@ fn name(drafts: &mut [NetDraft]) {
 }
 
 impl NetDraft<'_> {
+    /// The agent that sends it: one on an emulated host, or else that of the machine itself.
+    pub fn agent(&self, lab: &Lab, agents: &[String]) -> usize {
+        let sender = lab.emulated_sender(&self.hop);
+        let own = sender.and_then(|sender| agents.iter().position(|agent| agent == sender));
+        own.unwrap_or(NET_AGENT)
+    }
+
     fn network(&self) -> &Network {
         &self.load.workload.network
     }

@@ -15,12 +15,12 @@ use std::net::Ipv4Addr;
 /// Ports of a host that lead to a port of an array, by both.
 type Candidates = BTreeMap<(String, String), Vec<String>>;
 
-/// Enters the reaches of a plan, and the addresses of its interfaces.
+/// Enters the reaches of a plan, and the addresses of its interfaces. How many subnets they take.
 pub(super) fn lay(
     scenario: &Scenario,
     topology: &Topology,
     plan: &mut LabPlan,
-) -> Result<(), LabError> {
+) -> Result<usize, LabError> {
     let candidates = candidates(scenario, topology);
     let mut number = 0;
     for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
@@ -66,7 +66,7 @@ pub(super) fn lay(
             }
         }
     }
-    Ok(())
+    Ok(number)
 }
 
 /// Whether a host's port, as a hop, is one of a team's.
@@ -120,7 +120,7 @@ fn give(plan: &mut LabPlan, array: &str, port: usize, address: Ipv4Addr) {
 }
 
 /// Gives the interface behind a host's hop another address.
-fn at_hop(plan: &mut LabPlan, hop: &str, address: Ipv4Addr) {
+pub(super) fn at_hop(plan: &mut LabPlan, hop: &str, address: Ipv4Addr) {
     let ends = plan.cables.iter().flat_map(|cable| &cable.ends);
     let Some(end) = ends.into_iter().find(|end| end.hop.as_deref() == Some(hop)) else { return };
     let (node, port) = (end.node, end.port);

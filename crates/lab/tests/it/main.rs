@@ -184,6 +184,72 @@ fn a_team_has_routes_of_one_cost_over_its_members_and_back() {
     }
 }
 
+/// Two hosts that send to a third, one of them by a VM, and by a port of its own to each of two receivers.
+const NET: &str = r#"
+scenario.title = "streams"
+host = [
+  { name = "a", emulate = true, adapters = [{ name = "nic{1..2}" }] },
+  { name = "b", emulate = true, adapters = [{ name = "nic" }] },
+  { name = "rx", emulate = true, adapters = [{ name = "nic" }] },
+]
+switch = [{ name = "sw", emulate = true }]
+link = [
+  { name = "up{1..2}", from = "a.nic{1..2}", to = "sw" },
+  { name = "side", from = "b.nic", to = "sw" },
+  { name = "down", from = "rx.nic", to = "sw" },
+]
+receiver = [
+  { name = "far", embedded = true, host = "rx", from = "b" },
+  { name = "other", embedded = true, host = "rx" },
+]
+vm = [
+  { name = "vm1", host = "a", nics = [{ receiver = "far", adapter = "nic1" }, { receiver = "other", adapter = "nic2" }] },
+  { name = "vm2", host = "a", nics = [{ receiver = "far", adapter = "nic1" }] },
+]
+workload.w = { kind = "net", message = "64KiB" }
+plan = { load = [{ workload = "w", on = ["vm1", "vm2", "far"] }], measure = "1s" }
+"#;
+
+#[test]
+fn each_pair_of_ports_between_hosts_has_a_subnet() {
+    let plan = plan(&scenario(NET)).expect("it can be made");
+    let ways: Vec<String> = plan
+        .nets
+        .iter()
+        .map(|of| {
+            let by = of.vm.as_deref().unwrap_or(&of.host);
+            format!("{by} {} to {} at {} of {}", of.from, of.receiver, of.address, of.port)
+        })
+        .collect();
+    let expected = [
+        "vm1 a.nic1 to far at 10.64.0.1 of rx.nic",
+        "vm1 a.nic2 to other at 10.64.1.1 of rx.nic",
+        "vm2 a.nic1 to far at 10.64.0.1 of rx.nic",
+        "b b.nic to far at 10.64.2.1 of rx.nic",
+    ];
+    assert_eq!(ways, expected);
+    let heard =
+        |name: &str| -> Vec<String> { plan.hears(name).iter().map(ToString::to_string).collect() };
+    assert_eq!(heard("far"), ["10.64.0.1", "10.64.2.1"]);
+    assert_eq!(heard("other"), ["10.64.1.1"]);
+    let addresses = |label: &str| -> Vec<String> {
+        let ports = plan.nodes.iter().flat_map(|node| &node.ports);
+        let port = ports.into_iter().find(|port| port.label == label).expect("a port");
+        port.addresses.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(addresses("a.nic1:0"), ["10.64.0.2"]);
+    assert_eq!(addresses("a.nic2:0"), ["10.64.1.2"]);
+    assert_eq!(addresses("b.nic:0"), ["10.64.2.2"]);
+    assert_eq!(addresses("rx.nic:0"), ["10.64.0.1", "10.64.1.1", "10.64.2.1"]);
+}
+
+#[test]
+fn a_load_on_a_receiver_needs_a_host_that_sends() {
+    let error = plan(&scenario(&NET.replace(", from = \"b\"", ""))).expect_err("nobody sends");
+    let text = error.to_string();
+    assert!(text.contains("`far`") && text.contains("from = \"HOST\""), "{text}");
+}
+
 /// All lines of orders, with their nodes and programs.
 fn told(orders: &[Batch]) -> Vec<String> {
     let line = |of: &Batch, line: &String| format!("{} {}: {line}", of.node, of.program);

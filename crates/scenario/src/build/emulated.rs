@@ -3,6 +3,7 @@
 
 use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::model::{Array, Backing, Host, Lab, Vm};
+use crate::network::{AddressFamily, ReceiverPlace};
 use crate::simulated::TeamMode;
 use crate::spots::{Spot, Spots};
 use std::collections::BTreeMap;
@@ -16,7 +17,9 @@ pub(super) fn check(lab: &Lab, spots: &Spots, sink: &mut Sink) {
     let mut users = BTreeMap::new();
     for vm in &lab.vms {
         check.vm(vm, &mut users);
+        check.nics(vm);
     }
+    check.receivers();
 }
 
 struct EmulatedCheck<'a, 's> {
@@ -130,6 +133,80 @@ impl<'a> EmulatedCheck<'a, '_> {
                     }
                 }
                 (None, false) => {}
+            }
+        }
+    }
+
+    /// The receivers of a VM's nics are on emulated hosts where it is on one, and only there.
+    fn nics(&mut self, vm: &'a Vm) {
+        let here = self.lab.emulated_host(vm);
+        let at = self.spots.name(&vm.name);
+        for nic in &vm.nics {
+            let Some(receiver) = self.lab.receiver(&nic.receiver) else { continue };
+            match (here, self.lab.emulated_receiver(receiver)) {
+                (Some(host), None) => {
+                    let message = format!(
+                        "`{}` is on the emulated host `{}`, and `{}` is on none",
+                        vm.name, host.name, receiver.name
+                    );
+                    let help =
+                        "give the receiver `embedded = true` and a `host` with `emulate = true`";
+                    self.complain(at, message, help);
+                }
+                (None, Some(host)) => {
+                    let message = format!(
+                        "`{}` is on the emulated host `{}`, and `{}` is on none",
+                        receiver.name, host.name, vm.name
+                    );
+                    self.complain(at, message, "give the VM a `host` with `emulate = true`");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A receiver on an emulated host is started there, and reached from emulated hosts.
+    fn receivers(&mut self) {
+        for receiver in &self.lab.receivers {
+            let at = self.spots.name(&receiver.name);
+            let from = receiver.site.as_ref().and_then(|site| site.from.as_deref());
+            let from = from.and_then(|name| self.host(name));
+            match self.lab.emulated_receiver(receiver) {
+                Some(host) if receiver.place != ReceiverPlace::Embedded => {
+                    let message = format!(
+                        "the receiver `{}` on the emulated host `{}` is not `embedded`",
+                        receiver.name, host.name
+                    );
+                    let help = "say `embedded = true`, without an `address`: it is started on that host for the run";
+                    self.complain(at, message, help);
+                }
+                Some(_) => {
+                    if let Some(bare) = from.filter(|host| !host.emulate) {
+                        let message = format!(
+                            "`{}` is sent to from `{}`, which is not emulated",
+                            receiver.name, bare.name
+                        );
+                        self.complain(at, message, "set `emulate = true` at that host");
+                    }
+                    if receiver.source.is_some() || receiver.family == Some(AddressFamily::Ipv6) {
+                        let message = format!("`{}` is on an emulated host", receiver.name);
+                        let help = "leave out `source` and `family`: the lab has IPv4 addresses of its own";
+                        self.complain(at, message, help);
+                    }
+                }
+                None => {
+                    if let Some(host) = from.filter(|host| host.emulate) {
+                        let message = format!(
+                            "`{}` is sent to from the emulated host `{}`, and is on none itself",
+                            receiver.name, host.name
+                        );
+                        self.complain(
+                            at,
+                            message,
+                            "give it `embedded = true` and a `host` with `emulate = true`",
+                        );
+                    }
+                }
             }
         }
     }

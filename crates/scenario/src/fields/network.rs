@@ -57,12 +57,12 @@ pub(super) static RECEIVER: TableDef = TableDef {
         optional(
             "embedded",
             Type::Flag,
-            "Instead of an address: runs on this machine's loopback for the duration of the run.",
+            "Instead of an address: runs on this machine's loopback for the duration of the run; with an emulated `host`, there.",
         ),
         optional(
             "host",
             Type::Ref("a host"),
-            "The lab host it runs on, for `simulate` and `estimate`. A range in it is paired with the range in \
+            "The lab host it runs on, simulated or emulated. A range in it is paired with the range in \
              `name`.",
         ),
         optional(

@@ -3,7 +3,7 @@
 use super::{OutputArgs, ScenarioArgs};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -77,12 +77,21 @@ pub struct LabAgent {
     /// Where a port of the array listens
     #[arg(long, value_name = "PORT=ADDRESS", value_parser = parse_listen)]
     pub listen: Vec<(String, IpAddr)>,
+    /// Where a receiver on another host of the lab listens
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_receiver)]
+    pub receiver: Vec<(String, SocketAddr)>,
 }
 
 fn parse_listen(text: &str) -> Result<(String, IpAddr), String> {
     let (port, address) = text.split_once('=').ok_or("expected PORT=ADDRESS")?;
     let address = address.parse().map_err(|e| format!("{address}: {e}"))?;
     Ok((port.to_owned(), address))
+}
+
+fn parse_receiver(text: &str) -> Result<(String, SocketAddr), String> {
+    let (name, address) = text.split_once('=').ok_or("expected NAME=ADDRESS")?;
+    let address = address.parse().map_err(|e| format!("{address}: {e}"))?;
+    Ok((name.to_owned(), address))
 }
 
 const LAB_HELP: &str = "\

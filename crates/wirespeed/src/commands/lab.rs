@@ -25,7 +25,8 @@ fn within(inside: &LabInside) -> Result<Exit, Failure> {
         LabInside::Node => lab::node().map(|()| Exit::Met).map_err(failure),
         LabInside::Agent(args) => {
             let listens = args.listen.iter().cloned().collect();
-            live::serve_emulated(&args.name, listens).map(|()| Exit::Met)
+            let receivers = args.receiver.iter().cloned().collect();
+            live::serve_emulated(&args.name, listens, receivers).map(|()| Exit::Met)
         }
         LabInside::Enter(args) => {
             let (code, problem) = lab::enter(args.process, &args.group, &args.command);
@@ -177,6 +178,17 @@ pub fn described(plan: &LabPlan) -> String {
             text,
             "  {} reaches {}.{} at {} by {by}",
             reach.host, reach.array, reach.port, reach.address
+        );
+    }
+    for reach in &plan.nets {
+        let _ = writeln!(
+            text,
+            "  {} sends to {} of {} at {} by {}",
+            reach.vm.as_deref().unwrap_or(&reach.host),
+            reach.receiver,
+            reach.to,
+            reach.address,
+            reach.from
         );
     }
     text

@@ -59,8 +59,9 @@ pub struct LabSampler {
     /// The processes that hold the namespaces.
     nodes: Vec<u32>,
     carriers: Vec<Carrier>,
-    /// All processes of the run: hosts, arrays, and this one.
-    processes: Vec<WatchedProcess>,
+    /// All processes of the run, hosts, arrays, receivers and this one; with its host, of those that are counted there beside
+    /// its carrier.
+    processes: Vec<(String, WatchedProcess)>,
 }
 
 struct WireHop {
@@ -79,11 +80,12 @@ impl LabSampler {
         plan: &LabPlan,
         nodes: &[u32],
         carriers: Vec<Carrier>,
-        mut processes: Vec<u32>,
+        mut processes: Vec<(String, u32)>,
     ) -> LabSampler {
-        processes.push(std::process::id());
+        processes.push((String::new(), std::process::id()));
         let wires = plan.cables.iter().flat_map(|cable| wires(plan, cable)).collect();
-        let processes = processes.into_iter().map(WatchedProcess::new).collect();
+        let watched = |(host, process)| (host, WatchedProcess::new(process));
+        let processes = processes.into_iter().map(watched).collect();
         LabSampler { wires, nodes: nodes.to_vec(), carriers, processes }
     }
 }
@@ -157,7 +159,7 @@ impl Sampler for LabSampler {
         let mut samples: Vec<Sample> = wires.collect();
         let at = clock::now();
         let looks: BTreeMap<u32, Option<ProcessLook>> =
-            self.processes.iter_mut().map(|of| (of.id(), of.look())).collect();
+            self.processes.iter_mut().map(|(_, of)| (of.id(), of.look())).collect();
         samples.extend(self.carriers.iter().map(|of| self.carried(of, at, &looks)));
         let readings = spent(looks.values().copied(), None);
         samples.push(Sample { at, readings });
@@ -187,7 +189,9 @@ impl LabSampler {
     fn carried(&self, of: &Carrier, at: Ns, looks: &BTreeMap<u32, Option<ProcessLook>>) -> Sample {
         let name = of.hop.strip_suffix(".cpu").unwrap_or(&of.hop);
         let within = self.carriers.iter().filter(|other| other.host.as_deref() == Some(name));
-        let processes = [of].into_iter().chain(within).map(|one| one.process);
+        let beside = self.processes.iter().filter(|(host, _)| host == name);
+        let beside = beside.map(|(_, process)| process.id());
+        let processes = [of].into_iter().chain(within).map(|one| one.process).chain(beside);
         let looks = processes.map(|process| looks.get(&process).copied().flatten());
         let mut readings = spent(looks, of.cpus);
         readings.extend(held_back(of));

@@ -3,6 +3,7 @@
 
 mod changes;
 mod hops;
+mod receivers;
 
 use crate::cli::AgentKind;
 use crate::control;
@@ -12,8 +13,8 @@ use changes::LabChanges;
 use fleet::AgentLink;
 use hops::{Carrier, LabSampler};
 use lab::{Fabric, LabError, LabPlan, Program};
+use receivers::LabReceivers;
 use scenario::Scenario;
-use std::io;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -45,23 +46,28 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let plan = lab::plan(scenario).map_err(failure)?;
     let fabric = Fabric::build(plan, &scenario.head.title, &program()?).map_err(failure)?;
     fabric.notes().iter().for_each(|note| out::note(format_args!("emulated lab: {note}")));
+    let receivers = LabReceivers::start(scenario, &fabric)?;
     let mut carriers = Vec::new();
     let mut inside = Vec::new();
-    let mut by_host = Vec::new();
-    for (host, name) in carried(scenario) {
-        let agent = agent(&fabric, host, name, &[]).map_err(Failure::incomplete)?;
+    let mut by_host = receivers.processes();
+    let mut processes = by_host.clone();
+    for (host, name) in carried(scenario, fabric.plan()) {
+        let command = receivers.known_to(name, agent(&fabric, host, name)?);
+        let agent = AgentLink::child(name, command).map_err(Failure::incomplete)?;
         let carrier = |process| Carrier::of(scenario, (host, name), process, fabric.group(name));
         carriers.extend(agent.process().map(carrier));
         by_host.extend(agent.process().map(|process| (host.to_owned(), process)));
         inside.push(agent);
     }
     for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
-        let listens = listens(fabric.plan(), &array.name);
-        let agent =
-            agent(&fabric, &array.name, &array.name, &listens).map_err(Failure::incomplete)?;
+        let mut command = agent(&fabric, &array.name, &array.name)?;
+        command.args(listens(fabric.plan(), &array.name));
+        let agent = AgentLink::child(&array.name, command).map_err(Failure::incomplete)?;
         inside.push(agent.serving(&array.name));
     }
-    let processes = inside.iter().filter_map(AgentLink::process).collect();
+    let agents =
+        inside.iter().filter_map(AgentLink::process).map(|process| (String::new(), process));
+    processes.extend(agents);
     let sampler = LabSampler::new(fabric.plan(), fabric.processes(), carriers, processes);
     let fabric = Arc::new(fabric);
     let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
@@ -69,20 +75,28 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let engines = engines.carries(fleet::LAB_ENGINE, changes);
     let mut agents =
         live::local(scenario, AgentKind::Auto, engines).map_err(Failure::incomplete)?;
-    let last = inside.pop().map(|agent| agent.holding(Box::new(fabric)));
+    // Receivers end before the lab that they live in.
+    let last = inside.pop().map(|agent| agent.holding(Box::new((receivers, fabric))));
     agents.extend(inside.into_iter().chain(last));
     Ok(agents)
 }
 
-/// The processes of emulated hosts: one for each host with VMs that have no quota, and one for each VM that has. With the host.
-fn carried(scenario: &Scenario) -> Vec<(&str, &str)> {
+/// The processes of emulated hosts: one for each host that sends, receives, or has VMs without a quota, and one for each VM that
+/// has one. With the host.
+fn carried<'a>(scenario: &'a Scenario, plan: &'a LabPlan) -> Vec<(&'a str, &'a str)> {
     let mut all: Vec<(&str, &str)> = Vec::new();
+    let mut add = |host: &'a str, name: &'a str| {
+        if !all.iter().any(|(_, known)| *known == name) {
+            all.push((host, name));
+        }
+    };
     for vm in &scenario.lab.vms {
         let Some(host) = scenario.lab.emulated_host(vm) else { continue };
-        let Some(carrier) = vm.carrier() else { continue };
-        if !all.iter().any(|(_, known)| *known == carrier) {
-            all.push((&host.name, carrier));
-        }
+        vm.carrier().into_iter().for_each(|carrier| add(&host.name, carrier));
+    }
+    for reach in &plan.nets {
+        let hosts = [(reach.vm.is_none()).then_some(&reach.host), Some(&reach.to)];
+        hosts.into_iter().flatten().for_each(|host| add(host, host));
     }
     all
 }
@@ -91,11 +105,15 @@ fn listens(plan: &LabPlan, array: &str) -> Vec<String> {
     plan.listens(array).map(|(port, address)| format!("--listen={port}={address}")).collect()
 }
 
-/// An agent in the namespace of a node.
-fn agent(fabric: &Fabric, node: &str, name: &str, args: &[String]) -> io::Result<AgentLink> {
-    let mut command: Command = fabric
-        .command(node, name)
-        .ok_or_else(|| io::Error::other(format!("the lab has no `{node}`")))?;
-    command.args(["lab", "agent", "--name", name]).args(args);
-    AgentLink::child(name, command)
+/// What starts an agent in the namespace of a node.
+fn agent(fabric: &Fabric, node: &str, name: &str) -> Result<Command, Failure> {
+    let mut command = command(fabric, node, name)?;
+    command.args(["lab", "agent", "--name", name]);
+    Ok(command)
+}
+
+/// What runs this program in the namespace of a node, in the control group of `carrier`.
+fn command(fabric: &Fabric, node: &str, carrier: &str) -> Result<Command, Failure> {
+    let command = fabric.command(node, carrier);
+    command.ok_or_else(|| Failure::incomplete(format!("the lab has no `{node}`")))
 }

@@ -1,7 +1,7 @@
 //! Network loads in a dry run: what would be carried, between which machines, and what would be changed at interfaces. It
 //! looks at no interface and reaches no receiver.
 
-use scenario::{NetHop, NetLoad, Receiver, ReceiverPlace, Scenario, Stage, Step, TokenFrom};
+use scenario::{Lab, NetHop, NetLoad, Receiver, ReceiverPlace, Scenario, Stage, Step, TokenFrom};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use workload::NetFrames;
@@ -63,7 +63,7 @@ pub(super) fn text(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
         if lines.is_empty() {
             lines.push("\nreceivers".to_owned());
         }
-        lines.push(format!("  {:<12} {}", receiver.name, place(receiver)));
+        lines.push(format!("  {:<12} {}", receiver.name, place(&scenario.lab, receiver)));
         if let Some(interface) = receiver.adjust.as_deref().filter(|_| !frames.is_empty()) {
             lines.push(format!(
                 "  {:<12} {interface} WOULD BE CHANGED: {}; restored afterwards",
@@ -75,8 +75,13 @@ pub(super) fn text(scenario: &Scenario, stages: &[Stage]) -> Vec<String> {
     lines
 }
 
-fn place(receiver: &Receiver) -> String {
+fn place(lab: &Lab, receiver: &Receiver) -> String {
+    let host = lab.emulated_receiver(receiver);
     let place = match &receiver.place {
+        ReceiverPlace::Embedded if host.is_some() => {
+            let host = host.map_or("", |host| &host.name);
+            format!("would run on the emulated host {host} during the run")
+        }
         ReceiverPlace::Embedded => "would run on this machine's loopback during the run".to_owned(),
         ReceiverPlace::Modelled => match &receiver.site {
             Some(site) => format!("is the host {} of the lab, which is simulated", site.host),
