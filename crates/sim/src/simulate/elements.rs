@@ -163,9 +163,16 @@ impl ElementCounters {
         let Station::Links { rates } = self.stations.get(id.0 as usize)? else { return None };
         let busy = of.carried / *rates.get(usize::from(link))? as f64;
         let only = |both: [f64; 2]| [0, 1].map(|way| if counted[way] { both[way] } else { 0.0 });
+        // Data that crosses a wire counts for its direction, also that of streams between hosts, which write at one end's wires
+        // and are read at the other's. What carries no data has no bytes.
+        let sum = of.bytes[0] + of.bytes[1];
+        let bytes = match counted {
+            [true, true] => of.bytes,
+            one => one.map(|counts| if counts { sum } else { 0.0 }),
+        };
         let seen = ElementCounts {
             ops: only(of.ops),
-            bytes: only(of.bytes),
+            bytes,
             carried: of.carried,
             ..traffic(&of.tally, counted)
         };
