@@ -22,7 +22,7 @@ class Receiving:
 
     def well(self, folder):
         alive(self.process, 512 << 20)
-        run("net", "send", f"127.0.0.1:{self.port}", "--time", "300ms", "--warmup", "0s", "--quiet", "--out", folder("n.wsr"),
+        run("net", "send", f"127.0.0.1:{self.port}", "--time", "1s", "--warmup", "0s", "--quiet", "--out", folder("n.wsr"),
             env=self.env, codes=(0,))
 
 

@@ -5,7 +5,10 @@
 
 use crate::pool;
 use clock::Ns;
-use record::{Completed, Counter, CounterId, Event, HopKind, Phase, Record, RecordError, StepHead};
+use record::{
+    Completed, Counter, CounterId, Event, HopKind, Phase, Record, RecordError, SourceId, StepHead,
+    StreamEnd,
+};
 use scenario::{Change, FaultAction, Hamper, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -74,7 +77,7 @@ pub enum FaultKind {
     Moved,
 }
 
-/// Work of all workers over a part of the measured time.
+/// Work of all workers and streams over a part of the measured time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultSpan {
@@ -197,16 +200,34 @@ fn moments(changes: &[PlannedChange], head: &StepHead, events: &[Event]) -> Vec<
     changes.iter().map(|change| at(change).map_or((change.at, false), |at| (at, true))).collect()
 }
 
-/// The measured intervals of all workers together, in the order of time.
+/// The measured intervals of all workers and streams together, in the order of time. A stream's work is what was received; the
+/// times and failures of its requests are the sender's.
 fn intervals(record: &Record, head: &StepHead) -> Result<Vec<WorkInterval>, RecordError> {
     let workers: Vec<_> = head.workers.iter().map(|load| load.source).collect();
+    let ends: BTreeMap<SourceId, StreamEnd> =
+        head.streams.iter().map(|load| (load.source, load.end)).collect();
     let mut by: BTreeMap<(Ns, Ns), Completed> = BTreeMap::new();
     record.for_each_interval(head.index, &mut |interval| {
-        if interval.phase == Phase::Measure && workers.contains(&interval.source) {
-            let sum =
-                by.entry((interval.from, interval.to)).or_insert_with(|| Completed::empty(false));
-            let both = [interval.read.as_ref(), interval.write.as_ref()];
-            both.into_iter().flatten().for_each(|done| sum.merge(done));
+        let end = ends.get(&interval.source);
+        if interval.phase != Phase::Measure
+            || !(end.is_some() || workers.contains(&interval.source))
+        {
+            return;
+        }
+        let sum = by.entry((interval.from, interval.to)).or_insert_with(|| Completed::empty(false));
+        match end {
+            None => {
+                let both = [interval.read.as_ref(), interval.write.as_ref()];
+                both.into_iter().flatten().for_each(|done| sum.merge(done));
+            }
+            Some(StreamEnd::Received) => {
+                interval.read.iter().for_each(|done| sum.merge(done));
+            }
+            Some(StreamEnd::Sent) => {
+                let sent = interval.write.clone();
+                sent.iter()
+                    .for_each(|done| sum.merge(&Completed { ops: 0, bytes: 0, ..done.clone() }));
+            }
         }
     })?;
     Ok(by.into_iter().map(|((from, to), done)| WorkInterval { from, to, done }).collect())

@@ -433,7 +433,8 @@ fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
     let fail_over = match fault.fail_over_ns {
         Some(ns) if moves => format!(" Time to fail over: {} (the longest I/O).", seconds(ns)),
         Some(ns) => format!(" The longest I/O took {}.", seconds(ns)),
-        None if fault.clock_stood_ns.is_some() => String::new(),
+        // What was not timed is not told of.
+        None if fault.clock_stood_ns.is_some() || fault.before.p99_ns.is_none() => String::new(),
         None => " No I/O took longer than before.".to_owned(),
     };
     let stood = fault.clock_stood_ns.map(|ns| {
@@ -458,9 +459,11 @@ fn fault(step: &StepFigures, fault: &FaultOutcome, one: bool) -> Sentence {
         event(fault),
         span(&fault.before),
         span(&fault.during),
-        match errors {
-            0 => "No I/O failed".to_owned(),
-            n => format!("{} failed", plural(n as usize, "I/O")),
+        match (errors, step.groups.is_empty()) {
+            (0, false) => "No I/O failed".to_owned(),
+            (0, true) => "No stream failed".to_owned(),
+            (n, false) => format!("{} failed", plural(n as usize, "I/O")),
+            (n, true) => format!("{} failed", plural(n as usize, "message")),
         }
     );
     let tone = if errors > 0 { Tone::Bad } else { Tone::Plain };

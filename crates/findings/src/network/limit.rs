@@ -247,7 +247,10 @@ fn link(direction: &Direction) -> Check {
             "the share of the wire (what was sent would be {} of the one that is named, so it is another)",
             percent(fill)
         )),
-        (Some(fill), None) => Ok((fill, format!("the wire was {} full", percent(fill)))),
+        (Some(fill), None) => {
+            let what = wire.cable.as_deref().unwrap_or("the wire");
+            Ok((fill, format!("{what} was {} full", percent(fill))))
+        }
         (_, why) => {
             Err(format!("the share of the wire ({})", why.as_deref().unwrap_or("no speed")))
         }

@@ -27,7 +27,7 @@ pub use stream::{Amount, Datagrams, Stream, Tcp};
 pub use wire::{Framing, SpeedFrom, Wire};
 
 pub(crate) use across::across;
-pub(crate) use planned::PlannedLoads;
+pub(crate) use planned::{CrossedHop, PlannedLoads};
 pub(crate) use stream::StreamData;
 
 use crate::counters::Integrals;
@@ -37,7 +37,7 @@ use limit::Hosts;
 use machine::MachineEnd;
 use record::{CounterId, Fact, Flow, Source, SourceId};
 use serde::Serialize;
-use wire::WireSpeed;
+use wire::{CountedCable, WireSpeed};
 
 /// A pair of machines in one step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -167,7 +167,7 @@ fn pair(
         complete: missing.is_empty(),
         missing,
     };
-    judge(&mut pair, planned, counts.seconds());
+    judge(&mut pair, planned, counts, sources);
     pair
 }
 
@@ -221,18 +221,22 @@ fn missing(step: &StepData, ends: &[&StreamData]) -> Vec<String> {
 }
 
 /// Holds every direction against its wire, and finds what limits it.
-fn judge(pair: &mut NetPair, planned: &PlannedLoads, seconds: f64) {
+fn judge(pair: &mut NetPair, planned: &PlannedLoads, counts: &Integrals, sources: &[Source]) {
     let framings: Vec<_> =
         pair.directions.iter().map(|direction| framing(pair, direction)).collect();
-    let speed = speed(pair, planned);
+    let seconds = counts.seconds();
+    let plain = speed(pair, planned);
     for i in 0..pair.directions.len() {
         let way = pair.directions[i].way;
+        let share = framings[i].as_ref().ok().map(|framing| framing.share);
+        let cable = fullest_cable((&pair.name, way, share), planned, counts, sources);
+        let speed = cable.map(WireSpeed::Cable).map_or_else(|| plain.clone(), Ok);
         let beside = (0..pair.directions.len())
             .filter(|j| *j != i && pair.directions[*j].way == way)
             .map(|j| Wire::on_wire(&framings[j], pair.directions[j].received.bytes_per_s))
             .sum();
         let carried = pair.directions[i].received.bytes_per_s;
-        pair.directions[i].wire = Wire::of(framings[i].clone(), speed.clone(), carried, beside);
+        pair.directions[i].wire = Wire::of(framings[i].clone(), speed, carried, beside);
         let (sending, receiving) = pair.ends(way);
         let hosts = Hosts { sending, receiving, one: pair.one_machine };
         let load = planned.load(&pair.directions[i].workload);
@@ -271,6 +275,30 @@ fn framing(pair: &NetPair, direction: &Direction) -> Result<wire::Framing, Strin
         }
         _ => Err("transactions wait for their answers, and do not fill a wire".to_owned()),
     }
+}
+
+/// The fullest of the lab's cables that a pair's data crosses one way; `None` unless each of them was counted.
+fn fullest_cable(
+    (pair, way, share): (&str, Way, Option<f64>),
+    planned: &PlannedLoads,
+    counts: &Integrals,
+    sources: &[Source],
+) -> Option<CountedCable> {
+    let counted = |hop: &CrossedHop| {
+        let id = sources.iter().find(|source| source.name == hop.name)?.id;
+        let carried = match (way == Way::Up) != hop.turned {
+            true => CounterId::WriteBytes,
+            false => CounterId::ReadBytes,
+        };
+        let rate = counts.mean(id, CounterId::PortRate).or_else(|| hop.payload(share));
+        let bytes = counts.amount(id, carried)?;
+        // A cable without a speed of its own is never full.
+        let Some(rate) = rate.filter(|rate| *rate > 0.0) else { return Some(None) };
+        let fill = bytes / counts.seconds() / rate;
+        Some(Some(CountedCable { name: hop.name.clone(), rate, fill }))
+    };
+    let all: Option<Vec<_>> = planned.route(pair).iter().map(counted).collect();
+    all?.into_iter().flatten().max_by(|a, b| a.fill.total_cmp(&b.fill))
 }
 
 /// The speed of a pair's wire, or why it is not known.

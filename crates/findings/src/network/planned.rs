@@ -1,6 +1,7 @@
 //! Network loads as the scenario plans them: what their streams carry, and the wires they use.
 
 use super::wire::{SpeedFrom, WireSpeed};
+use scenario::topology::{Hop, HopKind, NetRoute};
 use scenario::{Scenario, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -69,18 +70,48 @@ pub(crate) struct PlannedLoads {
     pub loads: BTreeMap<String, Network>,
     /// Speeds of wires by the names of pairs.
     pub wires: BTreeMap<String, units::LinkRate>,
+    /// The hops of the lab that a pair's data crosses, by the names of pairs; in a lab without receivers on its hosts there are
+    /// none.
+    pub routes: BTreeMap<String, Vec<CrossedHop>>,
+}
+
+/// A hop that a pair's data crosses.
+#[derive(Clone, Debug)]
+pub(crate) struct CrossedHop {
+    /// Its name.
+    pub name: String,
+    /// Whether what goes to the receiver is read there.
+    pub turned: bool,
+    /// Its speed each way in the scenario, and what that is multiplied by.
+    pub rate: Option<(units::LinkRate, f64)>,
+}
+
+impl CrossedHop {
+    /// Payload that the scenario says it carries each way, in bytes a second, where frames hold such a share of it.
+    pub fn payload(&self, share: Option<f64>) -> Option<f64> {
+        let (rate, scale) = self.rate?;
+        match rate.line() {
+            Some(line) => Some(line.0 * share? * scale),
+            None => Some(rate.payload().0 * scale),
+        }
+    }
 }
 
 impl PlannedLoads {
     /// Those of a step.
     pub fn of((scenario, step): (&Scenario, &Step)) -> PlannedLoads {
-        let mut planned = PlannedLoads::default();
+        let mut planned = PlannedLoads { routes: routes(scenario), ..PlannedLoads::default() };
         for net in step.net_loads() {
             planned.loads.insert(net.workload.name.clone(), net.workload.network.clone());
             let hops = net.hops(&scenario.lab).into_iter();
             planned.wires.extend(hops.filter_map(|hop| Some((hop.name(), hop.receiver.rate?))));
         }
         planned
+    }
+
+    /// The hops of the lab that a pair crosses.
+    pub fn route(&self, pair: &str) -> &[CrossedHop] {
+        self.routes.get(pair).map_or(&[], Vec::as_slice)
     }
 
     /// The load of a workload.
@@ -96,4 +127,30 @@ impl PlannedLoads {
             None => WireSpeed::Payload(rate.payload().0),
         })
     }
+}
+
+/// The ways of pairs between hosts of the lab, of the parts that a wire is plugged into and the wires themselves.
+fn routes(scenario: &Scenario) -> BTreeMap<String, Vec<CrossedHop>> {
+    if scenario.lab.receivers.iter().all(|receiver| receiver.site.is_none()) {
+        return BTreeMap::new();
+    }
+    // A lab that is no graph was refused before anything ran.
+    let Ok(topology) = scenario.topology() else { return BTreeMap::new() };
+    let lab = &scenario.lab;
+    let scale = if lab.is_emulated() { lab.link_scale().fraction() } else { 1.0 };
+    let rate = |name: &str| {
+        let rate = lab.links.iter().find(|link| link.name == name)?.rate?;
+        Some((rate, scale))
+    };
+    let hops = |route: &NetRoute| {
+        let legs = route.legs.iter().map(|leg| (topology.hop(leg.hop), leg.turned));
+        let wires = legs.filter(|(hop, _)| matches!(hop.kind, HopKind::Link | HopKind::Trunk));
+        let crossed = |(hop, turned): (&Hop, bool)| CrossedHop {
+            name: hop.name.clone(),
+            turned,
+            rate: rate(&hop.name),
+        };
+        wires.map(crossed).collect()
+    };
+    topology.nets.iter().map(|route| (route.pair.clone(), hops(route))).collect()
 }

@@ -34,15 +34,30 @@ pub enum SpeedFrom {
     Scenario,
     /// The interface says it: the slower one of both ends.
     Interface,
+    /// The fullest cable of the lab that the data crosses, as it was counted.
+    Cable,
 }
 
 /// The speed of a wire in one direction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WireSpeed {
     /// With everything that is on the wire, in bytes a second.
     Line(f64, SpeedFrom),
     /// What it carries of payload, in bytes a second, as the scenario says without naming a standard.
     Payload(f64),
+    /// The fullest cable on the way, as it was counted.
+    Cable(CountedCable),
+}
+
+/// A cable of the lab as it was counted in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CountedCable {
+    /// The hop.
+    pub name: String,
+    /// What it carries of payload, in bytes a second.
+    pub rate: f64,
+    /// How full it was with all that crossed it, 0 to 1.
+    pub fill: f64,
 }
 
 /// How payload is framed.
@@ -83,6 +98,9 @@ pub struct Wire {
     pub share: Option<f64>,
     /// How full the wire was with all that the pair sent this way, 0 to 1; more than `share` where several loads share it.
     pub fill: Option<f64>,
+    /// The cable of the lab that it is, where the lab's own cables are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cable: Option<String>,
     /// The arithmetic as a sentence.
     pub text: String,
     /// Why there is no share, where there is none.
@@ -158,12 +176,18 @@ impl Wire {
         };
         let payload = match (&speed, &framing) {
             (Ok(WireSpeed::Payload(rate)), _) => Some(*rate),
+            (Ok(WireSpeed::Cable(cable)), _) => Some(cable.rate),
             (Ok(WireSpeed::Line(line, _)), Some(framing)) => Some(line * framing.share),
             _ => None,
         }
         .filter(|rate| *rate > 0.0);
         let share = payload.map(|rate| carried / rate);
+        let cable = match &speed {
+            Ok(WireSpeed::Cable(cable)) => Some(cable),
+            _ => None,
+        };
         let fill = match (line, &framing) {
+            _ if cable.is_some() => cable.map(|cable| cable.fill),
             (Some((line, _)), Some(framing)) => {
                 Some((carried / framing.share + beside) / line).filter(|fill| fill.is_finite())
             }
@@ -172,7 +196,7 @@ impl Wire {
         let unknown = match &speed {
             Err(why) => Some(why.clone()),
             Ok(WireSpeed::Line(..)) => no_framing,
-            Ok(WireSpeed::Payload(_)) => None,
+            Ok(WireSpeed::Payload(_) | WireSpeed::Cable(_)) => None,
         };
         let mut wire = Wire {
             framing,
@@ -183,7 +207,11 @@ impl Wire {
             fill,
             text: String::new(),
             unknown,
+            cable: cable.map(|cable| cable.name.clone()),
         };
+        if wire.cable.is_some() {
+            wire.speed_from = Some(SpeedFrom::Cable);
+        }
         if matches!(speed, Ok(WireSpeed::Payload(_))) {
             wire.speed_from = Some(SpeedFrom::Scenario);
         }
@@ -197,6 +225,9 @@ impl Wire {
             Some(share) => format!("carried {}, {} of that", rate(carried), percent(share)),
             None => format!("carried {}", rate(carried)),
         };
+        if let (Some(cable), Some(payload)) = (&self.cable, self.payload_bytes_per_s) {
+            return format!("{cable} carries {} of payload each way; {end}", rate(payload));
+        }
         match (framing, self.line_bytes_per_s, self.payload_bytes_per_s) {
             (Some(framing), Some(line), Some(payload)) => {
                 let share = self.framing.as_ref().map_or(0.0, |framing| framing.share);
