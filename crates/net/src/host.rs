@@ -79,6 +79,8 @@ struct CpuLine {
     system: Ns,
     irq: Ns,
     softirq: Ns,
+    /// Processors that the line sums up: all that are online, also those that this process may not use.
+    processors: u32,
 }
 
 impl HostSampler {
@@ -127,7 +129,7 @@ impl HostSample {
             |of: fn(&HostSample) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
         HostReport {
             wall: self.at.since(before.at),
-            processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+            processors: self.host.map_or_else(usable, |host| host.processors),
             user: process.user,
             system: process.system,
             host_user: host(|host| host.user),
@@ -154,7 +156,17 @@ fn stat(text: &str, tick: Ns) -> Option<CpuLine> {
     let ticks: Vec<u64> =
         line.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
     let of = |index: usize| ticks.get(index).map(|n| Ns(n.saturating_mul(tick.0)));
-    Some(CpuLine { user: of(0)?.plus(of(1)?), system: of(2)?, irq: of(5)?, softirq: of(6)? })
+    let numbered = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let processors = u32::try_from(text.lines().filter(numbered).count()).ok()?.max(1);
+    let (user, system) = (of(0)?.plus(of(1)?), of(2)?);
+    Some(CpuLine { user, system, irq: of(5)?, softirq: of(6)?, processors })
+}
+
+/// Processors that this process may use.
+fn usable() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
 /// The sum over all interrupts comes first.
@@ -186,12 +198,13 @@ mod tests {
     #[test]
     fn the_kernel_s_tables_are_read() {
         let tick = Ns::millis(10);
-        let text = "cpu  10 1 20 300 5 2 7 0 0 0\ncpu0 1 1 1 1 1 1 1\nintr 99 0 9 90\nctxt 5\n";
+        let text = "cpu  10 1 20 300 5 2 7 0 0 0\ncpu0 1 1 1 1 1 1 1\ncpu1 0 0 0 0 0 0 0\nintr 99 0 9 90\nctxt 5\n";
         let host = CpuLine {
             user: Ns::millis(110),
             system: Ns::millis(200),
             irq: Ns::millis(20),
             softirq: Ns::millis(70),
+            processors: 2,
         };
         assert_eq!(stat(text, tick), Some(host));
         assert_eq!(softnet("0a 01 ff 0\n0b 02 01 0\n"), Some((3, 256)));
