@@ -216,7 +216,8 @@ fn decide(direction: &Direction, checks: Vec<Check>) -> Limited {
         None => (NetLimit::Unknown, "limit not determined".to_owned()),
     };
     if !unknown.is_empty() {
-        text.push_str(&format!("; not determined: {}", unknown.join("; ")));
+        let before = if by == NetLimit::Unknown { "; not known:" } else { "; not determined:" };
+        text.push_str(&format!("{before} {}", unknown.join("; ")));
     }
     Limited { by, text, checks }
 }

@@ -207,7 +207,7 @@ fn missing_counters_are_not_determined() {
         assert!(limit.text.contains(says), "{name}: {}", limit.text);
         assert!(limit.checks.iter().any(|check| check.crossed.is_none()), "{name}");
     }
-    check("interface-speed", "not determined: the share of the wire (interface eth1 has no speed");
+    check("interface-speed", "not known: the share of the wire (interface eth1 has no speed");
     check("thread-cpu/up-0", "no counter `thread-cpu/…` of far/");
     check("processors", "no counters `host-…` of far/");
     check("host-irq", "no counters `host-…` of far/");
