@@ -91,6 +91,57 @@ impl Source for FcHosts {
     }
 }
 
+/// A port of an FC host, its own or a virtual one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FcPort {
+    /// The FC host: `host4`.
+    pub host: String,
+    /// Its port's name in the fabric.
+    pub wwpn: String,
+    /// Its node's name.
+    pub wwnn: String,
+    /// `Online`, `Linkdown`, …
+    pub state: String,
+    /// `8 Gbit`.
+    pub speed: String,
+    /// The FC host that carries it, where it is a virtual port.
+    pub carrier: Option<String>,
+    /// Block devices that are reached through it.
+    pub disks: Vec<String>,
+}
+
+/// The ports of all FC hosts of a machine.
+pub fn ports(sys: &Path) -> Vec<FcPort> {
+    let hosts = FcHosts { sys: sys.to_owned(), names: sysfs::names(&sys.join("class/fc_host")) };
+    let port = |host: &String| {
+        let of = |file: &str| sysfs::text(&hosts.node(host).join(file)).unwrap_or_default();
+        FcPort {
+            host: host.clone(),
+            wwpn: of("port_name"),
+            wwnn: of("node_name"),
+            state: of("port_state"),
+            speed: of("speed"),
+            carrier: hosts.carrier(host),
+            disks: disks(sys, host),
+        }
+    };
+    hosts.names.iter().map(port).collect()
+}
+
+/// The block devices below an FC host, but not those of its virtual ports: the nearest SCSI host above a device is its own.
+fn disks(sys: &Path, host: &str) -> Vec<String> {
+    let own = |disk: &String| {
+        let real = fs::canonicalize(sys.join("block").join(disk)).ok()?;
+        let mut hosts = real.ancestors().filter_map(|at| {
+            let name = at.file_name()?.to_str()?;
+            name.strip_prefix("host")?.parse::<u32>().ok()?;
+            Some(name.to_owned())
+        });
+        hosts.next().filter(|nearest| nearest == host)
+    };
+    sysfs::names(&sys.join("block")).into_iter().filter(|disk| own(disk).is_some()).collect()
+}
+
 /// Creates a virtual port at an FC host, or removes it.
 /// # Errors
 /// The names are no WWNs, the host carries no virtual ports, or the driver refuses: its answer.

@@ -83,6 +83,8 @@ pub(crate) struct Directory {
     pub without_disks: std::collections::BTreeSet<String>,
     /// VMs that were defined without nics: no network load can run on them.
     pub without_nics: std::collections::BTreeSet<String>,
+    /// WWPNs of VMs' virtual ports, as digits alone.
+    pub wwpns: std::collections::BTreeSet<String>,
     /// Embedded arrays by name; `None` where what was given is wrong, which has been reported.
     pub embedded: BTreeMap<String, Option<Embedded>>,
     /// Arrays that are tape libraries.

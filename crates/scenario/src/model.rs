@@ -207,6 +207,8 @@ pub struct Vm {
     pub nics: Vec<VmNic>,
     /// It has a virtual port, with a WWPN of its own, at every adapter that its disks leave through and that carries some.
     pub npiv: bool,
+    /// The WWPN of that port, by which its host counts it.
+    pub wwpn: Option<String>,
     /// Processors whose time it may use, where its host is emulated.
     pub cpus: Option<f64>,
 }

@@ -14,6 +14,7 @@ mod score;
 mod serve;
 mod spelling;
 mod traces;
+mod vport;
 
 pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
@@ -31,6 +32,7 @@ pub use project::ProjectArgs;
 pub use score::ScoreArgs;
 pub use serve::ServeArgs;
 pub use traces::{Capture, CaptureBy, FitArgs};
+pub use vport::{VportAction, VportArgs, VportNames};
 
 use crate::commands::target::{LibrarySpec, library, portal};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -49,7 +51,7 @@ const TASKS: &[(&str, &[&str])] = &[
     ("Predict", &["simulate", "estimate", "project", "score", "calibrate"]),
     ("Read results", &["review", "compare", "explain", "serve"]),
     ("Bring along", &["import", "capture", "fit"]),
-    ("Look up", &["catalog", "profiles"]),
+    ("Look up", &["catalog", "profiles", "vport"]),
     ("Many machines", &["agent", "fleet"]),
     ("Set up", &["completions", "man", "help"]),
 ];
@@ -137,6 +139,8 @@ pub enum Command {
     Target(TargetArgs),
     /// Make the emulated part of a scenario's lab on this machine, list what stands, take it down
     Lab(LabArgs),
+    /// List, create and delete virtual Fibre Channel ports (NPIV) of this machine
+    Vport(VportArgs),
     /// Write the completions of a shell to stdout
     Completions(Completions),
     /// Write the manual pages: the main one to stdout, or all into a directory

@@ -5,6 +5,7 @@ use super::lab::{LabBuilder, expanded};
 use crate::counted::{CountedDevice, CounterSource, CountersFrom, HopIdentity};
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake};
+use crate::model::Vm;
 use crate::tree::clip;
 
 /// Hops that one device may name, at most.
@@ -129,5 +130,48 @@ impl LabBuilder<'_> {
             }
         }
         out
+    }
+}
+
+/// Gives the sources of hosts the virtual ports of their VMs as hops, `VM.vport`.
+pub(super) fn virtual_ports(vms: &[Vm], sources: &mut [CounterSource]) {
+    for source in sources.iter_mut().filter(|source| source.kind == CountedDevice::Host) {
+        let here = vms.iter().filter(|vm| vm.host.as_ref() == Some(&source.device));
+        let port = |vm: &Vm| {
+            let is = vm.wwpn.clone()?;
+            Some(HopIdentity { hop: format!("{}.vport", vm.name), is })
+        };
+        source.identities.extend(here.filter_map(port));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Source;
+
+    #[test]
+    fn the_virtual_port_of_a_vm_is_a_hop_of_its_host() {
+        let text = r#"
+            scenario.title = "virtual ports"
+            target = [{ name = "t", url = "null:", size = "1MiB" }]
+            host = [
+              { name = "esx", counters = "local", adapters = [{ name = "hba", npiv = true }] },
+              { name = "other" },
+            ]
+            vm = [
+              { name = "vm{1..2}", host = "esx", npiv = true, wwpn = "c0:50:76:00:a1:b2:00:0{1..2}" },
+              { name = "vm3", host = "other", npiv = true, wwpn = "c0:50:76:00:a1:b2:00:03" },
+            ]
+            workload.w = { block = "4KiB" }
+            plan = { workload = "w", on = "t", measure = "1s" }
+        "#;
+        let source = Source { name: "t.toml".into(), text: text.into(), ..Source::default() };
+        let scenario = crate::load(&source).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let [host] = &scenario.lab.counters[..] else { panic!("one source of counters") };
+        let hops: Vec<_> =
+            host.identities.iter().map(|of| (of.hop.as_str(), of.is.as_str())).collect();
+        let expected =
+            [("vm1.vport", "c0:50:76:00:a1:b2:00:01"), ("vm2.vport", "c0:50:76:00:a1:b2:00:02")];
+        assert_eq!(hops, expected);
     }
 }

@@ -1,5 +1,6 @@
 //! The lab: names first, then everything that refers to them.
 
+use super::counted::virtual_ports;
 use super::disk::Owners;
 use super::{complain, content, count_u32, parts, place};
 use crate::agents::AgentChoice;
@@ -43,12 +44,14 @@ pub(super) fn lab(
     let links = b.links(root);
     let zones = b.named(root, "zone", NameKind::Zone);
     let paths = b.named(root, "path", NameKind::Path);
-    let counters = b.counters(root);
+    let mut counters = b.counters(root);
+    let vms: Vec<Vm> = vms.iter().flat_map(|(r, n)| b.vms(r, n)).collect();
+    virtual_ports(&vms, &mut counters);
     Lab {
         targets: targets.iter().flat_map(|(r, n)| b.targets(r, n)).collect(),
         receivers: receivers.iter().flat_map(|(r, n)| b.receivers(r, n)).collect(),
         hosts: hosts.iter().flat_map(|(r, n)| b.hosts(r, n)).collect(),
-        vms: vms.iter().flat_map(|(r, n)| b.vms(r, n)).collect(),
+        vms,
         switches: switches.iter().flat_map(|(r, n)| b.switches(r, n)).collect(),
         arrays: arrays.iter().flat_map(|(r, n)| b.arrays(r, n)).collect(),
         volumes,
@@ -357,11 +360,13 @@ impl LabBuilder<'_> {
         if machine.is_some() {
             self.no_tapes(record, &disks);
         }
+        let wwpns = self.wwpns(record, names.len());
         let mut vms: Vec<Vm> = names
             .iter()
             .zip(hosts)
             .zip(disks)
-            .map(|((name, host), disks)| Vm {
+            .zip(wwpns)
+            .map(|(((name, host), disks), wwpn)| Vm {
                 name: name.clone(),
                 host,
                 agents: agents.clone(),
@@ -372,11 +377,41 @@ impl LabBuilder<'_> {
                 disks,
                 nics: Vec::new(),
                 npiv: record.flag("npiv").is_some_and(|at| at.value),
+                wwpn,
                 cpus: record.number("cpus").map(|at| at.value),
             })
             .collect();
         self.nics(record, &mut vms);
         vms
+    }
+
+    /// The WWPN of each of `n` VMs' virtual ports.
+    fn wwpns(&mut self, record: &Decoded, n: usize) -> Vec<Option<String>> {
+        let all = self.texts_each(record, "wwpn", n);
+        let plain = |text: &str| text.trim_start_matches("0x").replace(':', "").to_lowercase();
+        let is_wwn = |text: &String| {
+            let digits = plain(text);
+            digits.len() == 16 && digits.bytes().all(|b| b.is_ascii_hexdigit())
+        };
+        let npiv = record.flag("npiv").is_some_and(|at| at.value);
+        if let Some(wrong) = all.iter().flatten().find(|text| !is_wwn(text)) {
+            let problem = format!(
+                "`{}` is no WWPN: 16 hexadecimal digits, as `c0:50:76:00:a1:b2:00:01`",
+                clip(wrong)
+            );
+            complain(record, "wwpn", problem, self.sink);
+        } else if record.has("wwpn") && !npiv {
+            let problem = "only a VM with `npiv = true` has a virtual port".to_owned();
+            complain(record, "wwpn", problem, self.sink);
+        }
+        for text in all.iter().flatten() {
+            if !self.directory.wwpns.insert(plain(text)) {
+                let problem = format!("another VM has the WWPN `{}` already", clip(text));
+                complain(record, "wwpn", problem, self.sink);
+                break;
+            }
+        }
+        all
     }
 
     /// Reports tape drives of guests, which do not copy.

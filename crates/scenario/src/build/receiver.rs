@@ -154,7 +154,12 @@ impl LabBuilder<'_> {
     }
 
     /// The text under a key for each of `n` receivers: one for all, or as many as there are.
-    fn texts_each(&mut self, record: &Decoded, key: &str, n: usize) -> Vec<Option<String>> {
+    pub(super) fn texts_each(
+        &mut self,
+        record: &Decoded,
+        key: &str,
+        n: usize,
+    ) -> Vec<Option<String>> {
         let Some(text) = record.text(key) else { return vec![None; n] };
         let dealt = names::expand_path(&text.value).and_then(|all| deal(&all, false, n));
         match dealt {

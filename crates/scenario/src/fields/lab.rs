@@ -243,6 +243,12 @@ pub(super) static VM: TableDef = TableDef {
             "false",
             "Has a virtual port with its own WWPN, for use in zones and masks, at adapters with `npiv`.",
         ),
+        optional(
+            "wwpn",
+            Type::Text,
+            "WWPN of its virtual port, such as `c0:50:76:00:a1:b2:00:01`: the host's counters of that port are the hop `VM.vport`. A \
+             range in it is paired with the range in `name`.",
+        ),
         optional("disks", Type::Tables(&DISK), "Its disks."),
         optional("nics", Type::Tables(&NIC), "Its NICs, which carry its network loads."),
         optional("cpus", CPUS, "On an emulated host: processors whose time this VM may use."),

@@ -28,6 +28,7 @@ mod simulate;
 mod table;
 pub mod target;
 mod traces;
+mod vport;
 
 use crate::cli::{Cli, Command};
 use crate::exit::{Exit, Failure};
@@ -57,6 +58,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Command::Net(args) => net::net(&args),
         Command::Target(args) => target::target(&args),
         Command::Lab(args) => lab::lab(&args),
+        Command::Vport(args) => vport::vport(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
         Command::Agent(args) => agent::agent(&args),

@@ -46,3 +46,4 @@ mod terminal;
 mod traces;
 mod verify;
 mod versus;
+mod vports;
