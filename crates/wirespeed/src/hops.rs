@@ -23,13 +23,10 @@ pub fn sources() -> Sources {
     ])
 }
 
-/// The same with those of a lab's real devices, which tell of this machine's processors too.
+/// The same with those of a lab's real devices, which tell of this machine's processors and disks too.
 pub fn sources_of(scenario: &Scenario) -> Sources {
     let Some(counted) = CountedHops::of(scenario) else { return sources() };
-    let mut all: Vec<Box<dyn Sampler>> =
-        vec![Box::new(DiskSampler::default()), Box::new(GuestProcesses::default())];
-    all.push(Box::new(counted));
-    Sources(all)
+    Sources(vec![Box::new(GuestProcesses::default()), Box::new(counted)])
 }
 
 /// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.
@@ -110,8 +107,9 @@ pub(crate) fn taken(look: Option<ProcessLook>) -> Vec<HopReading> {
 
 /// Samples the disks under the targets of a step, and the partitions that the targets are on.
 #[derive(Debug, Default)]
-struct DiskSampler {
-    devices: Vec<BlockDevice>,
+pub(crate) struct DiskSampler {
+    /// Those of the last step.
+    pub devices: Vec<BlockDevice>,
 }
 
 impl Sampler for DiskSampler {
