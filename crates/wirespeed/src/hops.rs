@@ -1,13 +1,14 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
-use crate::counted::CountedHops;
+use crate::counted::{self, CountedHops};
 use crate::guests::hops::GuestProcesses;
 use engine::StepSpec;
+use fleet::message::SameHop;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
 use probe::process::ProcessLook;
-use record::{CounterId, HopKind};
+use record::{CounterId, Fact, HopKind};
 use scenario::Scenario;
 use std::path::Path;
 
@@ -27,6 +28,13 @@ pub fn sources() -> Sources {
 pub fn sources_of(scenario: &Scenario) -> Sources {
     let Some(counted) = CountedHops::of(scenario) else { return sources() };
     Sources(vec![Box::new(GuestProcesses::default()), Box::new(counted)])
+}
+
+/// The sources of a coordinator whose agents are on other machines: what a lab's real devices say. `None` where it names none.
+pub fn sources_beside(scenario: &Scenario, names: &[String], facts: &[Fact]) -> Option<Sources> {
+    let agents = counted::counting_agents(names.iter(), facts);
+    let counted = CountedHops::beside(scenario, agents)?;
+    Some(Sources(vec![Box::new(counted)]))
 }
 
 /// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.
@@ -51,6 +59,10 @@ impl Sampler for Sources {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.0.iter_mut().flat_map(|source| source.sample()).collect()
+    }
+
+    fn same(&self) -> Vec<SameHop> {
+        self.0.iter().flat_map(|source| source.same()).collect()
     }
 
     fn news(&mut self) -> Vec<SamplerNews> {

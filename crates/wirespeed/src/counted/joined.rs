@@ -19,6 +19,7 @@ const COMPARED: Ns = Ns::secs(10);
 const ENOUGH: f64 = 1000.0;
 
 /// A source and what it counts of a step.
+#[derive(Clone)]
 pub struct OneSource {
     /// The device of the lab.
     pub device: String,

@@ -3,19 +3,22 @@
 //! `mapping` decides which place of a device is which hop, and `joined` which hops are one; a `CountedHops` asks the sources, each on a
 //! thread of its own.
 
+mod agents;
 mod joined;
 mod mapping;
 mod shown;
 mod sources;
 
+pub use agents::counting_agents;
 pub use shown::{as_json, text};
-pub use sources::{CountedSources, readable};
+pub use sources::{CountedSources, readable, this_machine};
 
 use crate::counted::joined::{OneSource, Owners};
 use crate::counted::mapping::{HopMap, LabHops, MappedHop};
 use crate::hops::{CpuSampler, DiskSampler, PROCESSORS};
 use clock::Ns;
 use engine::StepSpec;
+use fleet::message::SameHop;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::BlockDevice;
 use probe::source::{Place, Trouble};
@@ -47,6 +50,9 @@ pub struct CountedHops {
     /// The disks of this machine under the step's targets.
     disks: DiskSampler,
     tcp: Option<(BTreeSet<SocketAddr>, Watch)>,
+    /// Agents of other machines that count there themselves, where this is a coordinator of such.
+    agents: Vec<OneSource>,
+    same: Vec<SameHop>,
     news: Vec<SamplerNews>,
 }
 
@@ -86,7 +92,25 @@ impl CountedHops {
         let (hops, owners, shares) = (Vec::new(), Owners::default(), None);
         let disks = DiskSampler::default();
         let (tcp, news) = (None, Vec::new());
-        Some(CountedHops { sources, lab, hops, owners, shares, own, disks, tcp, news })
+        let (agents, same) = (Vec::new(), Vec::new());
+        Some(CountedHops {
+            sources,
+            lab,
+            hops,
+            owners,
+            shares,
+            own,
+            disks,
+            tcp,
+            agents,
+            same,
+            news,
+        })
+    }
+
+    /// Those of a scenario that agents of other machines carry: of what these count themselves, they say which it is.
+    pub fn beside(scenario: &scenario::Scenario, agents: Vec<OneSource>) -> Option<CountedHops> {
+        Some(CountedHops { agents, own: None, ..CountedHops::of(scenario)? })
     }
 
     fn warn(&mut self, code: &str, text: String) {
@@ -180,8 +204,13 @@ impl CountedHops {
         let disks = self.disks(step);
         let own = disks.as_ref().map(|_| found.len());
         let disks = disks.map(|(one, hops)| (found.push((one, Vec::new())), hops).1);
-        let (ones, places): (Vec<OneSource>, Vec<Vec<(usize, Place)>>) = found.into_iter().unzip();
-        let (hops, said) = joined::joined(&ones);
+        let (mut ones, places): (Vec<OneSource>, Vec<Vec<(usize, Place)>>) =
+            found.into_iter().unzip();
+        let counted_here = ones.len();
+        ones.extend(self.agents.iter().cloned());
+        let (mut hops, said) = joined::joined(&ones);
+        self.same = agents::same(&ones, &hops, counted_here);
+        hops.retain(|hop| hop.source < counted_here);
         said.into_iter().for_each(|said| self.warn(said.code, said.text));
         let mut counted = Vec::new();
         for hop in hops {
@@ -192,7 +221,8 @@ impl CountedHops {
                 break;
             }
             let (one, mapped) = (&ones[hop.source], &ones[hop.source].hops[hop.hop]);
-            let mut facts = vec![("counters-from".to_owned(), one.from.clone())];
+            let mut facts = agents::facts(&self.same, &hop.name, &one.from);
+            facts.push(("counters-from".to_owned(), one.from.clone()));
             facts.extend(
                 hop.by.map(|by| ("joined".to_owned(), format!("{}, by {by}", mapped.name))),
             );
@@ -297,6 +327,10 @@ impl Sampler for CountedHops {
         self.all(step, &mut out);
         self.sessions(step, &mut out);
         out
+    }
+
+    fn same(&self) -> Vec<SameHop> {
+        self.same.clone()
     }
 
     fn sample(&mut self) -> Vec<Sample> {
