@@ -303,7 +303,7 @@ fn mapped(
     topology: Option<&scenario::topology::Topology>,
     steps: &[StepFigures],
 ) -> Option<map::LabMap> {
-    let map = map::lab_map(scenario, topology, record.sources(), steps)?;
+    let map = map::lab_map(scenario, topology, record.sources(), record.facts(), steps)?;
     Some(if record.head().producer.is_model() { map::of_model(map, steps) } else { map })
 }
 

@@ -60,6 +60,9 @@ pub enum ServedBy {
     DeviceAndMore,
 }
 
+/// The fact of a hop that is a disk of the machine, under a name of the lab: the kernel's name of it.
+pub(crate) const BLOCK_DEVICE: &str = "block-device";
+
 /// What is known about the targets of a run.
 pub(crate) struct Places<'a> {
     /// Targets by VM or target.
@@ -82,7 +85,7 @@ impl<'a> Places<'a> {
             }
         }
         let pair = |f: &'a Fact| ((f.subject.as_str(), f.key.as_str()), f.value.as_str());
-        let hops = sources.iter().filter(|s| s.hop() == Some(HopKind::BlockDevice)).collect();
+        let hops = sources.iter().filter(|s| s.hop().is_some()).collect();
         Places { targets, facts: facts.iter().map(pair).collect(), hops }
     }
 
@@ -90,9 +93,13 @@ impl<'a> Places<'a> {
         self.facts.get(&(subject, key)).copied()
     }
 
-    /// The hop of a device on an agent's machine.
+    /// The hop of a device on an agent's machine: called like it, or as the lab calls what others count there too.
     fn hop(&self, device: &str, agent: &str) -> Option<&'a Source> {
-        self.hops.iter().find(|hop| hop.group == device && hop.agent == agent).copied()
+        let is = |hop: &&&Source| {
+            let named = hop.group == device && hop.hop() == Some(HopKind::BlockDevice);
+            hop.agent == agent && (named || self.fact(&hop.group, BLOCK_DEVICE) == Some(device))
+        };
+        self.hops.iter().find(is).copied()
     }
 }
 
@@ -206,8 +213,10 @@ fn devices(
     for device in &set.devices {
         let hop = places.hop(device, agent);
         let hop = hop.ok_or_else(|| format!("the record has no counters of {device}"))?;
-        let why =
-            || places.fact(device, "counters").map(|why| format!(": {why}")).unwrap_or_default();
+        let why = || {
+            let why = places.fact(&hop.group, "counters");
+            why.map(|why| format!(": {why}")).unwrap_or_default()
+        };
         let mut bytes = [0.0; 2];
         let ids = [CounterId::ReadBytes, CounterId::WriteBytes];
         for (bytes, id) in bytes.iter_mut().zip(ids) {
@@ -248,4 +257,38 @@ impl Traffic {
 
 fn list(names: &BTreeSet<&str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{SourceId, SourceKind};
+
+    #[test]
+    fn a_disk_that_the_lab_names_is_found_by_the_kernels_name_of_it() {
+        let source = |id, kind, group: &str, agent: &str| Source {
+            id: SourceId(id),
+            kind: SourceKind::Hop(kind),
+            name: format!("{agent}/{group}"),
+            group: group.to_owned(),
+            agent: agent.to_owned(),
+        };
+        let sources = [
+            source(0, HopKind::LunQueue, "vda", "local"),
+            source(1, HopKind::Volume, "ssd1.disk", "local"),
+            source(2, HopKind::BlockDevice, "vda", "other"),
+        ];
+        let fact = |key: &str, value: &str| Fact {
+            subject: "ssd1.disk".to_owned(),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let found = |facts: &[Fact], agent| {
+            let places = Places::new(None, facts, &sources);
+            places.hop("vda", agent).map(|hop| hop.id.0)
+        };
+        assert_eq!(found(&[fact(BLOCK_DEVICE, "vda")], "local"), Some(1));
+        assert_eq!(found(&[fact("device", "vda")], "local"), None);
+        assert_eq!(found(&[], "other"), Some(2));
+    }
 }

@@ -136,6 +136,7 @@ impl<'a> Coordinator<'a> {
         let examples: Vec<Step> = self.stages.iter().flat_map(Stage::examples).collect();
         let mut assignment =
             Assignment::bound(self.scenario, &examples, self.head.seed, &names, binding)?;
+        assignment.witness(agents.iter().position(|agent| agent.witness));
         let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
         for source in assignment.sources() {
             sink.source(source)?;

@@ -3,8 +3,21 @@
 //! A hop that an agent names in several steps is one source. Names of sources are unique in a record, and those of two
 //! machines are not, so a hop whose name is taken gets its agent's name as well; its group is its plain name.
 
-use record::{HopKind, Source, SourceId, SourceKind};
+use crate::message::SameHop;
+use record::{CounterId, HopKind, Source, SourceId, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A hop that an agent counts at its machine, and another by what it asks of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SharedHop {
+    pub source: SourceId,
+    /// Who asks others.
+    pub witness: usize,
+    /// Whose machine it is of.
+    pub agent: usize,
+    /// What that agent counts there itself.
+    pub own: Vec<CounterId>,
+}
 
 /// Hops by agent and name.
 pub(crate) struct AgentHops {
@@ -52,6 +65,43 @@ impl AgentHops {
         new
     }
 
+    /// Takes in that hops of one agent are those of another, where the other counts them in this step; before either has its
+    /// numbers. Returns the sources that are new, and each of these hops with what its own agent counts there.
+    pub fn same(
+        &mut self,
+        (witness, agents): (usize, &[String]),
+        all: &[SameHop],
+        named: &BTreeMap<usize, Vec<(String, HopKind)>>,
+    ) -> (Vec<Source>, Vec<SharedHop>) {
+        let (mut new, mut shared) = (Vec::new(), Vec::new());
+        // Of two agents on one machine the first counts for it.
+        let mut taken: BTreeSet<&str> = BTreeSet::new();
+        for same in all {
+            let Some(agent) = agents.iter().position(|name| *name == same.agent) else { continue };
+            let of_step = named.get(&agent).into_iter().flatten();
+            let Some((_, kind)) = of_step.into_iter().find(|(name, _)| *name == same.at) else {
+                continue;
+            };
+            if !taken.insert(&same.hop) {
+                continue;
+            }
+            let keys = [(agent, same.at.clone()), (witness, same.hop.clone())];
+            let id = keys.iter().find_map(|key| self.known.get(key).copied());
+            let id = id.unwrap_or_else(|| {
+                let source = self.source(&same.agent, &same.hop, *kind);
+                let id = source.id;
+                new.push(source);
+                id
+            });
+            // One that has had numbers of its own in an earlier step keeps them.
+            let one = keys.into_iter().all(|key| *self.known.entry(key).or_insert(id) == id);
+            if one {
+                shared.push(SharedHop { source: id, witness, agent, own: same.own.clone() });
+            }
+        }
+        (new, shared)
+    }
+
     /// The numbers of an agent's hops in the step under way.
     pub fn of_step(&self, agent: usize) -> Vec<SourceId> {
         self.of_step.get(&agent).cloned().unwrap_or_default()
@@ -81,6 +131,34 @@ mod tests {
     fn worker(id: u32, name: &str) -> Source {
         let (name, group, agent) = (name.to_owned(), String::new(), String::new());
         Source { id: SourceId(id), kind: SourceKind::Worker, name, group, agent }
+    }
+
+    #[test]
+    fn a_hop_that_another_agent_counts_as_well_is_one_source() {
+        let mut hops = AgentHops::after(&[]);
+        let agents = ["a", "b", "coordinator"].map(str::to_owned);
+        let cpu = |name: &str| vec![(name.to_owned(), HopKind::HostCpu)];
+        let same = |agent: &str, at: &str| SameHop {
+            hop: "esx.cpu".to_owned(),
+            agent: agent.to_owned(),
+            at: at.to_owned(),
+            own: vec![CounterId::CpuBusy],
+        };
+        let named =
+            BTreeMap::from([(0, cpu("host.cpu")), (1, cpu("host.cpu")), (2, cpu("esx.cpu"))]);
+        let all =
+            [same("b", "vda"), same("c", "host.cpu"), same("b", "host.cpu"), same("a", "host.cpu")];
+        let (new, shared) = hops.same((2, &agents), &all, &named);
+        let of = |s: &Source| (s.id.0, s.name.clone(), s.agent.clone());
+        let own = (0, "esx.cpu".to_owned(), "b".to_owned());
+        assert_eq!(new.iter().map(of).collect::<Vec<_>>(), [own]);
+        let own = vec![CounterId::CpuBusy];
+        assert_eq!(shared, [SharedHop { source: SourceId(0), witness: 2, agent: 1, own }]);
+        let mut ids = |agent: usize, name: &str| {
+            hops.ready(agent, &agents[agent], cpu(name));
+            hops.of_step(agent)[0].0
+        };
+        assert_eq!([ids(0, "host.cpu"), ids(1, "host.cpu"), ids(2, "esx.cpu")], [1, 0, 0]);
     }
 
     #[test]

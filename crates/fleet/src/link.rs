@@ -93,6 +93,8 @@ pub struct AgentLink {
     pub(crate) thread: Option<Receiver<Infallible>>,
     /// The arrays that it is to serve; it carries no workers then.
     pub(crate) arrays: Vec<String>,
+    /// It carries nothing, and counts for the coordinator what others carry.
+    pub(crate) witness: bool,
     /// Its clock beside the coordinator's.
     pub(crate) clock: AgentClock,
     /// What is released when all agents of the run have ended.
@@ -117,7 +119,14 @@ impl AgentLink {
 
     fn new(name: &str, reach: Reach, clock: AgentClock) -> AgentLink {
         let (name, arrays) = (name.to_owned(), Vec::new());
-        AgentLink { name, reach, body: None, thread: None, arrays, clock, held: None }
+        let (body, thread, held, witness) = (None, None, None, false);
+        AgentLink { name, reach, body, thread, arrays, witness, clock, held }
+    }
+
+    /// The same agent as one that carries nothing: in each step it counts what others carry. The last of a run's.
+    #[must_use]
+    pub fn witness(self) -> AgentLink {
+        AgentLink { witness: true, ..self }
     }
 
     /// The same agent with a clock of its own, as on another machine.

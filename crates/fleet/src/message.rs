@@ -16,7 +16,7 @@
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use clock::Ns;
 use engine::{EngineError, StepSpec};
-use record::{Counter, Event, Fact, HopKind, Interval, SourceId};
+use record::{Counter, CounterId, Event, Fact, HopKind, Interval, SourceId};
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
@@ -106,6 +106,9 @@ pub enum FromAgent {
         /// Hops that it will count at, by their names on its machine.
         #[serde(deserialize_with = "batch")]
         hops: Vec<(String, HopKind)>,
+        /// Those of them that another agent counts as well. Only an agent that counts for the coordinator says it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "batch")]
+        same: Vec<SameHop>,
     },
     /// What workers and ends of streams did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),
@@ -141,6 +144,19 @@ pub enum FromAgent {
         /// Why.
         error: AgentFailure,
     },
+}
+
+/// A hop that two agents count: one by what it asks of others, and one at its own machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SameHop {
+    /// Its name at the agent that says so, and in the record.
+    pub hop: String,
+    /// The agent of the machine.
+    pub agent: String,
+    /// Its name there.
+    pub at: String,
+    /// What that agent counts itself there: of these the other's are compared with its own, and not recorded.
+    pub own: Vec<CounterId>,
 }
 
 /// How an agent introduces itself.

@@ -4,6 +4,7 @@
 //! The agent's builder provides the [`Sampler`], which knows the hops. Sampling has its own thread on the control plane, which
 //! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
+use crate::message::SameHop;
 use clock::Ns;
 use engine::{OwnStops, StepEdge, StepSpec, StepTimeline};
 use record::{Counter, CounterId, Event, HopKind, Level, SourceId};
@@ -20,6 +21,11 @@ pub trait Sampler: Send {
     /// The hops of a step, once all that it uses is open. Slow and fallible work belongs here; missing hops are left
     /// out.
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop>;
+
+    /// Which of these hops agents of other machines count as well.
+    fn same(&self) -> Vec<SameHop> {
+        Vec::new()
+    }
 
     /// Samples all hops of the last [`hops`](Sampler::hops), in their order. Must be quick. A hop that has nothing new since
     /// the last time repeats its last sample, time and all: what it counts next is of the whole time between.

@@ -103,6 +103,16 @@ impl BlockDevice {
         }
     }
 
+    /// What it is known by: its number in the kernel (`dev.252:0`), its WWID, serial number or UUID.
+    pub fn identities(&self) -> Vec<String> {
+        let number = crate::sysfs::text(&self.node.join("dev"));
+        let mut known: Vec<String> = number.map(|n| format!("dev.{n}")).into_iter().collect();
+        if self.node == self.disk {
+            known.extend(crate::scsi::identities(Path::new("/sys"), &self.name));
+        }
+        known
+    }
+
     /// Looks at its counters.
     pub fn look(&self) -> Look {
         let counts = |stat: &Stat| !stat.is_blank();

@@ -25,4 +25,5 @@ mod sysfs;
 pub mod tcp;
 #[cfg(feature = "tls")]
 mod trust;
+mod twins;
 pub mod watch;

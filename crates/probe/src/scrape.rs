@@ -63,7 +63,11 @@ pub fn page(text: &str) -> Result<Page, Trouble> {
         match name.as_str() {
             "node_disk_info" => {
                 let key = (HopKind::BlockDevice, of("device").to_owned());
-                page.knows(key, &[of("serial"), of("wwn"), of("path")]);
+                let number = match (of("major"), of("minor")) {
+                    ("", _) | (_, "") => String::new(),
+                    (major, minor) => format!("dev.{major}:{minor}"),
+                };
+                page.knows(key, &[of("serial"), of("wwn"), of("path"), &number]);
             }
             "node_network_info" => {
                 let key = (HopKind::InitiatorPort, of("device").to_owned());

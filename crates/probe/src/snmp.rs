@@ -6,6 +6,8 @@
 
 use crate::credentials::Credentials;
 use crate::source::{Amount, Look, PLACES_MAX, Place, Source, Trouble};
+use crate::twins::Twins;
+use crate::watch::News;
 use async_snmp::{
     Auth, AuthProtocol, Client, Error, Oid, PrivProtocol, Retry, UsmConfig, Value, VarBind,
     WalkOptions,
@@ -13,7 +15,7 @@ use async_snmp::{
 use clock::Ns;
 use hop::HopKind;
 use record::CounterId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use telemetry::{Flow, Measure, mib};
 use tokio::runtime::{Builder, Runtime};
@@ -37,6 +39,9 @@ pub struct Snmp {
     runtime: Runtime,
     client: Option<Client>,
     rows: Vec<PortRow>,
+    /// What two MIBs say of one counter of one port.
+    twins: Twins,
+    news: Vec<News>,
     /// `sysUpTime` of the last look, when it was, and which life of the agent it belongs to.
     uptime: Option<(u32, Ns)>,
     life: u64,
@@ -47,9 +52,15 @@ pub struct Snmp {
 /// A port and the objects that are asked for.
 #[derive(Clone, Debug, Default)]
 struct PortRow {
-    objects: Vec<(Oid, CounterId, u32)>,
+    objects: Vec<PortObject>,
+    /// Those that another MIB counts of the same port: compared with the others, and not recorded.
+    again: Vec<PortObject>,
     speed: Option<f64>,
+    name: String,
 }
+
+/// An object, what it counts, and the bits that it has.
+type PortObject = (Oid, CounterId, u32);
 
 /// Values of discovery by object, then by index.
 type Table = BTreeMap<&'static str, BTreeMap<String, Value>>;
@@ -144,6 +155,8 @@ impl Snmp {
             runtime: runtime.map_err(|e| e.to_string())?,
             client: None,
             rows: Vec::new(),
+            twins: Twins::default(),
+            news: Vec::new(),
             uptime: None,
             life: 0,
             last: Vec::new(),
@@ -280,9 +293,10 @@ fn counter(object: &str) -> Option<CounterId> {
     }
 }
 
-/// Places and rows of a discovery.
+/// Places and rows of a discovery. A port that several MIBs count is one, known by its address.
 fn ports(table: &Table) -> (Vec<Place>, Vec<PortRow>) {
-    let (mut places, mut rows) = (Vec::new(), Vec::new());
+    let (mut places, mut rows): (Vec<Place>, Vec<PortRow>) = (Vec::new(), Vec::new());
+    let mut first_of: BTreeMap<String, (usize, &str)> = BTreeMap::new();
     let of = |object: &str, index: &str| table.get(object).and_then(|column| column.get(index));
     for (family, names) in FAMILIES {
         let mut by_index: BTreeMap<&str, PortRow> = BTreeMap::new();
@@ -310,18 +324,79 @@ fn ports(table: &Table) -> (Vec<Place>, Vec<PortRow>) {
             for object in ["ifAlias", "ifDescr"] {
                 place = place.known_as(&of(object, index).map(words).unwrap_or_default());
             }
+            let mut wwn = None;
             for object in ["ifPhysAddress", "connUnitPortWwn", "fcFxPortName"] {
-                place = place.known_as(&of(object, index).map(address).unwrap_or_default());
+                let address = of(object, index).map(address).unwrap_or_default();
+                place = place.known_as(&address);
+                let known = telemetry::canonical(&address);
+                wwn = wwn.or(known.filter(|id| id.starts_with("wwn.")));
             }
             place = beyond(table, place, index);
-            places.push(match row.speed {
-                Some(speed) => place.fact("rate", format!("{speed} B/s")),
-                None => place.fact("rate", "unknown"),
-            });
+            let before = wwn.as_ref().and_then(|id| first_of.get(id).copied());
+            if let Some((at, first)) = before.filter(|(_, first)| *first != family) {
+                rows[at].merge(row, &mut places[at], (mib_of(first), mib_of(family)));
+                places[at].merge(place);
+                continue;
+            }
+            first_of.extend(wwn.map(|id| (id, (places.len(), family))));
+            places.push(place);
+            row.name.clone_from(&places[rows.len()].name);
             rows.push(row);
         }
     }
+    for (place, row) in places.iter_mut().zip(&rows) {
+        let rate = row.speed.map_or("unknown".to_owned(), |speed| format!("{speed} B/s"));
+        place.facts.push(("rate".to_owned(), rate));
+    }
     (places, rows)
+}
+
+/// The MIB of a family of objects.
+fn mib_of(family: &str) -> &'static str {
+    match family {
+        "if" => "IF-MIB",
+        "connUnitPort" => "FCMGMT-MIB",
+        _ => "FIBRE-CHANNEL-FE-MIB",
+    }
+}
+
+impl PortRow {
+    /// Takes in what another MIB counts of the same port: what this one does not count, or counts in narrower numbers. The rest is
+    /// compared. The place says what is counted by which.
+    fn merge(&mut self, other: PortRow, place: &mut Place, (own, theirs): (&str, &str)) {
+        let bits = |of: &[PortObject], id: CounterId| {
+            of.iter().filter(|object| object.1 == id).map(|object| object.2).min()
+        };
+        let ids: BTreeSet<CounterId> = other.objects.iter().map(|object| object.1).collect();
+        let mut taken = Vec::new();
+        for id in ids {
+            let wider = bits(&other.objects, id) > bits(&self.objects, id);
+            let of = |all: &[PortObject]| -> Vec<PortObject> {
+                all.iter().filter(|object| object.1 == id).cloned().collect()
+            };
+            let (ours, new) = (of(&self.objects), of(&other.objects));
+            match wider {
+                true => {
+                    self.objects.retain(|object| object.1 != id);
+                    self.objects.extend(new);
+                    self.again.extend(ours);
+                    taken.push(id);
+                }
+                false => self.again.extend(new),
+            }
+        }
+        self.speed = self.speed.or(other.speed);
+        let list = |taken_over: bool| {
+            let of = self.objects.iter().map(|object| object.1);
+            let of = of.filter(|id| taken.contains(id) == taken_over);
+            let names: BTreeSet<&str> = of.map(|id| id.name()).collect();
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        let said = [(list(false), own), (list(true), theirs)];
+        let said = said.iter().filter(|(ids, _)| !ids.is_empty());
+        let said: Vec<String> = said.map(|(ids, mib)| format!("{ids} from {mib}")).collect();
+        place.facts.push(("counted-by".to_owned(), said.join("; ")));
+    }
 }
 
 /// Bytes a second of a port.
@@ -395,11 +470,16 @@ impl Source for Snmp {
             return Err(Trouble::Garbage(text.to_owned()));
         }
         (self.rows, self.last, self.moved) = (rows, Vec::new(), began);
+        self.twins = Twins::default();
         Ok(places)
     }
 
     fn look(&mut self) -> Result<Option<Look>, Trouble> {
-        let objects = self.rows.iter().flat_map(|row| row.objects.iter().map(|of| of.0.clone()));
+        let of = |row: &PortRow| {
+            let all = row.objects.iter().chain(&row.again).map(|of| of.0.clone());
+            all.collect::<Vec<Oid>>()
+        };
+        let objects = self.rows.iter().flat_map(of);
         let asked: Vec<Oid> = std::iter::once(up_time()).chain(objects).collect();
         let binds = self.get(&asked)?;
         let at = clock::now();
@@ -440,7 +520,24 @@ impl Source for Snmp {
             self.moved = at;
         }
         self.last.clone_from(&places);
+        for (place, row) in self.rows.iter().enumerate() {
+            for id in row.again.iter().map(|of| of.1).collect::<BTreeSet<_>>() {
+                let sum = |all: &[PortObject]| {
+                    let of = all.iter().filter(|of| of.1 == id);
+                    of.map(|of| Some(count(values.get(&of.0)?)?.0 as f64)).sum::<Option<f64>>()
+                };
+                let Some(both) = sum(&row.objects).zip(sum(&row.again)) else { continue };
+                self.news.extend(self.twins.see((place, id), at, both).map(|text| {
+                    let text = format!("{}: {}: {text}", self.address, row.name);
+                    News { at, code: "counters-conflict", text, warns: true }
+                }));
+            }
+        }
         Ok(Some(Look { at, life: self.life, places }))
+    }
+
+    fn news(&mut self) -> Vec<News> {
+        std::mem::take(&mut self.news)
     }
 }
 
@@ -477,6 +574,50 @@ mod tests {
         let bits: Vec<(CounterId, u32)> = row.objects.iter().map(|of| (of.1, of.2)).collect();
         assert_eq!(bits, [(CounterId::ReadBytes, 64), (CounterId::WriteBytes, 32)]);
         assert_eq!(row.speed, Some(25e9 / 8.0));
+    }
+
+    #[test]
+    fn a_port_that_two_mibs_count_is_one() {
+        let wwn = bytes(&[0x20, 1, 0, 5, 0x1e, 0x34, 0x35, 0x36]);
+        let unit = "16.0.0.5.30.52.53.54.1";
+        let found = ports(&table(&[
+            ("ifName", "7", bytes(b"fc1/1")),
+            ("ifPhysAddress", "7", wwn.clone()),
+            ("ifInOctets", "7", Value::Counter32(1)),
+            ("ifHCOutOctets", "7", Value::Counter64(1)),
+            ("ifInErrors", "7", Value::Counter32(0)),
+            ("ifName", "8", bytes(b"eth0")),
+            ("ifPhysAddress", "8", bytes(&[0, 5, 0x1e, 0x34, 0x35, 0x36])),
+            ("ifHCOutOctets", "8", Value::Counter64(1)),
+            ("connUnitPortWwn", unit, wwn),
+            ("connUnitPortName", unit, bytes(b"slot0 port1")),
+            ("connUnitPortSpeed", unit, Value::Gauge32(1_700_000)),
+            ("connUnitPortStatCountRxElements", unit, bytes(&[0; 8])),
+            ("connUnitPortStatCountTxElements", unit, bytes(&[0; 8])),
+            ("connUnitPortStatCountError", unit, bytes(&[0; 8])),
+            ("connUnitPortStatCountBBCreditZero", unit, bytes(&[0; 8])),
+        ]));
+        let names: Vec<&str> = found.0.iter().map(|place| place.name.as_str()).collect();
+        assert_eq!(names, ["fc1/1", "eth0"]);
+        let (place, row) = (&found.0[0], &found.1[0]);
+        assert!(place.is("slot0 port1") && place.is("20:01:00:05:1e:34:35:36"), "{place:?}");
+        let of = |all: &[PortObject]| -> Vec<(CounterId, u32)> {
+            let mut of: Vec<_> = all.iter().map(|of| (of.1, of.2)).collect();
+            of.sort();
+            of
+        };
+        use CounterId::{CreditZero, Errors, ReadBytes, WriteBytes};
+        // The narrow counter of bytes stands back.
+        let mut recorded = vec![(ReadBytes, 64), (WriteBytes, 64), (Errors, 64), (CreditZero, 64)];
+        recorded.sort();
+        assert_eq!(of(&row.objects), recorded);
+        let mut again = vec![(ReadBytes, 32), (WriteBytes, 64), (Errors, 32)];
+        again.sort();
+        assert_eq!((of(&row.again), row.speed), (again, Some(1.7e9)));
+        let by = &place.facts.iter().find(|fact| fact.0 == "counted-by").expect("who counts").1;
+        assert!(by.contains("write-bytes from IF-MIB; "), "{by}");
+        assert!(by.ends_with("from FCMGMT-MIB"), "{by}");
+        assert_eq!(place.facts.iter().filter(|fact| fact.0 == "rate").count(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A source may be slow, wrong or gone. It returns what it saw or why it saw nothing; [`crate::accrual`] makes sums of it and
 //! [`crate::watch`] keeps it away from everything else.
 
+use crate::watch::News;
 use clock::Ns;
 use hop::HopKind;
 use record::CounterId;
@@ -49,6 +50,20 @@ impl Place {
             self.facts.push((key.to_owned(), value));
         }
         self
+    }
+
+    /// The same place as another table of its source describes it.
+    pub(crate) fn merge(&mut self, other: Place) {
+        self.ids.extend(other.ids);
+        if other.name != self.name {
+            self.ids.insert(other.name);
+        }
+        self.beyond.extend(other.beyond);
+        for fact in other.facts {
+            if self.facts.iter().all(|(key, _)| *key != fact.0) {
+                self.facts.push(fact);
+            }
+        }
     }
 
     /// Whether this is one of its identities: its name, or what it is known by. Never a part of one.
@@ -122,4 +137,9 @@ pub trait Source: Send {
     /// # Errors
     /// Where it cannot be asked.
     fn look(&mut self) -> Result<Option<Look>, Trouble>;
+
+    /// What else is to be said since the last time: contradictions within the source itself.
+    fn news(&mut self) -> Vec<News> {
+        Vec::new()
+    }
 }

@@ -247,7 +247,11 @@ impl WatchWork {
                 self.accrual.take(&look)
             })
         });
+        let said = self.source.news();
         let mut state = self.shared.lock();
+        for News { code, text, warns, .. } in said {
+            state.say(code, text, warns);
+        }
         match taken {
             Ok(look) => {
                 state.heard = clock::now();

@@ -69,6 +69,11 @@ impl Machine {
         }
     }
 
+    /// All that it is known by, as [`Machine::known_as`] takes it.
+    pub fn told(&self) -> impl Iterator<Item = &String> {
+        self.ids.iter().chain(&self.ports)
+    }
+
     /// Whether two sources certainly count different machines.
     pub fn differs(&self, other: &Machine) -> bool {
         let kind = |id: &str| id.split('.').next().unwrap_or_default().to_owned();

@@ -5,6 +5,7 @@ use crate::measure::{Flow, Measure};
 
 /// Objects by the end of their number, with the names that tools print.
 pub const OBJECTS: &[(&str, &str)] = &[
+    ("1.3.6.1.2.1.1.2", "sysObjectID"),
     ("1.3.6.1.2.1.1.3", "sysUpTime"),
     ("1.3.6.1.2.1.1.5", "sysName"),
     ("1.3.6.1.2.1.1.7", "sysServices"),
@@ -24,6 +25,12 @@ pub const OBJECTS: &[(&str, &str)] = &[
     ("1.3.6.1.2.1.2.2.1.19", "ifOutDiscards"),
     ("1.3.6.1.2.1.2.2.1.20", "ifOutErrors"),
     ("1.3.6.1.2.1.4.20.1.1", "ipAdEntAddr"),
+    ("1.3.6.1.2.1.17.1.2", "dot1dBaseNumPorts"),
+    ("1.3.6.1.2.1.25.1.1", "hrSystemUptime"),
+    ("1.3.6.1.2.1.25.1.6", "hrSystemProcesses"),
+    ("1.3.6.1.2.1.25.2.2", "hrMemorySize"),
+    ("1.3.6.1.4.1.2021.4.5", "memTotalReal"),
+    ("1.3.6.1.4.1.2021.11.53", "ssCpuRawIdle"),
     ("1.3.6.1.3.94.1.10.1.10", "connUnitPortWwn"),
     ("1.3.6.1.3.94.1.10.1.15", "connUnitPortSpeed"),
     ("1.3.6.1.3.94.1.10.1.17", "connUnitPortName"),
@@ -43,6 +50,24 @@ pub const OBJECTS: &[(&str, &str)] = &[
     ("1.0.8802.1.1.2.1.4.1.1.5", "lldpRemChassisId"),
     ("1.0.8802.1.1.2.1.4.1.1.7", "lldpRemPortId"),
 ];
+
+/// Objects of HOST-RESOURCES-MIB and UCD-SNMP-MIB, which say that an agent is a computer's; switches may have them as well.
+pub const OF_COMPUTERS: &[&str] =
+    &["hrSystemUptime", "hrSystemProcesses", "hrMemorySize", "memTotalReal", "ssCpuRawIdle"];
+
+/// Whether a `sysObjectID` is that of an operating system for hosts: Net-SNMP's and UCD's own, Windows, ESX. Who makes a switch of one of
+/// them gives it another.
+pub fn is_host_system(object_id: &str) -> bool {
+    let of = object_id.trim().trim_start_matches('.');
+    let numbers = of.rsplit("enterprises").next().unwrap_or(of).trim_start_matches('.');
+    let numbers = ["1.3.6.1.4.1.", "iso.3.6.1.4.1."]
+        .iter()
+        .find_map(|p| numbers.strip_prefix(p))
+        .unwrap_or(numbers);
+    let known = ["8072.3.2.", "2021.250.", "311.1.1.3.1.", "6876.4."];
+    known.iter().any(|known| numbers.starts_with(known))
+        || of.starts_with("NET-SNMP-") && of.contains("netSnmpAgentOIDs")
+}
 
 /// The object of a number or of a name, and its index.
 pub fn object(oid: &str) -> Option<(&'static str, &str)> {
@@ -98,6 +123,31 @@ pub fn wide(object: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_operating_system_for_hosts_is_known_in_each_form() {
+        for text in [
+            "1.3.6.1.4.1.8072.3.2.10",
+            ".1.3.6.1.4.1.311.1.1.3.1.2",
+            "iso.3.6.1.4.1.6876.4.1",
+            "SNMPv2-SMI::enterprises.311.1.1.3.1.1",
+            "NET-SNMP-MIB::netSnmpAgentOIDs.10",
+            "NET-SNMP-TC::linux.netSnmpAgentOIDs",
+        ] {
+            assert!(is_host_system(text), "{text}");
+        }
+        // Brocade, Cisco, Cumulus, Arista.
+        for text in [
+            "1.3.6.1.4.1.1588.2.1.1.1",
+            "SNMPv2-SMI::enterprises.9.12.3.1.3.1008",
+            ".1.3.6.1.4.1.40310.1",
+            "1.3.6.1.4.1.30065.1.3011",
+            "1.3.6.1.4.1.80720.3.2.1",
+            "",
+        ] {
+            assert!(!is_host_system(text), "{text}");
+        }
+    }
 
     #[test]
     fn an_object_is_found_by_its_number_and_by_its_name() {

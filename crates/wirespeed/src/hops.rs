@@ -1,13 +1,14 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
-use crate::counted::CountedHops;
+use crate::counted::{self, CountedHops};
 use crate::guests::hops::GuestProcesses;
 use engine::StepSpec;
+use fleet::message::SameHop;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
 use probe::process::ProcessLook;
-use record::{CounterId, HopKind};
+use record::{CounterId, Fact, HopKind};
 use scenario::Scenario;
 use std::path::Path;
 
@@ -23,13 +24,17 @@ pub fn sources() -> Sources {
     ])
 }
 
-/// The same with those of a lab's real devices, which tell of this machine's processors too.
+/// The same with those of a lab's real devices, which tell of this machine's processors and disks too.
 pub fn sources_of(scenario: &Scenario) -> Sources {
     let Some(counted) = CountedHops::of(scenario) else { return sources() };
-    let mut all: Vec<Box<dyn Sampler>> =
-        vec![Box::new(DiskSampler::default()), Box::new(GuestProcesses::default())];
-    all.push(Box::new(counted));
-    Sources(all)
+    Sources(vec![Box::new(GuestProcesses::default()), Box::new(counted)])
+}
+
+/// The sources of a coordinator whose agents are on other machines: what a lab's real devices say. `None` where it names none.
+pub fn sources_beside(scenario: &Scenario, names: &[String], facts: &[Fact]) -> Option<Sources> {
+    let agents = counted::counting_agents(names.iter(), facts);
+    let counted = CountedHops::beside(scenario, agents)?;
+    Some(Sources(vec![Box::new(counted)]))
 }
 
 /// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.
@@ -54,6 +59,10 @@ impl Sampler for Sources {
 
     fn sample(&mut self) -> Vec<Sample> {
         self.0.iter_mut().flat_map(|source| source.sample()).collect()
+    }
+
+    fn same(&self) -> Vec<SameHop> {
+        self.0.iter().flat_map(|source| source.same()).collect()
     }
 
     fn news(&mut self) -> Vec<SamplerNews> {
@@ -110,8 +119,9 @@ pub(crate) fn taken(look: Option<ProcessLook>) -> Vec<HopReading> {
 
 /// Samples the disks under the targets of a step, and the partitions that the targets are on.
 #[derive(Debug, Default)]
-struct DiskSampler {
-    devices: Vec<BlockDevice>,
+pub(crate) struct DiskSampler {
+    /// Those of the last step.
+    pub devices: Vec<BlockDevice>,
 }
 
 impl Sampler for DiskSampler {

@@ -5,7 +5,8 @@ use super::build::MapBuilder;
 use super::wired::role;
 use super::{DeviceKind, Role};
 use crate::figures::StepFigures;
-use record::{HopKind, Source};
+use crate::served::BLOCK_DEVICE;
+use record::{Fact, HopKind, Source};
 use scenario::{Backing, Lab, RECEIVER, SENDER, Scenario, Vm, VmDisk};
 use std::collections::BTreeSet;
 
@@ -85,7 +86,12 @@ fn join(builder: &mut MapBuilder, from: Option<u32>, to: Option<u32>) {
 }
 
 /// Adds what a record counted: the issuers, the devices under targets, pairs of network loads, and every other hop.
-pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[StepFigures]) {
+pub(super) fn record(
+    builder: &mut MapBuilder,
+    sources: &[Source],
+    facts: &[Fact],
+    steps: &[StepFigures],
+) {
     let groups: BTreeSet<&str> =
         steps.iter().flat_map(|s| &s.groups).map(|group| group.group.as_str()).collect();
     for group in groups {
@@ -99,10 +105,16 @@ pub(super) fn record(builder: &mut MapBuilder, sources: &[Source], steps: &[Step
     pairs(builder, steps);
     let hops = || sources.iter().filter_map(|source| Some((source, source.hop()?)));
     hops().for_each(|(source, kind)| counted(builder, source, kind));
+    // A disk that others count too is called as the lab calls it.
+    let known = |hop: &str, device: &str| {
+        facts.iter().any(|f| f.subject == hop && f.key == BLOCK_DEVICE && f.value == device)
+    };
     for served in steps.iter().flat_map(|s| &s.served) {
         for device in &served.devices {
-            let mut devices = hops().filter(|(_, kind)| *kind == HopKind::BlockDevice);
-            let hop = devices.find(|(source, _)| source.group == *device);
+            let hop = hops().find(|(source, kind)| {
+                let named = source.group == *device && *kind == HopKind::BlockDevice;
+                named || known(&source.group, device)
+            });
             let Some(hop) = hop.and_then(|(hop, _)| builder.find(&hop.name)) else { continue };
             for target in &served.targets {
                 if let Some(target) = builder.find(target) {

@@ -16,7 +16,7 @@ pub(crate) use model::of_model;
 
 use crate::figures::StepFigures;
 use build::MapBuilder;
-use record::Source;
+use record::{Fact, Source};
 use scenario::Scenario;
 use scenario::topology::Topology;
 use serde::Serialize;
@@ -166,6 +166,7 @@ pub fn lab_map(
     scenario: Option<&Scenario>,
     topology: Option<&Topology>,
     sources: &[Source],
+    facts: &[Fact],
     steps: &[StepFigures],
 ) -> Option<LabMap> {
     let mut builder = MapBuilder::default();
@@ -177,7 +178,7 @@ pub fn lab_map(
         }
         local::lab(&mut builder, scenario);
     }
-    local::record(&mut builder, sources, steps);
+    local::record(&mut builder, sources, facts, steps);
     let map = builder.finish();
     (map.hops.len() > 1).then_some(map)
 }

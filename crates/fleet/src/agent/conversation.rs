@@ -7,7 +7,7 @@
 use super::AgentIdentity;
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use crate::message::{
-    AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent, check_version,
+    AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, SameHop, ToAgent, check_version,
 };
 use crate::sequence::{Numbered, Numberer, Reorderer};
 use clock::Ns;
@@ -58,6 +58,7 @@ pub(crate) struct StepReadiness {
     pub depths: Vec<(SourceId, u32)>,
     pub planned: Vec<(SourceId, u64)>,
     pub hops: Vec<(String, HopKind)>,
+    pub same: Vec<SameHop>,
     /// How many engines will say that they have finished.
     pub parts: usize,
 }
@@ -316,9 +317,9 @@ impl AgentConversation {
                     self.send(FromAgent::Finished { step });
                 }
             }
-            Ok(StepReadiness { facts, depths, planned, hops, parts }) => {
+            Ok(StepReadiness { facts, depths, planned, hops, same, parts }) => {
                 self.state = State::Ready { step, parts };
-                self.send(FromAgent::Ready { step, facts, depths, planned, hops });
+                self.send(FromAgent::Ready { step, facts, depths, planned, hops, same });
             }
             Err(error) => self.send(FromAgent::Failed { step: Some(step), error: error.into() }),
         }

@@ -10,7 +10,7 @@ mod serving;
 use crate::arrays::faults::FaultPlan;
 use crate::arrays::served::ServedArrays;
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
-use crate::message::{AgentFailure, FromAgent, ToAgent};
+use crate::message::{AgentFailure, FromAgent, SameHop, ToAgent};
 use crate::registry::EngineRegistry;
 use crate::sampling::{SampledHop, StepSampling};
 use crate::sequence::Numbered;
@@ -125,7 +125,10 @@ struct Preparing {
 }
 
 /// The engines come back with what they have prepared and the hops under it, or with why they could not.
-type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, Vec<SampledHop>), EngineError>);
+type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, StepHops), EngineError>);
+
+/// The hops of a step, and which of them others count.
+type StepHops = (Vec<SampledHop>, Vec<SameHop>);
 
 struct RunningStep {
     handles: Vec<Box<dyn StepHandle>>,
@@ -342,7 +345,7 @@ impl AgentLoop {
         &mut self,
         preparing: Preparing,
         prepared: Vec<Box<dyn Prepared>>,
-        hops: Vec<SampledHop>,
+        (hops, same): StepHops,
     ) -> StepReadiness {
         let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
         facts.extend(hops.iter().flat_map(facts_of));
@@ -352,7 +355,7 @@ impl AgentLoop {
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;
         self.work = AgentStep::Ready(ReadyStep { step, phases, prepared, plan: None, wires });
-        StepReadiness { facts, depths, planned, hops, parts }
+        StepReadiness { facts, depths, planned, hops, same, parts }
     }
 
     /// Passes on what is in the channel, in order. Returns whether nothing can write to it any more.
@@ -386,7 +389,7 @@ fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<Preparing, Ser
     let called_off = stop.clone();
     let work = move || {
         let outcome = engines.prepare(&step, &notes, &called_off).map(|prepared| {
-            let hops = engines.sampler.as_mut().map(|sampler| sampler.hops(&step));
+            let hops = engines.sampler.as_mut().map(|of| (of.hops(&step), of.same()));
             (prepared, hops.unwrap_or_default())
         });
         // When the coordinator is gone, what was prepared is dropped here.

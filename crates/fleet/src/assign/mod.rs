@@ -16,7 +16,8 @@ use crate::guests::Guests;
 use crate::prove;
 use clock::Ns;
 use engine::{
-    EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec,
+    AttendedProcess, EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec,
+    TargetSpec, WorkerSpec,
 };
 use nets::NetNumbers;
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
@@ -43,6 +44,8 @@ pub struct Assignment<'a> {
     by_name: BTreeMap<String, SourceId>,
     /// The sources of network loads.
     nets: NetNumbers,
+    /// The agent that carries nothing and counts in each step.
+    witness: Option<usize>,
 }
 
 /// The agent that counts the processes of guests on this machine.
@@ -261,6 +264,7 @@ impl<'a> Assignment<'a> {
             sources,
             by_name,
             nets,
+            witness: None,
         };
         made.number_nets(steps)?;
         Ok(made)
@@ -290,6 +294,11 @@ impl<'a> Assignment<'a> {
         let reachable = ReachableArray::all(arrays, portals);
         self.reachable = reachable.map_err(|array| AssignError::NotServed { array })?;
         Ok(())
+    }
+
+    /// This agent carries nothing, and counts in each step.
+    pub fn witness(&mut self, agent: Option<usize>) {
+        self.witness = agent;
     }
 
     /// Every worker of every step, then all sources of network loads, by first appearance; a source's number is its
@@ -345,6 +354,11 @@ impl<'a> Assignment<'a> {
             streams.extend(ends);
         }
         specs[ATTENDANT].attended = self.guests.attended.clone();
+        if let Some(spec) = self.witness.and_then(|agent| specs.get_mut(agent)) {
+            let own =
+                AttendedProcess { name: "coordinator".to_owned(), process: std::process::id() };
+            spec.attended.push(own);
+        }
         let changed = lab_step(step);
         let concerned = self.lab.scenario.lab.is_emulated() || !changed.changes.is_empty();
         specs[ATTENDANT].lab = concerned.then_some(changed);

@@ -11,6 +11,7 @@
 mod clocks;
 mod greeting;
 mod roster;
+mod shared;
 mod step;
 
 use crate::arrays::Portals;
@@ -19,15 +20,16 @@ use crate::control::WaitLimits;
 use crate::coordinator::StepFailure;
 use crate::hops::AgentHops;
 use crate::link::BodyNews;
-use crate::message::{AgentFailure, FromAgent, ToAgent};
+use crate::message::{AgentFailure, FromAgent, SameHop, ToAgent};
 use crate::offset::AgentClock;
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
-use record::{Event, Fact, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
+use record::{Event, Fact, HopKind, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
 use roster::{Duty, Roster, RosterAgent};
 use scenario::Step;
+use shared::SharedHops;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How often a warm-up is looked at, whatever comes in.
@@ -152,6 +154,10 @@ pub(crate) struct Conversation {
     /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
     facts: BTreeSet<(String, String)>,
     hops: AgentHops,
+    /// Hops that agents have named for the step under way, in the order in which they were ready, and which are others' too.
+    named: Vec<(usize, Vec<(String, HopKind)>, Vec<SameHop>)>,
+    /// Hops that two agents count in the step under way.
+    shared: SharedHops,
     /// All sources of network loads: hops and ends of streams, known from the start.
     nets: BTreeSet<SourceId>,
     meter: RateMeter,
@@ -193,6 +199,8 @@ impl Conversation {
             stopped: false,
             facts: BTreeSet::new(),
             hops: AgentHops::after(sources),
+            named: Vec::new(),
+            shared: SharedHops::default(),
             nets: nets.map(|source| source.id).collect(),
             meter: RateMeter::default(),
             hop_meter: HopMeter::default(),
@@ -335,6 +343,7 @@ impl Conversation {
             awaited.retain(|source| !member.sources.contains(source));
         }
         let end = match arrays.as_str() {
+            "" if member.attends => "What it counted is missing from here on".to_owned(),
             "" => "Its workers are missing from here on; fix the cause and run again".to_owned(),
             // What is left would measure how a dead array is waited for.
             arrays => format!("Its array `{arrays}` is gone, which ends the run"),

@@ -1,6 +1,7 @@
 //! One step: arrays and agents prepare, all start at one moment, and report until all have finished.
 
 use super::roster::{Duty, DutyLimits};
+use super::shared::SharedHops;
 use super::{Conversation, CurrentStep, Effect, StepStage, WorkEnd, name_of};
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
@@ -12,8 +13,8 @@ use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use engine::EngineLoad;
 use record::{
-    Counter, CounterId, Event, HopKind, Interval, Level, Loop, SourceId, StepHead, StepTimes,
-    WorkerLoad,
+    Counter, CounterId, Event, HopKind, Interval, Level, Loop, Source, SourceId, StepHead,
+    StepTimes, WorkerLoad,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ impl Conversation {
     pub fn begin_step(&mut self, now: Ns, step: Step, assigned: AssignedStep) {
         self.now = now;
         self.hops.begin_step();
+        (self.named, self.shared) = (Vec::new(), SharedHops::default());
         self.hop_meter.begin_step();
         let loads = || assigned.specs.iter().flatten().flat_map(|spec| &spec.loads);
         let meter = RateMeter::new(&assigned.streams, loads().filter_map(EngineLoad::probe));
@@ -156,6 +158,7 @@ impl Conversation {
     /// Announces the step in the record and tells all that are ready to start at one moment.
     fn start(&mut self) {
         self.stage = StepStage::Running;
+        self.number_hops();
         let at = self.now.plus(self.lead());
         let Some(work) = &mut self.work else { return };
         let mut times = campaign::planned(&work.step, at.since(self.epoch));
@@ -233,6 +236,11 @@ impl Conversation {
             self.event(Level::Info, "messages-repeated", text);
         }
         self.record_clocks();
+        for (source, text) in self.shared.conflicts() {
+            let (at, step) = (self.on_record(), self.index());
+            let (level, code) = (Level::Warning, "counters-conflict".to_owned());
+            self.record_event(Event { at, step, source: Some(source), level, code, text });
+        }
         let measured = self.work.as_ref().is_some_and(|work| work.measured);
         if let (true, Some(index)) = (end == StepEnd::Done || measured, self.index()) {
             self.record(RecordEntry::StepDone(index));
@@ -333,11 +341,11 @@ impl Conversation {
         use Duty::{Prepare, Run, Stop, Wait};
         let (duty, index) = (self.roster.duty(agent), self.index());
         match (message, duty) {
-            (FromAgent::Ready { step, facts, depths, planned, hops }, Prepare)
+            (FromAgent::Ready { step, facts, depths, planned, hops, same }, Prepare)
                 if Some(step) == index =>
             {
                 self.keep_facts(facts);
-                self.announce_hops(agent, hops);
+                self.named.push((agent, hops, same));
                 self.work.iter_mut().for_each(|work| work.depths.extend(depths.iter().copied()));
                 self.meter.plan(planned);
                 self.roster.assign(self.now, agent, Wait, DutyLimits::ENDLESS);
@@ -348,6 +356,7 @@ impl Conversation {
                 self.take_intervals(agent, list);
             }
             (FromAgent::Counters(list), Run | Stop) if self.may_report(agent, &list) => {
+                let list = self.shared.take(agent, list);
                 list.iter().for_each(|counter| self.hop_meter.add(counter));
                 self.take_stops(&list);
                 self.record(RecordEntry::Counters(list));
@@ -428,13 +437,35 @@ impl Conversation {
             || self.nets.contains(&interval.source)
     }
 
+    /// Gives the hops of all agents their numbers: one to a hop that two agents count.
+    fn number_hops(&mut self) {
+        let all = std::mem::take(&mut self.named);
+        let named = all.iter().map(|(agent, hops, _)| (*agent, hops.clone())).collect();
+        let agents: Vec<String> = self.roster.members.iter().map(|of| of.name.clone()).collect();
+        for (witness, _, same) in all.iter().filter(|(_, _, same)| !same.is_empty()) {
+            let (new, shared) = self.hops.same((*witness, &agents), same, &named);
+            for hop in &shared {
+                for agent in [hop.witness, hop.agent] {
+                    self.roster.members[agent].sources.insert(hop.source);
+                }
+            }
+            self.shared.add(shared);
+            new.into_iter().for_each(|source| self.announce(source));
+        }
+        all.into_iter().for_each(|(agent, hops, _)| self.announce_hops(agent, hops));
+    }
+
+    fn announce(&mut self, source: Source) {
+        self.hop_meter.hop(&source);
+        self.effects.push_back(Effect::Record(RecordEntry::Source(source)));
+    }
+
     /// Gives an agent's hops their numbers, and those that are new their place in the record.
     fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) {
-        let member = &mut self.roster.members[agent];
-        for source in self.hops.ready(agent, &member.name, named) {
-            member.sources.insert(source.id);
-            self.hop_meter.hop(&source);
-            self.effects.push_back(Effect::Record(RecordEntry::Source(source)));
+        let name = self.roster.members[agent].name.clone();
+        for source in self.hops.ready(agent, &name, named) {
+            self.roster.members[agent].sources.insert(source.id);
+            self.announce(source);
         }
     }
 

@@ -290,7 +290,7 @@ impl Fleet {
         let (to_inbox, inbox) = mpsc::sync_channel(carrier::QUEUE_MAX);
         let (mut agents, mut specs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         for link in links {
-            let AgentLink { name, reach, body, thread, arrays, clock, held } = link;
+            let AgentLink { name, reach, body, thread, arrays, clock, held, .. } = link;
             let (end, joining) = match reach {
                 Reach::Now(end) => (Some(end), None),
                 Reach::Later(joining) => (None, Some(joining)),

@@ -351,7 +351,14 @@ fn mortal(until: Until) -> AgentLink {
                 ToAgent::Arrange(step) => {
                     arranged += 1;
                     let (facts, depths, hops) = (Vec::new(), Vec::new(), Vec::new());
-                    FromAgent::Ready { step: step.index, facts, depths, planned: vec![], hops }
+                    FromAgent::Ready {
+                        step: step.index,
+                        facts,
+                        depths,
+                        planned: vec![],
+                        hops,
+                        same: vec![],
+                    }
                 }
                 ToAgent::Start { .. } if until == Until::Start => return,
                 ToAgent::Start { .. } => FromAgent::Finished { step: arranged - 1 },

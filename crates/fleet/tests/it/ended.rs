@@ -39,8 +39,14 @@ fn agent(name: &'static str, plays: Plays, told: mpsc::Sender<Ns>) -> AgentLink 
         introduce(&mut end, name);
         let Ok(ToAgent::Prepare(step)) = end.inbox.recv() else { panic!("to prepare") };
         let planned = vec![(step.workers[0].source, 1 << 19)];
-        let ready =
-            FromAgent::Ready { step: 0, facts: vec![], depths: vec![], planned, hops: vec![] };
+        let ready = FromAgent::Ready {
+            step: 0,
+            facts: vec![],
+            depths: vec![],
+            planned,
+            hops: vec![],
+            same: vec![],
+        };
         end.outbox.send(ready).unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };
         let began = at.since(epoch);

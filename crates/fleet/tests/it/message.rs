@@ -11,7 +11,7 @@ use fleet::arrays::{
     PortStep, Portals, TapeSpec,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
-use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, ToAgent};
+use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, SameHop, ToAgent};
 use fleet::sequence::Numbered;
 use proptest::prelude::*;
 use record::{
@@ -306,6 +306,11 @@ pub fn to_agent() -> impl Strategy<Value = ToAgent> {
     ]
 }
 
+fn same() -> SameHop {
+    let own = vec![CounterId::CpuBusy, CounterId::CpuCount];
+    SameHop { hop: "esx.cpu".into(), agent: "a1".into(), at: "host.cpu".into(), own }
+}
+
 pub fn from_agent() -> impl Strategy<Value = FromAgent> {
     let facts = || prop::collection::vec(fact(), 0..4);
     let greeting = (any::<u32>(), ".*", facts(), ns())
@@ -323,6 +328,8 @@ pub fn from_agent() -> impl Strategy<Value = FromAgent> {
                 depths,
                 planned: planned.into_iter().collect(),
                 hops: vec![("vda".into(), HopKind::BlockDevice)],
+                // As an agent that counts for the coordinator.
+                same: (depth % 4 == 1).then(same).into_iter().collect(),
             }
         }),
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),

@@ -234,6 +234,7 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
                     depths: Vec::new(),
                     planned: vec![],
                     hops: Vec::new(),
+                    same: Vec::new(),
                 })
                 .unwrap();
             assert!(matches!(end.inbox.recv(), Ok(ToAgent::Start { .. })));
@@ -260,6 +261,7 @@ fn messages_out_of_order_lose_an_agent() {
             depths: Vec::new(),
             planned: Vec::new(),
             hops: Vec::new(),
+            same: Vec::new(),
         }
     };
     let protocol = || AgentFailure::Protocol("a message it did not know".into());

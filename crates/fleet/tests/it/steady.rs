@@ -72,6 +72,7 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
                 depths: vec![],
                 planned: vec![],
                 hops: vec![],
+                same: vec![],
             })
             .unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };

@@ -1,7 +1,8 @@
 //! SNMP walks as `snmpwalk` prints them: IF-MIB and FCMGMT-MIB. Walks follow each other; the agent's `sysUpTime` dates them.
 //!
-//! What an agent counts are ports of a switch, unless its `sysServices` says that it is a host: one with applications that forwards
-//! nothing between ports. A host's port reads what it receives; a switch's port receives what is written.
+//! What an agent counts are ports of a switch, unless it is a host's: by its `sysServices`, applications and no frames forwarded between
+//! ports; or by its operating system or tables of a computer, where it has no table of a bridge. A host's port reads what it receives; a
+//! switch's port receives what is written.
 
 use super::Options;
 use super::counters::{Look, Looks};
@@ -29,11 +30,28 @@ impl Walk {
         self.values.get(&(object.to_owned(), index.to_owned()))
     }
 
-    /// Whether the agent says that it is a host: it serves applications (64) and does not forward frames (2).
-    fn is_host(&self) -> bool {
+    /// Whether the agent is a host's, and why.
+    fn host(&self) -> Option<&'static str> {
+        let has =
+            |objects: &[&str]| self.values.keys().any(|(of, _)| objects.contains(&of.as_str()));
+        if self.values.keys().any(|(object, _)| object.starts_with("connUnit"))
+            || has(&["dot1dBaseNumPorts"])
+        {
+            return None;
+        }
+        // Applications (64), and frames forwarded between ports (2): agents say both without meaning it.
         let services = self.value("sysServices", "0").and_then(|value| count(value));
-        let fibre = self.values.keys().any(|(object, _)| object.starts_with("connUnit"));
-        services.is_some_and(|n| n as u64 & 64 != 0 && n as u64 & 2 == 0) && !fibre
+        let serves = services.is_none_or(|n| n == 0.0 || n as u64 & 64 != 0);
+        let system = self.value("sysObjectID", "0").is_some_and(|of| mib::is_host_system(bare(of)));
+        if services.is_some_and(|n| n as u64 & 64 != 0 && n as u64 & 2 == 0) {
+            Some("its agent says that it serves applications and forwards no frames")
+        } else if serves && system {
+            Some("its agent is that of an operating system for hosts, and has no table of a bridge")
+        } else if serves && has(mib::OF_COMPUTERS) {
+            Some("its agent has tables of a computer, and none of a bridge")
+        } else {
+            None
+        }
     }
 
     /// The address of a port: a MAC address or a WWN that is not all zeros.
@@ -124,9 +142,8 @@ fn table(name: &str, walks: &[Walk], options: &Options) -> Result<Feed, ReadErro
             feed.alias(&walk.name, address);
         }
     }
-    if let Some(host) = walks.iter().find(|walk| walk.is_host()) {
-        let why = "a host: its agent says that it serves applications and forwards no frames";
-        feed.assumed.push((host.name.clone(), why.to_owned()));
+    if let Some((host, why)) = walks.iter().find_map(|walk| Some((walk, walk.host()?))) {
+        feed.assumed.push((host.name.clone(), format!("a host: {why}")));
     }
     looks.fill(&mut feed)?;
     let speeds: Vec<(usize, f64)> =
@@ -166,6 +183,7 @@ fn bare(value: &str) -> &str {
         "STRING:",
         "Hex-STRING:",
         "Timeticks:",
+        "OID:",
     ];
     kinds.iter().find_map(|kind| value.strip_prefix(kind)).unwrap_or(value).trim()
 }
@@ -201,11 +219,11 @@ fn ticks(value: &str) -> Option<f64> {
     digits.parse::<f64>().ok().map(|hundredths| hundredths / 100.0)
 }
 
-fn place(feed: &mut Feed, walk: &Walk, index: &str) -> usize {
+fn place(feed: &mut Feed, walk: &Walk, host: bool, index: &str) -> usize {
     let names = ["ifName", "ifDescr", "connUnitPortName"].into_iter();
     let names = names.filter_map(|object| walk.value(object, index).map(|v| text(v)));
     let name = names.into_iter().find(|name| !name.is_empty());
-    let kind = if walk.is_host() { HopKind::InitiatorPort } else { HopKind::SwitchPort };
+    let kind = if host { HopKind::InitiatorPort } else { HopKind::SwitchPort };
     let name = name.unwrap_or_else(|| format!("port {index}"));
     let mut place = Place::new(kind, name, walk.name.clone());
     place.ids.extend(walk.address(index));
@@ -223,7 +241,7 @@ fn turned(measure: Measure) -> Measure {
 
 fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
     let has = |object: &str, index: &str| walk.value(object, index).is_some();
-    let host = walk.is_host();
+    let host = walk.host().is_some();
     // A port that both MIBs count is counted once.
     let fibre = |object: &str| object.starts_with("connUnit");
     let counted = walk.values.keys().filter(|(object, _)| mib::measure(object).is_some());
@@ -246,7 +264,7 @@ fn ports(feed: &mut Feed, looks: &mut Looks, walk: &Walk, at: i64) {
         if host && walk.value("ifDescr", index).is_some_and(|name| text(name) == "lo") {
             continue;
         }
-        let place = place(feed, walk, index);
+        let place = place(feed, walk, host, index);
         let measure = if host { turned(measure) } else { measure };
         if let Some(value) = count(value) {
             looks.add(at, Look { place, measure, value, wraps });
@@ -260,5 +278,6 @@ fn speeds(feed: &mut Feed, walk: &Walk) -> Vec<(usize, f64)> {
         Some((index.clone(), speed * 1e6 / 8.0))
     };
     let found: Vec<(String, f64)> = walk.values.iter().filter_map(of).collect();
-    found.into_iter().map(|(index, speed)| (place(feed, walk, &index), speed)).collect()
+    let host = walk.host().is_some();
+    found.into_iter().map(|(index, speed)| (place(feed, walk, host, &index), speed)).collect()
 }

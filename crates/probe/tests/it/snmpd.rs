@@ -24,6 +24,11 @@ struct Agent {
 impl Agent {
     /// `None` where the programs are missing.
     fn start() -> Option<Agent> {
+        Agent::start_with("")
+    }
+
+    /// The same with more lines of its configuration.
+    fn start_with(more: &str) -> Option<Agent> {
         if !["snmpd", "snmpget", "python3"].iter().all(|program| has(program)) {
             return None;
         }
@@ -33,7 +38,7 @@ impl Agent {
         let (table, script) = (dir.path().join("table"), script.display().to_string());
         let configuration = format!(
             "rocommunity public 127.0.0.1\ncreateUser probe SHA-256 \"authentic-1\" AES \"private-12\"\n\
-             rouser probe auth\nsysServices 2\npass_persist .1.3.6.1.3.94 /usr/bin/env python3 {script} {}\n",
+             rouser probe auth\nsysServices 2\npass_persist .1.3.6.1.3.94 /usr/bin/env python3 {script} {}\n{more}",
             table.display()
         );
         fs::write(dir.path().join("agent.conf"), configuration).expect("a configuration");
@@ -109,6 +114,30 @@ fn both_versions_find_the_same_ports_and_what_is_behind_them() {
     for wrong in [V3.replace("authentic-1", "authentic-2"), V2C.replace("public", "private")] {
         support::trouble(&agent.watch(&wrong), Ns::secs(20));
     }
+}
+
+/// The loopback interface of the agent's machine has the address of the FC port: one port in both MIBs.
+#[test]
+fn a_port_in_both_mibs_is_one_and_no_counter_of_it_is_added_up() {
+    let Some(agent) =
+        Agent::start_with("override .1.3.6.1.2.1.2.2.1.6.1 octet_str 0x200100051E343536\n")
+    else {
+        return;
+    };
+    let watch = agent.watch(V2C);
+    let found = places(&watch);
+    let at = fc_port(&found);
+    assert_eq!(found.iter().filter(|place| place.is("20:01:00:05:1e:34:35:36")).count(), 1);
+    assert!(found[at].name == "lo" && found[at].is("slot0 port1"), "{:?}", found[at]);
+    let by = found[at].facts.iter().find(|fact| fact.0 == "counted-by").expect("who counts");
+    assert!(by.1.contains("read-bytes") && by.1.contains("credit-zero from FCMGMT-MIB"), "{by:?}");
+    let first = look(&watch).expect("a look");
+    // FCMGMT's bytes jump; those of IF-MIB are recorded, and only credits are FCMGMT's.
+    agent.write(1_000 + 5_000_000_000_000, 2_000, 9);
+    let second = look(&watch).expect("a look");
+    let moved = |id| value(&second, at, id) - value(&first, at, id);
+    assert_eq!(moved(CounterId::CreditZero), 4.0);
+    assert!(moved(CounterId::ReadBytes) < 1e12, "{}", moved(CounterId::ReadBytes));
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn on(lab: &str, luns: usize) -> (tempfile::TempDir, Record, Analysis) {
         scenario::Source { name: "lab".into(), text: lab.into(), ..scenario::Source::default() };
     let mut scenario = scenario::load(&source).expect("a right scenario");
     scenario.lab.vms.iter_mut().for_each(|vm| vm.disks.clear());
-    analysis.map = lab_map(Some(&scenario), Some(&topology), &[], &[]);
+    analysis.map = lab_map(Some(&scenario), Some(&topology), &[], &[], &[]);
     let hops: Vec<HopLoad> = topology.hops.iter().filter_map(load).collect();
     let hop = "esx.hba".to_owned();
     let limit = Limiter::Hop { hop, why: findings::attribution::HopLimit::Rate, also: vec![] };

@@ -252,8 +252,13 @@ impl Known {
         }
         self.mapped = state.sources.len();
         let topology = self.scenario.as_ref().and_then(|s| s.topology().ok());
-        *locked(lab) =
-            findings::map::lab_map(self.scenario.as_ref(), topology.as_ref(), &state.sources, &[]);
+        *locked(lab) = findings::map::lab_map(
+            self.scenario.as_ref(),
+            topology.as_ref(),
+            &state.sources,
+            &[],
+            &[],
+        );
     }
 }
 

@@ -19,6 +19,7 @@ const COMPARED: Ns = Ns::secs(10);
 const ENOUGH: f64 = 1000.0;
 
 /// A source and what it counts of a step.
+#[derive(Clone)]
 pub struct OneSource {
     /// The device of the lab.
     pub device: String,
@@ -26,6 +27,8 @@ pub struct OneSource {
     pub from: String,
     /// Which is preferred: the smaller.
     pub rank: u8,
+    /// Whether it is this program's look at what it loads, which is never left out.
+    pub own: bool,
     /// What it knows of its machine.
     pub machine: Machine,
     /// Its hops.
@@ -56,25 +59,87 @@ pub fn rank(from: &CountersFrom) -> u8 {
     }
 }
 
+/// Something that is said of what is joined, or not.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Said {
+    /// A stable hyphenated word.
+    pub code: &'static str,
+    /// A sentence.
+    pub text: String,
+}
+
+impl Said {
+    fn conflict(text: String) -> Said {
+        Said { code: "counters-conflict", text }
+    }
+}
+
+/// Before the kernel's name of a disk.
+const KERNEL: &str = "kernel.";
+/// Before the kernel's number of a disk.
+const NUMBER: &str = "dev.";
+
+/// What a disk of a machine is known by: its identities, and the kernel's name of it.
+pub fn of_disk(name: &str, ids: impl IntoIterator<Item = String>) -> BTreeSet<String> {
+    let spelled = |id: String| telemetry::canonical(&id).unwrap_or(id);
+    ids.into_iter().map(spelled).chain([format!("{KERNEL}{name}")]).collect()
+}
+
+/// How two disks are to each other.
+enum Disks {
+    /// One, by this.
+    One(String),
+    /// Two.
+    Apart,
+    /// One by their numbers, and two by what else they are known by.
+    Contradict(String),
+}
+
+/// The numbers that the world's disks are told apart by, without the names of their kinds: a WWN of 16 digits is also written as NAA, and
+/// udev writes no more than those of one of 32.
+fn worldwide(of: &BTreeSet<String>) -> Vec<&str> {
+    of.iter().filter_map(|id| id.strip_prefix("naa.").or_else(|| id.strip_prefix("wwn."))).collect()
+}
+
+/// Compares two disks of one machine: by the kernel's numbers, or its names where one source does not say them.
+fn of_one_machine(a: &BTreeSet<String>, b: &BTreeSet<String>) -> Disks {
+    let told = |kind: &str| {
+        let of = |ids: &BTreeSet<String>| ids.iter().find(|id| id.starts_with(kind)).cloned();
+        of(a).zip(of(b))
+    };
+    let Some((one, other)) = told(NUMBER).or_else(|| told(KERNEL)) else { return Disks::Apart };
+    if one != other {
+        return Disks::Apart;
+    }
+    let (ours, theirs) = (worldwide(a), worldwide(b));
+    let like = |id: &&str| theirs.iter().any(|of| of.starts_with(id) || id.starts_with(of));
+    if !ours.is_empty() && !theirs.is_empty() && !ours.iter().any(like) {
+        return Disks::Contradict(format!("{} and {}", ours.join(", "), theirs.join(", ")));
+    }
+    let id = a.intersection(b).find(|id| telemetry::canonical(id).is_some());
+    Disks::One(id.unwrap_or(&one).clone())
+}
+
 /// Whether a place is a machine's processors.
 fn is_cpu(kind: HopKind) -> bool {
     matches!(kind, HopKind::HostCpu | HopKind::ArrayCpu | HopKind::VmCpu)
 }
 
 /// The hops of all sources under the names that they have together, and why some are left out.
-pub fn joined(all: &[OneSource]) -> (Vec<JoinedHop>, Vec<String>) {
-    let (mut out, mut left_out): (Vec<JoinedHop>, Vec<String>) = (Vec::new(), Vec::new());
+pub fn joined(all: &[OneSource]) -> (Vec<JoinedHop>, Vec<Said>) {
+    let (mut out, mut said): (Vec<JoinedHop>, Vec<Said>) = (Vec::new(), Vec::new());
     for (source, one) in all.iter().enumerate() {
         let twin = all[..source].iter().find(|first| first.device == one.device);
+        let twin = twin.filter(|_| !one.own);
         if let Some(first) = twin.filter(|first| first.machine.differs(&one.machine)) {
-            left_out.push(format!(
+            said.push(Said::conflict(format!(
                 "{}: {} and {} count different machines; what {} counts is left out",
                 one.device, first.from, one.from, one.from
-            ));
+            )));
             continue;
         }
         for (hop, mapped) in one.hops.iter().enumerate() {
-            let (name, by) = match before(all, source, hop) {
+            let (name, by) = match before(all, source, hop, &mut said) {
                 Some((first, by)) => (first.name.clone(), Some(by)),
                 None => (mapped.name.clone(), None),
             };
@@ -87,26 +152,80 @@ pub fn joined(all: &[OneSource]) -> (Vec<JoinedHop>, Vec<String>) {
         first.entry(hop.name.clone()).or_insert(at);
     }
     out.sort_by_key(|hop| (first.get(&hop.name).copied(), all[hop.source].rank, hop.source));
-    (out, left_out)
+    (out, said)
 }
 
 /// The hop of an earlier source that the same place is, and by what it is known.
-fn before(all: &[OneSource], source: usize, hop: usize) -> Option<(&MappedHop, String)> {
+fn before<'a>(
+    all: &'a [OneSource],
+    source: usize,
+    hop: usize,
+    said: &mut Vec<Said>,
+) -> Option<(&'a MappedHop, String)> {
     let (one, mapped) = (&all[source], &all[source].hops[hop]);
+    let own = &one.known_as[hop];
     all[..source].iter().find_map(|first| {
-        if first.device == one.device {
-            let same = first.hops.iter().find(|of| of.name == mapped.name)?;
-            return Some((same, format!("the scenario: both are {}", one.device)));
+        let of_scenario = first.device == one.device && !first.machine.differs(&one.machine);
+        let machine = match of_scenario {
+            true => format!("the scenario: both are {}", one.device),
+            false => match first.machine.same(&one.machine) {
+                Some(id) => format!("one machine, {id}"),
+                None => {
+                    said.extend(perhaps(first, one, hop));
+                    return None;
+                }
+            },
+        };
+        if of_scenario && let Some(same) = first.hops.iter().find(|of| of.name == mapped.name) {
+            return Some((same, machine));
         }
-        let machine = first.machine.same(&one.machine)?;
         first.hops.iter().zip(&first.known_as).find_map(|(of, known)| {
             if is_cpu(of.kind) && is_cpu(mapped.kind) {
-                return Some((of, format!("one machine, {machine}")));
+                return Some((of, machine.clone()));
+            }
+            if is_disk(known) && is_disk(own) {
+                match of_one_machine(known, own) {
+                    Disks::One(id) => {
+                        return Some((of, format!("{machine}, and one disk, {id}")));
+                    }
+                    Disks::Contradict(ids) => said.push(Said::conflict(format!(
+                        "{} of {} and {} of {} are one disk by the kernel's number ({machine}), and two by their identities, {ids}: \
+                         they stay two hops",
+                        of.name, first.from, mapped.name, one.from
+                    ))),
+                    Disks::Apart => {}
+                }
+                return None;
             }
             // One port may be a hop of a host and one of an array, which look at it from two sides.
-            let id = known.intersection(&one.known_as[hop]).next();
+            let id = known.intersection(own).next();
             let id = id.filter(|id| of.kind == mapped.kind && telemetry::canonical(id).is_some());
-            Some((of, format!("one machine, {machine}, and one place, {}", id?)))
+            Some((of, format!("{machine}, and one place, {}", id?)))
+        })
+    })
+}
+
+fn is_disk(known: &BTreeSet<String>) -> bool {
+    known.iter().any(|id| id.starts_with(KERNEL))
+}
+
+/// What is said of a disk of this identity that another source counts too, where nothing tells whether they count one machine: hosts may
+/// share it.
+fn perhaps(first: &OneSource, one: &OneSource, hop: usize) -> Option<Said> {
+    if first.machine.differs(&one.machine) {
+        return None;
+    }
+    let own = &one.known_as[hop];
+    first.hops.iter().zip(&first.known_as).find_map(|(of, known)| {
+        let both = is_disk(known) && is_disk(own);
+        let id = known.intersection(own).find(|id| telemetry::canonical(id).is_some())?;
+        both.then(|| Said {
+            code: "perhaps-one-host",
+            text: format!(
+                "{} of {} and {} of {} are both {id}, and nothing tells whether they are of one machine: they stay two hops; list both \
+                 sources in the `counters` of one device if they are",
+                of.name, first.from, one.hops[hop].name, one.from
+            ),
         })
     })
 }
@@ -261,6 +380,7 @@ mod tests {
             device: device.to_owned(),
             from: from.to_owned(),
             rank,
+            own: false,
             machine: machine(ids),
             hops: hops.iter().enumerate().map(mapped).collect(),
             known_as: hops.iter().map(|(_, _, id)| BTreeSet::from([(*id).to_owned()])).collect(),
@@ -321,7 +441,62 @@ mod tests {
         let (hops, left_out) =
             joined(&[of("local", 0, &[MAC]), of("snmp://a", 2, &["mac.525400000002"])]);
         assert_eq!((hops.len(), left_out.len()), (1, 1));
-        assert!(left_out[0].contains("different machines"), "{left_out:?}");
+        assert!(left_out[0].text.contains("different machines"), "{left_out:?}");
+    }
+
+    /// A disk that an exporter names for the lab, then that of this machine under the load.
+    fn disks(
+        exporter: (&[&str], &[&str]),
+        local: (&str, &[&str], &[&str]),
+    ) -> (Vec<JoinedHop>, Vec<Said>) {
+        let kind = HopKind::BlockDevice;
+        let ids = |of: &[&str]| of.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        let from = "prometheus://a:9100";
+        let mut one = source("ssd1", from, 1, exporter.0, &[("ssd1.disk", kind, "")]);
+        one.known_as = vec![of_disk("sdb", ids(exporter.1))];
+        let mut own = source("esx", "local", 0, local.1, &[(local.0, kind, "")]);
+        own.known_as = vec![of_disk(local.0, ids(local.2))];
+        own.own = true;
+        joined(&[one, own])
+    }
+
+    #[test]
+    fn a_disk_under_the_load_is_the_one_that_an_exporter_of_its_machine_names() {
+        const OTHER: &str = "uuid.4c4c4544004235108051b4c04f564434";
+        const NAA: &str = "naa.600140512345678900000000000000aa";
+        let hops = |of: &(Vec<JoinedHop>, Vec<Said>)| -> Vec<(String, usize)> {
+            of.0.iter().map(|hop| (hop.name.clone(), hop.source)).collect()
+        };
+        let said = |of: &(Vec<JoinedHop>, Vec<Said>)| -> Vec<&str> {
+            of.1.iter().map(|said| said.code).collect()
+        };
+        let one = [("ssd1.disk".to_owned(), 1), ("ssd1.disk".to_owned(), 0)];
+        let two = |name: &str| [("ssd1.disk".to_owned(), 0), (name.to_owned(), 1)];
+        // The kernel's number; udev writes sixteen digits of an identity of thirty-two. Then its name alone.
+        let both = disks(
+            (&[UUID], &["dev.8:16", "0x6001405123456789"]),
+            ("sdb", &[UUID], &["dev.8:16", NAA]),
+        );
+        assert_eq!((&hops(&both)[..], said(&both)), (&one[..], vec![]));
+        assert!(both.0[0].by.as_deref().is_some_and(|by| by.contains("dev.8:16")), "{both:?}");
+        let named = disks((&[UUID], &["S1"]), ("sdb", &[UUID], &["dev.8:16", NAA]));
+        assert_eq!((&hops(&named)[..], said(&named)), (&one[..], vec![]));
+        // Two paths of one LUN, a disk that others have too, and one of another machine are not it.
+        let path = disks((&[UUID], &["dev.8:16", NAA]), ("sdc", &[UUID], &["dev.8:32", NAA]));
+        assert_eq!((&hops(&path)[..], said(&path)), (&two("sdc")[..], vec![]));
+        let shared = disks((&[OTHER], &["dev.8:16", NAA]), ("sdb", &[UUID], &["dev.8:16", NAA]));
+        assert_eq!((&hops(&shared)[..], said(&shared)), (&two("sdb")[..], vec![]));
+        let unknown = disks((&[], &["dev.8:16", NAA]), ("sdb", &[UUID], &["dev.8:16", NAA]));
+        assert_eq!(
+            (&hops(&unknown)[..], said(&unknown)),
+            (&two("sdb")[..], vec!["perhaps-one-host"])
+        );
+        let other = "naa.600140599999678900000000000000aa";
+        let conflict = disks((&[UUID], &["dev.8:16", other]), ("sdb", &[UUID], &["dev.8:16", NAA]));
+        assert_eq!(
+            (&hops(&conflict)[..], said(&conflict)),
+            (&two("sdb")[..], vec!["counters-conflict"])
+        );
     }
 
     fn sample(second: u64, readings: &[(CounterId, f64)]) -> Sample {

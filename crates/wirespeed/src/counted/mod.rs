@@ -3,20 +3,24 @@
 //! `mapping` decides which place of a device is which hop, and `joined` which hops are one; a `CountedHops` asks the sources, each on a
 //! thread of its own.
 
+mod agents;
 mod joined;
 mod mapping;
 mod shown;
 mod sources;
 
+pub use agents::counting_agents;
 pub use shown::{as_json, text};
-pub use sources::{CountedSources, readable};
+pub use sources::{CountedSources, readable, this_machine};
 
 use crate::counted::joined::{OneSource, Owners};
 use crate::counted::mapping::{HopMap, LabHops, MappedHop};
-use crate::hops::{CpuSampler, PROCESSORS};
+use crate::hops::{CpuSampler, DiskSampler, PROCESSORS};
 use clock::Ns;
 use engine::StepSpec;
+use fleet::message::SameHop;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
+use probe::block::BlockDevice;
 use probe::source::{Place, Trouble};
 use probe::tcp::TcpSessions;
 use probe::watch::{News, Watch};
@@ -43,7 +47,12 @@ pub struct CountedHops {
     shares: Option<Vec<String>>,
     /// The processors of this machine, where no source of the scenario is this machine by its word.
     own: Option<CpuSampler>,
+    /// The disks of this machine under the step's targets.
+    disks: DiskSampler,
     tcp: Option<(BTreeSet<SocketAddr>, Watch)>,
+    /// Agents of other machines that count there themselves, where this is a coordinator of such.
+    agents: Vec<OneSource>,
+    same: Vec<SameHop>,
     news: Vec<SamplerNews>,
 }
 
@@ -53,12 +62,22 @@ type Found = (OneSource, Vec<(usize, Place)>);
 /// A hop that nothing counts: its name, what it is unless the lab says so, and why.
 type Lost = (String, HopKind, String);
 
+/// Where the counters of a hop are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CountedFrom {
+    /// Nothing counts there.
+    Nothing,
+    /// This program's own look at the processors.
+    Processors,
+    /// The same at a disk, by its position.
+    Disk(usize),
+    /// The source among the watches, and the place within it.
+    Watch(usize, usize),
+}
+
 /// A hop of the step, and where its counters are.
 struct CountedHop {
-    /// The source among the watches, and the place within it; `None` for one that nothing counts, or this program itself.
-    from: Option<(usize, usize)>,
-    /// This program's own look at the processors.
-    own: bool,
+    from: CountedFrom,
     /// What the place receives is written by the load.
     flipped: bool,
 }
@@ -71,7 +90,27 @@ impl CountedHops {
         let is_this = |of: &CounterSource| is_local(of) && of.kind != CountedDevice::Switch;
         let own = (!scenario.lab.counters.iter().any(is_this)).then(CpuSampler::default);
         let (hops, owners, shares) = (Vec::new(), Owners::default(), None);
-        Some(CountedHops { sources, lab, hops, owners, shares, own, tcp: None, news: Vec::new() })
+        let disks = DiskSampler::default();
+        let (tcp, news) = (None, Vec::new());
+        let (agents, same) = (Vec::new(), Vec::new());
+        Some(CountedHops {
+            sources,
+            lab,
+            hops,
+            owners,
+            shares,
+            own,
+            disks,
+            tcp,
+            agents,
+            same,
+            news,
+        })
+    }
+
+    /// Those of a scenario that agents of other machines carry: of what these count themselves, they say which it is.
+    pub fn beside(scenario: &scenario::Scenario, agents: Vec<OneSource>) -> Option<CountedHops> {
+        Some(CountedHops { agents, own: None, ..CountedHops::of(scenario)? })
     }
 
     fn warn(&mut self, code: &str, text: String) {
@@ -96,8 +135,9 @@ impl CountedHops {
             device: source.device.clone(),
             from: source.from.to_string(),
             rank: joined::rank(&source.from),
+            own: false,
             machine: sources::machine(places),
-            known_as: map.hops.iter().map(|of| found.places[of.place].1.ids.clone()).collect(),
+            known_as: map.hops.iter().map(|of| known_as(&found.places[of.place].1)).collect(),
             hops: map.hops,
         };
         (one, found.places)
@@ -122,9 +162,37 @@ impl CountedHops {
         let hops = vec![MappedHop { name, kind, place: 0, at_source: 0, by, flipped: false }];
         let machine = sources::this_machine();
         let (device, from) = (PROCESSORS.to_owned(), "local".to_owned());
-        let one =
-            OneSource { device, from, rank: 0, machine, hops, known_as: vec![BTreeSet::new()] };
+        let known_as = vec![BTreeSet::new()];
+        let one = OneSource { device, from, rank: 0, own: true, machine, hops, known_as };
         Some((one, Vec::new()))
+    }
+
+    /// The disks under the step's targets, as this machine's kernel counts there.
+    fn disks(&mut self, step: &StepSpec) -> Option<(OneSource, Vec<SampledHop>)> {
+        let disks = self.disks.hops(step);
+        if disks.is_empty() {
+            return None;
+        }
+        let hop = |(place, hop): (usize, &SampledHop)| MappedHop {
+            name: hop.name.clone(),
+            kind: hop.kind,
+            place,
+            at_source: place,
+            by: String::new(),
+            flipped: false,
+        };
+        let own = |device: &BlockDevice| joined::of_disk(device.name(), device.identities());
+        let host = self.sources.all().iter().find(|source| sources::is_local_host(source));
+        let one = OneSource {
+            device: host.map(|of| of.device.clone()).unwrap_or_default(),
+            from: "local".to_owned(),
+            rank: 0,
+            own: true,
+            machine: sources::this_machine(),
+            hops: disks.iter().enumerate().map(hop).collect(),
+            known_as: self.disks.devices.iter().map(own).collect(),
+        };
+        Some((one, disks))
     }
 
     /// The hops of all sources, each place once.
@@ -133,18 +201,28 @@ impl CountedHops {
         let mut found: Vec<Found> =
             (0..self.sources.all().len()).map(|at| self.source(at, &used, &mut lost)).collect();
         found.extend(self.processors(step));
-        let (ones, places): (Vec<OneSource>, Vec<Vec<(usize, Place)>>) = found.into_iter().unzip();
-        let (hops, left_out) = joined::joined(&ones);
-        left_out.into_iter().for_each(|text| self.warn("counters-conflict", text));
+        let disks = self.disks(step);
+        let own = disks.as_ref().map(|_| found.len());
+        let disks = disks.map(|(one, hops)| (found.push((one, Vec::new())), hops).1);
+        let (mut ones, places): (Vec<OneSource>, Vec<Vec<(usize, Place)>>) =
+            found.into_iter().unzip();
+        let counted_here = ones.len();
+        ones.extend(self.agents.iter().cloned());
+        let (mut hops, said) = joined::joined(&ones);
+        self.same = agents::same(&ones, &hops, counted_here);
+        hops.retain(|hop| hop.source < counted_here);
+        said.into_iter().for_each(|said| self.warn(said.code, said.text));
         let mut counted = Vec::new();
         for hop in hops {
-            if out.len() >= HOPS_MAX {
+            let disk = disks.as_ref().filter(|_| own == Some(hop.source)).map(|of| &of[hop.hop]);
+            if out.len() >= HOPS_MAX && disk.is_none() {
                 let text = format!("more than {HOPS_MAX} hops; the rest is left out");
                 self.warn("counters-left-out", text);
                 break;
             }
             let (one, mapped) = (&ones[hop.source], &ones[hop.source].hops[hop.hop]);
-            let mut facts = vec![("counters-from".to_owned(), one.from.clone())];
+            let mut facts = agents::facts(&self.same, &hop.name, &one.from);
+            facts.push(("counters-from".to_owned(), one.from.clone()));
             facts.extend(
                 hop.by.map(|by| ("joined".to_owned(), format!("{}, by {by}", mapped.name))),
             );
@@ -153,10 +231,20 @@ impl CountedHops {
                 facts.push(("identity".to_owned(), mapped.by.clone()));
                 facts.extend(place.facts.iter().cloned());
             }
+            if let Some(disk) = disk {
+                // Findings compare with what was asked of this disk.
+                facts.push(("block-device".to_owned(), disk.name.clone()));
+                facts.extend(disk.facts.iter().cloned());
+            }
             counted.push((hop.name.clone(), one.from.clone()));
-            let from = place.map(|(watch, _)| (*watch, mapped.at_source));
-            self.hops.push(CountedHop { from, own: place.is_none(), flipped: mapped.flipped });
-            out.push(SampledHop { name: hop.name, kind: mapped.kind, facts });
+            let from = match (disk, place) {
+                (Some(_), _) => CountedFrom::Disk(hop.hop),
+                (None, Some((watch, _))) => CountedFrom::Watch(*watch, mapped.at_source),
+                (None, None) => CountedFrom::Processors,
+            };
+            self.hops.push(CountedHop { from, flipped: mapped.flipped });
+            let kind = self.lab.kind(&hop.name).filter(|_| disk.is_some()).unwrap_or(mapped.kind);
+            out.push(SampledHop { name: hop.name, kind, facts });
         }
         for (name, port, why) in lost {
             if out.iter().all(|hop| hop.name != name) {
@@ -164,7 +252,7 @@ impl CountedHops {
                 let kind = self.lab.kind(&name).unwrap_or(port);
                 counted.push((name.clone(), String::new()));
                 out.push(SampledHop { name, kind, facts });
-                self.hops.push(CountedHop { from: None, own: false, flipped: false });
+                self.hops.push(CountedHop { from: CountedFrom::Nothing, flipped: false });
             }
         }
         self.owners = Owners::of(counted);
@@ -196,6 +284,14 @@ impl CountedHops {
                 self.warn("counters-lost", format!("TCP sessions: {why}"));
             }
         }
+    }
+}
+
+/// What a place is known by, for places of other sources.
+fn known_as(place: &Place) -> BTreeSet<String> {
+    match place.kind {
+        Some(HopKind::BlockDevice) => joined::of_disk(&place.name, place.ids.clone()),
+        _ => place.ids.clone(),
     }
 }
 
@@ -233,10 +329,20 @@ impl Sampler for CountedHops {
         out
     }
 
+    fn same(&self) -> Vec<SameHop> {
+        self.same.clone()
+    }
+
     fn sample(&mut self) -> Vec<Sample> {
+        // Those of this machine are of this moment, whatever others take for their answer.
+        let mut disks = self.disks.sample();
+        let mut own = self.own.as_mut().map(Sampler::sample).unwrap_or_default();
         let until = clock::now().plus(ANSWER);
-        let mut used: BTreeSet<usize> =
-            self.hops.iter().filter_map(|hop| Some(hop.from?.0)).collect();
+        let watch = |hop: &CountedHop| match hop.from {
+            CountedFrom::Watch(watch, _) => Some(watch),
+            _ => None,
+        };
+        let mut used: BTreeSet<usize> = self.hops.iter().filter_map(watch).collect();
         let watches = self.sources.watches();
         used.iter().for_each(|at| watches[*at].ask());
         let tcp = self.tcp.as_ref().map(|(_, watch)| watch);
@@ -247,7 +353,7 @@ impl Sampler for CountedHops {
         }
         let none = || Sample { at: clock::now(), readings: Vec::new() };
         let sample = |hop: &CountedHop| {
-            let (at, place) = hop.from?;
+            let CountedFrom::Watch(at, place) = hop.from else { return None };
             let totals = totals[at].as_ref()?;
             let readings = totals.places.get(place).filter(|of| !of.is_empty())?;
             let reading = |(counter, value): &(CounterId, f64)| HopReading {
@@ -256,10 +362,13 @@ impl Sampler for CountedHops {
             };
             Some(Sample { at: totals.at, readings: readings.iter().map(reading).collect() })
         };
-        let mut own = self.own.as_mut().map(Sampler::sample).unwrap_or_default();
-        let mut at_hop = |hop: &CountedHop| match hop.own {
-            true => own.pop().unwrap_or_else(none),
-            false => sample(hop).unwrap_or_else(none),
+        let mut at_hop = |hop: &CountedHop| match hop.from {
+            CountedFrom::Processors => own.pop().unwrap_or_else(none),
+            CountedFrom::Disk(at) => disks.get_mut(at).map_or_else(none, |of| Sample {
+                at: of.at,
+                readings: std::mem::take(&mut of.readings),
+            }),
+            _ => sample(hop).unwrap_or_else(none),
         };
         let mut out: Vec<Sample> = self.hops.iter().map(&mut at_hop).collect();
         let counted = out.len();

@@ -1,9 +1,15 @@
 //! What an agent tells of its machine: who it is, what it has, and how its clock is kept. Devices are told by what stays
 //! with them, so that a name that moved is noticed.
 
+use crate::counted;
 use record::Fact;
 use std::fs;
 use std::path::Path;
+
+/// The fact of an agent that says what its machine is known by.
+pub const MACHINE: &str = "machine-identities";
+/// Identities of a machine that are told, at most.
+const IDENTITIES_MAX: usize = 256;
 
 /// The host's name.
 pub fn host() -> String {
@@ -18,6 +24,10 @@ pub fn of_machine(agent: &str) -> Vec<Fact> {
         |key: &str, value: String| Fact { subject: agent.to_owned(), key: key.to_owned(), value };
     facts.push(fact("addresses", addresses().join(" ")));
     facts.extend(read("/etc/machine-id").map(|id| fact("machine-id", id)));
+    // By these a coordinator knows that an exporter or an agent of SNMP counts this machine.
+    let machine = counted::this_machine();
+    let known: Vec<&str> = machine.told().take(IDENTITIES_MAX).map(String::as_str).collect();
+    facts.push(fact(MACHINE, known.join(" ")));
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     facts.extend(source.map(|source| fact("clock-source", source)));
     facts.push(fact("clock-discipline", discipline()));

@@ -6,10 +6,13 @@ use crate::commands::plan::warnings;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, LiveJob};
 use crate::present::{self, Presentation};
-use crate::{files, out};
+use crate::{files, hops, out};
 use clock::Ns;
 use fleet::message::PROTOCOL;
-use fleet::{Binding, Bound, Journal, JournalHead, RunOutcome, WaitLimits};
+use fleet::{
+    AgentIdentity, AgentLink, Binding, Bound, EngineRegistry, Journal, JournalHead, RunOutcome,
+    WaitLimits,
+};
 use nats::{Announcement, Engaged, Fleet, ForRun};
 use record::{Fact, Writer};
 use scenario::{Scenario, Source};
@@ -181,7 +184,8 @@ fn coordinated(
 ) -> Result<RunOutcome, Failure> {
     let mut writer: Writer = live::begin_record(&job.out, &head.head, &[])?;
     writer.facts(&job.facts)?;
-    let Engaged { links, session } = engaged;
+    let Engaged { mut links, session } = engaged;
+    links.extend(counting(job, head)?);
     let binding = Binding { agents: head.bound.iter().cloned().collect() };
     let silence = head.silence;
     let limits = WaitLimits {
@@ -211,6 +215,24 @@ fn reviewed(job: &LiveJob, outcome: &RunOutcome) -> Result<Exit, Failure> {
     live::presented(job, outcome, |record, analysis| {
         present::print(record, analysis, Presentation::of(job.output.format))
     })
+}
+
+/// An agent of this process that asks the sources of counters that the scenario names.
+fn counting(job: &LiveJob, head: &JournalHead) -> Result<Option<AgentLink>, Failure> {
+    let names: Vec<String> = head.agents.iter().map(|(name, _)| name.clone()).collect();
+    let Some(sources) = hops::sources_beside(&job.scenario, &names, &head.facts) else {
+        return Ok(None);
+    };
+    // A name that no agent has.
+    let mut name = "coordinator".to_owned();
+    while names.contains(&name) {
+        name.push('+');
+    }
+    let engines = EngineRegistry::new().sampler(Box::new(sources));
+    let link = AgentLink::in_process(AgentIdentity { name, facts: Vec::new() }, engines);
+    let link = link
+        .map_err(|e| Failure::incomplete(format!("the counters of the lab cannot be read: {e}")))?;
+    Ok(Some(link.witness()))
 }
 
 /// What a record knows of an agent before it says so itself.

@@ -94,15 +94,27 @@ fn a_walk_of_a_host_is_no_switchs() {
             at * 10_000_000
         )
     };
-    let of = |services: u32| {
-        let feed = fed((walk(services, 1) + &walk(services, 2)).as_bytes());
+    let of = |services: u32, more: &str| {
+        let walks = walk(services, 1) + more + &walk(services, 2) + more;
+        let feed = fed(walks.as_bytes());
         let at = feed.places.iter().position(|place| place.name == "eth0").unwrap();
         (feed.places[at].kind, figure(&feed, "eth0", Measure::Bytes(Flow::Read)), feed.places.len())
     };
     // Applications and end-to-end transport, as net-snmp says; what it receives is read.
-    assert_eq!(of(72), (record::HopKind::InitiatorPort, 1e8, 1));
+    assert_eq!(of(72, ""), (record::HopKind::InitiatorPort, 1e8, 1));
     for bridge in [2, 6, 79] {
-        assert_eq!(of(bridge), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
+        assert_eq!(of(bridge, ""), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
+    }
+    // Agents are set to say 79 on hosts as well: what else they have tells.
+    for computer in [
+        "HOST-RESOURCES-MIB::hrSystemProcesses.0 = Gauge32: 211\n",
+        "UCD-SNMP-MIB::memTotalReal.0 = INTEGER: 16313072 kB\n",
+        "SNMPv2-MIB::sysObjectID.0 = OID: NET-SNMP-MIB::netSnmpAgentOIDs.10\n",
+    ] {
+        assert_eq!(of(79, computer), (record::HopKind::InitiatorPort, 1e8, 1), "{computer}");
+        let bridge = format!("{computer}BRIDGE-MIB::dot1dBaseNumPorts.0 = INTEGER: 52 ports\n");
+        assert_eq!(of(79, &bridge), (record::HopKind::SwitchPort, 1e6, 2), "{bridge}");
+        assert_eq!(of(6, computer), (record::HopKind::SwitchPort, 1e6, 2), "{computer}");
     }
 }
 
