@@ -11,6 +11,11 @@ pub fn host() -> String {
     name.unwrap_or_else(|| "agent".to_owned())
 }
 
+/// What no other machine has, and this one not after its next start.
+pub fn boot() -> String {
+    read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// The facts of this machine; the subject is the agent, or `AGENT/DEVICE`.
 pub fn of_machine(agent: &str) -> Vec<Fact> {
     let mut facts = engine::host_facts(agent);
@@ -18,6 +23,7 @@ pub fn of_machine(agent: &str) -> Vec<Fact> {
         |key: &str, value: String| Fact { subject: agent.to_owned(), key: key.to_owned(), value };
     facts.push(fact("addresses", addresses().join(" ")));
     facts.extend(read("/etc/machine-id").map(|id| fact("machine-id", id)));
+    facts.push(fact("boot", boot()));
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     facts.extend(source.map(|source| fact("clock-source", source)));
     facts.push(fact("clock-discipline", discipline()));
