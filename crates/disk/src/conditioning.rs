@@ -59,7 +59,9 @@ impl Filling {
             _ if created => Filling::Once(size),
             _ if !fills(spec) => Filling::Nothing,
             Rule::Always => Filling::Once(reach(spec.demand, size)),
-            Rule::Auto | Rule::Never => Filling::IfNeeded(reach(spec.demand, size)),
+            Rule::Auto | Rule::Never | Rule::Elsewhere => {
+                Filling::IfNeeded(reach(spec.demand, size))
+            }
         }
     }
 }
@@ -74,7 +76,7 @@ fn reach(demand: IoDemand, size: u64) -> u64 {
 fn fills(spec: &TargetSpec) -> bool {
     match spec.fill {
         Rule::SniaPts => true,
-        Rule::Never => false,
+        Rule::Never | Rule::Elsewhere => false,
         // A target made for this run is empty and holds no foreign data.
         Rule::Auto => spec.demand.writes || spec.made_as.is_some(),
         Rule::Always => spec.demand.writes || spec.create.is_some(),
@@ -125,7 +127,7 @@ impl Conditioning {
                 self.note_filled(spec);
                 return Ok(vec![fact]);
             }
-            Rule::Never => return Ok(self.readable(errand, thing, extent)),
+            Rule::Never | Rule::Elsewhere => return Ok(self.readable(errand, thing, extent)),
             _ if self.filled.contains(&spec.url) => return Ok(Vec::new()),
             Rule::Auto | Rule::Always => {}
         }
@@ -149,14 +151,16 @@ impl Conditioning {
         done(self, errand.fact("fill", filled.to_string()))
     }
 
-    /// Sees to a target that is only read: looks what it holds, once.
+    /// Sees to a target that is only read: looks what it holds, once, unless it is being filled elsewhere.
     pub fn readable(
         &mut self,
         errand: &ConditioningTask,
         thing: ReadTarget<'_>,
         extent: Extent,
     ) -> Vec<Fact> {
-        if !errand.demand.reads || !self.sampled.insert(errand.spec.url.clone()) {
+        let filled_elsewhere = errand.spec.fill == Rule::Elsewhere;
+        if filled_elsewhere || !errand.demand.reads || !self.sampled.insert(errand.spec.url.clone())
+        {
             return Vec::new();
         }
         let seen = errand.sample(thing, extent).filter(|seen| seen.sampling.blocks > 0);

@@ -2,6 +2,7 @@
 //! implements [`Resolver`], and the binary registers it ([`Schemes`]).
 
 use crate::Opener;
+use engine::RunSecret;
 use guard::{Remote, RemoteGrant};
 use record::Fact;
 use std::collections::BTreeMap;
@@ -11,10 +12,10 @@ use thiserror::Error;
 
 /// Finds what the URLs of a scheme lead to. It works on the control plane, where it may block for as long as it says.
 pub trait Resolver: Send + Sync {
-    /// Finds a target and identifies it.
+    /// Finds a target and identifies it. A user that its URL names proves itself with `secret`, where there is one.
     /// # Errors
     /// The URL is invalid, or the target cannot be reached.
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable>;
+    fn find(&self, url: &str, secret: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable>;
 
     /// A queue over these targets, in the order that I/Os number them. All were found by this resolver.
     /// # Errors

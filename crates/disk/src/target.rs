@@ -83,7 +83,9 @@ impl Schemes {
     /// The target of a URL of these schemes; `None` where it is a path or of another scheme.
     pub(crate) fn remote(&self, spec: &TargetSpec) -> Option<Result<Arc<dyn Remote>, EngineError>> {
         let resolver = self.get(scheme(&spec.url)?)?;
-        Some(plain(spec).and_then(|()| resolver.find(&spec.url).map_err(|e| unreachable(spec, e))))
+        Some(plain(spec).and_then(|()| {
+            resolver.find(&spec.url, spec.secret.as_ref()).map_err(|e| unreachable(spec, e))
+        }))
     }
 }
 

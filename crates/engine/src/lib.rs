@@ -18,6 +18,7 @@ mod own_stops;
 mod peer;
 mod pin;
 mod reports;
+mod secret;
 mod spec;
 mod step_edge;
 mod step_thread;
@@ -36,6 +37,7 @@ pub use own_stops::{OWN_STOP, OwnStop, OwnStops, stop_event};
 pub use peer::one_host;
 pub use pin::{Pinning, settle};
 pub use reports::Reports;
+pub use secret::RunSecret;
 pub use spec::{
     AttendedProcess, CopySpec, Fill, LabChange, LabEvent, LabStep, LoadChange, QueueKind, StepSpec,
     TargetSpec, Throttle, WorkerSpec,

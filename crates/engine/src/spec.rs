@@ -1,6 +1,6 @@
 //! A step as an engine receives it: self-contained and serialisable, because it is sent to agents.
 
-use crate::EngineLoad;
+use crate::{EngineLoad, RunSecret};
 use clock::Ns;
 use record::SourceId;
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,9 @@ pub struct TargetSpec {
     /// The unit serial number with which Wirespeed created it for this run, so that it needs no token. It is drawn for
     /// each run and cannot be set in a scenario.
     pub made_as: Option<String>,
+    /// What the user that the URL names proves itself with, where that was drawn for this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<RunSecret>,
     /// The I/O interface.
     pub queue: QueueKind,
     /// Poll for completions instead of waiting for interrupts; the device must have polled queues.
@@ -145,6 +148,8 @@ pub enum Fill {
     Always,
     /// Never.
     Never,
+    /// Another agent of the run fills it.
+    Elsewhere,
     /// Written twice in blocks of 128 KiB: the preconditioning of SNIA's Solid State Storage Performance Test
     /// Specification.
     SniaPts,
@@ -262,6 +267,7 @@ impl TargetSpec {
             write_token: None,
             overwrite: false,
             made_as: None,
+            secret: None,
             queue: QueueKind::Auto,
             polled: false,
             data: Reduction::default(),

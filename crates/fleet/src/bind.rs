@@ -2,7 +2,8 @@
 //!
 //! A target's file or device is then that of the machine whose agent uses it: two agents that use one target use two files.
 
-use crate::assign::AssignError;
+use crate::arrays::ArrayAccess;
+use crate::assign::{AssignError, Assignment};
 use crate::draft::{TargetTable, draft};
 use scenario::{AgentChoice, Scenario, Stage, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Binding {
     /// The agent of each VM, and of each target that a load names itself.
     pub agents: BTreeMap<String, usize>,
+    /// How these agents reach the embedded arrays.
+    pub arrays: Option<ArrayAccess>,
 }
 
 impl Binding {
@@ -95,7 +98,12 @@ pub fn bind(
     let used: Vec<usize> = order.into_iter().filter(|n| used.contains(n)).collect();
     let position = |agent| used.iter().position(|other| *other == agent).unwrap_or(0);
     let agents = carried.into_iter().map(|(group, agent)| (group, position(agent))).collect();
-    Ok(Bound { used, binding: Binding { agents } })
+    let binding = Binding { agents, arrays: None };
+    let names: Vec<String> = used.iter().map(|n| candidates[*n].name.clone()).collect();
+    // What cannot be divided so is said before any agent is engaged.
+    Assignment::bound(scenario, &steps, scenario.head.seed, &names, &binding)
+        .map_err(|error| vec![error.to_string()])?;
+    Ok(Bound { used, binding })
 }
 
 /// VMs and targets that steps load, in order.
@@ -120,12 +128,18 @@ fn uncarried(scenario: &Scenario, steps: &[Step], groups: &[String]) -> Vec<Stri
             "network loads run on one machine: leave them out, or run without --fleet".to_owned(),
         );
     }
-    if let Some(array) = scenario.lab.arrays.iter().find(|array| array.embedded.is_some()) {
-        missing.push(format!(
-            "the embedded array `{}` stands on the coordinator's machine alone: serve it there (`wirespeed target serve`), \
-             and give the VMs targets with its URL",
-            array.name
-        ));
+    for array in scenario.lab.arrays.iter().filter(|array| array.embedded.is_some()) {
+        let name = &array.name;
+        let why = match (array.emulate, scenario.lab.is_library(name)) {
+            (true, _) => {
+                "is emulated, in a namespace of the coordinator's machine that no agent of another one reaches"
+            }
+            (false, true) => {
+                "is a tape library, whose drives are used on the coordinator's machine alone"
+            }
+            (false, false) => continue,
+        };
+        missing.push(format!("the embedded array `{name}` {why}: run without --fleet"));
     }
     let guests = scenario.lab.vms.iter().filter(|vm| vm.machine.is_some());
     let guests = guests.filter(|vm| groups.contains(&vm.name));

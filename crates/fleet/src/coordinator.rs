@@ -137,7 +137,9 @@ impl<'a> Coordinator<'a> {
         let mut assignment =
             Assignment::bound(self.scenario, &examples, self.head.seed, &names, binding)?;
         assignment.witness(agents.iter().position(|agent| agent.witness));
-        let arrays = plan::specs(self.scenario, || plan::draw_serial().map_err(RunError::Serial))?;
+        let access = binding.arrays.as_ref();
+        let arrays =
+            plan::specs(self.scenario, access, || plan::draw_serial().map_err(RunError::Serial))?;
         for source in assignment.sources() {
             sink.source(source)?;
         }

@@ -152,7 +152,7 @@ impl Assignment<'_> {
         match &self.lab.targets[place] {
             IoTarget::Target(_) => self.guests.serials.get(&place).cloned(),
             IoTarget::Disk(disk) => {
-                let (_, serial) = disk.reached(&self.reachable)?;
+                let serial = disk.reached(&self.reachable)?.serial;
                 Some(serial.chars().take(SERIAL).collect())
             }
         }

@@ -27,6 +27,11 @@ pub trait Remote: ReadableMedium + Any + Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether it says itself that it was made for a run of Wirespeed, and holds nothing else.
+    fn is_made_for_a_run(&self) -> bool {
+        false
+    }
+
     /// Reasons why it must not be written, one sentence each, besides reservations of other hosts.
     fn forbids(&self) -> Vec<String>;
 
@@ -181,6 +186,13 @@ fn made_for_this_run(serial: &str, remote: &dyn Remote) -> Result<(), String> {
         return Err(format!(
             "it is {}, whose serial number is {found}, and not the volume that was made for this run: something else \
              answers at its address",
+            remote.what()
+        ));
+    }
+    // Who orders this may be on another machine, and knows serial numbers of what others made.
+    if !remote.is_made_for_a_run() {
+        return Err(format!(
+            "it is {}, which has the serial number of this run's volume, and does not say that it was made for a run",
             remote.what()
         ));
     }

@@ -264,6 +264,12 @@ impl Fleet {
         answer.map(drop).map_err(|why| NatsError::Agents(vec![format!("agent `{name}`: {why}")]))
     }
 
+    /// Releases an agent from a run, where it is engaged in that still and answers.
+    pub fn release_from(&self, name: &str, run: &str) {
+        // Its lease frees one that does not answer.
+        let _ = self.runtime.wait(self.call(name, &Call::Release { run: Some(run.to_owned()) }));
+    }
+
     /// Sets up what carries the messages of engaged agents.
     fn carried(
         &self,

@@ -6,5 +6,8 @@ mod private;
 pub mod server;
 pub mod volume;
 
+/// The product identification of volumes that are made for one run and hold nothing else.
+const MADE_FOR_A_RUN: &str = "Wirespeed run";
+
 pub use private::private_file;
 pub use volume::VolumeAttributes;

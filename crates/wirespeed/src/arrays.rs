@@ -1,4 +1,5 @@
-//! Embedded arrays, as an agent serves them: iSCSI targets on loopback with volumes in memory.
+//! Embedded arrays, as an agent serves them: iSCSI targets with volumes in memory, on loopback unless agents of other machines
+//! are to reach them.
 //!
 //! `fleet` says what is wanted and when a port is to be troubled; `san` knows how. This only translates. Nothing is written
 //! to anything that was there before: a volume is memory of this process and ends with it.
@@ -10,12 +11,14 @@ use clock::Ns;
 use engine::EngineError;
 use fleet::HopReading;
 use fleet::arrays::{
-    ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume, PortOrder, ServedArray, TapeSpec,
+    ARRAY_USER, ArrayAccess, ArrayPart, ArrayServer, ArraySpec, ArrayTraffic, ArrayVolume,
+    PortOrder, ServedArray, TapeSpec,
 };
+use iscsi::chap::{Credentials, Secret};
 use probe::process::WatchedProcess;
 use record::{CounterId, Lever};
 use san::server::{
-    PortRate, PortalConfig, ServedPortal, TargetControl, TargetLimits, TargetServer,
+    Auth, PortRate, PortalConfig, ServedPortal, TargetControl, TargetLimits, TargetServer,
     TargetSettings, VolumeLimit,
 };
 use san::volume::{
@@ -35,6 +38,9 @@ const NAME_MAX: usize = 223;
 
 /// How long the end of a run waits for initiators that have not taken their leave: less than a coordinator waits for an agent.
 const STOP_TIME: Duration = Duration::from_millis(500);
+
+/// Sessions at an array that serves a fleet: each worker has one for each path, and each agent one beside them for each LUN.
+const FLEET_SESSIONS: usize = 8192;
 
 /// Speeds that a port can have, in bytes a second.
 const SPEEDS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
@@ -71,8 +77,8 @@ impl ArrayServer for Arrays {
             None => spec.volumes.iter().map(volume).collect(),
         };
         let volumes = volumes.map_err(|e| failed(e.to_string()))?;
-        let address =
-            |port: &str| self.listens.get(port).copied().unwrap_or(Ipv4Addr::LOCALHOST.into());
+        let usual = spec.access.as_ref().map_or(Ipv4Addr::LOCALHOST.into(), |of| of.address);
+        let address = |port: &str| self.listens.get(port).copied().unwrap_or(usual);
         let portals = spec.ports.iter().zip(1u16..).map(|(port, group)| PortalConfig {
             // Each a port of its own to initiators, so that a session belongs to one of them.
             group,
@@ -81,8 +87,20 @@ impl ArrayServer for Arrays {
         let mut config = TargetSettings::new(&name(&spec.name), portals.collect(), volumes);
         // Addresses are given in the namespaces of an emulated lab alone.
         config.isolated = !self.listens.is_empty();
+        config.for_a_run = true;
         config.threads = spec.threads as usize;
         config.limits = TargetLimits { stop_time: STOP_TIME, ..TargetLimits::default() };
+        if let Some(access) = &spec.access {
+            config.auth = auth(access).map_err(failed)?;
+            // Who comes knows the secret of the run: all of a large fleet, and many of it on one machine.
+            config.limits = TargetLimits {
+                sessions: FLEET_SESSIONS,
+                sessions_per_address: FLEET_SESSIONS,
+                sessions_per_initiator: FLEET_SESSIONS,
+                connections: 2 * FLEET_SESSIONS,
+                ..config.limits
+            };
+        }
         let target = TargetServer::start(config).map_err(|e| failed(e.to_string()))?;
         let orders = Arc::<Mutex<Vec<PortOrder>>>::default();
         let told = Arc::clone(&orders);
@@ -97,6 +115,13 @@ impl ArrayServer for Arrays {
         let first = usize::from(spec.library.is_some());
         Ok(Box::new(RunningArray { _control: control, target, first, process, orders }))
     }
+}
+
+/// What agents of other machines have to prove.
+fn auth(access: &ArrayAccess) -> Result<Auth, String> {
+    let secret = Secret::new(access.secret.reveal().as_bytes()).map_err(|e| e.to_string())?;
+    let user = Credentials { name: ARRAY_USER.to_owned(), secret };
+    Ok(Auth::Chap { users: vec![user], target: None })
 }
 
 /// An array under the names of its scenario, for those that ask it.

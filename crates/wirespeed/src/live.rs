@@ -240,6 +240,13 @@ pub fn local(
         AgentKind::Auto | AgentKind::InProcess => AgentLink::in_process(identity(AGENT), engines)?,
         AgentKind::Child => child(AGENT)?,
     }];
+    agents.extend(of_arrays(scenario, kind)?);
+    Ok(agents)
+}
+
+/// The agents that serve the arrays that are not emulated, on this machine.
+pub fn of_arrays(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLink>> {
+    let mut agents = Vec::new();
     let arrays = scenario.lab.arrays.iter().filter(|of| of.embedded.is_some() && !of.emulate);
     for array in arrays {
         let name = &array.name;

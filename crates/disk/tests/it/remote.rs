@@ -6,7 +6,7 @@ use disk::{
     Arena, Completion, Completions, DiskEngine, Io, OpenError, Opener, Queue, RemoteAccess,
     Resolver, Schemes, Unreachable,
 };
-use engine::{EngineError, Pinning, StepSpec, TargetSpec, WorkerSpec};
+use engine::{EngineError, Pinning, RunSecret, StepSpec, TargetSpec, WorkerSpec};
 use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
 use std::any::Any;
 use std::io;
@@ -54,6 +54,10 @@ impl Remote for Fake {
 
     fn serial(&self) -> Option<&str> {
         Some(self.serial)
+    }
+
+    fn is_made_for_a_run(&self) -> bool {
+        true
     }
 
     fn forbids(&self) -> Vec<String> {
@@ -111,7 +115,7 @@ impl WriteClaim for Taken {
 struct Ways(Vec<(&'static str, Arc<Fake>)>);
 
 impl Resolver for Ways {
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+    fn find(&self, url: &str, _: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable> {
         let (_, found) = self.0.iter().find(|(way, _)| *way == url).expect("a known way");
         Ok(found.clone())
     }
@@ -124,7 +128,7 @@ impl Resolver for Ways {
 struct Fakes(Vec<Arc<Fake>>);
 
 impl Resolver for Fakes {
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+    fn find(&self, url: &str, _: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable> {
         let name = url.strip_prefix("fake:").ok_or(Unreachable::Url("no fake".to_owned()))?;
         let found = self.0.iter().find(|fake| name.starts_with(fake.serial));
         let found = found.ok_or(Unreachable::Target(format!("there is no {name}")))?;

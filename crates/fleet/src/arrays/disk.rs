@@ -1,6 +1,7 @@
 //! Disks on embedded arrays: targets that exist only during the run. Their addresses are known once their array is served.
 
-use super::{ArraySpec, Portals, volume_hop};
+use super::{ARRAY_USER, ArraySpec, Portals, volume_hop};
+use engine::RunSecret;
 use scenario::{Patience, Policy, SwitchAfter};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +18,15 @@ pub(crate) struct ArrayDisk<'a> {
     pub ports: &'a [String],
     pub policy: Option<Policy>,
     pub patience: Patience,
+}
+
+/// A disk whose array stands.
+pub(crate) struct ReachedDisk {
+    pub url: String,
+    /// Its unit serial number.
+    pub serial: String,
+    /// What the user that the URL names proves itself with.
+    pub secret: Option<RunSecret>,
 }
 
 /// A served array with its portals.
@@ -68,11 +78,8 @@ impl ArrayDisk<'_> {
         format!("{SCHEME}:{}?ports={}{options}", self.name(), self.ports.join(","))
     }
 
-    /// Where it is reached, and its serial number; `None` where its array does not stand, or has no such volume or port.
-    pub fn reached(
-        &self,
-        reachable: &BTreeMap<String, ReachableArray>,
-    ) -> Option<(String, String)> {
+    /// Where it is reached; `None` where its array does not stand, or has no such volume or port.
+    pub fn reached(&self, reachable: &BTreeMap<String, ReachableArray>) -> Option<ReachedDisk> {
         let ReachableArray { spec, portals } = reachable.get(self.array)?;
         let lun = spec.volumes.iter().position(|volume| volume.name == self.volume)?;
         let address = |name: &String| {
@@ -86,9 +93,12 @@ impl ArrayDisk<'_> {
             None => ("iscsi", lun, self.options(addresses.len() > 1).join("&")),
         };
         let options = if options.is_empty() { options } else { format!("?{options}") };
+        // The first portal's user is that of all.
+        let user = spec.access.as_ref().map_or(String::new(), |_| format!("{ARRAY_USER}@"));
         let addresses = addresses.join(",");
-        let url = format!("{scheme}://{addresses}/{}/{number}{options}", portals.target);
-        Some((url, spec.volumes[lun].serial.clone()))
+        let url = format!("{scheme}://{user}{addresses}/{}/{number}{options}", portals.target);
+        let secret = spec.access.as_ref().map(|access| access.secret.clone());
+        Some(ReachedDisk { url, serial: spec.volumes[lun].serial.clone(), secret })
     }
 
     /// What the URL of a drive says beside its place: for how long a lost target is looked for.

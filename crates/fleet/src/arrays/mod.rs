@@ -10,10 +10,10 @@ pub(crate) mod served;
 
 use crate::sampling::HopReading;
 use clock::Ns;
-use engine::EngineError;
+use engine::{EngineError, RunSecret};
 use record::{Lever, Proof};
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// An array to be served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,22 @@ pub struct ArraySpec {
     pub library: Option<TapeSpec>,
     /// What it is held to while a step runs, but for the speeds of its ports.
     pub limits: Vec<ArrayLimit>,
+    /// How agents of other machines reach it; `None`: it is on loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<ArrayAccess>,
 }
+
+/// How agents of other machines reach the arrays of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayAccess {
+    /// Where ports listen.
+    pub address: IpAddr,
+    /// What initiators prove that they know, as the user [`ARRAY_USER`]; drawn for the run.
+    pub secret: RunSecret,
+}
+
+/// The user as whom agents of other machines log in to the arrays of a run.
+pub const ARRAY_USER: &str = "wirespeed";
 
 /// The drives of a tape library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,7 +181,7 @@ pub enum PortFault {
 
 /// Makes arrays. Registered with an agent's engines ([`crate::EngineRegistry::arrays`]).
 pub trait ArrayServer: Send {
-    /// Makes an array and serves it on loopback, with unlimited ports, until the returned value is dropped.
+    /// Makes an array and serves it where its specification says, otherwise on loopback, with unlimited ports, until the returned value is dropped.
     /// # Errors
     /// There is no memory for a volume, or nowhere to listen.
     fn serve(&mut self, spec: &ArraySpec) -> Result<Box<dyn ServedArray>, EngineError>;

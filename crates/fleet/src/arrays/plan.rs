@@ -1,8 +1,8 @@
 //! Derives the orders to array agents from a scenario's embedded arrays: before the first step, and for each.
 
 use super::{
-    ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec, PortFault, PortSpec,
-    PortStep, TapeSpec, port_hop,
+    ArrayAccess, ArrayLimit, ArrayPortSpeed, ArraySpec, ArrayStep, ArrayVolume, FaultSpec,
+    PortFault, PortSpec, PortStep, TapeSpec, port_hop,
 };
 use crate::assign::AssignError;
 use crate::message::BATCH_MAX;
@@ -34,10 +34,14 @@ pub(crate) fn draw_serial() -> io::Result<String> {
 /// What is to be served, whose volumes have these serial numbers: as many as are asked for.
 pub(crate) fn specs<E: From<AssignError>>(
     scenario: &Scenario,
+    access: Option<&ArrayAccess>,
     mut serial: impl FnMut() -> Result<String, E>,
 ) -> Result<Vec<ArraySpec>, E> {
     embedded(scenario)
-        .map(|(array, embedded)| spec(scenario, array, embedded, &mut serial))
+        .map(|(array, embedded)| {
+            let spec = spec(scenario, array, embedded, &mut serial)?;
+            Ok(ArraySpec { access: access.cloned(), ..spec })
+        })
         .collect()
 }
 
@@ -82,6 +86,7 @@ fn spec<E: From<AssignError>>(
         scale: embedded.scale.to_string(),
         ports: embedded.ports.iter().map(port).collect(),
         volumes,
+        access: None,
     })
 }
 

@@ -8,7 +8,7 @@ mod copies;
 mod jobs;
 mod nets;
 
-use crate::arrays::disk::{ArrayDisk, ReachableArray};
+use crate::arrays::disk::{ArrayDisk, ReachableArray, ReachedDisk};
 use crate::arrays::{ArraySpec, ArrayStep, Portals, plan};
 use crate::bind::Binding;
 use crate::draft::{self, IoTarget, TargetTable, WorkerDraft, draft};
@@ -38,6 +38,8 @@ pub struct Assignment<'a> {
     places: BTreeMap<String, usize>,
     /// The demand of all steps on each medium, by the position of its first target.
     demands: BTreeMap<usize, IoDemand>,
+    /// The one agent that fills a volume that several read, by the volume's medium.
+    fillers: BTreeMap<usize, usize>,
     /// The embedded arrays, once they are served.
     pub(crate) reachable: BTreeMap<String, ReachableArray>,
     sources: Vec<Source>,
@@ -215,10 +217,12 @@ impl<'a> Assignment<'a> {
         let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
         let mut known: BTreeSet<&str> = BTreeSet::new();
         let mut demands = BTreeMap::new();
+        let mut users: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         let mut copied: Vec<usize> = Vec::new();
         for step in steps {
             for SourceDraft { name, group, media, asked, waits } in parts(&lab, step)? {
                 for (medium, demand) in asked {
+                    users.entry(medium).or_default().insert(group);
                     let sum: &mut IoDemand = demands.entry(medium).or_default();
                     *sum = sum.and(demand);
                 }
@@ -238,10 +242,10 @@ impl<'a> Assignment<'a> {
         }
         let guests = Guests::new(scenario, agents);
         guests.check(&lab, &groups, &demands, steps)?;
-        refuse_shared(&lab, &demands)?;
         let own =
             |group: &str| guests.agent_of(group).or_else(|| emulated(scenario, agents, group));
         let places = place(&groups, agents, &own, binding);
+        let fillers = fillers(&lab, &users, &demands, &places, binding)?;
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -251,8 +255,6 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let reachable = BTreeMap::new();
-        let nets = NetNumbers::default();
         let mut made = Assignment {
             lab,
             seed,
@@ -260,10 +262,11 @@ impl<'a> Assignment<'a> {
             guests,
             places,
             demands,
-            reachable,
+            fillers,
+            reachable: BTreeMap::new(),
             sources,
             by_name,
-            nets,
+            nets: NetNumbers::default(),
             witness: None,
         };
         made.number_nets(steps)?;
@@ -384,13 +387,24 @@ impl<'a> Assignment<'a> {
             *numbers.entry(*target).or_insert_with(|| {
                 let target = match self.guests.is(agent) {
                     true => self.in_guest(agent, *target, step),
-                    false => self.target_spec(*target, step.precondition),
+                    false => self.shared(agent, *target, step.precondition),
                 };
                 spec.targets.push(target);
                 (spec.targets.len() - 1) as u16
             })
         };
         targets.iter().map(number).collect()
+    }
+
+    /// A target as an agent opens it: of those that read a volume only one fills it.
+    fn shared(&self, agent: usize, target: usize, precondition: bool) -> TargetSpec {
+        let spec = self.target_spec(target, precondition);
+        match self.fillers.get(&self.lab.medium(target)) {
+            Some(filler) if *filler != agent => {
+                TargetSpec { made_as: None, fill: Fill::Elsewhere, ..spec }
+            }
+            _ => spec,
+        }
     }
 
     /// A target as this machine opens it.
@@ -421,11 +435,10 @@ impl<'a> Assignment<'a> {
             false => format!("{} by {}", disk.name(), disk.ways()),
         };
         let fill = if precondition { Fill::SniaPts } else { Fill::Auto };
-        let (url, made_as) = match disk.reached(&self.reachable) {
-            Some((url, serial)) => (url, Some(serial)),
-            None => (disk.url(), None),
+        let Some(ReachedDisk { url, serial, secret }) = disk.reached(&self.reachable) else {
+            return TargetSpec { fill, demand, ..TargetSpec::new(name, disk.url()) };
         };
-        TargetSpec { fill, demand, made_as, ..TargetSpec::new(name, url) }
+        TargetSpec { fill, demand, made_as: Some(serial), secret, ..TargetSpec::new(name, url) }
     }
 
     fn empty_spec(&self, step: &Step, proof: Option<&Proof>) -> StepSpec {
@@ -484,6 +497,33 @@ fn refuse_shared(
         Some((target, _)) => Err(AssignError::SharedLun { target: target.name.clone() }),
         None => Ok(()),
     }
+}
+
+/// The agent that fills each volume of an embedded array that agents of several machines read. None of them writes it: none
+/// knows what the others wrote.
+fn fillers(
+    lab: &TargetTable<'_>,
+    users: &BTreeMap<usize, BTreeSet<&str>>,
+    demands: &BTreeMap<usize, IoDemand>,
+    places: &BTreeMap<String, usize>,
+    binding: &Binding,
+) -> Result<BTreeMap<usize, usize>, AssignError> {
+    refuse_shared(lab, demands)?;
+    let mut fillers = BTreeMap::new();
+    if binding.agents.is_empty() {
+        return Ok(fillers);
+    }
+    for (medium, groups) in users {
+        let IoTarget::Disk(disk) = &lab.targets[*medium] else { continue };
+        let agents: BTreeSet<usize> =
+            groups.iter().filter_map(|group| places.get(*group).copied()).collect();
+        let Some(first) = agents.first().filter(|_| agents.len() > 1) else { continue };
+        if demands.get(medium).is_some_and(|demand| demand.writes) {
+            return Err(AssignError::SharedLun { target: disk.name() });
+        }
+        fillers.insert(*medium, *first);
+    }
+    Ok(fillers)
 }
 
 /// What happens to an emulated lab, or to guests, in a step.

@@ -29,7 +29,7 @@ pub fn array(agent: usize) -> String {
 pub fn array_spec(agent: usize) -> ArraySpec {
     let (ports, volumes, limits) = (Vec::new(), Vec::new(), Vec::new());
     let (name, scale) = (array(agent), "1".to_owned());
-    ArraySpec { name, threads: 1, scale, ports, volumes, library: None, limits }
+    ArraySpec { name, threads: 1, scale, ports, volumes, library: None, limits, access: None }
 }
 
 pub fn portals(spec: &ArraySpec) -> Portals {

@@ -478,7 +478,16 @@ fn one_port() -> ArraySpec {
     let port = fleet::arrays::PortSpec { name: "p1".into(), speed: None };
     let (name, scale) = ("store".to_owned(), "100%".to_owned());
     let (volumes, limits) = (Vec::new(), Vec::new());
-    ArraySpec { name, threads: 1, scale, ports: vec![port], volumes, library: None, limits }
+    ArraySpec {
+        name,
+        threads: 1,
+        scale,
+        ports: vec![port],
+        volumes,
+        library: None,
+        limits,
+        access: None,
+    }
 }
 
 /// A step of ten minutes on that port, which warms up for as long.
@@ -651,6 +660,7 @@ fn targets(disks: &str) -> Vec<String> {
         volumes: vec![volume("data"), volume("log")],
         library: None,
         limits: Vec::new(),
+        access: None,
     };
     let portals = fleet::arrays::Portals {
         array: "store".into(),

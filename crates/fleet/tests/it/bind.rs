@@ -1,6 +1,8 @@
 //! Which agents get which VMs: against every way there is, tried one by one.
 
-use fleet::{Candidate, bind};
+use engine::{Fill, RunSecret};
+use fleet::arrays::{ArrayAccess, ArraySpec, ArrayVolume, PortSpec, Portals};
+use fleet::{Assignment, Candidate, bind};
 use scenario::{AgentChoice, Scenario, Source, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +12,14 @@ fn candidate(name: &str, site: &str) -> Candidate {
 }
 
 fn scenario(lab: &str, vms: &str) -> Scenario {
+    with_reads(lab, vms, 100)
+}
+
+/// The same with so many reads in a hundred operations.
+fn with_reads(lab: &str, vms: &str, reads: u32) -> Scenario {
     let text = format!(
         "[scenario]\ntitle = \"t\"\n[[target]]\nname = \"n\"\nurl = \"null:\"\nsize = \"1GiB\"\n{lab}\
-         [workload.w]\nblock = \"4KiB\"\n[plan]\nworkload = \"w\"\non = [{vms}]\nmeasure = \"1s\"\n"
+         [workload.w]\nblock = \"4KiB\"\nread = {reads}\n[plan]\nworkload = \"w\"\non = [{vms}]\nmeasure = \"1s\"\n"
     );
     let source = Source { name: "t.toml".to_owned(), text, ..Source::default() };
     scenario::load(&source).unwrap_or_else(|d| panic!("{d}"))
@@ -112,13 +119,90 @@ fn a_count_deals_vms_in_turns_and_a_host_keeps_its_own_together() {
     assert!(words.iter().all(|word| missing[0].contains(word)), "{missing:?}");
 }
 
+/// Two VMs with agents of their own, and their disks on volumes of an array, of which there are two.
+fn on_array(array: &str, luns: [&str; 2], reads: u32) -> Scenario {
+    let vms: String = ["vm1", "vm2"]
+        .iter()
+        .zip(luns)
+        .map(|(vm, lun)| {
+            let disks = format!("disks = [{{ lun = \"ssd/{lun}\" }}]");
+            format!("[[vm]]\nname = \"{vm}\"\nagents = \"*\"\n{disks}\n")
+        })
+        .collect();
+    let text = format!(
+        "[[array]]\nname = \"ssd\"\n{array}\n\
+         [[volume]]\nname = \"v{{1..2}}\"\narray = \"ssd\"\nsize = \"1MiB\"\n{vms}"
+    );
+    with_reads(&text, "\"vm*\"", reads)
+}
+
+const EMBEDDED: &str = "embedded = { ports = [{ name = \"p1\" }] }";
+
+#[test]
+fn a_volume_of_an_embedded_array_is_written_by_one_agent() {
+    let agents = [candidate("a1", "a"), candidate("a2", "a")];
+    let bound = |scenario: &Scenario| bind(scenario, &stages(scenario), &agents);
+    assert!(bound(&on_array(EMBEDDED, ["v1", "v2"], 50)).is_ok());
+    assert!(bound(&on_array(EMBEDDED, ["v1", "v1"], 100)).is_ok());
+    let missing = bound(&on_array(EMBEDDED, ["v1", "v1"], 50)).expect_err("two would write it");
+    assert!(missing[0].contains("`ssd/v1` is one LUN"), "{missing:?}");
+}
+
+#[test]
+fn one_agent_fills_what_several_read_and_none_looks_at_it_meanwhile() {
+    let scenario = on_array(EMBEDDED, ["v1", "v1"], 100);
+    let agents = [candidate("a1", "a"), candidate("a2", "a")];
+    let Ok(bound) = bind(&scenario, &stages(&scenario), &agents) else { panic!("it fits") };
+    let steps: Vec<scenario::Step> = scenario.steps();
+    let names = ["a1".to_owned(), "a2".to_owned()];
+    let mut assignment =
+        Assignment::bound(&scenario, &steps, 1, &names, &bound.binding).expect("it fits");
+    let volume = |name: &str| ArrayVolume {
+        name: name.to_owned(),
+        size: 1 << 20,
+        block: 512,
+        thin: false,
+        serial: format!("S-{name}"),
+    };
+    let access =
+        ArrayAccess { address: [192, 0, 2, 1].into(), secret: RunSecret::new("it is secret") };
+    let spec = ArraySpec {
+        name: "ssd".to_owned(),
+        threads: 0,
+        scale: "100%".to_owned(),
+        ports: vec![PortSpec { name: "p1".to_owned(), speed: None }],
+        volumes: vec![volume("v1"), volume("v2")],
+        library: None,
+        limits: Vec::new(),
+        access: Some(access),
+    };
+    let portals = Portals {
+        array: "ssd".to_owned(),
+        target: "iqn.x".to_owned(),
+        addresses: vec![([192, 0, 2, 1], 7).into()],
+    };
+    assignment.stand(vec![spec], vec![portals]).expect("it stands");
+    let assigned = assignment.step(&steps[0]).expect("a step");
+    let of = |agent: usize| &assigned.specs[agent].as_ref().expect("a load").targets[0];
+    for (agent, made_as, fill) in [(0, Some("S-v1"), Fill::Auto), (1, None, Fill::Elsewhere)] {
+        let target = of(agent);
+        assert_eq!((target.made_as.as_deref(), target.fill), (made_as, fill));
+        assert_eq!(target.url, "iscsi://wirespeed@192.0.2.1:7/iqn.x/0");
+        assert_eq!(target.secret.as_ref().map(RunSecret::reveal), Some("it is secret"));
+        assert!(!format!("{target:?}").contains("it is secret"));
+    }
+}
+
 #[test]
 fn what_one_machine_alone_carries_is_named() {
-    let text = "[[array]]\nname = \"ssd\"\nembedded = { ports = [{ name = \"p1\" }] }\n\
-                [[volume]]\nname = \"v\"\narray = \"ssd\"\nsize = \"1MiB\"\n\
-                [[vm]]\nname = \"vm\"\ndisks = [{ target = \"n\" }]\n";
-    let scenario = scenario(text, "\"vm\"");
-    let missing =
-        bind(&scenario, &stages(&scenario), &[candidate("a1", "a")]).expect_err("an array");
-    assert!(missing[0].contains("embedded array `ssd`"), "{missing:?}");
+    for (file, words) in [("emulated-lab1", "is emulated"), ("backup", "is a tape library")] {
+        let path = format!("{}/../../scenarios/{file}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).expect("a scenario");
+        let source = Source { name: path, text, ..Source::default() };
+        let scenario = scenario::load(&source).unwrap_or_else(|d| panic!("{d}"));
+        let missing = bind(&scenario, &stages(&scenario), &[candidate("a1", "a")])
+            .expect_err("what stands on the coordinator's machine");
+        let named = |text: &String| text.contains("embedded array `") && text.contains(words);
+        assert!(missing.iter().any(named), "{missing:?}");
+    }
 }

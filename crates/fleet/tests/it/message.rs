@@ -237,6 +237,7 @@ fn array() -> impl Strategy<Value = ArraySpec> {
             volumes,
             library,
             limits,
+            access: None,
         },
     )
 }

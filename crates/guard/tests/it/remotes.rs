@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 struct Lun {
     bytes: Vec<u8>,
     forbidden: Option<&'static str>,
+    of_others: bool,
     claims: AtomicU32,
 }
 
@@ -44,6 +45,10 @@ impl Remote for Lun {
 
     fn serial(&self) -> Option<&str> {
         Some("run-7")
+    }
+
+    fn is_made_for_a_run(&self) -> bool {
+        !self.of_others
     }
 
     fn forbids(&self) -> Vec<String> {
@@ -128,6 +133,8 @@ fn a_volume_of_this_run_is_known_by_its_serial_number() {
     let made_as = |serial| WriteRequest { made_as: Some(serial), ..WriteRequest::default() };
     check(full(), &made_as("run-7"), Ok(()));
     check(full(), &made_as("run-8"), Err("something else answers at its address"));
+    let of_others = Lun { of_others: true, ..full() };
+    check(of_others, &made_as("run-7"), Err("does not say that it was made for a run"));
     let used = Lun { forbidden: Some("it is write-protected"), ..full() };
     check(used, &made_as("run-7"), Err("it was made for this run, but it is write-protected"));
 }

@@ -165,7 +165,8 @@ impl Call<'_> {
         place: SessionSlot,
         auth: InitiatorAuth,
     ) -> Result<DialOutcome, DialError> {
-        let portal = PortalUrl { host: host.to_owned(), port, user: None }.to_string();
+        let portal =
+            PortalUrl { host: host.to_owned(), port, user: None, secret: None }.to_string();
         let mut socket = connect(host, port)
             .map_err(|error| DialError::Unreachable { portal: portal.clone(), error })?;
         let SessionSlot { tsih, cid, cmd_sn } = place;
@@ -296,7 +297,11 @@ fn wishes(options: SessionOptions) -> DesiredParams {
 
 fn auth(portal: &PortalUrl) -> Result<InitiatorAuth, DialError> {
     let Some(user) = &portal.user else { return Ok(InitiatorAuth::None) };
-    let Secrets { own, mutual } = Secrets::from_environment().map_err(DialError::Secret)?;
+    let secrets = match &portal.secret {
+        Some(secret) => Ok(Secrets { own: secret.reveal().as_bytes().to_vec(), mutual: None }),
+        None => Secrets::from_environment(),
+    };
+    let Secrets { own, mutual } = secrets.map_err(DialError::Secret)?;
     let secret =
         |bytes: &[u8]| Secret::new(bytes).map_err(|e: ChapError| DialError::Secret(e.to_string()));
     let target = mutual.map(|bytes| secret(&bytes)).transpose()?;

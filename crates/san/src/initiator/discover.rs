@@ -142,7 +142,12 @@ mod tests {
 
     #[test]
     fn a_lun_is_listed_as_it_is_to_be_written() {
-        let portal = PortalUrl { host: "::1".to_owned(), port: 3261, user: Some("me".to_owned()) };
+        let portal = PortalUrl {
+            host: "::1".to_owned(),
+            port: 3261,
+            user: Some("me".to_owned()),
+            secret: None,
+        };
         let url = url_of(&portal, "iqn.2026-11.example:disk", 3);
         assert_eq!(url, "iscsi://me@[::1]:3261/iqn.2026-11.example:disk/3");
         assert!(Url::lun(&url).is_ok());

@@ -9,8 +9,10 @@ use super::keys;
 use super::link::Lost;
 use super::portals::{self, PortalState, PortalsError};
 use super::url::Url;
+use crate::MADE_FOR_A_RUN;
 use clock::Ns;
 use disk::Unreachable;
+use engine::RunSecret;
 use guard::{ReadableMedium, Remote, RemoteOperations, Warrant, WriteClaim};
 use iscsi::initiator::Cdb;
 use iscsi::pdu::{self, Isid};
@@ -73,8 +75,14 @@ impl fmt::Debug for OpenLun {
 
 impl OpenLun {
     /// Logs in by every portal, asks the LUN what it is, and sees to it that it is one and the same.
-    pub(super) fn find(url: &str, initiator: &str, silence: Ns) -> Result<OpenLun, Unreachable> {
-        let url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
+    pub(super) fn find(
+        url: &str,
+        secret: Option<&RunSecret>,
+        initiator: &str,
+        silence: Ns,
+    ) -> Result<OpenLun, Unreachable> {
+        let mut url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
+        url.portals.iter_mut().for_each(|portal| portal.secret = secret.cloned());
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
         };
@@ -397,6 +405,10 @@ impl Remote for OpenLun {
 
     fn serial(&self) -> Option<&str> {
         self.facts.serial.as_deref()
+    }
+
+    fn is_made_for_a_run(&self) -> bool {
+        self.facts.product == MADE_FOR_A_RUN
     }
 
     fn forbids(&self) -> Vec<String> {

@@ -44,6 +44,7 @@ pub use url::{CONNECTIONS_MAX, PORT, PortalUrl, Secrets, SessionOptions, Url, Ur
 use clock::Ns;
 use dial::Call;
 use disk::{Opener, RemoteAccess, Resolver, Unreachable};
+use engine::RunSecret;
 use guard::Remote;
 use iscsi::initiator::Event;
 use iscsi::pdu::{AsyncEvent, Isid};
@@ -87,8 +88,8 @@ impl Initiator {
 }
 
 impl Resolver for Initiator {
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
-        Ok(Arc::new(OpenLun::find(url, &self.name, self.silence)?))
+    fn find(&self, url: &str, secret: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable> {
+        Ok(Arc::new(OpenLun::find(url, secret, &self.name, self.silence)?))
     }
 
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {
@@ -100,7 +101,7 @@ impl Resolver for Initiator {
 /// # Errors
 /// The URL is invalid, the LUN cannot be reached, or the target refuses.
 pub fn release(url: &str) -> Result<Released, Unreachable> {
-    let lun = OpenLun::find(url, &initiator_name(), SILENCE)?;
+    let lun = OpenLun::find(url, None, &initiator_name(), SILENCE)?;
     claim::release(&lun).map_err(|e| Unreachable::Target(format!("{}: {e}", lun.name())))
 }
 

@@ -6,6 +6,7 @@
 
 use super::multipath::PathOptions;
 use crate::private_file;
+use engine::RunSecret;
 use iscsi::initiator::Conn;
 use iscsi::params::Digest;
 use std::fmt;
@@ -50,7 +51,7 @@ pub struct UrlError {
 }
 
 /// A target's portal, and who asks there.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalUrl {
     /// Name or address of the host; an IPv6 address without its brackets.
     pub host: String,
@@ -58,6 +59,8 @@ pub struct PortalUrl {
     pub port: u16,
     /// The CHAP user, where there is one.
     pub user: Option<String>,
+    /// The user's secret, where it was drawn for a run. No URL holds it.
+    pub secret: Option<RunSecret>,
 }
 
 /// A URL in its parts. The target and the LUN are missing where a whole portal is meant.
@@ -278,7 +281,7 @@ fn portal(authority: &str) -> Result<PortalUrl, String> {
             _ => return Err(format!("`{text}` is not a port number from 1 to 65535")),
         },
     };
-    Ok(PortalUrl { host: host.to_owned(), port, user })
+    Ok(PortalUrl { host: host.to_owned(), port, user, secret: None })
 }
 
 fn place(path: &str) -> Result<(Option<String>, Option<u16>), String> {

@@ -22,6 +22,8 @@ pub struct TargetSettings {
     pub auth: Auth,
     /// Its portals are in a network namespace that nothing outside its run leads into.
     pub isolated: bool,
+    /// Its volumes are made for one run, hold nothing else, and say so.
+    pub for_a_run: bool,
     /// What it wants of the negotiation; MaxConnections comes from the limits.
     pub wishes: DesiredParams,
     /// The only initiators that may log in, by name; empty: all.
@@ -52,6 +54,7 @@ impl TargetSettings {
             volumes,
             auth: Auth::None,
             isolated: false,
+            for_a_run: false,
             wishes: DesiredParams::default(),
             initiators: Vec::new(),
             threads: 0,

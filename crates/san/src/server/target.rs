@@ -15,6 +15,7 @@ use super::portal::ServedPortal;
 use super::shared::ServerShared;
 use super::status::TargetControl;
 use super::worker::Worker;
+use crate::MADE_FOR_A_RUN;
 use crate::volume::{Data, FinishedCommand, Handle, IoConfig, Volume, VolumeExecutor, VolumeJob};
 use clock::Ns;
 use iscsi::login::Auth;
@@ -316,6 +317,7 @@ fn device(config: &TargetSettings, name: &str) -> Device {
     let groups: BTreeSet<u16> = config.portals.iter().map(|portal| portal.group).collect();
     let groups: Vec<u16> = groups.into_iter().collect();
     let mut device = Device::new(name, &groups, Vec::new());
+    let product = if config.for_a_run { MADE_FOR_A_RUN } else { "Wirespeed volume" };
     for volume in &config.volumes {
         let attributes = volume.attributes();
         let unit = UnitDescription {
@@ -325,7 +327,7 @@ fn device(config: &TargetSettings, name: &str) -> Device {
             write_back: attributes.write_back,
             keeps_reservations: config.state.is_some(),
             serial: attributes.serial.clone(),
-            product: "Wirespeed volume".to_owned(),
+            product: product.to_owned(),
             revision: "1".to_owned(),
         };
         device.add(unit, volume.commands());

@@ -17,7 +17,7 @@ const COUNTED: u32 = 4000;
 fn check(target: &TargetServer, len: u32, depth: u32, options: &str) {
     let url = format!("iscsi://{}/{NAME}/0{options}", target.addresses()[0]);
     let initiator = Initiator::named("iqn.2026-11.example.wirespeed:tests");
-    let lun = initiator.find(&url).expect("it is there");
+    let lun = initiator.find(&url, None).expect("it is there");
     let opener = initiator.opener(vec![RemoteAccess::Read(lun)]).expect("a LUN");
     let arena = Arena::new(depth, len).expect("memory");
     let mut queue = opener.open(&arena).expect("it lets us in");

@@ -3,7 +3,7 @@
 use super::OutputArgs;
 use super::spelling;
 use clap::{Args, Subcommand, ValueEnum};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use units::Bytes;
@@ -143,6 +143,10 @@ pub struct FleetRun {
     /// How long an agent may say nothing before it is given up
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = spelling::time)]
     pub silence: Duration,
+    /// Where embedded arrays listen: an address of this machine that agents of other machines
+    /// reach; they log in with a secret that is drawn for the run [default: loopback]
+    #[arg(long, value_name = "ADDRESS", requires = "fleet", value_parser = own_address)]
+    pub arrays_at: Option<IpAddr>,
     /// How uncertain the agents' clocks may be against each other before a step is undecided
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = spelling::time)]
     pub skew: Duration,
@@ -235,6 +239,14 @@ pub struct InstallArgs {
     /// The directory that stands for `/`: for images that are built
     #[arg(long, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
+}
+
+fn own_address(text: &str) -> Result<IpAddr, String> {
+    let address: IpAddr = text.parse().map_err(|_| "expected an address, as in `192.0.2.1`")?;
+    match address.is_unspecified() {
+        true => Err("agents need to know one address: name one of this machine's".to_owned()),
+        false => Ok(address),
+    }
 }
 
 fn agents(text: &str) -> Result<usize, String> {

@@ -99,7 +99,8 @@ fn sheet(named: &Labels, seen: &Seen) -> Sheet {
 }
 
 /// The engine of targets behind orders of other machines. A coordinator of this machine may say what was made for its run;
-/// what one of another machine says of that proves nothing here, where the write guard wants a token of this machine.
+/// what one of another machine says of that proves nothing here, where the write guard wants a token of this machine. Volumes
+/// of its embedded arrays say it themselves, and the guard asks them.
 pub struct FromElsewhere(pub disk::DiskEngine);
 
 impl Engine for FromElsewhere {
@@ -109,7 +110,9 @@ impl Engine for FromElsewhere {
         notes: &IntervalTx,
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
-        match step.targets.iter().find(|target| target.made_as.is_some()) {
+        let says_itself = |url: &str| fleet::scheme(url) == san::initiator::SCHEME;
+        let made = step.targets.iter().filter(|target| target.made_as.is_some());
+        match made.into_iter().find(|target| !says_itself(&target.url)) {
             Some(target) => Err(EngineError::Refused(format!(
                 "{}: a coordinator of another machine cannot say what was made on this one; take a token here with \
                  `wirespeed plan`",
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_another_machine_says_it_made_is_refused() {
-        let made = TargetSpec { made_as: Some("S1".to_owned()), ..TargetSpec::new("d", "null:") };
+        let made = |url| TargetSpec { made_as: Some("S1".to_owned()), ..TargetSpec::new("d", url) };
         let step = |target| StepSpec {
             index: 0,
             seed: 0,
@@ -148,7 +151,9 @@ mod tests {
             let prepared = engine.prepare(&step(target), &notes, &Stop::default());
             matches!(prepared, Err(EngineError::Refused(_)))
         };
-        assert!(refused(made));
+        for url in ["null:", "/dev/sda", "tape://127.0.0.1/iqn.x/1"] {
+            assert!(refused(made(url)), "{url}");
+        }
         assert!(!refused(TargetSpec::new("d", "null:")));
     }
 }

@@ -17,6 +17,11 @@ pub fn host() -> String {
     name.unwrap_or_else(|| "agent".to_owned())
 }
 
+/// What no other machine has, and this one not after its next start.
+pub fn boot() -> String {
+    read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
 /// The facts of this machine; the subject is the agent, or `AGENT/DEVICE`.
 pub fn of_machine(agent: &str) -> Vec<Fact> {
     let mut facts = engine::host_facts(agent);
@@ -28,6 +33,7 @@ pub fn of_machine(agent: &str) -> Vec<Fact> {
     let machine = counted::this_machine();
     let known: Vec<&str> = machine.told().take(IDENTITIES_MAX).map(String::as_str).collect();
     facts.push(fact(MACHINE, known.join(" ")));
+    facts.push(fact("boot", boot()));
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     facts.extend(source.map(|source| fact("clock-source", source)));
     facts.push(fact("clock-discipline", discipline()));

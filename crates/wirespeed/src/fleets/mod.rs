@@ -1,6 +1,7 @@
 //! Agents on other machines: the wiring of `fleet` and `nats` with this program's engines, facts and files.
 
 pub mod agent;
+mod arrays;
 pub mod facts;
 pub mod plan;
 pub mod run;

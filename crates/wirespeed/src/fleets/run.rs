@@ -1,6 +1,6 @@
 //! A run on the agents of a fleet: who is there, what is bound to whom, the journal beside the record, and going on by it.
 
-use super::{candidates, facts, failure, gather, known, server};
+use super::{arrays, candidates, facts, failure, gather, known, server};
 use crate::cli::{FleetResume, FleetRun, RunArgs};
 use crate::commands::plan::warnings;
 use crate::exit::{Exit, Failure};
@@ -8,6 +8,7 @@ use crate::live::{self, LiveJob};
 use crate::present::{self, Presentation};
 use crate::{files, hops, out};
 use clock::Ns;
+use fleet::arrays::ArrayAccess;
 use fleet::message::PROTOCOL;
 use fleet::{
     AgentIdentity, AgentLink, Binding, Bound, EngineRegistry, Journal, JournalHead, RunOutcome,
@@ -34,6 +35,7 @@ pub fn run(args: &RunArgs, url: &str, source: Source, scenario: Scenario) -> Res
     let there = gather(&fleet, &args.fleet, &scenario, &stages)?;
     let bound = bound(&scenario, &there, &args.fleet)?;
     let agents: Vec<&Announcement> = bound.used.iter().map(|n| &there[*n]).collect();
+    let access = arrays::access(&scenario, &agents, args.fleet.arrays_at)?;
     let job = LiveJob {
         source,
         scenario,
@@ -49,7 +51,7 @@ pub fn run(args: &RunArgs, url: &str, source: Source, scenario: Scenario) -> Res
     let journal = JournalHead {
         version: PROTOCOL,
         run: drawn()?,
-        boot: boot(),
+        boot: facts::boot(),
         place: vec![url.to_owned(), args.server.group.clone()],
         agents: agents.iter().map(|one| (one.name.clone(), one.instance)).collect(),
         bound: bound.binding.agents.clone().into_iter().collect(),
@@ -61,7 +63,7 @@ pub fn run(args: &RunArgs, url: &str, source: Source, scenario: Scenario) -> Res
     let path = journal_of(&job.out);
     let kept = Journal::create(&path, &journal)
         .map_err(|e| Failure::incomplete(format!("the journal {}: {e}", path.display())))?;
-    let outcome = coordinated(&job, &journal, engaged, kept)?;
+    let outcome = coordinated(&job, &journal, (engaged, access), kept)?;
     reviewed(&job, &outcome)
 }
 
@@ -83,7 +85,7 @@ pub fn resume(args: &FleetResume) -> Result<Exit, Failure> {
         );
         return Err(unreadable(&why));
     }
-    if head.boot != boot() {
+    if head.boot != facts::boot() {
         return Err(unreadable(
             &"the machine has booted since, and the clock of the run is gone; its record is what there is",
         ));
@@ -100,6 +102,16 @@ pub fn resume(args: &FleetResume) -> Result<Exit, Failure> {
         catalogs: Vec::new(),
     };
     let scenario = scenario::load(&source)?;
+    if let Some(array) = arrays::embedded(&scenario).next() {
+        let agents = head.agents.iter().map(|(name, _)| name.as_str());
+        agents.for_each(|name| fleet.release_from(name, &head.run));
+        fs::remove_file(&path).map_err(|error| unreadable(&error))?;
+        return Err(Failure::incomplete(format!(
+            "the embedded array `{array}` was memory of the coordinator that died, and is gone: the run cannot go on, its \
+             agents are free, and `wirespeed review {}` reads its record",
+            args.run.display()
+        )));
+    }
     let job = LiveJob {
         source,
         scenario,
@@ -122,7 +134,7 @@ pub fn resume(args: &FleetResume) -> Result<Exit, Failure> {
     if !job.output.quiet {
         out::note(format_args!("resuming `{}` by {}", head.head.title, path.display()));
     }
-    let outcome = coordinated(&job, &head, engaged, journal)?;
+    let outcome = coordinated(&job, &head, (engaged, None), journal)?;
     reviewed(&job, &outcome)
 }
 
@@ -179,14 +191,18 @@ fn engage(
 fn coordinated(
     job: &LiveJob,
     head: &JournalHead,
-    engaged: Engaged,
+    (engaged, access): (Engaged, Option<ArrayAccess>),
     journal: Journal,
 ) -> Result<RunOutcome, Failure> {
     let mut writer: Writer = live::begin_record(&job.out, &head.head, &[])?;
     writer.facts(&job.facts)?;
     let Engaged { mut links, session } = engaged;
     links.extend(counting(job, head)?);
-    let binding = Binding { agents: head.bound.iter().cloned().collect() };
+    let started = live::of_arrays(&job.scenario, job.agent);
+    links.extend(started.map_err(|e| {
+        Failure::incomplete(format!("an embedded array of this machine cannot be started: {e}"))
+    })?);
+    let binding = Binding { agents: head.bound.iter().cloned().collect(), arrays: access };
     let silence = head.silence;
     let limits = WaitLimits {
         greet: silence,
@@ -274,8 +290,4 @@ fn drawn() -> Result<String, Failure> {
     let mut bytes = [0; 8];
     clock::unpredictable(&mut bytes).map_err(Failure::incomplete)?;
     Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
-}
-
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

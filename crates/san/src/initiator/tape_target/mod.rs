@@ -9,6 +9,7 @@ use super::initiator_name;
 use clock::Ns;
 use disk::{Opener, RemoteAccess, Resolver, Unreachable};
 use drive::{TapeAddress, TapeDrive, TapeTrouble};
+use engine::RunSecret;
 use guard::{ReadableMedium, Remote, Warrant, WriteClaim};
 use queue::TapeOpener;
 use std::any::Any;
@@ -139,7 +140,7 @@ impl From<TapeTrouble> for TapeFault {
 }
 
 impl Resolver for Tapes {
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
+    fn find(&self, url: &str, _: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable> {
         Ok(Arc::new(TapeTarget::find(url).map_err(|TapeFault(e)| e)?))
     }
 
@@ -208,6 +209,11 @@ impl Remote for TapeTarget {
 
     fn serial(&self) -> Option<&str> {
         Some(&self.serial)
+    }
+
+    /// A drive of ours, as far as it says: what asks for it by a number of this run is on this machine.
+    fn is_made_for_a_run(&self) -> bool {
+        self.model.starts_with("WIRESPED")
     }
 
     fn forbids(&self) -> Vec<String> {

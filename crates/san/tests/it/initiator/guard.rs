@@ -76,3 +76,46 @@ fn what_there_is_is_listed() {
             .is_err_and(|e| e.to_string().contains("is a target listening"))
     );
 }
+
+/// A volume of this serial number that was made for the run, as its orders say.
+fn said_to_be_made(target: &TargetServer, user: &str) -> TargetSpec {
+    let url = url(target, 0).replace("iscsi://", &format!("iscsi://{user}"));
+    TargetSpec { made_as: Some("serial-0".to_owned()), ..TargetSpec::new("lun", url) }
+}
+
+#[test]
+fn only_what_says_itself_that_it_was_made_for_a_run_is_written_without_a_token() {
+    // Whoever orders a load knows the serial number of somebody's volume; that alone opens nothing.
+    let others = ours(&["ram:4MiB"]);
+    refused(said_to_be_made(&others, ""), "does not say that it was made for a run");
+    others.stop().expect("it stops");
+    let own = ours_with(&["ram:4MiB"], |config| TargetSettings { for_a_run: true, ..config });
+    let step = step(vec![said_to_be_made(&own, "")], 1, &mixed(4096, 50.0, 4), Ns::millis(50));
+    sound(run(&step), "a volume of the run");
+    own.stop().expect("it stops");
+}
+
+#[test]
+fn a_secret_of_the_run_logs_in_every_session_of_a_worker() {
+    let auth = || {
+        let secret = Secret::new(b"it is drawn for the run").expect("a secret");
+        Auth::Chap { users: vec![Credentials { name: "me".to_owned(), secret }], target: None }
+    };
+    let target = ours_with(&["ram:4MiB"], |config| TargetSettings {
+        for_a_run: true,
+        auth: auth(),
+        ..config
+    });
+    let with = |secret: Option<&str>| {
+        let secret = secret.map(engine::RunSecret::new);
+        let target = TargetSpec { secret, ..said_to_be_made(&target, "me@") };
+        run(&step(vec![target], 1, &mixed(4096, 50.0, 4), Ns::millis(50)))
+    };
+    sound(with(Some("it is drawn for the run")), "who knows the secret");
+    for secret in [None, Some("it is drawn for another")] {
+        let Err(why) = with(secret) else { panic!("{secret:?}: logged in") };
+        let why = why.to_string();
+        assert!(!why.contains("drawn"), "{why}");
+    }
+    target.stop().expect("it stops");
+}

@@ -131,7 +131,7 @@ pub fn schemes() -> Schemes {
 /// What a worker's queue to a LUN says of its sessions.
 pub fn how(url: &str) -> String {
     let initiator = Initiator::named("iqn.2026-11.example.wirespeed:tests");
-    let lun = initiator.find(url).unwrap_or_else(|e| panic!("{url}: {e}"));
+    let lun = initiator.find(url, None).unwrap_or_else(|e| panic!("{url}: {e}"));
     let opener = initiator.opener(vec![RemoteAccess::Read(lun)]).expect("a LUN");
     let arena = Arena::new(4, 4096).expect("memory");
     let queue = opener.open(&arena).unwrap_or_else(|e| panic!("{url}: {e}"));

@@ -6,7 +6,7 @@ use disk::{
     Arena, Completion, Completions, DiskEngine, Io, Opener, Queue, RemoteAccess, Resolver, Schemes,
     Unreachable,
 };
-use engine::{Engine, EngineError, Output, Pinning, StepSpec, Stop, TargetSpec};
+use engine::{Engine, EngineError, Output, Pinning, RunSecret, StepSpec, Stop, TargetSpec};
 use guard::Remote;
 
 pub const NAME: &str = "iqn.2026-11.example.wirespeed:paths";
@@ -145,8 +145,8 @@ struct Keeping {
 }
 
 impl Resolver for Keeping {
-    fn find(&self, url: &str) -> Result<Arc<dyn Remote>, Unreachable> {
-        self.initiator.find(url)
+    fn find(&self, url: &str, secret: Option<&RunSecret>) -> Result<Arc<dyn Remote>, Unreachable> {
+        self.initiator.find(url, secret)
     }
 
     fn opener(&self, targets: Vec<RemoteAccess>) -> Result<Box<dyn Opener>, Unreachable> {

@@ -1,6 +1,7 @@
 //! Agents behind a NATS server: who is there, who obeys whom, what is bound, and that no interval is lost or counted twice
 //! whatever happens to agents, the coordinator, the server and the wires between them.
 
+mod arrays;
 mod clocks;
 mod faults;
 mod many;

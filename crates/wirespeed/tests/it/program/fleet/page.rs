@@ -10,7 +10,7 @@ const MACHINES: [(&str, &str); 3] =
     [("server", "10.9.0.1/24"), ("esx1", "10.9.0.11/24"), ("esx2", "10.9.0.12/24")];
 
 /// Three namespaces whose names only this process uses, on one bridge.
-struct Machines(Vec<String>);
+pub struct Machines(pub Vec<String>);
 
 fn ip(args: &str) -> bool {
     let ended = Command::new("ip").args(args.split(' ')).stderr(Stdio::null()).status();
@@ -18,7 +18,7 @@ fn ip(args: &str) -> bool {
 }
 
 impl Machines {
-    fn new() -> Option<Machines> {
+    pub fn new() -> Option<Machines> {
         let id = std::process::id();
         let machines = Machines(MACHINES.map(|(name, _)| format!("ws{id}-{name}")).to_vec());
         let made = machines.0.iter().all(|machine| ip(&format!("netns add {machine}")));
