@@ -210,6 +210,41 @@ impl Client {
         ended.ok_or(CommandError::Slow)
     }
 
+    /// Begins a command in a slot, without waiting for its end; `false`: the target takes no more at the moment.
+    pub(super) fn begin(&mut self, slot: u32, command: &Command) -> Result<bool, CommandError> {
+        let session = self.link()?.session();
+        if session.room() == 0 {
+            return Ok(false);
+        }
+        session.command(slot, command)?;
+        Ok(true)
+    }
+
+    /// Waits until at least one of the commands that were begun has ended; `buffers` has the data of all of them.
+    pub(super) fn some_ended(
+        &mut self,
+        buffers: &impl Buffers,
+        ended: &mut impl FnMut(u32, CommandEnd),
+    ) -> Result<(), CommandError> {
+        let deadline = clock::now().plus(LIMIT);
+        let mut any = false;
+        while !any {
+            if clock::now() >= deadline {
+                return Err(CommandError::Slow);
+            }
+            let mut hear = |event: Event| match event {
+                Event::Done { slot, ending } => {
+                    any = true;
+                    ended(slot, ending);
+                    None
+                }
+                other => super::ended(&other),
+            };
+            pump(self.link()?, buffers, deadline, &mut hear)?;
+        }
+        Ok(())
+    }
+
     /// Sends text and waits for the answer.
     pub fn text(&mut self, text: &[u8]) -> Result<Vec<u8>, CommandError> {
         let deadline = clock::now().plus(LIMIT);

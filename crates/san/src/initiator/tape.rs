@@ -1,14 +1,22 @@
-//! A client of tape drives and medium changers, without the kernel: one session, one command at a time, and sense data with
-//! FILEMARK, EOM, ILI and the residue as the drive sent them.
+//! A client of tape drives and medium changers, without the kernel: one session, one command at a time but for writes, and sense
+//! data with FILEMARK, EOM, ILI and the residue as the drive sent them.
 
 use super::client::{
     CHECK_CONDITION, Client, CommandData, CommandError, GOOD, RESERVATION_CONFLICT,
 };
+use super::dial::Call;
+use super::link::Buffers;
 use super::url::Url;
 use super::{fresh_call, initiator_name};
 use disk::Unreachable;
-use iscsi::initiator::{Cdb, CommandEnd, SenseData};
-use iscsi::pdu::Lun;
+use iscsi::initiator::{Cdb, Command, CommandEnd, SenseData, Transfer};
+use iscsi::pdu::{Lun, TaskAttribute};
+
+/// Writes that may be under way at once.
+pub(super) const WRITES: usize = 4;
+
+/// The blocks of the writes that are under way, by their slots.
+pub(super) type BlocksUnderWay<'a> = [Option<&'a [u8]>; WRITES];
 
 /// Data of a command.
 #[derive(Debug)]
@@ -63,7 +71,7 @@ impl TapeClient {
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
         };
-        let call = fresh_call(&url, Some(&target), initiator);
+        let call = Call { slots: WRITES as u32, ..fresh_call(&url, Some(&target), initiator) };
         let client = Client::new(&call).map_err(|e| Unreachable::Target(e.to_string()))?;
         Ok(TapeClient { client, lun: Lun::new(number) })
     }
@@ -81,18 +89,32 @@ impl TapeClient {
             TapeData::In(room) => CommandData::In(room),
             TapeData::Out(bytes) => CommandData::Out(bytes),
         };
-        match self.client.once(self.lun, Cdb(bytes), &mut data)? {
-            CommandEnd::Status { status: GOOD, moved, .. } => {
-                Ok(TapeReply { moved: moved as usize, sense: None })
-            }
-            CommandEnd::Status { status: CHECK_CONDITION, moved, sense, .. } => {
-                let sense = Some(sense.unwrap_or_default());
-                Ok(TapeReply { moved: moved as usize, sense })
-            }
-            CommandEnd::Status { status: RESERVATION_CONFLICT, .. } => Err(CommandError::Reserved),
-            CommandEnd::Status { status, .. } => Err(CommandError::Status(status)),
-            other => Err(CommandError::Failed(format!("{other:?}"))),
-        }
+        TapeReply::of(self.client.once(self.lun, Cdb(bytes), &mut data)?)
+    }
+
+    /// Begins to write a block of variable length; `false`: the target takes no more at the moment. The drive executes what is
+    /// begun in this order.
+    pub(super) fn begin_write(&mut self, slot: usize, len: usize) -> Result<bool, CommandError> {
+        let mut cdb = [0; 16];
+        cdb[..6].copy_from_slice(&write_of(len));
+        let command = Command {
+            lun: self.lun,
+            cdb: Cdb(cdb),
+            transfer: Transfer::Out(len as u32),
+            attribute: TaskAttribute::Ordered,
+        };
+        self.client.begin(slot as u32, &command)
+    }
+
+    /// Waits until at least one of the writes that were begun has ended, as [`TapeClient::write`] ends.
+    pub(super) fn writes_ended(
+        &mut self,
+        blocks: &BlocksUnderWay,
+        ended: &mut impl FnMut(usize, Result<bool, CommandError>),
+    ) -> Result<(), CommandError> {
+        self.client.some_ended(blocks, &mut |slot, end| {
+            ended(slot as usize, TapeReply::of(end).and_then(TapeReply::written));
+        })
     }
 
     /// Hears all unit attentions that are pending; what they were.
@@ -112,8 +134,7 @@ impl TapeClient {
     /// # Errors
     /// It is not written.
     pub fn write(&mut self, block: &[u8]) -> Result<bool, CommandError> {
-        let [_, a, b, c] = (block.len() as u32).to_be_bytes();
-        self.written(&[0x0a, 0, a, b, c, 0], TapeData::Out(block))
+        self.command(&write_of(block.len()), TapeData::Out(block))?.written()
     }
 
     /// Writes filemarks; with `flush` everything written is durable when it returns. With early warning the answer is `false`.
@@ -121,7 +142,7 @@ impl TapeClient {
     /// They are not written, or not durable.
     pub fn filemarks(&mut self, count: u32, flush: bool) -> Result<bool, CommandError> {
         let [_, a, b, c] = count.to_be_bytes();
-        self.written(&[0x10, u8::from(!flush), a, b, c, 0], TapeData::None)
+        self.command(&[0x10, u8::from(!flush), a, b, c, 0], TapeData::None)?.written()
     }
 
     /// Reads the next object. A block longer than `room` is an error.
@@ -203,16 +224,67 @@ impl TapeClient {
         self.command(cdb, TapeData::None)?.checked()
     }
 
-    fn written(&mut self, cdb: &[u8], data: TapeData<'_>) -> Result<bool, CommandError> {
-        match self.command(cdb, data)?.sense {
+    /// Keeps robots and others from taking the cartridge out, or lets them (PREVENT ALLOW MEDIUM REMOVAL).
+    /// # Errors
+    /// The drive does not do it.
+    pub fn hold(&mut self, keep: bool) -> Result<(), CommandError> {
+        self.done(&[0x1e, 0, 0, 0, u8::from(keep), 0])
+    }
+
+    /// What names the cartridge for ever; nothing where the drive does not say.
+    /// # Errors
+    /// There is no medium.
+    pub fn medium(&mut self) -> Result<Vec<u8>, CommandError> {
+        let mut bytes = [0; 255];
+        let reply =
+            self.command(&[0xab, 1, 0, 0, 0, 0, 0, 0, 0, 255, 0, 0], TapeData::In(&mut bytes))?;
+        match reply.checked() {
+            Ok(()) => Ok(bytes.get(4..reply.moved).unwrap_or_default().to_vec()),
+            Err(e) if e.is_unknown() => Ok(Vec::new()),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl Buffers for BlocksUnderWay<'_> {
+    fn slot(&self, slot: u32) -> Option<(*mut u8, usize)> {
+        // Only sent from: a session puts data nowhere but where a command reads.
+        let block = (*self.get(slot as usize)?)?;
+        Some((block.as_ptr().cast_mut(), block.len()))
+    }
+}
+
+/// WRITE(6) of a block of variable length.
+fn write_of(len: usize) -> [u8; 6] {
+    let [_, a, b, c] = (len as u32).to_be_bytes();
+    [0x0a, 0, a, b, c, 0]
+}
+
+impl TapeReply {
+    fn of(end: CommandEnd) -> Result<TapeReply, CommandError> {
+        match end {
+            CommandEnd::Status { status: GOOD, moved, .. } => {
+                Ok(TapeReply { moved: moved as usize, sense: None })
+            }
+            CommandEnd::Status { status: CHECK_CONDITION, moved, sense, .. } => {
+                let sense = Some(sense.unwrap_or_default());
+                Ok(TapeReply { moved: moved as usize, sense })
+            }
+            CommandEnd::Status { status: RESERVATION_CONFLICT, .. } => Err(CommandError::Reserved),
+            CommandEnd::Status { status, .. } => Err(CommandError::Status(status)),
+            other => Err(CommandError::Failed(format!("{other:?}"))),
+        }
+    }
+
+    /// Whether it is written with room behind it (`true`), or beyond early warning.
+    fn written(self) -> Result<bool, CommandError> {
+        match self.sense {
             None => Ok(true),
             Some(sense) if sense.key == 0 && sense.stream & 0x40 != 0 => Ok(false),
             Some(sense) => Err(CommandError::Sense(sense)),
         }
     }
-}
 
-impl TapeReply {
     /// GOOD, or the reason why not.
     fn checked(self) -> Result<(), CommandError> {
         self.sense.map_or(Ok(()), |sense| Err(CommandError::Sense(sense)))

@@ -1,8 +1,10 @@
 //! A drive with the cartridges of its changer, as one long medium: blocks are written one behind the other, from cartridge to
 //! cartridge, and what was acknowledged is found again after the target was lost.
 
+use super::append::Appending;
 use super::changer::{Changer, Element};
 use crate::initiator::CommandError;
+use crate::initiator::client::{BUSY, TASK_SET_FULL};
 use crate::initiator::tape::{TapeClient, TapeData, TapeRead};
 use clock::Ns;
 use guard::stamp;
@@ -72,8 +74,10 @@ pub struct TapeDrive {
     /// Early warning: the next block goes to the next cartridge.
     warned: bool,
     using: Use,
-    /// It is reserved for this process, again after each login.
+    /// It is reserved for this process, again after each login, and nobody else takes its cartridge out.
     reserved: bool,
+    /// What names the cartridge for ever, where the drive says it.
+    medium: Vec<u8>,
     /// What is worth telling.
     pub news: Vec<String>,
 }
@@ -84,6 +88,14 @@ fn trouble(errno: i32, text: impl Into<String>) -> TapeTrouble {
 
 fn failed(what: &str, error: &CommandError) -> TapeTrouble {
     trouble(libc::EIO, format!("{what}: {error}"))
+}
+
+/// Sees to it that nobody takes the cartridge out, or gives that up; there are drives that do not know it.
+fn hold(client: &mut TapeClient, keep: bool) -> Result<(), CommandError> {
+    match client.hold(keep) {
+        Err(e) if !e.is_unknown() => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the session is gone.
@@ -103,6 +115,7 @@ impl TapeDrive {
             warned: false,
             using: Use::Idle,
             reserved: false,
+            medium: Vec::new(),
             news: Vec::new(),
         };
         drive.connect()?;
@@ -131,6 +144,20 @@ impl TapeDrive {
         Err(CommandError::Nonsense("unit attentions without end"))
     }
 
+    /// Commands that are repeated as long as unit attentions come between.
+    fn through<T>(
+        &mut self,
+        mut commands: impl FnMut(&mut TapeClient) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
+        for _ in 0..TRIES {
+            match commands(self.client()?) {
+                Err(CommandError::Sense(sense)) if sense.key == SenseData::UNIT_ATTENTION => {}
+                ended => return ended,
+            }
+        }
+        Err(CommandError::Nonsense("unit attentions without end"))
+    }
+
     fn client(&mut self) -> Result<&mut TapeClient, CommandError> {
         self.client.as_mut().ok_or(CommandError::Nonsense("no session"))
     }
@@ -145,6 +172,7 @@ impl TapeDrive {
                 client.attentions().map_err(|e| e.to_string())?;
                 if self.reserved {
                     client.reserve(true).map_err(|e| e.to_string())?;
+                    hold(&mut client, true).map_err(|e| e.to_string())?;
                 }
                 Ok(client)
             });
@@ -162,9 +190,12 @@ impl TapeDrive {
         }
     }
 
-    /// Keeps other initiators away until the session ends or [`TapeDrive::release`].
+    /// Keeps other initiators and robots away until the session ends or [`TapeDrive::release`].
     pub fn reserve(&mut self) -> Result<(), TapeTrouble> {
-        let reserved = self.client().and_then(|client| client.reserve(true));
+        let reserved = self.client().and_then(|client| {
+            client.reserve(true)?;
+            hold(client, true)
+        });
         reserved.map_err(|e| failed("the drive cannot be reserved", &e))?;
         self.reserved = true;
         Ok(())
@@ -178,8 +209,10 @@ impl TapeDrive {
     /// Gives the reservation back.
     pub fn release(&mut self) {
         self.reserved = false;
-        let _ended_with_the_session_otherwise =
-            self.client().and_then(|client| client.reserve(false));
+        let _ended_with_the_session_otherwise = self.client().and_then(|client| {
+            hold(client, false)?;
+            client.reserve(false)
+        });
     }
 
     fn changer(&self) -> Result<(Changer, u16), TapeTrouble> {
@@ -196,6 +229,10 @@ impl TapeDrive {
         let inside = inside.and_then(|one| one.barcode.as_deref());
         if inside != Some(barcode) {
             if inside.is_some() {
+                if self.reserved {
+                    let let_go = self.through(|client| hold(client, false));
+                    let_go.map_err(|e| failed("the cartridge cannot be released", &e))?;
+                }
                 changer.put_back(&elements, drive)?;
             }
             let missing = || {
@@ -229,10 +266,16 @@ impl TapeDrive {
 
     /// Hears that the medium has changed, and goes to its beginning.
     fn settle(&mut self) -> Result<(), TapeTrouble> {
-        let rewound = self.client().and_then(|client| {
+        let reserved = self.reserved;
+        let rewound = self.through(|client| {
             client.attentions()?;
-            client.rewind()
+            client.rewind()?;
+            if reserved {
+                hold(client, true)?;
+            }
+            client.medium()
         });
+        let rewound = rewound.map(|medium| self.medium = medium);
         (self.object, self.warned) = (0, false);
         rewound.map_err(|e| match &e {
             CommandError::Sense(sense) if NO_MEDIUM.contains(&sense.code) => trouble(
@@ -282,30 +325,58 @@ impl TapeDrive {
         Ok(())
     }
 
-    /// Appends a block; `None` where it went into the drive without a checksum asked for.
-    pub fn write(&mut self, block: &[u8], verify: bool) -> Result<Option<TapePlace>, TapeTrouble> {
+    /// Appends the blocks that `next` yields, several of them under way at once, until it yields none and all are written. `done`
+    /// hears of each in its order: `None` where no checksum was asked for. Where it fails, all that `done` did not hear of are
+    /// not written.
+    pub fn append<'a>(
+        &mut self,
+        next: &mut dyn FnMut() -> Option<(&'a [u8], bool)>,
+        done: &mut dyn FnMut(Option<TapePlace>),
+    ) -> Result<(), TapeTrouble> {
         if self.using == Use::Reads {
             return Err(trouble(libc::EINVAL, "a drive that is read from is not written to"));
         }
         self.using = Use::Writes;
-        if self.warned {
-            self.next()?;
-        }
-        for _ in 0..TRIES {
-            let written = self.client().and_then(|client| client.write(block));
-            match written {
-                Ok(room) => {
-                    self.warned = !room;
-                    let sum = if verify { crc32c::crc32c(block) } else { 0 };
-                    let place = TapePlace { cartridge: self.current, object: self.object, sum };
-                    self.object += 1;
-                    return Ok(verify.then_some(place));
+        let (mut appending, mut tries) = (Appending::default(), 0);
+        while appending.take(self.warned, next) {
+            if self.warned && appending.is_idle() {
+                self.next()?;
+            }
+            let failed = match self.client().and_then(|client| appending.exchange(client)) {
+                Ok(()) => None,
+                Err(e) => Some((e, false)),
+            };
+            while let Some((block, verify, room)) = appending.written() {
+                self.warned |= !room;
+                tries = 0;
+                let sum = if verify { crc32c::crc32c(block) } else { 0 };
+                let place = TapePlace { cartridge: self.current, object: self.object, sum };
+                self.object += 1;
+                done(verify.then_some(place));
+            }
+            let failed = match failed {
+                None => self.client().and_then(|client| appending.failure(client)).transpose(),
+                lost => lost.map(Ok),
+            };
+            let Some(failed) = failed else { continue };
+            tries += 1;
+            if tries > TRIES {
+                return Err(trouble(libc::EIO, "the drive does not take a block, without end"));
+            }
+            match failed {
+                Ok((CommandError::Sense(sense), overtaken)) if sense.key == VOLUME_OVERFLOW => {
+                    if overtaken {
+                        self.go_to(self.object)?;
+                    }
+                    self.next()?;
                 }
-                Err(CommandError::Sense(sense)) if sense.key == VOLUME_OVERFLOW => self.next()?,
-                Err(e) => self.recover("a block could not be written", e)?,
+                Ok((e, _)) | Err(e) => {
+                    appending.forget();
+                    self.recover("a block could not be written", e)?;
+                }
             }
         }
-        Err(trouble(libc::EIO, "the drive answers with unit attentions without end"))
+        Ok(())
     }
 
     /// Writes a filemark behind what was written, and waits until all of it is on the medium.
@@ -340,6 +411,9 @@ impl TapeDrive {
                 );
                 return Err(trouble(libc::ENOMEDIUM, text));
             }
+            CommandError::Status(BUSY | TASK_SET_FULL) => {
+                clock::sleep_until(clock::now().plus(PAUSE));
+            }
             e if is_lost(e) && self.address.retry > Ns::ZERO => {
                 self.connect()?;
                 self.news.push(format!(
@@ -354,13 +428,17 @@ impl TapeDrive {
 
     /// Sees to it that everything acknowledged is there, and goes behind it.
     fn find_place(&mut self) -> Result<(), TapeTrouble> {
-        let wanted = self.object;
-        let found = self.client().and_then(|client| {
+        let (wanted, reserved) = (self.object, self.reserved);
+        let found = self.through(|client| {
             client.attentions()?;
+            if reserved {
+                hold(client, true)?;
+            }
+            let medium = client.medium()?;
             client.space(3, 0)?;
-            Ok(client.position()?.0)
+            Ok((medium, client.position()?.0))
         });
-        let end = found.map_err(|e| match &e {
+        let (medium, end) = found.map_err(|e| match &e {
             CommandError::Sense(sense) if NO_MEDIUM.contains(&sense.code) => {
                 let text =
                     format!("{} was taken out of the drive while it was in use", self.cartridge());
@@ -368,6 +446,13 @@ impl TapeDrive {
             }
             e => failed("the end of the data cannot be found", e),
         })?;
+        if medium != self.medium {
+            let text = format!(
+                "another cartridge is in the drive than {}, which was in use",
+                self.cartridge()
+            );
+            return Err(trouble(libc::ENOMEDIUM, text));
+        }
         if end < wanted {
             let text = format!(
                 "{} has {end} objects, and {wanted} were acknowledged: the drive has lost some of them",
@@ -375,7 +460,12 @@ impl TapeDrive {
             );
             return Err(trouble(libc::EIO, text));
         }
-        let located = self.client().and_then(|client| client.locate(wanted));
+        self.go_to(wanted)
+    }
+
+    /// Goes to an object from where it goes on.
+    fn go_to(&mut self, object: u64) -> Result<(), TapeTrouble> {
+        let located = self.through(|client| client.locate(object));
         located.map_err(|e| failed("the place to go on cannot be found", &e))
     }
 
@@ -448,7 +538,6 @@ impl TapeDrive {
             self.load(&name.clone())?;
         }
         (self.used, self.current, self.object) = (names, last, behind);
-        let located = self.client().and_then(|client| client.locate(behind));
-        located.map_err(|e| failed("the end of the data cannot be found", &e))
+        self.go_to(behind)
     }
 }

@@ -1,6 +1,7 @@
 //! Tape drives as targets of copies: `tape://HOST[:PORT]/TARGET/LUN`, with the LUN of the changer and the barcodes of cartridges
 //! behind it. A drive is written and read from the beginning of its first cartridge to the end of its last.
 
+mod append;
 mod changer;
 mod drive;
 mod queue;

@@ -1,13 +1,16 @@
-//! The queue of a tape drive: a thread that carries one I/O after the other, so that reads from disks go on while a block is
-//! written. Blocks go to the drive out of the worker's buffers.
+//! The queue of a tape drive: a thread that carries I/Os in their order, some writes at once, so that reads from disks go on while
+//! blocks are written. They go to the drive out of the worker's buffers.
 
 use super::TapeTarget;
 use super::drive::{TapeDrive, TapePlace, TapeTrouble};
+use crate::initiator::tape::WRITES;
 use clock::Ns;
 use disk::{Arena, Completion, Completions, Io, OpenError, Opener, Queue, RemoteAccess};
 use engine::{EventNote, Reports};
 use record::{CounterId, Level};
 use rtrb::{Consumer, Producer, RingBuffer};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle, Thread};
@@ -83,7 +86,7 @@ impl Opener for TapeOpener {
         let (ended, endings) = RingBuffer::new(DEPTH as usize);
         let (ends, news) = (Arc::new(AtomicBool::new(false)), TapeNews::default());
         let how =
-            format!("tape drive {} {}, one block after the other", target.model, target.serial);
+            format!("tape drive {} {}, {WRITES} blocks under way", target.model, target.serial);
         let name = target.url.clone();
         let work = TapeThread {
             target,
@@ -118,6 +121,10 @@ impl Opener for TapeOpener {
 impl TapeThread {
     fn run(mut self) {
         while !self.ends.load(Ordering::Acquire) {
+            if self.appends() {
+                self.append();
+                continue;
+            }
             let Ok(TapeOrder { io, base }) = self.orders.pop() else {
                 std::thread::park_timeout(LOOK);
                 continue;
@@ -131,20 +138,62 @@ impl TapeThread {
         }
     }
 
+    /// Whether the next I/O is a write that may be done.
+    fn appends(&self) -> bool {
+        let next = self.orders.peek();
+        self.may_write && self.broken.is_none() && next.is_ok_and(|one| one.io.dir == Dir::Write)
+    }
+
+    /// Writes what is at hand up to the next I/O of another kind.
+    fn append(&mut self) {
+        let target = self.target.clone();
+        let mut drive = target.drive();
+        let TapeThread { orders, endings, ends, worker, places, block, .. } = self;
+        let taken = RefCell::new(VecDeque::new());
+        let mut next = || {
+            let is_write = orders.peek().is_ok_and(|one| one.io.dir == Dir::Write);
+            if !is_write || ends.load(Ordering::Acquire) {
+                return None;
+            }
+            let TapeOrder { io, base } = orders.pop().ok()?;
+            let len = io.len as usize;
+            *block = len.max(*block);
+            taken.borrow_mut().push_back(io);
+            // SAFETY: the slot holds `len` bytes and belongs to this I/O until its completion is pushed.
+            Some((unsafe { std::slice::from_raw_parts(base.cast_const(), len) }, io.fua))
+        };
+        let mut end = |result: Result<(), i32>| {
+            let Some(io) = taken.borrow_mut().pop_front() else { return false };
+            let result = result.map(|()| io.len);
+            let _room_for_all = endings.push(Completion { slot: io.slot, result });
+            worker.unpark();
+            true
+        };
+        let appended = drive.append(&mut next, &mut |place| {
+            places.extend(place);
+            end(Ok(()));
+        });
+        let errno = appended.as_ref().map_or_else(|e| e.errno, |()| libc::EIO);
+        while end(Err(errno)) {}
+        for text in drive.news.drain(..) {
+            tell(&self.news, false, text);
+        }
+        if let Err(e) = appended {
+            tell(&self.news, true, e.text);
+            self.broken = Some(e.errno);
+        }
+    }
+
     fn carry(&mut self, io: &Io, base: *mut u8) -> Result<u32, i32> {
         let target = self.target.clone();
         let mut drive = target.drive();
         let len = io.len as usize;
         let done = match io.dir {
             Dir::Write | Dir::Flush if !self.may_write => return Err(libc::EBADF),
-            Dir::Write => {
-                // SAFETY: the slot holds `len` bytes and belongs to this I/O until its completion is pushed.
-                let block = unsafe { std::slice::from_raw_parts(base, len) };
-                self.block = self.block.max(len);
-                drive.write(block, io.fua).map(|place| self.places.extend(place))
-            }
+            // All writes that may be done are appended.
+            Dir::Write => return Err(libc::EIO),
             Dir::Read => {
-                // SAFETY: as above; nothing else refers to the slot.
+                // SAFETY: the slot holds `len` bytes and belongs to this I/O until its completion is pushed.
                 drive.read(unsafe { std::slice::from_raw_parts_mut(base, len) })
             }
             Dir::Flush => self.flush(&mut drive),

@@ -79,19 +79,30 @@ fn read_by_format_into(path: &Path, copy: Option<&Path>) -> Option<Vec<Option<us
     Some(text.lines().filter(|line| !line.starts_with("end")).map(block).collect())
 }
 
+/// So many kills leave their traces on one cartridge; then another is taken, since the independent reader reads it from its
+/// beginning each time.
+const A_CARTRIDGE: u64 = 8;
+
+/// A library whose cartridges are not filled.
+fn library() -> TempDir {
+    let directory = TempDir::new().expect("a directory");
+    let mut settings = settings(directory.path());
+    settings.capacity = Some(1 << 30);
+    drop(Volume::open_library(&settings, "WSLIB").expect("a library"));
+    directory
+}
+
 #[test]
 fn acknowledged_filemarks_survive_a_kill() {
     // `WIRESPEED_KILLS` asks for more of them.
     let kills = std::env::var("WIRESPEED_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(8);
     let mut draw = clock::Rng::keyed(23, &[]);
-    let directory = TempDir::new().expect("a directory");
-    {
-        let mut settings = settings(directory.path());
-        settings.capacity = Some(1 << 30);
-        drop(Volume::open_library(&settings, "WSLIB").expect("a library"));
-    }
-    let (mut first, mut truth) = (true, Vec::new());
+    let mut directory = library();
+    let (mut first, mut truth, mut marks) = (true, Vec::new(), 0);
     for round in 0..kills {
+        if round > 0 && round % A_CARTRIDGE == 0 {
+            (directory, first, truth) = (library(), true, Vec::new());
+        }
         let (mut child, url) = child(directory.path(), 0);
         if std::mem::take(&mut first) {
             load(&url);
@@ -133,7 +144,8 @@ fn acknowledged_filemarks_survive_a_kill() {
             found.len()
         );
         assert_eq!(found[..], sent[..found.len()], "round {round}: nothing is invented");
+        marks += found[truth.len()..].iter().filter(|object| object.is_none()).count();
         truth = found;
     }
-    assert!(truth.contains(&None), "filemarks were written");
+    assert!(marks > 0, "filemarks were written");
 }
