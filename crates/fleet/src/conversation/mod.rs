@@ -138,6 +138,9 @@ struct CurrentStep {
     measured: bool,
 }
 
+/// The hops of an agent, with those that are others' too.
+type NamedHops = (usize, Vec<(String, HopKind)>, Vec<SameHop>);
+
 /// The coordinator's end of the conversation.
 pub(crate) struct Conversation {
     roster: Roster,
@@ -155,7 +158,7 @@ pub(crate) struct Conversation {
     facts: BTreeSet<(String, String)>,
     hops: AgentHops,
     /// Hops that agents have named for the step under way, in the order in which they were ready, and which are others' too.
-    named: Vec<(usize, Vec<(String, HopKind)>, Vec<SameHop>)>,
+    named: Vec<NamedHops>,
     /// Hops that two agents count in the step under way.
     shared: SharedHops,
     /// All sources of network loads: hops and ends of streams, known from the start.
