@@ -1,7 +1,7 @@
 //! The figures of a step: requested load, work done, latency, and workers.
 
 use crate::agents::StepAgents;
-use crate::attribution::Attribution;
+use crate::attribution::{Attribution, HopLoad};
 use crate::balance::{Balance, balance};
 use crate::confidence::Confidence;
 use crate::counter_check::CounterCheck;
@@ -85,6 +85,9 @@ pub struct StepFigures {
     pub agents: Option<StepAgents>,
     /// What limits it; `None` where nothing was issued to disks.
     pub attribution: Option<Attribution>,
+    /// The hops of the lab in a step of network loads alone, whose limit stands with its pairs; else those of `attribution`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopLoad>,
     /// What was slowed after its measured time, and what that changed; `None` where its plan asks for no proof.
     pub proof: Option<StepProof>,
     /// Confidence intervals of its figures, where a simulation recorded them; of a job there are none.
@@ -252,6 +255,7 @@ impl StepFigures {
             done: done::done(step),
             agents: None,
             attribution: None,
+            hops: Vec::new(),
             confidence: Vec::new(),
             faults: Vec::new(),
             job: Vec::new(),

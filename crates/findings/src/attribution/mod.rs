@@ -36,6 +36,8 @@ const UNSEEN_MOST: f64 = 0.89;
 /// Gathers what each step of a run shows.
 pub(crate) struct GatherAttribution {
     steps: Vec<Observed>,
+    /// The hops of steps of network loads alone, with the steps' numbers.
+    networks: Vec<(u32, Vec<HopLoad>)>,
     /// Whether hops were counted by real counters, which may be missing. A model has no others than those that it shows.
     counted: bool,
 }
@@ -45,10 +47,10 @@ impl GatherAttribution {
     pub fn of(record: &Record) -> GatherAttribution {
         let producer = record.head().producer.kind;
         let counted = matches!(producer, ProducerKind::Live | ProducerKind::Imported);
-        GatherAttribution { steps: Vec::new(), counted }
+        GatherAttribution { steps: Vec::new(), networks: Vec::new(), counted }
     }
 
-    /// Takes in a step. One without storage loads has nothing to attribute.
+    /// Takes in a step. One without storage loads has nothing to attribute: only what its hops carried is kept.
     pub fn see(
         &mut self,
         step: &StepData,
@@ -58,11 +60,21 @@ impl GatherAttribution {
     ) {
         if figures.has_storage() {
             self.steps.push(Observed::of(step, figures, sources, facts));
+        } else if figures.has_network() {
+            let hops = Observed::of(step, figures, sources, facts).hops.into_iter();
+            let loads = hops.filter(|hop| !hop.silent).map(|hop| hop.load).collect();
+            self.networks.push((figures.index, loads));
         }
     }
 
     /// Says of every step what limits it.
-    pub fn finish(self, steps: &mut [StepFigures]) {
+    pub fn finish(mut self, steps: &mut [StepFigures]) {
+        for (index, hops) in std::mem::take(&mut self.networks) {
+            steps
+                .iter_mut()
+                .filter(|step| step.index == index)
+                .for_each(|step| step.hops.clone_from(&hops));
+        }
         for at in 0..self.steps.len() {
             let index = self.steps[at].index;
             if let Some(step) = steps.iter_mut().find(|step| step.index == index) {

@@ -31,7 +31,7 @@ pub(super) fn counted(map: &LabMap, step: &StepFigures) -> Vec<Option<HopLoad>> 
         }
     }
     known.extend(step.ports.iter().map(|load| (load.port.as_str(), port(load))));
-    let judged = step.attribution.iter().flat_map(|a| &a.hops);
+    let judged = step.attribution.iter().flat_map(|a| &a.hops).chain(&step.hops);
     for load in judged {
         // Facts of a port other than its counters are kept.
         let before = known.remove(load.hop.as_str());

@@ -1,4 +1,4 @@
-//! The lab of a scenario as its topology has it: hops, and the ways of disks through them.
+//! The lab of a scenario as its topology has it: hops, and the ways of disks and of streams through them.
 
 use super::build::MapBuilder;
 use super::{DeviceKind, Role};
@@ -6,7 +6,7 @@ use scenario::Lab;
 use scenario::topology::{Hop, HopKind, Topology};
 use std::collections::BTreeSet;
 
-/// Adds a topology; nothing where no disk has a way, since then what the record counted is all there is.
+/// Adds a topology; nothing where neither a disk nor a stream has a way, since then what the record counted is all there is.
 ///
 /// A lab on one machine has no hops inside: there neither VMs without a host nor embedded arrays have processors,
 /// queues or caches of their own, unless `counted` names them.
@@ -16,7 +16,7 @@ pub(super) fn graph(
     lab: &Lab,
     counted: &BTreeSet<&str>,
 ) {
-    if topology.ways.is_empty() {
+    if topology.ways.is_empty() && topology.nets.is_empty() {
         return;
     }
     builder.wired();
@@ -34,6 +34,14 @@ pub(super) fn graph(
             let all: Vec<u32> = std::iter::once(guest).chain(on_it).flatten().collect();
             all.windows(2).for_each(|pair| builder.edge(pair[0], pair[1]));
         }
+    }
+    for route in &topology.nets {
+        let all: Vec<u32> = route
+            .legs
+            .iter()
+            .filter_map(|leg| hops.get(leg.hop.0 as usize).copied().flatten())
+            .collect();
+        all.windows(2).for_each(|pair| builder.edge(pair[0], pair[1]));
     }
 }
 

@@ -360,11 +360,24 @@ fn streams_between_hosts_cross_the_cables_and_fill_the_slowest() {
         serde_json::from_str(&bench.expect(0, &args).stdout).expect("one document")
     };
     // The model says what the cable carries, and names it.
-    let (predicted, limits) = received(&reviewed("simulate", "s.wsr"));
+    let simulated = reviewed("simulate", "s.wsr");
+    let (predicted, limits) = received(&simulated);
     assert!((predicted / 10e6 - 1.0).abs() < 0.02, "{predicted}");
     for limit in limits {
         assert!(limit["text"].as_str().expect("a text").contains("down was"), "{limit}");
     }
+    // Its map leads over the cables, which show what crosses them.
+    let hops = simulated["map"]["hops"].as_array().expect("hops");
+    let at = |name: &str| hops.iter().position(|hop| hop["name"] == name).expect(name);
+    let edges = simulated["map"]["edges"].as_array().expect("edges");
+    let leads = |from: &str, to: &str| {
+        edges.iter().any(|edge| edge["from"] == at(from) && edge["to"] == at(to))
+    };
+    assert!(leads("tx1.nic", "up1") && leads("down", "rx.nic"), "{edges:?}");
+    let loads = simulated["steps"][0]["hops"].as_array().expect("loads");
+    let down = loads.iter().find(|load| load["hop"] == "down").expect("the cable's load");
+    let read = down["read_bytes_per_s"].as_f64().expect("a rate");
+    assert!((read / 10e6 - 1.0).abs() < 0.02, "{down}");
     if !stands(&bench) {
         return;
     }
