@@ -254,8 +254,7 @@ impl<'a> Assignment<'a> {
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let (count, reachable) = (agents.len(), BTreeMap::new());
-        let nets = NetNumbers::default();
+        let (count, reachable, nets) = (agents.len(), BTreeMap::new(), NetNumbers::default());
         let mut made = Assignment {
             lab,
             seed,
