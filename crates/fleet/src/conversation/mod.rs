@@ -35,6 +35,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// How often a warm-up is looked at, whatever comes in.
 const LOOK: Ns = Ns::millis(50);
 
+/// The hops that an agent has named for a step, and which of them are others' too.
+type NamedHops = (usize, Vec<(String, HopKind)>, Vec<SameHop>);
+
 /// An agent as the conversation begins.
 pub(crate) struct AgentSpec {
     pub name: String,
@@ -155,7 +158,7 @@ pub(crate) struct Conversation {
     facts: BTreeSet<(String, String)>,
     hops: AgentHops,
     /// Hops that agents have named for the step under way, in the order in which they were ready, and which are others' too.
-    named: Vec<(usize, Vec<(String, HopKind)>, Vec<SameHop>)>,
+    named: Vec<NamedHops>,
     /// Hops that two agents count in the step under way.
     shared: SharedHops,
     /// All sources of network loads: hops and ends of streams, known from the start.
