@@ -74,10 +74,11 @@ fits: ## Traces of 13 shapes against the workloads that are fitted to them, both
 	cargo build --release --locked --package wirespeed
 	@scripts/fits
 
-replay: ## How late a replay at a million I/Os a second is, and captured times against fio's, as root: a minute
+replay: ## How late a replay at a million I/Os a second is, arrivals of two states as captured, and captured times against fio's, as root: minutes
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/replay
+	@scripts/bursts
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture captured_times
 
 large: ## An esxtop file of 300 MB and 50,000 columns and a trace of 10 GB (TRACE_GB=1 for less): seconds and memory; minutes

@@ -166,11 +166,13 @@ impl Crew {
             edges: Default::default(),
             alive,
         };
+        let spare = allowed.len() > posts.len();
         for (index, (post, cpu)) in posts.into_iter().zip(places).enumerate() {
             let (release, released) = mpsc::channel();
             let seat = WorkerThread {
                 index,
                 cpu,
+                spare,
                 scope: post.scope,
                 phases: crew.orders.phases,
                 task: post.task,
@@ -302,6 +304,8 @@ impl EventNote {
 struct WorkerThread {
     index: usize,
     cpu: Option<usize>,
+    /// Processors are left beside those of the crew.
+    spare: bool,
     scope: MeterScope,
     phases: Phases,
     task: Box<dyn WorkerTask>,
@@ -318,6 +322,7 @@ impl WorkerThread {
         let WorkerThread {
             index,
             cpu,
+            spare,
             scope,
             phases,
             task,
@@ -344,7 +349,8 @@ impl WorkerThread {
         drop(ready);
         let Ok(line) = released.recv() else { return Ok(LeftOpen::default()) };
         wait_for(line.start(), &stop);
-        let mut meter = WorkerMeter::new(sheets, line, edges, clock::thread_cpu);
+        let meter = WorkerMeter::new(sheets, line, edges, clock::thread_cpu);
+        let mut meter = meter.on_own_core(spare && cpu.is_some() && pin::has_priority());
         let result = load.run(&mut meter, &stop);
         let now = clock::now();
         meter.finish(now);

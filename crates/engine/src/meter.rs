@@ -57,6 +57,7 @@ pub struct WorkerMeter {
     pulse: Heartbeat,
     cpu: fn() -> CpuTime,
     cpu_before: CpuTime,
+    own_core: bool,
 }
 
 /// An operation in flight, or a free slot.
@@ -74,6 +75,18 @@ impl MeterSlot {
 }
 
 impl WorkerMeter {
+    /// The same for a thread that has a processor of its own, by real-time priority, while others are left for everything else.
+    #[must_use]
+    pub fn on_own_core(self, own_core: bool) -> WorkerMeter {
+        WorkerMeter { own_core, ..self }
+    }
+
+    /// Whether a short wait may be spent looking at the clock: a timer would wake the thread later than it asked for.
+    #[inline]
+    pub fn may_poll(&self) -> bool {
+        self.own_core
+    }
+
     /// A meter that starts with `line`, whose measurement and end `edges` may still move. `cpu` reads the calling thread's CPU time
     /// ([`clock::thread_cpu`]); CPU time before this call is not counted.
     pub fn new(
@@ -102,6 +115,7 @@ impl WorkerMeter {
             pulse: sheets.pulse,
             cpu,
             cpu_before: cpu(),
+            own_core: false,
         }
     }
 

@@ -41,9 +41,30 @@ pub fn settle(place: Option<usize>) {
     }
 }
 
+/// Whether the calling thread has real-time priority, so that others do not share its processor with it.
+pub(crate) fn has_priority() -> bool {
+    std::fs::read_to_string("/proc/thread-self/stat").is_ok_and(|stat| priority_in(&stat))
+}
+
+/// The same from `/proc/PID/stat`: its 40th field is the priority among real-time threads, and 0 for all others.
+fn priority_in(stat: &str) -> bool {
+    let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
+    behind.split_ascii_whitespace().nth(37).is_some_and(|priority| priority != "0")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_priority_among_real_time_threads_is_seen() {
+        let stat = |priority: u32| {
+            let fields: Vec<String> = (4..40).map(|field| field.to_string()).collect();
+            format!("7 (a b) c) R {} {priority} 1 0 0", fields.join(" "))
+        };
+        assert!(priority_in(&stat(50)));
+        assert!(!priority_in(&stat(0)) && !priority_in("") && !priority_in("7 (a) R 1"));
+    }
 
     #[track_caller]
     fn check(pinning: Pinning, allowed: &[usize], workers: usize, expected: &[Option<usize>]) {

@@ -35,6 +35,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// How often a warm-up is looked at, whatever comes in.
 const LOOK: Ns = Ns::millis(50);
 
+/// The hops that an agent has named for a step, and which of them are others' too.
+type NamedHops = (usize, Vec<(String, HopKind)>, Vec<SameHop>);
+
 /// An agent as the conversation begins.
 pub(crate) struct AgentSpec {
     pub name: String,

@@ -427,7 +427,8 @@ impl Reader<'_, '_, '_> {
                 self.aim.skew = skew;
                 if near {
                     let text = "the ranges are drawn together into a hot spot and the rest";
-                    self.notes.approximated(line, &format!("-rd{}", ranges), text);
+                    let said = self.notes.approximated(line, &format!("-rd{}", ranges), text);
+                    self.aim.remarks.push(("skew", said));
                 }
             }
             None if absolute && whole.is_none() => {

@@ -98,12 +98,15 @@ impl Mapper<'_> {
 
     fn target(&mut self, aim: &Aim) -> String {
         let bytes = aim.create.or(aim.length.map(|length| length.saturating_add(aim.base)));
+        // What is accessed begins there and has no end of its own.
+        let behind = (aim.base > 0).then(|| aim.base.saturating_add(FILE_BYTES));
+        let bytes = bytes.or(behind);
         if let Some((_, index)) = self.known.iter().find(|(path, _)| *path == aim.path) {
             let disk = &mut self.draft.disks[*index];
             if let Place::File { create: Some(create), .. } = &mut disk.place {
                 *create = (*create).max(bytes.unwrap_or(0));
             }
-            if disk.buffered && aim.caching.unbuffered {
+            if disk.buffered == aim.caching.unbuffered {
                 disk.buffered = false;
                 let text = "a target is used with or without the page cache by all tests: without";
                 disk.comments.add("", self.notes.approximated(aim.line, &aim.path, text));
@@ -191,6 +194,7 @@ impl Mapper<'_> {
         let mut line = Line::new(aim.block, 100.0, 100.0 - aim.write, aim.random);
         let (mut workers, mut depth) = (aim.threads, aim.outstanding);
         let stride = self.unit(aim, &mut line, &mut comments);
+        aim.remarks.iter().for_each(|(key, text)| comments.add(key, text.clone()));
         if aim.interlocked && aim.random == 0.0 && workers.saturating_mul(depth) <= 4096 {
             // One stream of all threads: the slots of a worker share it.
             (workers, depth) = (1, workers * depth);

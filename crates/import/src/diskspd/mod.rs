@@ -77,6 +77,8 @@ struct Aim {
     burst: u64,
     pause_ms: u64,
     skew: Option<Skewed>,
+    /// What was approximated on the way, by the key that it is of.
+    remarks: Vec<(&'static str, String)>,
 }
 
 impl Default for Aim {
@@ -101,6 +103,7 @@ impl Default for Aim {
             burst: 0,
             pause_ms: 0,
             skew: None,
+            remarks: Vec::new(),
         }
     }
 }

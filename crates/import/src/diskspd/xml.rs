@@ -332,7 +332,8 @@ impl Profile<'_, '_, '_> {
         {
             aim.random = 100.0;
             let text = "random, as VMFleet makes such a template when it is used";
-            self.notes.approximated(line, "no Random", text);
+            let said = self.notes.approximated(line, "no Random", text);
+            aim.remarks.push(("random", said));
         }
     }
 
@@ -381,7 +382,8 @@ impl Profile<'_, '_, '_> {
                 aim.skew = skew;
                 if near {
                     let text = "the ranges are drawn together into a hot spot and the rest";
-                    self.notes.approximated(line, "Distribution", text);
+                    let said = self.notes.approximated(line, "Distribution", text);
+                    aim.remarks.push(("skew", said));
                 }
             }
             None => self

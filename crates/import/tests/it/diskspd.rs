@@ -1,6 +1,6 @@
 //! diskspd's command lines and profiles, by its own help and parser.
 
-use crate::{Severity, holds, noted, refused, scenario};
+use crate::{Severity, holds, imported, noted, refused, scenario};
 
 #[test]
 fn defaults_are_those_of_diskspd() {
@@ -82,6 +82,43 @@ fn profiles() {
         refused(None, &text[..text.len() - 40]).contains("XML")
             || refused(None, &text[..text.len() - 40]).contains("cut off")
     );
+}
+
+/// A profile as VMFleet's are: two kinds of access on one target, each with its area, its rate and its distribution.
+#[test]
+fn two_loads_of_a_fleets_profile_are_on_one_target() {
+    let target = |of: &str| format!("<Target><Path>*1</Path>{of}</Target>");
+    let oltp = "<BlockSize>8192</BlockSize><BaseFileOffset>5368709120</BaseFileOffset>\n<MaxFileSize>0</MaxFileSize>\
+        <DisableOSCache>true</DisableOSCache><WriteThrough>true</WriteThrough><Random>8192</Random>\n\
+        <Distribution><Percent><Range IO=\"95\">5</Range><Range IO=\"4\">10</Range></Percent></Distribution>\n\
+        <RequestCount>32</RequestCount><WriteRatio>30</WriteRatio><ThreadsPerFile>4</ThreadsPerFile>\
+        <Throughput unit=\"IOPS\">1500</Throughput>";
+    let log = "<BlockSize>32768</BlockSize><BaseFileOffset>0</BaseFileOffset><MaxFileSize>5368709120</MaxFileSize>\n\
+        <StrideSize>32768</StrideSize><RequestCount>1</RequestCount><WriteRatio>100</WriteRatio>\
+        <Throughput>60</Throughput>";
+    let text = format!(
+        "<Profile><TimeSpans><TimeSpan><Duration>60</Duration><Targets>\n{}\n{}\n</Targets></TimeSpan></TimeSpans></Profile>",
+        target(oltp),
+        target(log)
+    );
+    holds(
+        &text,
+        &[
+            // Beyond the 5 GiB at which the first begins.
+            "create = \"6GiB\"",
+            "skew = { hot = 5, accesses = 95 }",
+            // Of each of four threads.
+            "rate = 1500",
+            "workers = 4",
+            // 60 bytes a millisecond.
+            "rate = \"1.831 IOPS\"",
+            "working_set = \"5GiB\"",
+        ],
+    );
+    let written = imported(None, &text).scenario;
+    assert!(written.contains("# approximated: Distribution (line"), "{written}");
+    let notes = noted(&text, Severity::Approximated);
+    assert!(notes.contains(&"6 *1".to_owned()), "one with and one without the cache: {notes:?}");
 }
 
 #[test]
