@@ -291,7 +291,7 @@ pub fn engines(sources: hops::Sources) -> EngineRegistry {
 
 /// The engines of an agent that obeys coordinators of other machines: those of targets, each with a look at its orders.
 pub fn remote_engines() -> EngineRegistry {
-    of_disks(|disks| Box::new(fleets::agent::FromElsewhere(disks)), hops::sources())
+    of_disks(|disks| Box::new(fleets::agent::FromElsewhere(disks)), hops::sources_of_agent())
 }
 
 fn of_disks(

@@ -5,6 +5,7 @@
 //! since those of a long sweep would fill memory. Nothing is opened here.
 
 mod copies;
+mod counted;
 mod jobs;
 mod nets;
 
@@ -16,7 +17,8 @@ use crate::guests::Guests;
 use crate::prove;
 use clock::Ns;
 use engine::{
-    EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec, WorkerSpec,
+    CountedHosts, EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec, TargetSpec,
+    WorkerSpec,
 };
 use nets::NetNumbers;
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
@@ -37,6 +39,8 @@ pub struct Assignment<'a> {
     places: BTreeMap<String, usize>,
     /// The demand of all steps on each medium, by the position of its first target.
     demands: BTreeMap<usize, IoDemand>,
+    /// What agents of other machines count of their hosts.
+    counted: BTreeMap<usize, CountedHosts>,
     /// The one agent that fills a volume that several read, by the volume's medium.
     fillers: BTreeMap<usize, usize>,
     /// The embedded arrays, once they are served.
@@ -262,6 +266,7 @@ impl<'a> Assignment<'a> {
             guests,
             places,
             demands,
+            counted: BTreeMap::new(),
             fillers,
             reachable: BTreeMap::new(),
             sources,
@@ -312,7 +317,8 @@ impl<'a> Assignment<'a> {
         let mut changes =
             proof.as_ref().map(|proof| prove::changes(proof, &drafts)).into_iter().flatten();
         let empty = || self.empty_spec(step, proof.as_ref());
-        let mut specs: Vec<StepSpec> = (0..self.agents).map(|_| empty()).collect();
+        let of = |agent: usize| StepSpec { counted: self.counted.get(&agent).cloned(), ..empty() };
+        let mut specs: Vec<StepSpec> = (0..self.agents).map(of).collect();
         let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents];
         let copiers = draft::copies(&self.lab, step)?;
         let ending = jobs::ending(&drafts, &copiers, |name| self.by_name.get(name).copied());
@@ -441,6 +447,7 @@ impl<'a> Assignment<'a> {
             workers: Vec::new(),
             loads: Vec::new(),
             attended: Vec::new(),
+            counted: None,
             lab: None,
         }
     }
