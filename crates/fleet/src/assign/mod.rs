@@ -249,7 +249,6 @@ impl<'a> Assignment<'a> {
         let own =
             |group: &str| guests.agent_of(group).or_else(|| emulated(scenario, agents, group));
         let places = place(&groups, agents, &own, binding);
-        let fillers = fillers(&lab, &users, &demands, &places, binding)?;
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -260,6 +259,7 @@ impl<'a> Assignment<'a> {
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
         let mut made = Assignment {
+            fillers: fillers(&lab, &users, &demands, &places, binding)?,
             lab,
             seed,
             agents: agents.len(),
@@ -267,7 +267,6 @@ impl<'a> Assignment<'a> {
             places,
             demands,
             counted: BTreeMap::new(),
-            fillers,
             reachable: BTreeMap::new(),
             sources,
             by_name,
