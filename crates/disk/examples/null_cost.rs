@@ -71,6 +71,7 @@ fn step(depth: u32, row: Row) -> StepSpec {
         workers: vec![worker],
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     }
 }

@@ -39,8 +39,8 @@ pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use secret::RunSecret;
 pub use spec::{
-    AttendedProcess, CopySpec, Fill, LabChange, LabEvent, LabStep, LoadChange, QueueKind, StepSpec,
-    TargetSpec, Throttle, WorkerSpec,
+    AttendedProcess, CopySpec, CountedHosts, Fill, LabChange, LabEvent, LabStep, LoadChange,
+    QueueKind, StepSpec, TargetSpec, Throttle, WorkerSpec,
 };
 pub use step_edge::StepEdge;
 pub use step_thread::{StepMoments, StepThread};

@@ -2,7 +2,7 @@
 
 use crate::{EngineLoad, RunSecret};
 use clock::Ns;
-use record::SourceId;
+use record::{ScenarioText, SourceId};
 use serde::{Deserialize, Serialize};
 use workload::{IoDemand, Reduction};
 
@@ -32,9 +32,21 @@ pub struct StepSpec {
     /// Processes of this host that carry loads of others, to be counted while the step lasts.
     #[serde(default)]
     pub attended: Vec<AttendedProcess>,
+    /// The hosts whose counters are sampled, where that is asked of an agent of another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountedHosts>,
     /// What happens to the emulated lab around the step, where this host holds one.
     #[serde(default)]
     pub lab: Option<LabStep>,
+}
+
+/// Hosts of a scenario that an agent stands for, whose own counters it samples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedHosts {
+    /// What the scenario says of them.
+    pub scenario: ScenarioText,
+    /// Their names.
+    pub hosts: Vec<String>,
 }
 
 /// What happens to an emulated lab, or to guests, in a step.

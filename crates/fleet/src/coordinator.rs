@@ -15,7 +15,7 @@ use crate::run::journal::Journal;
 use crate::session::AgentSession;
 use crate::sink::{RecordSink, SinkError};
 use campaign::{Campaign, Control, Progress};
-use record::{RunHead, Status};
+use record::{Level, RunHead, Status};
 use scenario::{Scenario, Stage, Step};
 use std::io;
 use thiserror::Error;
@@ -152,6 +152,11 @@ impl<'a> Coordinator<'a> {
             assignment.number_guest_disks().map_err(RunError::Serial)?;
             run.join(|vm| assignment.guest_disks(vm))?;
             assignment.attend(run.processes());
+            if !binding.agents.is_empty() {
+                for problem in assignment.count(&self.head.scenario) {
+                    run.note(Level::Warning, "counters-lost", &problem)?;
+                }
+            }
             Ok(())
         });
         match joined {

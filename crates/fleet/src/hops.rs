@@ -79,13 +79,13 @@ impl AgentHops {
         for same in all {
             let Some(agent) = agents.iter().position(|name| *name == same.agent) else { continue };
             let of_step = named.get(&agent).into_iter().flatten();
-            let Some((_, kind)) = of_step.into_iter().find(|(name, _)| *name == same.at) else {
-                continue;
-            };
+            // An agent that stands for the host calls its hops as the lab does.
+            let is_it = |(name, _): &&(String, HopKind)| [&same.at, &same.hop].contains(&name);
+            let Some((at, kind)) = of_step.into_iter().find(is_it) else { continue };
             if !taken.insert(&same.hop) {
                 continue;
             }
-            let keys = [(agent, same.at.clone()), (witness, same.hop.clone())];
+            let keys = [(agent, at.clone()), (witness, same.hop.clone())];
             let id = keys.iter().find_map(|key| self.known.get(key).copied());
             let id = id.unwrap_or_else(|| {
                 let source = self.source(&same.agent, &same.hop, *kind);

@@ -39,8 +39,8 @@ const NAME_MAX: usize = 223;
 /// How long the end of a run waits for initiators that have not taken their leave: less than a coordinator waits for an agent.
 const STOP_TIME: Duration = Duration::from_millis(500);
 
-/// Sessions at an array that serves a fleet: each worker has one for each path, and each agent one beside them for each LUN.
-const FLEET_SESSIONS: usize = 8192;
+/// Sessions at an array at most: each worker has one for each path, and each agent one beside them for each LUN.
+const SESSIONS: usize = 4096;
 
 /// Speeds that a port can have, in bytes a second.
 const SPEEDS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
@@ -89,17 +89,19 @@ impl ArrayServer for Arrays {
         config.isolated = !self.listens.is_empty();
         config.for_a_run = true;
         config.threads = spec.threads as usize;
-        config.limits = TargetLimits { stop_time: STOP_TIME, ..TargetLimits::default() };
+        // Who comes belongs to the run: many agents of a fleet, perhaps all on one machine and at once.
+        config.limits = TargetLimits {
+            logins: SESSIONS,
+            logins_per_address: SESSIONS,
+            sessions: SESSIONS,
+            sessions_per_address: SESSIONS,
+            sessions_per_initiator: SESSIONS,
+            connections: 2 * SESSIONS,
+            stop_time: STOP_TIME,
+            ..TargetLimits::default()
+        };
         if let Some(access) = &spec.access {
             config.auth = auth(access).map_err(failed)?;
-            // Who comes knows the secret of the run: all of a large fleet, and many of it on one machine.
-            config.limits = TargetLimits {
-                sessions: FLEET_SESSIONS,
-                sessions_per_address: FLEET_SESSIONS,
-                sessions_per_initiator: FLEET_SESSIONS,
-                connections: 2 * FLEET_SESSIONS,
-                ..config.limits
-            };
         }
         let target = TargetServer::start(config).map_err(|e| failed(e.to_string()))?;
         let orders = Arc::<Mutex<Vec<PortOrder>>>::default();

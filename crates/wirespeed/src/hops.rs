@@ -2,14 +2,14 @@
 
 use crate::counted::{self, CountedHops};
 use crate::guests::hops::GuestProcesses;
-use engine::StepSpec;
+use engine::{CountedHosts, StepSpec};
 use fleet::message::SameHop;
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
 use probe::process::ProcessLook;
-use record::{CounterId, Fact, HopKind};
-use scenario::Scenario;
+use record::{CounterId, Fact, HopKind, Level, ScenarioText};
+use scenario::{CounterSource, CountersFrom, Scenario, Source};
 use std::path::Path;
 
 /// The fact of a hop that says why its counters may mean nothing.
@@ -30,11 +30,73 @@ pub fn sources_of(scenario: &Scenario) -> Sources {
     Sources(vec![Box::new(GuestProcesses::default()), Box::new(counted)])
 }
 
-/// The sources of a coordinator whose agents are on other machines: what a lab's real devices say. `None` where it names none.
+/// The sources of a coordinator whose agents are on other machines: what a lab's real devices say over the network. `None` where it
+/// names none. The machines of hosts are counted by the agents that stand for them.
 pub fn sources_beside(scenario: &Scenario, names: &[String], facts: &[Fact]) -> Option<Sources> {
     let agents = counted::counting_agents(names.iter(), facts);
-    let counted = CountedHops::beside(scenario, agents)?;
+    let mut beside = scenario.clone();
+    beside.lab.counters.retain(|source| source.from != CountersFrom::Local);
+    let counted = CountedHops::beside(&beside, agents)?;
     Some(Sources(vec![Box::new(counted)]))
+}
+
+/// The sources of an agent of a fleet: those of its machine, and those of the hosts that its orders name.
+pub fn sources_of_agent() -> Sources {
+    Sources(vec![Box::new(OrderedSources::default())])
+}
+
+/// The sources of an agent of a fleet, as its orders say.
+#[derive(Default)]
+struct OrderedSources {
+    orders: Option<CountedHosts>,
+    sources: Option<Sources>,
+    news: Vec<SamplerNews>,
+}
+
+impl OrderedSources {
+    fn made(&mut self, orders: &CountedHosts) -> Sources {
+        let ScenarioText { name, text, overrides } = orders.scenario.clone();
+        let source = Source { name, text, overrides, catalogs: Vec::new() };
+        match scenario::load(&source) {
+            Ok(mut scenario) => {
+                // Others are asked from nowhere but the coordinator's machine.
+                let own = |of: &CounterSource| {
+                    of.from == CountersFrom::Local && orders.hosts.contains(&of.device)
+                };
+                scenario.lab.counters.retain(own);
+                sources_of(&scenario)
+            }
+            Err(_) => {
+                let (at, level) = (clock::now(), Level::Warning);
+                let text =
+                    "the scenario of the run is none for this release: its hosts have no counters";
+                let (code, text) = ("counters-lost".to_owned(), text.to_owned());
+                self.news.push(SamplerNews { at, level, code, text });
+                sources()
+            }
+        }
+    }
+}
+
+impl Sampler for OrderedSources {
+    fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
+        if self.sources.is_none() || self.orders != step.counted {
+            let made = step.counted.as_ref().map(|orders| self.made(orders));
+            self.sources = Some(made.unwrap_or_else(sources));
+            self.orders = step.counted.clone();
+        }
+        self.sources.iter_mut().flat_map(|sources| sources.hops(step)).collect()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        self.sources.iter_mut().flat_map(Sampler::sample).collect()
+    }
+
+    fn news(&mut self) -> Vec<SamplerNews> {
+        let mut news = std::mem::take(&mut self.news);
+        news.extend(self.sources.iter_mut().flat_map(Sampler::news));
+        news
+    }
 }
 
 /// The sources of an agent that stands for a host of an emulated lab: what it shares with others is counted elsewhere.
@@ -209,6 +271,7 @@ mod tests {
             workers: Vec::new(),
             loads: Vec::new(),
             attended: Vec::new(),
+            counted: None,
             lab: None,
         };
         let names: Vec<String> = sources.hops(&step).into_iter().map(|hop| hop.name).collect();

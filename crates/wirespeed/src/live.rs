@@ -295,7 +295,7 @@ fn engines_around(sources: hops::Sources, around: Around) -> EngineRegistry {
 
 /// The engines of an agent that obeys coordinators of other machines: those of targets, each with a look at its orders.
 pub fn remote_engines() -> EngineRegistry {
-    of_disks(|disks| Box::new(fleets::agent::FromElsewhere(disks)), hops::sources())
+    of_disks(|disks| Box::new(fleets::agent::FromElsewhere(disks)), hops::sources_of_agent())
 }
 
 fn of_disks(

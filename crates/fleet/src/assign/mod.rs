@@ -5,6 +5,7 @@
 //! since those of a long sweep would fill memory. Nothing is opened here.
 
 mod copies;
+mod counted;
 mod jobs;
 mod nets;
 
@@ -16,8 +17,8 @@ use crate::guests::Guests;
 use crate::prove;
 use clock::Ns;
 use engine::{
-    AttendedProcess, EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind, StepSpec,
-    TargetSpec, WorkerSpec,
+    AttendedProcess, CountedHosts, EngineLoad, Fill, LabChange, LabEvent, LabStep, QueueKind,
+    StepSpec, TargetSpec, WorkerSpec,
 };
 use nets::NetNumbers;
 use record::{Loop, Proof, Source, SourceId, SourceKind, StreamLoad, WorkerLoad};
@@ -38,6 +39,8 @@ pub struct Assignment<'a> {
     places: BTreeMap<String, usize>,
     /// The demand of all steps on each medium, by the position of its first target.
     demands: BTreeMap<usize, IoDemand>,
+    /// What agents of other machines count of their hosts.
+    counted: BTreeMap<usize, CountedHosts>,
     /// The one agent that fills a volume that several read, by the volume's medium.
     fillers: BTreeMap<usize, usize>,
     /// The embedded arrays, once they are served.
@@ -245,7 +248,6 @@ impl<'a> Assignment<'a> {
         let own =
             |group: &str| guests.agent_of(group).or_else(|| emulated(scenario, agents, group));
         let places = place(&groups, agents, &own, binding);
-        let fillers = fillers(&lab, &users, &demands, &places, binding)?;
         let source = |(number, name): (usize, String)| Source {
             id: SourceId(number as u32),
             kind: SourceKind::Worker,
@@ -256,13 +258,14 @@ impl<'a> Assignment<'a> {
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
         let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
         let mut made = Assignment {
+            fillers: fillers(&lab, &users, &demands, &places, binding)?,
             lab,
             seed,
             agents: agents.to_vec(),
             guests,
             places,
             demands,
-            fillers,
+            counted: BTreeMap::new(),
             reachable: BTreeMap::new(),
             sources,
             by_name,
@@ -319,7 +322,8 @@ impl<'a> Assignment<'a> {
         let mut changes =
             proof.as_ref().map(|proof| prove::changes(proof, &drafts)).into_iter().flatten();
         let empty = || self.empty_spec(step, proof.as_ref());
-        let mut specs: Vec<StepSpec> = self.agents.iter().map(|_| empty()).collect();
+        let of = |agent: usize| StepSpec { counted: self.counted.get(&agent).cloned(), ..empty() };
+        let mut specs: Vec<StepSpec> = (0..self.agents.len()).map(of).collect();
         let mut numbers: Vec<BTreeMap<usize, u16>> = vec![BTreeMap::new(); self.agents.len()];
         let copiers = draft::copies(&self.lab, step)?;
         let ending = jobs::ending(&drafts, &copiers, |name| self.by_name.get(name).copied());
@@ -454,6 +458,7 @@ impl<'a> Assignment<'a> {
             workers: Vec::new(),
             loads: Vec::new(),
             attended: Vec::new(),
+            counted: None,
             lab: None,
         }
     }

@@ -141,9 +141,6 @@ struct CurrentStep {
     measured: bool,
 }
 
-/// The hops of an agent, with those that are others' too.
-type NamedHops = (usize, Vec<(String, HopKind)>, Vec<SameHop>);
-
 /// The coordinator's end of the conversation.
 pub(crate) struct Conversation {
     roster: Roster,

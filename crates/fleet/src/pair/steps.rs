@@ -112,6 +112,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         workers: workers(agent).map(worker).collect(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     };
     let load = |source: SourceId| WorkerLoad {

@@ -48,6 +48,7 @@ fn prepare_workers(urls: &[&str], workers: &[&[u16]]) -> ToAgent {
         workers: workers.iter().enumerate().map(worker).collect(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     }))
 }

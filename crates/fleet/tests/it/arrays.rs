@@ -543,6 +543,7 @@ fn what_makes_no_sense_is_refused() {
         workers: Vec::new(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     };
     refused(true, ToAgent::Prepare(Box::new(workers)), "Prepare while waiting for a step");

@@ -165,6 +165,7 @@ fn step() -> impl Strategy<Value = StepSpec> {
             workers,
             loads,
             attended: (0..index % 3).map(attended).collect(),
+            counted: None,
             lab: None,
         },
     )

@@ -130,6 +130,7 @@ pub fn step(nets: Vec<NetSpec>, [warmup, measure, cooldown]: [u64; 3]) -> StepSp
         workers: Vec::new(),
         loads: nets.into_iter().map(EngineLoad::Net).collect(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     }
 }

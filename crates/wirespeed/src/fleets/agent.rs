@@ -143,6 +143,7 @@ mod tests {
             workers: Vec::new(),
             loads: Vec::new(),
             attended: Vec::new(),
+            counted: None,
             lab: None,
         };
         let mut engine = FromElsewhere(disk::DiskEngine::new(engine::Pinning::Auto));

@@ -38,6 +38,7 @@ pub fn prepare(disks: &[GuestDisk]) -> Result<Option<DiskEngine>, String> {
         workers: (0..).zip(&local).map(worker).collect(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     };
     let (notes, _heard) = mpsc::channel();

@@ -60,6 +60,7 @@ pub fn step(target: TargetSpec, workers: u32, workload: Spec, measure: Ns) -> St
         workers: (0..workers).map(worker).collect(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     }
 }

@@ -172,6 +172,7 @@ pub fn step(targets: Vec<TargetSpec>, workers: u32, spec: &Spec, measure: Ns) ->
         workers: (0..workers).map(worker).collect(),
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
         targets: targets.into_iter().map(|target| TargetSpec { demand, ..target }).collect(),
     }

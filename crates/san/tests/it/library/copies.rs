@@ -67,6 +67,7 @@ fn run(from: &str, to: (&str, Option<String>), of: CopySpec, during: impl FnOnce
         workers: vec![worker],
         loads: Vec::new(),
         attended: Vec::new(),
+        counted: None,
         lab: None,
     };
     let schemes = Schemes::default().with(TAPE_SCHEME, Arc::new(Tapes));

@@ -38,6 +38,23 @@ pub fn sums(path: &Path) -> (i64, i64, i64) {
     db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("sums")
 }
 
+/// Operations, bytes read and bytes written from the beginning to each moment at which intervals end.
+pub fn courses(path: &Path) -> Vec<[f64; 3]> {
+    let db = rusqlite::Connection::open(path).expect("a record");
+    let sql = "SELECT sum(ifnull(read_ops, 0) + ifnull(write_ops, 0)), sum(ifnull(read_bytes, 0)), sum(ifnull(write_bytes, 0))
+               FROM interval JOIN source USING (source) WHERE kind = 'worker' GROUP BY to_ns ORDER BY to_ns";
+    let mut asked = db.prepare(sql).expect("a query");
+    let row = |row: &rusqlite::Row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]);
+    let rows = asked.query_map([], row).expect("rows");
+    let mut sum = [0.0; 3];
+    let all = rows.map(|row| {
+        let row = row.expect("a row");
+        sum.iter_mut().zip(row).for_each(|(sum, more)| *sum += more as f64);
+        sum
+    });
+    all.collect()
+}
+
 #[test]
 fn a_page_that_is_opened_late_has_everything() {
     let bench = Bench::new(&slow_null("6s"));

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod clocks;
+mod counted;
 mod faults;
 mod many;
 mod page;
