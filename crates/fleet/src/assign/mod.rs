@@ -253,18 +253,17 @@ impl<'a> Assignment<'a> {
             name,
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
-        let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
-        let (count, reachable, nets) = (agents.len(), BTreeMap::new(), NetNumbers::default());
+        let (reachable, nets) = (BTreeMap::new(), NetNumbers::default());
         let mut made = Assignment {
             lab,
             seed,
-            agents: count,
+            agents: agents.len(),
             guests,
             places,
             demands,
             reachable,
+            by_name: sources.iter().map(|s| (s.name.clone(), s.id)).collect(),
             sources,
-            by_name,
             nets,
             witness: None,
         };
