@@ -95,7 +95,12 @@ impl Hold {
             true => ftruncate(&self.fd, to),
             false => fallocate(&self.fd, FallocateFlags::empty(), *size, to - *size),
         };
-        grown.map_err(|e| format!("it cannot be made longer ({e})"))?;
+        if let Err(e) = grown {
+            // A file system that became full has made it longer as far as it could.
+            let back = ftruncate(&self.fd, *size);
+            let back = back.map_or_else(|e| format!(", nor as it was ({e})"), |()| String::new());
+            return Err(format!("it cannot be made longer ({e}){back}"));
+        }
         *size = to;
         // The mark names the size, too.
         self.begin().map_err(|e| format!("its mark cannot be changed ({e})"))

@@ -94,6 +94,17 @@ fn a_file_grows_under_its_initiators_and_stays_ours() {
 }
 
 #[test]
+fn a_file_that_is_not_to_be_written_keeps_its_size() {
+    let directory = TempDir::new_in(".").expect("a directory");
+    let path = directory.path().join("theirs");
+    std::fs::write(&path, vec![5; SMALL as usize]).expect("a file");
+    let target = serving(vec![volume(&format!("file:{}", path.display()))]);
+    let why = target.control().resize(0, LARGE).expect_err("a refusal");
+    assert!(why.contains("only read"), "{why}");
+    assert_eq!(std::fs::metadata(&path).expect("it is there").len(), SMALL);
+}
+
+#[test]
 fn a_volume_in_memory_grows_only_so_far_and_a_tape_not_at_all() {
     let target = serving(vec![volume("ram:1MiB")]);
     let why = target.control().resize(0, 17 << 20).expect_err("a refusal");
