@@ -206,7 +206,20 @@ impl OpenedBacking {
         }
     }
 
-    /// Bytes.
+    /// Makes a file longer; `sparse`: the new part takes no space before it is written.
+    /// # Errors
+    /// What is in the way, in words; its size is as before.
+    pub fn grow(&self, to: u64, sparse: bool) -> Result<(), String> {
+        match &self.held {
+            Descriptor::Read(_) => Err("it is only read".to_owned()),
+            Descriptor::Write(_) if self.device => {
+                Err("a device has the size that its driver says".to_owned())
+            }
+            Descriptor::Write(grant) => grant.grow(to, sparse),
+        }
+    }
+
+    /// Bytes, when it was opened.
     pub fn size(&self) -> u64 {
         self.size
     }

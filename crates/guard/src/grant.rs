@@ -131,6 +131,14 @@ impl WriteGrant {
         self.hold.still_there()
     }
 
+    /// Makes a file longer; `sparse`: the new part takes no space before it is written.
+    /// # Errors
+    ///
+    /// What is in the way, in words; its size is as before.
+    pub fn grow(&self, to: u64, sparse: bool) -> Result<(), String> {
+        self.hold.grow(to, sparse)
+    }
+
     /// A descriptor for a worker that only reads, with no right to write.
     /// # Errors
     ///

@@ -7,8 +7,9 @@ use crate::locks;
 use crate::ownership::{self, FilePurpose};
 use crate::uses::System;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, OFlags, SeekFrom, fstat, seek};
+use rustix::fs::{FallocateFlags, FileType, OFlags, SeekFrom, fallocate, fstat, ftruncate, seek};
 use rustix::io::Errno;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How long the mark of a file is waited for in the end.
 const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
@@ -19,7 +20,7 @@ pub(crate) struct Hold {
     /// An open file of its own, to which the locks belong.
     fd: OwnedFd,
     id: MediumId,
-    size: u64,
+    size: Mutex<u64>,
     /// Set for a file whose mark is kept up to date.
     own: Option<FilePurpose>,
 }
@@ -47,7 +48,7 @@ impl Hold {
         locks::hold(fd.as_fd())?;
         let id = id(&fstat(&fd).map_err(unexamined)?);
         let size = seek(&fd, SeekFrom::End(0)).map_err(unexamined)?;
-        Ok(Hold { fd, id, size, own })
+        Ok(Hold { fd, id, size: Mutex::new(size), own })
     }
 
     /// From here on the content of a file of ours tells whose it is, and no longer the time of its last write.
@@ -75,6 +76,36 @@ impl Hold {
         }
     }
 
+    fn size(&self) -> MutexGuard<'_, u64> {
+        self.size.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a file longer; `sparse`: the new part takes no space before it is written.
+    /// # Errors
+    ///
+    /// What is in the way, in words; its size is as before.
+    pub fn grow(&self, to: u64, sparse: bool) -> Result<(), String> {
+        self.still_there()?;
+        let mut size = self.size();
+        let stat = fstat(&self.fd).map_err(|e| format!("it cannot be examined ({e})"))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || to < *size {
+            return Err("only a file can be made longer".to_owned());
+        }
+        let grown = match sparse {
+            true => ftruncate(&self.fd, to),
+            false => fallocate(&self.fd, FallocateFlags::empty(), *size, to - *size),
+        };
+        if let Err(e) = grown {
+            // A file system that became full has made it longer as far as it could.
+            let back = ftruncate(&self.fd, *size);
+            let back = back.map_or_else(|e| format!(", nor as it was ({e})"), |()| String::new());
+            return Err(format!("it cannot be made longer ({e}){back}"));
+        }
+        *size = to;
+        // The mark names the size, too.
+        self.begin().map_err(|e| format!("its mark cannot be changed ({e})"))
+    }
+
     /// Whether it still has its name and its size.
     /// # Errors
     ///
@@ -84,9 +115,10 @@ impl Hold {
         if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 0 {
             return Err("it was removed: nothing that is written to it will be found".to_owned());
         }
+        let known = self.size();
         match seek(&self.fd, SeekFrom::End(0)) {
-            Ok(size) if size == self.size => Ok(()),
-            Ok(size) => Err(format!("its size was changed from {} to {size} bytes", self.size)),
+            Ok(size) if size == *known => Ok(()),
+            Ok(size) => Err(format!("its size was changed from {known} to {size} bytes")),
             Err(e) => Err(format!("it cannot be examined ({e})")),
         }
     }

@@ -107,8 +107,9 @@ impl ArrayServer for Arrays {
         let orders = Arc::<Mutex<Vec<PortOrder>>>::default();
         let told = Arc::clone(&orders);
         let keep = move |done: CarriedOut| {
-            let stopped = done.state == PortState::Stopped;
-            let order = PortOrder { at: clock::now(), port: done.port, stopped };
+            let CarriedOut::Port { port, state, .. } = done else { return };
+            let stopped = state == PortState::Stopped;
+            let order = PortOrder { at: clock::now(), port, stopped };
             told.lock().unwrap_or_else(PoisonError::into_inner).push(order);
         };
         // An array that cannot be asked serves nevertheless.

@@ -18,7 +18,7 @@ mod vport;
 
 pub use calibrate::Calibrate;
 pub use catalog::{CatalogAction, CatalogArgs};
-pub use control::{PortArgs, StatusArgs};
+pub use control::{PortArgs, ResizeArgs, StatusArgs};
 pub use disk::{DataArgs, DiskArgs, FillChoice, Precondition, QueueChoice};
 pub use explain::{Clocks, ExplainArgs};
 pub use fleet::{
@@ -609,6 +609,8 @@ pub enum TargetAction {
     StopPort(PortArgs),
     /// Bring a port of a running target back
     StartPort(PortArgs),
+    /// Make a LUN of a running target larger while initiators use it
+    Resize(ResizeArgs),
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use super::{Action, BlockRange, Ending, Geometry, Medium, Sense, SenseKey};
 /// READ and WRITE of all CDB lengths.
 pub(super) fn move_blocks(call: &mut CommandCall<'_>) -> CommandResult {
     let through = !call.state().modes.write_cache();
-    transfer(call.cdb, &call.description().geometry, through).map(Action::Medium)
+    transfer(call.cdb, &call.geometry(), through).map(Action::Medium)
 }
 
 /// Decodes a READ or WRITE. `durable`: writes are durable even without FUA.
@@ -85,7 +85,7 @@ pub(super) const OUT_OF_RANGE: Ending = Ending::check(Sense::new(SenseKey::Illeg
 /// GET LBA STATUS: answered by the volume.
 pub(super) fn lba_status(call: &mut CommandCall<'_>) -> CommandResult {
     let lba = field64::<2>(call.cdb);
-    if lba >= call.description().geometry.blocks {
+    if lba >= call.geometry().blocks {
         return Err(OUT_OF_RANGE);
     }
     Ok(Action::Medium(Medium::LbaStatus { lba, len: field32::<10>(call.cdb) }))
@@ -98,7 +98,7 @@ fn byte_check(cdb: &CdbBytes) -> u8 {
 
 /// VERIFY of all CDB lengths.
 pub(super) fn verify(call: &mut CommandCall<'_>) -> CommandResult {
-    let with = bounded(call.cdb, &call.description().geometry)?;
+    let with = bounded(call.cdb, &call.geometry())?;
     Ok(Action::Medium(match byte_check(call.cdb) {
         0 => Medium::Verify(with),
         1 => Medium::Compare { with, one: false },
@@ -110,7 +110,7 @@ pub(super) fn verify(call: &mut CommandCall<'_>) -> CommandResult {
 
 /// WRITE AND VERIFY of all CDB lengths.
 pub(super) fn write_verify(call: &mut CommandCall<'_>) -> CommandResult {
-    let to = bounded(call.cdb, &call.description().geometry)?;
+    let to = bounded(call.cdb, &call.geometry())?;
     match byte_check(call.cdb) {
         check @ (0 | 1) => Ok(Action::Medium(Medium::WriteVerify { to, compare: check == 1 })),
         _ => Err(invalid_field(1, Some(2))),
@@ -119,7 +119,7 @@ pub(super) fn write_verify(call: &mut CommandCall<'_>) -> CommandResult {
 
 /// COMPARE AND WRITE: the initiator must send exactly both halves.
 pub(super) fn compare_and_write(call: &mut CommandCall<'_>) -> CommandResult {
-    let geometry = &call.description().geometry;
+    let geometry = &call.geometry();
     let blocks = u64::from(call.cdb[13]);
     let at = within(field64::<2>(call.cdb), blocks, geometry)?;
     if u64::from(call.expected) != 2 * blocks * u64::from(geometry.block) {
@@ -133,19 +133,19 @@ pub(super) fn compare_and_write(call: &mut CommandCall<'_>) -> CommandResult {
 
 /// ORWRITE (16).
 pub(super) fn or_write(call: &mut CommandCall<'_>) -> CommandResult {
-    let at = bounded(call.cdb, &call.description().geometry)?;
+    let at = bounded(call.cdb, &call.geometry())?;
     Ok(Action::Medium(Medium::Or { at, durable: durable(call) }))
 }
 
 /// SYNCHRONIZE CACHE: zero blocks mean up to the end.
 pub(super) fn synchronize(call: &mut CommandCall<'_>) -> CommandResult {
-    let medium = Medium::Sync(extent(call.cdb, &call.description().geometry)?);
+    let medium = Medium::Sync(extent(call.cdb, &call.geometry())?);
     Ok(if call.cdb[1] & 0x02 != 0 { Action::Background(medium) } else { Action::Medium(medium) })
 }
 
 /// PRE-FETCH: zero blocks mean up to the end.
 pub(super) fn prefetch(call: &mut CommandCall<'_>) -> CommandResult {
-    let geometry = &call.description().geometry;
+    let geometry = &call.geometry();
     Ok(Action::Medium(Medium::Prefetch(or_rest(extent(call.cdb, geometry)?, geometry))))
 }
 
@@ -159,7 +159,7 @@ fn or_rest(extent: BlockRange, geometry: &Geometry) -> BlockRange {
 ///
 /// The initiator must send exactly one block; none with NDOB, and optionally none with UNMAP, as in SBC-2.
 pub(super) fn write_same(call: &mut CommandCall<'_>) -> CommandResult {
-    let geometry = &call.description().geometry;
+    let geometry = &call.geometry();
     let to = or_rest(extent(call.cdb, geometry)?, geometry);
     if to.blocks > u64::from(geometry.blocks_in(LONGEST_SAME)) {
         return Err(invalid_field(length_at(call.cdb), None));
@@ -199,7 +199,7 @@ pub(super) fn unmap(call: &mut CommandCall<'_>) -> CommandResult {
     for (index, descriptor) in descriptors.chunks_exact(16).enumerate() {
         let lba = be64(descriptor, 0).ok_or(SHORT_LIST)?;
         let blocks = u64::from(be32(descriptor, 8).ok_or(SHORT_LIST)?);
-        let extent = within(lba, blocks, &call.description().geometry)?;
+        let extent = within(lba, blocks, &call.geometry())?;
         total += blocks;
         if total > u64::from(MOST_UNMAPPED) {
             return Err(invalid_parameter(16 + 16 * index as u16));

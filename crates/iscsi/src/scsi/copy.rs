@@ -190,7 +190,7 @@ fn segment_of(
     };
     let from = unit(4).ok_or(UNREACHABLE)?;
     let to = unit(6).ok_or(UNREACHABLE)?;
-    let (source, destination) = (from.description().geometry, to.description().geometry);
+    let (source, destination) = (from.geometry(), to.geometry());
     let length = if bytes[0] == BLOCKS {
         let counted = if bytes[1] & 0x02 == 0 { source.block } else { destination.block };
         u64::from(be16(bytes, 10).ok_or(SHORT_LIST)?) * u64::from(counted)
@@ -292,7 +292,7 @@ pub(super) fn operating_parameters(call: &mut CommandCall<'_>) -> CommandResult 
     bytes[16..20].copy_from_slice(&(LONGEST_SEGMENT as u32).to_be_bytes());
     bytes[34..36].copy_from_slice(&(MOST_RESULTS as u16).to_be_bytes());
     bytes[36] = MOST_RESULTS as u8;
-    bytes[37] = call.description().geometry.block.ilog2() as u8;
+    bytes[37] = call.geometry().block.ilog2() as u8;
     bytes[43] = kinds.len() as u8;
     bytes.extend(kinds);
     let available = (bytes.len() - 4) as u32;

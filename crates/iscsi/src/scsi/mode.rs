@@ -106,8 +106,7 @@ fn mask(page: &ModePage, offset: usize) -> u8 {
 
 pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
-    let blocks =
-        if call.cdb[1] & 0x08 == 0 { short_block(call.description().geometry) } else { Vec::new() };
+    let blocks = if call.cdb[1] & 0x08 == 0 { short_block(call.geometry()) } else { Vec::new() };
     let mut bytes = vec![0, 0, device_specific(call), blocks.len() as u8];
     bytes.extend(blocks);
     bytes.extend(pages);
@@ -118,7 +117,7 @@ pub(super) fn sense_6(call: &mut CommandCall<'_>) -> CommandResult {
 pub(super) fn sense_10(call: &mut CommandCall<'_>) -> CommandResult {
     let pages = pages(call)?;
     let long = call.cdb[1] & 0x10 != 0;
-    let geometry = call.description().geometry;
+    let geometry = call.geometry();
     let blocks = match call.cdb[1] & 0x08 == 0 {
         true if long => long_block(geometry),
         true => short_block(geometry),
@@ -207,7 +206,7 @@ fn select(call: &mut CommandCall<'_>, length: u32, header: HeaderParser) -> Comm
     let list = list.get(..length as usize).ok_or(SHORT_LIST)?;
     let (start, long, blocks) = header(list).ok_or(SHORT_LIST)?;
     let descriptor = list.get(start..start + blocks).ok_or(SHORT_LIST)?;
-    check_block(descriptor, long, call.description().geometry, start)?;
+    check_block(descriptor, long, call.geometry(), start)?;
     let modes = selected(call.state().modes.clone(), list, start + blocks)?;
     if modes != call.state().modes {
         let nexus = call.nexus;

@@ -36,7 +36,7 @@ pub(super) fn read_capacity_10(call: &mut CommandCall<'_>) -> CommandResult {
     if call.cdb[8] & 1 == 0 && field32::<2>(call.cdb) != 0 {
         return Err(invalid_field(2, None));
     }
-    let geometry = call.description().geometry;
+    let geometry = call.geometry();
     let last = u32::try_from(geometry.blocks.saturating_sub(1)).unwrap_or(u32::MAX);
     let mut bytes = last.to_be_bytes().to_vec();
     bytes.extend(geometry.block.to_be_bytes());
@@ -49,8 +49,7 @@ pub(super) fn read_capacity_16(call: &mut CommandCall<'_>) -> CommandResult {
     if call.cdb[14] & 1 == 0 && field64::<2>(call.cdb) != 0 {
         return Err(invalid_field(2, None));
     }
-    let description = call.description();
-    let geometry = description.geometry;
+    let (description, geometry) = (call.description(), call.geometry());
     let mut bytes = vec![0; 32];
     bytes[0..8].copy_from_slice(&geometry.blocks.saturating_sub(1).to_be_bytes());
     bytes[8..12].copy_from_slice(&geometry.block.to_be_bytes());

@@ -29,7 +29,7 @@ fn start(call: &mut CommandCall<'_>, pattern: Vec<u8>) -> CommandResult {
 /// OVERWRITE: repeats a pattern of at most one block.
 pub(super) fn overwrite(call: &mut CommandCall<'_>) -> CommandResult {
     may_start(call)?;
-    let block = call.description().geometry.block;
+    let block = call.geometry().block;
     let length = u32::from(field16::<7>(call.cdb));
     if length < 5 || length > block + 4 {
         return Err(invalid_field(7, None));

@@ -10,7 +10,7 @@ use super::port_groups::{GroupStateCause, PortState};
 use super::reservation::Reservations;
 use super::state::{SanitizeState, UnitState};
 use super::{
-    Action, CommandSpec, Device, Ending, Medium, Nexus, NexusView, PassedCommand,
+    Action, CommandSpec, Device, Ending, Geometry, Medium, Nexus, NexusView, PassedCommand,
     StoredReservationsError, UnitAttention, UnitDescription, command_table,
 };
 
@@ -20,6 +20,8 @@ pub(super) type CommandResult = Result<Action, Ending>;
 #[derive(Debug)]
 pub struct LogicalUnit {
     description: UnitDescription,
+    /// Logical blocks: those of the description, and what has been added since.
+    blocks: AtomicU64,
     designator: [u8; 16],
     generation: AtomicU64,
     state: Mutex<UnitState>,
@@ -62,6 +64,11 @@ impl CommandCall<'_> {
         &self.unit.description
     }
 
+    /// Its size as it is now.
+    pub fn geometry(&self) -> Geometry {
+        self.unit.geometry()
+    }
+
     /// Whether the nexus may do something that its command's table row does not include.
     pub fn require(&self, access: &Checks) -> Result<(), Ending> {
         let access = Checks { attention: false, ..*access };
@@ -74,6 +81,7 @@ impl LogicalUnit {
         let state = Mutex::new(UnitState::new(&description, ports));
         LogicalUnit {
             designator: description.designator(),
+            blocks: AtomicU64::new(description.geometry.blocks),
             description,
             generation: AtomicU64::new(1),
             state,
@@ -91,7 +99,20 @@ impl LogicalUnit {
         self.passing.is_some()
     }
 
-    /// Description of the unit.
+    /// Its size as it is now. One atomic load.
+    pub fn geometry(&self) -> Geometry {
+        let blocks = self.blocks.load(Ordering::Acquire);
+        Geometry { blocks, ..self.description.geometry }
+    }
+
+    /// There are more blocks now, which the medium has already: every nexus hears of it.
+    pub fn grow(&self, blocks: u64) {
+        if self.blocks.fetch_max(blocks, Ordering::AcqRel) < blocks {
+            self.raise(UnitAttention::CapacityChanged);
+        }
+    }
+
+    /// Description of the unit, as it began: [`LogicalUnit::geometry`] has its size.
     pub fn description(&self) -> &UnitDescription {
         &self.description
     }

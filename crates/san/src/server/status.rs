@@ -96,6 +96,20 @@ impl TargetControl {
         &self.shared.volumes
     }
 
+    /// Makes the volume of a logical unit larger: its initiators hear that its capacity has changed. Whether it has.
+    /// # Errors
+    /// It cannot have that size: why, in words. It is as before.
+    pub fn resize(&self, lun: usize, bytes: u64) -> Result<bool, String> {
+        let units = self.shared.device.units();
+        let (Some(volume), Some(unit)) = (self.shared.volumes.get(lun), units.get(lun)) else {
+            return Err(format!("this target has no LUN {lun}"));
+        };
+        let before = unit.geometry().blocks;
+        let blocks = volume.grow(bytes)?;
+        unit.grow(blocks);
+        Ok(blocks > before)
+    }
+
     /// How long the commands of a logical unit took.
     pub fn latencies(&self, lun: usize) -> Latencies {
         self.shared.latency.get(lun).map(|cells| Latencies::total(cells)).unwrap_or_default()

@@ -37,8 +37,8 @@ use ram::Ram;
 use slots::Slots;
 use std::ops::Deref;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use syncing::Syncing;
 
 /// The most bytes that one command moves: the largest buffer.
@@ -87,6 +87,10 @@ pub enum VolumeError {
 #[derive(Debug)]
 pub struct Volume {
     attributes: VolumeAttributes,
+    /// Logical blocks: those of the attributes, and what has been added since.
+    blocks: AtomicU64,
+    /// Held while it grows.
+    growing: Mutex<()>,
     kind: VolumeStore,
     read_only: Option<String>,
     gate: CommandGate,
@@ -187,6 +191,8 @@ impl Volume {
 
     fn of(attributes: VolumeAttributes, kind: VolumeStore, read_only: Option<String>) -> Volume {
         Volume {
+            blocks: AtomicU64::new(attributes.blocks),
+            growing: Mutex::default(),
             attributes,
             kind,
             read_only,
@@ -200,9 +206,46 @@ impl Volume {
         }
     }
 
-    /// What it is.
-    pub fn attributes(&self) -> &VolumeAttributes {
-        &self.attributes
+    /// What it is now.
+    pub fn attributes(&self) -> VolumeAttributes {
+        VolumeAttributes { blocks: self.blocks(), ..self.attributes.clone() }
+    }
+
+    /// Logical blocks.
+    fn blocks(&self) -> u64 {
+        self.blocks.load(Ordering::Acquire)
+    }
+
+    /// Makes it larger, while it is served; returns its blocks.
+    /// # Errors
+    /// It cannot have that size: why, in words. It is as before.
+    pub(crate) fn grow(&self, bytes: u64) -> Result<u64, String> {
+        let _one_after_the_other = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
+        let block = u64::from(self.attributes.block);
+        let (now, blocks) = (self.blocks(), bytes / block);
+        if self.tape.is_some() {
+            return Err("it is no disk".to_owned());
+        }
+        if !bytes.is_multiple_of(block) {
+            return Err(format!("{bytes} bytes are no multiple of its blocks of {block}"));
+        }
+        if blocks < now {
+            let has = units::Bytes(now * block);
+            return Err(format!(
+                "it has {has}, and its initiators may use all of it: it can only grow"
+            ));
+        }
+        if let Some(why) = &self.read_only {
+            return Err(format!("it is only read ({why})"));
+        }
+        if blocks > now {
+            match &self.kind {
+                VolumeStore::Ram(ram) => ram.grow(now * block, bytes)?,
+                VolumeStore::Stored(store) => store.grow(bytes, self.attributes.thin)?,
+            }
+        }
+        self.blocks.store(blocks, Ordering::Release);
+        Ok(blocks)
     }
 
     /// Why it is served for reading only, for the one who asked for more; `None` where it may be written.

@@ -1,4 +1,4 @@
-//! A volume in memory: a `memfd` that cannot shrink, mapped once, and touched only through raw pointers and iovecs, because
+//! A volume in memory: a `memfd` that cannot shrink, mapped once, with room to grow, and touched only through raw pointers and iovecs, because
 //! several threads and the kernel access it at the same time, like the blocks of a disk.
 //!
 //! A full volume allocates its memory when it is made. A thin one allocates pages as they are written and tracks them in a
@@ -17,13 +17,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of a page: the granularity of thin volumes.
 pub(crate) const PAGE: u64 = 4096;
 
+/// A volume can grow to so many times the size that it begins with.
+const GROWTH: usize = 16;
+
 /// How far one look at the bitmap goes, in words of 64 pages: 64 GiB of the volume.
 const LOOK: u64 = 1 << 18;
 
 pub(crate) struct Ram {
     fd: OwnedFd,
     map: RamMapping,
-    size: u64,
+    size: AtomicU64,
     /// Which pages a thin volume has.
     pages: Option<PageBits>,
 }
@@ -59,12 +62,34 @@ impl Ram {
         if !thin {
             fallocate(&fd, FallocateFlags::empty(), 0, size).map_err(none)?;
         }
-        fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)
-            .map_err(none)?;
-        let map = RamMapping::new(len.next_multiple_of(PAGE as usize), Some(&fd)).map_err(none)?;
-        let pages =
-            if thin { Some(PageBits::new(size.div_ceil(PAGE)).map_err(none)?) } else { None };
-        Ok(Ram { fd, map, size, pages })
+        fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::SEAL).map_err(none)?;
+        // Addresses beyond its end cost nothing, and no command leads there before it has grown.
+        let len = len.next_multiple_of(PAGE as usize);
+        let mapped = |room: usize| -> Result<_, Errno> {
+            let pages = thin.then(|| PageBits::new(room as u64 / PAGE)).transpose()?;
+            Ok((RamMapping::new(room, Some(&fd))?, pages))
+        };
+        let (map, pages) =
+            mapped(len.saturating_mul(GROWTH)).or_else(|_| mapped(len)).map_err(none)?;
+        Ok(Ram { fd, map, size: AtomicU64::new(size), pages })
+    }
+
+    /// Makes it larger. The caller sees to it that nobody else does, and that commands reach the new part only after it.
+    pub fn grow(&self, from: u64, to: u64) -> Result<(), String> {
+        if to > self.map.len as u64 {
+            let most = units::Bytes(self.map.len as u64);
+            return Err(format!("a volume in memory that began so small has at most {most}"));
+        }
+        let failed = |e: Errno| format!("there is no memory for it ({e})");
+        if self.pages.is_none() {
+            super::memory::suffices(to - from).map_err(|e| e.to_string())?;
+        }
+        ftruncate(&self.fd, to.next_multiple_of(PAGE)).map_err(failed)?;
+        if self.pages.is_none() {
+            fallocate(&self.fd, FallocateFlags::empty(), 0, to).map_err(failed)?;
+        }
+        self.size.store(to, Ordering::Release);
+        Ok(())
     }
 
     /// Copies bytes out. The caller stays within the volume, and `to` has room for them.
@@ -106,7 +131,8 @@ impl Ram {
         };
         let end = at + len;
         // The last page may be partial; nothing else uses the rest of it.
-        let past = if end == self.size { end.div_ceil(PAGE) } else { end / PAGE };
+        let past =
+            if end == self.size.load(Ordering::Acquire) { end.div_ceil(PAGE) } else { end / PAGE };
         let first = at.div_ceil(PAGE);
         if first >= past {
             return self.blank(pages, at, end);

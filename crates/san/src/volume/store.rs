@@ -31,6 +31,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
+    /// Makes room for so many bytes in all; `thin`: the new ones take no space before they are written.
+    /// # Errors
+    /// What is in the way, in words; it is as before.
+    fn grow(&self, _bytes: u64, _thin: bool) -> Result<(), String> {
+        Err("what holds it does not grow".to_owned())
+    }
+
     /// Reads at a byte; returns how many bytes there were, which may be fewer than asked for.
     /// # Errors
     /// The read failed.
@@ -73,6 +80,10 @@ impl Store for OpenedBacking {
 
     fn still_there(&self) -> io::Result<()> {
         OpenedBacking::still_there(self).map_err(io::Error::other)
+    }
+
+    fn grow(&self, bytes: u64, thin: bool) -> Result<(), String> {
+        OpenedBacking::grow(self, bytes, thin)
     }
 
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<usize> {

@@ -1,6 +1,6 @@
-//! The arguments of `target status`, `target stop-port` and `target start-port`.
+//! The arguments of `target status`, `target stop-port`, `target start-port` and `target resize`.
 
-use super::{Format, OutputArgs};
+use super::{Format, OutputArgs, spelling};
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -41,6 +41,22 @@ pub struct PortArgs {
     pub output: OutputArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = RESIZE_HELP)]
+pub struct ResizeArgs {
+    /// The LUN
+    #[arg(value_name = "LUN")]
+    pub lun: u16,
+    /// Its new size, not below the one that it has
+    #[arg(value_name = "SIZE", value_parser = spelling::block)]
+    pub size: units::Bytes,
+    /// The target, where several run: its iSCSI name, its process ID, or a URL of one of its ports
+    #[arg(long, value_name = "NAME|PID|URL")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
 const STATUS_HELP: &str = "\
 Targets of the same user on this machine are found, and embedded arrays of its runs (see docs/target.md). Where several run
 and none is named, all are listed.
@@ -50,6 +66,16 @@ Examples:
   wirespeed target status
   wirespeed target status --watch
   wirespeed target status --target iscsi://127.0.0.1:3260 --json";
+
+const RESIZE_HELP: &str = "\
+Volumes in memory and files grow; devices keep their size, and nothing is made smaller. Each session of the LUN hears of it
+by a unit attention (CAPACITY DATA HAS CHANGED), and READ CAPACITY says the new size.
+Exit codes: 0 done, or it had that size before; 2 it cannot have that size, there is no such LUN, or it is not clear which
+target is meant; 3 no target runs.
+
+Examples:
+  wirespeed target resize 0 20GiB
+  wirespeed target resize 1 2TiB --target iscsi://127.0.0.1:3260";
 
 const PORT_HELP: &str = "\
 Exit codes: 0 done, or it was so before; 2 there is no such port, or it is not clear which target is

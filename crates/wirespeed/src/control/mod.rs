@@ -29,6 +29,8 @@ pub enum Request {
     StopPort { port: String },
     /// Bring a port back.
     StartPort { port: String },
+    /// Make a LUN larger.
+    Resize { lun: usize, bytes: u64 },
 }
 
 /// What it answers.
@@ -38,6 +40,7 @@ pub enum Reply {
     Who(Identity),
     Status(Box<Status>),
     Port(PortChange),
+    Resized(SizeChange),
     /// It was asked something wrong: the message says what would have been right.
     Refused(String),
     /// It could not do it.
@@ -76,6 +79,18 @@ pub struct PortChange {
     pub changed: bool,
     /// Connections that were closed with it.
     pub dropped: u64,
+}
+
+/// What became of a LUN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeChange {
+    pub version: u32,
+    pub iqn: String,
+    pub lun: usize,
+    pub volume: String,
+    pub bytes: u64,
+    /// Whether it had another size before.
+    pub changed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,9 @@
 //! that is slow or hostile holds up neither the target, which never waits for this thread, nor other clients.
 
 use super::sampler::{PERIOD, Sampler};
-use super::{ArrayNames, Identity, PortChange, PortState, Reply, Request, VERSION, place};
+use super::{
+    ArrayNames, Identity, PortChange, PortState, Reply, Request, SizeChange, VERSION, place,
+};
 use crate::out;
 use clock::Ns;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -37,13 +39,16 @@ type ControlLog = Box<dyn Fn(CarriedOut) + Send>;
 
 /// An order that was carried out.
 #[derive(Clone, Debug)]
-pub struct CarriedOut {
-    /// The number of the port.
-    pub port: usize,
-    /// As which it is named.
-    pub name: String,
-    /// What it is now.
-    pub state: PortState,
+pub enum CarriedOut {
+    Port {
+        /// The number of the port.
+        port: usize,
+        /// As which it is named.
+        name: String,
+        /// What it is now.
+        state: PortState,
+    },
+    Size(SizeChange),
 }
 
 /// What is asked and told, with its names.
@@ -58,9 +63,16 @@ pub struct Controlled {
 impl CarriedOut {
     /// What is said of it.
     pub fn said(&self) -> String {
-        match self.state {
-            PortState::Stopped => format!("port {} is stopped, as it was told", self.name),
-            PortState::Up => format!("port {} is started again, as it was told", self.name),
+        match self {
+            CarriedOut::Port { name, state: PortState::Stopped, .. } => {
+                format!("port {name} is stopped, as it was told")
+            }
+            CarriedOut::Port { name, state: PortState::Up, .. } => {
+                format!("port {name} is started again, as it was told")
+            }
+            CarriedOut::Size(SizeChange { lun, bytes, .. }) => {
+                format!("LUN {lun} has {} now, as it was told", units::Bytes(*bytes))
+            }
         }
     }
 }
@@ -276,6 +288,7 @@ fn answer(shared: &Shared, request: Request) -> Reply {
         }
         Request::StopPort { port } => shared.change(&port, PortState::Stopped),
         Request::StartPort { port } => shared.change(&port, PortState::Up),
+        Request::Resize { lun, bytes } => shared.resize(lun, bytes),
     }
 }
 
@@ -323,7 +336,7 @@ impl Shared {
         let known = self.array.as_ref().and_then(|array| array.ports.get(number).cloned());
         let name = known.unwrap_or_else(|| port.address().to_string());
         if changed {
-            log(CarriedOut { port: number, name: name.clone(), state: to });
+            log(CarriedOut::Port { port: number, name: name.clone(), state: to });
         }
         *locked(&self.snapshot) = None;
         Reply::Port(PortChange {
@@ -334,6 +347,32 @@ impl Shared {
             changed,
             dropped: if to == PortState::Stopped { dropped } else { 0 },
         })
+    }
+
+    /// Makes a LUN larger.
+    fn resize(&self, lun: usize, bytes: u64) -> Reply {
+        // Held while it is done: the target does not stop meanwhile.
+        let log = locked(&self.log);
+        let Some(log) = log.as_ref() else {
+            return Reply::Failed("the target is stopping".to_owned());
+        };
+        if let Some(array) = &self.array {
+            let name = &array.name;
+            return Reply::Refused(format!(
+                "array {name} belongs to a run: its LUNs have the sizes of the scenario"
+            ));
+        }
+        let volume = self.volumes.get(lun).cloned().unwrap_or_default();
+        let changed = match self.target.resize(lun, bytes) {
+            Ok(changed) => changed,
+            Err(why) => return Reply::Refused(format!("LUN {lun}: {why}")),
+        };
+        let iqn = self.target.name().to_owned();
+        let change = SizeChange { version: VERSION, iqn, lun, volume, bytes, changed };
+        if changed {
+            log(CarriedOut::Size(change.clone()));
+        }
+        Reply::Resized(change)
     }
 
     /// A port with its number: by its address, by its name in a scenario, or by its TCP port where only one has that.

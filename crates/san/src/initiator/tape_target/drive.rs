@@ -538,6 +538,10 @@ impl TapeDrive {
             self.load(&name.clone())?;
         }
         (self.used, self.current, self.object) = (names, last, behind);
-        self.go_to(behind)
+        // The target may be lost here as well.
+        match self.through(|client| client.locate(behind)) {
+            Ok(()) => Ok(()),
+            Err(e) => self.recover("the end of the data cannot be found", e),
+        }
     }
 }

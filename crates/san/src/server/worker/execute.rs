@@ -87,7 +87,7 @@ impl WorkerSession {
             if view.generation != unit.generation() {
                 *view = unit.view(&self.nexus);
             }
-            if let Some(medium) = quick(&cdb, &unit.description().geometry, view) {
+            if let Some(medium) = quick(&cdb, &unit.geometry(), view) {
                 return self.medium(ctx, task, medium);
             }
         }

@@ -3,4 +3,4 @@
 mod copies;
 mod drives;
 mod killed;
-mod rig;
+pub mod rig;

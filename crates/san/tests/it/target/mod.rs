@@ -7,5 +7,6 @@ mod hostile;
 mod logins;
 mod portals;
 mod resets;
+mod resize;
 mod status;
 mod test_target;

@@ -1,7 +1,7 @@
-//! `wirespeed target status`, `stop-port` and `start-port`: a running target is asked and told over its socket.
+//! `wirespeed target status`, `stop-port`, `start-port` and `resize`: a running target is asked and told over its socket.
 
 use super::status::{self, History};
-use crate::cli::{Format, PortArgs, StatusArgs};
+use crate::cli::{Format, PortArgs, ResizeArgs, StatusArgs};
 use crate::control::client::Found;
 use crate::control::{PortState, Reply, Request, Status, VERSION, WINDOW_MAX};
 use crate::exit::{Exit, Failure};
@@ -60,6 +60,20 @@ pub fn port(args: &PortArgs, to: PortState) -> Result<Exit, Failure> {
             format!("{:#}\n", serde_json::to_value(&change).map_err(Failure::incomplete)?)
         }
         Format::Text => status::changed(&change),
+    })?;
+    Ok(Exit::Met)
+}
+
+/// Makes a LUN larger.
+pub fn resize(args: &ResizeArgs) -> Result<Exit, Failure> {
+    let found = Found::choose(args.target.as_deref())?;
+    let request = Request::Resize { lun: args.lun.into(), bytes: args.size.0 };
+    let Reply::Resized(change) = found.ask(&request)? else { return Err(unexpected()) };
+    out::result(&match args.output.format {
+        Format::Json => {
+            format!("{:#}\n", serde_json::to_value(&change).map_err(Failure::incomplete)?)
+        }
+        Format::Text => status::resized(&change),
     })?;
     Ok(Exit::Met)
 }

@@ -43,6 +43,7 @@ pub fn target(args: &TargetArgs) -> Result<Exit, Failure> {
         TargetAction::Status(args) => control::status(args),
         TargetAction::StopPort(args) => control::port(args, PortState::Stopped),
         TargetAction::StartPort(args) => control::port(args, PortState::Up),
+        TargetAction::Resize(args) => control::resize(args),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A running target in words: tables of ports, LUNs, sessions and reservations, and one line a second.
 
-use crate::control::{Figures, Latency, Lun, PortChange, PortState, Session, Status};
+use crate::control::{Figures, Latency, Lun, PortChange, PortState, Session, SizeChange, Status};
 use crate::sparkline::sparkline;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -43,6 +43,14 @@ pub fn changed(change: &PortChange) -> String {
         (PortState::Up, true) => format!("port {port} of {iqn} is up\n"),
         (PortState::Up, false) => format!("port {port} of {iqn} was up already\n"),
     }
+}
+
+/// What became of a LUN.
+pub fn resized(change: &SizeChange) -> String {
+    let SizeChange { iqn, lun, bytes, changed, .. } = change;
+    let bytes = units::Bytes(*bytes);
+    let had = if *changed { "has" } else { "had already" };
+    format!("LUN {lun} of {iqn} {had} {bytes}\n")
 }
 
 /// One line: what the target carries now.

@@ -201,6 +201,24 @@ fn a_port_that_is_stopped_is_gone_for_initiators_until_it_is_started() {
 }
 
 #[test]
+fn a_lun_grows_while_it_is_used() {
+    let bench = Bench::new("");
+    let target = Target::two_ports(&bench);
+    let resize = |code: i32, args: &[&str]| -> Ended {
+        bench.expect(code, &[&["target", "resize"], args].concat())
+    };
+    let grown = resize(0, &["0", "24MiB"]).stdout;
+    assert_eq!(grown, format!("LUN 0 of {IQN} has 24MiB\n"));
+    assert_eq!(status(&bench, &[])["luns"][0]["bytes"], 24 << 20);
+    let told: Value =
+        serde_json::from_str(&resize(0, &["0", "24m", "--format", "json"]).stdout).expect("JSON");
+    assert_eq!((&told["bytes"], &told["changed"]), (&json!(24 << 20), &json!(false)));
+    assert!(resize(2, &["0", "1MiB"]).stderr.contains("only grow"));
+    assert!(resize(2, &["4", "1GiB"]).stderr.contains("no LUN 4"));
+    assert_eq!(target.stop(), Some(0));
+}
+
+#[test]
 fn the_target_that_is_meant_is_found() {
     let bench = Bench::new("");
     let fails = |code: i32, args: &[&str]| -> Ended {

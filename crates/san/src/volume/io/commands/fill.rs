@@ -53,7 +53,7 @@ impl CommandContext<'_> {
     }
 
     pub(super) async fn sanitize(&self, pattern: &[u8]) -> CommandOutcome<()> {
-        let blocks = self.volume.attributes.blocks;
+        let blocks = self.volume.blocks();
         // Each block begins with the pattern's first byte.
         let block: Vec<u8> = pattern.iter().copied().cycle().take(self.block() as usize).collect();
         let begun = clock::now();

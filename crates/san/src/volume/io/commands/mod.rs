@@ -290,7 +290,7 @@ fn answer(result: CommandOutcome<Data>) -> (Ending, Data) {
 fn bytes_of(volume: &Handle, extent: BlockRange) -> CommandOutcome<Range<u64>> {
     let block = u64::from(volume.attributes.block);
     match extent.lba.checked_add(extent.blocks) {
-        Some(end) if end <= volume.attributes.blocks => Ok(extent.lba * block..end * block),
+        Some(end) if end <= volume.blocks() => Ok(extent.lba * block..end * block),
         _ => Err(sense::OUT_OF_RANGE),
     }
 }

@@ -17,7 +17,7 @@ const DEALLOCATED: u8 = 1;
 impl CommandContext<'_> {
     /// The parameter data from a block on, cut at the allocation length. The ranges are adjacent, up to a limit.
     pub(super) fn lba_status(&self, lba: u64, len: u32) -> CommandOutcome<Data> {
-        let blocks = self.volume.attributes.blocks;
+        let blocks = self.volume.blocks();
         if lba >= blocks {
             return Err(sense::OUT_OF_RANGE);
         }
@@ -44,7 +44,7 @@ impl CommandContext<'_> {
 
     /// Whether a block has space, and up to which one that holds.
     fn status_of(&self, lba: u64) -> (bool, u64) {
-        let (block, blocks) = (self.block(), self.volume.attributes.blocks);
+        let (block, blocks) = (self.block(), self.volume.blocks());
         if !self.volume.attributes.thin {
             return (true, blocks);
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::peers::served::Served;
 
-const TOOLS: [&str; 24] = [
+const TOOLS: [&str; 25] = [
     "sg_inq",
     "sg_vpd",
     "sg_opcodes",
@@ -26,6 +26,7 @@ const TOOLS: [&str; 24] = [
     "blkdiscard",
     "blockdev",
     "fstrim",
+    "resize2fs",
     "dd",
     "cmp",
 ];
@@ -65,6 +66,14 @@ fn our_target_under_the_kernels_initiator() {
         peer.set(name, &port(&address));
     }
     peer.call("all");
+    peer.call("before_growth");
+    let pid = open.pid().to_string();
+    let resized = Command::new(env!("CARGO_BIN_EXE_wirespeed"))
+        .args(["target", "resize", "0", "192MiB", "--target", &pid])
+        .output()
+        .expect("the program starts");
+    assert!(resized.status.success(), "{}", String::from_utf8_lossy(&resized.stderr));
+    peer.call("after_growth");
     peer.documented();
 }
 

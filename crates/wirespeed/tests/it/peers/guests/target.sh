@@ -155,6 +155,38 @@ again() {
     logout "$A"
 }
 
+# A file system that is written to all the time, on LUN 0 of A: `small`, then the target makes the LUN larger, then `large`.
+small() {
+    login "$A"
+    within 20 device block 0 "$A"
+    one=$(device block 0 "$A")
+    blockdev --getsize64 "$one" | grep -x 134217728
+    mkfs.ext4 -q "$one"
+    mount -t ext4 "$one" /mnt
+    cp /tmp/data /mnt/data
+    touch /tmp/busy
+    while [ -e /tmp/busy ]; do dd if=/tmp/data of=/mnt/busy bs=64k count=16 conv=fsync; done >/tmp/dd 2>&1 </dev/null &
+}
+
+large() {
+    one=$(device block 0 "$A")
+    # The kernel hears of it by a write, and looks again where it is told to.
+    within 20 sh -c "dmesg | grep 'Capacity data has changed'"
+    echo 1 >"/sys/block/${one##*/}/device/rescan"
+    blockdev --getsize64 "$one" | grep -x 201326592
+    resize2fs "$one"
+    [ "$(df -k /mnt | awk 'END { print $2 }')" -gt 160000 ]
+    rm /tmp/busy
+    within 20 sh -c "! pidof dd"
+    ! grep -i error /tmp/dd
+    dd if=/dev/urandom of=/mnt/more bs=64k count=2000
+    sync
+    cmp /mnt/data /tmp/data
+    umount /mnt
+    e2fsck -f -n "$one"
+    logout "$A"
+}
+
 auth() { iscsiadm -m discoverydb -t st -p "127.0.0.1:$C" -o update -n "discovery.sendtargets.auth.$1" -v "$2"; }
 of_c() { node "$C" "node.session.auth.$1" "$2"; }
 
@@ -211,5 +243,14 @@ all() {
     check "discovery by CHAP" strict discovery_by_chap
     check "CHAP; refused without, and with a wrong secret" strict chap
     check "mutual CHAP; refused where the target's secret is wrong" strict mutual_chap
+    return $failed
+}
+
+before_growth() {
+    strict small || { echo "no file system"; return 1; }
+}
+
+after_growth() {
+    check "a LUN grows in use: rescan, resize2fs, fsck" strict large
     return $failed
 }
