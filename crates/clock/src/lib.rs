@@ -7,6 +7,7 @@ mod ns;
 mod rng;
 mod secret;
 mod system;
+mod ziggurat;
 
 pub use ns::Ns;
 pub use rng::Rng;

@@ -47,7 +47,7 @@ fn main() {
     let all: Vec<f64> = rounds.iter().map(|(ours, ..)| ours.rate()).collect();
     let stay = rounds[0].0.stay;
     println!("  ours   {:>8.2} M/s, mean time in the system {stay:.3}", median(&all) / 1e6);
-    compare("Cimba", 1.5, rounds.iter().map(|(ours, cimba, _)| (*ours, *cimba)));
+    compare("Cimba", 3.0, rounds.iter().map(|(ours, cimba, _)| (*ours, *cimba)));
     compare("SimPy", 50.0, rounds.iter().map(|(ours, _, simpy)| (*ours, *simpy)));
 }
 

@@ -35,6 +35,29 @@ fn shapes() {
     assert!((mean(&mut || rng.below(10) as f64) - 4.5).abs() < 0.05);
 }
 
+/// Against the distribution function, at its bends and in its tail: a share differs by less than five standard deviations.
+#[test]
+fn fast_exponential_draws_are_exponential() {
+    let mut rng = Rng::keyed(3, &[1]);
+    let n = 1_000_000;
+    let draws: Vec<f64> = (0..n).map(|_| rng.exp_fast()).collect();
+    let count = f64::from(n);
+    // Between the last bends of the layers, beyond the last one (7.697), and everywhere else.
+    for x in [0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 6.9, 7.3, 7.69, 7.7, 9.0, 11.0_f64] {
+        let share = (-x).exp();
+        let beyond = draws.iter().filter(|draw| **draw > x).count() as f64;
+        let deviation = (count * share * (1.0 - share)).sqrt();
+        assert!((beyond - count * share).abs() < 5.0 * deviation, "beyond {x}: {beyond}");
+    }
+    for (power, moment) in [(1, 1.0), (2, 2.0), (3, 6.0)] {
+        let mean = draws.iter().map(|draw| draw.powi(power)).sum::<f64>() / count;
+        assert!((mean / moment - 1.0).abs() < 0.03, "moment {power}: {mean}");
+    }
+    // Draws that follow each other are independent.
+    let products = draws.windows(2).map(|pair| (pair[0] - 1.0) * (pair[1] - 1.0)).sum::<f64>();
+    assert!((products / count).abs() < 0.005, "{products}");
+}
+
 #[test]
 fn clocks_advance_and_sleep_reaches_its_deadline() {
     let at = clock::now().plus(Ns::millis(5));

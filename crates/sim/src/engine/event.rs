@@ -1,13 +1,10 @@
 //! The pending events, in the order of (time, station, sequence).
 //!
-//! An implicit heap with four children per node: half the depth of a binary heap, and siblings are adjacent, so a level
-//! costs one or two cache lines. Most events cause one other, so a removal leaves a hole at the root that the next
-//! insertion fills: one walk down instead of two (after the hold operation of Jones, 1986, who compared event sets).
-//!
-//! Events that are always scheduled the same time ahead arrive in the order in which they leave. They go into lanes
+//! They are in a heap ([`super::heap`]). Events that are always scheduled the same time ahead arrive in the order in which they leave. They go into lanes
 //! (FIFO queues) beside the heap, which costs no walk and keeps the heap small. The lane is only a hint: an event that
 //! would precede the last of its lane goes into the heap.
 
+use super::heap::Heap;
 use crate::Ps;
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
@@ -17,7 +14,6 @@ const SEQUENCE_BITS: u32 = 44;
 /// Bits of the sequence where the events of one place are ordered by a rank before it, and the number of ranks.
 const RANKED_BITS: u32 = 36;
 pub const RANKS: usize = 1 << (SEQUENCE_BITS - RANKED_BITS);
-const ARITY: usize = 4;
 /// Lanes beside the heap; any lane number from here on means the heap.
 pub const LANES: usize = 3;
 /// Capacity of a lane. More events than this are rarely scheduled the same time ahead; the rest go into the heap.
@@ -50,6 +46,18 @@ impl SimEvent {
     pub(super) fn ranked(time: Ps, place: u32, rank: u64, sequence: u64, who: u32) -> SimEvent {
         let sequence = sequence & ((1 << RANKED_BITS) - 1);
         SimEvent::new(time, place, rank << RANKED_BITS | sequence, who)
+    }
+
+    /// An event of the heap.
+    #[inline]
+    fn from_heap((time, rest): (u64, u128)) -> SimEvent {
+        SimEvent { time: Ps(time), tie: (rest >> 64) as u64, who: rest as u32 }
+    }
+
+    /// What orders events of one moment, and whom it concerns.
+    #[inline]
+    fn rest(&self) -> u128 {
+        u128::from(self.tie) << 64 | u128::from(self.who)
     }
 
     /// The event of this key, for alarms that concern no particular I/O.
@@ -86,9 +94,7 @@ pub fn end_of(time: Ps) -> EventKey {
 /// Events that have not happened yet.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    heap: Vec<SimEvent>,
-    /// The root has been removed and not replaced yet.
-    hole: bool,
+    heap: Heap,
     /// The first key of each lane; [`EventKey::MAX`] for an empty lane.
     heads: [EventKey; LANES],
     lanes: [VecDeque<SimEvent>; LANES],
@@ -103,8 +109,7 @@ impl EventQueue {
     pub fn with_capacity(events: usize) -> EventQueue {
         let room = events.min(LANE_ROOM);
         EventQueue {
-            heap: Vec::with_capacity(events),
-            hole: false,
+            heap: Heap::with_capacity(events),
             heads: [EventKey::MAX; LANES],
             lined: 0,
             lanes: std::array::from_fn(|_| VecDeque::with_capacity(room)),
@@ -114,7 +119,7 @@ impl EventQueue {
 
     /// Number of events.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.hole) + self.lined
+        self.heap.len() + self.lined
     }
 
     /// Whether there are no events.
@@ -123,25 +128,28 @@ impl EventQueue {
     }
 
     /// All events, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = &SimEvent> {
-        self.heap[usize::from(self.hole)..].iter().chain(self.lanes.iter().flatten())
+    pub fn iter(&self) -> impl Iterator<Item = SimEvent> {
+        let lined = self.lanes.iter().flatten().copied();
+        self.heap.iter().map(SimEvent::from_heap).chain(lined)
     }
 
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: SimEvent) {
-        if self.hole {
-            self.hole = false;
-            self.sink_from(0, event);
-        } else {
-            self.heap.push(event);
-            self.rise(event);
-        }
+        self.heap.push(event.time.0, event.rest());
     }
 
     /// Adds an event that is expected to come after all others pushed on this lane.
     #[inline]
     pub fn push_on(&mut self, lane: u8, event: SimEvent) {
+        if usize::from(lane) >= LANES {
+            return self.push(event);
+        }
+        self.push_in_lane(lane, event);
+    }
+
+    #[inline(never)]
+    fn push_in_lane(&mut self, lane: u8, event: SimEvent) {
         let number = usize::from(lane);
         let Some(lane) = self.lanes.get_mut(number) else { return self.push(event) };
         match lane.back() {
@@ -159,29 +167,15 @@ impl EventQueue {
         if self.lined > 0 {
             return self.pop_any(end);
         }
-        if self.hole {
-            self.hole = false;
-            // Nothing was pushed: the last event fills the hole.
-            let last = self.heap.pop()?;
-            if self.heap.is_empty() {
-                // The hole itself was popped.
-                return None;
-            }
-            self.sink_from(0, last);
-        }
-        let first = *self.heap.first()?;
-        if first.key() >= end {
-            return None;
-        }
-        self.hole = true;
-        Some(first)
+        self.heap.pop_before((end >> 64) as u64, end as u64).map(SimEvent::from_heap)
     }
 
-    /// [`EventQueue::pop_before`] where lanes are in use. A hole at the root is left for the next push. A separate
-    /// function, so that the path without lanes is small enough to be inlined into the loop.
+    /// [`EventQueue::pop_before`] where lanes are in use. A separate function, so that the path without lanes is small
+    /// enough to be inlined into the loop.
     #[inline(never)]
     fn pop_any(&mut self, end: EventKey) -> Option<SimEvent> {
-        let (mut least, mut chosen) = (self.first_of_heap(), LANES);
+        let first = self.heap.first();
+        let (mut least, mut chosen) = (first.map_or(EventKey::MAX, key_of), LANES);
         for (lane, head) in self.heads.iter().enumerate() {
             let before = *head < least;
             least = select_unpredictable(before, *head, least);
@@ -196,97 +190,22 @@ impl EventQueue {
             self.lined -= 1;
             return first;
         }
-        if self.hole {
-            let last = self.heap.pop()?;
-            self.sink_from(0, last);
-        }
-        self.hole = true;
-        self.heap.first().copied()
-    }
-
-    /// The first key of the heap; [`EventKey::MAX`] where it is empty.
-    #[inline]
-    fn first_of_heap(&self) -> EventKey {
-        if self.hole {
-            return least_of(&self.heap[1..self.heap.len().min(1 + ARITY)]).0;
-        }
-        self.heap.first().map_or(EventKey::MAX, SimEvent::key)
+        self.heap.take_first().map(SimEvent::from_heap)
     }
 
     /// Removes all events that satisfy `which`; visits every pending event.
     pub fn remove(&mut self, mut which: impl FnMut(&SimEvent) -> bool) {
-        if std::mem::take(&mut self.hole) {
-            self.heap.swap_remove(0);
-        }
-        self.heap.retain(|event| !which(event));
-        // Sinking from the last parent up restores the heap (Floyd 1964).
-        for at in (0..self.heap.len().div_ceil(ARITY)).rev() {
-            let event = self.heap[at];
-            self.sink_from(at, event);
-        }
+        self.heap.remove(|event| which(&SimEvent::from_heap(event)));
         for (lane, head) in self.lanes.iter_mut().zip(&mut self.heads) {
             lane.retain(|event| !which(event));
             *head = lane.front().map_or(EventKey::MAX, SimEvent::key);
         }
         self.lined = self.lanes.iter().map(VecDeque::len).sum();
     }
-
-    /// Moves `event`, the last of the heap, up to its position.
-    #[inline]
-    fn rise(&mut self, event: SimEvent) {
-        let key = event.key();
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent].key() <= key {
-                break;
-            }
-            self.heap[at] = self.heap[parent];
-            at = parent;
-        }
-        self.heap[at] = event;
-    }
-
-    /// Replaces the event at `at` with `event` and moves it down to its position.
-    #[inline]
-    fn sink_from(&mut self, mut at: usize, event: SimEvent) {
-        let key = event.key();
-        let heap = self.heap.as_mut_slice();
-        loop {
-            let first = at * ARITY + 1;
-            let Some(children) = heap.get(first..heap.len().min(first + ARITY)) else { break };
-            let (least, chosen) = least_of(children);
-            if least >= key {
-                break;
-            }
-            heap[at] = heap[first + chosen];
-            at = first + chosen;
-        }
-        heap[at] = event;
-    }
 }
 
-/// The least key of up to [`ARITY`] events, and its position.
-///
-/// Which one is least is unpredictable, so a branch would be mispredicted every other time: a small tournament chooses
-/// without branches.
+/// The key of an event of the heap.
 #[inline]
-fn least_of(children: &[SimEvent]) -> (EventKey, usize) {
-    if let [a, b, c, d] = children {
-        let (a, b, c, d) = (a.key(), b.key(), c.key(), d.key());
-        let (second, fourth) = (b < a, d < c);
-        let left = select_unpredictable(second, b, a);
-        let right = select_unpredictable(fourth, d, c);
-        let to_right = right < left;
-        let least = select_unpredictable(to_right, right, left);
-        let chosen = select_unpredictable(to_right, 2 + usize::from(fourth), usize::from(second));
-        return (least, chosen);
-    }
-    let mut least = (EventKey::MAX, 0);
-    for (number, child) in children.iter().enumerate() {
-        if child.key() < least.0 {
-            least = (child.key(), number);
-        }
-    }
-    least
+fn key_of((time, rest): (u64, u128)) -> EventKey {
+    u128::from(time) << 64 | rest >> 64
 }

@@ -21,6 +21,7 @@ mod foreseen;
 mod fuse;
 mod gated;
 mod halt;
+mod heap;
 mod issue;
 mod lane;
 mod layout;

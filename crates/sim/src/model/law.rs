@@ -125,7 +125,7 @@ impl Law {
     }
 
     /// Draws a time.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&self, rng: &mut Rng) -> Ps {
         match self {
             Law::Constant(time) => *time,
@@ -134,9 +134,18 @@ impl Law {
                 u64::MAX => Ps(rng.next_u64()),
                 width => Ps(low.0 + rng.below(width + 1)),
             },
+            _ => self.draw_other(rng),
+        }
+    }
+
+    /// The same of the laws that take longer.
+    #[inline(never)]
+    fn draw_other(&self, rng: &mut Rng) -> Ps {
+        match self {
+            Law::Constant(_) | Law::Exponential(_) | Law::Uniform(..) => self.draw(rng),
             Law::Erlang { phases, mean } => {
                 // The logarithm of a product would underflow with many phases; a sum of logarithms cannot.
-                let sum: f64 = (0..*phases).map(|_| rng.exp(1.0)).sum();
+                let sum: f64 = (0..*phases).map(|_| rng.exp_fast()).sum();
                 round(sum / f64::from(*phases) * mean.0 as f64)
             }
             Law::Hyper { first, means } => {
@@ -150,7 +159,7 @@ impl Law {
 
 #[inline]
 fn exponential(rng: &mut Rng, mean: Ps) -> Ps {
-    round(rng.exp(mean.0 as f64))
+    round(rng.exp_fast() * mean.0 as f64)
 }
 
 /// Rounds to the nearest picosecond; saturates beyond `u64`.

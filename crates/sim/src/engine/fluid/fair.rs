@@ -47,6 +47,8 @@ pub struct Fair {
     at: Ps,
     /// When the next I/O is complete.
     next: Ps,
+    /// I/Os on all flows.
+    present: u64,
     stopped: bool,
 }
 
@@ -75,6 +77,7 @@ impl Fair {
             links: links.iter().map(link).collect(),
             at: Ps::ZERO,
             next: NEVER,
+            present: 0,
             stopped: false,
         }
     }
@@ -103,6 +106,7 @@ impl Fair {
         let clock = flow.clock;
         tag.clock += clock;
         flow.tags.push(tag);
+        self.present += 1;
         self.divide();
         clock
     }
@@ -122,6 +126,7 @@ impl Fair {
         let flow = &mut self.flows[flow as usize];
         let clock = flow.clock;
         let tag = flow.tags.pop_until(clock)?;
+        self.present -= 1;
         self.divide();
         Some((tag.who, clock))
     }
@@ -155,6 +160,7 @@ impl Fair {
         let on = |flow: &&mut FairFlow| flow.tags.iter().any(|tag| tag.who == who);
         let flow = self.flows.iter_mut().find(on)?;
         flow.tags.remove(who);
+        self.present -= 1;
         let removed = (flow.path, flow.clock);
         self.divide();
         Some(removed)
@@ -178,6 +184,9 @@ impl Fair {
         if self.stopped {
             return self.flows.iter_mut().for_each(|flow| flow.rate = 0);
         }
+        if self.present == 0 || self.divide_alone() {
+            return;
+        }
         self.fill();
         for flow in &self.flows {
             if let Some(first) = flow.tags.peek() {
@@ -191,9 +200,28 @@ impl Fair {
         }
     }
 
+    /// Where all I/Os present are on one flow: the link of it that offers the least decides. Whether they are.
+    fn divide_alone(&mut self) -> bool {
+        let present = self.present;
+        let Some(flow) = self.flows.iter_mut().find(|flow| !flow.tags.is_empty()) else {
+            return false;
+        };
+        if flow.tags.len() as u64 != present {
+            return false;
+        }
+        let rates = flow.links.iter().map(|link| self.links[usize::from(*link)].rate);
+        let Some(least) = rates.min() else { return false };
+        // As in progressive filling.
+        flow.rate = if least == 0 { 0 } else { (least / present).max(1) };
+        if let Some(first) = flow.tags.peek() {
+            self.next = done_at(self.at, first.clock.saturating_sub(flow.clock), flow.rate);
+        }
+        true
+    }
+
     /// Progressive filling: the link that offers the least to each I/O without a rate yet settles their rates.
     fn fill(&mut self) {
-        let (links, flows) = (&mut self.links, &mut self.flows);
+        let (links, flows, present) = (&mut self.links, &mut self.flows, self.present);
         links.iter_mut().for_each(|link| (link.left, link.sharers) = (link.rate, 0));
         for flow in flows.iter_mut() {
             flow.settled = flow.tags.is_empty();
@@ -215,6 +243,11 @@ impl Fair {
             let Some((offer, tightest)) = tightest else { break };
             // A link with less than one unit per I/O would never finish them; a link that is down indeed does not.
             let rate = if links[usize::from(tightest)].rate == 0 { 0 } else { offer.max(1) };
+            if links[usize::from(tightest)].sharers == present {
+                // All cross it, and nothing is left to divide.
+                let open = flows.iter_mut().filter(|flow| !flow.settled);
+                return open.for_each(|flow| flow.rate = rate);
+            }
             for flow in flows.iter_mut() {
                 if flow.settled || !flow.links.contains(&tightest) {
                     continue;

@@ -26,7 +26,11 @@ fn open(station: Station, gap: f64, service: Law) -> Network {
 
 /// Half a second: several hundred thousand I/Os at microsecond gaps.
 fn simulated(network: &Network) -> Study {
-    let length = Length::Fixed { warmup: Ps::millis(20), measured: Ps::millis(500) };
+    simulated_for(network, Ps::millis(500))
+}
+
+fn simulated_for(network: &Network, measured: Ps) -> Study {
+    let length = Length::Fixed { warmup: Ps::millis(20), measured };
     study(network, &StudyPlan { seed: 1, length, runs: 1, threads: 1 }).unwrap()
 }
 
