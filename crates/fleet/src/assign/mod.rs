@@ -256,7 +256,6 @@ impl<'a> Assignment<'a> {
             name,
         };
         let sources: Vec<Source> = names.into_iter().enumerate().map(source).collect();
-        let by_name = sources.iter().map(|s| (s.name.clone(), s.id)).collect();
         let mut made = Assignment {
             fillers: fillers(&lab, &users, &demands, &places, binding)?,
             lab,
@@ -267,8 +266,8 @@ impl<'a> Assignment<'a> {
             demands,
             counted: BTreeMap::new(),
             reachable: BTreeMap::new(),
+            by_name: sources.iter().map(|s| (s.name.clone(), s.id)).collect(),
             sources,
-            by_name,
             nets: NetNumbers::default(),
             witness: None,
         };
