@@ -132,12 +132,14 @@ guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty 
 		fifty_runs_that_are_killed lost_and_returns_ten_times both_ways_of_capture
 	@scripts/guests
 
-backup: ## A backup predicted on an idle machine; 200 kills each of a library under a copy and under filemarks (WIRESPEED_KILLS=200); Bacula (WIRESPEED_BACULA_MB=256)
+backup: ## A backup predicted on an idle machine; a drive beside a disk; 200 kills each of a library under a copy and under filemarks (WIRESPEED_KILLS=200); Bacula (WIRESPEED_BACULA_MB=256)
 	@scripts/need $@
+	cargo build --release --locked --package wirespeed
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture a_backup_is_predicted
 	cargo test --locked --package san --test it -- --ignored --nocapture a_copy_to_tape_survives_many_kills
 	WIRESPEED_KILLS=$${WIRESPEED_KILLS:-200} cargo test --locked --package san --test it -- --nocapture acknowledged_filemarks
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture bacula_backs_up
+	@scripts/tape-speed
 
 fleet: ## Faults of a fleet, 50 rounds of each under load; 200 agents, and the curve to 1,000 stand-ins: an hour
 	@scripts/need $@

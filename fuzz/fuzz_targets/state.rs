@@ -67,6 +67,7 @@ fn step() -> StepSpec {
             ..WorkerSpec::new(0, "data".to_owned(), vec![0], workload)
         }],
         attended: Vec::new(),
+        counted: None,
         lab: None,
         loads: Vec::new(),
     }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 const KEPT: [&str; 4] = ["t.dat", "--verify", "--verify-state", "t.state"];
-const SHORT: [&str; 4] = ["--time", "300ms", "--warmup", "0s"];
+const SHORT: [&str; 4] = ["--time", "1s", "--warmup", "0s"];
 
 #[track_caller]
 fn disk(bench: &Bench, code: i32, args: &[&str]) -> Ended {
