@@ -21,8 +21,8 @@ const BUFFERS: u64 = 0x6275_6666;
 /// A slot that no worker has.
 const STRAY: u32 = u32::MAX;
 
-/// A worker with real-time priority on a processor of its own looks at the clock while it waits no longer than this: a timer wakes a thread some ten
-/// microseconds late, and at a million operations a second each of those delays ten.
+/// A worker with real-time priority on a processor of its own looks at the clock while it waits no longer than this: a timer
+/// wakes a thread some ten microseconds late, and at a million operations a second each of those delays ten.
 const POLLED: Ns = Ns(50_000);
 /// How often a worker that waits for others looks whether they have ended.
 const LOOK: Ns = Ns::millis(1);

@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 /// Ports of a host that lead to a port of an array, by both.
 type Candidates = BTreeMap<(String, String), Vec<String>>;
 
-/// Enters the reaches of a plan, and the addresses of its interfaces. How many subnets they take.
+/// Enters the reaches of a plan, and the addresses of its interfaces. Returns how many subnets they take.
 pub(super) fn lay(
     scenario: &Scenario,
     topology: &Topology,
