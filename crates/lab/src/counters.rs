@@ -23,15 +23,35 @@ pub struct InterfaceCounts {
     pub out_lost: u64,
 }
 
-impl InterfaceCounts {
-    /// Bytes that came in after the headers of TCP: several segments that the kernel kept together have one header here.
-    pub fn in_payload(&self) -> u64 {
-        self.in_bytes.saturating_sub(HEADERS * self.in_packets)
-    }
+/// The payload of TCP that an interface has carried, look after look: its bytes less the headers of its packets. Several
+/// segments that the kernel kept together have one header here. It never falls while the interface lives: ARP and the like,
+/// which are shorter than these headers, carry nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Payload {
+    seen: InterfaceCounts,
+    /// Of what came in.
+    pub into: u64,
+    /// Of what went out.
+    pub out: u64,
+}
 
-    /// The same of what went out.
-    pub fn out_payload(&self) -> u64 {
-        self.out_bytes.saturating_sub(HEADERS * self.out_packets)
+impl Payload {
+    /// Takes in a look. Counters that went back are those of a new interface, and the sums begin with it.
+    pub fn take(&mut self, now: &InterfaceCounts) {
+        let before = self.seen;
+        if now.in_bytes < before.in_bytes || now.out_bytes < before.out_bytes {
+            *self = Payload::default();
+        }
+        let carried = |bytes: u64, packets: u64| bytes.saturating_sub(HEADERS * packets);
+        let before = std::mem::replace(&mut self.seen, *now);
+        self.into += carried(
+            now.in_bytes - before.in_bytes,
+            now.in_packets.saturating_sub(before.in_packets),
+        );
+        self.out += carried(
+            now.out_bytes - before.out_bytes,
+            now.out_packets.saturating_sub(before.out_packets),
+        );
     }
 }
 
@@ -77,7 +97,32 @@ mod tests {
         assert_eq!(all.keys().collect::<Vec<_>>(), ["lo", "p0"]);
         let p0 = all["p0"];
         assert_eq!((p0.in_lost, p0.out_lost), (3, 7));
-        assert_eq!((p0.in_payload(), p0.out_payload()), (1_000_066 - 132, 0));
+        let mut payload = Payload::default();
+        payload.take(&p0);
+        assert_eq!((payload.into, payload.out), (1_000_066 - 132, 0));
+    }
+
+    #[test]
+    fn packets_without_payload_take_nothing_away() {
+        let mut payload = Payload::default();
+        let mut now = InterfaceCounts { in_bytes: 1566, in_packets: 1, ..Default::default() };
+        payload.take(&now);
+        // An ARP request of 42 bytes.
+        now =
+            InterfaceCounts { in_bytes: 1608, in_packets: 2, out_bytes: 42, out_packets: 1, ..now };
+        payload.take(&now);
+        assert_eq!((payload.into, payload.out), (1500, 0));
+        now = InterfaceCounts { in_bytes: 3174, in_packets: 3, ..now };
+        payload.take(&now);
+        assert_eq!((payload.into, payload.out), (3000, 0));
+    }
+
+    #[test]
+    fn a_new_interface_begins_anew() {
+        let mut payload = Payload::default();
+        payload.take(&InterfaceCounts { out_bytes: 9066, out_packets: 1, ..Default::default() });
+        payload.take(&InterfaceCounts { out_bytes: 166, out_packets: 1, ..Default::default() });
+        assert_eq!((payload.into, payload.out), (0, 100));
     }
 
     #[test]

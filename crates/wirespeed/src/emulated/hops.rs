@@ -8,7 +8,7 @@ use crate::hops::{PROCESSORS, taken};
 use clock::Ns;
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler};
-use lab::counters::{self, InterfaceCounts};
+use lab::counters::{self, InterfaceCounts, Payload};
 use lab::{Cable, LabPlan, Node, NodeKind, cgroup};
 use probe::process::{ProcessLook, WatchedProcess};
 use probe::{cpu, host};
@@ -70,7 +70,9 @@ struct WireHop {
     node: usize,
     interface: String,
     near: bool,
-    payload: Option<f64>,
+    /// Bytes of payload a second that it can carry, if that is bounded.
+    rate: Option<f64>,
+    carried: Payload,
     facts: Vec<(String, String)>,
 }
 
@@ -99,7 +101,8 @@ fn wires(plan: &LabPlan, cable: &Cable) -> Vec<WireHop> {
         node: cable.ends[end].node,
         interface: Node::interface(cable.ends[end].port),
         near: end == 0,
-        payload: cable.payload,
+        rate: cable.payload,
+        carried: Payload::default(),
         facts: facts.clone(),
     };
     let kind = if cable.trunk { HopKind::Trunk } else { HopKind::Link };
@@ -151,7 +154,7 @@ impl Sampler for LabSampler {
             .iter()
             .map(|process| (clock::now(), counters::of_process(*process)))
             .collect();
-        let wires = self.wires.iter().map(|wire| {
+        let wires = self.wires.iter_mut().map(|wire| {
             let (at, look) = &looks[wire.node];
             let counts = look.as_ref().and_then(|all| all.get(&wire.interface));
             Sample { at: *at, readings: readings(wire, counts) }
@@ -168,19 +171,22 @@ impl Sampler for LabSampler {
 }
 
 /// What a hop carried; what is gone has no number.
-fn readings(wire: &WireHop, counts: Option<&InterfaceCounts>) -> Vec<HopReading> {
+fn readings(wire: &mut WireHop, counts: Option<&InterfaceCounts>) -> Vec<HopReading> {
     let reading = |counter, value: Option<u64>| HopReading {
         counter,
         value: value.map_or(f64::NAN, |value| value as f64),
     };
-    let into = counts.map(InterfaceCounts::in_payload);
-    let out = counts.map(InterfaceCounts::out_payload);
+    let carried = counts.map(|counts| {
+        wire.carried.take(counts);
+        (wire.carried.into, wire.carried.out)
+    });
+    let (into, out) = carried.unzip();
     let (read, write) = if wire.near { (into, out) } else { (out, into) };
     vec![
         reading(CounterId::ReadBytes, read),
         reading(CounterId::WriteBytes, write),
         reading(CounterId::Discards, counts.map(|of| of.in_lost.saturating_add(of.out_lost))),
-        HopReading { counter: CounterId::PortRate, value: wire.payload.unwrap_or(f64::NAN) },
+        HopReading { counter: CounterId::PortRate, value: wire.rate.unwrap_or(f64::NAN) },
     ]
 }
 
