@@ -53,6 +53,16 @@ pub struct Throttling {
     pub throttled: Ns,
 }
 
+impl Throttling {
+    /// Both together.
+    pub fn with(self, other: Throttling) -> Throttling {
+        Throttling {
+            throttles: self.throttles.saturating_add(other.throttles),
+            throttled: self.throttled.plus(other.throttled),
+        }
+    }
+}
+
 /// Every hierarchy of this machine that can hold processors back.
 pub fn hierarchies() -> Vec<Hierarchy> {
     fs::read_to_string("/proc/self/mountinfo").map(|text| mounted(&text)).unwrap_or_default()

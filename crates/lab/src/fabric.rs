@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::guardian::{GuardAnswer, GuardOrder, STAY};
-use crate::plan::LabPlan;
+use crate::plan::{LabPlan, seat};
 use crate::process::NO_PROGRAM;
 use crate::script::{Batch, batches};
 use crate::state;
@@ -10,8 +10,11 @@ use crate::trouble::{Orders, Trouble, losing};
 use clock::Ns;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -20,6 +23,8 @@ use std::process::{Child, Command, Output, Stdio};
 const GRACE: Ns = Ns::secs(15);
 /// How often to look whether it has ended.
 const POLL: Ns = Ns::millis(5);
+/// More VMs than a lab has.
+const SPARE: usize = 1_000_000;
 /// Bytes of chance in a tag.
 const CHANCE: usize = 4;
 
@@ -42,6 +47,7 @@ pub struct Fabric {
     processes: Vec<u32>,
     groups: BTreeMap<String, Vec<PathBuf>>,
     notes: Vec<String>,
+    tag: String,
     stays: bool,
     /// Whether the kernel delays packets.
     netem: bool,
@@ -99,6 +105,7 @@ impl Fabric {
             processes: Vec::new(),
             groups: BTreeMap::new(),
             notes: Vec::new(),
+            tag: tag.clone(),
             stays: false,
             netem: false,
         };
@@ -240,6 +247,11 @@ impl Fabric {
         Some(self.inside(node, Some(carrier), &self.program.file))
     }
 
+    /// Whose control group the process of a VM is in: its own where it has a quota, or else that of its host.
+    pub fn carrier<'a>(&self, vm: &'a str, host: &'a str) -> &'a str {
+        if self.groups.contains_key(vm) { vm } else { host }
+    }
+
     /// What was made.
     pub fn plan(&self) -> &LabPlan {
         &self.plan
@@ -248,6 +260,43 @@ impl Fabric {
     /// The files by which processes enter the control groups of a host, a VM or an array; none where there are no groups.
     pub fn group(&self, carrier: &str) -> &[PathBuf] {
         self.groups.get(carrier).map_or(&[], Vec::as_slice)
+    }
+
+    /// Has the process of a VM, by its place among those of the lab, make its connections from the network of a node from now
+    /// on: where the link that this returns leads.
+    /// # Errors
+    /// There is no such node, or the link cannot be made.
+    pub fn seat(&self, vm: usize, node: &str) -> io::Result<PathBuf> {
+        let none = || io::Error::other(format!("the lab has no `{node}`"));
+        let process = self.processes[self.plan.node(node).ok_or_else(none)?];
+        let link = state::network_link(&self.program.directory, &self.tag, vm);
+        // What is half made is never seen; its name is that of a link of no VM.
+        let next = state::network_link(&self.program.directory, &self.tag, vm + SPARE);
+        // It may be left of one that failed.
+        let _ = fs::remove_file(&next);
+        symlink(format!("/proc/{process}/ns/net"), &next)?;
+        fs::rename(&next, &link)?;
+        Ok(link)
+    }
+
+    /// The addresses of a node.
+    pub fn addresses(&self, node: &str) -> Vec<Ipv4Addr> {
+        let node = self.plan.node(node).map(|node| &self.plan.nodes[node]);
+        node.into_iter()
+            .flat_map(|node| &node.ports)
+            .flat_map(|port| port.addresses.clone())
+            .collect()
+    }
+
+    /// The files by which the process of a VM enters its group on a host that it moves to: its own where it has a quota, or else
+    /// that of the host.
+    pub fn group_on(&self, vm: &str, host: &str) -> &[PathBuf] {
+        self.groups.get(&seat(vm, host)).map_or_else(|| self.group(host), Vec::as_slice)
+    }
+
+    /// The same of the host that it starts on.
+    pub fn group_at_home(&self, vm: &str, host: &str) -> &[PathBuf] {
+        self.groups.get(vm).map_or_else(|| self.group(host), Vec::as_slice)
     }
 
     /// The process that holds the namespace of each node, in the plan's order.

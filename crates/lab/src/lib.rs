@@ -34,7 +34,7 @@ pub use plan::{
     Cable, CableEnd, LabPlan, NetReach, Node, NodeKind, NodePort, Quota, Reach, Shaping, TeamReach,
     plan,
 };
-pub use process::{enter, kill, node};
+pub use process::{cut, enter, kill, node, regroup};
 pub use script::{Batch, batches};
 pub use state::{Standing, State, find, list, stop, sweep};
 pub use trouble::{Orders, Trouble};

@@ -347,17 +347,23 @@ fn quotas(lab: &Lab) -> Vec<Quota> {
     let mut all = Vec::new();
     for host in lab.hosts.iter().filter(|host| host.emulate) {
         all.push(Quota { name: host.name.clone(), within: None, cpus: host.cpus });
-        let vms =
-            lab.vms.iter().filter(|vm| vm.cpus.is_some() && vm.host.as_ref() == Some(&host.name));
-        all.extend(vms.map(|vm| Quota {
-            name: vm.name.clone(),
-            within: Some(host.name.clone()),
-            cpus: vm.cpus,
+        let vms = lab.vms.iter().filter(|vm| vm.cpus.is_some());
+        all.extend(vms.filter_map(|vm| {
+            let at_home = vm.host.as_ref() == Some(&host.name);
+            let comes = lab.emulated_host(vm).is_some() && vm.destinations.contains(&host.name);
+            let name = if at_home { vm.name.clone() } else { seat(&vm.name, &host.name) };
+            let within = Some(host.name.clone());
+            (at_home || comes).then_some(Quota { name, within, cpus: vm.cpus })
         }));
     }
     let arrays = lab.arrays.iter().filter(|array| array.emulate);
     all.extend(arrays.map(|of| Quota { name: of.name.clone(), within: None, cpus: None }));
     all
+}
+
+/// The name of the group of a VM with a quota on a host that it moves to.
+pub(crate) fn seat(vm: &str, host: &str) -> String {
+    format!("{vm} on {host}")
 }
 
 /// Refuses more than addresses can tell apart.

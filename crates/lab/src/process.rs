@@ -1,12 +1,18 @@
 //! The processes that hold namespaces, and the way of others into them.
 
 use crate::error::LabError;
-use rustix::process::{Pid, Signal, kill_process};
+use clock::Ns;
+use rustix::io::Errno;
+use rustix::net::{Shutdown, getsockname, shutdown};
+use rustix::process::{
+    Pid, PidfdFlags, PidfdGetfdFlags, Signal, kill_process, pidfd_getfd, pidfd_open,
+};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -68,6 +74,59 @@ pub fn kill(process: u32) {
         let _ = kill_process(process, Signal::KILL);
     }
 }
+
+/// Lets a process into control groups.
+/// # Errors
+/// It is gone, or there is no such group.
+pub fn regroup(process: u32, groups: &[PathBuf]) -> io::Result<()> {
+    groups.iter().try_for_each(|group| fs::write(group, process.to_string()))
+}
+
+/// Ends the TCP connections that a process has from any of these addresses, and those that it is just making.
+/// # Errors
+/// The kernel lets nobody reach into the process, or it goes on making them.
+pub fn cut(process: u32, from: &[Ipv4Addr]) -> io::Result<()> {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let handle = pidfd_open(pid.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    let deadline = clock::now().plus(CUT_MAX);
+    let mut quiet = 0;
+    while quiet < CUT_QUIET {
+        quiet = if cut_once(process, &handle, from)? { 0 } else { quiet + 1 };
+        if clock::now() > deadline {
+            return Err(io::Error::other("it goes on connecting from where it was"));
+        }
+        clock::sleep_until(clock::now().plus(CUT_PAUSE));
+    }
+    Ok(())
+}
+
+/// Whether there were any.
+fn cut_once(process: u32, handle: &OwnedFd, from: &[Ipv4Addr]) -> io::Result<bool> {
+    let mut any = false;
+    for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
+        let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        let link = fs::read_link(entry.path()).unwrap_or_default();
+        let Some(number) = number.filter(|_| link.to_string_lossy().starts_with("socket:")) else {
+            continue;
+        };
+        // One that was closed meanwhile is gone.
+        let socket = match pidfd_getfd(handle, number, PidfdGetfdFlags::empty()) {
+            Err(Errno::BADF) => continue,
+            other => other?,
+        };
+        let own = getsockname(&socket).ok().and_then(|own| SocketAddrV4::try_from(own).ok());
+        let ours = own.is_some_and(|own| from.contains(own.ip()));
+        // It fails where the other end has ended it.
+        any |= ours && shutdown(&socket, Shutdown::Both).is_ok();
+    }
+    Ok(any)
+}
+
+/// How long a process may go on making connections from where it was.
+const CUT_MAX: Ns = Ns::secs(5);
+/// Looks in a row without a connection before there are no more.
+const CUT_QUIET: u32 = 5;
+const CUT_PAUSE: Ns = Ns::millis(5);
 
 /// What the way into a namespace ends with where there is no such program.
 pub(crate) const NO_PROGRAM: u8 = 127;

@@ -20,6 +20,8 @@ const GRACE: Ns = Ns::secs(15);
 const POLL: Ns = Ns::millis(5);
 /// What a file of ours ends with.
 const ENDING: &str = "lab";
+/// What a link to a network ends with.
+const NETWORK: &str = "net";
 
 /// A lab that stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +89,35 @@ impl Standing {
 
     /// Removes the file, before its lock goes.
     pub fn remove(self) {
-        let _ = fs::remove_file(&self.path);
+        remove(&self.path);
     }
+}
+
+/// Where a process of a lab finds the network that it is to speak from.
+pub(crate) fn network_link(directory: &Path, tag: &str, number: usize) -> PathBuf {
+    directory.join(format!("{tag}.{number}.{NETWORK}"))
+}
+
+/// Removes the file of a lab, and before it the links to networks that its owner made.
+fn remove(path: &Path) {
+    let tag = path.file_stem().and_then(|tag| tag.to_str()).unwrap_or_default();
+    let links = path.parent().map(links).unwrap_or_default();
+    for (link, _) in links.iter().filter(|(_, of)| of == tag) {
+        let _ = fs::remove_file(link);
+    }
+    let _ = fs::remove_file(path);
+}
+
+/// The links to networks, with the tags of their labs.
+fn links(directory: &Path) -> Vec<(PathBuf, String)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+    let ours = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let (tag, number) = name.strip_suffix(NETWORK)?.strip_suffix('.')?.split_once('.')?;
+        let (tag, _) = (tag.to_owned(), number.parse::<usize>().ok()?);
+        Some((path, tag))
+    };
+    entries.filter_map(|entry| ours(entry.path())).collect()
 }
 
 /// The files of labs, with their tags.
@@ -146,9 +175,15 @@ pub fn sweep(directory: &Path) -> Vec<String> {
     for (path, tag) in files(directory) {
         let Some(locked) = take(&path) else { continue };
         cgroup::remove(&tag);
-        let _ = fs::remove_file(&path);
+        remove(&path);
         drop(locked);
         swept.push(tag);
+    }
+    // An owner may have made a link after its lab was swept.
+    for (link, tag) in links(directory) {
+        if !directory.join(format!("{tag}.{ENDING}")).exists() {
+            let _ = fs::remove_file(link);
+        }
     }
     swept
 }
@@ -178,7 +213,7 @@ pub fn stop(directory: &Path, state: &State) -> Result<(), LabError> {
         clock::sleep_until(clock::now().plus(POLL));
     };
     cgroup::remove(&state.tag);
-    let _ = fs::remove_file(&path);
+    remove(&path);
     drop(locked);
     wait_for(&state.nodes, deadline);
     Ok(())
@@ -214,8 +249,13 @@ mod tests {
         // A process that does not hold the file is no guardian, even if the file is locked.
         standing.tell(&State { guardian: 1, ..state.clone() }).expect("it is written");
         assert_eq!(list(dir.path()), Vec::<State>::new());
+        let links = ["aa", "cc"].map(|tag| network_link(dir.path(), tag, 0));
+        links.iter().for_each(|link| std::os::unix::fs::symlink("/proc", link).expect("a link"));
+        let stand = || links.iter().filter(|link| link.is_symlink()).count();
+        // That of a lab that stands stays, that of none goes; and with its lab goes the other.
+        assert_eq!((sweep(dir.path()), stand()), (vec![], 1));
         standing.remove();
-        assert_eq!((list(dir.path()), sweep(dir.path())), (vec![], Vec::<String>::new()));
+        assert_eq!((list(dir.path()), sweep(dir.path()), stand()), (vec![], vec![], 0));
         assert!(dir.path().join("note.txt").exists());
     }
 }

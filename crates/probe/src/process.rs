@@ -62,6 +62,28 @@ impl ProcessLook {
     }
 }
 
+impl ProcessLook {
+    /// At no process.
+    pub const NOTHING: ProcessLook = ProcessLook {
+        cpu: Ns::ZERO,
+        waited: Some(Ns::ZERO),
+        major_faults: 0,
+        threads: 0,
+        memory: 0,
+    };
+
+    /// What it took since an earlier look; its threads and its memory are those of now.
+    pub fn since(self, before: ProcessLook) -> ProcessLook {
+        let waited = self.waited.zip(before.waited);
+        ProcessLook {
+            cpu: self.cpu.since(before.cpu),
+            waited: waited.map(|(now, before)| now.since(before)),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+            ..self
+        }
+    }
+}
+
 impl WatchedProcess {
     /// That of a number.
     pub fn new(id: u32) -> WatchedProcess {

@@ -193,7 +193,7 @@ impl Lab {
     /// Whether a live run can bring a change about: its part is emulated (a link, a switch, a host, an array, an adapter, or a
     /// port of one), or it is a guest.
     pub fn can_change(&self, change: &Change) -> bool {
-        if self.guest_of(change).is_some() {
+        if self.guest_of(change).is_some() || self.moves_emulated(change).is_some() {
             return true;
         }
         let (Change::Fail(part)
@@ -216,6 +216,14 @@ impl Lab {
         };
         let guest = |vm: &&Vm| vm.machine == Some(MachineKind::Qemu) && vm.name == *name;
         self.vms.iter().find(guest)
+    }
+
+    /// The VM that a change moves from one emulated host to another.
+    pub(crate) fn moves_emulated(&self, change: &Change) -> Option<&Vm> {
+        let Change::Move { vm, to } = change else { return None };
+        let vm = self.vms.iter().find(|known| known.name == *vm)?;
+        self.emulated_host(vm)?;
+        self.hosts.iter().any(|host| host.emulate && host.name == *to).then_some(vm)
     }
 
     /// Whether a change moves a guest that cannot move.
@@ -260,9 +268,14 @@ impl Lab {
 }
 
 impl Vm {
-    /// The name of the process that carries it on an emulated host: its own where it has a quota, or else the host's.
+    /// The name of the process that carries it on an emulated host: its own where it has a quota or moves, or else the host's.
     pub fn carrier(&self) -> Option<&str> {
-        if self.cpus.is_some() { Some(&self.name) } else { self.host.as_deref() }
+        if self.is_alone() { Some(&self.name) } else { self.host.as_deref() }
+    }
+
+    /// Whether a process of its own carries it on an emulated host.
+    pub fn is_alone(&self) -> bool {
+        self.cpus.is_some() || !self.destinations.is_empty()
     }
 }
 

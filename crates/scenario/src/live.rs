@@ -27,8 +27,8 @@ impl Scenario {
                 sink.push(|| {
                     let message = format!("a live run cannot {}: that lab is not present", incident.change);
                     Mistake::new(at, message).help(format!(
-                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`, and guests \
-                         (`machine = \"qemu\"`) fail, are restored and move"
+                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`, guests \
+                         (`machine = \"qemu\"`) fail, are restored and move, and VMs move between emulated hosts"
                     ))
                 });
             }
@@ -42,6 +42,7 @@ impl Scenario {
                 });
             }
         }
+        self.check_movers(&mut sink);
         self.check_disks(&mut sink);
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
@@ -50,6 +51,27 @@ impl Scenario {
     pub fn changes_guests(&self) -> bool {
         let mut incidents = self.plans.iter().flat_map(|plan| &plan.incidents);
         incidents.any(|incident| self.lab.guest_of(&incident.change).is_some())
+    }
+
+    /// VMs of emulated hosts that move with streams, which would end.
+    fn check_movers(&self, sink: &mut Sink) {
+        for (number, plan) in (0..).zip(&self.plans) {
+            for (n, incident) in (0..).zip(&plan.incidents) {
+                let vm = self.lab.moves_emulated(&incident.change);
+                let Some(vm) = vm.filter(|vm| !vm.nics.is_empty()) else { continue };
+                let at = self.spots.at(&Spot::Incident(number, n));
+                sink.push(|| {
+                    let message = format!(
+                        "a live run cannot {}: its network streams would end",
+                        incident.change
+                    );
+                    Mistake::new(at, message).help(format!(
+                        "{SIMULATE}; live, move a VM that has disks alone, unlike `{}`",
+                        vm.name
+                    ))
+                });
+            }
+        }
     }
 
     /// Disks of the lab's VMs that some plan loads and that are not present.

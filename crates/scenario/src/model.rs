@@ -211,6 +211,8 @@ pub struct Vm {
     pub wwpn: Option<String>,
     /// Processors whose time it may use, where its host is emulated.
     pub cpus: Option<f64>,
+    /// The hosts that plans move it to.
+    pub destinations: Vec<String>,
 }
 
 /// A virtual machine of a live run.

@@ -114,6 +114,13 @@ pub fn sources_with(scenario: &Scenario, other: Box<dyn Sampler>) -> Sources {
 /// Several sources, sampled one after the other.
 pub struct Sources(Vec<Box<dyn Sampler>>);
 
+impl Sources {
+    /// Of an agent that counts nothing.
+    pub fn none() -> Sources {
+        Sources(Vec::new())
+    }
+}
+
 impl Sampler for Sources {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         self.0.iter_mut().flat_map(|source| source.hops(step)).collect()

@@ -33,6 +33,9 @@ use std::sync::Arc;
 /// The name of the one agent that carries the workers of a run on this machine.
 pub const AGENT: &str = "local";
 
+/// The name of an agent that counts beside it and carries none.
+const COUNTING: &str = "counters";
+
 /// A scenario that is about to be run on this machine.
 pub struct LiveJob {
     pub source: Source,
@@ -236,10 +239,18 @@ pub fn local(
     kind: AgentKind,
     engines: EngineRegistry,
 ) -> io::Result<Vec<AgentLink>> {
-    let mut agents = vec![match kind {
-        AgentKind::Auto | AgentKind::InProcess => AgentLink::in_process(identity(AGENT), engines)?,
-        AgentKind::Child => child(AGENT)?,
-    }];
+    let mut agents = match kind {
+        AgentKind::Auto | AgentKind::InProcess => {
+            vec![AgentLink::in_process(identity(AGENT), engines)?]
+        }
+        AgentKind::Child if scenario.lab.counters.is_empty() => vec![child(AGENT, &[])?],
+        // What the lab's devices say is asked here: a process apart knows nothing of the scenario.
+        AgentKind::Child => {
+            let registry = EngineRegistry::new().sampler(Box::new(hops::sources_of(scenario)));
+            let witness = AgentLink::in_process(identity(COUNTING), registry)?.witness();
+            vec![child(AGENT, &["--uncounted"])?, witness]
+        }
+    };
     agents.extend(of_arrays(scenario, kind)?);
     Ok(agents)
 }
@@ -255,7 +266,7 @@ pub fn of_arrays(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLi
                 let registry = EngineRegistry::new().arrays(Box::new(Arrays::beside_workers()));
                 AgentLink::in_process(identity(name), registry)?
             }
-            AgentKind::Auto | AgentKind::Child => child(name)?,
+            AgentKind::Auto | AgentKind::Child => child(name, &[])?,
         };
         agents.push(agent.serving(name));
     }
@@ -263,9 +274,9 @@ pub fn of_arrays(scenario: &Scenario, kind: AgentKind) -> io::Result<Vec<AgentLi
 }
 
 /// An agent in a process of its own.
-fn child(name: &str) -> io::Result<AgentLink> {
+fn child(name: &str, more: &[&str]) -> io::Result<AgentLink> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["agent", "--carrier", "stdin", "--name", name]);
+    command.args(["agent", "--carrier", "stdin", "--name", name]).args(more);
     AgentLink::child(name, command)
 }
 
@@ -309,8 +320,9 @@ fn of_disks(
 }
 
 /// Serves the coordinator at the other end of standard input.
-pub fn serve_stdin(name: &str) -> Result<(), Failure> {
-    serve_with(name, engines(hops::sources()).arrays(Box::new(Arrays::alone())))
+pub fn serve_stdin(name: &str, uncounted: bool) -> Result<(), Failure> {
+    let sources = if uncounted { hops::Sources::none() } else { hops::sources() };
+    serve_with(name, engines(sources).arrays(Box::new(Arrays::alone())))
 }
 
 /// Serves it as a host or an array of an emulated lab.

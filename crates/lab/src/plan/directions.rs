@@ -19,7 +19,8 @@ pub(super) fn facing(wires: Vec<Wire>, topology: &Topology) -> Vec<Wire> {
 fn near_ends(wires: &[Wire], topology: &Topology) -> BTreeMap<String, String> {
     let by_name: BTreeMap<&str, &Wire> = wires.iter().map(|w| (w.name.as_str(), w)).collect();
     let mut near = BTreeMap::new();
-    for route in topology.ways.iter().flat_map(|way| &way.paths) {
+    let moved = topology.moves.iter().flat_map(|new| &new.ways);
+    for route in topology.ways.iter().chain(moved).flat_map(|way| &way.paths) {
         let mut here: Option<String> = None;
         for hop in route.hops.iter().map(|id| topology.hop(*id)) {
             match hop.kind {

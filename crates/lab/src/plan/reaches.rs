@@ -89,9 +89,16 @@ fn members_of(plan: &LabPlan, team: &Team) -> Vec<String> {
 /// The ports of emulated hosts on the paths to each port of an emulated array.
 fn candidates(scenario: &Scenario, topology: &Topology) -> Candidates {
     let mut all = Candidates::new();
-    for way in &topology.ways {
-        let vm = scenario.lab.vms.iter().find(|vm| vm.name == way.member);
-        let Some(host) = vm.and_then(|vm| scenario.lab.emulated_host(vm)) else { continue };
+    let lab = &scenario.lab;
+    let at_home = topology.ways.iter().filter_map(|way| {
+        let vm = lab.vms.iter().find(|vm| vm.name == way.member)?;
+        Some((way, lab.emulated_host(vm)?))
+    });
+    let moved = topology.moves.iter().filter_map(|new| {
+        let host = lab.hosts.iter().find(|host| host.emulate && host.name == new.to)?;
+        Some(new.ways.iter().map(move |way| (way, host)))
+    });
+    for (way, host) in at_home.chain(moved.flatten()) {
         for path in &way.paths {
             let Some((from, to)) = ends(path, topology) else { continue };
             let known = all.entry((host.name.clone(), to)).or_default();

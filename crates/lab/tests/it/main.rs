@@ -128,6 +128,39 @@ fn a_vm_with_a_quota_has_a_group_within_its_hosts() {
 }
 
 #[test]
+fn a_vm_that_moves_has_ways_and_a_group_on_its_new_host() {
+    let text = FABRICS.replace(
+        "host = [{ name = \"esx\",",
+        "host = [{ name = \"other\", emulate = true, adapters = [{ name = \"hba\" }] }, { name = \"esx\",",
+    );
+    let text = text.replace(
+        "link = [",
+        "link = [\n  { name = \"up-c\", from = \"other.hba\", to = \"core\" },",
+    );
+    let stays = plan(&scenario(&text)).expect("it can be made");
+    let moves = text.replace(
+        "measure = \"1s\"",
+        "measure = \"1s\", faults = [{ at = \"500ms\", move = \"vm2\", to = \"other\" }]",
+    );
+    let moves = plan(&scenario(&moves)).expect("it can be made");
+    // Nothing leads from a host on which no VM ever is.
+    assert!(stays.reaches.iter().all(|of| of.host == "esx"));
+    let others: Vec<_> = moves.reaches.iter().filter(|of| of.host == "other").collect();
+    let [reach] = &others[..] else { panic!("one way: {others:?}") };
+    assert_eq!((reach.from.as_str(), reach.port.as_str()), ("other.hba", "p2"));
+    // The port has one address, for whoever comes.
+    let first = moves.reaches.iter().find(|of| of.host == "esx" && of.port == "p2");
+    assert_eq!(first.map(|of| of.address), Some(reach.address));
+    let groups = |plan: &LabPlan| -> Vec<(String, Option<String>)> {
+        let vms = plan.quotas.iter().filter(|of| of.within.is_some());
+        vms.map(|of| (of.name.clone(), of.within.clone())).collect()
+    };
+    let at = |name: &str, host: &str| (name.to_owned(), Some(host.to_owned()));
+    assert_eq!(groups(&stays), [at("vm2", "esx")]);
+    assert_eq!(groups(&moves), [at("vm2 on other", "other"), at("vm2", "esx")]);
+}
+
+#[test]
 fn orders_make_pairs_first_and_shape_both_ends() {
     let plan = planned();
     let all = batches(&plan, |node| 100 + node as u32, "wirespeed-tag", true);

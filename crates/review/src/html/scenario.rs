@@ -110,7 +110,11 @@ fn examined(analysis: &Analysis, lab: &Lab) -> Vec<(String, String)> {
         lines.push(line(&target.name, format!("{}{size}{cache}", target.url)));
     }
     lines.extend(lab.receivers.iter().map(|r| line(&r.name, net_words::receiver(r))));
-    for alike in lab.vms.chunk_by(|a, b| Vm { name: b.name.clone(), ..a.clone() } == *b) {
+    let same = |a: &Vm, b: &Vm| {
+        let (name, destinations) = (b.name.clone(), b.destinations.clone());
+        Vm { name, destinations, ..a.clone() } == *b
+    };
+    for alike in lab.vms.chunk_by(same) {
         let names: Vec<String> = alike.iter().map(|vm| vm.name.clone()).collect();
         lines.push(line(listed(&names), vm(&alike[0])));
     }

@@ -1,6 +1,7 @@
 //! Session setup: a TCP connection and the login. It blocks, for a bounded time, before a worker's start.
 
 use super::link::{Link, Lost};
+use super::network;
 use super::url::{PortalUrl, Secrets, SessionOptions};
 use clock::Ns;
 use iscsi::chap::{Challenge, ChapError, Credentials, Secret};
@@ -229,7 +230,7 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     let all: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     for address in all {
-        match TcpStream::connect_timeout(&address, CONNECT) {
+        match network::connect(&address, CONNECT) {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
                 return Ok(socket);

@@ -4,7 +4,7 @@ use super::place;
 use crate::datum::Decoded;
 use crate::diagnostics::{At, Class, Mistake, Sink, Span};
 use crate::directory::{Directory, NameKind};
-use crate::model::{Endpoint, Lab};
+use crate::model::{Endpoint, Lab, Plan};
 use crate::scalar::link_rate;
 use crate::simulated::{Change, Hamper, Incident};
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,6 +197,27 @@ fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
                     None => mistake,
                 }
             });
+        }
+    }
+}
+
+/// How long the disks of a VM that moves between emulated hosts wait for a path, where the scenario says nothing: each move ends
+/// all of them.
+const MOVE_RETRY: Duration = Duration::from_secs(30);
+
+/// Enters at each VM where plans move it to.
+pub(super) fn note_destinations(plans: &[Plan], lab: &mut Lab) {
+    let emulated: Vec<String> =
+        lab.hosts.iter().filter(|host| host.emulate).map(|host| host.name.clone()).collect();
+    for incident in plans.iter().flat_map(|plan| &plan.incidents) {
+        let Change::Move { vm: name, to } = &incident.change else { continue };
+        let vm = lab.vms.iter_mut().find(|vm| vm.name == *name);
+        if let Some(vm) = vm.filter(|vm| !vm.destinations.contains(to)) {
+            vm.destinations.push(to.clone());
+            let waits = vm.host.as_ref().is_some_and(|host| emulated.contains(host));
+            for disk in vm.disks.iter_mut().filter(|_| waits) {
+                disk.patience.no_path_retry.get_or_insert(MOVE_RETRY);
+            }
         }
     }
 }

@@ -379,6 +379,7 @@ impl LabBuilder<'_> {
                 npiv: record.flag("npiv").is_some_and(|at| at.value),
                 wwpn,
                 cpus: record.number("cpus").map(|at| at.value),
+                destinations: Vec::new(),
             })
             .collect();
         self.nics(record, &mut vms);

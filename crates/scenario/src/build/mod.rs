@@ -54,9 +54,10 @@ pub(crate) fn scenario(
 ) -> Scenario {
     let head = head(root.record("scenario"));
     let mut directory = Directory::default();
-    let lab = lab::lab(root, users, &mut directory, sink);
+    let mut lab = lab::lab(root, users, &mut directory, sink);
     let workloads = work::workloads(root, &mut directory, sink);
     let plans = plan::plans(root, &lab, &workloads, &mut directory, sink);
+    incidents::note_destinations(&plans, &mut lab);
     content::check(root, &lab, &plans, sink);
     verify::check(root, &lab, &workloads, &plans, sink);
     let projects = project::projects(root, sink);

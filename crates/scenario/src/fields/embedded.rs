@@ -117,7 +117,7 @@ pub(super) static FAULT: TableDef = TableDef {
         optional(
             "move",
             Type::Refs("a VM"),
-            "The VM moves to the host `to`; a guest does so while it runs. Simulator, or a guest.",
+            "The VM moves to the host `to`; a guest does so while it runs. Simulator, a guest, or emulated hosts.",
         ),
         optional(
             "to",

@@ -202,6 +202,9 @@ pub struct AgentArgs {
     /// The connection to the coordinator of `run --agent child`
     #[arg(long, value_enum, hide = true)]
     pub carrier: Option<CarrierChoice>,
+    /// Another process counts what this machine does
+    #[arg(long, hide = true)]
+    pub uncounted: bool,
     /// Its name, unique in the group [default: the host's]
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub name: Option<String>,

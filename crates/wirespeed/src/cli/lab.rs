@@ -80,6 +80,9 @@ pub struct LabAgent {
     /// Where a receiver on another host of the lab listens
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_receiver)]
     pub receiver: Vec<(String, SocketAddr)>,
+    /// A link to the network namespace that sessions are made from
+    #[arg(long, value_name = "LINK")]
+    pub network: Option<PathBuf>,
 }
 
 fn parse_listen(text: &str) -> Result<(String, IpAddr), String> {

@@ -12,7 +12,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         (Some(AgentAction::Install(install)), _, _) => install::install(install),
         (None, Some(CarrierChoice::Stdin), _) => {
             let name = args.name.as_deref().unwrap_or(live::AGENT);
-            live::serve_stdin(name).map(|()| Exit::Met)
+            live::serve_stdin(name, args.uncounted).map(|()| Exit::Met)
         }
         (None, None, Some(url)) => fleets::agent::join(args, url),
         (None, None, None) => Err(Failure::usage(

@@ -26,6 +26,7 @@ fn within(inside: &LabInside) -> Result<Exit, Failure> {
         LabInside::Agent(args) => {
             let listens = args.listen.iter().cloned().collect();
             let receivers = args.receiver.iter().cloned().collect();
+            args.network.clone().into_iter().for_each(san::initiator::connect_from);
             live::serve_emulated(&args.name, listens, receivers).map(|()| Exit::Met)
         }
         LabInside::Enter(args) => {

@@ -4,6 +4,8 @@
 //! carrier. Routes and addresses stay. After the step everything is up again and as fast as it was; but processes that were
 //! killed stay dead.
 
+use super::movers::Mover;
+use super::stays::Whereabouts;
 use crate::moments::{Changes, Site, Told};
 use engine::{
     Engine, EngineError, IntervalTx, LabChange, LabEvent, LabStep, Prepared, StepSpec, Stop,
@@ -16,8 +18,11 @@ use units::LinkRate;
 /// Changes the lab of a run.
 pub struct LabChanges {
     pub fabric: Arc<Fabric>,
-    /// The processes of hosts and of their VMs, by host.
+    /// The processes of hosts, by host.
     pub processes: Vec<(String, u32)>,
+    /// Where those of VMs are.
+    pub whereabouts: Whereabouts,
+    pub movers: Vec<Mover>,
 }
 
 /// The lab of a step.
@@ -25,14 +30,18 @@ struct Labs {
     fabric: Arc<Fabric>,
     /// What brings back what has failed or is hampered, by part.
     down: Vec<(String, Vec<Batch>)>,
+    whereabouts: Whereabouts,
+    /// VMs that are away from home.
+    away: Vec<Mover>,
 }
 
 /// A change with what carries it out.
 struct PlannedChange {
     change: LabChange,
     orders: Orders,
-    /// Processes to be killed.
+    /// Processes to be killed, beside those of VMs that are there then.
     victims: Vec<u32>,
+    mover: Option<Mover>,
 }
 
 impl Engine for LabChanges {
@@ -45,7 +54,8 @@ impl Engine for LabChanges {
         let LabStep { changes } = step.lab.clone().unwrap_or_default();
         let planned = changes.into_iter().map(|change| Ok((change.at, self.plan(change)?)));
         let changes = planned.collect::<Result<_, EngineError>>()?;
-        let site = Labs { fabric: Arc::clone(&self.fabric), down: Vec::new() };
+        let (fabric, whereabouts) = (Arc::clone(&self.fabric), self.whereabouts.clone());
+        let site = Labs { fabric, down: Vec::new(), whereabouts, away: Vec::new() };
         Ok(Box::new(Changes::new(step, site, changes)))
     }
 }
@@ -57,15 +67,19 @@ impl LabChanges {
             EngineError::Unsupported(problem)
         };
         if let LabEvent::Move(_) = change.event {
-            return Err(none("guest"));
+            let mover = self.movers.iter().find(|mover| mover.vm == change.part).cloned();
+            let mover = Some(mover.ok_or_else(|| none("VM that moves"))?);
+            let orders = Orders::default();
+            return Ok(PlannedChange { change, orders, victims: Vec::new(), mover });
         }
         if change.event == LabEvent::Kill {
             let of = self.processes.iter().filter(|(host, _)| *host == change.part);
             let victims: Vec<u32> = of.map(|(_, process)| *process).collect();
-            if victims.is_empty() {
+            let vms = !self.whereabouts.on(&change.part).is_empty() || !self.movers.is_empty();
+            if victims.is_empty() && !vms {
                 return Err(none("process"));
             }
-            return Ok(PlannedChange { change, orders: Orders::default(), victims });
+            return Ok(PlannedChange { change, orders: Orders::default(), victims, mover: None });
         }
         let cables = cables(&self.fabric, &change.part);
         if cables.is_empty() {
@@ -78,7 +92,7 @@ impl LabChanges {
             orders.bring.extend(of.bring);
             orders.end.extend(of.end);
         }
-        Ok(PlannedChange { change, orders, victims: Vec::new() })
+        Ok(PlannedChange { change, orders, victims: Vec::new(), mover: None })
     }
 }
 
@@ -131,7 +145,13 @@ impl Site for Labs {
     type Change = PlannedChange;
 
     fn carry_out(&mut self, planned: PlannedChange) -> Result<Told, String> {
-        let PlannedChange { change, orders, victims } = planned;
+        let PlannedChange { change, orders, mut victims, mover } = planned;
+        if let (LabEvent::Move(host), Some(mover)) = (&change.event, mover) {
+            return Ok(self.moved(mover, host));
+        }
+        if change.event == LabEvent::Kill {
+            victims.extend(self.whereabouts.on(&change.part));
+        }
         let ends: Vec<Batch> = match self.down.iter().position(|(part, _)| *part == change.part) {
             Some(place) if change.event == LabEvent::Restore => self.down.remove(place).1,
             _ => Vec::new(),
@@ -148,10 +168,32 @@ impl Site for Labs {
     }
 
     fn mend(&mut self) {
+        for mover in self.away.drain(..) {
+            // It may have ended.
+            let _ = mover.to(&mover.home, &self.fabric, &self.whereabouts);
+        }
         for batch in self.down.iter().flat_map(|(_, batches)| batches) {
             // It fails only where the lab is gone, and then there is nothing to mend.
             let _ = self.fabric.carry_out(batch);
         }
+    }
+}
+
+impl Labs {
+    /// Moves a VM; it is brought home at the end of the step.
+    fn moved(&mut self, mover: Mover, host: &str) -> Told {
+        let done = mover.to(host, &self.fabric, &self.whereabouts);
+        let vm = mover.vm.clone();
+        self.away.retain(|known| known.vm != vm);
+        self.away.push(mover);
+        let (level, text) = match done {
+            Ok(()) => (
+                Level::Info,
+                format!("{vm} moved to {host}: its sessions are made anew from there"),
+            ),
+            Err(why) => (Level::Error, format!("{vm} was to move to {host}, and did not: {why}")),
+        };
+        Told { level, code: "incident-move", text }
     }
 }
 

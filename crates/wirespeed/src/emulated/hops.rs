@@ -4,6 +4,7 @@
 //! What an interface carried is what the kernel counted for it, less the headers of its packets. An end nearer the initiators
 //! reads what comes in and writes what goes out; the other end counts the same the other way round.
 
+use super::stays::{Shares, Whereabouts};
 use crate::hops::{PROCESSORS, taken};
 use clock::Ns;
 use engine::StepSpec;
@@ -18,37 +19,34 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// A process that carries VMs.
+/// A host, or a VM with a process of its own.
 #[derive(Clone, Debug)]
 pub struct Carrier {
-    /// The hop of its processors: of the host, or of the VM.
+    /// The hop of its processors.
     hop: String,
     kind: HopKind,
-    /// The host that its time counts for as well.
-    host: Option<String>,
-    process: u32,
+    /// Its process; none for a host all of whose VMs have their own.
+    process: Option<u32>,
     /// Processors whose time it may use.
     cpus: Option<f64>,
-    /// The files by which it entered its control groups.
-    groups: Vec<PathBuf>,
+    /// The files by which processes enter its control groups; a VM that moves has some on each of its hosts.
+    groups: Vec<Vec<PathBuf>>,
 }
 
 impl Carrier {
-    /// The process that carries a host's VMs, or one of them.
+    /// Of a host, or of one of its VMs.
     pub fn of(
         scenario: &Scenario,
         (host, name): (&str, &str),
-        process: u32,
-        groups: &[PathBuf],
+        process: Option<u32>,
+        groups: Vec<Vec<PathBuf>>,
     ) -> Carrier {
         let cpus = match name == host {
             true => scenario.lab.hosts.iter().find(|of| of.name == host).and_then(|of| of.cpus),
             false => scenario.lab.vms.iter().find(|of| of.name == name).and_then(|of| of.cpus),
         };
         let kind = if name == host { HopKind::HostCpu } else { HopKind::VmCpu };
-        let within = (name != host).then(|| host.to_owned());
-        let (hop, groups) = (format!("{name}.cpu"), groups.to_vec());
-        Carrier { hop, kind, host: within, process, cpus, groups }
+        Carrier { hop: format!("{name}.cpu"), kind, process, cpus, groups }
     }
 }
 
@@ -62,6 +60,8 @@ pub struct LabSampler {
     /// All processes of the run, hosts, arrays, receivers and this one; with its host, of those that are counted there beside
     /// its carrier.
     processes: Vec<(String, WatchedProcess)>,
+    /// What VMs took on each host.
+    shares: Shares,
 }
 
 struct WireHop {
@@ -83,12 +83,14 @@ impl LabSampler {
         nodes: &[u32],
         carriers: Vec<Carrier>,
         mut processes: Vec<(String, u32)>,
+        whereabouts: Whereabouts,
     ) -> LabSampler {
         processes.push((String::new(), std::process::id()));
         let wires = plan.cables.iter().flat_map(|cable| wires(plan, cable)).collect();
         let watched = |(host, process)| (host, WatchedProcess::new(process));
         let processes = processes.into_iter().map(watched).collect();
-        LabSampler { wires, nodes: nodes.to_vec(), carriers, processes }
+        let shares = Shares::new(whereabouts);
+        LabSampler { wires, nodes: nodes.to_vec(), carriers, processes, shares }
     }
 }
 
@@ -163,6 +165,7 @@ impl Sampler for LabSampler {
         let at = clock::now();
         let looks: BTreeMap<u32, Option<ProcessLook>> =
             self.processes.iter_mut().map(|(_, of)| (of.id(), of.look())).collect();
+        self.shares.take(&looks);
         samples.extend(self.carriers.iter().map(|of| self.carried(of, at, &looks)));
         let readings = spent(looks.values().copied(), None);
         samples.push(Sample { at, readings });
@@ -194,12 +197,16 @@ impl LabSampler {
     /// What a host's processes took, or a VM's, and what their control group did without.
     fn carried(&self, of: &Carrier, at: Ns, looks: &BTreeMap<u32, Option<ProcessLook>>) -> Sample {
         let name = of.hop.strip_suffix(".cpu").unwrap_or(&of.hop);
-        let within = self.carriers.iter().filter(|other| other.host.as_deref() == Some(name));
         let beside = self.processes.iter().filter(|(host, _)| host == name);
-        let beside = beside.map(|(_, process)| process.id());
-        let processes = [of].into_iter().chain(within).map(|one| one.process).chain(beside);
-        let looks = processes.map(|process| looks.get(&process).copied().flatten());
-        let mut readings = spent(looks, of.cpus);
+        let processes = of.process.into_iter().chain(beside.map(|(_, process)| process.id()));
+        let own = processes.map(|process| looks.get(&process).copied().flatten());
+        let vms = match of.kind {
+            HopKind::HostCpu => self.shares.on(name, looks),
+            _ => Vec::new(),
+        };
+        // A host that VMs have left, or will come to, takes nothing.
+        let none = of.process.is_none().then_some(Some(ProcessLook::NOTHING));
+        let mut readings = spent(own.chain(vms).chain(none), of.cpus);
         readings.extend(held_back(of));
         Sample { at, readings }
     }
@@ -222,13 +229,17 @@ fn spent(looks: impl Iterator<Item = Option<ProcessLook>>, cpus: Option<f64>) ->
 /// What a quota held back, and what the processes of a control group waited for. What this kernel does not count is left out.
 fn held_back(of: &Carrier) -> Vec<HopReading> {
     let mut all = Vec::new();
-    if let Some((cpus, held)) = of.cpus.zip(cgroup::throttling(&of.groups)) {
+    // Of a VM that moved, in all its groups.
+    let held = of.groups.iter().map(|groups| cgroup::throttling(groups));
+    let held = held.reduce(|a, b| a.zip(b).map(|(a, b)| a.with(b))).flatten();
+    if let Some((cpus, held)) = of.cpus.zip(held) {
         all.push(reading(CounterId::CpuQuota, Some(cpus)));
         all.push(reading(CounterId::CpuPeriod, Some(cgroup::period(cpus).0 as f64)));
         all.push(reading(CounterId::CpuThrottles, Some(held.throttles as f64)));
         all.push(reading(CounterId::CpuThrottled, Some(held.throttled.0 as f64)));
     }
-    let Some(waits) = cgroup::waits_of(&of.groups) else { return all };
+    let [groups] = &of.groups[..] else { return all };
+    let Some(waits) = cgroup::waits_of(groups) else { return all };
     let pressures = [
         ("cpu", CounterId::PressureCpu),
         ("io", CounterId::PressureIo),

@@ -3,7 +3,9 @@
 
 mod changes;
 mod hops;
+mod movers;
 mod receivers;
+mod stays;
 
 use crate::cli::AgentKind;
 use crate::control;
@@ -13,8 +15,11 @@ use changes::LabChanges;
 use fleet::AgentLink;
 use hops::{Carrier, LabSampler};
 use lab::{Fabric, LabError, LabPlan, Program};
+use movers::Mover;
 use receivers::LabReceivers;
 use scenario::Scenario;
+use stays::Whereabouts;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -36,7 +41,7 @@ pub fn failure(error: LabError) -> Failure {
     }
 }
 
-/// The agents of a run with an emulated lab: this machine's own, then those of hosts and of VMs with a quota, then arrays. The
+/// The agents of a run with an emulated lab: this machine's own, then those of hosts and of VMs with their own process, then arrays. The
 /// lab ends with the last of them.
 pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Failure> {
     if kind == AgentKind::InProcess {
@@ -51,16 +56,32 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let mut inside = Vec::new();
     let mut by_host = receivers.processes();
     let mut processes = by_host.clone();
+    let whereabouts = Whereabouts::default();
+    let mut movers = Vec::new();
     for (host, name) in carried(scenario, fabric.plan()) {
-        let command = receivers.known_to(name, agent(&fabric, host, name)?);
+        let mut command = agent(&fabric, (host, fabric.carrier(name, host)), name)?;
+        let number = movers::number(scenario, name);
+        if let Some(number) = number {
+            let link = fabric.seat(number, host).map_err(Failure::incomplete)?;
+            command.arg("--network").arg(link);
+        }
+        let command = receivers.known_to(name, command);
         let agent = AgentLink::child(name, command).map_err(Failure::incomplete)?;
-        let carrier = |process| Carrier::of(scenario, (host, name), process, fabric.group(name));
-        carriers.extend(agent.process().map(carrier));
-        by_host.extend(agent.process().map(|process| (host.to_owned(), process)));
+        if let Some(process) = agent.process() {
+            let groups = groups(scenario, &fabric, name);
+            carriers.push(Carrier::of(scenario, (host, name), Some(process), groups));
+            match name == host {
+                true => by_host.push((host.to_owned(), process)),
+                false => whereabouts.put(process, host),
+            }
+            let (vm, home) = (name.to_owned(), host.to_owned());
+            movers.extend(number.map(|number| Mover { vm, number, home, process }));
+        }
         inside.push(agent);
     }
+    carriers.extend(vacant(scenario, &fabric, &movers));
     for array in scenario.lab.arrays.iter().filter(|array| array.emulate) {
-        let mut command = agent(&fabric, &array.name, &array.name)?;
+        let mut command = agent(&fabric, (&array.name, &array.name), &array.name)?;
         command.args(listens(fabric.plan(), &array.name));
         let agent = AgentLink::child(&array.name, command).map_err(Failure::incomplete)?;
         inside.push(agent.serving(&array.name));
@@ -68,11 +89,13 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     let agents =
         inside.iter().filter_map(AgentLink::process).map(|process| (String::new(), process));
     processes.extend(agents);
-    let sampler = LabSampler::new(fabric.plan(), fabric.processes(), carriers, processes);
+    let nodes = fabric.processes();
+    let sampler = LabSampler::new(fabric.plan(), nodes, carriers, processes, whereabouts.clone());
     let fabric = Arc::new(fabric);
     let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
-    let changes = Box::new(LabChanges { fabric: Arc::clone(&fabric), processes: by_host });
-    let engines = engines.carries(fleet::LAB_ENGINE, changes);
+    let (processes, of_run) = (by_host, Arc::clone(&fabric));
+    let changes = LabChanges { fabric: of_run, processes, whereabouts, movers };
+    let engines = engines.carries(fleet::LAB_ENGINE, Box::new(changes));
     let mut agents =
         live::local(scenario, AgentKind::Auto, engines).map_err(Failure::incomplete)?;
     // Receivers end before the lab that they live in.
@@ -81,8 +104,32 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
     Ok(agents)
 }
 
-/// The processes of emulated hosts: one for each host that sends, receives, or has VMs without a quota, and one for each VM that
-/// has one. With the host.
+/// The control groups of a host, or of a VM with a quota: it has one on each host that it moves to.
+fn groups(scenario: &Scenario, fabric: &Fabric, name: &str) -> Vec<Vec<PathBuf>> {
+    let own = fabric.group(name);
+    let moves = scenario.lab.vms.iter().filter(|vm| vm.name == name && vm.cpus.is_some());
+    let elsewhere = moves.flat_map(|vm| &vm.destinations).map(|host| fabric.group_on(name, host));
+    [own].into_iter().chain(elsewhere).filter(|of| !of.is_empty()).map(<[_]>::to_vec).collect()
+}
+
+/// Hosts that VMs move from and to, and that have no process of their own.
+fn vacant(scenario: &Scenario, fabric: &Fabric, movers: &[Mover]) -> Vec<Carrier> {
+    let vms = movers.iter().filter_map(|mover| scenario.lab.vms.get(mover.number));
+    let mut hosts: Vec<&String> =
+        vms.flat_map(|vm| vm.host.iter().chain(&vm.destinations)).collect();
+    hosts.sort();
+    hosts.dedup();
+    let of = |host: &String| {
+        let groups = groups(scenario, fabric, host);
+        Carrier::of(scenario, (host, host), None, groups)
+    };
+    let busy = carried(scenario, fabric.plan());
+    let vacant = hosts.into_iter().filter(|host| !busy.contains(&(host.as_str(), host.as_str())));
+    vacant.map(of).collect()
+}
+
+/// The processes of emulated hosts: one for each host that sends, receives, or has VMs without a quota that stay, and one for each
+/// other VM. With the host.
 fn carried<'a>(scenario: &'a Scenario, plan: &'a LabPlan) -> Vec<(&'a str, &'a str)> {
     let mut all: Vec<(&str, &str)> = Vec::new();
     let mut add = |host: &'a str, name: &'a str| {
@@ -105,9 +152,9 @@ fn listens(plan: &LabPlan, array: &str) -> Vec<String> {
     plan.listens(array).map(|(port, address)| format!("--listen={port}={address}")).collect()
 }
 
-/// What starts an agent in the namespace of a node.
-fn agent(fabric: &Fabric, node: &str, name: &str) -> Result<Command, Failure> {
-    let mut command = command(fabric, node, name)?;
+/// What starts an agent in the namespace of a node, in the control group of a carrier.
+fn agent(fabric: &Fabric, (node, carrier): (&str, &str), name: &str) -> Result<Command, Failure> {
+    let mut command = command(fabric, node, carrier)?;
     command.args(["lab", "agent", "--name", name]);
     Ok(command)
 }

@@ -323,6 +323,54 @@ fn a_conversation_takes_one_cable_of_a_team() {
     assert!(both[1] > 1e6 && both[0] < 0.01 * both[1], "{both:?}");
 }
 
+#[test]
+fn a_vm_moves_to_another_host_under_verified_load() {
+    let scenario = SCENARIO
+        .replace("name = \"esx\"", "name = \"esx{1..2}\"")
+        .replace(
+            "name = \"up\", from = \"esx.nic\"",
+            "name = \"up{1..2}\", from = \"esx{1..2}.nic\"",
+        )
+        .replace("host = \"esx\"", "host = \"esx1\"")
+        .replace("depth = 4", "read = 50\ndepth = 4\nverify = true")
+        .replace(
+            "measure = \"2s\"\n",
+            "measure = \"4s\"\nfaults = [{ at = \"2s\", move = \"vm1\", to = \"esx2\" }]\n",
+        );
+    // Its outcome has a load before and after, and no I/O of either VM failed.
+    let bench = Bench::new(&scenario);
+    if !stands(&bench) {
+        return;
+    }
+    bench.expect(0, &["lab", "down", "s.toml"]);
+    let args = ["run", "s.toml", "--out", "r.wsr", "--quiet", "--format", "json"];
+    let review: Value = serde_json::from_str(&bench.expect(0, &args).stdout).expect("a document");
+    let faults = review["steps"][0]["faults"].as_array().expect("faults");
+    let [moved] = &faults[..] else { panic!("one fault: {faults:?}") };
+    assert_eq!((&moved["part"], &moved["carried_out"]), (&"vm1".into(), &true.into()), "{moved}");
+    assert!(bytes_per_s(moved, "before") > 1e6 && bytes_per_s(moved, "during") > 1e6, "{moved}");
+    // The new host's cable carried what the VM did there, and its processors were counted.
+    let record = open(&bench.path("r.wsr"));
+    let totals = record.totals(0).expect("totals");
+    assert!(totals.iter().flat_map(record::StepTotal::work).all(|of| of.errors == 0));
+    let counters = record.counters(Some(0)).expect("counters are readable");
+    let start = counters.iter().map(|c| c.from).min().expect("counters");
+    let sum = |name: &str, kind: CounterId, early: bool| -> f64 {
+        let hop = record.sources().iter().find(|s| s.hop().is_some() && s.name == name);
+        let hop = hop.unwrap_or_else(|| panic!("no hop {name}")).id;
+        let of = counters.iter().filter(|c| c.source == hop && c.kind == kind.into());
+        of.filter(|c| (c.from.since(start).0 < 500_000_000) == early).map(|c| c.value).sum()
+    };
+    let (early, late) =
+        (sum("up2", CounterId::ReadBytes, true), sum("up2", CounterId::ReadBytes, false));
+    assert!(early < 1e4 && late > 1e6, "{early} before, {late} after");
+    assert!(sum("esx2.cpu", CounterId::CpuBusy, false) > 1e6);
+    // No lab is left, and no link to a network.
+    assert_eq!(listed(&bench), Vec::<Value>::new());
+    let left = fs::read_dir(bench.path("wirespeed/labs")).expect("the labs' directory");
+    assert_eq!(left.count(), 0);
+}
+
 /// Two hosts send to a third over one switch; the cable to that is the slowest.
 const STREAMS: &str = r#"
 scenario.title = "streams between emulated hosts"
