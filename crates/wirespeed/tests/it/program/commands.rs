@@ -52,6 +52,52 @@ fn a_record_beside_what_it_measures_says_so() {
     assert!(!warned("n.wsr"), "nothing lies on no disk");
 }
 
+/// What a lab's devices count is in the record wherever the workers are.
+#[test]
+fn the_counters_of_a_lab_are_read_beside_a_child_too() {
+    let bench = Bench::new(
+        r#"
+[scenario]
+title = "a counted host"
+[[host]]
+name = "near"
+counters = "local"
+[[target]]
+name = "nothing"
+url = "null:"
+size = "1GiB"
+[workload.little]
+block = "4KiB"
+rate = "100 IOPS"
+[plan]
+workload = "little"
+on = "nothing"
+warmup = "0s"
+measure = "1s"
+"#,
+    );
+    let hops = |kind: &str| -> Vec<(String, usize)> {
+        let out = format!("{kind}.wsr");
+        bench.expect(0, &["run", "s.toml", "--agent", kind, "--out", &out, "--quiet"]);
+        let record = open(&bench.path(&out));
+        let hops = record.sources().iter().filter(|source| source.hop().is_some());
+        let counters = record.counters(Some(0)).expect("counters are readable");
+        let kinds = |id| {
+            let of = counters.iter().filter(|counter| counter.source == id);
+            of.map(|counter| counter.kind.clone()).collect::<BTreeSet<_>>().len()
+        };
+        let mut all: Vec<_> = hops.map(|hop| (hop.name.clone(), kinds(hop.id))).collect();
+        all.sort();
+        all
+    };
+    let (beside, within) = (hops("child"), hops("in-process"));
+    for all in [&beside, &within] {
+        assert!(all.iter().any(|(name, n)| name == "near.cpu" && *n > 0), "{all:?}");
+    }
+    let names = |all: Vec<(String, usize)>| all.into_iter().map(|(name, _)| name);
+    assert!(names(beside).eq(names(within)));
+}
+
 #[test]
 fn every_scenario_of_the_repository_can_be_planned() {
     let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
