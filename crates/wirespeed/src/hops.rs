@@ -30,6 +30,17 @@ pub fn sources_of(scenario: &Scenario) -> Sources {
     Sources(vec![Box::new(GuestProcesses::default()), Box::new(counted)])
 }
 
+/// The two parts of these where the workers are in a process of their own: of that process, and of the one beside it that knows the
+/// scenario.
+pub fn sources_of_child() -> Sources {
+    Sources(vec![Box::new(GuestProcesses::default())])
+}
+
+/// See [`sources_of_child`]; `None` where the lab names no counters.
+pub fn sources_beside_child(scenario: &Scenario) -> Option<Sources> {
+    Some(Sources(vec![Box::new(CountedHops::of(scenario)?)]))
+}
+
 /// The sources of a coordinator whose agents are on other machines: what a lab's real devices say over the network. `None` where it
 /// names none. The machines of hosts are counted by the agents that stand for them.
 pub fn sources_beside(scenario: &Scenario, names: &[String], facts: &[Fact]) -> Option<Sources> {
@@ -113,13 +124,6 @@ pub fn sources_with(scenario: &Scenario, other: Box<dyn Sampler>) -> Sources {
 
 /// Several sources, sampled one after the other.
 pub struct Sources(Vec<Box<dyn Sampler>>);
-
-impl Sources {
-    /// Of an agent that counts nothing.
-    pub fn none() -> Sources {
-        Sources(Vec::new())
-    }
-}
 
 impl Sampler for Sources {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {

@@ -239,14 +239,14 @@ pub fn local(
     kind: AgentKind,
     engines: EngineRegistry,
 ) -> io::Result<Vec<AgentLink>> {
-    let mut agents = match kind {
-        AgentKind::Auto | AgentKind::InProcess => {
+    let mut agents = match (kind, hops::sources_beside_child(scenario)) {
+        (AgentKind::Auto | AgentKind::InProcess, _) => {
             vec![AgentLink::in_process(identity(AGENT), engines)?]
         }
-        AgentKind::Child if scenario.lab.counters.is_empty() => vec![child(AGENT, &[])?],
+        (AgentKind::Child, None) => vec![child(AGENT, &[])?],
         // What the lab's devices say is asked here: a process apart knows nothing of the scenario.
-        AgentKind::Child => {
-            let registry = EngineRegistry::new().sampler(Box::new(hops::sources_of(scenario)));
+        (AgentKind::Child, Some(sources)) => {
+            let registry = EngineRegistry::new().sampler(Box::new(sources));
             let witness = AgentLink::in_process(identity(COUNTING), registry)?.witness();
             vec![child(AGENT, &["--uncounted"])?, witness]
         }
@@ -321,7 +321,7 @@ fn of_disks(
 
 /// Serves the coordinator at the other end of standard input.
 pub fn serve_stdin(name: &str, uncounted: bool) -> Result<(), Failure> {
-    let sources = if uncounted { hops::Sources::none() } else { hops::sources() };
+    let sources = if uncounted { hops::sources_of_child() } else { hops::sources() };
     serve_with(name, engines(sources).arrays(Box::new(Arrays::alone())))
 }
 

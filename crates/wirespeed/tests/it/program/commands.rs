@@ -95,7 +95,7 @@ measure = "1s"
         assert!(all.iter().any(|(name, n)| name == "near.cpu" && *n > 0), "{all:?}");
     }
     let names = |all: Vec<(String, usize)>| all.into_iter().map(|(name, _)| name);
-    assert!(names(beside).eq(names(within)));
+    assert_eq!(names(beside).collect::<Vec<_>>(), names(within).collect::<Vec<_>>());
 }
 
 #[test]
