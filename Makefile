@@ -33,7 +33,7 @@ attribution: ## Bottleneck attribution in 1,000 simulated labs, half of them wit
 	@scripts/need $@
 	cargo test --release --locked --package findings --test it -- --ignored --nocapture planted::what_is_planted_in_a_thousand
 
-monitoring: ## Answers to the monitoring of 206 simulated labs, the weights fitted anew on 74 of them: minutes
+monitoring: ## Answers to the monitoring of 207 simulated labs, the weights fitted anew on 74 of them: minutes
 	@scripts/need $@
 	cargo test --release --locked --package import --test it -- --ignored --nocapture weights::the_weights_of_observed
 

@@ -23,12 +23,18 @@ pub(super) fn graph(
     let is_real = |hop: &&Hop| counted.contains(hop.name.as_str()) || !stands_in(hop, lab);
     let place = |known: &Hop| Some(known).filter(is_real).and_then(|h| hop(builder, h, lab));
     let hops: Vec<Option<u32>> = topology.hops.iter().map(place).collect();
-    for way in &topology.ways {
-        let guest = member(builder, &way.member, lab);
+    let at_home = topology.ways.iter().map(|way| (way, true));
+    let moved = topology.moves.iter().flat_map(|new| &new.ways).map(|way| (way, false));
+    for (way, at_home) in at_home.chain(moved) {
+        let guest = if at_home { member(builder, &way.member, lab) } else { None };
         for path in &way.paths {
-            // A datastore lies on an array, and its lock is taken before an I/O leaves the host: no line goes there and back.
+            // A datastore lies on an array, and its lock is taken before an I/O leaves the host: no line goes there and back. Of
+            // a VM that moves here the map has its first host alone: its way begins behind the VM.
             let passed = path.hops.iter().filter(|id| {
-                topology.hops.get(id.0 as usize).is_some_and(|h| h.kind != HopKind::Datastore)
+                let hop = topology.hops.get(id.0 as usize);
+                hop.is_some_and(|h| {
+                    h.kind != HopKind::Datastore && (at_home || h.device != way.member)
+                })
             });
             let on_it = passed.map(|id| hops.get(id.0 as usize).copied().flatten());
             let all: Vec<u32> = std::iter::once(guest).chain(on_it).flatten().collect();

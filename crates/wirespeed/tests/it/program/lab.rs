@@ -349,6 +349,15 @@ fn a_vm_moves_to_another_host_under_verified_load() {
     let [moved] = &faults[..] else { panic!("one fault: {faults:?}") };
     assert_eq!((&moved["part"], &moved["carried_out"]), (&"vm1".into(), &true.into()), "{moved}");
     assert!(bytes_per_s(moved, "before") > 1e6 && bytes_per_s(moved, "during") > 1e6, "{moved}");
+    // The map leads over both hosts' cables.
+    let names: Vec<&Value> =
+        review["map"]["hops"].as_array().expect("hops").iter().map(|hop| &hop["name"]).collect();
+    let at = |name: &str| names.iter().position(|known| *known == name).expect(name);
+    let edges = review["map"]["edges"].as_array().expect("edges");
+    for (from, to) in [("esx1.nic", "up1"), ("esx2.nic", "up2")] {
+        let leads = |edge: &Value| edge["from"] == at(from) && edge["to"] == at(to);
+        assert!(edges.iter().any(leads), "{from} to {to}: {edges:?}");
+    }
     // The new host's cable carried what the VM did there, and its processors were counted.
     let record = open(&bench.path("r.wsr"));
     let totals = record.totals(0).expect("totals");
