@@ -58,8 +58,18 @@ struct Cost {
     error: f64,
 }
 
-/// A run on `count` agents that are there already; `None` where the machine cannot carry them.
-fn coordinated(bench: &Bench, server: &NatsServer, count: usize) -> Option<Cost> {
+/// What was seen of a run on so many agents.
+struct Seen {
+    code: Option<i32>,
+    /// How late intervals were, each time when it was looked.
+    lateness: Vec<Ns>,
+    /// Of one processor: the coordinator, the server, this process, and what was left over.
+    shares: [f64; 4],
+    memory: u64,
+}
+
+/// Watches a run on `count` agents that are there already, to its end.
+fn watched(bench: &Bench, server: &NatsServer, count: usize) -> Seen {
     let (log, out) = (File::create(bench.path("run.log")).expect("a log"), bench.path("r.wsr"));
     let wait = count.to_string();
     let mut command = bench.command(&["run", "s.toml", "--fleet", &server.url(), "--wait", &wait]);
@@ -86,34 +96,37 @@ fn coordinated(bench: &Bench, server: &NatsServer, count: usize) -> Option<Cost>
         pause(Ns::millis(250));
     }
     let code = run.0.wait().expect("it ended").code();
-    let log = fs::read_to_string(bench.path("run.log")).unwrap_or_default();
     let (Some((from, before)), Some((to, after, memory))) = (first, last) else {
-        panic!("no figures: {log}")
+        panic!("no figures: {}", fs::read_to_string(bench.path("run.log")).unwrap_or_default())
     };
     let share = |n: usize| (after[n] - before[n]) / to.since(from).as_secs_f64();
+    lateness.sort_unstable();
+    Seen { code, lateness, shares: [0, 1, 2, 3].map(share), memory }
+}
+
+/// What a run on `count` agents cost that are there already; `None` where the machine cannot carry them.
+fn coordinated(bench: &Bench, server: &NatsServer, count: usize) -> Option<Cost> {
+    let Seen { code, lateness, shares: [cpu, of_server, own, idle], memory } =
+        watched(bench, server, count);
     println!(
-        "{count:>5} agents: processors used: coordinator {:.2}, server {:.2}, this process {:.2}; left over {:.2}",
-        share(0),
-        share(1),
-        share(2),
-        share(3),
+        "{count:>5} agents: processors used: coordinator {cpu:.2}, server {of_server:.2}, this process {own:.2}; left over {idle:.2}"
     );
-    if code != Some(0) && share(3) < FULL {
+    if code != Some(0) && idle < FULL {
         println!("      not determined: the machine was full");
         return None;
     }
+    let log = fs::read_to_string(bench.path("run.log")).unwrap_or_default();
     assert_eq!(code, Some(0), "{log}");
-    check_record(&out, count, &[]);
-    let record = open(&out);
+    check_record(&bench.path("r.wsr"), count, &[]);
+    let record = open(&bench.path("r.wsr"));
     let counters = record.counters(Some(0)).expect("readable");
     let of =
         |id: CounterId| counters.iter().filter(move |c| c.kind.id() == Some(id)).map(|c| c.value);
-    lateness.sort_unstable();
     let cost = Cost {
-        cpu: share(0),
+        cpu,
         memory,
         late: lateness.last().copied().unwrap_or_default(),
-        idle: share(3),
+        idle,
         bound: of(CounterId::ClockBound).fold(0.0, f64::max),
         error: of(CounterId::ClockOffset).fold(0.0, |most, offset| most.max(offset.abs())),
     };
