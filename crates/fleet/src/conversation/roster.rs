@@ -118,36 +118,56 @@ impl RosterAgent {
         self.arrays.is_empty() && !self.attends
     }
 
-    /// When it is overdue, while a message of its may be this late and its clock go unanswered so long, and in which words.
-    fn overdue(&self, reorder: Ns, unanswered: Ns) -> (Ns, String) {
+    /// When it is overdue and by what, while a message of its may be this late and its clock go unanswered so long. Asked of
+    /// every agent at every input: it makes no words.
+    fn overdue(&self, limits: &WaitLimits) -> (Ns, Overdue) {
         if matches!(self.duty, Duty::Absent | Duty::Leaving | Duty::Lost) {
-            return (Ns::MAX, String::new());
+            return (Ns::MAX, Overdue::Late);
         }
         let waits = self.exchange.as_ref().and_then(OffsetMeter::waits_since);
-        let hangs = waits.map_or(Ns::MAX, |since| since.plus(unanswered));
-        let awaited = self.duty.awaited();
         let DutyLimits { quiet, until } = self.patience;
-        let silent = self.heard.plus(quiet).plus(Ns(1));
-        let late = until.plus(Ns(1));
-        let gap = self.incoming.lost_at(reorder).unwrap_or(Ns::MAX);
-        match silent.min(late).min(gap).min(hangs) {
-            at if at == hangs => {
-                let seconds = unanswered.0 / 1_000_000_000;
-                (
-                    at,
-                    format!(
-                        "it does not tell its clock for {seconds} s: it hangs or is stopped{awaited}"
-                    ),
+        [
+            (waits.map_or(Ns::MAX, |since| since.plus(limits.silence)), Overdue::Hangs),
+            (self.incoming.lost_at(limits.reorder).unwrap_or(Ns::MAX), Overdue::Gap),
+            (self.heard.plus(quiet).plus(Ns(1)), Overdue::Silent),
+            (until.plus(Ns(1)), Overdue::Late),
+        ]
+        .into_iter()
+        .min_by_key(|(at, _)| *at)
+        .unwrap_or((Ns::MAX, Overdue::Late))
+    }
+
+    /// By what it is overdue, in words.
+    fn told(&self, overdue: Overdue, limits: &WaitLimits) -> String {
+        let awaited = self.duty.awaited();
+        match overdue {
+            Overdue::Hangs => {
+                let seconds = limits.silence.0 / 1_000_000_000;
+                format!(
+                    "it does not tell its clock for {seconds} s: it hangs or is stopped{awaited}"
                 )
             }
-            at if at == gap => (at, format!("{}{awaited}", self.incoming.gap())),
-            at if at == silent => {
-                let seconds = quiet.0 / 1_000_000_000;
-                (at, format!("no message for {seconds} s{awaited}"))
+            Overdue::Gap => format!("{}{awaited}", self.incoming.gap()),
+            Overdue::Silent => {
+                let seconds = self.patience.quiet.0 / 1_000_000_000;
+                format!("no message for {seconds} s{awaited}")
             }
-            at => (at, format!("it did not finish in time{awaited}")),
+            Overdue::Late => format!("it did not finish in time{awaited}"),
         }
     }
+}
+
+/// By what an agent is overdue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Overdue {
+    /// A question for its clock has no answer.
+    Hangs,
+    /// A message is missing.
+    Gap,
+    /// It says nothing.
+    Silent,
+    /// Its time is over.
+    Late,
 }
 
 /// All agents of a run, by their numbers.
@@ -224,16 +244,15 @@ impl Roster {
 
     /// An agent whose patience has run out, and how.
     pub fn overdue(&self, now: Ns, limits: &WaitLimits) -> Option<(usize, String)> {
-        let of = |member: &RosterAgent| member.overdue(limits.reorder, limits.silence);
-        let all = self.members.iter().map(of).enumerate();
-        all.filter(|(_, (at, _))| *at <= now && *at < Ns::MAX)
-            .map(|(agent, (_, problem))| (agent, problem))
-            .next()
+        let all = self.members.iter().enumerate();
+        all.map(|(agent, member)| (agent, member.overdue(limits)))
+            .find(|(_, (at, _))| *at <= now && *at < Ns::MAX)
+            .map(|(agent, (_, overdue))| (agent, self.members[agent].told(overdue, limits)))
     }
 
     /// When the next agent is overdue, if it says nothing until then.
     pub fn deadline(&self, limits: &WaitLimits) -> Ns {
-        let of = |member: &RosterAgent| member.overdue(limits.reorder, limits.silence).0;
+        let of = |member: &RosterAgent| member.overdue(limits).0;
         self.members.iter().map(of).min().unwrap_or(Ns::MAX)
     }
 

@@ -43,7 +43,7 @@ pub struct JournalHead {
     pub head: RunHead,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 enum Entry {
     /// The time was read.
     Moment(Ns),
@@ -53,6 +53,21 @@ enum Entry {
     Lost(Ns, usize, String),
     Undelivered(Ns, usize, String),
     Left(Ns, usize, Option<String>),
+    Resumed(Ns),
+    Stop(Ns),
+    Timer(Ns),
+}
+
+/// An entry as it is written: of the same form as [`Entry`], but what it tells of stays where it is.
+#[derive(Serialize)]
+#[serde(rename = "Entry")]
+enum Kept<'a> {
+    Moment(Ns),
+    Stopped,
+    Message(Ns, usize, &'a Numbered<FromAgent>),
+    Lost(Ns, usize, &'a str),
+    Undelivered(Ns, usize, &'a str),
+    Left(Ns, usize, Option<&'a str>),
     Resumed(Ns),
     Stop(Ns),
     Timer(Ns),
@@ -140,7 +155,7 @@ impl Journal {
         }
         self.agree()?;
         let now = clock::now();
-        self.write(&Entry::Moment(now))?;
+        self.write(&Kept::Moment(now))?;
         Ok(now)
     }
 
@@ -150,7 +165,7 @@ impl Journal {
             let then = matches!(self.ahead, Some(Entry::Stopped));
             return then && self.advance().is_ok();
         }
-        if now && self.write(&Entry::Stopped).is_err() {
+        if now && self.write(&Kept::Stopped).is_err() {
             // The next input meets the same error, and ends the run with it.
         }
         now
@@ -183,15 +198,13 @@ impl Journal {
             return Ok(());
         }
         let entry = match input {
-            Input::Message { agent, message } => Entry::Message(at, *agent, message.clone()),
-            Input::Lost { agent, problem } => Entry::Lost(at, *agent, problem.clone()),
-            Input::Undelivered { agent, problem } => {
-                Entry::Undelivered(at, *agent, problem.clone())
-            }
-            Input::Left { agent, last_output } => Entry::Left(at, *agent, last_output.clone()),
-            Input::Resumed => Entry::Resumed(at),
-            Input::Stop => Entry::Stop(at),
-            Input::Timer => Entry::Timer(at),
+            Input::Message { agent, message } => Kept::Message(at, *agent, message),
+            Input::Lost { agent, problem } => Kept::Lost(at, *agent, problem),
+            Input::Undelivered { agent, problem } => Kept::Undelivered(at, *agent, problem),
+            Input::Left { agent, last_output } => Kept::Left(at, *agent, last_output.as_deref()),
+            Input::Resumed => Kept::Resumed(at),
+            Input::Stop => Kept::Stop(at),
+            Input::Timer => Kept::Timer(at),
             // Guests, whose bodies have news, end with their coordinator: such a run has no journal.
             Input::Noted { .. } => return Ok(()),
         };
@@ -230,7 +243,7 @@ impl Journal {
         }
     }
 
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+    fn write(&mut self, entry: &Kept<'_>) -> io::Result<()> {
         match &mut self.file {
             Some(file) => frame::write(file, entry, &mut self.scratch).map_err(io_error),
             None => Ok(()),
@@ -242,5 +255,62 @@ fn io_error(error: FrameError) -> io::Error {
     match error {
         FrameError::Io(error) => error,
         other => io::Error::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_gone_through_as_it_was() {
+        let message = || Numbered { number: 3, message: FromAgent::Finished { step: 1 } };
+        let inputs = || {
+            [
+                Input::Message { agent: 2, message: message() },
+                Input::Lost { agent: 0, problem: "cut".to_owned() },
+                Input::Undelivered { agent: 1, problem: "full".to_owned() },
+                Input::Left { agent: 0, last_output: Some("words".to_owned()) },
+                Input::Left { agent: 1, last_output: None },
+                Input::Resumed,
+                Input::Stop,
+                Input::Timer,
+            ]
+        };
+        let file = tempfile::tempfile().expect("a file");
+        let own = file.try_clone().expect("a descriptor");
+        let mut journal = Journal { file: Some(own), ..Journal::default() };
+        for (at, input) in inputs().iter().enumerate() {
+            journal.keep(Ns(at as u64), input).expect("written");
+        }
+        let mut file = file;
+        file.rewind().expect("at its beginning");
+        let past = Some(BufReader::new(file));
+        let mut journal = Journal { past, ..Journal::default() };
+        journal.advance().expect("readable");
+        for (at, input) in inputs().iter().enumerate() {
+            let (then, found) = journal.past().expect("readable").expect("one more");
+            let same = match (&found, input) {
+                (
+                    Input::Message { agent: a, message: one },
+                    Input::Message { agent: b, message: other },
+                ) => (a, one) == (b, other),
+                (Input::Lost { agent: a, problem: c }, Input::Lost { agent: b, problem: d })
+                | (
+                    Input::Undelivered { agent: a, problem: c },
+                    Input::Undelivered { agent: b, problem: d },
+                ) => (a, c) == (b, d),
+                (
+                    Input::Left { agent: a, last_output: c },
+                    Input::Left { agent: b, last_output: d },
+                ) => (a, c) == (b, d),
+                (Input::Resumed, Input::Resumed)
+                | (Input::Stop, Input::Stop)
+                | (Input::Timer, Input::Timer) => true,
+                _ => false,
+            };
+            assert!(same && then == Ns(at as u64), "input {at} at {then:?}");
+        }
+        assert!(!journal.replays());
     }
 }

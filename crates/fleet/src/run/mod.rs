@@ -47,6 +47,8 @@ struct Fleet {
     to_inbox: SyncSender<FromCarrier>,
     /// Results of actions, handled before other inputs.
     news: VecDeque<Input>,
+    /// When to look again at what agents run in.
+    next_look: Ns,
 }
 
 /// What the carrier of an agent delivers.
@@ -302,7 +304,8 @@ impl Fleet {
             ends.push(end);
         }
         let conversation = begin(&specs);
-        let mut fleet = Fleet { conversation, agents, inbox, to_inbox, news: VecDeque::new() };
+        let (news, next_look) = (VecDeque::new(), Ns::ZERO);
+        let mut fleet = Fleet { conversation, agents, inbox, to_inbox, news, next_look };
         for (number, end) in ends.into_iter().enumerate() {
             end.map_or(Ok(()), |end| fleet.connect(number, end))?;
         }
@@ -352,15 +355,22 @@ impl Fleet {
                 return Input::Lost { agent, problem };
             }
         }
-        for (agent, one) in self.agents.iter_mut().enumerate() {
-            let news = one.body.as_mut().map(|body| body.news()).unwrap_or_default();
-            self.news.extend(news.into_iter().map(|news| Input::Noted { agent, news }));
+        if now >= self.next_look {
+            self.next_look = now.plus(POLL);
+            for (agent, one) in self.agents.iter_mut().enumerate() {
+                let Some(body) = &mut one.body else { continue };
+                self.news.extend(body.news().into_iter().map(|news| Input::Noted { agent, news }));
+            }
+            if let Some(news) = self.news.pop_front() {
+                return news;
+            }
         }
-        if let Some(news) = self.news.pop_front() {
-            return news;
-        }
-        let wait = self.conversation.wake().since(clock::now()).min(POLL);
-        match self.inbox.recv_timeout(wait.into()) {
+        // When something is due is asked of every agent: not while messages wait, of which many agents send many.
+        let come = self.inbox.try_recv().or_else(|_| {
+            let wait = self.conversation.wake().since(clock::now()).min(POLL);
+            self.inbox.recv_timeout(wait.into())
+        });
+        match come {
             Ok((agent, Ok(message))) => Input::Message { agent, message },
             Ok((agent, Err(error))) => Input::Lost { agent, problem: error.to_string() },
             // Without agents every channel is closed, and nothing is waited for.

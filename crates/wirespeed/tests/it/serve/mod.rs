@@ -5,6 +5,7 @@ mod http;
 mod library;
 mod live;
 mod look;
+mod pictures;
 mod prometheus;
 mod start;
 mod tls;

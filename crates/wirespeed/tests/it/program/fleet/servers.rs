@@ -88,6 +88,10 @@ impl NatsServer {
         wait_for("the server", || TcpStream::connect(("127.0.0.1", self.port)).ok());
     }
 
+    pub fn process(&self) -> u32 {
+        self.child.as_ref().map_or(0, |child| child.0.id())
+    }
+
     /// Kills it as a power failure of its process does.
     pub fn down(&mut self) {
         self.child = None;
