@@ -137,7 +137,7 @@ fn waits(
         let mut more = more * limits[*of].visits / all;
         // What is done in the background fills the limits around it, and what is before those waits there.
         let mut behind = f64::INFINITY;
-        let last = chain(*of).filter(|limit| !limits[*limit].background).last();
+        let last = chain(*of).rfind(|limit| !limits[*limit].background);
         for at in chain(*of) {
             let limit = &limits[at];
             if limit.background && behind.is_finite() {

@@ -420,10 +420,13 @@ pub fn branches(network: &Network) -> Vec<(u32, usize)> {
     found
 }
 
+/// A copy's route, and how much deeper it is searched.
+type CopyAt = (*const Hop, usize);
+
 /// The branches of a route, searched no deeper than routes may be.
 fn branches_of(
     hops: &[Hop],
-    (found, known): (&mut Vec<(u32, usize)>, &mut BTreeSet<(*const Hop, usize)>),
+    (found, known): (&mut Vec<(u32, usize)>, &mut BTreeSet<CopyAt>),
     deeper: usize,
 ) {
     for hop in hops {
