@@ -43,59 +43,94 @@ struct BlockClass {
     rate: f64,
 }
 
-/// The hit share of each set in a warm least-recently-used cache of `size` bytes that they share.
-pub fn hits(sets: &[BlockSet], size: f64) -> Vec<f64> {
-    let all: Vec<Vec<BlockClass>> = sets.iter().map(BlockSet::classes).collect();
-    let touched: f64 = sets.iter().map(|set| set.blocks * set.bytes).sum();
-    if size >= touched {
-        return vec![1.0; sets.len()];
-    }
-    let there = |rate: f64, time: f64| -(-rate * time).exp_m1();
-    let held = |time: f64| -> f64 {
-        let of = |(set, classes): (&BlockSet, &Vec<BlockClass>)| {
-            set.bytes * sum(classes, |class| class.blocks * there(class.rate, time))
-        };
-        sets.iter().zip(&all).map(of).sum()
-    };
-    let (mut low, mut high) = range(&all);
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        if held(middle) < size { low = middle } else { high = middle }
-    }
-    let hit = |classes: &Vec<BlockClass>| share(classes, |rate| there(rate, high));
-    all.iter().map(hit).collect()
+/// Sets that share a cache, with how many are equal, and one of them.
+struct Sharing {
+    all: Vec<(BlockSet, f64, Vec<BlockClass>)>,
+    own: usize,
 }
 
-/// For each set, the chance that a write finds its block dirty, for equally spaced shares of a room of `room` bytes that
-/// all of them fill with dirty blocks: from none to full.
-pub fn coalesced(sets: &[BlockSet], room: f64) -> Vec<Vec<f64>> {
-    let all: Vec<Vec<BlockClass>> = sets.iter().map(BlockSet::classes).collect();
+impl Sharing {
+    fn of(sets: &[BlockSet], own: usize) -> Sharing {
+        let mut all: Vec<(BlockSet, f64, Vec<BlockClass>)> = Vec::new();
+        for set in sets {
+            match all.iter_mut().find(|(known, ..)| known == set) {
+                Some((_, count, _)) => *count += 1.0,
+                None => all.push((*set, 1.0, set.classes())),
+            }
+        }
+        let own = all.iter().position(|(set, ..)| *set == sets[own]).unwrap_or(0);
+        Sharing { all, own }
+    }
+
+    /// Bytes of all blocks.
+    fn touched(&self) -> f64 {
+        self.all.iter().map(|(set, count, _)| count * set.blocks * set.bytes).sum()
+    }
+
+    /// Bytes of the blocks of which there is this share, by their rate.
+    fn bytes(&self, there: impl Fn(f64) -> f64) -> f64 {
+        let of = |(set, count, classes): &(BlockSet, f64, Vec<BlockClass>)| {
+            count * set.bytes * sum(classes, |class| class.blocks * there(class.rate))
+        };
+        self.all.iter().map(of).sum()
+    }
+
+    /// The mean of a figure of the rate over all accesses to the one set.
+    fn share(&self, of: impl Fn(f64) -> f64) -> f64 {
+        share(&self.all[self.own].2, of)
+    }
+
+    /// Times in which almost nothing is asked for twice, and almost everything is.
+    fn range(&self) -> (f64, f64) {
+        let classes = || self.all.iter().flat_map(|(.., classes)| classes);
+        let rates = || classes().map(|class| class.rate).filter(|rate| *rate > 0.0);
+        let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+        match most > 0.0 {
+            true => (1.0 / most / REACH / REACH, REACH / least),
+            false => (1.0, 2.0),
+        }
+    }
+}
+
+/// The hit share of one of some sets in a warm least-recently-used cache of `size` bytes that they share.
+pub fn hits(sets: &[BlockSet], own: usize, size: f64) -> f64 {
+    let sets = Sharing::of(sets, own);
+    if size >= sets.touched() {
+        return 1.0;
+    }
+    let there = |rate: f64, time: f64| -(-rate * time).exp_m1();
+    let (mut low, mut high) = sets.range();
+    for _ in 0..HALVINGS {
+        let middle = (low * high).sqrt();
+        let held = sets.bytes(|rate| there(rate, middle));
+        if held < size { low = middle } else { high = middle }
+    }
+    sets.share(|rate| there(rate, high))
+}
+
+/// The chance that a write to one of some sets finds its block dirty, for equally spaced shares of a room of `room` bytes
+/// that all of them fill with dirty blocks: from none to full.
+pub fn coalesced(sets: &[BlockSet], own: usize, room: f64) -> Vec<f64> {
+    let sets = Sharing::of(sets, own);
     let dirty = |rate: f64, time: f64| rate * time / (1.0 + rate * time);
-    let (low, high) = range(&all);
+    let (low, high) = sets.range();
     let step = (high / low).powf(1.0 / (TIMES - 1) as f64);
-    // By time: bytes that are dirty, and the chances.
-    let mut known = vec![(0.0, vec![0.0; sets.len()])];
+    // By time: bytes that are dirty, and the chance.
+    let mut known = vec![(0.0, 0.0)];
     for at in 0..TIMES {
         let time = low * step.powi(at as i32);
-        let of = |(set, classes): (&BlockSet, &Vec<BlockClass>)| {
-            set.bytes * sum(classes, |class| class.blocks * dirty(class.rate, time))
-        };
-        let bytes: f64 = sets.iter().zip(&all).map(of).sum();
-        let chance = |classes: &Vec<BlockClass>| share(classes, |rate| dirty(rate, time));
-        known.push((bytes, all.iter().map(chance).collect()));
+        let bytes = sets.bytes(|rate| dirty(rate, time));
+        known.push((bytes, sets.share(|rate| dirty(rate, time))));
     }
-    let touched: f64 = sets.iter().map(|set| set.blocks * set.bytes).sum();
-    known.push((touched.max(known[TIMES].0), vec![1.0; sets.len()]));
-    let chance = |set: usize, bytes: f64| {
+    known.push((sets.touched().max(known[TIMES].0), 1.0));
+    let chance = |bytes: f64| {
         let next = known.partition_point(|(known, _)| *known <= bytes);
-        let Some((above, high)) = known.get(next) else { return 1.0 };
-        let (below, low) = &known[next.max(1) - 1];
+        let Some((above, high)) = known.get(next).copied() else { return 1.0 };
+        let (below, low) = known[next.max(1) - 1];
         let share = if above > below { (bytes - below) / (above - below) } else { 0.0 };
-        (low[set] + share * (high[set] - low[set])).clamp(0.0, 1.0)
+        (low + share * (high - low)).clamp(0.0, 1.0)
     };
-    let of =
-        |set: usize| (0..=SHARES).map(|at| chance(set, room * at as f64 / SHARES as f64)).collect();
-    (0..sets.len()).map(of).collect()
+    (0..=SHARES).map(|at| chance(room * at as f64 / SHARES as f64)).collect()
 }
 
 impl BlockSet {
@@ -171,23 +206,13 @@ fn share(classes: &[BlockClass], of: impl Fn(f64) -> f64) -> f64 {
     if all > 0.0 { (met / all).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// Times in which almost nothing is asked for twice, and almost everything is.
-fn range(all: &[Vec<BlockClass>]) -> (f64, f64) {
-    let rates = || all.iter().flatten().map(|class| class.rate).filter(|rate| *rate > 0.0);
-    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
-    match most > 0.0 {
-        true => (1.0 / most / REACH / REACH, REACH / least),
-        false => (1.0, 2.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// The hit share in a cache for this share of all blocks.
     fn hit(skew: Skew, share: f64, blocks: f64) -> f64 {
-        hits(&[BlockSet { skew, blocks, bytes: 4096.0, rate: 1.0 }], share * blocks * 4096.0)[0]
+        hits(&[BlockSet { skew, blocks, bytes: 4096.0, rate: 1.0 }], 0, share * blocks * 4096.0)
     }
 
     #[track_caller]
@@ -232,23 +257,34 @@ mod tests {
     #[test]
     fn volumes_share_a_cache_by_what_is_asked_of_them() {
         let set = |rate| BlockSet { skew: Skew::Uniform, blocks: 100.0, bytes: 1.0, rate };
-        let found = hits(&[set(1000.0), set(100.0)], 100.0);
+        let sets = [set(1000.0), set(100.0)];
+        let found = [0, 1].map(|own| hits(&sets, own, 100.0));
         near(found[0] + found[1], 1.0, 1e-6);
         near(found[0], 1.0 - (-10.0_f64 * 0.1800).exp(), 0.02);
+    }
+
+    /// Three like volumes are as one of three times as many blocks, asked for three times as often.
+    #[test]
+    fn like_volumes_share_a_cache_evenly() {
+        let set = |blocks| BlockSet { skew: Skew::Uniform, blocks, bytes: 1.0, rate: blocks };
+        let (three, one) = ([set(100.0); 3], [set(300.0)]);
+        near(hits(&three, 2, 120.0), hits(&one, 0, 120.0), 1e-9);
+        let of = coalesced(&three, 1, 150.0).into_iter().zip(coalesced(&one, 0, 150.0));
+        of.for_each(|(three, one)| near(three, one, 1e-9));
     }
 
     /// Uniform writes find as many dirty blocks as there are of all; a skew finds more.
     #[test]
     fn writes_coalesce_with_what_is_dirty() {
         let set = |skew| [BlockSet { skew, blocks: 1000.0, bytes: 10.0, rate: 5.0 }];
-        let of = coalesced(&set(Skew::Uniform), 20_000.0).swap_remove(0);
+        let of = coalesced(&set(Skew::Uniform), 0, 20_000.0);
         near(of[0], 0.0, 1e-9);
         near(of[16], 0.5, 1e-6);
         near(of[32], 1.0, 1e-3);
         near(of[SHARES], 1.0, 1e-9);
-        let part = coalesced(&set(Skew::Uniform), 2_000.0).swap_remove(0);
+        let part = coalesced(&set(Skew::Uniform), 0, 2_000.0);
         near(part[SHARES], 0.2, 1e-6);
-        let skewed = coalesced(&set(Skew::Zipf(0.99)), 2_000.0).swap_remove(0);
+        let skewed = coalesced(&set(Skew::Zipf(0.99)), 0, 2_000.0);
         assert!(skewed[SHARES] > 0.4 && skewed[SHARES] < 0.8, "{}", skewed[SHARES]);
         assert!(skewed.windows(2).all(|pair| pair[0] <= pair[1]));
     }

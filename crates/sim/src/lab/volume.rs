@@ -196,7 +196,7 @@ impl VolumeSite<'_> {
         let sets: Vec<BlockSet> =
             self.cached.iter().map(|(.., usage)| usage.blocks(false)).collect();
         let own = self.cached.iter().position(|(name, ..)| *name == self.own);
-        own.map_or(0.0, |own| hits(&sets, size)[own])
+        own.map_or(0.0, |own| hits(&sets, own, size))
     }
 
     /// The chances that a write finds its block dirty, by the share of the room that dirty data fills.
@@ -209,7 +209,7 @@ impl VolumeSite<'_> {
             own = own.or((*name == self.own).then_some(sets.len()));
             sets.push(usage.blocks(true));
         }
-        own.map_or(vec![0.0, 0.0], |own| coalesced(&sets, room).swap_remove(own))
+        own.map_or(vec![0.0, 0.0], |own| coalesced(&sets, own, room))
     }
 
     /// Sequential reads by the disks in the background, a window in front of the reader.

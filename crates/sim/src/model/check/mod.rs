@@ -5,6 +5,7 @@ mod order;
 mod route;
 
 use super::{Change, Law, Load, Network, Operations, PRIORITIES, Policy, Source, Station};
+use route::KnownCopies;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -109,8 +110,9 @@ pub(super) fn check(network: &Network) -> Result<(), NetworkError> {
         return Err(NetworkError::EmptyPool(empty));
     }
     selectors(network)?;
+    let mut copies = KnownCopies::new();
     for (number, load) in network.loads.iter().enumerate() {
-        self::load(network, number, load)?;
+        self::load(network, (number, load), &mut copies)?;
     }
     lengths(network)?;
     arms_agree(network)?;
@@ -282,7 +284,11 @@ fn station(network: &Network, station: &Station) -> Result<(), String> {
     }
 }
 
-fn load(network: &Network, number: usize, load: &Load) -> Result<(), NetworkError> {
+fn load(
+    network: &Network,
+    (number, load): (usize, &Load),
+    copies: &mut KnownCopies,
+) -> Result<(), NetworkError> {
     let refuse = |problem: String| Err(NetworkError::Load { load: number, problem });
     if load.limit() == 0 {
         return refuse("0 I/Os may be outstanding; allow at least 1".to_owned());
@@ -324,7 +330,7 @@ fn load(network: &Network, number: usize, load: &Load) -> Result<(), NetworkErro
         if of.priority >= PRIORITIES {
             return refuse(format!("priority {}; the last is {}", of.priority, PRIORITIES - 1));
         }
-        route::check(network, of).map_err(|(hop, problem)| NetworkError::Hop {
+        route::check(network, of, copies).map_err(|(hop, problem)| NetworkError::Hop {
             load: number,
             class,
             hop,

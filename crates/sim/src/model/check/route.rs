@@ -4,7 +4,7 @@ use super::law;
 use crate::model::{
     Class, Demand, Hop, Law, Load, Network, PoolId, RaidVisit, Source, Station, StationId,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use workload::IoDemand;
 
 /// Limit of hops of one route, arms and copies included: a thousand paths of a RAID volume.
@@ -17,12 +17,20 @@ const SCALE_MAX: f64 = 1000.0;
 /// Tokens held, by pool; pools without held tokens are left out.
 pub(crate) type HeldTokens = Vec<(PoolId, i64)>;
 
+/// Background copies that were checked, by their routes, with the tokens that each takes in all.
+pub type KnownCopies = BTreeMap<*const Hop, HeldTokens>;
+
 /// Checks the route of a class hop by hop; an error has the number of the outermost hop.
-pub fn check(network: &Network, class: &Class) -> Result<(), (usize, String)> {
+/// `copies` holds the background copies that are known to be sound: many paths share the work behind an array's ports.
+pub fn check(
+    network: &Network,
+    class: &Class,
+    copies: &mut KnownCopies,
+) -> Result<(), (usize, String)> {
     if depth(&class.route) > DEPTH_MAX {
         return Err((0, format!("arms and copies are nested more than {DEPTH_MAX} deep")));
     }
-    RouteCheck { network, arms: Vec::new() }.route(&class.route, HeldTokens::new())
+    RouteCheck { network, arms: Vec::new(), copies }.route(&class.route, HeldTokens::new())
 }
 
 /// Nesting depth of arms and copies, searched no deeper than needed to refuse the route.
@@ -30,6 +38,9 @@ fn depth(hops: &[Hop]) -> usize {
     let mut level: Vec<&[Hop]> = vec![hops];
     for depth in 0..=DEPTH_MAX {
         level = level.into_iter().flatten().flat_map(inner).collect();
+        // Clones of one copy's route are as deep.
+        level.sort_unstable_by_key(|route| (route.as_ptr(), route.len()));
+        level.dedup_by_key(|route| (route.as_ptr(), route.len()));
         if level.is_empty() {
             return depth;
         }
@@ -62,16 +73,27 @@ struct RouteCheck<'a> {
     network: &'a Network,
     /// The selectors of the enclosing branches.
     arms: Vec<u32>,
+    copies: &'a mut KnownCopies,
 }
 
 impl RouteCheck<'_> {
     /// Checks one route that starts with the tokens of `held` and must return all of them.
     fn route(&mut self, hops: &[Hop], mut held: HeldTokens) -> Result<(), (usize, String)> {
-        let mut before = Vec::with_capacity(hops.len() + 1);
+        let skips = |hop: &Hop| matches!(hop, Hop::Skip { .. } | Hop::SkipHeld { .. });
+        let skips = hops.iter().any(skips);
+        let mut before = Vec::new();
         for (number, hop) in hops.iter().enumerate() {
-            before.push(held.clone());
+            if skips {
+                before.push(held.clone());
+            }
             self.hop(hop).map_err(|problem| (number, problem))?;
-            hold(&mut held, hop);
+            match hop {
+                Hop::Fork { route } => {
+                    let moved = self.copies.get(&route.as_ptr());
+                    add(&mut held, moved.map_or(&[], Vec::as_slice));
+                }
+                hop => hold(&mut held, hop),
+            }
             if let Some((pool, _)) = held.iter().find(|(_, tokens)| *tokens < 0) {
                 return Err((number, format!("gives pool {} more than was taken", pool.0)));
             }
@@ -230,15 +252,21 @@ impl RouteCheck<'_> {
     }
 
     fn fork(&mut self, route: &[Hop]) -> Result<(), String> {
-        let handed: HeldTokens =
-            net_of(route).into_iter().map(|(pool, tokens)| (pool, -tokens)).collect();
+        if self.copies.contains_key(&route.as_ptr()) {
+            return Ok(());
+        }
+        let moved = net_of(route);
+        let handed: HeldTokens = moved.iter().map(|(pool, tokens)| (*pool, -tokens)).collect();
         // A copy has left the enclosing arms, so it may use their selectors again.
         let outside = std::mem::take(&mut self.arms);
         let walked = self.within("the copy", route, handed);
         self.arms = outside;
         walked?;
         match bound(self.network, route) {
-            Some(_) => Ok(()),
+            Some(_) => {
+                self.copies.insert(route.as_ptr(), moved);
+                Ok(())
+            }
             None => Err("the number of copies is unbounded; let the I/O take tokens that the copy's route gives back \
                          last of all"
                 .to_owned()),
@@ -248,16 +276,22 @@ impl RouteCheck<'_> {
 
 /// Applies a hop to the tokens held.
 pub(crate) fn hold(held: &mut HeldTokens, hop: &Hop) {
-    let mut add = |pool: PoolId, tokens: i64| match held.iter_mut().find(|(of, _)| *of == pool) {
-        Some((_, sum)) => *sum += tokens,
-        None => held.push((pool, tokens)),
-    };
     match hop {
-        Hop::Take { pool, tokens } => add(*pool, i64::from(*tokens)),
-        Hop::Give { pool, tokens } => add(*pool, -i64::from(*tokens)),
+        Hop::Take { pool, tokens } => add(held, &[(*pool, i64::from(*tokens))]),
+        Hop::Give { pool, tokens } => add(held, &[(*pool, -i64::from(*tokens))]),
         // The tokens that the copy returns in all are handed over to it.
-        Hop::Fork { route } => net_of(route).into_iter().for_each(|(pool, sum)| add(pool, sum)),
+        Hop::Fork { route } => add(held, &net_of(route)),
         _ => {}
+    }
+}
+
+/// Adds tokens to those held.
+fn add(held: &mut HeldTokens, more: &[(PoolId, i64)]) {
+    for (pool, tokens) in more {
+        match held.iter_mut().find(|(of, _)| of == pool) {
+            Some((_, sum)) => *sum += tokens,
+            None => held.push((*pool, *tokens)),
+        }
     }
     held.retain(|(_, tokens)| *tokens != 0);
     held.sort_unstable();
@@ -330,15 +364,27 @@ fn width(hops: &[Hop], bytes: u32) -> u64 {
 }
 
 /// Per pool, how many background copies it allows at once, if those that need the fewest tokens hold all.
-fn forked(network: &Network, hops: &[Hop], bytes: u32, sum: &mut [u64]) {
+fn forked(
+    network: &Network,
+    hops: &[Hop],
+    bytes: u32,
+    (sum, known): (&mut [u64], &mut BTreeSet<(*const Hop, u32)>),
+) {
     for hop in hops {
+        if let Hop::Fork { route } = hop
+            && !known.insert((route.as_ptr(), bytes))
+        {
+            continue;
+        }
         if let Hop::Fork { route } = hop
             && let Some(CopyBound { pool, tokens, least }) = bound(network, route)
         {
             let most = &mut sum[pool.0 as usize];
             *most = (*most).max(tokens.saturating_mul(width(route, bytes)).div_ceil(least));
         }
-        inner(hop).into_iter().for_each(|route| forked(network, route, bytes, sum));
+        for route in inner(hop) {
+            forked(network, route, bytes, (&mut *sum, &mut *known));
+        }
     }
 }
 
@@ -350,10 +396,11 @@ pub(crate) fn ios_of(load: &Load) -> u64 {
 
 /// Background copies that can exist at once in a network with sound routes.
 pub(crate) fn copies_at_once(network: &Network) -> u64 {
-    let mut copies = vec![0; network.pools.len()];
+    let (mut copies, mut known) = (vec![0; network.pools.len()], BTreeSet::new());
     for load in &network.loads {
         for class in &load.classes {
-            forked(network, &class.route, largest(load, class), &mut copies);
+            let bytes = largest(load, class);
+            forked(network, &class.route, bytes, (&mut copies, &mut known));
         }
     }
     copies.into_iter().fold(0, u64::saturating_add)
@@ -364,23 +411,37 @@ pub(crate) fn ios_at_once(network: &Network) -> u64 {
     network.loads.iter().map(ios_of).fold(copies_at_once(network), u64::saturating_add)
 }
 
-/// The selector and the number of arms of each branch of all routes, in order.
+/// The selector and the number of arms of each branch of all routes, in order; those of a background copy once.
 pub fn branches(network: &Network) -> Vec<(u32, usize)> {
-    let mut found = Vec::new();
+    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     for class in network.loads.iter().flat_map(|load| &load.classes) {
-        branches_of(&class.route, &mut found, DEPTH_MAX);
+        branches_of(&class.route, (&mut found, &mut known), DEPTH_MAX);
     }
     found
 }
 
+/// A copy's route, and how much deeper it is searched.
+type CopyAt = (*const Hop, usize);
+
 /// The branches of a route, searched no deeper than routes may be.
-fn branches_of(hops: &[Hop], found: &mut Vec<(u32, usize)>, deeper: usize) {
+fn branches_of(
+    hops: &[Hop],
+    (found, known): (&mut Vec<(u32, usize)>, &mut BTreeSet<CopyAt>),
+    deeper: usize,
+) {
     for hop in hops {
+        if let Hop::Fork { route } = hop
+            && !known.insert((route.as_ptr(), deeper))
+        {
+            continue;
+        }
         if let Hop::Branch { selector, arms } = hop {
             found.push((selector.0, arms.len()));
         }
         if deeper > 0 {
-            inner(hop).into_iter().for_each(|route| branches_of(route, found, deeper - 1));
+            for route in inner(hop) {
+                branches_of(route, (&mut *found, &mut *known), deeper - 1);
+            }
         }
     }
 }
