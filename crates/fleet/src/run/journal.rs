@@ -193,7 +193,7 @@ impl Journal {
             Input::Stop => Entry::Stop(at),
             Input::Timer => Entry::Timer(at),
             // Guests, whose bodies have news, end with their coordinator: such a run has no journal.
-            Input::Noted { .. } => return Ok(()),
+            Input::Noted { .. } | Input::Away { .. } | Input::Back { .. } => return Ok(()),
         };
         self.write(&entry)
     }

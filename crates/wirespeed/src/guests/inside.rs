@@ -22,7 +22,11 @@ pub fn serve(name: String) -> ExitCode {
 fn work(name: String) -> Result<(), Box<dyn std::error::Error>> {
     init::bring_up()?;
     let carrier = fleet::carrier::over_file(init::port(PORT)?)?;
-    let disks = GuestDisks(disk::DiskEngine::new(Pinning::Auto));
+    let mut disks = disk::DiskEngine::new(Pinning::Auto);
+    if let Some(memory) = guest::kept::of_this_machine()? {
+        disks = disks.remembering(disk::StateMemory::open(&memory)?);
+    }
+    let disks = GuestDisks(disks);
     let engines = EngineRegistry::new()
         .register(&[fleet::GUEST_SCHEME], Box::new(disks))
         .sampler(Box::new(hops::Inside::new(&name)));

@@ -15,8 +15,9 @@ use crate::exit::{Exit, Failure};
 use crate::live::AGENT;
 use body::{GuestBody, Plan};
 pub use changes::GuestOrders;
+use fleet::carrier::CoordinatorEnd;
 use fleet::{AgentLink, GuestDisk, Joined, Joining};
-use guest::{Accelerator, Adapter, Guest, Image, Kernel, Machine};
+use guest::{Accelerator, Adapter, Guest, Image, KeptMemory, Kernel, Machine};
 use record::Fact;
 use scenario::{MachineKind, Scenario, Vm};
 use std::collections::BTreeMap;
@@ -31,6 +32,10 @@ pub const ACCELERATOR: &str = "WIRESPEED_ACCELERATOR";
 
 /// Bytes of memory that QEMU takes beside its guest's: its own, and translated code without KVM.
 pub const OVERHEAD: u64 = 100 << 20;
+
+/// Bytes that a guest has for what it must know after its machine has lost its power: the verification states of 32 GiB of blocks
+/// of 512 bytes. What is not used takes no memory.
+const KEPT: u64 = 256 << 20;
 
 /// Seconds of a processor that a guest takes to boot, with KVM and without.
 pub const BOOT_S: [f64; 2] = [1.5, 8.0];
@@ -73,7 +78,10 @@ pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>
                 "a guest cannot be called `{AGENT}`: name it otherwise"
             )));
         }
-        let machine = machine(vm, boot.accelerator);
+        let mut machine = machine(vm, boot.accelerator);
+        if scenario.switches_guests_off() {
+            machine.kept = Some(KeptMemory::new(KEPT).map_err(Failure::incomplete)?);
+        }
         let mut modules = machine.modules();
         modules.extend(adapters(vm).flat_map(Adapter::modules));
         modules.sort_unstable();
@@ -158,6 +166,7 @@ fn machine(vm: &Vm, accelerator: Accelerator) -> Machine {
         drives: Vec::new(),
         ports: vec![PORT.to_owned()],
         network: None,
+        kept: None,
     }
 }
 
@@ -182,14 +191,19 @@ fn start(
     }
     let keeper = keeper()?;
     let mut guest = Guest::start(&machine, &image, &keeper).map_err(|why| why.to_string())?;
-    let port = guest.port(0).ok_or("QEMU has no port for it")?;
-    let carrier = fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())?;
+    let carrier = carrier(&mut guest)?;
     let facts = facts(boot, &machine);
     let disks = disks.iter().map(|disk| disk.number).collect();
     let plan = Plan { machine, disks, image, keeper };
     let body = GuestBody::new(guest, plan, held, facts).map_err(|why| why.to_string())?;
-    orders.add(&vm.name, body.orders());
+    orders.add(&vm.name, vm.host.as_deref(), body.orders());
     Ok(Joined { carrier, body: Box::new(body) })
+}
+
+/// The coordinator's end of what leads to the agent of a guest that has just started.
+fn carrier(guest: &mut Guest) -> Result<CoordinatorEnd, String> {
+    let port = guest.port(0).ok_or("QEMU has no port for it")?;
+    fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())
 }
 
 /// What the record is to know of a guest.
