@@ -80,6 +80,8 @@ pub struct GuestDisk {
     pub backing: TargetSpec,
     /// Some step writes it.
     pub writes: bool,
+    /// The guest's kernel reaches it by its own initiator; the machine does not have it.
+    pub by_kernel: bool,
 }
 
 /// Starts an agent once the arrays stand, with the disks that its steps use.

@@ -15,6 +15,7 @@
 
 pub mod accelerator;
 pub mod init;
+pub mod initiator;
 pub mod initramfs;
 pub mod kept;
 pub mod kernel;

@@ -222,6 +222,33 @@ fn guests_of_a_host_that_fails_boot_again_and_find_what_they_wrote() {
     assert!(rate("during") < rate("before") / 2.0, "{fault}");
 }
 
+/// The guest's kernel is the initiator: what its workers did is what the array's port counted.
+#[test]
+#[ignore = "boots a guest: `make guests`"]
+fn a_disk_is_reached_by_the_guests_kernel() {
+    let Some(accelerator) = accelerator() else { return };
+    let (a, b) = (name("a"), name("b"));
+    let scenario = two_guests([&a, &b], "6s")
+        .replace("lun = \"store/disk\"", "lun = \"store/disk\", initiator = \"kernel\"")
+        .replace(&format!("on = [\"{a}\", \"{b}\"]"), &format!("on = [\"{a}\"]"));
+    let bench = Bench::new(&scenario);
+    let planned = bench.expect(0, &["plan", "s.toml"]).stdout;
+    assert!(planned.contains("disks by its kernel's own iSCSI initiator"), "{planned}");
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
+    let out = command.env("WIRESPEED_ACCELERATOR", accelerator).output().expect("it runs");
+    let Ended { code, stdout, stderr } = ended(out);
+    assert_eq!(code, 0, "{stdout}\n{stderr}");
+    assert!(stdout.contains("none wrong"), "{stdout}");
+    let record = open(&bench.path("r.wsr"));
+    let disks = record.facts().iter().find(|fact| fact.subject == a && fact.key == "disks");
+    assert!(disks.is_some_and(|fact| fact.value.ends_with("by the kernel's initiator")));
+    for counter in [CounterId::ReadBytes, CounterId::WriteBytes] {
+        let counted = sums(&record, counter);
+        let (disk, port) = (counted[&format!("{a}.disk0")], counted["store.p1"]);
+        assert!(disk > 0.0 && (disk - port).abs() <= 4.0 * 16384.0 + 65536.0, "{disk} {port}");
+    }
+}
+
 #[test]
 fn a_guest_whose_machine_dies_is_an_event_with_its_console() {
     let Some(accelerator) = accelerator() else { return };
