@@ -5,7 +5,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How the device names itself on the PCI bus.
@@ -50,8 +50,8 @@ impl Eq for KeptMemory {}
 
 /// In a guest: the file that is this memory where it is mapped, if the machine has such a device.
 /// # Errors
-/// The device cannot be switched on.
-pub fn of_this_machine() -> io::Result<Option<PathBuf>> {
+/// The device cannot be switched on or opened.
+pub fn of_this_machine() -> io::Result<Option<File>> {
     let Ok(devices) = fs::read_dir("/sys/bus/pci/devices") else { return Ok(None) };
     let says = |at: &Path, (file, wanted): (&str, &str)| {
         fs::read_to_string(at.join(file)).is_ok_and(|text| text.trim() == wanted)
@@ -62,5 +62,5 @@ pub fn of_this_machine() -> io::Result<Option<PathBuf>> {
     };
     fs::write(found.join("enable"), "1")?;
     // The third region is the memory itself.
-    Ok(Some(found.join("resource2")))
+    File::options().read(true).write(true).open(found.join("resource2")).map(Some)
 }

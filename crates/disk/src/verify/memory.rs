@@ -8,9 +8,8 @@ use super::ledger::{Ledger, WORD};
 use super::state::{blocks_of, new_id};
 use super::word::BlockWord;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::fstat;
 use std::io;
-use std::path::Path;
 use workload::Extent;
 
 /// Bytes of the list, and the unit in which memory is given to states.
@@ -49,9 +48,8 @@ struct Entry {
 impl StateMemory {
     /// Memory that is mapped from a file: what is all zero holds no states yet.
     /// # Errors
-    /// It cannot be opened or mapped, or has not even a page.
-    pub fn open(path: &Path) -> io::Result<StateMemory> {
-        let file = openat(CWD, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    /// It cannot be mapped, or has not even a page.
+    pub fn new(file: OwnedFd) -> io::Result<StateMemory> {
         let bytes = u64::try_from(fstat(&file)?.st_size).unwrap_or(0);
         if bytes < PAGE {
             return Err(io::Error::other("it has no room"));
@@ -127,7 +125,6 @@ fn hash(name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
 
     fn extent(blocks: u64) -> Extent {
         Extent { size: blocks * 512, block: 512 }
@@ -138,8 +135,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         file.as_file().set_len(64 << 10).expect("its size");
         let settled = BlockWord::default().issued().settled();
+        let opened = || StateMemory::new(file.reopen().expect("it").into());
         let ids = {
-            let memory = StateMemory::open(file.path()).expect("memory");
+            let memory = opened().expect("memory");
             let [a, b] = ["a", "b"].map(|name| memory.state(name, extent(2000)).expect("a state"));
             assert!(!a.old && !b.old && a.id != b.id);
             a.ledger.set(0, settled);
@@ -147,7 +145,7 @@ mod tests {
             b.ledger.set(0, settled.issued().settled().seen());
             [a.id, b.id]
         };
-        let memory = StateMemory::open(file.path()).expect("memory");
+        let memory = opened().expect("memory");
         let [b, a] = ["b", "a"].map(|name| memory.state(name, extent(2000)).expect("a state"));
         assert!(a.old && b.old);
         assert_eq!([a.id, b.id], ids);
@@ -160,7 +158,7 @@ mod tests {
         assert!(other.contains("another size"), "{other}");
         let none = memory.state("c", extent(20_000)).err().expect("no room");
         assert!(none.contains("no room"), "{none}");
-        File::options().write(true).open(file.path()).expect("it").set_len(0).expect("cut");
-        assert!(StateMemory::open(file.path()).is_err());
+        file.as_file().set_len(0).expect("cut");
+        assert!(opened().is_err());
     }
 }

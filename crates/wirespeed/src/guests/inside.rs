@@ -26,7 +26,7 @@ fn work(name: String) -> Result<(), Box<dyn std::error::Error>> {
     let carrier = fleet::carrier::over_file(init::port(PORT)?)?;
     let mut disks = disk::DiskEngine::new(Pinning::Auto);
     if let Some(memory) = guest::kept::of_this_machine()? {
-        disks = disks.remembering(disk::StateMemory::open(&memory)?);
+        disks = disks.remembering(disk::StateMemory::new(memory.into())?);
     }
     let disks = GuestDisks { disks, name: name.clone(), initiator: None, logins: BTreeSet::new() };
     let engines = EngineRegistry::new()
