@@ -125,11 +125,12 @@ static: ## Build wirespeed as one stripped file without libraries, below 25 MB: 
 		--target x86_64-unknown-linux-gnu -- -C relocation-model=static -C link-arg=-Wl,--icf=all
 	@scripts/static
 
-guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux
+guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux, a host that fails
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture \
-		fifty_runs_that_are_killed lost_and_returns_ten_times both_ways_of_capture
+		fifty_runs_that_are_killed lost_and_returns_ten_times both_ways_of_capture \
+		guests_of_a_host_that_fails reached_by_the_guests_kernel
 	@scripts/guests
 
 backup: ## A backup predicted on an idle machine; a drive beside a disk; 200 kills each of a library under a copy and under filemarks (WIRESPEED_KILLS=200); Bacula (WIRESPEED_BACULA_MB=256)

@@ -16,7 +16,7 @@ use crate::target::{
     BLOCK, TargetVerdict, can_poll, cannot_open, extent, facts_of, judge, label, open_to_read,
     request, scheme, ungranted, unreachable,
 };
-use crate::verify::{TargetState, VerifyPlan, VerifyStates};
+use crate::verify::{StateMemory, TargetState, VerifyPlan, VerifyStates};
 use crate::watched::{Watched, WatchedGrant, WatchedTarget};
 use crate::{DiskWorker, Fresh, NullOpener, Opener, PayloadOpener};
 use clock::{Ns, Rng};
@@ -87,6 +87,13 @@ impl DiskEngine {
     #[must_use]
     pub fn with(self, schemes: Schemes) -> DiskEngine {
         DiskEngine { schemes, ..self }
+    }
+
+    /// What is verified is remembered in memory that outlives this process.
+    #[must_use]
+    pub fn remembering(mut self, memory: StateMemory) -> DiskEngine {
+        self.watch.memory = Some(memory);
+        self
     }
 
     /// The remote target of a URL; `None` where it is none.

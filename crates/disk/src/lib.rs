@@ -53,5 +53,5 @@ pub use queue::{Completion, Completions, Io, OpenError, Opener, Queue};
 pub use remote::{RemoteAccess, Resolver, Schemes, Unreachable};
 pub use target::{TargetReport, Use, inspect, inspect_served};
 pub use uring::io_uring;
-pub use verify::VerifierSpec;
+pub use verify::{StateMemory, VerifierSpec};
 pub use worker::DiskWorker;

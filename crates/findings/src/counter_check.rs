@@ -9,7 +9,7 @@
 use crate::counters::{CounterReading, beside_the_edges};
 use crate::step::{COMPLETE_SHARE, StepData, WorkerData};
 use record::{Completed, Counter, CounterId, Loop};
-use scenario::{Backing, Scenario, Step};
+use scenario::{Backing, Change, Scenario, Step};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ fn check(
         write: None,
         unknown: None,
     };
-    match directions(step, planned, &workers, &users, &check) {
+    match directions(step, scenario, planned, &workers, &users, &check) {
         Ok([read, write]) => (check.read, check.write) = (read, write),
         Err(why) => check.unknown = Some(why),
     }
@@ -119,6 +119,7 @@ fn users<'a>(scenario: &'a Scenario, array: &str) -> ArrayUsers<'a> {
 
 fn directions(
     step: &StepData,
+    scenario: &Scenario,
     planned: &Step,
     workers: &[&WorkerData],
     users: &ArrayUsers<'_>,
@@ -126,6 +127,12 @@ fn directions(
 ) -> Result<[Option<ByteCounts>; 2], String> {
     if let Some(w) = workers.iter().find(|w| users.elsewhere.contains(w.source.group.as_str())) {
         return Err(format!("{} has disks elsewhere as well", w.source.group));
+    }
+    let dead = planned.incidents.iter().find_map(|of| dead_host(scenario, &of.change));
+    if let Some(host) = dead.filter(|_| workers.iter().any(|w| clock_bound(step, w) > 0.0)) {
+        return Err(format!(
+            "what guests of {host} did just before they lost their power is not known"
+        ));
     }
     if let Some(w) = workers.iter().find(|w| step.completeness(w) < COMPLETE_SHARE) {
         return Err(format!("{} did not report the whole measured time", w.source.name));
@@ -170,6 +177,12 @@ fn directions(
         counts(|w| w.read.as_ref(), CounterId::ReadBytes)?,
         counts(|w| w.write.as_ref(), CounterId::WriteBytes)?,
     ])
+}
+
+/// The host that a change ends.
+fn dead_host<'a>(scenario: &Scenario, change: &'a Change) -> Option<&'a str> {
+    let (Change::Fail(name) | Change::Kill(name)) = change else { return None };
+    scenario.lab.hosts.iter().any(|host| host.name == *name).then_some(name)
 }
 
 /// What some hops counted together.

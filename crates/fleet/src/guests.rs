@@ -14,7 +14,7 @@ use std::io;
 use workload::IoDemand;
 
 /// The scheme of a guest's disk: `serial:SERIAL/DISK/CONTROLLER`, where the latter two are its number among the disks of its VM
-/// and that of its virtual adapter.
+/// and that of its virtual adapter. One that the guest's kernel reaches by its own initiator ends with `@PORTAL/TARGET`.
 pub const SCHEME: &str = "serial";
 
 /// Letters of a serial number that every virtual adapter carries.
@@ -89,7 +89,7 @@ impl<'a> Guests<'a> {
                 match target {
                     IoTarget::Disk(disk) if disk.ports.len() > 1 => {
                         return Err(refused(format!(
-                            "its disk `{}` has {} ways, and QEMU's initiator takes one; name it (`ports = [\"{}\"]`)",
+                            "its disk `{}` has {} ways, and a guest's initiator takes one; name it (`ports = [\"{}\"]`)",
                             disk.name(),
                             disk.ports.len(),
                             disk.ports[0]
@@ -142,18 +142,20 @@ impl Assignment<'_> {
             let backing = self.target_spec(place, false);
             let embedded = matches!(self.lab.targets[place], IoTarget::Disk(_));
             let writes = embedded || self.demand(place).1.writes;
-            Some(GuestDisk { number, serial: self.serial(place)?, backing, writes })
+            let by_kernel = vm.disks.get(number).is_some_and(|disk| disk.by_kernel);
+            let serial = self.serial(place, by_kernel)?;
+            Some(GuestDisk { number, serial, backing, writes, by_kernel })
         };
         self.lab.places_of(vm).into_iter().enumerate().filter_map(disk).collect()
     }
 
-    /// By which a guest finds a target.
-    fn serial(&self, place: usize) -> Option<String> {
+    /// By which a guest finds a target: its kernel hears all of a volume's number, and QEMU's adapters not that much.
+    fn serial(&self, place: usize, whole: bool) -> Option<String> {
         match &self.lab.targets[place] {
             IoTarget::Target(_) => self.guests.serials.get(&place).cloned(),
             IoTarget::Disk(disk) => {
                 let serial = disk.reached(&self.reachable)?.serial;
-                Some(serial.chars().take(SERIAL).collect())
+                Some(serial.chars().take(if whole { usize::MAX } else { SERIAL }).collect())
             }
         }
     }
@@ -161,11 +163,14 @@ impl Assignment<'_> {
     /// A target as a guest opens it. What is behind a file or device was filled on the host.
     pub(crate) fn in_guest(&self, agent: usize, place: usize, step: &Step) -> TargetSpec {
         let spec = self.target_spec(place, step.precondition);
-        let (Some(vm), Some(serial)) = (self.guests.vms.get(&agent), self.serial(place)) else {
-            return spec;
-        };
+        let Some(vm) = self.guests.vms.get(&agent) else { return spec };
         let number = self.lab.places_of(vm).iter().position(|other| *other == place).unwrap_or(0);
-        let controller = vm.disks.get(number).and_then(|disk| disk.controller).unwrap_or(0);
+        let disk = vm.disks.get(number);
+        let by_kernel = disk.is_some_and(|disk| disk.by_kernel);
+        let Some(serial) = self.serial(place, by_kernel) else { return spec };
+        let controller = disk.and_then(|disk| disk.controller).unwrap_or(0);
+        let way = login(&spec.url).filter(|_| by_kernel).map(|way| format!("@{way}"));
+        let way = way.unwrap_or_default();
         let embedded = matches!(self.lab.targets[place], IoTarget::Disk(_));
         let granted = embedded || spec.demand.writes;
         TargetSpec {
@@ -174,7 +179,28 @@ impl Assignment<'_> {
             fill: if embedded { spec.fill } else { Fill::Never },
             demand: spec.demand,
             made_as: granted.then(|| serial.clone()),
-            ..TargetSpec::new(spec.name, format!("{SCHEME}:{serial}/{number}/{controller}"))
+            ..TargetSpec::new(spec.name, format!("{SCHEME}:{serial}/{number}/{controller}{way}"))
+        }
+    }
+}
+
+/// Where a LUN is logged in to, of a URL: `PORTAL/TARGET`.
+fn login(url: &str) -> Option<String> {
+    let (portal, rest) = url.strip_prefix("iscsi://")?.split_once('/')?;
+    let (target, _) = rest.split_once('/')?;
+    Some(format!("{portal}/{target}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::login;
+
+    #[test]
+    fn a_kernel_logs_in_at_the_portal_and_target_of_a_lun() {
+        let url = "iscsi://127.0.0.1:3260/iqn.2026-11.x:a/3?policy=fixed";
+        assert_eq!(login(url).as_deref(), Some("127.0.0.1:3260/iqn.2026-11.x:a"));
+        for other in ["disk.img", "null:", "iscsi://127.0.0.1/iqn"] {
+            assert_eq!(login(other), None, "{other}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub use campaign::{Control, Progress, StepEnd};
 pub use control::WaitLimits;
 pub use coordinator::{Coordinator, RunError, RunOutcome, StepFailure};
 pub use guests::SCHEME as GUEST_SCHEME;
-pub use link::{AgentLink, Body, BodyNews, GuestDisk, Joined, Joining};
+pub use link::{AgentLink, Body, BodyNews, GuestDisk, Joined, Joining, PowerChange};
 pub use offset::{AgentClock, ClockOffset};
 pub use registry::{EngineRegistry, LAB_ENGINE, scheme};
 pub use run::journal::{Journal, JournalHead};

@@ -32,6 +32,11 @@ pub trait Body: Send {
         Vec::new()
     }
 
+    /// What became of its power since the last call, where it may lose that for a while. Must be quick.
+    fn power(&mut self) -> Vec<PowerChange> {
+        Vec::new()
+    }
+
     /// What the record is to know of it.
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
@@ -41,6 +46,16 @@ pub trait Body: Send {
     fn process(&self) -> Option<u32> {
         None
     }
+}
+
+/// What becomes of what an agent runs in, in a step that plans it.
+pub enum PowerChange {
+    /// It is about to lose its power, and boots again later. Told before its carrier closes.
+    Lost,
+    /// It boots: its agent, which knows of nothing, is at the other end of this.
+    Back(CoordinatorEnd),
+    /// It cannot boot, and why.
+    Dead(String),
 }
 
 /// Something that happened to what an agent runs in.
@@ -65,6 +80,8 @@ pub struct GuestDisk {
     pub backing: TargetSpec,
     /// Some step writes it.
     pub writes: bool,
+    /// The guest's kernel reaches it by its own initiator; the machine does not have it.
+    pub by_kernel: bool,
 }
 
 /// Starts an agent once the arrays stand, with the disks that its steps use.

@@ -105,6 +105,14 @@ pub fn port(name: &str) -> Result<File, InitError> {
     Ok(OpenOptions::new().read(true).write(true).open(device)?)
 }
 
+/// Waits for a network interface.
+/// # Errors
+/// It does not appear.
+pub fn interface(name: &str) -> Result<(), InitError> {
+    let is_it = |at: &Path| at.file_name().is_some_and(|found| found == name);
+    wait_for(&format!("the interface {name}"), Path::new("/sys/class/net"), is_it).map(drop)
+}
+
 /// The block device that has a serial number.
 /// # Errors
 /// It does not appear.

@@ -15,7 +15,9 @@
 
 pub mod accelerator;
 pub mod init;
+pub mod initiator;
 pub mod initramfs;
+pub mod kept;
 pub mod kernel;
 pub mod machine;
 pub mod migration;
@@ -27,6 +29,7 @@ mod relay;
 pub mod shell;
 
 pub use accelerator::Accelerator;
+pub use kept::KeptMemory;
 pub use kernel::{Kernel, KernelError};
 pub use machine::{Adapter, Backing, Drive, Machine, Network};
 pub use migration::{MoveError, Moved};

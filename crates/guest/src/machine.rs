@@ -1,6 +1,7 @@
 //! What a guest consists of, and how QEMU is told.
 
 use crate::accelerator::Accelerator;
+use crate::kept::KeptMemory;
 use crate::kernel::Kernel;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -159,6 +160,8 @@ pub struct Machine {
     pub ports: Vec<String>,
     /// Its network interface, if it has one.
     pub network: Option<Network>,
+    /// Memory that outlives it, if it has any.
+    pub kept: Option<KeptMemory>,
 }
 
 /// The network of a guest: the host's loopback, in user space and without privileges.
@@ -243,6 +246,14 @@ impl Machine {
             add("-netdev", network.argument());
             // It boots from no network: no ROM for that.
             add("-device", "virtio-net-pci,netdev=net,romfile=".to_owned());
+        }
+        if let Some(kept) = &self.kept {
+            let (path, bytes) = (kept.path(), kept.bytes());
+            let object =
+                format!("memory-backend-file,id=kept,share=on,size={bytes},mem-path={path}");
+            add("-object", object);
+            // `master`: it goes with the guest where that moves.
+            add("-device", "ivshmem-plain,memdev=kept,master=on".to_owned());
         }
         self.storage(&mut add);
         out.extend(["-nodefaults", "-no-user-config", "-no-reboot"].map(OsString::from));

@@ -55,7 +55,8 @@ pub enum MoveError {
 }
 
 impl Guest {
-    /// Moves the guest to a new QEMU: the same `machine`, which has the same disks. Gives it up after `patience`; the guest then
+    /// Moves the guest to a new QEMU: the same `machine`, which has the same disks, and memory of its own in the place of what
+    /// the guest keeps: what is there is copied to it. Gives it up after `patience`; the guest then
     /// goes on where it is.
     /// # Errors
     /// It did not move.

@@ -179,12 +179,33 @@ impl Guest {
         let console = Arc::default();
         let launched = Guest::launch(machine, image, keeper, &console, &[])?;
         let Launched { child, qmp, ports } = launched;
-        let relays = ports.into_iter().map(Relay::new).collect::<io::Result<_>>();
         let name = machine.name.clone();
         let mut guest = Guest { name, child, qmp, ports: Vec::new(), console, status: None };
-        guest.ports = relays
-            .map_err(|why| GuestError::Io { what: format!("the ports of {}", guest.name), why })?;
+        guest.take_ports(ports)?;
         Ok(guest)
+    }
+
+    fn take_ports(&mut self, ports: Vec<UnixStream>) -> Result<(), GuestError> {
+        let relays = ports.into_iter().map(Relay::new).collect::<io::Result<_>>();
+        self.ports = relays
+            .map_err(|why| GuestError::Io { what: format!("the ports of {}", self.name), why })?;
+        Ok(())
+    }
+
+    /// Boots it again after [`Guest::kill`], on the same disks and with the memory that it keeps. Its ports are new ones.
+    /// # Errors
+    /// As for [`Guest::start`].
+    pub fn boot_again(
+        &mut self,
+        machine: &Machine,
+        image: &Image,
+        keeper: &[OsString],
+    ) -> Result<(), GuestError> {
+        self.kill();
+        let launched = Guest::launch(machine, image, keeper, &self.console, &[])?;
+        let Launched { child, qmp, ports } = launched;
+        (self.child, self.qmp, self.status) = (child, qmp, None);
+        self.take_ports(ports)
     }
 
     /// Starts a QEMU for a machine, with these options more.

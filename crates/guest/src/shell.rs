@@ -154,6 +154,7 @@ impl Shell {
             drives: Vec::new(),
             ports: vec![PORT.to_owned()],
             network: Some(network),
+            kept: None,
         };
         let mut modules = machine.modules();
         modules.extend(contents.modules.iter().map(String::as_str));

@@ -193,7 +193,8 @@ impl Lab {
     /// Whether a live run can bring a change about: its part is emulated (a link, a switch, a host, an array, an adapter, or a
     /// port of one), or it is a guest.
     pub fn can_change(&self, change: &Change) -> bool {
-        if self.guest_of(change).is_some() || self.moves_emulated(change).is_some() {
+        let guest = self.guest_of(change).is_some() || self.guests_host(change).is_some();
+        if guest || self.moves_emulated(change).is_some() {
             return true;
         }
         let (Change::Fail(part)
@@ -206,6 +207,21 @@ impl Lab {
         let part = part.split_once(':').map_or(part.as_str(), |(device, _)| device);
         let link = self.links.iter().find(|link| link.name == *part);
         self.emulates(link.map_or(part, |link| &link.from.device))
+    }
+
+    /// The host of guests that a change switches off or on: all VMs that are on it from the first on are guests.
+    pub(crate) fn guests_host(&self, change: &Change) -> Option<&Host> {
+        let (Change::Fail(name) | Change::Kill(name) | Change::Restore(name)) = change else {
+            return None;
+        };
+        self.hosts.iter().find(|host| host.name == *name && self.is_host_of_guests(host))
+    }
+
+    /// Whether guests, and no other VMs, are on a host.
+    fn is_host_of_guests(&self, host: &Host) -> bool {
+        let is_guest = |vm: &Vm| vm.machine == Some(MachineKind::Qemu);
+        let mut on_it = self.vms.iter().filter(|vm| vm.host.as_ref() == Some(&host.name));
+        !host.emulate && self.vms.iter().any(is_guest) && on_it.all(is_guest)
     }
 
     /// The guest that a change stops, has go on, or moves.

@@ -27,11 +27,13 @@ impl Scenario {
                 sink.push(|| {
                     let message = format!("a live run cannot {}: that lab is not present", incident.change);
                     Mistake::new(at, message).help(format!(
-                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`, guests \
-                         (`machine = \"qemu\"`) fail, are restored and move, and VMs move between emulated hosts"
+                        "{SIMULATE}; at ports of embedded arrays there are `kill`, `slow` and `busy`; guests \
+                         (`machine = \"qemu\"`) fail, are restored and move, hosts that have guests alone fail and are \
+                         restored, and VMs move between emulated hosts"
                     ))
                 });
             }
+            self.check_unfinished(number, plan, &mut sink);
             let fixed = |incident: &&Incident| self.lab.is_fixed(&incident.change);
             for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| fixed(of)) {
                 let at = self.spots.at(&Spot::Incident(number, n));
@@ -47,10 +49,33 @@ impl Scenario {
         if sink.is_empty() { Ok(()) } else { Err(self.spots.finish(sink.once_a_place())) }
     }
 
-    /// Whether a plan stops a guest, or has one move.
+    /// Whether a plan stops a guest, has one move, or switches one off with its host.
     pub fn changes_guests(&self) -> bool {
         let mut incidents = self.plans.iter().flat_map(|plan| &plan.incidents);
         incidents.any(|incident| self.lab.guest_of(&incident.change).is_some())
+            || self.switches_guests_off()
+    }
+
+    /// Whether a plan switches guests off with their host.
+    pub fn switches_guests_off(&self) -> bool {
+        let mut incidents = self.plans.iter().flat_map(|plan| &plan.incidents);
+        incidents.any(|incident| self.lab.guests_host(&incident.change).is_some())
+    }
+
+    /// A load that has so much to do cannot be begun anew by a guest that has lost its power.
+    fn check_unfinished(&self, number: u32, plan: &Plan, sink: &mut Sink) {
+        let ends = plan.loads.iter().any(|load| load.ends());
+        let off = |of: &&Incident| self.lab.guests_host(&of.change).is_some();
+        for (n, incident) in (0..).zip(&plan.incidents).filter(|(_, of)| ends && off(of)) {
+            let at = self.spots.at(&Spot::Incident(number, n));
+            sink.push(|| {
+                let message = format!(
+                    "a live run cannot {}: a load of this plan ends by itself, and how far a guest got is lost with its power",
+                    incident.change
+                );
+                Mistake::new(at, message).help("give the plan loads that last for the measured time")
+            });
+        }
     }
 
     /// VMs of emulated hosts that move with streams, which would end.

@@ -253,6 +253,8 @@ pub struct VmDisk {
     pub ports: Vec<String>,
     /// How these ports are used; `None` where the backing is not on an embedded array.
     pub policy: Option<Policy>,
+    /// The kernel of the guest that has it reaches its LUN, in place of QEMU.
+    pub by_kernel: bool,
     /// How long its initiator has patience with these ports.
     pub patience: Patience,
     /// I/Os that its queue holds; what the virtual adapter's model says when not given, or the LUN queue's of a host's disk.

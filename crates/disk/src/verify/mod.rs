@@ -11,6 +11,7 @@ mod examiner;
 mod fault;
 mod gate;
 mod ledger;
+mod memory;
 mod pass;
 mod report;
 mod state;
@@ -20,6 +21,7 @@ mod trial;
 mod verifier;
 mod watch;
 mod word;
+pub use memory::StateMemory;
 pub use verifier::VerifierSpec;
 
 pub(crate) use state::TargetState;

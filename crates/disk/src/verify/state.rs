@@ -2,6 +2,7 @@
 
 use super::block::{BLOCK_MAX, BLOCK_MIN};
 use super::ledger::{Ledger, WORD};
+use super::memory::{RememberedState, StateMemory};
 use super::state_file::{self, Loaded, StateFile, StateRequest};
 use crate::surface::OpenTarget;
 use clock::Rng;
@@ -48,6 +49,28 @@ impl TargetState {
             trim_zeroes: AtomicU64::new(0),
             kept: None,
         })
+    }
+
+    /// The state that a target of this name has in memory that outlives this process.
+    pub fn remembered(
+        label: String,
+        extent: Extent,
+        name: &str,
+        memory: &StateMemory,
+    ) -> Result<(TargetState, StateFound), String> {
+        let RememberedState { id, ledger, old } = memory.state(name, extent)?;
+        let known = ledger.words().filter(|word| word.is_known()).count() as u64;
+        let state = TargetState {
+            label,
+            id,
+            block: extent.block,
+            ledger,
+            since: clock::wall_ns(),
+            at_least: false,
+            trim_zeroes: AtomicU64::new(0),
+            kept: None,
+        };
+        Ok((state, StateFound { old, known, damaged: 0 }))
     }
 
     /// A state that is kept in a file, with its content. `flushed` asks for no more than what had been flushed.

@@ -2,6 +2,7 @@
 
 use super::checkpoints::Checkpoints;
 use super::examiner::ExaminerCounts;
+use super::memory::StateMemory;
 use super::pass::{Passed, pass};
 use super::report::FaultLead;
 use super::state::TargetState;
@@ -25,6 +26,8 @@ pub(crate) struct VerifyStates {
     passed: BTreeMap<String, Arc<ExaminerCounts>>,
     /// Names of the workers of this run, by number.
     writers: BTreeMap<u32, String>,
+    /// Where states outlive this process, unless a file is named.
+    pub memory: Option<StateMemory>,
 }
 
 /// What a step verifies.
@@ -56,9 +59,10 @@ impl VerifyStates {
             may_write(spec, state, errand.step)?;
             return Ok(Some(state.clone()));
         }
-        let state = match &spec.verify_state {
-            None => TargetState::new(label(spec), extent).map_err(|e| trouble(spec, e))?,
-            Some(path) => self.kept(errand, thing, extent, created, Path::new(path))?,
+        let state = match (&spec.verify_state, &self.memory) {
+            (None, None) => TargetState::new(label(spec), extent).map_err(|e| trouble(spec, e))?,
+            (None, Some(memory)) => remembered(errand, extent, memory)?,
+            (Some(path), _) => self.kept(errand, thing, extent, created, Path::new(path))?,
         };
         let state = Arc::new(state);
         self.states.insert(spec.url.clone(), state.clone());
@@ -234,6 +238,26 @@ impl VerifyPlan {
         }
         Ok(Box::new(Checkpoints::new(step.index, inner, states)?))
     }
+}
+
+/// The state that a target has in memory, by the number that it was made with: names of devices change from boot to boot.
+fn remembered(
+    errand: &ConditioningTask,
+    extent: Extent,
+    memory: &StateMemory,
+) -> Result<TargetState, EngineError> {
+    let spec = errand.spec;
+    let name = spec.made_as.as_ref().unwrap_or(&spec.url);
+    let (state, was) =
+        TargetState::remembered(label(spec), extent, name, memory).map_err(|e| trouble(spec, e))?;
+    if was.old {
+        let text = format!(
+            "{}: its verification state outlived the guest, and knows {} blocks exactly",
+            spec.name, was.known
+        );
+        errand.say(Level::Info, "verify-state", text);
+    }
+    Ok(state)
 }
 
 /// Whether any worker of a step verifies a target.

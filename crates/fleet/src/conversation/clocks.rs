@@ -43,7 +43,7 @@ impl Conversation {
 
     /// Whether an agent answers questions: it has introduced itself and is there.
     fn tells(&self, agent: usize) -> bool {
-        let silent = [Duty::Absent, Duty::Greet, Duty::Leaving, Duty::Lost];
+        let silent = [Duty::Absent, Duty::Away, Duty::Greet, Duty::Leaving, Duty::Lost];
         !silent.contains(&self.roster.duty(agent))
     }
 
@@ -91,6 +91,7 @@ impl Conversation {
             (Duty::Synchronize, true) => {
                 self.fix_clock(agent);
                 self.roster.assign(now, agent, Duty::Idle, DutyLimits::ENDLESS);
+                self.resume(agent);
             }
             _ => {}
         }

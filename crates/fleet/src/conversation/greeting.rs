@@ -28,7 +28,7 @@ impl Conversation {
         self.advance();
     }
 
-    fn say_hello(&mut self, agent: usize, patience: Ns) {
+    pub(super) fn say_hello(&mut self, agent: usize, patience: Ns) {
         let run = self.title.clone();
         self.ask(agent, Duty::Greet, patience, ToAgent::Hello { version: PROTOCOL, run });
     }
@@ -88,7 +88,12 @@ impl Conversation {
     }
 
     /// Takes an agent's greeting, or says what is wrong with it.
-    fn introduced(&mut self, agent: usize, greeting: Greeting, asked: Ns) -> Option<String> {
+    pub(super) fn introduced(
+        &mut self,
+        agent: usize,
+        greeting: Greeting,
+        asked: Ns,
+    ) -> Option<String> {
         let Greeting { version, name, facts, now } = greeting;
         if let Err(error) = check_version(version, "it") {
             return Some(error.to_string());

@@ -8,6 +8,7 @@
 //! [`begin_step`](Conversation::begin_step)) and feeds inputs until [`Effect::Ended`] says how it ended. **Invariant:** it
 //! does end: every agent that has something to answer has a deadline.
 
+mod away;
 mod clocks;
 mod greeting;
 mod roster;
@@ -26,7 +27,10 @@ use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
-use record::{Event, Fact, HopKind, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
+use engine::StepSpec;
+use record::{
+    Event, Fact, HopKind, Interval, Level, RunHead, Source, SourceId, SourceKind, StepTimes,
+};
 use roster::{Duty, Roster, RosterAgent};
 use scenario::Step;
 use shared::SharedHops;
@@ -59,6 +63,10 @@ pub(crate) enum Input {
     Undelivered { agent: usize, problem: String },
     /// An agent that was given up has left, perhaps with a last output. Follows each [`Effect::GiveUp`].
     Left { agent: usize, last_output: Option<String> },
+    /// What an agent runs in has lost its power, as planned, and boots again later.
+    Away { agent: usize },
+    /// It boots, and knows of nothing.
+    Back { agent: usize },
     /// Something happened to what an agent runs in.
     Noted { agent: usize, news: BodyNews },
     /// The coordinator died and is back: what it was told meanwhile follows.
@@ -135,6 +143,10 @@ struct CurrentStep {
     awaited: Option<BTreeSet<SourceId>>,
     /// When the last of these was done.
     done: Ns,
+    /// What agents that may lose their power do in it.
+    again: BTreeMap<usize, StepSpec>,
+    /// The last interval of each of their workers.
+    reported: BTreeMap<SourceId, Interval>,
     /// Rounds follow its measured time.
     proves: bool,
     /// It was stopped among these rounds.
@@ -240,6 +252,8 @@ impl Conversation {
             Input::Undelivered { .. } if self.is_greeting() => {}
             Input::Undelivered { agent, problem } => self.lose(agent, problem),
             Input::Left { agent, last_output } => self.left(agent, last_output),
+            Input::Away { agent } => self.away(agent),
+            Input::Back { agent } => self.back(agent),
             Input::Noted { agent, news } => self.noted(agent, news),
             Input::Resumed => self.resumed(before),
             Input::Stop => self.stopped = true,

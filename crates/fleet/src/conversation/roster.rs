@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 pub(crate) enum Duty {
     /// It is not there yet: it joins once the arrays stand.
     Absent,
+    /// It has lost its power for a while.
+    Away,
     /// To introduce itself.
     Greet,
     /// To show its clock a few times.
@@ -48,7 +50,13 @@ impl Duty {
             Duty::Serve => "; waited for its `Serving`",
             Duty::Prepare => "; waited for its `Ready`",
             Duty::Run | Duty::Stop => "; waited for its `Finished`",
-            Duty::Absent | Duty::Idle | Duty::Wait | Duty::Done | Duty::Leaving | Duty::Lost => "",
+            Duty::Absent
+            | Duty::Away
+            | Duty::Idle
+            | Duty::Wait
+            | Duty::Done
+            | Duty::Leaving
+            | Duty::Lost => "",
         }
     }
 }
@@ -66,6 +74,15 @@ impl DutyLimits {
     pub const ENDLESS: DutyLimits = DutyLimits { quiet: Ns::MAX, until: Ns::MAX };
 }
 
+/// An agent that has lost its power in a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AwayFrom {
+    /// Since when, on the coordinator's clock.
+    pub since: Ns,
+    /// When it goes on, on the record's time base.
+    pub until: Option<Ns>,
+}
+
 pub(crate) struct RosterAgent {
     pub name: String,
     /// The workers that it may speak for.
@@ -79,6 +96,8 @@ pub(crate) struct RosterAgent {
     /// What its moments on the record are short of, in whole seconds: its clock began after the record's zero, and cannot show
     /// moments before it.
     pub shift: Ns,
+    /// Since when it is away from the step, and when it is to go on with that, once this is known.
+    pub away: Option<AwayFrom>,
     /// Measures that offset, where it is not known beforehand.
     pub exchange: Option<OffsetMeter>,
     duty: Duty,
@@ -103,6 +122,7 @@ impl RosterAgent {
             attends: false,
             clock,
             shift: Ns::ZERO,
+            away: None,
             exchange,
             duty: if joins { Duty::Absent } else { Duty::Idle },
             patience: DutyLimits::ENDLESS,
@@ -113,6 +133,12 @@ impl RosterAgent {
         }
     }
 
+    /// It begins anew: what it says and is told is numbered from the first on, and its clock is another one.
+    pub fn begin_again(&mut self) {
+        (self.outgoing, self.incoming) = (Numberer::default(), Reorderer::default());
+        self.exchange.iter_mut().for_each(|exchange| *exchange = OffsetMeter::default());
+    }
+
     /// Whether it carries a load of its own in this step.
     pub fn carries(&self) -> bool {
         self.arrays.is_empty() && !self.attends
@@ -121,7 +147,7 @@ impl RosterAgent {
     /// When it is overdue and by what, while a message of its may be this late and its clock go unanswered so long. Asked of
     /// every agent at every input: it makes no words.
     fn overdue(&self, limits: &WaitLimits) -> (Ns, Overdue) {
-        if matches!(self.duty, Duty::Absent | Duty::Leaving | Duty::Lost) {
+        if matches!(self.duty, Duty::Absent | Duty::Away | Duty::Leaving | Duty::Lost) {
             return (Ns::MAX, Overdue::Late);
         }
         let waits = self.exchange.as_ref().and_then(OffsetMeter::waits_since);

@@ -51,6 +51,8 @@ impl Conversation {
             depths,
             awaited,
             done: Ns::ZERO,
+            again: BTreeMap::new(),
+            reported: BTreeMap::new(),
             proves,
             measured,
         });
@@ -82,7 +84,7 @@ impl Conversation {
                 StepStage::Greeting { .. } | StepStage::Serving { .. } => return,
                 StepStage::Arranging => self.arranged(),
                 StepStage::Preparing => self.reached(Duty::Prepare, Duty::Wait),
-                StepStage::Running => self.reached(Duty::Run, Duty::Done),
+                StepStage::Running => self.ran(),
                 StepStage::WindingDown(_) if self.roster.any(Duty::Stop) => return,
                 StepStage::WindingDown(end) => {
                     let end = *end;
@@ -140,6 +142,15 @@ impl Conversation {
         self.stopped.then_some(StepEnd::Stopped)
     }
 
+    /// How the load ended, if it did: one that is away is waited for.
+    fn ran(&self) -> Option<StepEnd> {
+        let away = self.roster.members.iter().any(|member| member.away.is_some());
+        match away && self.failure.is_none() {
+            true => self.stopped.then_some(StepEnd::Stopped),
+            false => self.reached(Duty::Run, Duty::Done),
+        }
+    }
+
     /// Tells agents to prepare.
     fn prepare(&mut self) {
         self.stage = StepStage::Preparing;
@@ -148,6 +159,7 @@ impl Conversation {
             let specs = self.work.as_mut().map(|work| &mut work.assigned.specs);
             let spec = specs.and_then(|specs| specs.get_mut(agent)?.take());
             let Some(spec) = spec.map(Box::new) else { continue };
+            self.keep_for_return(agent, &spec);
             self.roster.members[agent].attends = spec.workers.is_empty() && spec.loads.is_empty();
             let patience = DutyLimits { quiet: self.limits.prepare, until: Ns::MAX };
             self.roster.assign(self.now, agent, Duty::Prepare, patience);
@@ -204,7 +216,7 @@ impl Conversation {
     }
 
     /// When an agent must have finished a step that ends then on the record's time base.
-    fn until(&self, end: Ns) -> Ns {
+    pub(super) fn until(&self, end: Ns) -> Ns {
         self.epoch.plus(end).plus(self.limits.silence)
     }
 
@@ -341,6 +353,13 @@ impl Conversation {
         use Duty::{Prepare, Run, Stop, Wait};
         let (duty, index) = (self.roster.duty(agent), self.index());
         match (message, duty) {
+            (FromAgent::Hello(greeting), Duty::Greet) => self.returned(agent, greeting),
+            (FromAgent::Ready { step, facts, hops, .. }, Prepare)
+                if Some(step) == index && self.roster.members[agent].away.is_some() =>
+            {
+                self.keep_facts(facts);
+                self.join_step(agent, hops);
+            }
             (FromAgent::Ready { step, facts, depths, planned, hops, same }, Prepare)
                 if Some(step) == index =>
             {
@@ -361,7 +380,8 @@ impl Conversation {
                 self.take_stops(&list);
                 self.record(RecordEntry::Counters(list));
             }
-            (FromAgent::Event(event), Prepare | Wait | Run | Stop) => self.pass_on(event),
+            (FromAgent::Event(event), Prepare | Wait) => self.pass_on(event, false),
+            (FromAgent::Event(event), Run | Stop) => self.pass_on(event, true),
             (FromAgent::Ended { step, source, at }, Run | Stop) if Some(step) == index => {
                 if let Some(work) = &mut self.work {
                     work.awaited.iter_mut().for_each(|awaited| {
@@ -392,6 +412,7 @@ impl Conversation {
         }
         if list.iter().all(|one| self.in_step(one)) {
             list.iter().for_each(|interval| self.watch(interval));
+            self.note_reported(agent, &list);
             self.record(RecordEntry::Intervals(list));
         } else {
             let problem = "it reports a load outside its step; an order to it may have been lost";
@@ -420,7 +441,7 @@ impl Conversation {
     }
 
     /// Looks at an interval before it goes to the record.
-    fn watch(&mut self, interval: &Interval) {
+    pub(super) fn watch(&mut self, interval: &Interval) {
         self.meter.add(interval);
         // What is steady, and what a search looks for, is the load of workers.
         if !self.nets.contains(&interval.source) {
@@ -461,7 +482,7 @@ impl Conversation {
     }
 
     /// Gives an agent's hops their numbers, and those that are new their place in the record.
-    fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) {
+    pub(super) fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) {
         let name = self.roster.members[agent].name.clone();
         for source in self.hops.ready(agent, &name, named) {
             self.roster.members[agent].sources.insert(source.id);
@@ -484,8 +505,8 @@ impl Conversation {
     }
 
     /// Records an agent's event. Before the start it knows no time base, so its time is that of its arrival.
-    fn pass_on(&mut self, event: Event) {
-        let started = self.work.as_ref().is_some_and(|work| work.times.is_some());
+    fn pass_on(&mut self, event: Event, runs: bool) {
+        let started = runs && self.work.as_ref().is_some_and(|work| work.times.is_some());
         let at = if started { event.at } else { self.on_record() };
         self.record_event(Event { at, step: event.step.or(self.index()), ..event });
     }

@@ -85,6 +85,12 @@ impl SimAgent {
         }
     }
 
+    /// It loses its power, and is another one when it boots.
+    pub fn boot_as(&mut self, other: SimAgent) {
+        // What the engines of the first were about to do is never done.
+        *self = SimAgent { generation: self.generation + 1_000, ..other };
+    }
+
     /// How many whole seconds after the record's zero lies what it takes for it.
     pub fn told_late(&self, epoch: Ns) -> Ns {
         let truth = i128::from(self.given.0) - i128::from(self.ahead_ns);

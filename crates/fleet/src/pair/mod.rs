@@ -60,6 +60,8 @@ pub struct Weather {
     pub stop: f64,
     /// How probably an agent is cut off for a while: what is said meanwhile comes later.
     pub cut: f64,
+    /// In each step an agent loses its power, as planned, at some cut and for some time.
+    pub power: bool,
     /// How probably the coordinator dies and comes back; what is said meanwhile waits.
     pub away: f64,
 }
@@ -85,6 +87,7 @@ impl Weather {
         fail: 0.0,
         stop: 0.0,
         cut: 0.0,
+        power: false,
         away: 0.0,
     };
 }
@@ -127,6 +130,8 @@ enum TimedEvent {
     Feedback(Input),
     Die(usize),
     Stall(usize),
+    /// What an agent runs in boots again.
+    PowerOn(usize),
     /// The coordinator dies, or comes back.
     Away,
     Back,
@@ -139,6 +144,8 @@ pub struct SimulatedRun {
     now: Ns,
     coordinator: Coordinator,
     agents: Vec<SimAgent>,
+    /// The step in which an agent last lost its power, and which agent has none.
+    powerless: (Option<u32>, Option<usize>),
     /// From when to when each agent is cut off.
     cuts: Vec<(Ns, Ns)>,
     events: BTreeMap<u64, TimedEvent>,
@@ -190,6 +197,7 @@ impl SimulatedRun {
             rng,
             now,
             coordinator: Coordinator::new(Box::new(begin)),
+            powerless: (None, None),
             cuts: vec![(Ns::ZERO, Ns::ZERO); count],
             agents,
             events: BTreeMap::new(),
@@ -289,6 +297,7 @@ impl SimulatedRun {
     fn happen(&mut self, event: TimedEvent) {
         let now = self.now;
         match event {
+            TimedEvent::ToAgent(agent, _) if self.powerless.1 == Some(agent) => {}
             TimedEvent::ToAgent(agent, message) => self.agents[agent].hear(now, message),
             TimedEvent::CoordinatorGone(agent) => self.agents[agent].lose_coordinator(),
             TimedEvent::Engine(agent, act) => {
@@ -302,8 +311,12 @@ impl SimulatedRun {
                     to: interval.to.plus(late),
                     ..interval
                 };
-                let put_out = put_out.into_iter().map(on_record);
-                self.report.put_out.extend(put_out.map(|interval| (interval, now)));
+                let put_out: Vec<Interval> = put_out.into_iter().map(on_record).collect();
+                let step = put_out.first().map(|interval| interval.step);
+                self.report.put_out.extend(put_out.into_iter().map(|interval| (interval, now)));
+                if step.is_some() {
+                    self.lose_power(agent, step);
+                }
             }
             TimedEvent::Die(agent) | TimedEvent::Stall(agent) if self.agents[agent].is_over() => {}
             TimedEvent::Die(agent) => {
@@ -312,6 +325,10 @@ impl SimulatedRun {
                 self.schedule(at, TimedEvent::AgentGone(agent));
             }
             TimedEvent::Stall(agent) => self.go_down(agent),
+            TimedEvent::PowerOn(agent) => {
+                self.powerless.1 = None;
+                self.coordinator.call(now, Call::Handle(Input::Back { agent }));
+            }
             TimedEvent::Away => self.coordinator.die(),
             TimedEvent::Back => self.coordinator.come_back(now),
             _ if self.is_over() => {}
@@ -324,6 +341,23 @@ impl SimulatedRun {
             }
             TimedEvent::Feedback(news) => self.coordinator.call(now, Call::Handle(news)),
         }
+    }
+
+    /// An agent has put something out in a step: it may lose its power now.
+    fn lose_power(&mut self, agent: usize, step: Option<u32>) {
+        if !self.weather.power || self.powerless.0 == step || !self.rng.chance(0.2) {
+            return;
+        }
+        // What it was about to say and had not said is lost with it.
+        self.powerless = (step, Some(agent));
+        self.carry_out_of(agent);
+        let name = steps::name(agent);
+        let again = SimAgent::new(name, &self.weather, &mut self.rng, self.now);
+        self.agents[agent].boot_as(again);
+        let closed = self.last.get(&(agent, false)).map_or(self.now, |last| self.now.max(*last));
+        self.schedule(closed.plus(Ns(1)), TimedEvent::Feedback(Input::Away { agent }));
+        let back = closed.plus(self.weather.delay).plus(Ns(2 + self.rng.below(20_000_000_000)));
+        self.schedule(back, TimedEvent::PowerOn(agent));
     }
 
     fn go_down(&mut self, agent: usize) {

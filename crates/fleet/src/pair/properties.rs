@@ -206,6 +206,45 @@ fn a_coordinator_that_comes_back_goes_on_and_misses_nothing() {
     assert!((0..SEEDS).filter(seen).count() as u64 > SEEDS / 2);
 }
 
+/// An agent that loses its power in a step comes back as one that knows of nothing: it carries its load from some moment on, or
+/// comes too late. In between its workers did nothing; the record has no gap, and nobody is lost.
+#[test]
+fn agents_that_lose_their_power_come_back_into_the_step() {
+    let weather = Weather { power: true, ..FLEET };
+    let (mut returned, mut missed) = (0, 0);
+    for seed in 0..SEEDS / 4 {
+        let report = SimulatedRun::run(weather, seed);
+        let context = || format!("seed {seed}: {report:#?}");
+        assert_eq!(report.status, Some(Status::Complete), "{}", context());
+        assert!(report.lost.is_empty(), "{}", context());
+        let (times, done) = report.steps();
+        assert_eq!(done.len() as u32, weather.steps, "{}", context());
+        let back = report.events().filter(|event| event.code == "agent-returned");
+        let (late, in_time): (Vec<_>, Vec<_>) =
+            back.partition(|event| event.text.contains("too late"));
+        (returned, missed) = (returned + in_time.len(), missed + late.len());
+        let put_out: BTreeMap<Key, &Interval> =
+            report.put_out.iter().map(|(interval, _)| (key(interval), interval)).collect();
+        let recorded: BTreeMap<Key, &Interval> =
+            report.intervals().map(|interval| (key(interval), interval)).collect();
+        assert_eq!(recorded.len(), report.intervals().count(), "twice: {}", context());
+        let steps =
+            times.iter().flat_map(|of| (0..weather.workers as u32 * 2).map(move |n| (n, of)));
+        for (source, (step, of)) in steps {
+            let mut at = of.start;
+            for (key, interval) in recorded.iter().filter(|(k, _)| k.0.0 == source && k.1 == *step)
+            {
+                assert_eq!(interval.from, at, "a gap in step {step} of {source}: {}", context());
+                assert_eq!(Some(interval.phase), of.phase_at(interval.from), "{}", context());
+                assert!(put_out.contains_key(key) || interval.read.is_none(), "made up");
+                at = interval.to;
+            }
+            assert_eq!(at, of.end, "step {step} of {source} ends early: {}", context());
+        }
+    }
+    assert!(returned > 20 && missed > 20, "{returned}, {missed}");
+}
+
 #[test]
 fn many_runs_of_a_fleet_in_all_weathers_end_and_are_true() {
     let all =

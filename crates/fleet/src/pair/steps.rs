@@ -6,7 +6,7 @@ use crate::assign::AssignedStep;
 use clock::Ns;
 use engine::{StepSpec, WorkerSpec};
 use record::{Completed, Loop, RunHead, ScenarioText, Source, SourceId, SourceKind, WorkerLoad};
-use scenario::{Steady, Step};
+use scenario::{Change, Incident, Steady, Step};
 use std::time::Duration;
 use workload::{Arrivals, Regions, Row, Spec};
 
@@ -15,6 +15,8 @@ const WORKERS: u32 = 2;
 
 const WARMUP: Ns = Ns::millis(500);
 const MEASURE: Ns = Ns::secs(2);
+/// Where agents lose their power and come back.
+const MEASURE_LONG: Ns = Ns::secs(20);
 const COOLDOWN: Ns = Ns::millis(300);
 const WARMUP_MAX: Ns = Ns::secs(30);
 
@@ -80,6 +82,8 @@ fn spec() -> Spec {
 }
 
 pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
+    let measure = if weather.power { MEASURE_LONG } else { MEASURE };
+    let fails = Incident { at: Duration::ZERO, change: Change::Fail("host".to_owned()) };
     let steady = Steady { within: WARMUP_MAX.into(), ..Steady::SNIA };
     let warmup = if weather.steady { WARMUP_MAX } else { WARMUP };
     let step = Step {
@@ -89,14 +93,14 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         repetition: 0,
         warmup: if weather.steady { Duration::ZERO } else { WARMUP.into() },
         steady: weather.steady.then_some(steady),
-        measure: MEASURE.into(),
+        measure: measure.into(),
         cooldown: COOLDOWN.into(),
         precondition: false,
         loads: Vec::new(),
         frames: workload::NetFrames::default(),
         port: None,
         faults: Vec::new(),
-        incidents: Vec::new(),
+        incidents: weather.power.then_some(fails).into_iter().collect(),
         prove: None,
         window: None,
     };
@@ -105,7 +109,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         index,
         seed: 7,
         warmup,
-        measure: MEASURE,
+        measure,
         cooldown: COOLDOWN,
         slice: Ns::ZERO,
         targets: Vec::new(),
@@ -122,7 +126,7 @@ pub fn step(weather: &Weather, index: u32) -> (Step, AssignedStep) {
         ops_per_transaction: 1,
     };
     let (ports, proof) = (Vec::new(), None);
-    let arrays = ArrayStep { index, warmup, measure: MEASURE, cooldown: COOLDOWN, ports, proof };
+    let arrays = ArrayStep { index, warmup, measure, cooldown: COOLDOWN, ports, proof };
     let assigned = AssignedStep {
         loads: (0..weather.workers).flat_map(workers).map(load).collect(),
         streams: Vec::new(),

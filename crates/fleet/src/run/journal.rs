@@ -206,7 +206,7 @@ impl Journal {
             Input::Stop => Kept::Stop(at),
             Input::Timer => Kept::Timer(at),
             // Guests, whose bodies have news, end with their coordinator: such a run has no journal.
-            Input::Noted { .. } => return Ok(()),
+            Input::Noted { .. } | Input::Away { .. } | Input::Back { .. } => return Ok(()),
         };
         self.write(&entry)
     }

@@ -10,7 +10,7 @@ use crate::carrier::{self, CarrierError, CoordinatorEnd, Outbox};
 use crate::conversation::{AgentSpec, Conversation, Effect, Input, WorkEnd};
 use crate::coordinator::{Coordinator, RunError, RunOutcome};
 use crate::kernel_wait::KernelWait;
-use crate::link::{AgentLink, Body, GuestDisk, Joined, Joining, Reach};
+use crate::link::{AgentLink, Body, GuestDisk, Joined, Joining, PowerChange, Reach};
 use crate::message::{FromAgent, ToAgent};
 use crate::sequence::Numbered;
 use crate::sink::{RecordEntry, RecordSink};
@@ -60,6 +60,8 @@ struct RunAgent {
     /// How it is started, until it is.
     joining: Option<Joining>,
     body: Option<Box<dyn Body>>,
+    /// Where what it runs in may lose its power.
+    power: Power,
     /// Hears the end of its thread, where it is one of this process.
     thread: Option<Receiver<Infallible>>,
     /// Looks whether its thread waits in the kernel, once that is waited for.
@@ -68,7 +70,37 @@ struct RunAgent {
     _held: Option<Box<dyn Send>>,
 }
 
+/// The power of what an agent runs in.
+#[derive(Default)]
+enum Power {
+    #[default]
+    On,
+    /// It is being lost; what was said before still comes. It may be back already.
+    Going(Option<CoordinatorEnd>),
+    /// It is lost, and all that was said before has been heard.
+    Off(Option<CoordinatorEnd>),
+}
+
 impl RunAgent {
+    /// Hears what became of its power; why it cannot come back, where it cannot.
+    fn look_at_power(&mut self) -> Option<String> {
+        let changes = self.body.as_mut().map(|body| body.power()).unwrap_or_default();
+        let mut dead = None;
+        for change in changes {
+            match (change, &mut self.power) {
+                // Lost again before its new agent was reached: nothing of that closes.
+                (PowerChange::Lost, Power::Off(back)) => *back = None,
+                (PowerChange::Lost, power) => *power = Power::Going(None),
+                (PowerChange::Back(end), Power::Going(back) | Power::Off(back)) => {
+                    *back = Some(end)
+                }
+                (PowerChange::Back(_), Power::On) => {}
+                (PowerChange::Dead(why), _) => dead = Some(why),
+            }
+        }
+        dead
+    }
+
     /// A thread of it that waits in the kernel, so that it cannot end.
     fn stuck(&mut self, now: Ns) -> Option<String> {
         if let Some(body) = &mut self.body {
@@ -300,7 +332,17 @@ impl Fleet {
             let joins = joining.is_some();
             specs.push(AgentSpec { name: name.clone(), arrays, clock, joins });
             let (outbox, kernel) = (None, None);
-            agents.push(RunAgent { name, outbox, joining, body, thread, kernel, _held: held });
+            let power = Power::On;
+            agents.push(RunAgent {
+                name,
+                outbox,
+                joining,
+                body,
+                power,
+                thread,
+                kernel,
+                _held: held,
+            });
             ends.push(end);
         }
         let conversation = begin(&specs);
@@ -357,6 +399,7 @@ impl Fleet {
         }
         if now >= self.next_look {
             self.next_look = now.plus(POLL);
+            self.look_at_power();
             for (agent, one) in self.agents.iter_mut().enumerate() {
                 let Some(body) = &mut one.body else { continue };
                 self.news.extend(body.news().into_iter().map(|news| Input::Noted { agent, news }));
@@ -372,9 +415,42 @@ impl Fleet {
         });
         match come {
             Ok((agent, Ok(message))) => Input::Message { agent, message },
-            Ok((agent, Err(error))) => Input::Lost { agent, problem: error.to_string() },
+            Ok((agent, Err(error))) => self.closed(agent, &error),
             // Without agents every channel is closed, and nothing is waited for.
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Input::Timer,
+        }
+    }
+
+    /// Hears which agents lost their power or are back.
+    fn look_at_power(&mut self) {
+        for agent in 0..self.agents.len() {
+            let one = &mut self.agents[agent];
+            if let Some(problem) = one.look_at_power() {
+                self.news.push_back(Input::Lost { agent, problem });
+            }
+            let Power::Off(back) = &mut one.power else { continue };
+            let Some(end) = back.take() else { continue };
+            one.power = Power::On;
+            let news = match self.connect(agent, end) {
+                Ok(()) => Input::Back { agent },
+                Err(why) => Input::Lost { agent, problem: why.to_string() },
+            };
+            self.news.push_back(news);
+        }
+    }
+
+    /// A carrier has closed: its agent is lost, or away for a while.
+    fn closed(&mut self, agent: usize, error: &CarrierError) -> Input {
+        let one = &mut self.agents[agent];
+        let dead = one.look_at_power();
+        match (&mut one.power, dead) {
+            (_, Some(problem)) => Input::Lost { agent, problem },
+            (Power::Going(back), None) => {
+                one.outbox = None;
+                one.power = Power::Off(back.take());
+                Input::Away { agent }
+            }
+            (Power::On | Power::Off(_), None) => Input::Lost { agent, problem: error.to_string() },
         }
     }
 
@@ -382,10 +458,17 @@ impl Fleet {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Tell { agent, message } => {
-                let outbox = self.agents[agent].outbox.as_mut();
-                if let Some(Err(error)) = outbox.map(|outbox| outbox.send(message)) {
-                    self.news.push_back(Input::Undelivered { agent, problem: error.to_string() });
+                let one = &mut self.agents[agent];
+                let Some(Err(error)) = one.outbox.as_mut().map(|outbox| outbox.send(message))
+                else {
+                    return;
+                };
+                let dead = one.look_at_power();
+                if dead.is_none() && matches!(one.power, Power::Going(_)) {
+                    return;
                 }
+                let problem = dead.unwrap_or_else(|| error.to_string());
+                self.news.push_back(Input::Undelivered { agent, problem });
             }
             Effect::GiveUp { agent } => {
                 let one = &mut self.agents[agent];

@@ -1,7 +1,7 @@
 //! Guests that boot, with each adapter, and how they end.
 
 use clock::Ns;
-use guest::{Accelerator, Adapter, Backing, Drive, Guest, Image, Kernel, Machine};
+use guest::{Accelerator, Adapter, Backing, Drive, Guest, Image, KeptMemory, Kernel, Machine};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -48,6 +48,7 @@ fn machine(kernel: &Kernel, drives: Vec<Drive>) -> Machine {
         drives,
         ports: vec!["lines".to_owned()],
         network: None,
+        kept: None,
     }
 }
 
@@ -114,7 +115,7 @@ fn a_disk_is_found_by_its_serial_number_behind_every_adapter() {
 }
 
 #[test]
-fn a_guest_stops_goes_on_moves_without_losing_a_line_and_panics() {
+fn a_guest_stops_goes_on_moves_without_losing_a_line_loses_its_power_and_panics() {
     let Some(kernel) = kernel() else { return };
     let file = tempfile::NamedTempFile::new().expect("a file");
     file.as_file().set_len(8 * MIB).expect("its size");
@@ -128,6 +129,8 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_and_panics() {
         read_only: false,
     };
     let mut machine = machine(&kernel, vec![disk(Adapter::Pvscsi)]);
+    let kept = || Some(KeptMemory::new(64 * MIB).expect("memory"));
+    machine.kept = kept();
     let image = Image::new(&kernel, &first_process(), &machine.modules()).expect("an image");
     let mut guest = Guest::start(&machine, &image, &keeper()).expect("a guest");
     let mut lines = Lines::of(&mut guest);
@@ -137,6 +140,7 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_and_panics() {
     assert_eq!(status["status"], "paused");
     guest.control().execute("cont", Value::Null).expect("it goes on");
     assert_eq!(lines.ask("again"), "again");
+    assert_eq!([lines.ask("count"), lines.ask("count")], ["1", "2"], "{}", guest.console());
     let events = guest.control().events().expect("events");
     let names: Vec<&str> = events.iter().map(|event| event.name.as_str()).collect();
     assert!(names.contains(&"STOP") && names.contains(&"RESUME"), "{names:?}");
@@ -152,6 +156,7 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_and_panics() {
         lines
     });
     let patience = Ns::secs(120);
+    machine.kept = kept();
     let moved = guest.relocate(&machine, &image, &keeper(), patience).expect("it moves");
     drop(over);
     let mut lines = asking.join().unwrap_or_else(|_| panic!("{}", guest.console()));
@@ -166,7 +171,16 @@ fn a_guest_stops_goes_on_moves_without_losing_a_line_and_panics() {
     assert!(!why.to_string().is_empty());
     assert_eq!(guest.process(), second);
     guest.control().execute("cont", Value::Null).expect("it goes on");
-    assert_eq!(lines.ask("still here"), "still here", "{}", guest.console());
+    assert_eq!([lines.ask("still here"), lines.ask("count")], ["still here", "3"]);
+    // What it keeps is there after its power was lost, wherever it was.
+    machine.drives[0] = disk(Adapter::Pvscsi);
+    guest.kill();
+    assert_eq!(lines.reader.read_line(&mut String::new()).expect("the end"), 0);
+    guest.boot_again(&machine, &image, &keeper()).unwrap_or_else(|why| panic!("{why}"));
+    assert_ne!(guest.process(), second);
+    let mut lines = Lines::of(&mut guest);
+    assert_eq!(lines.ask("count"), "4", "{}", guest.console());
+    assert!(lines.ask("disk MOVES").ends_with(" 8388608"), "{}", guest.console());
     writeln!(lines.writer, "die").expect("the guest reads");
     assert!(guest.wait(Ns::secs(60)).expect("it can be waited for").is_some());
     assert!(guest.console().contains("Attempted to kill init"), "{}", guest.console());

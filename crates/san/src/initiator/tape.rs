@@ -6,11 +6,12 @@ use super::client::{
 };
 use super::dial::Call;
 use super::link::Buffers;
+use super::lun::fresh_isid;
 use super::url::Url;
 use super::{fresh_call, initiator_name};
 use disk::Unreachable;
 use iscsi::initiator::{Cdb, Command, CommandEnd, SenseData, Transfer};
-use iscsi::pdu::{Lun, TaskAttribute};
+use iscsi::pdu::{Isid, Lun, TaskAttribute};
 
 /// Writes that may be under way at once.
 pub(super) const WRITES: usize = 4;
@@ -67,11 +68,21 @@ impl TapeClient {
     /// # Errors
     /// As [`TapeClient::open`].
     pub fn open_as(url: &str, initiator: &str) -> Result<TapeClient, Unreachable> {
+        TapeClient::open_again(url, initiator, fresh_isid())
+    }
+
+    /// The same as the initiator port with this number: a session that it had is over, at once, as the target sees it.
+    pub(super) fn open_again(
+        url: &str,
+        initiator: &str,
+        isid: Isid,
+    ) -> Result<TapeClient, Unreachable> {
         let url = Url::lun(url).map_err(|e| Unreachable::Url(e.to_string()))?;
         let (Some(target), Some(number)) = (url.target.clone(), url.lun) else {
             return Err(Unreachable::Url("the target's name or the LUN is missing".to_owned()));
         };
-        let call = Call { slots: WRITES as u32, ..fresh_call(&url, Some(&target), initiator) };
+        let call = fresh_call(&url, Some(&target), initiator);
+        let call = Call { slots: WRITES as u32, isid, ..call };
         let client = Client::new(&call).map_err(|e| Unreachable::Target(e.to_string()))?;
         Ok(TapeClient { client, lun: Lun::new(number) })
     }

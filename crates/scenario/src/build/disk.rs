@@ -21,6 +21,8 @@ pub(super) struct Owners<'a> {
     pub scsi: usize,
     /// Whether they are hosts themselves.
     pub bare: bool,
+    /// Whether they are guests of QEMU.
+    pub guests: bool,
 }
 
 impl LabBuilder<'_> {
@@ -62,6 +64,11 @@ impl LabBuilder<'_> {
             let message = format!("`scsi` lists {}, counted from 0", owners.scsi);
             complain(disk, "controller", message, self.sink);
         }
+        if disk.has("initiator") && !(owners.guests && disk.has("lun")) {
+            let problem = "only a guest (`machine = \"qemu\"`) reaches a `lun` by an initiator that can be chosen";
+            complain(disk, "initiator", problem, self.sink);
+        }
+        let by_kernel = disk.word("initiator").is_some_and(|at| at.value == "kernel");
         let map = disk.word("map").map(|at| disk_map(at.value));
         let size = disk.size("size").map(|at| at.value);
         let queue = count_u32(disk, "queue");
@@ -83,6 +90,7 @@ impl LabBuilder<'_> {
                 size,
                 ports,
                 policy,
+                by_kernel,
                 patience,
                 queue,
             });

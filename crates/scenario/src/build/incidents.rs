@@ -163,7 +163,10 @@ fn check_order(all: &[(Incident, Span)], lab: &Lab, sink: &mut Sink) {
     let mut dead: BTreeMap<&str, Span> = BTreeMap::new();
     let mut hosts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     let killed = |host: &str| {
-        all.iter().any(|(of, _)| matches!(&of.change, Change::Kill(name) if name == host))
+        all.iter().any(|(of, _)| {
+            matches!(&of.change, Change::Kill(name) if name == host)
+                && lab.guests_host(&of.change).is_none()
+        })
     };
     for (incident, spot) in all {
         let at = units::duration(incident.at);

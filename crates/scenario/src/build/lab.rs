@@ -322,7 +322,8 @@ impl LabBuilder<'_> {
         }
         let hosts: Vec<Option<String>> = names.iter().cloned().map(Some).collect();
         let agents = self.agents(record, names);
-        let owners = Owners { names, hosts: &hosts, hosted: true, scsi: 0, bare: true };
+        let owners =
+            Owners { names, hosts: &hosts, hosted: true, scsi: 0, bare: true, guests: false };
         let disks = self.disks(record, &owners);
         names
             .iter()
@@ -355,6 +356,7 @@ impl LabBuilder<'_> {
             hosted: record.has("host"),
             scsi: scsi.len(),
             bare: false,
+            guests: machine.is_some(),
         };
         let disks = self.disks(record, &owners);
         if machine.is_some() {

@@ -66,7 +66,7 @@ pub(super) static FAULT: TableDef = TableDef {
     title: "a fault",
     id: "fault",
     doc: "An injected fault or a recovery: at a port of an embedded array (`kill`, `revive`, `slow`, `busy`, \
-          `ready`), in a simulated or an emulated lab and at guests (`fail`, `restore`, `move`), or in an emulated lab alone (`slow` of a \
+          `ready`), in a simulated or an emulated lab, at guests and at their hosts (`fail`, `restore`, `move`), or in an emulated lab alone (`slow` of a \
           cable, `lose`, `mismatch`, `stall`, `kill` of a host). Every step starts without faults: all ports at \
           full speed, every VM on its configured host.",
     fields: &[
@@ -78,7 +78,7 @@ pub(super) static FAULT: TableDef = TableDef {
         action(
             "kill",
             "The port fails: connections break and requests get no answer. Of an emulated host: its processes die, and stay \
-             dead.",
+             dead. Of a host of guests: their machines lose their power.",
         ),
         action("revive", "A killed port works again."),
         action(
@@ -90,12 +90,14 @@ pub(super) static FAULT: TableDef = TableDef {
         optional(
             "fail",
             IN_LAB,
-            "The component fails and carries no traffic; a guest is paused. Simulator, an emulated lab, or a guest.",
+            "The component fails and carries no traffic; a guest is paused, and those of a host that fails lose their power. Simulator, an \
+             emulated lab, a guest, or a host of guests.",
         ),
         optional(
             "restore",
             IN_LAB,
-            "A failed or hampered component works again. Simulator, an emulated lab, or a guest.",
+            "A failed or hampered component works again; guests of a host boot again. Simulator, an emulated lab, a guest, or a \
+             host of guests.",
         ),
         optional(
             "lose",

@@ -17,6 +17,11 @@ const DISK_MAPS: &[KeyWord] = &[
     word("passthrough", "the device itself"),
 ];
 
+const INITIATORS: &[KeyWord] = &[
+    word("qemu", "QEMU's own, behind a virtual adapter"),
+    word("kernel", "that of the guest's kernel, over a virtual network"),
+];
+
 const MACHINES: &[KeyWord] = &[word(
     "qemu",
     "a guest of QEMU with its own kernel; its `scsi` are `pvscsi`, `lsi53c895a`, `mptsas1068`, `megasas`, `virtio-scsi`, \
@@ -278,6 +283,11 @@ static DISK: TableDef = TableDef {
             "The adapter or team that carries its I/O; default: the only one that reaches the array.",
         ),
         optional("controller", count(0, 255), "Index into the VM's `scsi`, from 0."),
+        optional(
+            "initiator",
+            Type::Word(INITIATORS),
+            "Whose iSCSI initiator a guest of QEMU reaches its LUN by; default: `qemu`.",
+        ),
         optional("size", SIZE, "Size, if smaller than what backs it."),
         optional("queue", count(1, 65_535), "Queue depth; overrides the virtual adapter's part."),
         optional(

@@ -2,9 +2,9 @@
 
 use clock::Ns;
 use disk::DiskEngine;
-use fleet::{Body, BodyNews};
+use fleet::{Body, BodyNews, PowerChange};
 use guest::qmp::{BlockCounts, QmpEvent};
-use guest::{Guest, Image, Machine, Moved};
+use guest::{Guest, Image, KeptMemory, Machine, Moved};
 use record::{Fact, Level};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,12 +40,16 @@ pub enum What {
     GoOn,
     Move,
     Count,
+    /// Its machine loses its power.
+    SwitchOff,
+    /// It boots again.
+    SwitchOn,
 }
 
 /// What a guest did.
 pub enum Done {
-    /// It stands still, or goes on.
-    Stood,
+    /// It stands still, or goes on, or has lost its power, or boots.
+    Obeyed,
     /// It is at another QEMU.
     Moved(Moved),
     /// What its disks did at this QEMU, by their numbers in the VM.
@@ -91,6 +95,7 @@ pub struct GuestBody {
     process: u32,
     orders: Sender<Order>,
     news: Receiver<BodyNews>,
+    power: Receiver<PowerChange>,
     facts: Vec<Fact>,
     _held: Option<DiskEngine>,
 }
@@ -105,12 +110,15 @@ impl GuestBody {
         let process = guest.process();
         let guest = Arc::new(Mutex::new(guest));
         let (tx, news) = mpsc::channel();
+        let (to_power, power) = mpsc::channel();
         let (orders, inbox) = mpsc::channel();
-        let watch = Watch { guest: Arc::downgrade(&guest), first: process, plan };
+        let guest_there = Arc::downgrade(&guest);
+        let mut watch =
+            Watch { guest: guest_there, first: process, plan, power: to_power, off: false };
         let watch = move || watch.stay(&inbox, &tx);
         running().insert(process, Running { process, orders: orders.clone() });
         Builder::new().name("guest-watch".to_owned()).spawn(watch)?;
-        Ok(GuestBody { guest: Some(guest), process, orders, news, facts, _held: held })
+        Ok(GuestBody { guest: Some(guest), process, orders, news, power, facts, _held: held })
     }
 
     /// Where orders to the guest go.
@@ -138,6 +146,10 @@ impl Body for GuestBody {
         self.news.try_iter().collect()
     }
 
+    fn power(&mut self) -> Vec<PowerChange> {
+        self.power.try_iter().collect()
+    }
+
     fn process(&self) -> Option<u32> {
         Some(self.process)
     }
@@ -152,11 +164,14 @@ struct Watch {
     guest: Weak<Mutex<Guest>>,
     first: u32,
     plan: Plan,
+    power: Sender<PowerChange>,
+    /// Its machine has lost its power.
+    off: bool,
 }
 
 impl Watch {
     /// Tells what happens to the guest until it is gone.
-    fn stay(&self, orders: &Receiver<Order>, news: &Sender<BodyNews>) {
+    fn stay(&mut self, orders: &Receiver<Order>, news: &Sender<BodyNews>) {
         loop {
             let order = match orders.recv_timeout(LOOK.into()) {
                 Ok(order) => Some(order),
@@ -174,6 +189,9 @@ impl Watch {
                 // Who has asked may have been given up.
                 let _ = answer.send(done);
             }
+            if self.off {
+                continue;
+            }
             let Ok(events) = guest.control().events() else { break };
             let told = events.iter().filter_map(told);
             if !told.map(|one| news.send(one)).all(|sent| sent.is_ok()) {
@@ -190,18 +208,29 @@ impl Watch {
         }
     }
 
-    fn carry_out(&self, guest: &mut Guest, what: What) -> Result<Done, String> {
+    fn carry_out(&mut self, guest: &mut Guest, what: What) -> Result<Done, String> {
+        match what {
+            What::SwitchOff if !self.off => return Ok(self.switch_off(guest)),
+            What::SwitchOn if self.off => return self.switch_on(guest),
+            What::SwitchOff | What::SwitchOn => return Ok(Done::Obeyed),
+            _ if self.off => return Err("its machine has lost its power".to_owned()),
+            _ => {}
+        }
         let done = match what {
             What::Stand | What::GoOn => {
                 let command = if matches!(what, What::Stand) { "stop" } else { "cont" };
                 let done = guest.control().execute(command, Value::Null);
                 done.map_err(|why| why.to_string())?;
-                Done::Stood
+                Done::Obeyed
             }
             What::Move => {
                 let Plan { machine, image, keeper, .. } = &self.plan;
-                let moved = guest.relocate(machine, image, keeper, MOVES);
+                let kept = machine.kept.as_ref().map(|kept| KeptMemory::new(kept.bytes()));
+                let kept = kept.transpose().map_err(|why| why.to_string())?;
+                let machine = Machine { kept, ..machine.clone() };
+                let moved = guest.relocate(&machine, image, keeper, MOVES);
                 let moved = moved.map_err(|why| why.to_string())?;
+                self.plan.machine = machine;
                 if let Some(running) = running().get_mut(&self.first) {
                     running.process = guest.process();
                 }
@@ -212,10 +241,40 @@ impl Watch {
                 let of = |(place, counts)| Some((*self.plan.disks.get(place)?, counts));
                 return Ok(Done::Counted(all.into_iter().filter_map(of).collect()));
             }
+            What::SwitchOff | What::SwitchOn => Done::Obeyed,
         };
         // What was ordered is no news.
         let _ = guest.control().events();
         Ok(done)
+    }
+
+    fn switch_off(&mut self, guest: &mut Guest) -> Done {
+        // Before its carrier closes; who has given it up does not listen.
+        let _ = self.power.send(PowerChange::Lost);
+        self.off = true;
+        guest.kill();
+        Done::Obeyed
+    }
+
+    fn switch_on(&mut self, guest: &mut Guest) -> Result<Done, String> {
+        let Plan { machine, image, keeper, .. } = &self.plan;
+        let booted = guest.boot_again(machine, image, keeper).map_err(|why| why.to_string());
+        let carrier = booted.and_then(|()| super::carrier(guest));
+        self.off = false;
+        match carrier {
+            Ok(carrier) => {
+                if let Some(running) = running().get_mut(&self.first) {
+                    running.process = guest.process();
+                }
+                let _ = self.power.send(PowerChange::Back(carrier));
+                Ok(Done::Obeyed)
+            }
+            Err(why) => {
+                let problem = format!("it does not boot again: {why}");
+                let _ = self.power.send(PowerChange::Dead(problem));
+                Err(why)
+            }
+        }
     }
 }
 

@@ -93,14 +93,19 @@ fn lun(vm: &Vm, url: &str) -> Option<Backing> {
     if portal.contains([',', '@']) || parts.next().is_some() {
         return None;
     }
-    let letters = vm.name.to_lowercase();
-    let letters = letters.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     Some(Backing::Iscsi {
         portal: portal.to_owned(),
         target: target.to_owned(),
         lun: lun.parse().ok()?,
-        initiator: format!("iqn.2026-11.localhost:wirespeed-guest-{}", letters.collect::<String>()),
+        initiator: initiator_of(&vm.name),
     })
+}
+
+/// The name of the initiator of a guest.
+pub fn initiator_of(vm: &str) -> String {
+    let letters = vm.to_lowercase();
+    let letters = letters.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    format!("iqn.2026-11.localhost:wirespeed-guest-{}", letters.collect::<String>())
 }
 
 #[cfg(test)]

@@ -25,15 +25,21 @@ pub struct GuestDiskName<'a> {
     pub number: u32,
     /// The number of its virtual adapter.
     pub controller: u32,
+    /// Where the guest's kernel logs in to reach it, where that does: a portal and a target.
+    pub login: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> GuestDiskName<'a> {
     /// What a URL says, where it is one of a guest's disk.
     pub fn of(url: &'a str) -> Option<GuestDiskName<'a>> {
         let rest = url.strip_prefix(fleet::GUEST_SCHEME)?.strip_prefix(':')?;
-        let mut parts = rest.split('/');
+        let (place, way) = rest.split_once('@').map_or((rest, None), |(at, way)| (at, Some(way)));
+        let mut parts = place.split('/');
         let (serial, number) = (parts.next()?, parts.next()?.parse().ok()?);
-        Some(GuestDiskName { serial, number, controller: parts.next()?.parse().ok()? })
+        let controller = parts.next()?.parse().ok()?;
+        let login = way.map(|way| way.split_once('/'));
+        let login = if login == Some(None) { return None } else { login.flatten() };
+        Some(GuestDiskName { serial, number, controller, login })
     }
 }
 
@@ -69,7 +75,7 @@ impl Inside {
 impl Sampler for Inside {
     fn hops(&mut self, step: &StepSpec) -> Vec<SampledHop> {
         let disk = |url: &str| {
-            let GuestDiskName { serial, number, controller } = GuestDiskName::of(url)?;
+            let GuestDiskName { serial, number, controller, .. } = GuestDiskName::of(url)?;
             let path = init::disk(serial).ok()?;
             let device = block::under(&path).into_iter().next()?;
             Some(GuestDevice { number, controller, device, path })
@@ -320,8 +326,12 @@ mod tests {
 
     #[test]
     fn a_disk_of_a_guest_is_named_by_its_url() {
-        let name = GuestDiskName { serial: "WS12", number: 3, controller: 1 };
+        let name = GuestDiskName { serial: "WS12", number: 3, controller: 1, login: None };
         assert_eq!(GuestDiskName::of("serial:WS12/3/1"), Some(name));
+        let login = Some(("127.0.0.1:3260", "iqn.x:a"));
+        let by_kernel = GuestDiskName { login, ..name };
+        assert_eq!(GuestDiskName::of("serial:WS12/3/1@127.0.0.1:3260/iqn.x:a"), Some(by_kernel));
+        assert_eq!(GuestDiskName::of("serial:WS12/3/1@127.0.0.1:3260"), None);
         for other in ["/dev/sda", "serial:WS12", "serial:WS12/3", "serial:WS12/x/1", "null:"] {
             assert_eq!(GuestDiskName::of(other), None, "{other}");
         }

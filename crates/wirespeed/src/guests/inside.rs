@@ -5,7 +5,9 @@ use super::{PORT, hops};
 use crate::out;
 use engine::{Engine, EngineError, IntervalTx, Pinning, Prepared, StepSpec, Stop, TargetSpec};
 use fleet::{AgentIdentity, EngineRegistry};
-use guest::init::{self, InitError};
+use guest::init;
+use guest::initiator::{InitiatorError, KernelInitiator};
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 /// Serves until the coordinator is gone or done. Never returns where the kernel obeys.
@@ -22,7 +24,11 @@ pub fn serve(name: String) -> ExitCode {
 fn work(name: String) -> Result<(), Box<dyn std::error::Error>> {
     init::bring_up()?;
     let carrier = fleet::carrier::over_file(init::port(PORT)?)?;
-    let disks = GuestDisks(disk::DiskEngine::new(Pinning::Auto));
+    let mut disks = disk::DiskEngine::new(Pinning::Auto);
+    if let Some(memory) = guest::kept::of_this_machine()? {
+        disks = disks.remembering(disk::StateMemory::new(memory.into())?);
+    }
+    let disks = GuestDisks { disks, name: name.clone(), initiator: None, logins: BTreeSet::new() };
     let engines = EngineRegistry::new()
         .register(&[fleet::GUEST_SCHEME], Box::new(disks))
         .sampler(Box::new(hops::Inside::new(&name)));
@@ -31,7 +37,13 @@ fn work(name: String) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The disk engine on the guest's disks, which are found by their serial numbers and never by name.
-struct GuestDisks(disk::DiskEngine);
+struct GuestDisks {
+    disks: disk::DiskEngine,
+    name: String,
+    /// The kernel's initiator, once a disk is reached by it, and where it has logged in.
+    initiator: Option<KernelInitiator>,
+    logins: BTreeSet<String>,
+}
 
 impl Engine for GuestDisks {
     fn prepare(
@@ -40,18 +52,37 @@ impl Engine for GuestDisks {
         notes: &IntervalTx,
         stop: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
-        let targets = step.targets.iter().map(local).collect::<Result<_, _>>()?;
-        self.0.prepare(&StepSpec { targets, ..step.clone() }, notes, stop)
+        let targets = step.targets.iter().map(|target| self.local(target));
+        let targets = targets.collect::<Result<_, _>>()?;
+        self.disks.prepare(&StepSpec { targets, ..step.clone() }, notes, stop)
     }
 }
 
-/// The target as the guest's kernel has it.
-fn local(target: &TargetSpec) -> Result<TargetSpec, EngineError> {
-    let absent = |why: InitError| EngineError::Target {
-        target: target.name.clone(),
-        problem: why.to_string(),
-    };
-    let Some(disk) = hops::GuestDiskName::of(&target.url) else { return Ok(target.clone()) };
-    let device = init::disk(disk.serial).map_err(absent)?;
-    Ok(TargetSpec { url: device.display().to_string(), ..target.clone() })
+impl GuestDisks {
+    /// The target as the guest's kernel has it.
+    fn local(&mut self, target: &TargetSpec) -> Result<TargetSpec, EngineError> {
+        let absent =
+            |why: String| EngineError::Target { target: target.name.clone(), problem: why };
+        let Some(disk) = hops::GuestDiskName::of(&target.url) else { return Ok(target.clone()) };
+        if let Some((portal, name)) = disk.login {
+            self.log_in(portal, name).map_err(|why| absent(why.to_string()))?;
+        }
+        let device = init::disk(disk.serial).map_err(|why| absent(why.to_string()))?;
+        Ok(TargetSpec { url: device.display().to_string(), ..target.clone() })
+    }
+
+    /// Has the kernel log in, once.
+    fn log_in(&mut self, portal: &str, target: &str) -> Result<(), InitiatorError> {
+        let way = format!("{portal}/{target}");
+        if self.logins.contains(&way) {
+            return Ok(());
+        }
+        let initiator = match &mut self.initiator {
+            Some(initiator) => initiator,
+            none => none.insert(KernelInitiator::start(&super::disks::initiator_of(&self.name))?),
+        };
+        initiator.log_in(portal, target)?;
+        self.logins.insert(way);
+        Ok(())
+    }
 }

@@ -15,12 +15,15 @@ use crate::exit::{Exit, Failure};
 use crate::live::AGENT;
 use body::{GuestBody, Plan};
 pub use changes::GuestOrders;
+use fleet::carrier::CoordinatorEnd;
 use fleet::{AgentLink, GuestDisk, Joined, Joining};
-use guest::{Accelerator, Adapter, Guest, Image, Kernel, Machine};
+use guest::{Accelerator, Adapter, Guest, Image, KeptMemory, Kernel, Machine, Network};
+use guest::{initiator, program};
 use record::Fact;
 use scenario::{MachineKind, Scenario, Vm};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 /// The port that carries the messages between a guest's agent and its coordinator.
@@ -31,6 +34,10 @@ pub const ACCELERATOR: &str = "WIRESPEED_ACCELERATOR";
 
 /// Bytes of memory that QEMU takes beside its guest's: its own, and translated code without KVM.
 pub const OVERHEAD: u64 = 100 << 20;
+
+/// Bytes that a guest has for what it must know after its machine has lost its power: the verification states of 32 GiB of blocks
+/// of 512 bytes. What is not used takes no memory.
+const KEPT: u64 = 256 << 20;
 
 /// Seconds of a processor that a guest takes to boot, with KVM and without.
 pub const BOOT_S: [f64; 2] = [1.5, 8.0];
@@ -73,15 +80,23 @@ pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>
                 "a guest cannot be called `{AGENT}`: name it otherwise"
             )));
         }
-        let machine = machine(vm, boot.accelerator);
+        let mut machine = machine(vm, boot.accelerator);
+        if scenario.switches_guests_off() {
+            machine.kept = Some(KeptMemory::new(KEPT).map_err(Failure::incomplete)?);
+        }
         let mut modules = machine.modules();
         modules.extend(adapters(vm).flat_map(Adapter::modules));
+        if by_kernel(vm) {
+            machine.network = Some(Network::default());
+            modules.extend(Network::MODULES);
+            modules.extend(initiator::MODULES);
+        }
         modules.sort_unstable();
         modules.dedup();
         let image = match images.get(&modules) {
             Some(image) => image.clone(),
             None => {
-                let image = Image::new(&boot.kernel, &executable, &modules);
+                let image = image(&boot.kernel, &executable, by_kernel(vm), &modules);
                 let image = Arc::new(image.map_err(|why| {
                     Failure::usage(format!("the guest `{}` cannot boot: {why}", vm.name))
                 })?);
@@ -104,6 +119,27 @@ pub fn links(scenario: &Scenario, orders: &GuestOrders) -> Result<Vec<AgentLink>
         links.push(AgentLink::guest(&name, start));
     }
     Ok(links)
+}
+
+/// Whether a guest's kernel reaches a disk by its own initiator.
+fn by_kernel(vm: &Vm) -> bool {
+    vm.disks.iter().any(|disk| disk.by_kernel)
+}
+
+/// What guests boot: this program, and the kernel's initiator where some disk is reached by it.
+fn image(
+    kernel: &Kernel,
+    executable: &Path,
+    by_kernel: bool,
+    modules: &[&str],
+) -> Result<Image, String> {
+    if !by_kernel {
+        return Image::new(kernel, executable, modules).map_err(|why| why.to_string());
+    }
+    let mut files = program::libraries(executable).map_err(|why| why.to_string())?;
+    files.extend(initiator::files().map_err(|why| why.to_string())?);
+    let first = program::loadable(executable).map_err(|why| why.to_string())?;
+    Image::of_files(kernel, &first, &files, modules).map_err(|why| why.to_string())
 }
 
 /// Refuses guests that this machine has no memory for.
@@ -140,7 +176,8 @@ fn boot() -> Result<Boot, String> {
 
 /// The virtual adapters of a VM's disks.
 fn adapters(vm: &Vm) -> impl Iterator<Item = Adapter> + '_ {
-    vm.disks.iter().map(|disk| adapter(vm, disk.controller.unwrap_or(0)))
+    let behind_adapters = vm.disks.iter().filter(|disk| !disk.by_kernel);
+    behind_adapters.map(|disk| adapter(vm, disk.controller.unwrap_or(0)))
 }
 
 fn adapter(vm: &Vm, controller: u32) -> Adapter {
@@ -158,6 +195,7 @@ fn machine(vm: &Vm, accelerator: Accelerator) -> Machine {
         drives: Vec::new(),
         ports: vec![PORT.to_owned()],
         network: None,
+        kept: None,
     }
 }
 
@@ -176,24 +214,29 @@ fn start(
     orders: &GuestOrders,
 ) -> Result<Joined, String> {
     let held = disks::prepare(disks)?;
-    for disk in disks {
+    for disk in disks.iter().filter(|disk| !disk.by_kernel) {
         let controller = vm.disks.get(disk.number).and_then(|of| of.controller).unwrap_or(0);
         machine.drives.push(disks::drive(vm, disk, adapter(vm, controller), controller)?);
     }
     let keeper = keeper()?;
     let mut guest = Guest::start(&machine, &image, &keeper).map_err(|why| why.to_string())?;
-    let port = guest.port(0).ok_or("QEMU has no port for it")?;
-    let carrier = fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())?;
-    let facts = facts(boot, &machine);
-    let disks = disks.iter().map(|disk| disk.number).collect();
+    let carrier = carrier(&mut guest)?;
+    let facts = facts(boot, &machine, disks);
+    let disks = disks.iter().filter(|disk| !disk.by_kernel).map(|disk| disk.number).collect();
     let plan = Plan { machine, disks, image, keeper };
     let body = GuestBody::new(guest, plan, held, facts).map_err(|why| why.to_string())?;
-    orders.add(&vm.name, body.orders());
+    orders.add(&vm.name, vm.host.as_deref(), body.orders());
     Ok(Joined { carrier, body: Box::new(body) })
 }
 
+/// The coordinator's end of what leads to the agent of a guest that has just started.
+fn carrier(guest: &mut Guest) -> Result<CoordinatorEnd, String> {
+    let port = guest.port(0).ok_or("QEMU has no port for it")?;
+    fleet::carrier::coordinator_socket(port).map_err(|why| why.to_string())
+}
+
 /// What the record is to know of a guest.
-fn facts(boot: &Boot, machine: &Machine) -> Vec<Fact> {
+fn facts(boot: &Boot, machine: &Machine, all: &[GuestDisk]) -> Vec<Fact> {
     let fact = |key: &str, value: String| Fact {
         subject: machine.name.clone(),
         key: key.to_owned(),
@@ -203,7 +246,9 @@ fn facts(boot: &Boot, machine: &Machine) -> Vec<Fact> {
         let read_only = if drive.read_only { ", read-only" } else { "" };
         format!("{} behind {}{read_only}", drive.serial, drive.adapter)
     };
-    let disks: Vec<String> = machine.drives.iter().map(of_disk).collect();
+    let mut disks: Vec<String> = machine.drives.iter().map(of_disk).collect();
+    let by_kernel = all.iter().filter(|disk| disk.by_kernel);
+    disks.extend(by_kernel.map(|disk| format!("{} by the kernel's initiator", disk.serial)));
     vec![
         fact("machine", format!("QEMU {}", boot.qemu)),
         fact("guest-kernel", boot.kernel.version.clone()),

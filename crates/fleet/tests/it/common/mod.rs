@@ -36,6 +36,7 @@ pub fn scenario(targets: usize, vms: &[(&str, &[&str])]) -> Scenario {
         size: None,
         ports: Vec::new(),
         policy: None,
+        by_kernel: false,
         patience: Patience::default(),
         queue: None,
     };

@@ -5,10 +5,12 @@ use super::append::Appending;
 use super::changer::{Changer, Element};
 use crate::initiator::CommandError;
 use crate::initiator::client::{BUSY, TASK_SET_FULL};
+use crate::initiator::lun::fresh_isid;
 use crate::initiator::tape::{TapeClient, TapeData, TapeRead};
 use clock::Ns;
 use guard::stamp;
 use iscsi::initiator::SenseData;
+use iscsi::pdu::Isid;
 use thiserror::Error;
 
 /// How long a lost target is asked again before the next try.
@@ -66,6 +68,8 @@ pub struct TapeAddress {
 pub struct TapeDrive {
     address: TapeAddress,
     client: Option<TapeClient>,
+    /// The number of its initiator port, the same after each login: what a lost session held is free for the next.
+    isid: Isid,
     /// Barcodes, as they were used; empty where there is no changer.
     used: Vec<String>,
     current: usize,
@@ -81,6 +85,17 @@ pub struct TapeDrive {
     /// What is worth telling.
     pub news: Vec<String>,
 }
+
+/// Why a drive is not where it is to go on.
+enum PlaceFault {
+    /// A command failed: what it was for, and how.
+    Command(&'static str, CommandError),
+    /// What was written is not there.
+    Gone(TapeTrouble),
+}
+
+/// What going to an object is for.
+const GO_ON: &str = "the place to go on cannot be found";
 
 fn trouble(errno: i32, text: impl Into<String>) -> TapeTrouble {
     TapeTrouble { text: text.into(), errno }
@@ -109,6 +124,7 @@ impl TapeDrive {
         let mut drive = TapeDrive {
             address,
             client: None,
+            isid: fresh_isid(),
             used: Vec::new(),
             current: 0,
             object: 0,
@@ -118,7 +134,7 @@ impl TapeDrive {
             medium: Vec::new(),
             news: Vec::new(),
         };
-        drive.connect()?;
+        drive.connect(drive.retries_until())?;
         match drive.address.cartridges.first().cloned() {
             Some(first) => drive.load(&first)?,
             None => drive.load_any()?,
@@ -162,12 +178,17 @@ impl TapeDrive {
         self.client.as_mut().ok_or(CommandError::Nonsense("no session"))
     }
 
+    /// Until when a target that is lost now is looked for.
+    fn retries_until(&self) -> Ns {
+        clock::now().plus(self.address.retry)
+    }
+
     /// Logs in, for as long as the target may be away.
-    fn connect(&mut self) -> Result<(), TapeTrouble> {
-        let until = clock::now().plus(self.address.retry);
+    fn connect(&mut self, until: Ns) -> Result<(), TapeTrouble> {
         loop {
             self.client = None;
-            let opened = TapeClient::open_as(&self.address.drive, &self.address.initiator);
+            let opened =
+                TapeClient::open_again(&self.address.drive, &self.address.initiator, self.isid);
             let heard = opened.map_err(|e| e.to_string()).and_then(|mut client| {
                 client.attentions().map_err(|e| e.to_string())?;
                 if self.reserved {
@@ -399,8 +420,30 @@ impl TapeDrive {
         if self.using == Use::Writes { self.mark() } else { Ok(()) }
     }
 
-    /// After a failure: the command may be sent again where this returns. What the drive acknowledged must be there.
+    /// After a failure: the command may be sent again where this returns. What the drive acknowledged must be there. A target that
+    /// is lost once more meanwhile is looked for again, until the time for all of it is over.
     fn recover(&mut self, what: &str, error: CommandError) -> Result<(), TapeTrouble> {
+        let (until, mut error) = (self.retries_until(), error);
+        loop {
+            self.reach_again(what, error, until)?;
+            error = match self.find_place() {
+                Ok(()) => return Ok(()),
+                Err(PlaceFault::Command(_, again)) if is_lost(&again) && clock::now() < until => {
+                    again
+                }
+                Err(PlaceFault::Command(aim, e)) => return Err(failed(aim, &e)),
+                Err(PlaceFault::Gone(trouble)) => return Err(trouble),
+            };
+        }
+    }
+
+    /// After a failure: there is a session, and what failed is worth another try.
+    fn reach_again(
+        &mut self,
+        what: &str,
+        error: CommandError,
+        until: Ns,
+    ) -> Result<(), TapeTrouble> {
         match &error {
             CommandError::Sense(sense) if sense.key == SenseData::UNIT_ATTENTION => {}
             CommandError::Sense(sense) if NO_MEDIUM.contains(&sense.code) => {
@@ -415,7 +458,7 @@ impl TapeDrive {
                 clock::sleep_until(clock::now().plus(PAUSE));
             }
             e if is_lost(e) && self.address.retry > Ns::ZERO => {
-                self.connect()?;
+                self.connect(until)?;
                 self.news.push(format!(
                     "the drive was lost ({error}) and is back: {}",
                     self.cartridge()
@@ -423,11 +466,11 @@ impl TapeDrive {
             }
             e => return Err(failed(&format!("{what} on {}", self.cartridge()), e)),
         }
-        self.find_place()
+        Ok(())
     }
 
     /// Sees to it that everything acknowledged is there, and goes behind it.
-    fn find_place(&mut self) -> Result<(), TapeTrouble> {
+    fn find_place(&mut self) -> Result<(), PlaceFault> {
         let (wanted, reserved) = (self.object, self.reserved);
         let found = self.through(|client| {
             client.attentions()?;
@@ -438,35 +481,34 @@ impl TapeDrive {
             client.space(3, 0)?;
             Ok((medium, client.position()?.0))
         });
-        let (medium, end) = found.map_err(|e| match &e {
-            CommandError::Sense(sense) if NO_MEDIUM.contains(&sense.code) => {
-                let text =
-                    format!("{} was taken out of the drive while it was in use", self.cartridge());
-                trouble(libc::ENOMEDIUM, text)
+        let gone = |errno: i32, text: String| Err(PlaceFault::Gone(trouble(errno, text)));
+        let name = self.cartridge();
+        let (medium, end) = match found {
+            Ok(found) => found,
+            Err(CommandError::Sense(sense)) if NO_MEDIUM.contains(&sense.code) => {
+                let text = format!("{name} was taken out of the drive while it was in use");
+                return gone(libc::ENOMEDIUM, text);
             }
-            e => failed("the end of the data cannot be found", e),
-        })?;
+            Err(e) => return Err(PlaceFault::Command("the end of the data cannot be found", e)),
+        };
         if medium != self.medium {
-            let text = format!(
-                "another cartridge is in the drive than {}, which was in use",
-                self.cartridge()
-            );
-            return Err(trouble(libc::ENOMEDIUM, text));
+            let text = format!("another cartridge is in the drive than {name}, which was in use");
+            return gone(libc::ENOMEDIUM, text);
         }
         if end < wanted {
             let text = format!(
-                "{} has {end} objects, and {wanted} were acknowledged: the drive has lost some of them",
-                self.cartridge()
+                "{name} has {end} objects, and {wanted} were acknowledged: the drive has lost some of them"
             );
-            return Err(trouble(libc::EIO, text));
+            return gone(libc::EIO, text);
         }
-        self.go_to(wanted)
+        let located = self.through(|client| client.locate(wanted));
+        located.map_err(|e| PlaceFault::Command(GO_ON, e))
     }
 
     /// Goes to an object from where it goes on.
     fn go_to(&mut self, object: u64) -> Result<(), TapeTrouble> {
         let located = self.through(|client| client.locate(object));
-        located.map_err(|e| failed("the place to go on cannot be found", &e))
+        located.map_err(|e| failed(GO_ON, &e))
     }
 
     /// Reads the next block into `room`, which it fills; filemarks are passed over.

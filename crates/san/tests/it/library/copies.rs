@@ -3,6 +3,7 @@
 
 use super::killed::{child, data_by_format};
 use super::rig::{settings, started};
+use crate::multipath::relay::Relay;
 use crate::prelude::*;
 use clock::Rng;
 use disk::Schemes;
@@ -249,6 +250,28 @@ fn a_robot_does_not_take_out_what_is_being_written() {
     });
     let said = ran.said("tape-failed").expect("a reason");
     assert!(said.contains("is full"), "{said}");
+}
+
+/// The target is lost, and again at each of the commands by which the copy finds its place: it goes on until it has.
+#[test]
+fn a_copy_to_tape_survives_losses_while_it_repairs_itself() {
+    let (directory, target) = library(8 << 20);
+    let files = TempDir::new().expect("a directory");
+    let (from, data) = source(files.path(), 400);
+    let iscsi = &target.urls()[1];
+    let portal = iscsi.split('/').nth(2).expect("a portal");
+    let relay = Relay::before(portal.parse().expect("an address"));
+    let url = tape_url(&iscsi.replace(portal, &relay.address.to_string()), "changer=0&retry=50s");
+    let token = token(&url);
+    let ran = run(&from, (&url, Some(token)), copy(384, true), || {
+        relay.short_lived(1..=14);
+        relay.cut();
+    });
+    assert_eq!((&ran.failure, ran.errors), (&None, 0), "{:?}", ran.events);
+    assert_eq!(relay.lives_left(), 0, "it was not lost so often: {:?}", ran.events);
+    drop(target);
+    let Some(found) = on_tape(directory.path(), &["WSP001L5"]) else { return };
+    assert!(found == data[..384 * BLOCK as usize], "{} bytes", found.len());
 }
 
 /// The target is killed while it writes, and stands again at the same place: the copy goes on, and every block is there once.

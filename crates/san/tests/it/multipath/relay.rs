@@ -1,6 +1,7 @@
 //! Somebody between an initiator and a portal, who can hold back what the initiator sends and deliver it later.
 
 use crate::prelude::*;
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -13,6 +14,8 @@ struct State {
     closed: bool,
     /// A connection ends where an answer is longer than this.
     longest: Option<usize>,
+    /// The next connections end after so many answers each, in this order.
+    lives: VecDeque<usize>,
     /// Bytes that are held back now.
     waiting: usize,
     /// Bytes that were delivered after they had been held back, and attempts that failed.
@@ -52,7 +55,10 @@ impl Relay {
     fn join(&self, mut near: TcpStream, mut far: TcpStream) {
         let (mut up, mut down) = (near.try_clone().expect("one"), far.try_clone().expect("one"));
         let end = near.try_clone().expect("one");
-        self.with(|state| state.ends.push(end));
+        let life = self.with(|state| {
+            state.ends.push(end);
+            state.lives.pop_front().unwrap_or(usize::MAX)
+        });
         let this = self.clone();
         thread::spawn(move || {
             let _ = this.upwards(&mut up, &mut down);
@@ -60,16 +66,21 @@ impl Relay {
         });
         let this = self.clone();
         thread::spawn(move || {
-            let _ = this.downwards(&mut far, &mut near);
+            let _ = this.downwards(&mut far, &mut near, life);
             let _ = near.shutdown(Shutdown::Both);
             let _ = far.shutdown(Shutdown::Both);
         });
     }
 
-    /// What the target sends, unless it is too long.
-    fn downwards(&self, far: &mut TcpStream, near: &mut TcpStream) -> io::Result<()> {
+    /// What the target sends, unless it is too long, and no more than so many answers.
+    fn downwards(
+        &self,
+        far: &mut TcpStream,
+        near: &mut TcpStream,
+        answers: usize,
+    ) -> io::Result<()> {
         let mut bytes = vec![0; 256 << 10];
-        loop {
+        for _ in 0..answers {
             let got = far.read(&mut bytes)?;
             let longest = self.with(|state| state.longest);
             if got == 0 || longest.is_some_and(|longest| got > longest) {
@@ -77,6 +88,17 @@ impl Relay {
             }
             near.write_all(&bytes[..got])?;
         }
+        Ok(())
+    }
+
+    /// The next connections end after so many answers each, in this order.
+    pub fn short_lived(&self, lives: impl IntoIterator<Item = usize>) {
+        self.with(|state| state.lives = lives.into_iter().collect());
+    }
+
+    /// Connections that are still to end so.
+    pub fn lives_left(&self) -> usize {
+        self.with(|state| state.lives.len())
     }
 
     /// Ends every connection whose target has more to say at once than so many bytes.

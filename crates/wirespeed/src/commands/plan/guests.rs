@@ -47,9 +47,13 @@ fn what(vm: &Vm) -> String {
         all => all.join(", "),
     };
     let memory = units::binary_bytes(guests::memory(vm));
-    format!(
-        "a guest of QEMU: {vcpus} virtual processor{many}, {memory} of memory, disks behind {scsi}"
-    )
+    let by_kernel = vm.disks.iter().filter(|disk| disk.by_kernel).count();
+    let disks = match (by_kernel, vm.disks.len() - by_kernel) {
+        (0, _) => format!("disks behind {scsi}"),
+        (_, 0) => "disks by its kernel's own iSCSI initiator".to_owned(),
+        (some, _) => format!("disks behind {scsi}, and {some} by its kernel's own iSCSI initiator"),
+    };
+    format!("a guest of QEMU: {vcpus} virtual processor{many}, {memory} of memory, {disks}")
 }
 
 /// How long so many guests take to boot, at so many seconds of a processor each.

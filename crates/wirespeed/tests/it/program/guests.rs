@@ -170,6 +170,85 @@ fn guests_carry_verified_loads_on_what_the_run_made() {
     assert!(fact("accelerator").is_some_and(|value| value.starts_with(accelerator)));
 }
 
+/// All guests of a host lose their power under a verified load and boot again: nobody is lost, what was acknowledged before is there,
+/// and the step is an outage with a before, a during and an after.
+#[test]
+#[ignore = "takes a minute: `make guests`"]
+fn guests_of_a_host_that_fails_boot_again_and_find_what_they_wrote() {
+    let Some(accelerator) = accelerator() else { return };
+    let (a, b) = (name("a"), name("b"));
+    let faults = "measure = \"90s\"\nfaults = [{ at = \"4s\", kill = \"east\" }, { at = \"7s\", restore = \"east\" }]";
+    let mut scenario = two_guests([&a, &b], "90s")
+        .replace("[[volume]]", "[[host]]\nname = \"east\"\n[[volume]]")
+        .replace("measure = \"90s\"", faults);
+    for vm in [&a, &b] {
+        let (bare, on_it) =
+            (format!("name = \"{vm}\"\n"), format!("name = \"{vm}\"\nhost = \"east\"\n"));
+        scenario = scenario.replace(&bare, &on_it);
+    }
+    let bench = Bench::new(&scenario);
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
+    let out = command.env("WIRESPEED_ACCELERATOR", accelerator).output().expect("it runs");
+    let Ended { code, stdout, stderr } = ended(out);
+    assert_eq!(code, 0, "{stdout}\n{stderr}");
+    assert!(machines(&a).is_empty() && machines(&b).is_empty(), "QEMU outlives the run");
+    let record = open(&bench.path("r.wsr"));
+    assert_eq!(record.status(), Status::Complete);
+    let texts = |code: &str| -> Vec<&str> {
+        let mine = record.events().iter().filter(|event| event.code == code);
+        mine.map(|event| event.text.as_str()).collect()
+    };
+    assert_eq!(texts("agent-lost"), [""; 0]);
+    let both = format!("east is killed: its guests have lost their power ({a}, {b})");
+    assert_eq!(texts("incident-kill"), [both]);
+    assert_eq!(texts("incident-restore").len(), 1);
+    for vm in [&a, &b] {
+        let back = texts("agent-returned");
+        let mine =
+            back.iter().find(|text| text.starts_with(&format!("`{vm}` is back and goes on")));
+        assert!(mine.is_some(), "{back:?}");
+    }
+    // Both knew what they had written, and read it.
+    let known = texts("verify-state");
+    assert_eq!(known.len(), 2, "{known:?}");
+    assert!(known.iter().all(|text| !text.contains("knows 0 blocks")), "{known:?}");
+    assert!(stdout.contains("none wrong"), "{stdout}");
+    let json = bench.expect(0, &["review", "r.wsr", "--format", "json"]).stdout;
+    let review: Value = serde_json::from_str(&json).expect("JSON");
+    let fault = &review["steps"][0]["faults"][0];
+    assert_eq!((&fault["part"], &fault["kind"]), (&"east".into(), &"killed".into()), "{fault}");
+    let rate = |when: &str| fault[when]["bytes_per_s"].as_f64().unwrap_or(f64::NAN);
+    assert!(rate("before") > 0.0 && rate("after") > 0.0, "{fault}");
+    assert!(rate("during") < rate("before") / 2.0, "{fault}");
+}
+
+/// The guest's kernel is the initiator: what its workers did is what the array's port counted.
+#[test]
+#[ignore = "boots a guest: `make guests`"]
+fn a_disk_is_reached_by_the_guests_kernel() {
+    let Some(accelerator) = accelerator() else { return };
+    let (a, b) = (name("a"), name("b"));
+    let scenario = two_guests([&a, &b], "6s")
+        .replace("lun = \"store/disk\"", "lun = \"store/disk\", initiator = \"kernel\"")
+        .replace(&format!("on = [\"{a}\", \"{b}\"]"), &format!("on = [\"{a}\"]"));
+    let bench = Bench::new(&scenario);
+    let planned = bench.expect(0, &["plan", "s.toml"]).stdout;
+    assert!(planned.contains("disks by its kernel's own iSCSI initiator"), "{planned}");
+    let mut command = bench.command(&["run", "s.toml", "--out", "r.wsr"]);
+    let out = command.env("WIRESPEED_ACCELERATOR", accelerator).output().expect("it runs");
+    let Ended { code, stdout, stderr } = ended(out);
+    assert_eq!(code, 0, "{stdout}\n{stderr}");
+    assert!(stdout.contains("none wrong"), "{stdout}");
+    let record = open(&bench.path("r.wsr"));
+    let disks = record.facts().iter().find(|fact| fact.subject == a && fact.key == "disks");
+    assert!(disks.is_some_and(|fact| fact.value.ends_with("by the kernel's initiator")));
+    for counter in [CounterId::ReadBytes, CounterId::WriteBytes] {
+        let counted = sums(&record, counter);
+        let (disk, port) = (counted[&format!("{a}.disk0")], counted["store.p1"]);
+        assert!(disk > 0.0 && (disk - port).abs() <= 4.0 * 16384.0 + 65536.0, "{disk} {port}");
+    }
+}
+
 #[test]
 fn a_guest_whose_machine_dies_is_an_event_with_its_console() {
     let Some(accelerator) = accelerator() else { return };
