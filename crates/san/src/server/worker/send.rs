@@ -34,6 +34,8 @@ impl WorkerSession {
                 active.push(connection.key(key));
             }
         }
+        // Without a connection, too, what was under way ends, and with the last of it the session.
+        self.events(ctx);
     }
 
     fn flush_line(&mut self, ctx: &mut Context, at: usize) {
