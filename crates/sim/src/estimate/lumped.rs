@@ -505,12 +505,7 @@ impl<'a> LumpedBuilder<'a> {
             group.iter().map(|range| starts[range.start]..starts[range.end]).collect()
         };
         class.together = walk.together.iter().map(ranges).collect();
-        let number = load.classes.len();
-        let branches =
-            walk.arms.iter().map(|group| EqualArms { class: number, arms: ranges(group) });
-        if let Some(arms) = self.arms.last_mut() {
-            arms.extend(branches);
-        }
+        self.note_arms(load.classes.len(), walk, &starts);
         let join = |join: &LegJoin| ItemJoin {
             items: starts[join.legs.start]..starts[join.legs.end],
             parts: f64::from(join.parts),
@@ -518,6 +513,15 @@ impl<'a> LumpedBuilder<'a> {
             largest: largest_of(join.parts),
         };
         class.joins = walk.joins.iter().map(join).collect();
+    }
+
+    /// Keeps the arms of a class, whose items begin at `starts` by leg.
+    fn note_arms(&mut self, class: usize, walk: &FlatRoute, starts: &[usize]) {
+        let Some(arms) = self.arms.last_mut() else { return };
+        for group in &walk.arms {
+            let ranges = group.iter().map(|range| starts[range.start]..starts[range.end]);
+            arms.push(EqualArms { class, arms: ranges.collect() });
+        }
     }
 
     /// The spot of a site, and its index among the load's `locals`.
