@@ -227,11 +227,14 @@ pub(crate) async fn explore(State(app): Shared, RawQuery(said): RawQuery) -> Pag
     Ok(reply::page(&page.await?))
 }
 
-/// The plan that an address names; the first where it names none.
+/// The plan that an address names; where it names none the first that sweeps over something, so that there is a slider.
 pub(crate) fn plan_of(scenario: &Scenario, said: &[(String, String)]) -> Result<String, Refusal> {
     let asked = field(said, "plan");
-    let mut plans = scenario.plans.iter();
-    let found = plans.find(|plan| asked.is_empty() || plan.name == asked);
+    let plans = || scenario.plans.iter();
+    let found = match asked.is_empty() {
+        true => plans().find(|plan| !plan.sweep.is_empty()).or_else(|| plans().next()),
+        false => plans().find(|plan| plan.name == asked),
+    };
     found.map(|plan| plan.name.clone()).ok_or_else(|| Refusal::not_found("plan"))
 }
 

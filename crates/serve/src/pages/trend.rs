@@ -149,15 +149,18 @@ pub(crate) fn page(members: &[Member]) -> Markup {
             @if members.len() < POINTS_MIN {
                 p.none { "A change of the level is looked for from " (POINTS_MIN) " records on." }
             }
-            div.scroll tabindex="0" role="region" aria-label="Trend" { table {
-                caption { "Figures of equal steps over the records" }
-                thead { tr {
-                    th scope="col" { "step" } th scope="col" { "figure" } th scope="col" { "course" }
-                    th.number scope="col" { "first" } th.number scope="col" { "last" } th.number scope="col" { "change" } th scope="col" { "level" }
+            @if courses.is_empty() {
+                p { "These records have no step in common." }
+            } @else {
+                div.scroll tabindex="0" role="region" aria-label="Trend" { table {
+                    caption { "Figures of equal steps over the records" }
+                    thead { tr {
+                        th scope="col" { "step" } th scope="col" { "figure" } th scope="col" { "course" }
+                        th.number scope="col" { "first" } th.number scope="col" { "last" } th.number scope="col" { "change" } th scope="col" { "level" }
+                    } }
+                    tbody { @for course in &courses { (row(course, members)) } }
                 } }
-                tbody { @for course in &courses { (row(course, members)) } }
-            } }
-            @if courses.is_empty() { p { "These records have no step in common." } }
+            }
         }
         section { h2 { "Records" }
             ol { @for member in members { li { time { (moment(member.unix_s)) } " " a href={ "/records/" (member.id) } { (member.title) } } } }

@@ -79,7 +79,9 @@ fn records_are_found_by_what_people_look_for() {
     let compared = served.get(&format!("/compare?id={a}&id={b}"));
     assert!(compared.status == 200 && compared.text().contains("<!DOCTYPE html>"));
     assert_eq!(served.get(&format!("/compare?id={a}")).status, 400);
-    assert_eq!(served.get(&format!("/trend?id={a}&id={b}")).status, 200);
+    let trend = served.get(&format!("/trend?id={a}&id={b}"));
+    assert_eq!(trend.status, 200);
+    assert!(trend.text().contains("no step in common") && !trend.text().contains("<table"));
     // The folder is watched.
     fs::remove_file(bench.path("a.wsr")).expect("it is ours");
     served.records(1);

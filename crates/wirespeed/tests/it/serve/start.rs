@@ -77,6 +77,12 @@ fn sliders_say_what_the_estimator_says() {
     }
     let page = served.get(&format!("/start?scenario={id}"));
     assert!(page.status == 200 && page.text().contains("Check and estimate"));
+    // Of several plans one is shown first that has a slider; each can be chosen.
+    let several = all.iter().find(|one| one["name"] == json!("lab2-esx-8gb.toml"));
+    let several = several.expect("it comes with the program")["id"].as_str().expect("a name");
+    let page = |plan: &str| served.get(&format!("/explore?scenario={several}{plan}")).text();
+    assert!(page("").contains("type=\"range\""));
+    assert!(page("&plan=one").contains("it has one step"));
 }
 
 #[track_caller]
