@@ -14,7 +14,6 @@
 //! successive phases, priorities) is listed in [`Estimate::left_out`] and needs the event engine.
 
 mod accelerate;
-mod arms;
 mod blend;
 mod bounds;
 mod experiment;
@@ -27,7 +26,6 @@ mod lumped;
 mod mean;
 mod mix;
 mod open;
-mod own_limits;
 mod parallel;
 mod session;
 mod sites;
