@@ -140,7 +140,7 @@ fn guests_carry_verified_loads_on_what_the_run_made() {
             let (by_worker, by_kernel) = (did[vm][n], counted[&format!("{vm}.disk0")]);
             assert!(by_worker > 0.0, "{vm} did nothing: {did:?}");
             // On a busy machine the last look at a disk comes before the last I/Os.
-            let apart = most.max(0.1 * by_worker);
+            let apart = f64::max(most, 0.1 * by_worker);
             assert!((by_worker - by_kernel).abs() <= apart, "{vm}: {by_worker}, {by_kernel}");
             assert_eq!(by_kernel, counted[&format!("{vm}.scsi0")], "one disk at one adapter");
             // A QEMU counts anew once its guest has moved, and on a busy machine it may not answer in time.
