@@ -118,7 +118,7 @@ labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.m
 	cargo build --release --locked --package wirespeed
 	@scripts/labs
 
-static: ## Build wirespeed as one stripped file without libraries, below 25 MB: ./wirespeed-static
+static: ## Build wirespeed as one stripped file without libraries, below 27 MB: ./wirespeed-static
 	@scripts/need $@
 	@# At one address, and without a second copy of like functions: a tenth smaller.
 	RUSTFLAGS="-C target-feature=+crt-static" cargo rustc --profile dist --locked --package wirespeed --bin wirespeed \
