@@ -1,6 +1,6 @@
 //! Packs the script of plotly.js, which the crate `plotly` carries, so that the program holds it compressed.
 //!
-//! The crate is read and never built, which with the twenty crates that it alone needs would take half a minute of a processor. For
+//! The crate is read and never built, which with the twenty crates that it alone needs would take some twenty seconds of a processor. For
 //! that it is a dependency for a machine without a system, where nothing is ever built, and Cargo says where its source is.
 
 use flate2::Compression;

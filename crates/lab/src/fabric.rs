@@ -294,11 +294,6 @@ impl Fabric {
         self.groups.get(&seat(vm, host)).map_or_else(|| self.group(host), Vec::as_slice)
     }
 
-    /// The same of the host that it starts on.
-    pub fn group_at_home(&self, vm: &str, host: &str) -> &[PathBuf] {
-        self.groups.get(vm).map_or_else(|| self.group(host), Vec::as_slice)
-    }
-
     /// The process that holds the namespace of each node, in the plan's order.
     pub fn processes(&self) -> &[u32] {
         &self.processes

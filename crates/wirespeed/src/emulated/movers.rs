@@ -37,7 +37,7 @@ impl Mover {
             return Ok(());
         }
         let group = match host == self.home {
-            true => fabric.group_at_home(&self.vm, host),
+            true => fabric.group(fabric.carrier(&self.vm, host)),
             false => fabric.group_on(&self.vm, host),
         };
         lab::regroup(self.process, group)?;
