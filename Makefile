@@ -118,11 +118,8 @@ labs: ## Score the published labs with both solvers: docs/ledger.md, docs/labs.m
 	cargo build --release --locked --package wirespeed
 	@scripts/labs
 
-static: ## Build wirespeed as one stripped file without libraries, below 27 MB: ./wirespeed-static
+static: ## Build wirespeed as one stripped file without libraries, below 25 MB: ./wirespeed-static
 	@scripts/need $@
-	@# At one address, and without a second copy of like functions: a tenth smaller.
-	RUSTFLAGS="-C target-feature=+crt-static" cargo rustc --profile dist --locked --package wirespeed --bin wirespeed \
-		--target x86_64-unknown-linux-gnu -- -C relocation-model=static -C link-arg=-Wl,--icf=all
 	@scripts/static
 
 guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux, a host that fails
