@@ -1,13 +1,25 @@
 //! The payload of a command as the owner of the socket sees it: references to its bytes, never a copy.
 
 use super::{Buffer, Handle};
+use std::sync::atomic::AtomicU64;
 
 /// What holes are sent from.
-pub(super) static ZEROS: Zeros = Zeros([0; 1 << 16]);
+pub(super) static ZEROS: Zeros = Zeros([const { AtomicU64::new(0) }; 1 << 13]);
 
-/// Zeros that direct I/O can write.
+/// Zeros that direct I/O can write. What could change is not in the program's file: of constants it would hold 64 KiB.
 #[repr(align(4096))]
-pub(super) struct Zeros(pub [u8; 1 << 16]);
+pub(super) struct Zeros([AtomicU64; 1 << 13]);
+
+impl Zeros {
+    pub(super) fn as_ptr(&self) -> *const u8 {
+        self.0.as_ptr().cast()
+    }
+
+    /// In bytes.
+    pub(super) fn len(&self) -> usize {
+        size_of_val(&self.0)
+    }
+}
 
 /// Bytes that came from an initiator or go to one.
 #[derive(Debug, Default)]
@@ -117,8 +129,8 @@ impl MemorySpan {
 
 fn zeros(mut len: usize, out: &mut Vec<libc::iovec>) {
     while len > 0 {
-        let now = len.min(ZEROS.0.len());
-        out.push(piece(ZEROS.0.as_ptr(), now));
+        let now = len.min(ZEROS.len());
+        out.push(piece(ZEROS.as_ptr(), now));
         len -= now;
     }
 }

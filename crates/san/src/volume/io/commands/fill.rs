@@ -163,10 +163,10 @@ impl CommandContext<'_> {
     }
 
     async fn write_zeros(&self, at: u64, end: u64) -> CommandOutcome<()> {
-        for at in (at..end).step_by(ZEROS.0.len()) {
+        for at in (at..end).step_by(ZEROS.len()) {
             self.go_on()?;
-            let len = (end - at).min(ZEROS.0.len() as u64) as usize;
-            self.write(at, ZEROS.0.as_ptr(), len, false).await?;
+            let len = (end - at).min(ZEROS.len() as u64) as usize;
+            self.write(at, ZEROS.as_ptr(), len, false).await?;
         }
         Ok(())
     }
