@@ -169,13 +169,14 @@ impl Reader {
         for (at, (shot, time)) in self.shots.iter().zip(&times).enumerate() {
             shot.looks.iter().for_each(|look| looks.add(*time, *look));
             if !counting && !shot.rates.is_empty() {
-                let length = times.get(at + 1).map_or_else(
-                    || times.get(1).map_or(1_000_000_000, |t| t - times[0]),
-                    |next| next - time,
-                );
-                let from = at.checked_sub(1).map_or(time - length.max(1), |before| times[before]);
-                let row = self.feed.rows.len();
-                self.feed.rows.push(Span { from, to: *time });
+                // Looks of one moment are of one interval.
+                if self.feed.rows.last().is_none_or(|last| last.to < *time) {
+                    let next = times[at..].iter().find(|next| *next > time);
+                    let length = next.map_or(1_000_000_000, |next| next - time);
+                    let from = self.feed.rows.last().map_or(time - length, |before| before.to);
+                    self.feed.rows.push(Span { from, to: *time });
+                }
+                let row = self.feed.rows.len() - 1;
                 shot.rates
                     .iter()
                     .for_each(|(place, measure, rate)| self.feed.put(row, *place, *measure, *rate));
