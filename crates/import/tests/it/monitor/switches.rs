@@ -289,8 +289,10 @@ fn rates_of_one_moment_are_of_one_interval() {
             "2024-05-07 09:00:{second:02}\nsw:admin> portperfshow {port}\n     {port}\n  {rate}\n"
         )
     };
-    let text = [look(0, 6, "1.0k"), look(0, 6, "2.0k"), look(5, 6, "3.0k")].concat();
+    let looks = [(0, "1.0k"), (0, "2.0k"), (5, "3.0k"), (4, "9.0k")];
+    let text = looks.map(|(second, rate)| look(second, 6, rate)).concat();
     let feed = fed(text.as_bytes());
+    assert!(feed.notes.iter().any(|note| note.text.contains("time goes back 1 times")));
     let spans: Vec<i64> = feed.rows.iter().map(|row| (row.to - row.from) / 1_000_000_000).collect();
     assert_eq!(spans, [5, 5]);
     let column = &feed.columns[0];
