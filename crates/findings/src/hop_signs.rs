@@ -7,7 +7,7 @@ use crate::monitoring::Seen;
 use crate::other_programs::{self, SharedCpu};
 use crate::step::StepData;
 use crate::warnings::{Severity, Warning};
-use record::{CounterId, Source};
+use record::{CounterId, Fact, Source};
 use std::collections::BTreeMap;
 use units::{count, percent};
 
@@ -93,13 +93,18 @@ pub(crate) struct HopSignsSeen {
 
 impl HopSignsSeen {
     /// Takes in a step.
-    pub fn see(&mut self, step: &StepData, figures: &StepFigures, sources: &[Source]) {
+    pub fn see(
+        &mut self,
+        step: &StepData,
+        figures: &StepFigures,
+        (facts, sources): (&[Fact], &[Source]),
+    ) {
         let index = figures.index;
         if let Some(window) = Seen::of(step, figures, sources) {
             self.windows.push(window);
             return;
         }
-        self.shared.extend(SharedCpu::of(step, figures, sources));
+        self.shared.extend(SharedCpu::of(step, figures, (facts, sources)));
         for (sort, of) in SORTS.iter().enumerate() {
             for source in sources.iter().filter(|source| source.hop().is_some()) {
                 let value = match of.counter.meaning().adds_up() {

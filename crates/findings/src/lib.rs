@@ -235,7 +235,7 @@ fn judge(
         let mut figures = figured(record, &step, &rule, (&nulls, &places))?;
         planned.iter().try_for_each(|planned| results(record, head, planned, &mut figures))?;
         attributed.see(&step, &figures, record.sources(), facts);
-        signs.see(&step, &figures, record.sources());
+        signs.see(&step, &figures, (facts, record.sources()));
         known.into_iter().for_each(|known| signs.media.see(record, &step, known));
         known.into_iter().for_each(|k| fabric.see(&step, k, &mut figures, facts));
         projector.see(&step, &figures, random, projection::footprint(known));

@@ -6,9 +6,11 @@
 
 use crate::attribution::Limiter;
 use crate::figures::StepFigures;
+use crate::served::BOOT;
 use crate::step::StepData;
 use crate::warnings::{Severity, Warning};
-use record::{CounterId, HopKind, Source};
+use record::{CounterId, Fact, HopKind, Source};
+use std::collections::BTreeSet;
 use units::percent;
 
 /// Share of a host's processors from which others are said to use them.
@@ -16,6 +18,14 @@ const TOLD_FROM: f64 = 0.1;
 
 /// Share from which processors are full.
 const FULL_FROM: f64 = 0.9;
+
+/// An agent, and all others of its machine, which is counted by one of them.
+fn agents_beside<'a>(facts: &'a [Fact], agent: &'a str) -> BTreeSet<&'a str> {
+    let boots = || facts.iter().filter(|fact| fact.key == BOOT);
+    let own = boots().find(|fact| fact.subject == agent).map(|fact| fact.value.as_str());
+    let beside = boots().filter(|fact| Some(fact.value.as_str()) == own);
+    beside.map(|fact| fact.subject.as_str()).chain([agent]).collect()
+}
 
 /// The processors of one host in one step, as shares of all their time.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,18 +38,23 @@ pub(crate) struct SharedCpu {
 
 impl SharedCpu {
     /// What a step tells of them; `None` where it is not known whose time it was, or others used little.
-    pub fn of(step: &StepData, figures: &StepFigures, sources: &[Source]) -> Option<SharedCpu> {
+    pub fn of(
+        step: &StepData,
+        figures: &StepFigures,
+        (facts, sources): (&[Fact], &[Source]),
+    ) -> Option<SharedCpu> {
         let counted = |source: &&Source| {
             source.hop() == Some(HopKind::HostCpu)
                 && step.integrals.amount(source.id, CounterId::CpuBusy).is_some()
         };
         let mut hosts = sources.iter().filter(counted);
         let (host, None) = (hosts.next()?, hosts.next()) else { return None };
+        let here = agents_beside(facts, &host.agent);
         let seconds = step.integrals.seconds();
         let processors = step.integrals.mean(host.id, CounterId::CpuCount)?;
         let (mut own, mut is_here) = (0.0, !step.workers.is_empty());
         for worker in &step.workers {
-            is_here &= worker.source.agent == host.agent;
+            is_here &= here.contains(worker.source.agent.as_str());
             let said = worker.testimony.as_ref()?;
             own += said.cpu_user.plus(said.cpu_system).as_secs_f64();
         }
@@ -92,4 +107,25 @@ pub(crate) fn warning(seen: &[SharedCpu], steps: &[StepFigures]) -> Option<Warni
             .to_owned(),
         steps: of.iter().map(|shared| shared.step).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_of_one_machine_are_known_by_its_boot() {
+        let fact = |agent: &str, boot: &str| Fact {
+            subject: agent.to_owned(),
+            key: BOOT.to_owned(),
+            value: boot.to_owned(),
+        };
+        let facts = [fact("a", "5e2c"), fact("b", "77aa"), fact("c", "5e2c")];
+        let beside =
+            |agent: &str| agents_beside(&facts, agent).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            (beside("a"), beside("b"), beside("local")),
+            ("a c".into(), "b".into(), "local".into())
+        );
+    }
 }

@@ -63,6 +63,9 @@ pub enum ServedBy {
 /// The fact of a hop that is a disk of the machine, under a name of the lab: the kernel's name of it.
 pub(crate) const BLOCK_DEVICE: &str = "block-device";
 
+/// The fact of an agent that no other machine shares, nor this one after its next start.
+pub(crate) const BOOT: &str = "boot";
+
 /// What is known about the targets of a run.
 pub(crate) struct Places<'a> {
     /// Targets by VM or target.
@@ -93,11 +96,17 @@ impl<'a> Places<'a> {
         self.facts.get(&(subject, key)).copied()
     }
 
+    /// Whether two agents are on one machine: one of them then counts its places.
+    fn same_machine(&self, a: &str, b: &str) -> bool {
+        a == b || self.fact(a, BOOT).is_some_and(|boot| self.fact(b, BOOT) == Some(boot))
+    }
+
     /// The hop of a device on an agent's machine: called like it, or as the lab calls what others count there too.
     fn hop(&self, device: &str, agent: &str) -> Option<&'a Source> {
         let is = |hop: &&&Source| {
             let named = hop.group == device && hop.hop() == Some(HopKind::BlockDevice);
-            hop.agent == agent && (named || self.fact(&hop.group, BLOCK_DEVICE) == Some(device))
+            self.same_machine(&hop.agent, agent)
+                && (named || self.fact(&hop.group, BLOCK_DEVICE) == Some(device))
         };
         self.hops.iter().find(is).copied()
     }
@@ -290,5 +299,13 @@ mod tests {
         assert_eq!(found(&[fact(BLOCK_DEVICE, "vda")], "local"), Some(1));
         assert_eq!(found(&[fact("device", "vda")], "local"), None);
         assert_eq!(found(&[], "other"), Some(2));
+        // An agent whose machine another counts.
+        let boot = |agent: &str, id: &str| Fact {
+            subject: agent.to_owned(),
+            key: BOOT.to_owned(),
+            value: id.to_owned(),
+        };
+        assert_eq!(found(&[boot("other", "5e2c"), boot("third", "5e2c")], "third"), Some(2));
+        assert_eq!(found(&[boot("other", "5e2c"), boot("third", "77aa")], "third"), None);
     }
 }

@@ -109,6 +109,9 @@ pub enum FromAgent {
         /// Those of them that another agent counts as well. Only an agent that counts for the coordinator says it.
         #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "batch")]
         same: Vec<SameHop>,
+        /// Which of them are what places of its machine. Agents of older releases do not say it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "batch")]
+        places: Vec<MachinePlace>,
     },
     /// What workers and ends of streams did, at most [`BATCH_MAX`] at a time.
     Intervals(#[serde(deserialize_with = "batch")] Vec<Interval>),
@@ -157,6 +160,17 @@ pub struct SameHop {
     pub at: String,
     /// What that agent counts itself there: of these the other's are compared with its own, and not recorded.
     pub own: Vec<CounterId>,
+}
+
+/// A hop that is a place of the agent's machine. Another agent that counts it there names the same machine and place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachinePlace {
+    /// Its name at the agent.
+    pub hop: String,
+    /// What no other machine has, nor this one after its next start: its kernel's boot ID.
+    pub machine: String,
+    /// What its kernel calls it: `cpu`, `disk sda`.
+    pub place: String,
 }
 
 /// How an agent introduces itself.

@@ -4,7 +4,7 @@
 //! The agent's builder provides the [`Sampler`], which knows the hops. Sampling has its own thread on the control plane, which
 //! sleeps between cuts. A sample carries its own time, a little after the cut: counters are contiguous, without gaps.
 
-use crate::message::SameHop;
+use crate::message::{MachinePlace, SameHop};
 use clock::Ns;
 use engine::{OwnStops, StepEdge, StepSpec, StepTimeline};
 use record::{Counter, CounterId, Event, HopKind, Level, SourceId};
@@ -24,6 +24,11 @@ pub trait Sampler: Send {
 
     /// Which of these hops agents of other machines count as well.
     fn same(&self) -> Vec<SameHop> {
+        Vec::new()
+    }
+
+    /// Which of these hops are what places of this machine, for agents that share it.
+    fn places(&self) -> Vec<MachinePlace> {
         Vec::new()
     }
 

@@ -1,9 +1,10 @@
 //! The hops of this machine, as an agent samples them: a list of counter sources.
 
 use crate::counted::{self, CountedHops};
+use crate::fleets::facts;
 use crate::guests::hops::GuestProcesses;
 use engine::{CountedHosts, StepSpec};
-use fleet::message::SameHop;
+use fleet::message::{MachinePlace, SameHop};
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::{self, BlockDevice, Look, Stat};
 use probe::cpu;
@@ -52,8 +53,8 @@ pub fn sources_beside(scenario: &Scenario, names: &[String], facts: &[Fact]) -> 
 }
 
 /// The sources of an agent of a fleet: those of its machine, and those of the hosts that its orders name.
-pub fn sources_of_agent() -> Sources {
-    Sources(vec![Box::new(OrderedSources::default())])
+pub fn sources_of_agent() -> impl Sampler {
+    OrderedSources::default()
 }
 
 /// The sources of an agent of a fleet, as its orders say.
@@ -103,6 +104,14 @@ impl Sampler for OrderedSources {
         self.sources.iter_mut().flat_map(Sampler::sample).collect()
     }
 
+    fn places(&self) -> Vec<MachinePlace> {
+        self.sources
+            .iter()
+            .flat_map(|sources| sources.0.iter())
+            .flat_map(|of| of.places())
+            .collect()
+    }
+
     fn news(&mut self) -> Vec<SamplerNews> {
         let mut news = std::mem::take(&mut self.news);
         news.extend(self.sources.iter_mut().flat_map(Sampler::news));
@@ -122,7 +131,8 @@ pub fn sources_with(scenario: &Scenario, other: Box<dyn Sampler>) -> Sources {
     all
 }
 
-/// Several sources, sampled one after the other.
+/// Several sources, sampled one after the other. Only an agent of a fleet says which places of its machine they are: agents of one
+/// process, or of an emulated lab, share all of it.
 pub struct Sources(Vec<Box<dyn Sampler>>);
 
 impl Sampler for Sources {
@@ -146,6 +156,14 @@ impl Sampler for Sources {
 /// The name of the hop that is this machine's processors.
 pub(crate) const PROCESSORS: &str = "host.cpu";
 
+/// What they are among the places of a machine.
+pub(crate) const CPU: &str = "cpu";
+
+/// What a disk is among the places of a machine.
+pub(crate) fn disk_place(device: &str) -> String {
+    format!("disk {device}")
+}
+
 /// Samples the processors of this machine, in steps that load storage: workers, embedded arrays and everything else share
 /// them. Network loads count their machines themselves.
 #[derive(Debug, Default)]
@@ -159,6 +177,10 @@ impl Sampler for CpuSampler {
         let hop = SampledHop { name, kind, facts: Vec::new() };
         self.loaded = !(step.workers.is_empty() && step.attended.is_empty());
         if self.loaded { vec![hop] } else { Vec::new() }
+    }
+
+    fn places(&self) -> Vec<MachinePlace> {
+        facts::place(PROCESSORS, CPU.to_owned()).filter(|_| self.loaded).into_iter().collect()
     }
 
     fn sample(&mut self) -> Vec<Sample> {
@@ -207,6 +229,11 @@ impl Sampler for DiskSampler {
             }
         }
         self.devices.iter().map(hop).collect()
+    }
+
+    fn places(&self) -> Vec<MachinePlace> {
+        let place = |device: &BlockDevice| facts::place(device.name(), disk_place(device.name()));
+        self.devices.iter().filter_map(place).collect()
     }
 
     fn sample(&mut self) -> Vec<Sample> {

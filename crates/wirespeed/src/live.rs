@@ -311,7 +311,7 @@ pub fn remote_engines() -> EngineRegistry {
 
 fn of_disks(
     around: impl FnOnce(disk::DiskEngine) -> Box<dyn Engine>,
-    sources: hops::Sources,
+    sources: impl fleet::Sampler + 'static,
 ) -> EngineRegistry {
     let remote = schemes();
     let of_disks: Vec<&str> = ["", "null"].into_iter().chain(remote.names()).collect();

@@ -7,7 +7,8 @@
 use super::AgentIdentity;
 use crate::arrays::{ArraySpec, ArrayStep, Portals};
 use crate::message::{
-    AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, SameHop, ToAgent, check_version,
+    AgentFailure, BATCH_MAX, FromAgent, Greeting, MachinePlace, PROTOCOL, SameHop, ToAgent,
+    check_version,
 };
 use crate::sequence::{Numbered, Numberer, Reorderer};
 use clock::Ns;
@@ -59,6 +60,7 @@ pub(crate) struct StepReadiness {
     pub planned: Vec<(SourceId, u64)>,
     pub hops: Vec<(String, HopKind)>,
     pub same: Vec<SameHop>,
+    pub places: Vec<MachinePlace>,
     /// How many engines will say that they have finished.
     pub parts: usize,
 }
@@ -317,9 +319,9 @@ impl AgentConversation {
                     self.send(FromAgent::Finished { step });
                 }
             }
-            Ok(StepReadiness { facts, depths, planned, hops, same, parts }) => {
+            Ok(StepReadiness { facts, depths, planned, hops, same, places, parts }) => {
                 self.state = State::Ready { step, parts };
-                self.send(FromAgent::Ready { step, facts, depths, planned, hops, same });
+                self.send(FromAgent::Ready { step, facts, depths, planned, hops, same, places });
             }
             Err(error) => self.send(FromAgent::Failed { step: Some(step), error: error.into() }),
         }

@@ -10,7 +10,7 @@ mod serving;
 use crate::arrays::faults::FaultPlan;
 use crate::arrays::served::ServedArrays;
 use crate::carrier::{self, AgentEnd, CarrierError, Outbox};
-use crate::message::{AgentFailure, FromAgent, SameHop, ToAgent};
+use crate::message::{AgentFailure, FromAgent, MachinePlace, SameHop, ToAgent};
 use crate::registry::EngineRegistry;
 use crate::sampling::{SampledHop, StepSampling};
 use crate::sequence::Numbered;
@@ -127,8 +127,8 @@ struct Preparing {
 /// The engines come back with what they have prepared and the hops under it, or with why they could not.
 type Preparation = (EngineRegistry, Result<(Vec<Box<dyn Prepared>>, StepHops), EngineError>);
 
-/// The hops of a step, and which of them others count.
-type StepHops = (Vec<SampledHop>, Vec<SameHop>);
+/// The hops of a step, which of them others count, and which places of the machine they are.
+type StepHops = (Vec<SampledHop>, Vec<SameHop>, Vec<MachinePlace>);
 
 struct RunningStep {
     handles: Vec<Box<dyn StepHandle>>,
@@ -345,7 +345,7 @@ impl AgentLoop {
         &mut self,
         preparing: Preparing,
         prepared: Vec<Box<dyn Prepared>>,
-        (hops, same): StepHops,
+        (hops, same, places): StepHops,
     ) -> StepReadiness {
         let mut facts: Vec<Fact> = prepared.iter().flat_map(|p| p.facts()).collect();
         facts.extend(hops.iter().flat_map(facts_of));
@@ -355,7 +355,7 @@ impl AgentLoop {
         let parts = prepared.len();
         let Preparing { step, phases, notes: wires, .. } = preparing;
         self.work = AgentStep::Ready(ReadyStep { step, phases, prepared, plan: None, wires });
-        StepReadiness { facts, depths, planned, hops, same, parts }
+        StepReadiness { facts, depths, planned, hops, same, places, parts }
     }
 
     /// Passes on what is in the channel, in order. Returns whether nothing can write to it any more.
@@ -389,7 +389,8 @@ fn prepare(step: StepSpec, mut engines: EngineRegistry) -> Result<Preparing, Ser
     let called_off = stop.clone();
     let work = move || {
         let outcome = engines.prepare(&step, &notes, &called_off).map(|prepared| {
-            let hops = engines.sampler.as_mut().map(|of| (of.hops(&step), of.same()));
+            let hops = engines.sampler.as_mut();
+            let hops = hops.map(|of| (of.hops(&step), of.same(), of.places()));
             (prepared, hops.unwrap_or_default())
         });
         // When the coordinator is gone, what was prepared is dropped here.

@@ -4,11 +4,12 @@
 
 use super::roster::{AwayFrom, Duty, DutyLimits};
 use super::{Conversation, StepStage};
+use crate::hops::NamedHops;
 use crate::message::{Greeting, ToAgent};
 use crate::sink::RecordEntry;
 use clock::Ns;
 use engine::{Fill, StepSpec};
-use record::{Completed, HopKind, Interval, Level, StepTimes, Testimony};
+use record::{Completed, Interval, Level, StepTimes, Testimony};
 use scenario::Change;
 
 /// How long an agent is given to prepare a step that is under way.
@@ -101,12 +102,13 @@ impl Conversation {
     }
 
     /// It is ready to go on with the step.
-    pub(super) fn join_step(&mut self, agent: usize, hops: Vec<(String, HopKind)>) {
+    pub(super) fn join_step(&mut self, named: &NamedHops) {
+        let agent = named.agent;
         let away = self.roster.members[agent].away;
         let times = self.work.as_ref().and_then(|work| work.times);
         let Some((away, times)) = away.zip(times) else { return };
         let at = away.until.unwrap_or(times.measure);
-        self.announce_hops(agent, hops);
+        self.announce_hops(named);
         let unknown = self.rested(agent, at);
         self.fix_clock(agent);
         let (quiet, until) = (self.limits.silence, self.until(times.end));

@@ -8,7 +8,7 @@ use crate::message::{FromAgent, ToAgent};
 use crate::offset::{ClockAnswer, ClockOffset};
 use crate::sink::RecordEntry;
 use clock::Ns;
-use record::{Counter, CounterId, Event, Level, StepTimes};
+use record::{Counter, CounterId, Event, Level, SourceId, StepTimes};
 
 /// How often clocks are asked for.
 const EVERY: Ns = Ns::millis(500);
@@ -149,7 +149,7 @@ impl Conversation {
             let Some(after) = exchange.offset(now) else { continue };
             let astray = astray(member.clock, after);
             let bound = member.clock.within.max(astray);
-            let hop = self.hops.of_step(agent).first().copied();
+            let hop = self.own_source(agent);
             if !self.roster.is_gone(agent) && member.carries() {
                 widest = widest.max(hop.map(|hop| (bound, hop)));
             }
@@ -196,6 +196,14 @@ impl Conversation {
         }
         self.record(RecordEntry::Counters(counters));
         warnings.into_iter().for_each(|text| self.event(Level::Warning, "clock-uncertain", text));
+    }
+
+    /// A source that is an agent's alone: a hop of its own, or a worker where its hops are another's of its machine too.
+    fn own_source(&self, agent: usize) -> Option<SourceId> {
+        let hops = self.hops.of_step(agent);
+        let own = hops.iter().find(|hop| !self.shared.is_other(agent, **hop));
+        let load = || self.roster.members[agent].sources.iter().find(|of| !hops.contains(of));
+        own.or_else(load).or(hops.first()).copied().filter(|_| !hops.is_empty())
     }
 
     /// Records what happened to what an agent runs in.

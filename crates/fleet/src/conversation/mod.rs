@@ -19,18 +19,16 @@ use crate::arrays::Portals;
 use crate::assign::AssignedStep;
 use crate::control::WaitLimits;
 use crate::coordinator::StepFailure;
-use crate::hops::AgentHops;
+use crate::hops::{AgentHops, NamedHops};
 use crate::link::BodyNews;
-use crate::message::{AgentFailure, FromAgent, SameHop, ToAgent};
+use crate::message::{AgentFailure, FromAgent, ToAgent};
 use crate::offset::AgentClock;
 use crate::sequence::Numbered;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, HopMeter, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
 use engine::StepSpec;
-use record::{
-    Event, Fact, HopKind, Interval, Level, RunHead, Source, SourceId, SourceKind, StepTimes,
-};
+use record::{Event, Fact, Interval, Level, RunHead, Source, SourceId, SourceKind, StepTimes};
 use roster::{Duty, Roster, RosterAgent};
 use scenario::Step;
 use shared::SharedHops;
@@ -38,9 +36,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// How often a warm-up is looked at, whatever comes in.
 const LOOK: Ns = Ns::millis(50);
-
-/// The hops that an agent has named for a step, and which of them are others' too.
-type NamedHops = (usize, Vec<(String, HopKind)>, Vec<SameHop>);
 
 /// An agent as the conversation begins.
 pub(crate) struct AgentSpec {
@@ -169,10 +164,12 @@ pub(crate) struct Conversation {
     /// Facts that are in the record, by subject and key: agents repeat them with every step, and free space changes.
     facts: BTreeSet<(String, String)>,
     hops: AgentHops,
-    /// Hops that agents have named for the step under way, in the order in which they were ready, and which are others' too.
+    /// Hops that agents have named for the step under way, in the order in which they were ready.
     named: Vec<NamedHops>,
     /// Hops that two agents count in the step under way.
     shared: SharedHops,
+    /// What has been said of agents that share a machine.
+    one_machine: BTreeSet<String>,
     /// All sources of network loads: hops and ends of streams, known from the start.
     nets: BTreeSet<SourceId>,
     meter: RateMeter,
@@ -216,6 +213,7 @@ impl Conversation {
             hops: AgentHops::after(sources),
             named: Vec::new(),
             shared: SharedHops::default(),
+            one_machine: BTreeSet::new(),
             nets: nets.map(|source| source.id).collect(),
             meter: RateMeter::default(),
             hop_meter: HopMeter::default(),

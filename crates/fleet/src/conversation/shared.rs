@@ -1,5 +1,5 @@
-//! Hops that two agents count: one at its own machine, one by what it asks of others. Of each counter one agent's is recorded; what the
-//! other says of it is compared, and never added.
+//! Hops that several agents count: one at its own machine, one by what it asks of others, or some on one machine. Of each counter one
+//! agent's is recorded; what another says of it is compared, and never added.
 
 use crate::hops::SharedHop;
 use clock::Ns;
@@ -44,8 +44,8 @@ impl Sum {
 #[derive(Default)]
 pub(crate) struct SharedHops {
     hops: Vec<SharedHop>,
-    /// Of each counter what its machine's agent says, and what the other says.
-    sums: BTreeMap<(SourceId, CounterId), [Sum; 2]>,
+    /// Of each counter what the agent says that is recorded, and what the other says, which is here by its place among the hops.
+    sums: BTreeMap<(usize, CounterId), [Sum; 2]>,
 }
 
 impl SharedHops {
@@ -60,38 +60,58 @@ impl SharedHops {
         }
         let recorded = |counter: &Counter| {
             let Some(id) = counter.kind.id() else { return true };
-            let here = |hop: &&SharedHop| {
+            let here = |(_, hop): &(usize, &SharedHop)| {
                 hop.source == counter.source && (hop.agent == agent || hop.witness == agent)
             };
-            let Some(hop) = self.hops.iter().find(here) else { return true };
-            let witness = hop.witness == agent;
-            if !hop.own.contains(&id) {
+            let mut kept = true;
+            for (at, hop) in self.hops.iter().enumerate().filter(here) {
+                let witness = hop.witness == agent;
                 // That a process was stopped is of the machine that it is on.
-                return !(witness && id == CounterId::OwnStop);
+                if id == CounterId::OwnStop {
+                    kept &= !witness || hop.own.is_none();
+                } else if hop.own.as_ref().is_none_or(|own| own.contains(&id)) {
+                    if counter.value.is_finite() && id.meaning().adds_up() {
+                        self.sums.entry((at, id)).or_default()[usize::from(witness)].add(counter);
+                    }
+                    kept &= !witness;
+                }
             }
-            if counter.value.is_finite() && id.meaning().adds_up() {
-                let sums = self.sums.entry((counter.source, id)).or_default();
-                sums[usize::from(witness)].add(counter);
-            }
-            !witness
+            kept
         };
         list.into_iter().filter(recorded).collect()
     }
 
+    /// Whether what an agent counts at a hop of its machine is recorded as another's.
+    pub fn is_other(&self, agent: usize, source: SourceId) -> bool {
+        let of =
+            |hop: &SharedHop| hop.source == source && hop.witness == agent && hop.own.is_none();
+        self.hops.iter().any(of)
+    }
+
     /// What contradicts itself, at the end of the step.
-    pub fn conflicts(&self) -> Vec<(SourceId, String)> {
-        let of = |((source, id), [own, other]): (&(SourceId, CounterId), &[Sum; 2])| {
+    pub fn conflicts<'a>(&self, name: impl Fn(usize) -> &'a str) -> Vec<(SourceId, String)> {
+        let of = |((at, id), [own, other]): (&(usize, CounterId), &[Sum; 2])| {
+            let hop = &self.hops[*at];
             let told = own.time >= COMPARED && other.time >= COMPARED;
             let (a, b) = (own.rate(), other.rate());
             let enough = own.amount.max(other.amount) >= ENOUGH;
             let apart = (a - b).abs() > (APART + own.slack() + other.slack()) * a.max(b);
             (told && enough && apart).then(|| {
+                let (first, second) = match &hop.own {
+                    Some(_) => (
+                        "the machine's own agent".to_owned(),
+                        "the source that the coordinator asks".to_owned(),
+                    ),
+                    None => (
+                        format!("agent {}", name(hop.agent)),
+                        format!("agent {}, of the same machine by its word,", name(hop.witness)),
+                    ),
+                };
                 let text = format!(
-                    "the machine's own agent says {a:.4e} and the source that the coordinator asks {b:.4e} of {} a second: the \
-                     first is recorded",
+                    "{first} says {a:.4e} and {second} {b:.4e} of {} a second: the first is recorded",
                     id.name()
                 );
-                (*source, text)
+                (hop.source, text)
             })
         };
         self.sums.iter().filter_map(of).collect()
@@ -109,9 +129,8 @@ mod tests {
     }
 
     /// Twenty seconds of an agent and of what the coordinator asks: how much is recorded of each, and what is said.
-    fn run(rate: f64) -> ([usize; 2], Vec<String>) {
+    fn run(rate: f64, own: Option<Vec<CounterId>>) -> ([usize; 2], Vec<String>) {
         let mut shared = SharedHops::default();
-        let own = vec![CpuBusy];
         shared.add(vec![SharedHop { source: SourceId(3), witness: 1, agent: 0, own }]);
         let mut recorded = [0; 2];
         for second in 0..20 {
@@ -119,14 +138,38 @@ mod tests {
             let theirs = vec![counter(second, CpuBusy, rate), counter(second, CpuSteal, 5e8)];
             recorded[1] += shared.take(1, theirs).len();
         }
-        (recorded, shared.conflicts().into_iter().map(|(_, text)| text).collect())
+        (recorded, shared.conflicts(|_| "a").into_iter().map(|(_, text)| text).collect())
     }
 
     #[test]
     fn a_counter_of_two_agents_is_recorded_once_and_contradictions_are_said() {
-        assert_eq!(run(1.05e9), ([20, 20], vec![]));
-        let (recorded, said) = run(3e8);
+        let own = || Some(vec![CpuBusy]);
+        assert_eq!(run(1.05e9, own()), ([20, 20], vec![]));
+        let (recorded, said) = run(3e8, own());
         assert_eq!((recorded, said.len()), ([20, 20], 1));
         assert!(said[0].contains("1.0000e9"), "{said:?}");
+    }
+
+    #[test]
+    fn of_two_agents_of_one_machine_the_first_is_recorded() {
+        assert_eq!(run(1.05e9, None), ([20, 0], vec![]));
+        let (recorded, said) = run(3e8, None);
+        assert_eq!((recorded, said.len()), ([20, 0], 1));
+        assert!(
+            said[0].starts_with("agent a says 1.0000e9 and agent a, of the same machine"),
+            "{said:?}"
+        );
+        // The first of them may be the one that a source of the coordinator's is compared with.
+        let mut shared = SharedHops::default();
+        let hop = |witness, own| SharedHop { source: SourceId(3), witness, agent: 0, own };
+        shared.add(vec![hop(2, Some(vec![CpuBusy])), hop(1, None)]);
+        let recorded = |shared: &mut SharedHops, agent, id| {
+            shared.take(agent, vec![counter(0, id, 1e9)]).len()
+        };
+        let all = [(0, CpuBusy), (1, CpuBusy), (2, CpuBusy), (1, CpuSteal), (2, CpuSteal)];
+        assert_eq!(all.map(|(agent, id)| recorded(&mut shared, agent, id)), [1, 0, 0, 0, 1]);
+        assert!(shared.is_other(1, SourceId(3)) && !shared.is_other(2, SourceId(3)));
+        // Each process is stopped by itself.
+        assert_eq!([0, 1].map(|agent| recorded(&mut shared, agent, CounterId::OwnStop)), [1, 1]);
     }
 }

@@ -6,15 +6,16 @@ use super::{Conversation, CurrentStep, Effect, StepStage, WorkEnd, name_of};
 use crate::arrays::ArrayStep;
 use crate::assign::AssignedStep;
 use crate::coordinator::StepFailure;
+use crate::hops::{NamedHops, SharedHop};
 use crate::message::{AgentFailure, FromAgent, Reported, ToAgent};
 use crate::prove;
 use crate::sink::RecordEntry;
 use campaign::{Gauge, Progress, RateMeter, StepEnd, Warming};
 use clock::Ns;
-use engine::EngineLoad;
+use engine::{EngineLoad, StepSpec};
 use record::{
-    Counter, CounterId, Event, HopKind, Interval, Level, Loop, Source, SourceId, StepHead,
-    StepTimes, WorkerLoad,
+    Counter, CounterId, Event, Fact, Interval, Level, Loop, Source, SourceId, StepHead, StepTimes,
+    WorkerLoad,
 };
 use scenario::Step;
 use std::collections::{BTreeMap, BTreeSet};
@@ -248,7 +249,8 @@ impl Conversation {
             self.event(Level::Info, "messages-repeated", text);
         }
         self.record_clocks();
-        for (source, text) in self.shared.conflicts() {
+        let name = |agent: usize| self.roster.members[agent].name.as_str();
+        for (source, text) in self.shared.conflicts(name) {
             let (at, step) = (self.on_record(), self.index());
             let (level, code) = (Level::Warning, "counters-conflict".to_owned());
             self.record_event(Event { at, step, source: Some(source), level, code, text });
@@ -354,17 +356,17 @@ impl Conversation {
         let (duty, index) = (self.roster.duty(agent), self.index());
         match (message, duty) {
             (FromAgent::Hello(greeting), Duty::Greet) => self.returned(agent, greeting),
-            (FromAgent::Ready { step, facts, hops, .. }, Prepare)
+            (FromAgent::Ready { step, facts, hops, places, .. }, Prepare)
                 if Some(step) == index && self.roster.members[agent].away.is_some() =>
             {
                 self.keep_facts(facts);
-                self.join_step(agent, hops);
+                self.join_step(&NamedHops { agent, hops, same: Vec::new(), places });
             }
-            (FromAgent::Ready { step, facts, depths, planned, hops, same }, Prepare)
+            (FromAgent::Ready { step, facts, depths, planned, hops, same, places }, Prepare)
                 if Some(step) == index =>
             {
                 self.keep_facts(facts);
-                self.named.push((agent, hops, same));
+                self.named.push(NamedHops { agent, hops, same, places });
                 self.work.iter_mut().for_each(|work| work.depths.extend(depths.iter().copied()));
                 self.meter.plan(planned);
                 self.roster.assign(self.now, agent, Wait, DutyLimits::ENDLESS);
@@ -460,20 +462,71 @@ impl Conversation {
 
     /// Gives the hops of all agents their numbers: one to a hop that two agents count.
     fn number_hops(&mut self) {
-        let all = std::mem::take(&mut self.named);
-        let named = all.iter().map(|(agent, hops, _)| (*agent, hops.clone())).collect();
+        let mut all = std::mem::take(&mut self.named);
+        // Of agents on one machine, one that stands for a host of the lab counts more, by the lab's names.
+        let specs = self.work.as_ref().map(|work| &work.assigned.specs);
+        let counts = |agent| {
+            let spec = specs.and_then(|specs| specs.get(agent)).and_then(Option::as_ref);
+            spec.is_some_and(|spec: &StepSpec| spec.counted.is_some())
+        };
+        all.sort_by_key(|named| (!counts(named.agent), named.agent));
         let agents: Vec<String> = self.roster.members.iter().map(|of| of.name.clone()).collect();
-        for (witness, _, same) in all.iter().filter(|(_, _, same)| !same.is_empty()) {
-            let (new, shared) = self.hops.same((*witness, &agents), same, &named);
+        let mut asked = Vec::new();
+        for named in all.iter().filter(|named| !named.same.is_empty()) {
+            let (new, shared) = self.hops.same((named.agent, &agents), &named.same, &all);
             for hop in &shared {
                 for agent in [hop.witness, hop.agent] {
                     self.roster.members[agent].sources.insert(hop.source);
                 }
             }
-            self.shared.add(shared);
+            asked.extend(shared);
             new.into_iter().for_each(|source| self.announce(source));
         }
-        all.into_iter().for_each(|(agent, hops, _)| self.announce_hops(agent, hops));
+        all.iter().for_each(|named| self.announce_hops(named));
+        let shared = self.hops.of_one_machine(&all, &asked);
+        self.tell_one_machine(&all, &shared);
+        self.shared.add(asked);
+        self.shared.add(shared);
+    }
+
+    /// Says which agents count the places of one machine, and whose counters these have in the record; once.
+    fn tell_one_machine(&mut self, all: &[NamedHops], shared: &[SharedHop]) {
+        let mut by: BTreeMap<usize, (BTreeSet<usize>, BTreeSet<&str>)> = BTreeMap::new();
+        for hop in shared {
+            let (others, hops) = by.entry(hop.agent).or_default();
+            others.insert(hop.witness);
+            let numbers = self.hops.of_step(hop.agent);
+            let named = all.iter().filter(|named| named.agent == hop.agent);
+            let names = named.flat_map(|named| &named.hops).zip(numbers);
+            hops.extend(names.filter(|(_, id)| *id == hop.source).map(|((name, _), _)| &**name));
+        }
+        let name = |agent: &usize| self.roster.members[*agent].name.as_str();
+        let list = |of: Vec<&str>| {
+            let more = of.len().saturating_sub(NAMES_MAX);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{more}", of[..of.len().min(NAMES_MAX)].join(", "))
+        };
+        let (mut facts, mut said) = (Vec::new(), Vec::new());
+        for (agent, (others, hops)) in by {
+            let (agent, others) = (name(&agent), list(others.iter().map(name).collect()));
+            let value = format!("agents {agent}, {others}: one machine, counters of {agent}");
+            facts.extend(hops.iter().map(|hop| Fact {
+                subject: (*hop).to_owned(),
+                key: "joined".to_owned(),
+                value: value.clone(),
+            }));
+            said.push(format!(
+                "agents {agent}, {others} run on one machine: {agent} counts {} for all of them; what the others count there is compared \
+                 with that",
+                list(hops.into_iter().collect())
+            ));
+        }
+        self.keep_facts(facts);
+        for text in said {
+            if self.one_machine.insert(text.clone()) {
+                self.event(Level::Info, "counters-joined", text);
+            }
+        }
     }
 
     fn announce(&mut self, source: Source) {
@@ -482,12 +535,11 @@ impl Conversation {
     }
 
     /// Gives an agent's hops their numbers, and those that are new their place in the record.
-    pub(super) fn announce_hops(&mut self, agent: usize, named: Vec<(String, HopKind)>) {
-        let name = self.roster.members[agent].name.clone();
-        for source in self.hops.ready(agent, &name, named) {
-            self.roster.members[agent].sources.insert(source.id);
-            self.announce(source);
-        }
+    pub(super) fn announce_hops(&mut self, named: &NamedHops) {
+        let member = &mut self.roster.members[named.agent];
+        let new = self.hops.ready(&member.name, named);
+        member.sources.extend(self.hops.of_step(named.agent));
+        new.into_iter().for_each(|source| self.announce(source));
     }
 
     /// Whether an agent may report these figures: those of its own sources, of the step under way; of a network load only

@@ -358,6 +358,7 @@ fn mortal(until: Until) -> AgentLink {
                         planned: vec![],
                         hops,
                         same: vec![],
+                        places: vec![],
                     }
                 }
                 ToAgent::Start { .. } if until == Until::Start => return,

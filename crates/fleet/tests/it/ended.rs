@@ -46,6 +46,7 @@ fn agent(name: &'static str, plays: Plays, told: mpsc::Sender<Ns>) -> AgentLink 
             planned,
             hops: vec![],
             same: vec![],
+            places: vec![],
         };
         end.outbox.send(ready).unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };

@@ -103,3 +103,70 @@ fn an_agent_without_a_sampler_names_no_hops() {
     let (_, log) = Trial::new().run(vec![threaded("local", "run")]);
     assert!(log.counters.is_empty() && log.sources.iter().all(|s| s.kind == SourceKind::Worker));
 }
+
+/// The processors and a disk of a machine, of which one second has so much.
+struct OfMachine {
+    machine: &'static str,
+    looks: u64,
+}
+
+impl Sampler for OfMachine {
+    fn hops(&mut self, _: &StepSpec) -> Vec<SampledHop> {
+        let of = [("host.cpu", HopKind::HostCpu), ("sda", HopKind::BlockDevice)];
+        let hop =
+            |(name, kind): (&str, _)| SampledHop { name: name.to_owned(), kind, facts: Vec::new() };
+        of.map(hop).into()
+    }
+
+    fn places(&self) -> Vec<fleet::message::MachinePlace> {
+        let place = |(hop, place): (&str, &str)| fleet::message::MachinePlace {
+            hop: hop.to_owned(),
+            machine: self.machine.to_owned(),
+            place: place.to_owned(),
+        };
+        [("host.cpu", "cpu"), ("sda", "disk sda")].map(place).into()
+    }
+
+    fn sample(&mut self) -> Vec<Sample> {
+        self.looks += 1;
+        let of = |counter| {
+            let readings = vec![HopReading { counter, value: self.looks as f64 }];
+            Sample { at: clock::now(), readings }
+        };
+        vec![of(CounterId::CpuBusy), of(CounterId::ReadBytes)]
+    }
+}
+
+/// The hops of a run by two agents on these machines, whether a counter of one is told twice for a moment, and what is said of it.
+fn on_machines(machines: [&'static str; 2]) -> (Vec<String>, bool, Vec<String>) {
+    let agent = |(name, machine): (&str, &'static str)| {
+        let registry = engines("run").sampler(Box::new(OfMachine { machine, looks: 0 }));
+        AgentLink::in_process(identity(name), registry).expect("a thread")
+    };
+    let agents = [("a", machines[0]), ("b", machines[1])].map(agent);
+    let (_, log) = Trial::new().run(agents.into());
+    let hops = log.sources.iter().filter(|source| source.hop().is_some());
+    let own = |c: &&record::Counter| c.kind.id() != Some(CounterId::OwnStop);
+    let counters: Vec<_> = log.counters.iter().filter(own).collect();
+    let twice = counters.iter().enumerate().any(|(at, one)| {
+        counters[..at].iter().any(|other| {
+            let same = (one.source, &one.kind, one.step) == (other.source, &other.kind, other.step);
+            same && one.from < other.to && other.from < one.to
+        })
+    });
+    let joined = log.events.iter().filter(|event| event.code == "counters-joined");
+    let names = hops.map(|source| source.name.clone()).collect();
+    (names, twice, joined.map(|event| event.text.clone()).collect())
+}
+
+#[test]
+fn what_two_agents_of_one_machine_count_is_one_hop() {
+    let (names, twice, said) = on_machines(["m", "m"]);
+    assert_eq!((names, twice), (vec!["host.cpu".to_owned(), "sda".to_owned()], false));
+    let expected = "agents a, b run on one machine: a counts host.cpu, sda for all of them; what the others count there is compared \
+                    with that";
+    assert_eq!(said, [expected], "once in two steps");
+    let (names, twice, said) = on_machines(["m", "n"]);
+    assert_eq!(names, ["host.cpu", "sda", "b/host.cpu", "b/sda"]);
+    assert_eq!((twice, said), (false, vec![]));
+}

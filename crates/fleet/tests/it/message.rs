@@ -11,7 +11,9 @@ use fleet::arrays::{
     PortStep, Portals, TapeSpec,
 };
 use fleet::frame::{self, FRAME_MAX, FrameError};
-use fleet::message::{AgentFailure, BATCH_MAX, FromAgent, Greeting, PROTOCOL, SameHop, ToAgent};
+use fleet::message::{
+    AgentFailure, BATCH_MAX, FromAgent, Greeting, MachinePlace, PROTOCOL, SameHop, ToAgent,
+};
 use fleet::sequence::Numbered;
 use proptest::prelude::*;
 use record::{
@@ -313,6 +315,10 @@ fn same() -> SameHop {
     SameHop { hop: "esx.cpu".into(), agent: "a1".into(), at: "host.cpu".into(), own }
 }
 
+fn place() -> MachinePlace {
+    MachinePlace { hop: "host.cpu".into(), machine: "5e2c".into(), place: "cpu".into() }
+}
+
 pub fn from_agent() -> impl Strategy<Value = FromAgent> {
     let facts = || prop::collection::vec(fact(), 0..4);
     let greeting = (any::<u32>(), ".*", facts(), ns())
@@ -332,6 +338,7 @@ pub fn from_agent() -> impl Strategy<Value = FromAgent> {
                 hops: vec![("vda".into(), HopKind::BlockDevice)],
                 // As an agent that counts for the coordinator.
                 same: (depth % 4 == 1).then(same).into_iter().collect(),
+                places: (depth % 4 == 3).then(place).into_iter().collect(),
             }
         }),
         prop::collection::vec(interval(), 0..4).prop_map(FromAgent::Intervals),

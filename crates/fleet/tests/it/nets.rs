@@ -374,7 +374,15 @@ fn check_unannounced(report: impl Fn(&StepSpec, Ns) -> FromAgent + Send + 'stati
         let Ok(ToAgent::Prepare(spec)) = end.inbox.recv() else { panic!("no step") };
         let (facts, depths, hops) = (Vec::new(), Vec::new(), Vec::new());
         end.outbox
-            .send(FromAgent::Ready { step: 0, facts, depths, planned: vec![], hops, same: vec![] })
+            .send(FromAgent::Ready {
+                step: 0,
+                facts,
+                depths,
+                planned: vec![],
+                hops,
+                same: vec![],
+                places: vec![],
+            })
             .expect("it listens");
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("no start") };
         // What was announced is taken.

@@ -235,6 +235,7 @@ fn check_disorder(early: bool, says: impl Fn() -> FromAgent + Send + 'static, wh
                     planned: vec![],
                     hops: Vec::new(),
                     same: Vec::new(),
+                    places: Vec::new(),
                 })
                 .unwrap();
             assert!(matches!(end.inbox.recv(), Ok(ToAgent::Start { .. })));
@@ -262,6 +263,7 @@ fn messages_out_of_order_lose_an_agent() {
             planned: Vec::new(),
             hops: Vec::new(),
             same: Vec::new(),
+            places: Vec::new(),
         }
     };
     let protocol = || AgentFailure::Protocol("a message it did not know".into());

@@ -73,6 +73,7 @@ fn without_the_rule_nobody_is_told_when_to_measure() {
                 planned: vec![],
                 hops: vec![],
                 same: vec![],
+                places: vec![],
             })
             .unwrap();
         let Ok(ToAgent::Start { epoch, at, .. }) = end.inbox.recv() else { panic!("to start") };

@@ -13,12 +13,15 @@ use jiff::tz::TimeZone;
 use record::{HopKind, Level};
 use std::collections::BTreeMap;
 use std::io::BufRead;
+use std::sync::LazyLock;
 
 const MOST: u64 = 512 << 20;
 /// What separates the columns of a table of text: two blanks or more.
 const BLANKS: u8 = b' ';
 /// What stands for that within.
 const UNIT: u8 = 0x1f;
+/// What separates columns unless a map says it.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', BLANKS];
 /// Lines in which a header is looked for.
 const HEADER: usize = 60;
 
@@ -31,6 +34,14 @@ const SHIPPED: &[(&str, &str)] = &[
     ("powermax", include_str!("maps/powermax.toml")),
     ("unisphere", include_str!("maps/unisphere.toml")),
 ];
+
+/// These, read once.
+fn shipped() -> &'static [Map] {
+    static MAPS: LazyLock<Vec<Map>> = LazyLock::new(|| {
+        SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok()).collect()
+    });
+    &MAPS
+}
 
 /// What a column is.
 #[derive(Clone, Debug)]
@@ -251,11 +262,10 @@ fn interval(text: &str) -> Option<i64> {
 
 /// The map of a header, among those that come with the program; by its first bytes.
 pub(super) fn is_known(text: &str) -> bool {
-    let maps = || SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok());
     text.lines().take(HEADER).any(|line| {
-        [b',', b';', b'\t', BLANKS].into_iter().any(|d| {
+        DELIMITERS.into_iter().any(|d| {
             let cells = cells(line, d);
-            cells.len() > 2 && maps().any(|map| map.fits(&cells))
+            cells.len() > 2 && shipped().iter().any(|map| map.fits(&cells))
         })
     })
 }
@@ -329,9 +339,7 @@ struct Line {
 /// Reads a file by a map of the user, or by one of those that come with the program.
 pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<Feed, ReadError> {
     let text = whole(from, MOST)?;
-    let shipped: Vec<Map> =
-        SHIPPED.iter().filter_map(|(name, text)| Map::parse(name, text).ok()).collect();
-    let maps: Vec<&Map> = options.maps.iter().chain(&shipped).collect();
+    let maps: Vec<&Map> = options.maps.iter().chain(shipped()).collect();
     let (at, delimiter, map) = found(&text, &maps).ok_or_else(|| {
         let names: Vec<&str> = maps.iter().map(|map| map.name.as_str()).collect();
         ReadError::new(1, 1, format!(
@@ -387,13 +395,14 @@ pub(super) fn read(name: &str, from: impl BufRead, options: &Options) -> Result<
 /// The line of the header, what separates its cells, and its map.
 fn found<'a>(text: &str, maps: &[&'a Map]) -> Option<(usize, u8, &'a Map)> {
     for (at, line) in text.lines().enumerate().take(HEADER) {
+        let common = DELIMITERS.map(|one| (one, cells(line, one)));
         for map in maps {
-            let all =
-                map.delimiter.map_or_else(|| vec![b',', b';', b'\t', BLANKS], |one| vec![one]);
-            for delimiter in all {
-                if map.fits(&cells(line, delimiter)) {
-                    return Some((at, delimiter, map));
-                }
+            let fits = match map.delimiter {
+                Some(one) => map.fits(&cells(line, one)).then_some(one),
+                None => common.iter().find(|(_, cells)| map.fits(cells)).map(|(one, _)| *one),
+            };
+            if let Some(delimiter) = fits {
+                return Some((at, delimiter, map));
             }
         }
     }

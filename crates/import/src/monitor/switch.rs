@@ -16,7 +16,7 @@ use super::error::ReadError;
 use super::format::MonitorFormat;
 use super::model::{Feed, Measure, Place, Span};
 use super::stamp::{Stamp, moments, stamp};
-use record::HopKind;
+use record::{HopKind, Level};
 use std::collections::BTreeMap;
 
 /// A tick of `tim_txcrd_z` and of `TxWait`, in seconds.
@@ -165,21 +165,34 @@ impl Reader {
     fn finish(mut self, options: &Options) -> Result<Feed, ReadError> {
         let times = self.moments(options)?;
         let mut looks = Looks::default();
+        let mut back = 0;
         let counting = self.shots.iter().any(|shot| !shot.looks.is_empty());
         for (at, (shot, time)) in self.shots.iter().zip(&times).enumerate() {
             shot.looks.iter().for_each(|look| looks.add(*time, *look));
             if !counting && !shot.rates.is_empty() {
-                let length = times.get(at + 1).map_or_else(
-                    || times.get(1).map_or(1_000_000_000, |t| t - times[0]),
-                    |next| next - time,
-                );
-                let from = at.checked_sub(1).map_or(time - length.max(1), |before| times[before]);
-                let row = self.feed.rows.len();
-                self.feed.rows.push(Span { from, to: *time });
+                if self.feed.rows.last().is_some_and(|last| last.to > *time) {
+                    back += 1;
+                    continue;
+                }
+                // Looks of one moment are of one interval.
+                if self.feed.rows.last().is_none_or(|last| last.to < *time) {
+                    let next = times[at..].iter().find(|next| *next > time);
+                    let length = next.map_or(1_000_000_000, |next| next - time);
+                    let from = self.feed.rows.last().map_or(time - length, |before| before.to);
+                    self.feed.rows.push(Span { from, to: *time });
+                }
+                let row = self.feed.rows.len() - 1;
                 shot.rates
                     .iter()
                     .for_each(|(place, measure, rate)| self.feed.put(row, *place, *measure, *rate));
             }
+        }
+        if back > 0 {
+            let text = format!(
+                "{}: time goes back {back} times; these rates are left out",
+                self.feed.name
+            );
+            self.feed.note(Level::Warning, "time-goes-back", text);
         }
         if counting {
             looks.fill(&mut self.feed)?;

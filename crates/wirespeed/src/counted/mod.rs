@@ -15,10 +15,11 @@ pub use sources::{CountedSources, readable, this_machine};
 
 use crate::counted::joined::{OneSource, Owners};
 use crate::counted::mapping::{HopMap, LabHops, MappedHop};
-use crate::hops::{CpuSampler, DiskSampler, PROCESSORS};
+use crate::fleets::facts;
+use crate::hops::{CPU, CpuSampler, DiskSampler, PROCESSORS, disk_place};
 use clock::Ns;
 use engine::StepSpec;
-use fleet::message::SameHop;
+use fleet::message::{MachinePlace, SameHop};
 use fleet::{HopReading, Sample, SampledHop, Sampler, SamplerNews};
 use probe::block::BlockDevice;
 use probe::source::{Place, Trouble};
@@ -53,6 +54,8 @@ pub struct CountedHops {
     /// Agents of other machines that count there themselves, where this is a coordinator of such.
     agents: Vec<OneSource>,
     same: Vec<SameHop>,
+    /// Which hops are what places of this machine.
+    places: Vec<MachinePlace>,
     news: Vec<SamplerNews>,
 }
 
@@ -92,7 +95,7 @@ impl CountedHops {
         let (hops, owners, shares) = (Vec::new(), Owners::default(), None);
         let disks = DiskSampler::default();
         let (tcp, news) = (None, Vec::new());
-        let (agents, same) = (Vec::new(), Vec::new());
+        let (agents, same, places) = (Vec::new(), Vec::new(), Vec::new());
         Some(CountedHops {
             sources,
             lab,
@@ -104,6 +107,7 @@ impl CountedHops {
             tcp,
             agents,
             same,
+            places,
             news,
         })
     }
@@ -210,6 +214,7 @@ impl CountedHops {
         ones.extend(self.agents.iter().cloned());
         let (mut hops, said) = joined::joined(&ones);
         self.same = agents::same(&ones, &hops, counted_here);
+        self.places.clear();
         hops.retain(|hop| hop.source < counted_here);
         said.into_iter().for_each(|said| self.warn(said.code, said.text));
         let mut counted = Vec::new();
@@ -243,6 +248,12 @@ impl CountedHops {
                 (None, None) => CountedFrom::Processors,
             };
             self.hops.push(CountedHop { from, flipped: mapped.flipped });
+            let own = match (disk, place) {
+                (Some(disk), _) => Some(disk_place(&disk.name)),
+                (None, Some((_, place))) => self.own_place(hop.source, mapped.kind, place),
+                (None, None) => Some(CPU.to_owned()),
+            };
+            self.places.extend(own.and_then(|own| facts::place(&hop.name, own)));
             let kind = self.lab.kind(&hop.name).filter(|_| disk.is_some()).unwrap_or(mapped.kind);
             out.push(SampledHop { name: hop.name, kind, facts });
         }
@@ -256,6 +267,18 @@ impl CountedHops {
             }
         }
         self.owners = Owners::of(counted);
+    }
+
+    /// What a place of a source is among those of this machine; `None` where the source asks others. One port may be a hop of a host and
+    /// one of an array, which look at it from two sides.
+    fn own_place(&self, source: usize, kind: HopKind, place: &Place) -> Option<String> {
+        is_local(self.sources.all().get(source)?).then(|| match place.kind {
+            Some(HopKind::HostCpu) => CPU.to_owned(),
+            Some(HopKind::InitiatorPort) => {
+                format!("{} {} {}", kind.word(), facts::network(), place.name)
+            }
+            _ => format!("{} {}", kind.word(), place.name),
+        })
     }
 
     /// The connections to the portals of the step's targets, where a host of this machine is counted.
@@ -331,6 +354,10 @@ impl Sampler for CountedHops {
 
     fn same(&self) -> Vec<SameHop> {
         self.same.clone()
+    }
+
+    fn places(&self) -> Vec<MachinePlace> {
+        self.places.clone()
     }
 
     fn sample(&mut self) -> Vec<Sample> {

@@ -2,6 +2,7 @@
 //! with them, so that a name that moved is noticed.
 
 use crate::counted;
+use fleet::message::MachinePlace;
 use record::Fact;
 use std::fs;
 use std::path::Path;
@@ -20,6 +21,18 @@ pub fn host() -> String {
 /// What no other machine has, and this one not after its next start.
 pub fn boot() -> String {
     read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// A place of this machine as a hop that another agent may count too; `None` where the kernel does not say which machine it is.
+pub fn place(hop: &str, place: String) -> Option<MachinePlace> {
+    let machine = boot();
+    (!machine.is_empty()).then(|| MachinePlace { hop: hop.to_owned(), machine, place })
+}
+
+/// What tells the interfaces that this process sees from those of other network namespaces of the machine.
+pub fn network() -> String {
+    let namespace = fs::read_link("/proc/self/ns/net").unwrap_or_default();
+    namespace.to_string_lossy().into_owned()
 }
 
 /// The facts of this machine; the subject is the agent, or `AGENT/DEVICE`.

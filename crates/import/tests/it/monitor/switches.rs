@@ -283,6 +283,23 @@ fn sessions_of_brocade_are_read_with_all_that_stands_in_them() {
 }
 
 #[test]
+fn rates_of_one_moment_are_of_one_interval() {
+    let look = |second: u32, port: u32, rate: &str| {
+        format!(
+            "2024-05-07 09:00:{second:02}\nsw:admin> portperfshow {port}\n     {port}\n  {rate}\n"
+        )
+    };
+    let looks = [(0, "1.0k"), (0, "2.0k"), (5, "3.0k"), (4, "9.0k")];
+    let text = looks.map(|(second, rate)| look(second, 6, rate)).concat();
+    let feed = fed(text.as_bytes());
+    assert!(feed.notes.iter().any(|note| note.text.contains("time goes back 1 times")));
+    let spans: Vec<i64> = feed.rows.iter().map(|row| (row.to - row.from) / 1_000_000_000).collect();
+    assert_eq!(spans, [5, 5]);
+    let column = &feed.columns[0];
+    assert_eq!([column.at(0), column.at(1)], [Some(2e3), Some(3e3)]);
+}
+
+#[test]
 fn rates_of_portperfshow_are_read_by_slot_by_direction_and_of_one_port() {
     let slots = "sw:admin> portperfshow\n          0      1      2\n   slot 1:  0   43.8m  1.0k\n          0      1      2\n   slot 2:  5.0m   0   0   48.8m\n";
     let feed = fed(slots.as_bytes());

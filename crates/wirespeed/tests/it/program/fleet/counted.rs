@@ -55,6 +55,12 @@ fn an_agent_counts_the_host_that_it_stands_for() {
     if port.is_some() {
         assert!(counted("esx.nic:0").contains("read-bytes"), "{:?}", counted("esx.nic:0"));
     }
+    // The other agents are on this machine too.
+    let cpus = record.sources().iter().filter(|of| of.hop() == Some(record::HopKind::HostCpu));
+    assert_eq!(cpus.map(|of| of.name.as_str()).collect::<Vec<_>>(), ["esx.cpu"]);
+    let joined = "run on one machine: a1 counts esx.cpu for all of them";
+    let mut events = record.events().iter();
+    assert!(events.any(|of| of.code == "counters-joined" && of.text.contains(joined)));
     // What nobody counts is said, and is no hop of another machine.
     assert!(record.sources().iter().all(|source| source.name != "other.cpu"));
     let said = |words: &str| {

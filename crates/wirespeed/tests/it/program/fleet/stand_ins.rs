@@ -261,6 +261,7 @@ impl StandIn {
                     planned: Vec::new(),
                     hops: vec![("host.cpu".to_owned(), HopKind::HostCpu)],
                     same: Vec::new(),
+                    places: Vec::new(),
                 }
             }
             ToAgent::Start { epoch, at, hops } => {
