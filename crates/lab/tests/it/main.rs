@@ -1,6 +1,6 @@
 //! Plans against what a scenario says, worked out by hand here; nothing is made.
 
-use lab::{Batch, BondMode, Kernel, LabPlan, NodeKind, Trouble, batches, plan};
+use lab::{Batch, BondMode, Kernel, LabError, LabPlan, NodeKind, Trouble, batches, plan};
 use scenario::{Scenario, Source, load};
 
 fn scenario(text: &str) -> Scenario {
@@ -410,8 +410,11 @@ fn each_pair_of_ports_between_hosts_has_a_subnet() {
 #[test]
 fn a_load_on_a_receiver_needs_a_host_that_sends() {
     let error = plan(&scenario(&NET.replace(", from = \"b\"", ""))).expect_err("nobody sends");
-    let text = error.to_string();
+    let LabError::Scenario(mistakes) = error else { panic!("{error}") };
+    let text = mistakes.to_string();
     assert!(text.contains("`far`") && text.contains("from = \"HOST\""), "{text}");
+    // At its place.
+    assert!(text.contains("lab.toml:15"), "{text}");
 }
 
 /// All lines of orders, with their nodes and programs.
