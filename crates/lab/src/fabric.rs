@@ -2,13 +2,13 @@
 
 use crate::error::LabError;
 use crate::guardian::{GuardAnswer, GuardOrder, STAY};
-use crate::plan::{LabPlan, seat};
+use crate::plan::{BondMode, Kernel, LabPlan, Node, seat};
 use crate::process::NO_PROGRAM;
 use crate::script::{Batch, batches};
 use crate::state;
 use crate::trouble::{Orders, Trouble, losing};
 use clock::Ns;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,6 +23,10 @@ use std::process::{Child, Command, Output, Stdio};
 const GRACE: Ns = Ns::secs(15);
 /// How often to look whether it has ended.
 const POLL: Ns = Ns::millis(5);
+/// How long the ends of a bond may take to agree.
+const NEGOTIATES: Ns = Ns::secs(20);
+/// An interface that is made to see whether the kernel makes such.
+const PROBE: &str = "probe";
 /// More VMs than a lab has.
 const SPARE: usize = 1_000_000;
 /// Bytes of chance in a tag.
@@ -49,8 +53,8 @@ pub struct Fabric {
     notes: Vec<String>,
     tag: String,
     stays: bool,
-    /// Whether the kernel delays packets.
-    netem: bool,
+    /// What the kernel can do of what the plan needs.
+    kernel: Kernel,
 }
 
 /// What became of a request to have a lab.
@@ -107,7 +111,7 @@ impl Fabric {
             notes: Vec::new(),
             tag: tag.clone(),
             stays: false,
-            netem: false,
+            kernel: Kernel::default(),
         };
         // From here on dropping it removes what there is.
         fabric.hear()?;
@@ -146,28 +150,111 @@ impl Fabric {
 
     /// Lays the cables.
     fn lay(&mut self, tag: &str) -> Result<(), LabError> {
-        let netem = self.plan.delayed() && self.delays()?;
-        if self.plan.delayed() && !netem {
+        self.kernel = self.able()?;
+        self.remark()?;
+        let process = |node: usize| self.processes[node];
+        for batch in batches(&self.plan, process, &format!("wirespeed-{tag}"), self.kernel) {
+            self.carry_out(&batch)?;
+        }
+        self.negotiated();
+        Ok(())
+    }
+
+    /// What the kernel can do of what the plan needs.
+    fn able(&self) -> Result<Kernel, LabError> {
+        let interface = |kind: &str| {
+            let line = format!("link add {PROBE} type {kind}");
+            self.can("ip", vec![line], &format!("link del dev {PROBE}"))
+        };
+        let netem = "qdisc add dev lo root netem delay 1us".to_owned();
+        Ok(Kernel {
+            // Tried at an interface that carries nothing.
+            netem: self.plan.delayed() && self.can("tc", vec![netem], "qdisc del dev lo root")?,
+            bonding: self.plan.teams.iter().any(|team| team.apart.is_none()) && interface("bond")?,
+            filtering: self.plan.tagged() && interface("bridge vlan_filtering 1")?,
+        })
+    }
+
+    /// Says what this kernel cannot do of the plan, and what is done instead.
+    fn remark(&mut self) -> Result<(), LabError> {
+        if self.plan.delayed() && !self.kernel.netem {
             self.notes.push("the kernel has no netem: cables have no length".to_owned());
         }
-        self.netem = netem;
-        let process = |node: usize| self.processes[node];
-        for batch in batches(&self.plan, process, &format!("wirespeed-{tag}"), netem) {
-            self.carry_out(&batch)?;
+        for team in self.plan.teams.iter().filter(|team| !self.kernel.bonds(team)) {
+            let why = team.apart.as_deref().unwrap_or("the kernel has no bonding");
+            if team.mode == BondMode::ActiveBackup {
+                return Err(LabError::Plan(format!(
+                    "the team `{}` cannot fail over: {why}; say `mode = \"static\"`, which is routes of equal cost where the \
+                     kernel has no bonding, or use a kernel with it (the module `bonding`)",
+                    team.name
+                )));
+            }
+            self.notes.push(format!(
+                "{why}: the team {} is routes of equal cost over its members, by a hash of addresses and ports, instead of {}",
+                team.name,
+                team.mode.word()
+            ));
+        }
+        if self.plan.tagged() && !self.kernel.filtering {
+            if let Some(cable) = self.plan.shared() {
+                let vlans: Vec<String> = cable.vlans.iter().map(u16::to_string).collect();
+                return Err(LabError::Plan(format!(
+                    "the cable `{}` carries the VLANs {}, and the kernel's bridges know no VLANs: give each VLAN a cable of its \
+                     own between these switches (`vlan = {}`), or use a kernel with CONFIG_BRIDGE_VLAN_FILTERING",
+                    cable.name,
+                    vlans.join(", "),
+                    vlans.first().map_or("", String::as_str)
+                )));
+            }
+            self.notes.push(
+                "the kernel's bridges know no VLANs: each VLAN has bridges of its own".to_owned(),
+            );
         }
         Ok(())
     }
 
-    /// Whether the kernel can delay packets: tried at an interface that carries nothing.
-    fn delays(&self) -> Result<bool, LabError> {
-        self.can(vec!["qdisc add dev lo root netem delay 1us".into()], "qdisc del dev lo root")
+    /// Waits until the ends of bonds have agreed on their ports; until then they carry little. One that takes too long is said.
+    fn negotiated(&mut self) {
+        let deadline = clock::now().plus(NEGOTIATES);
+        let teams = self.plan.teams.iter().enumerate();
+        let mut waits: Vec<(usize, String, usize, usize)> = Vec::new();
+        for (n, team) in teams.filter(|(_, team)| self.kernel.bonds(team)) {
+            if let Some((peer, ports)) =
+                team.peer.as_ref().filter(|_| team.mode == BondMode::Ieee8023ad)
+            {
+                let at = |node| (n, team.name.clone(), node, ports.len());
+                waits.extend([at(team.host), at(*peer)]);
+            }
+        }
+        let open = |(n, _, node, ports): &(usize, String, usize, usize)| {
+            let (process, bond) = (self.processes[*node], Node::bond(*n));
+            let said = fs::read_to_string(format!("/proc/{process}/net/bonding/{bond}"));
+            // Others than root are not told.
+            let joined = said.ok().and_then(|text| ports_of(&text));
+            joined.is_some_and(|joined| joined < *ports)
+        };
+        while waits.iter().any(open) && clock::now() < deadline {
+            clock::sleep_until(clock::now().plus(POLL));
+        }
+        let late: BTreeSet<&String> =
+            waits.iter().filter(|one| open(one)).map(|(_, name, ..)| name).collect();
+        let said = late.iter().map(|name| {
+            format!("the team {name} has not negotiated all of its ports: some carry nothing yet")
+        });
+        let said: Vec<String> = said.collect();
+        self.notes.extend(said);
     }
 
-    /// Whether the kernel takes these lines of `tc`, which are undone.
-    fn can(&self, lines: Vec<String>, undo: &str) -> Result<bool, LabError> {
-        let tried = self.run(&Batch { node: 0, program: "tc", lines })?;
+    /// What the kernel can do of what the plan needs.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Whether the kernel takes these lines of a program, which are undone.
+    fn can(&self, program: &'static str, lines: Vec<String>, undo: &str) -> Result<bool, LabError> {
+        let tried = self.run(&Batch { node: 0, program, lines })?;
         // What was taken before a line that was not is undone as well.
-        self.run(&Batch { node: 0, program: "tc", lines: vec![undo.to_owned()] })?;
+        self.run(&Batch { node: 0, program, lines: vec![undo.to_owned()] })?;
         Ok(tried.status.success())
     }
 
@@ -176,14 +263,14 @@ impl Fabric {
     /// The kernel cannot have it.
     pub fn trouble(&self, cable: usize, trouble: Trouble) -> Result<Orders, LabError> {
         if matches!(trouble, Trouble::Lose(_) | Trouble::Mismatch(_))
-            && !self.can(losing("lo", 0.0), "qdisc del dev lo clsact")?
+            && !self.can("tc", losing("lo", 0.0), "qdisc del dev lo clsact")?
         {
             return Err(LabError::Plan(
                 "this kernel cannot drop packets by rule: it lacks sch_ingress or cls_bpf"
                     .to_owned(),
             ));
         }
-        Ok(self.plan.trouble(&self.plan.cables[cable], trouble, self.netem))
+        Ok(self.plan.trouble(&self.plan.cables[cable], trouble, self.kernel.netem))
     }
 
     /// Carries out a batch in the namespace of its node.
@@ -195,7 +282,7 @@ impl Fabric {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        // `ip` and `tc` end with "Command failed -:LINE".
+        // `ip`, `tc` and `bridge` end with "Command failed -:LINE".
         let number = said.rsplit(':').next().and_then(|n| n.trim().parse::<usize>().ok());
         let line = number.and_then(|n| batch.lines.get(n.checked_sub(1)?));
         let problem: Vec<&str> =
@@ -279,13 +366,13 @@ impl Fabric {
         Ok(link)
     }
 
-    /// The addresses of a node.
+    /// The addresses of a node, those of its teams among them.
     pub fn addresses(&self, node: &str) -> Vec<Ipv4Addr> {
-        let node = self.plan.node(node).map(|node| &self.plan.nodes[node]);
-        node.into_iter()
-            .flat_map(|node| &node.ports)
-            .flat_map(|port| port.addresses.clone())
-            .collect()
+        let ports = self.plan.node(node).map(|node| &self.plan.nodes[node]).into_iter();
+        let ports = ports.flat_map(|node| &node.ports).flat_map(|port| port.addresses.clone());
+        let reaches = self.plan.reaches.iter().filter(|reach| reach.host == node);
+        let teams = reaches.filter_map(|reach| Some(reach.team.as_ref()?.address));
+        ports.chain(teams).collect()
     }
 
     /// The files by which the process of a VM enters its group on a host that it moves to: its own where it has a quota, or else
@@ -347,6 +434,11 @@ impl Drop for Fabric {
             state::sweep(&self.program.directory);
         }
     }
+}
+
+/// The ports of a bond that are in use, as the kernel tells root.
+fn ports_of(text: &str) -> Option<usize> {
+    text.lines().find_map(|line| line.trim().strip_prefix("Number of ports: ")?.parse().ok())
 }
 
 fn tag() -> Result<String, LabError> {

@@ -10,7 +10,9 @@
 //! named can be touched. What the kernel does not remove by itself, control groups and the state file, the guardian removes;
 //! where the guardian was killed as well, [`sweep`] does at the next start.
 //!
-//! Changes are made by `ip` and `tc`, run inside a namespace as batches: their language is stable, they know every queueing
+//! Teams are bonds, and bridges keep VLANs apart, where the kernel has both ([`Kernel`]); [`batches`] says what is made otherwise.
+//!
+//! Changes are made by `ip`, `tc` and `bridge`, run inside a namespace as batches: their language is stable, they know every queueing
 //! discipline, and their refusals name what the kernel lacks. Counters are read from `/proc/PID/net/dev`, without processes.
 
 #![forbid(unsafe_code)]
@@ -31,8 +33,8 @@ pub use error::LabError;
 pub use fabric::{Built, Fabric, Program};
 pub use guardian::guard;
 pub use plan::{
-    Cable, CableEnd, LabPlan, NetReach, Node, NodeKind, NodePort, Quota, Reach, Shaping, TeamReach,
-    plan,
+    BondMode, Cable, CableEnd, Kernel, LabPlan, NetReach, Node, NodeKind, NodePort, PlannedTeam,
+    Quota, Reach, Shaping, TeamReach, plan,
 };
 pub use process::{cut, enter, kill, node, regroup};
 pub use script::{Batch, batches};

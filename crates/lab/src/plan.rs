@@ -4,15 +4,19 @@
 mod directions;
 mod nets;
 mod reaches;
+mod teams;
 
 use crate::address;
 use crate::error::LabError;
 use scenario::topology::{HopKind, Topology, Wire, WireEnd, WireRole};
 use scenario::{Lab, Scenario};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 use units::{LinkRate, Percent};
+
+pub use teams::{BondMode, PlannedTeam};
 
 /// Bytes of an Ethernet frame's header, which the kernel counts, and those of TCP/IPv4 with timestamps.
 const FRAME: f64 = 14.0;
@@ -20,7 +24,7 @@ const TCP: f64 = 52.0;
 /// Bytes of Ethernet on a wire beyond the payload: header, check sequence, preamble, gap.
 const WIRE: f64 = 38.0;
 /// The MTU of a link that names none.
-const MTU: u32 = 1500;
+pub(crate) const MTU: u32 = 1500;
 /// Bytes of a Fibre Channel frame: what a buffer credit is for.
 const CREDIT: u64 = 2148;
 /// What a token bucket lets through at once: the largest packet that a sender hands over, with the headers that its segments
@@ -30,6 +34,8 @@ const BURST: u64 = 72 * 1024;
 const WAITING: u64 = 16 << 20;
 /// Seconds a metre of cable, as in the simulator.
 const SECONDS_A_METRE: f64 = 5e-9;
+/// The VLAN of a port for which none is named.
+const VLAN: u16 = 1;
 /// Namespaces of one lab: each is a process.
 const NODES_MAX: usize = 256;
 
@@ -40,6 +46,8 @@ pub struct LabPlan {
     pub nodes: Vec<Node>,
     /// The cables between them.
     pub cables: Vec<Cable>,
+    /// The teams of hosts.
+    pub teams: Vec<PlannedTeam>,
     /// By which port a host reaches a port of an array.
     pub reaches: Vec<Reach>,
     /// By which port a host reaches a receiver on another host.
@@ -111,6 +119,26 @@ pub struct Cable {
     pub delay: Duration,
     /// The rate of the scenario in words: `8gfc`.
     pub rate: Option<String>,
+    /// The VLANs that it carries, in order: of a host or an array the one that its port at the switch is in.
+    pub vlans: Vec<u16>,
+}
+
+/// What this machine's kernel can do that not every kernel can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Delay packets (`sch_netem`).
+    pub netem: bool,
+    /// Join ports (`bonding`).
+    pub bonding: bool,
+    /// Keep VLANs apart in a bridge (`CONFIG_BRIDGE_VLAN_FILTERING`).
+    pub filtering: bool,
+}
+
+impl Kernel {
+    /// Whether a team is a bond of the kernel; otherwise it is routes of equal cost.
+    pub fn bonds(self, team: &PlannedTeam) -> bool {
+        self.bonding && team.apart.is_none()
+    }
 }
 
 /// An end of a cable.
@@ -220,6 +248,32 @@ impl LabPlan {
         all
     }
 
+    /// The cable at a port of a node.
+    pub fn cable_at(&self, node: usize, port: usize) -> Option<&Cable> {
+        let here = |end: &CableEnd| (end.node, end.port) == (node, port);
+        self.cables.iter().find(|cable| cable.ends.iter().any(here))
+    }
+
+    /// The team that a port of a node belongs to: of a host, or of the switch at its other end.
+    pub fn team_at(&self, node: usize, port: usize) -> Option<&PlannedTeam> {
+        let peer = |team: &PlannedTeam| {
+            team.peer.as_ref().is_some_and(|(n, ports)| *n == node && ports.contains(&port))
+        };
+        let of =
+            |team: &&PlannedTeam| (team.host == node && team.ports.contains(&port)) || peer(team);
+        self.teams.iter().find(of)
+    }
+
+    /// Whether ports are in another VLAN than that in which all are where none is named.
+    pub fn tagged(&self) -> bool {
+        self.cables.iter().any(|cable| cable.vlans != [VLAN])
+    }
+
+    /// A cable that carries several VLANs, which only frames with tags can share.
+    pub fn shared(&self) -> Option<&Cable> {
+        self.cables.iter().find(|cable| cable.vlans.len() > 1)
+    }
+
     /// The longest delay that a cable has.
     pub fn delayed(&self) -> bool {
         self.cables.iter().any(|cable| cable.delay > Duration::ZERO)
@@ -247,15 +301,19 @@ pub fn plan(scenario: &Scenario) -> Result<LabPlan, LabError> {
     }
     let scale = scenario.lab.link_scale();
     let wires = directions::facing(wires, &topology);
-    let cables = wires.iter().map(|wire| cable(wire, scale, &topology, &mut nodes)).collect();
+    let vlans = vlans(&wires);
+    let cable = |wire| cable(wire, scale, &topology, &mut nodes, &vlans);
+    let cables = wires.iter().map(cable).collect();
     let mut plan = LabPlan {
         nodes,
         cables,
+        teams: Vec::new(),
         reaches: Vec::new(),
         nets: Vec::new(),
         quotas: quotas(&scenario.lab),
         scale: scale.0,
     };
+    plan.teams = teams::teams(scenario, &plan)?;
     let number = reaches::lay(scenario, &topology, &mut plan)?;
     nets::lay(scenario, &topology, &mut plan, number)?;
     Ok(plan)
@@ -282,21 +340,47 @@ fn nodes(lab: &Lab) -> Vec<Node> {
     hosts.chain(switches).chain(arrays).collect()
 }
 
+/// All VLANs that ports of hosts and arrays are in.
+fn vlans(wires: &[Wire]) -> Vec<u16> {
+    let access = wires.iter().filter(|wire| !is_trunk(wire));
+    let all: BTreeSet<u16> =
+        access.flat_map(|wire| own_vlans(wire).unwrap_or(vec![VLAN])).collect();
+    if all.is_empty() { vec![VLAN] } else { all.into_iter().collect() }
+}
+
+fn is_trunk(wire: &Wire) -> bool {
+    wire.ends.iter().all(|end| end.role == WireRole::Switch)
+}
+
+fn own_vlans(wire: &Wire) -> Option<Vec<u16>> {
+    let named = wire.link.as_ref().map(|link| link.vlans.clone());
+    named.filter(|vlans| !vlans.is_empty())
+}
+
 /// A cable with its two interfaces, which its nodes get.
-fn cable(wire: &Wire, scale: Percent, topology: &Topology, nodes: &mut [Node]) -> Cable {
+fn cable(
+    wire: &Wire,
+    scale: Percent,
+    topology: &Topology,
+    nodes: &mut [Node],
+    vlans: &[u16],
+) -> Cable {
+    let trunk = is_trunk(wire);
+    let usual = || if trunk { vlans.to_vec() } else { vec![VLAN] };
     let mtu = wire.link.as_ref().and_then(|link| link.mtu).unwrap_or(MTU);
     let payload = wire.rate.map(|rate| in_payload(rate, mtu) * scale.fraction());
     let credits = wire.link.as_ref().and_then(|link| link.credits);
     let metres = wire.link.as_ref().and_then(|link| link.length_m).unwrap_or(0.0);
     Cable {
         name: wire.name.clone(),
-        trunk: wire.ends.iter().all(|end| end.role == WireRole::Switch),
+        trunk,
         ends: [0, 1].map(|n| end(&wire.ends[n], topology, nodes)),
         payload,
         shaping: payload.map(|payload| shaping(payload, mtu, credits)),
         mtu,
         delay: Duration::from_secs_f64(metres * SECONDS_A_METRE),
         rate: wire.rate.map(|rate| rate.to_string()),
+        vlans: own_vlans(wire).unwrap_or_else(usual),
     }
 }
 
@@ -379,6 +463,11 @@ impl Node {
     /// The name of an interface within its namespace.
     pub fn interface(port: usize) -> String {
         format!("p{port}")
+    }
+
+    /// The name of a bond within a namespace, by the team's place in the plan.
+    pub fn bond(team: usize) -> String {
+        format!("t{team}")
     }
 }
 

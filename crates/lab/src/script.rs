@@ -1,7 +1,8 @@
-//! A plan in the words of `ip` and `tc`: batches, each for the namespace of one node.
+//! A plan in the words of `ip`, `tc` and `bridge`: batches, each for the namespace of one node.
 
 use crate::address::PREFIX;
-use crate::plan::{Cable, LabPlan, Node, NodeKind};
+use crate::plan::{BondMode, Cable, Kernel, LabPlan, MTU, Node, NodeKind, PlannedTeam};
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -13,19 +14,19 @@ const BRIDGE: &str = "br0";
 pub struct Batch {
     /// Position of the node.
     pub node: usize,
-    /// `ip` or `tc`.
+    /// `ip`, `tc` or `bridge`.
     pub program: &'static str,
     /// One order a line.
     pub lines: Vec<String>,
 }
 
 /// All orders of a plan, in their order. `process` is the process that holds a node's namespace; `mark` goes into the alias of
-/// every interface; `netem` says whether the kernel can delay packets.
+/// every interface.
 pub fn batches(
     plan: &LabPlan,
     process: impl Fn(usize) -> u32,
     mark: &str,
-    netem: bool,
+    kernel: Kernel,
 ) -> Vec<Batch> {
     let mut all = Vec::new();
     let mut add = |node, program, lines: Vec<String>| {
@@ -36,13 +37,14 @@ pub fn batches(
     for node in 0..plan.nodes.len() {
         add(node, "ip", pairs(plan, node, &process));
     }
-    for (n, node) in plan.nodes.iter().enumerate() {
-        add(n, "ip", interfaces(plan, n, node, mark));
-        add(n, "tc", shapes(plan, n, netem));
+    for n in 0..plan.nodes.len() {
+        add(n, "ip", interfaces(plan, n, mark, kernel));
+        add(n, "bridge", vlans(plan, n, kernel));
+        add(n, "tc", shapes(plan, n, kernel.netem));
     }
     // Routes need both of their ends.
     for (n, node) in plan.nodes.iter().enumerate() {
-        add(n, "ip", teams(plan, node));
+        add(n, "ip", routes(plan, node, kernel));
     }
     all
 }
@@ -64,33 +66,137 @@ fn pairs(plan: &LabPlan, node: usize, process: &impl Fn(usize) -> u32) -> Vec<St
     from.map(pair).collect()
 }
 
-fn interfaces(plan: &LabPlan, number: usize, node: &Node, mark: &str) -> Vec<String> {
+fn interfaces(plan: &LabPlan, number: usize, mark: &str, kernel: Kernel) -> Vec<String> {
     let mut lines = vec!["link set lo up".to_owned()];
+    let node = &plan.nodes[number];
     let switch = node.kind == NodeKind::Switch;
     if switch {
-        lines.push(format!("link add {BRIDGE} type bridge"));
+        let tags = if filters(plan, kernel) { " vlan_filtering 1 vlan_default_pvid 0" } else { "" };
+        let bridges = bridges(plan, number, kernel).into_iter();
+        lines.extend(bridges.map(|bridge| format!("link add {bridge} type bridge{tags}")));
     }
+    let bonds = bonds(plan, number, kernel);
+    for (n, team, ports) in &bonds {
+        let mtu = ports.iter().filter_map(|port| Some(plan.cable_at(number, *port)?.mtu)).min();
+        let (name, mtu) = (Node::bond(*n), mtu.unwrap_or(MTU));
+        lines.push(format!("link add {name} mtu {mtu} type bond {}", team.mode.options()));
+        lines.push(format!("link set dev {name} alias \"{mark} {}\"", team.name));
+    }
+    let bond_of = |port: usize| bonds.iter().find(|(_, _, ports)| ports.contains(&port));
     for (port, of) in node.ports.iter().enumerate() {
         let name = Node::interface(port);
         lines.push(format!("link set dev {name} alias \"{mark} {}\"", of.label));
-        if switch {
-            lines.push(format!("link set dev {name} master {BRIDGE}"));
+        if let Some((n, ..)) = bond_of(port) {
+            lines.push(format!("link set dev {name} master {}", Node::bond(*n)));
+        } else {
+            if switch {
+                lines.push(format!(
+                    "link set dev {name} master {}",
+                    bridge(plan, number, port, kernel)
+                ));
+            }
+            let addresses = of.addresses.iter();
+            lines.extend(addresses.map(|ip| format!("address add {ip}/{PREFIX} dev {name}")));
         }
-        let addresses = of.addresses.iter();
-        lines.extend(addresses.map(|ip| format!("address add {ip}/{PREFIX} dev {name}")));
+        lines.push(format!("link set dev {name} up"));
+    }
+    for (n, team, ports) in &bonds {
+        let name = Node::bond(*n);
+        match ports.first() {
+            Some(port) if switch => {
+                let bridge = bridge(plan, number, *port, kernel);
+                lines.push(format!("link set dev {name} master {bridge}"));
+            }
+            Some(port) if team.mode == BondMode::ActiveBackup => {
+                let first = Node::interface(*port);
+                lines.push(format!("link set dev {name} type bond primary {first}"));
+            }
+            _ => {}
+        }
+        let addresses = if switch { Vec::new() } else { of_bond(plan, team) };
+        lines.extend(addresses.iter().map(|ip| format!("address add {ip}/{PREFIX} dev {name}")));
         lines.push(format!("link set dev {name} up"));
     }
     if switch {
         let mtu = mtu(plan, number);
-        lines.push(format!("link set dev {BRIDGE} mtu {mtu} up"));
+        let bridges = bridges(plan, number, kernel).into_iter();
+        lines.extend(bridges.map(|bridge| format!("link set dev {bridge} mtu {mtu} up")));
     }
     lines
 }
 
-/// The equal-cost routes of teams: at a host to the ports of arrays, at an array back to the team.
-fn teams(plan: &LabPlan, node: &Node) -> Vec<String> {
+/// The bonds at a node: the team's place in the plan, the team, and its ports there.
+fn bonds(plan: &LabPlan, node: usize, kernel: Kernel) -> Vec<(usize, &PlannedTeam, &Vec<usize>)> {
+    let all = plan.teams.iter().enumerate().filter(|(_, team)| kernel.bonds(team));
+    all.filter_map(|(n, team)| match &team.peer {
+        _ if team.host == node => Some((n, team, &team.ports)),
+        Some((peer, ports)) if *peer == node => Some((n, team, ports)),
+        _ => None,
+    })
+    .collect()
+}
+
+/// The addresses of a team that is a bond: its own, and those at which its members are sent to.
+fn of_bond(plan: &LabPlan, team: &PlannedTeam) -> Vec<Ipv4Addr> {
+    let reaches = plan.reaches.iter().filter(|reach| reach.from == team.name);
+    let reaches: Vec<_> = reaches.filter_map(|reach| reach.team.as_ref()).collect();
+    let of_members: BTreeSet<Ipv4Addr> =
+        reaches.iter().flat_map(|of| &of.members).map(|(_, address)| *address).collect();
+    let ports = team.ports.iter().map(|port| &plan.nodes[team.host].ports[*port]);
+    let others = ports.flat_map(|port| &port.addresses).filter(|ip| !of_members.contains(ip));
+    reaches.iter().map(|of| of.address).chain(others.copied()).collect()
+}
+
+/// Whether bridges keep VLANs apart by themselves.
+fn filters(plan: &LabPlan, kernel: Kernel) -> bool {
+    plan.tagged() && kernel.filtering
+}
+
+/// The bridges of a switch: one, or one for each VLAN where the kernel cannot keep them apart in one.
+fn bridges(plan: &LabPlan, node: usize, kernel: Kernel) -> BTreeSet<String> {
+    let ports = 0..plan.nodes[node].ports.len();
+    let none = plan.nodes[node].ports.is_empty().then(|| BRIDGE.to_owned());
+    ports.map(|port| bridge(plan, node, port, kernel)).chain(none).collect()
+}
+
+/// The bridge that a port of a switch belongs to.
+fn bridge(plan: &LabPlan, node: usize, port: usize, kernel: Kernel) -> String {
+    let vlan = plan.cable_at(node, port).and_then(|cable| cable.vlans.first());
+    match vlan {
+        Some(vlan) if plan.tagged() && !kernel.filtering => format!("br{vlan}"),
+        _ => BRIDGE.to_owned(),
+    }
+}
+
+/// The VLANs of a switch's ports: without tags towards hosts and arrays, with tags between switches.
+fn vlans(plan: &LabPlan, node: usize, kernel: Kernel) -> Vec<String> {
     let mut lines = Vec::new();
-    for reach in &plan.reaches {
+    if plan.nodes[node].kind != NodeKind::Switch || !filters(plan, kernel) {
+        return lines;
+    }
+    let bonds = bonds(plan, node, kernel);
+    let mut add = |name: &str, cable: &Cable| {
+        let tag = if cable.trunk { "" } else { " pvid untagged" };
+        let vlans = cable.vlans.iter();
+        lines.extend(vlans.map(|vlan| format!("vlan add dev {name} vid {vlan}{tag}")));
+    };
+    for port in 0..plan.nodes[node].ports.len() {
+        let Some(cable) = plan.cable_at(node, port) else { continue };
+        match bonds.iter().find(|(_, _, ports)| ports.contains(&port)) {
+            Some((n, _, ports)) if ports.first() == Some(&port) => add(&Node::bond(*n), cable),
+            Some(_) => {}
+            None => add(&Node::interface(port), cable),
+        }
+    }
+    lines
+}
+
+/// The equal-cost routes of teams that are no bonds: at a host to the ports of arrays, at an array back to the team.
+fn routes(plan: &LabPlan, node: &Node, kernel: Kernel) -> Vec<String> {
+    let mut lines = Vec::new();
+    let bonded =
+        |name: &String| plan.teams.iter().any(|team| team.name == *name && kernel.bonds(team));
+    for reach in plan.reaches.iter().filter(|reach| !bonded(&reach.from)) {
         let Some(team) = &reach.team else { continue };
         let interface = |address: &Ipv4Addr| {
             let port = node.ports.iter().position(|port| port.addresses.contains(address));
@@ -115,7 +221,7 @@ fn teams(plan: &LabPlan, node: &Node) -> Vec<String> {
 /// The least of a switch's cables.
 fn mtu(plan: &LabPlan, node: usize) -> u32 {
     let own = plan.cables.iter().filter(|cable| cable.ends.iter().any(|end| end.node == node));
-    own.map(|cable| cable.mtu).min().unwrap_or(1500)
+    own.map(|cable| cable.mtu).min().unwrap_or(MTU)
 }
 
 /// What each interface of a node sends: held to its speed, and late where the kernel can.

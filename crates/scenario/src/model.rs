@@ -378,6 +378,8 @@ pub struct Link {
     pub mtu: Option<u32>,
     /// Frames that each end may have under way to the other (Fibre Channel's buffer-to-buffer credits).
     pub credits: Option<u32>,
+    /// The VLAN of an access port; between switches, those that the cable carries. In order, each once; none where none is said.
+    pub vlans: Vec<u16>,
 }
 
 /// One end of a link.

@@ -23,7 +23,10 @@ fn nearest_of<'a>(word: &str, candidates: &mut dyn Iterator<Item = &'a str>) -> 
         .filter(|(distance, c)| *distance <= (length / 3).max(1) && *distance < length.max(c.len()))
         .min_by_key(|(distance, c)| {
             let c = self::plain(c);
-            (*distance, !is_swapped(&plain, &c), std::cmp::Reverse(common(&plain, &c)))
+            // A separator that was left out is no other word: `raid10` is `raid-10` rather than `raid-0`.
+            let whole = |word: &str| word.replace('_', "");
+            let same = whole(&plain) == whole(&c);
+            (*distance, !same, !is_swapped(&plain, &c), std::cmp::Reverse(common(&plain, &c)))
         })
         .map(|(_, candidate)| candidate)
 }
@@ -85,4 +88,17 @@ pub(crate) fn join(words: &[String], last: &str) -> String {
 /// Case, `-` and `_` do not count as slips.
 fn plain(word: &str) -> String {
     word.to_lowercase().replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_separator_that_was_left_out_is_no_other_word() {
+        let levels = ["none", "raid-0", "raid-1", "raid-5", "raid-10", "raid-6"];
+        for (word, meant) in [("raid10", "raid-10"), ("raid0", "raid-0"), ("raid1", "raid-1")] {
+            assert_eq!(nearest(word, levels), Some(meant), "{word}");
+        }
+    }
 }

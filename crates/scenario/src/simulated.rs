@@ -70,6 +70,8 @@ pub enum TeamMode {
     Static,
     /// IEEE 802.3ad with its protocol, which also finds dead members; conversations stay on one member as well.
     Dynamic,
+    /// Without the switch's help (balance-alb): a conversation stays on one member, back as well, by what ARP says to the peer.
+    Adaptive,
     /// One member carries everything until it fails.
     Failover,
 }
@@ -151,6 +153,7 @@ impl TeamMode {
         match self {
             TeamMode::Static => "static",
             TeamMode::Dynamic => "dynamic",
+            TeamMode::Adaptive => "adaptive",
             TeamMode::Failover => "failover",
         }
     }

@@ -62,10 +62,12 @@ fn all_have_ways(scenario: &Scenario, topology: &Topology) -> Result<(), LabErro
     for pair in members.flat_map(|member| lab.net_hops(member)) {
         let Some(host) = lab.emulated_receiver(pair.receiver) else { continue };
         if topology.nets.iter().all(|route| route.pair != pair.name()) {
-            return Err(LabError::Plan(format!(
-                "a load on the receiver `{}` has no host that sends: say `from = \"HOST\"` at the receiver, an emulated host other than `{}`",
-                pair.receiver.name, host.name
-            )));
+            let name = pair.receiver.name.as_str();
+            let told = format!(
+                "a load on the receiver `{name}` has no host that sends: say `from = \"HOST\"` at the receiver, an emulated host other than `{}`",
+                host.name
+            );
+            return Err(scenario.mistaken([(Some(name), told)]).into());
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Plans against what a scenario says, worked out by hand here; nothing is made.
 
-use lab::{Batch, LabPlan, NodeKind, Trouble, batches, plan};
+use lab::{Batch, BondMode, Kernel, LabError, LabPlan, NodeKind, Trouble, batches, plan};
 use scenario::{Scenario, Source, load};
 
 fn scenario(text: &str) -> Scenario {
@@ -163,7 +163,12 @@ fn a_vm_that_moves_has_ways_and_a_group_on_its_new_host() {
 #[test]
 fn orders_make_pairs_first_and_shape_both_ends() {
     let plan = planned();
-    let all = batches(&plan, |node| 100 + node as u32, "wirespeed-tag", true);
+    let all = batches(
+        &plan,
+        |node| 100 + node as u32,
+        "wirespeed-tag",
+        Kernel { netem: true, ..Kernel::default() },
+    );
     let lines = |program: &str| -> Vec<String> {
         all.iter().filter(|of| of.program == program).flat_map(|of| of.lines.clone()).collect()
     };
@@ -177,7 +182,7 @@ fn orders_make_pairs_first_and_shape_both_ends() {
     let tc = lines("tc");
     assert_eq!(tc.iter().filter(|line| line.contains("tbf")).count(), 8);
     assert_eq!(tc.iter().filter(|line| line.contains("netem delay 50us")).count(), 2);
-    let without = batches(&plan, |_| 1, "m", false);
+    let without = batches(&plan, |_| 1, "m", Kernel::default());
     assert!(!without.iter().flat_map(|of| &of.lines).any(|line| line.contains("netem")));
 }
 
@@ -203,7 +208,7 @@ fn a_team_has_routes_of_one_cost_over_its_members_and_back() {
     let plan = plan(&scenario(TEAM)).expect("it can be made");
     let [reach] = &plan.reaches[..] else { panic!("one way: {:?}", plan.reaches) };
     assert_eq!((reach.from.as_str(), reach.address.to_string()), ("esx.both", "10.64.0.1".into()));
-    let all = batches(&plan, |n| n as u32, "mark", false);
+    let all = batches(&plan, |n| n as u32, "mark", Kernel::default());
     let lines: Vec<(usize, &str)> =
         all.iter().flat_map(|of| of.lines.iter().map(|line| (of.node, line.as_str()))).collect();
     for line in [
@@ -215,6 +220,132 @@ fn a_team_has_routes_of_one_cost_over_its_members_and_back() {
     ] {
         assert!(lines.contains(&line), "{line:?} of {lines:#?}");
     }
+}
+
+const BONDING: Kernel = Kernel { netem: false, bonding: true, filtering: true };
+
+/// The lines of orders for `ip` and `bridge` at a node.
+fn lines_at(plan: &LabPlan, node: usize, kernel: Kernel) -> Vec<String> {
+    let all = batches(plan, |n| n as u32, "m", kernel);
+    let here = all.iter().filter(|of| of.node == node && of.program != "tc");
+    here.flat_map(|of| of.lines.clone()).collect()
+}
+
+#[test]
+fn a_team_is_a_bond_where_the_kernel_has_bonding() {
+    for (mode, options, both) in [
+        ("static", "mode balance-xor miimon 100 xmit_hash_policy layer3+4", true),
+        ("dynamic", "mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy layer3+4", true),
+        ("adaptive", "mode balance-alb miimon 100", false),
+        ("failover", "mode active-backup miimon 100", false),
+    ] {
+        let text = TEAM.replace("\"nic2\"] }", &format!("\"nic2\"], mode = \"{mode}\" }}"));
+        let plan = plan(&scenario(&text)).expect("it can be made");
+        let (host, switch) = (lines_at(&plan, 0, BONDING), lines_at(&plan, 1, BONDING));
+        let has = |lines: &[String], line: &str| lines.iter().any(|of| of == line);
+        assert!(has(&host, &format!("link add t0 mtu 1500 type bond {options}")), "{host:#?}");
+        for line in [
+            "link set dev p0 master t0",
+            "link set dev p1 master t0",
+            "address add 10.64.0.4/24 dev t0",
+            "link set dev t0 up",
+        ] {
+            assert!(has(&host, line), "{mode}: {line} of {host:#?}");
+        }
+        // A port within a bond has no address, and nothing is routed.
+        let others = host.iter().filter(|of| of.contains("address") && !of.ends_with(" t0"));
+        assert_eq!(others.count() + host.iter().filter(|of| of.contains("route")).count(), 0);
+        // The switch joins its ports where the mode asks for it.
+        assert_eq!(has(&switch, "link set dev p0 master t0"), both, "{mode}: {switch:#?}");
+        assert_eq!(has(&switch, "link set dev t0 master br0"), both, "{mode}");
+        assert_eq!(has(&switch, "link set dev p0 master br0"), !both, "{mode}");
+        let first = has(&host, "link set dev t0 type bond primary p0");
+        assert_eq!(first, plan.teams[0].mode == BondMode::ActiveBackup);
+    }
+}
+
+#[test]
+fn what_no_driver_can_join_stays_routes_or_is_refused() {
+    let apart = TEAM
+        .replace("[{ name = \"sw\", emulate = true }]", "[{ name = \"sw{1..2}\", emulate = true }]")
+        .replace("to = \"sw\", rate", "to = \"sw{1..2}\", rate")
+        .replace("from = \"sw\"", "from = \"sw1\"")
+        .replace(
+            "  { name = \"down\"",
+            "  { name = \"isl\", from = \"sw1\", to = \"sw2\" },\n  { name = \"down\"",
+        );
+    let routed = plan(&scenario(&apart)).expect("it can be made");
+    let why = routed.teams[0].apart.as_deref();
+    assert_eq!(why, Some("its members lead to different switches"));
+    assert!(lines_at(&routed, 0, BONDING).iter().any(|line| line.starts_with("route add")));
+    // One for failover may have its members at different switches, but not at none.
+    let failover = |text: &str| text.replace("\"nic2\"] }", "\"nic2\"], mode = \"failover\" }");
+    let over = plan(&scenario(&failover(&apart))).expect("it can be made");
+    assert_eq!(over.teams[0].apart, None);
+    let lost =
+        failover(&apart).replace("  { name = \"isl\", from = \"sw1\", to = \"sw2\" },\n", "");
+    let error = plan(&scenario(&lost)).expect_err("two fabrics").to_string();
+    assert!(error.contains("`esx.both` cannot fail over"), "{error}");
+}
+
+/// Two VLANs, each with a host and a port of the array, over two switches.
+const VLANS: &str = r#"
+scenario.title = "vlans"
+host = [{ name = "h{1..2}", emulate = true, adapters = [{ name = "nic" }] }]
+switch = [{ name = "edge", emulate = true }, { name = "core", emulate = true }]
+array = [{ name = "store", emulate = true, embedded = { ports = [{ name = "p{1..2}" }] } }]
+volume = [{ name = "v{1..2}", array = "store", size = "4MiB" }]
+vm = [{ name = "vm{1..2}", host = "h{1..2}", disks = [{ lun = "store/v{1..2}" }] }]
+link = [
+  { name = "up1", from = "h1.nic", to = "edge", vlan = 10 },
+  { name = "up2", from = "h2.nic", to = "edge", vlan = 20 },
+  { name = "isl", from = "edge", to = "core" },
+  { name = "down1", from = "core", to = "store:0", vlan = 10 },
+  { name = "down2", from = "core", to = "store:1", vlan = 20 },
+]
+workload.w = { block = "8KiB", depth = 1 }
+plan = { workload = "w", on = "vm*", measure = "1s" }
+"#;
+
+#[test]
+fn vlans_are_kept_apart_by_bridges() {
+    let tagged = plan(&scenario(VLANS)).expect("it can be made");
+    let edge = tagged.node("edge").expect("a switch");
+    let lines = lines_at(&tagged, edge, BONDING);
+    for line in [
+        "link add br0 type bridge vlan_filtering 1 vlan_default_pvid 0",
+        "vlan add dev p0 vid 10 pvid untagged",
+        "vlan add dev p1 vid 20 pvid untagged",
+        "vlan add dev p2 vid 10",
+        "vlan add dev p2 vid 20",
+    ] {
+        assert!(lines.iter().any(|of| of == line), "{line} of {lines:#?}");
+    }
+    let reached: Vec<_> =
+        tagged.reaches.iter().map(|of| (of.host.as_str(), of.port.as_str())).collect();
+    assert_eq!(reached, [("h1", "p1"), ("h2", "p2")]);
+    assert_eq!(tagged.shared().map(|cable| cable.name.as_str()), Some("isl"));
+    // Without such bridges each VLAN has one of its own, where no cable carries both.
+    let isl = "{ name = \"isl\", from = \"edge\", to = \"core\" }";
+    let two = [10, 20].map(|vlan| {
+        format!("{{ name = \"isl{vlan}\", from = \"edge\", to = \"core\", vlan = {vlan} }}")
+    });
+    let text = VLANS.replace(isl, &two.join(",\n  "));
+    let apart = plan(&scenario(&text)).expect("it can be made");
+    assert_eq!(apart.shared(), None);
+    let lines = lines_at(&apart, edge, Kernel::default());
+    for line in
+        ["link add br10 type bridge", "link set dev p0 master br10", "link set dev p3 master br20"]
+    {
+        assert!(lines.iter().any(|of| of == line), "{line} of {lines:#?}");
+    }
+    assert!(!lines.iter().any(|of| of.contains("vlan")), "{lines:#?}");
+    // Without VLANs there is nothing of all this.
+    let plain = plan(&scenario(TEAM)).expect("it can be made");
+    assert!(
+        !plain.tagged()
+            && lines_at(&plain, 1, BONDING).contains(&"link add br0 type bridge".to_owned())
+    );
 }
 
 /// Two hosts that send to a third, one of them by a VM, and by a port of its own to each of two receivers.
@@ -279,8 +410,11 @@ fn each_pair_of_ports_between_hosts_has_a_subnet() {
 #[test]
 fn a_load_on_a_receiver_needs_a_host_that_sends() {
     let error = plan(&scenario(&NET.replace(", from = \"b\"", ""))).expect_err("nobody sends");
-    let text = error.to_string();
+    let LabError::Scenario(mistakes) = error else { panic!("{error}") };
+    let text = mistakes.to_string();
     assert!(text.contains("`far`") && text.contains("from = \"HOST\""), "{text}");
+    // At its place.
+    assert!(text.contains("lab.toml:15"), "{text}");
 }
 
 /// All lines of orders, with their nodes and programs.

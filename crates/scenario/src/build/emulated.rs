@@ -4,7 +4,6 @@
 use crate::diagnostics::{Class, Mistake, Sink, Span};
 use crate::model::{Array, Backing, Host, Lab, Vm};
 use crate::network::{AddressFamily, ReceiverPlace};
-use crate::simulated::TeamMode;
 use crate::spots::{Spot, Spots};
 use std::collections::BTreeMap;
 
@@ -60,14 +59,6 @@ impl<'a> EmulatedCheck<'a, '_> {
         for host in lab.hosts.iter().filter(|host| host.cpus.is_some() && !host.emulate) {
             let message = format!("`cpus` of `{}`: only an emulated host has a quota", host.name);
             self.complain(self.spots.name(&host.name), message, "add `emulate = true`");
-        }
-        for team in lab.teams.iter().filter(|team| team.mode == TeamMode::Failover) {
-            if self.host(&team.host).is_some_and(|host| host.emulate) {
-                let full = team.full_name();
-                let message = format!("the team `{full}` of an emulated host is one for failover");
-                let help = "say `mode = \"static\"`: equal-cost routes over its members, of which dead ones are left out";
-                self.complain(self.spots.name(&full), message, help);
-            }
         }
     }
 

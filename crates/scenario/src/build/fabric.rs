@@ -3,7 +3,7 @@
 use super::embedded::turn;
 use super::lab::{LabBuilder, expanded};
 use super::{complain, count_u32, place};
-use crate::datum::Decoded;
+use crate::datum::{Datum, Decoded};
 use crate::diagnostics::{At, Mistake, Span};
 use crate::directory::{NameKind, deal};
 use crate::embedded::SwitchAfter;
@@ -31,6 +31,7 @@ impl LabBuilder<'_> {
                 let members = self.team_members(record, &host);
                 let mode = match record.word("mode").map(|at| at.value) {
                     Some("dynamic") => TeamMode::Dynamic,
+                    Some("adaptive") => TeamMode::Adaptive,
                     Some("failover") => TeamMode::Failover,
                     _ => TeamMode::Static,
                 };
@@ -110,13 +111,34 @@ impl LabBuilder<'_> {
         let rate = self.link_rate(record);
         let length_m = record.number("length_m").map(|at| at.value);
         let (mtu, credits) = (count_u32(record, "mtu"), count_u32(record, "credits"));
+        let vlans = self.vlans(record, from.iter().chain(&to));
         let mut links = Vec::with_capacity(n);
         for (i, (from, to)) in from.into_iter().zip(to).enumerate() {
             let name = names.get(i).cloned().unwrap_or_else(|| format!("{from}-{to}"));
             self.directory.declare(name.clone(), NameKind::Link, place(record, "name"), self.sink);
-            links.push(Link { name, from, to, rate, length_m, mtu, credits });
+            let vlans = vlans.clone();
+            links.push(Link { name, from, to, rate, length_m, mtu, credits, vlans });
         }
         links
+    }
+
+    /// The VLANs of a cable: one where an end is no switch.
+    fn vlans<'e>(
+        &mut self,
+        record: &Decoded,
+        mut ends: impl Iterator<Item = &'e Endpoint>,
+    ) -> Vec<u16> {
+        let of = |item: &At<Datum>| match item.value {
+            Datum::Count(vlan) => u16::try_from(vlan).ok(),
+            _ => None,
+        };
+        let vlans: BTreeSet<u16> = record.items("vlan").into_iter().filter_map(of).collect();
+        let switch = |end: &Endpoint| self.directory.is(&end.device, NameKind::Switch);
+        if vlans.len() > 1 && !ends.all(switch) {
+            let problem = "the cable of a host or an array is in one VLAN; a cable between switches carries several";
+            complain(record, "vlan", problem, self.sink);
+        }
+        vlans.into_iter().collect()
     }
 
     /// The speed of a cable, or of the way to a receiver, whose MTU is defined elsewhere.

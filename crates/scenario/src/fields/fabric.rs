@@ -27,6 +27,12 @@ pub(super) static LINK: TableDef = TableDef {
             count(1, 65_535),
             "Frames that each end may have in flight (Fibre Channel buffer-to-buffer credits).",
         ),
+        optional(
+            "vlan",
+            Type::OneOrMany(&count(1, 4094)),
+            "The VLAN that the switch's port is in (an access port); default: 1. Between switches, the VLANs that the \
+             cable carries (a trunk); default: all.",
+        ),
     ],
     ..PLAIN
 };
@@ -77,13 +83,18 @@ pub(super) static PATH: TableDef = TableDef {
 const TEAM_MODES: &[KeyWord] = &[
     word("static", "each flow stays on one member, chosen by a hash of both endpoints"),
     word("dynamic", "the same, negotiated with LACP (802.3ad)"),
+    word(
+        "adaptive",
+        "without the switch's help: flows are spread out by their peers, and back by ARP (balance-alb)",
+    ),
     word("failover", "one member carries everything until it fails"),
 ];
 
 pub(super) static TEAM: TableDef = TableDef {
     title: "[[team]]",
     id: "team",
-    doc: "Network adapter ports of a host that act as one. The full name is `HOST.NAME`. Simulator only.",
+    doc: "Network adapter ports of a host that act as one. The full name is `HOST.NAME`. For simulated and emulated \
+          labs.",
     fields: &[
         required("name", Type::Name, "Name within the host."),
         required("host", Type::Ref("a host"), "The host."),

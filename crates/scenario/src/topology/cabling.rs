@@ -52,7 +52,7 @@ impl Cabling<'_> {
                 }
                 let name =
                     format!("{}-{}", self.nodes[device].port_name(port), self.nodes[switch].name);
-                self.connect(name, [(device, port), (switch, next)]);
+                self.connect(name, [(device, port), (switch, next)], Vec::new());
             }
         }
         without
@@ -77,7 +77,11 @@ impl Cabling<'_> {
                 let Some((array, other)) = order.into_iter().find_map(free) else { break };
                 let [from, to] =
                     [(*adapter, port), (array, other)].map(|(n, p)| self.nodes[n].port_name(p));
-                self.connect(format!("{from}-{to}"), [(*adapter, port), (array, other)]);
+                self.connect(
+                    format!("{from}-{to}"),
+                    [(*adapter, port), (array, other)],
+                    Vec::new(),
+                );
             }
         }
     }
@@ -100,7 +104,7 @@ impl Cabling<'_> {
             };
             let (Some(from), Some(to)) = (free(a), free(b)) else { continue };
             let [near, far] = [from, to].map(|(node, port)| self.nodes[node].port_name(port));
-            self.connect(format!("{near}-{far}"), [from, to]);
+            self.connect(format!("{near}-{far}"), [from, to], Vec::new());
         }
     }
 

@@ -41,6 +41,23 @@ pub(super) struct FabricNode<'a> {
 pub(super) struct Cable {
     pub name: String,
     pub ends: [(NodeId, u32); 2],
+    /// The VLANs that are named for it.
+    pub vlans: Vec<u16>,
+}
+
+/// The VLAN of a port for which none is named.
+pub(crate) const VLAN: u16 = 1;
+
+impl Cable {
+    /// The VLAN of a cable from a switch to a host or an array.
+    pub fn vlan(&self) -> u16 {
+        self.vlans.first().copied().unwrap_or(VLAN)
+    }
+
+    /// Whether a cable between switches carries a VLAN.
+    pub fn carries(&self, vlan: u16) -> bool {
+        self.vlans.is_empty() || self.vlans.contains(&vlan)
+    }
 }
 
 /// All devices with ports, and their cables.
@@ -50,6 +67,8 @@ pub(super) struct Cabling<'a> {
     pub cables: Vec<Cable>,
     /// The place of each switch in the tree of its neighbours.
     places: Vec<Option<InTree>>,
+    /// Whether a VLAN is named for any cable.
+    tagged: bool,
 }
 
 /// The place of a switch in a tree.
@@ -73,6 +92,7 @@ impl<'a> Cabling<'a> {
             by_name: BTreeMap::new(),
             cables: Vec::new(),
             places: Vec::new(),
+            tagged: false,
         };
         fabric.by_name =
             fabric.nodes.iter().enumerate().map(|(n, node)| (node.name.clone(), n)).collect();
@@ -89,7 +109,7 @@ impl<'a> Cabling<'a> {
                 )
             });
             if let [Some(from), Some(to)] = ends {
-                fabric.connect(link.name.clone(), [from, to]);
+                fabric.connect(link.name.clone(), [from, to], link.vlans.clone());
             }
         }
         fabric.no_loops(lab, spots, sink);
@@ -161,12 +181,13 @@ impl<'a> Cabling<'a> {
     }
 
     /// Lays a cable.
-    pub fn connect(&mut self, name: String, ends: [(NodeId, u32); 2]) {
+    pub fn connect(&mut self, name: String, ends: [(NodeId, u32); 2], vlans: Vec<u16>) {
         let number = self.cables.len();
+        self.tagged |= !vlans.is_empty();
         for (node, port) in ends {
             self.nodes[node].cabled.insert(port, number);
         }
-        self.cables.push(Cable { name, ends });
+        self.cables.push(Cable { name, ends, vlans });
     }
 
     /// Reports cables that lead back to their origin: to the same device, or through other switches. Several cables
@@ -263,13 +284,27 @@ impl<'a> Cabling<'a> {
         }
     }
 
-    /// The cables between two switches, by number.
-    pub fn trunks(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = usize> + '_ {
+    /// The VLAN in which two ports of hosts and arrays, each behind its cable to a switch, may talk to each other: both are in it, and
+    /// so is a cable between any two switches on the way.
+    pub fn vlan_between(&self, [a, b]: [(usize, NodeId); 2]) -> Option<u16> {
+        let vlan = self.cables[a.0].vlan();
+        if !self.tagged {
+            return Some(vlan);
+        }
+        let switches = self.switches_between(a.1, b.1)?;
+        let same = vlan == self.cables[b.0].vlan();
+        let led = switches.windows(2).all(|two| self.trunks(two[0], two[1], vlan).next().is_some());
+        (same && led).then_some(vlan)
+    }
+
+    /// The cables between two switches that carry a VLAN, by number.
+    pub fn trunks(&self, a: NodeId, b: NodeId, vlan: u16) -> impl Iterator<Item = usize> + '_ {
         let (few, other) =
             if self.nodes[a].cabled.len() <= self.nodes[b].cabled.len() { (a, b) } else { (b, a) };
         let cables = self.nodes[few].cabled.values().copied();
         cables.filter(move |cable| {
-            self.cables.get(*cable).is_some_and(|c| c.ends.iter().any(|(node, _)| *node == other))
+            let cable = self.cables.get(*cable).filter(|cable| cable.carries(vlan));
+            cable.is_some_and(|cable| cable.ends.iter().any(|(node, _)| *node == other))
         })
     }
 

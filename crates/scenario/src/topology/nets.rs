@@ -115,7 +115,7 @@ impl<'a> WayBuilder<'a, '_> {
         let (here, there) = (self.net_end(from, at)?, self.net_end(to, at)?);
         // The hash of a trunk: exclusive-or of both ends' numbers. Otherwise the first port that leads there.
         let first = |end: &Leaving| match end.mode {
-            Some(TeamMode::Static | TeamMode::Dynamic) => {
+            Some(TeamMode::Static | TeamMode::Dynamic | TeamMode::Adaptive) => {
                 (here.host ^ there.host) % end.ports.len()
             }
             _ => 0,
@@ -160,7 +160,10 @@ impl<'a> WayBuilder<'a, '_> {
         let switch = |node: NodeId| self.fabric.nodes[node].role == NodeRole::Switch;
         match () {
             () if cable == other => Some(Vec::new()),
-            () if switch(here) && switch(there) => self.fabric.switches_between(here, there),
+            () if switch(here) && switch(there) => {
+                let switches = self.fabric.switches_between(here, there)?;
+                self.fabric.vlan_between([(cable, here), (other, there)]).map(|_| switches)
+            }
             () => None,
         }
     }
@@ -192,8 +195,9 @@ impl<'a> WayBuilder<'a, '_> {
         } else {
             legs.push(straight(self.cable_hop(cable)?));
             legs.extend(self.port_hop(here, into).map(straight));
+            let vlan = self.fabric.cables[cable].vlan();
             for two in switches.windows(2) {
-                let trunks: Vec<usize> = self.fabric.trunks(two[0], two[1]).collect();
+                let trunks: Vec<usize> = self.fabric.trunks(two[0], two[1], vlan).collect();
                 let flow = (ends[0].0 + ends[1].0) % trunks.len().max(1);
                 legs.push(self.way_of_cable(*trunks.get(flow)?, two[0])?);
             }
@@ -267,7 +271,8 @@ impl<'a> WayBuilder<'a, '_> {
             let message =
                 format!("nothing leads from the host `{}` to `{}`", from.host.name, to.host.name);
             Mistake::new(at, message).help(
-                "connect the switches of both by a [[link]], or add a [[link]] between their adapters",
+                "connect the switches of both by a [[link]], or add a [[link]] between their adapters; links with a `vlan` \
+                 lead only to others in it",
             )
         });
         None

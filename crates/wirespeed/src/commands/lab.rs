@@ -4,7 +4,7 @@ use crate::cli::{Format, LabAction, LabArgs, LabFile, LabInside, OutputArgs};
 use crate::emulated::{failure, program};
 use crate::exit::{Exit, Failure};
 use crate::{files, live, out};
-use lab::{Built, Fabric, LabPlan, State};
+use lab::{BondMode, Built, Fabric, Kernel, LabPlan, PlannedTeam, State};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -51,14 +51,15 @@ fn up(file: &LabFile) -> Result<Exit, Failure> {
         ));
     }
     let plan = lab::plan(&scenario).map_err(failure)?;
-    let described = described(&plan);
-    let (state, notes) =
+    let before = described(&plan, None);
+    let (state, described, notes) =
         match Fabric::up(plan, &name(&file.scenario.file), &program()?).map_err(failure)? {
-            Built::Already(state) => (state, vec!["it stood already".to_owned()]),
+            Built::Already(state) => (state, before, vec!["it stood already".to_owned()]),
             Built::New(fabric) => {
                 let notes = fabric.notes().to_vec();
+                let described = described(fabric.plan(), Some(fabric.kernel()));
                 fabric.stay().map_err(failure)?;
-                (standing(&file.scenario.file)?, notes)
+                (standing(&file.scenario.file)?, described, notes)
             }
         };
     if file.output.format == Format::Json {
@@ -126,8 +127,27 @@ fn as_json(state: &State) -> Value {
     json!({ "tag": state.tag, "scenario": state.scenario, "stays": state.stays, "nodes": nodes })
 }
 
-/// What would be made, or was: for `plan` and `lab up`.
-pub fn described(plan: &LabPlan) -> String {
+/// The VLANs of a cable, behind other words.
+fn vlans(all: &[u16]) -> String {
+    let words: Vec<String> = all.iter().map(u16::to_string).collect();
+    format!(", VLAN{} {}", if all.len() > 1 { "s" } else { "" }, words.join(", "))
+}
+
+/// What a team is made of: a bond where the kernel makes them, or else routes.
+fn by_team(team: Option<&PlannedTeam>, members: &str, kernel: Option<Kernel>) -> String {
+    let routes = format!("equal-cost routes over {members} by a hash of addresses and ports");
+    let Some(team) = team.filter(|team| team.apart.is_none()) else { return routes };
+    let bond = format!("a bond ({}) of {members}, {}", team.mode.word(), team.mode.chooses());
+    match kernel {
+        Some(kernel) if kernel.bonds(team) => bond,
+        None if team.mode == BondMode::ActiveBackup => bond,
+        None => format!("{bond}; equal-cost routes where the kernel has no bonding"),
+        Some(_) => routes,
+    }
+}
+
+/// What would be made, or was by this kernel: for `plan` and `lab up`.
+pub fn described(plan: &LabPlan, kernel: Option<Kernel>) -> String {
     let mut text = String::new();
     let count = |kind| plan.nodes.iter().filter(|node| node.kind == kind).count();
     let kinds = [lab::NodeKind::Host, lab::NodeKind::Switch, lab::NodeKind::Array];
@@ -156,7 +176,8 @@ pub fn described(plan: &LabPlan) -> String {
             (Some(payload), None) => format!("{} each way", units::rate(payload)),
             (None, _) => "as fast as it goes".to_owned(),
         };
-        let _ = writeln!(text, "  {} — {}: {speed}, MTU {}", end(0), end(1), cable.mtu);
+        let vlans = if plan.tagged() { vlans(&cable.vlans) } else { String::new() };
+        let _ = writeln!(text, "  {} — {}: {speed}, MTU {}{vlans}", end(0), end(1), cable.mtu);
     }
     for quota in &plan.quotas {
         if let Some(cpus) = quota.cpus {
@@ -168,11 +189,8 @@ pub fn described(plan: &LabPlan) -> String {
             None => reach.from.clone(),
             Some(team) => {
                 let members: Vec<&str> = team.members.iter().map(|(hop, _)| hop.as_str()).collect();
-                format!(
-                    "{}, equal-cost routes over {} by a hash of addresses and ports",
-                    reach.from,
-                    members.join(", ")
-                )
+                let planned = plan.teams.iter().find(|of| of.name == reach.from);
+                format!("{}, {}", reach.from, by_team(planned, &members.join(", "), kernel))
             }
         };
         let _ = writeln!(

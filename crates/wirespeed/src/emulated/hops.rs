@@ -10,7 +10,7 @@ use clock::Ns;
 use engine::StepSpec;
 use fleet::{HopReading, Sample, SampledHop, Sampler};
 use lab::counters::{self, InterfaceCounts, Payload};
-use lab::{Cable, LabPlan, Node, NodeKind, cgroup};
+use lab::{Cable, Kernel, LabPlan, Node, NodeKind, cgroup};
 use probe::process::{ProcessLook, WatchedProcess};
 use probe::{cpu, host};
 use record::{CounterId, HopKind};
@@ -79,14 +79,14 @@ struct WireHop {
 impl LabSampler {
     /// Of a lab whose namespaces these processes hold.
     pub fn new(
-        plan: &LabPlan,
+        (plan, kernel): (&LabPlan, Kernel),
         nodes: &[u32],
         carriers: Vec<Carrier>,
         mut processes: Vec<(String, u32)>,
         whereabouts: Whereabouts,
     ) -> LabSampler {
         processes.push((String::new(), std::process::id()));
-        let wires = plan.cables.iter().flat_map(|cable| wires(plan, cable)).collect();
+        let wires = plan.cables.iter().flat_map(|cable| wires(plan, kernel, cable)).collect();
         let watched = |(host, process)| (host, WatchedProcess::new(process));
         let processes = processes.into_iter().map(watched).collect();
         let shares = Shares::new(whereabouts);
@@ -95,8 +95,8 @@ impl LabSampler {
 }
 
 /// A cable as hops: itself, by what its first end counts, and the ports at its ends.
-fn wires(plan: &LabPlan, cable: &Cable) -> Vec<WireHop> {
-    let facts = facts(cable, plan.scale);
+fn wires(plan: &LabPlan, kernel: Kernel, cable: &Cable) -> Vec<WireHop> {
+    let facts = facts(plan, kernel, cable);
     let of = |name: &str, kind, end: usize| WireHop {
         name: name.to_owned(),
         kind,
@@ -122,7 +122,8 @@ fn wires(plan: &LabPlan, cable: &Cable) -> Vec<WireHop> {
     all
 }
 
-fn facts(cable: &Cable, scale: f64) -> Vec<(String, String)> {
+fn facts(plan: &LabPlan, kernel: Kernel, cable: &Cable) -> Vec<(String, String)> {
+    let scale = plan.scale;
     let mut all = vec![("mtu".to_owned(), cable.mtu.to_string())];
     if let Some(payload) = cable.payload {
         all.push(("wire-rate".to_owned(), format!("{:.6} MB/s", payload / 1e6)));
@@ -133,6 +134,18 @@ fn facts(cable: &Cable, scale: f64) -> Vec<(String, String)> {
         let words =
             format!("{} bit/s, {} B at once, {} B may wait", of.bits_per_s, of.burst, of.limit);
         all.push(("token-bucket".to_owned(), words));
+    }
+    if plan.tagged() {
+        let vlans: Vec<String> = cable.vlans.iter().map(u16::to_string).collect();
+        all.push(("vlan".to_owned(), vlans.join(", ")));
+    }
+    let team = cable.ends.iter().find_map(|end| plan.team_at(end.node, end.port));
+    if let Some(team) = team {
+        let made = match kernel.bonds(team) {
+            true => format!("a bond ({}), {}", team.mode.word(), team.mode.chooses()),
+            false => "equal-cost routes, by a hash of addresses and ports".to_owned(),
+        };
+        all.push(("team".to_owned(), format!("{}: {made}", team.name)));
     }
     all
 }

@@ -90,7 +90,8 @@ pub fn agents(scenario: &Scenario, kind: AgentKind) -> Result<Vec<AgentLink>, Fa
         inside.iter().filter_map(AgentLink::process).map(|process| (String::new(), process));
     processes.extend(agents);
     let nodes = fabric.processes();
-    let sampler = LabSampler::new(fabric.plan(), nodes, carriers, processes, whereabouts.clone());
+    let made = (fabric.plan(), fabric.kernel());
+    let sampler = LabSampler::new(made, nodes, carriers, processes, whereabouts.clone());
     let fabric = Arc::new(fabric);
     let engines = live::engines(machine::sources_with(scenario, Box::new(sampler)));
     let (processes, of_run) = (by_host, Arc::clone(&fabric));

@@ -50,6 +50,7 @@ impl<'a> WayBuilder<'a, '_> {
         let from = listed(&names, "or");
         let mistake = match (tally.joined, tally.zoned) {
             (false, _) => self.not_joined(trip, initiators, &from),
+            (true, _) if !tally.together => self.not_together(trip, initiators, &from),
             (true, false) => self.not_zoned(trip, initiators, &from),
             (true, true) => self.masked(trip, &names, &from),
         };
@@ -88,6 +89,29 @@ impl<'a> WayBuilder<'a, '_> {
             }
             None => "add a [[link]] between their switches".to_owned(),
         })
+    }
+
+    fn not_together(
+        &self,
+        trip: &Trip<'a, '_>,
+        initiators: &[(NodeId, Option<u32>)],
+        from: &str,
+    ) -> Mistake {
+        let vlans = |node: NodeId| -> Vec<String> {
+            let cables = self.fabric.nodes[node].cabled.values();
+            let cables = cables.filter_map(|cable| self.fabric.cables.get(*cable));
+            let all: BTreeSet<u16> = cables.map(|cable| cable.vlan()).collect();
+            all.iter().map(u16::to_string).collect()
+        };
+        let array = &self.fabric.nodes[trip.array].name;
+        let ours: BTreeSet<String> = initiators.iter().flat_map(|(node, _)| vlans(*node)).collect();
+        let ours = join(&ours.into_iter().collect::<Vec<_>>(), "and");
+        let theirs = join(&vlans(trip.array), "and");
+        let message = format!("no VLAN joins {from} and `{array}`");
+        Mistake::new(trip.at, message).help(format!(
+            "the links of {from} are in VLAN {ours}, and those of `{array}` in VLAN {theirs}: give both links one `vlan`, and \
+             links between switches all that cross them"
+        ))
     }
 
     fn not_zoned(

@@ -54,6 +54,8 @@ pub(super) struct Trip<'a, 'b> {
 pub(super) struct MissingPairs {
     /// Some port of an initiator leads to some port of the array.
     pub joined: bool,
+    /// Some of those are in one VLAN.
+    pub together: bool,
     /// Some of those share a zone.
     pub zoned: bool,
 }
@@ -196,6 +198,10 @@ impl<'a> WayBuilder<'a, '_> {
                     continue;
                 }
                 tally.joined = true;
+                if !self.together(pair, trip.array) {
+                    continue;
+                }
+                tally.together = true;
                 if !self.access.zoned(&ours, &[array, name]) {
                     continue;
                 }
@@ -244,6 +250,16 @@ impl<'a> WayBuilder<'a, '_> {
         cable == other || (switch(here) && switch(there) && self.fabric.joined(here, there))
     }
 
+    /// Whether two ports that are joined are in one VLAN, as all on the way between them is.
+    fn together(&self, pair: PortPair, array: NodeId) -> bool {
+        let ours = self.fabric.across(pair.adapter, pair.port);
+        let theirs = self.fabric.across(array, pair.target);
+        let (Some((cable, here, _)), Some((other, there, _))) = (ours, theirs) else {
+            return false;
+        };
+        cable == other || self.fabric.vlan_between([(cable, here), (other, there)]).is_some()
+    }
+
     /// The explicit paths that a disk's volume has from its owner, or else from its host.
     fn explicit(&self, owner: &Owner<'a>, host: &Host, array: &str, lun: &str) -> Vec<&'a Path> {
         let of = |name: &str| -> Vec<&'a Path> {
@@ -266,7 +282,7 @@ impl<'a> WayBuilder<'a, '_> {
         match team.map(|team| team.mode) {
             Some(TeamMode::Failover) => return Some(Policy::ActivePassive),
             // One conversation stays where the hash put it.
-            Some(TeamMode::Static | TeamMode::Dynamic) if targets == 1 => {
+            Some(TeamMode::Static | TeamMode::Dynamic | TeamMode::Adaptive) if targets == 1 => {
                 return Some(Policy::Fixed);
             }
             _ => {}
@@ -422,9 +438,10 @@ impl<'a> WayBuilder<'a, '_> {
             if !self.draft.afford(switches.len(), trip.at, self.sink) {
                 return None;
             }
+            let vlan = self.fabric.cables[cable].vlan();
             legs.push(Leg::Port(here, into));
             for (n, two) in switches.windows(2).enumerate() {
-                let trunks: Vec<usize> = self.fabric.trunks(two[0], two[1]).collect();
+                let trunks: Vec<usize> = self.fabric.trunks(two[0], two[1], vlan).collect();
                 let wanted =
                     |cable: &&usize| named.contains(self.fabric.cables[**cable].name.as_str());
                 let flow = (adapter + port as usize + target as usize) % trunks.len().max(1);

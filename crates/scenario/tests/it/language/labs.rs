@@ -63,7 +63,7 @@ prop_compose! {
         paths in prop_oneof![1 => prop::collection::vec(path(), 1..2), 1 => Just(Vec::new())],
         switches in 0..4u32,
         adapter in prop::option::weighted(0.9, prop_oneof![2 => one("hba", 2), 1 => Just("team".to_owned())]),
-        mode in prop::sample::select(&["static", "dynamic", "failover"][..]),
+        mode in prop::sample::select(&["static", "dynamic", "adaptive", "failover"][..]),
         npiv in any::<bool>(),
         mask in prop::option::weighted(0.2, prop_oneof![one("v", 3), one("h", 2)]),
         incident in prop_oneof![

@@ -54,6 +54,35 @@ fn the_fabric_of_the_scenarios() {
     assert_eq!(hop("ssd2:7").part.as_deref(), Some("ramsan-400"));
 }
 
+/// Two VLANs over two switches with two cables between them, of which one carries VLAN 20 alone.
+#[test]
+fn ways_stay_within_their_vlan() {
+    let topology = graph(
+        r#"
+scenario.title = "vlans"
+array = [{ name = "a{1..2}", ports = 2 }]
+switch = [{ name = "edge" }, { name = "core" }]
+host = [{ name = "h{1..2}", adapters = [{ name = "nic" }] }]
+vm = [{ name = "v{1..2}", host = "h{1..2}", disks = [{ lun = "a{1..2}/auto" }] }]
+link = [
+  { name = "up{1..2}", from = "h{1..2}.nic", to = "edge", vlan = 20 },
+  { name = "all", from = "edge", to = "core" },
+  { name = "some", from = "edge", to = "core", vlan = [10, 20] },
+  { name = "none", from = "edge", to = "core", vlan = 10 },
+  { name = "p{1..2}", from = "core", to = "a{1..2}:0", vlan = 10 },
+  { name = "q{1..2}", from = "core", to = "a{1..2}:1", vlan = 20 },
+]
+workload.w.block = "4KiB"
+plan = { workload = "w", on = "v*", measure = "1s" }
+"#,
+    );
+    for (n, vm) in [(1, "v1"), (2, "v2")] {
+        let [path] = &paths(&topology, vm, 0)[..] else { panic!("the port in the VLAN alone") };
+        assert!(path.contains(&format!(" q{n} ")) && !path.contains(" none "), "{path}");
+        assert!(path.contains(" all ") || path.contains(" some "), "{path}");
+    }
+}
+
 /// What two switches, teams, zones, masks, explicit paths and a move make of a lab.
 #[test]
 fn a_lab_with_everything() {

@@ -9,7 +9,7 @@ pub(super) fn text(scenario: &Scenario) -> Vec<String> {
         return Vec::new();
     }
     match lab::plan(scenario) {
-        Ok(plan) => vec![format!("\nemulated lab\n{}", described(&plan).trim_end())],
+        Ok(plan) => vec![format!("\nemulated lab\n{}", described(&plan, None).trim_end())],
         Err(error) => vec![format!("\nemulated lab\n  cannot be made: {error}")],
     }
 }
