@@ -59,8 +59,10 @@ pub(crate) fn met(
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut rate: f64 = births.unwrap_or_else(|| (mean / most.max(1.0)).ln());
     let mut sums = StateSums::default();
+    let mut known =
+        States { service, servers, others: Others { most, ..others }, each: Vec::new() };
     for _ in 0..STEPS_MAX {
-        sums = StateSums::of(service, servers, rate.exp(), states, Others { most, ..others });
+        sums = StateSums::of(&mut known, rate.exp(), states);
         let off = mean - sums.mean();
         if off.abs() <= 1e-7 * (1.0 + mean) {
             break;
@@ -106,6 +108,31 @@ pub(crate) fn arrivals(service: &Service, servers: f64, load: f64) -> Met {
     Met { stretch: (first / all / load).max(1.0 / service.fastest()), beside: beside / all }
 }
 
+/// What the states of a process are like whatever the birth rate, as far as they were looked at: for each number present
+/// the births for a rate of 1 beside the speed, and the stretch of one more.
+struct States<'a> {
+    service: &'a Service,
+    servers: f64,
+    others: Others,
+    each: Vec<(f64, f64)>,
+}
+
+impl States<'_> {
+    #[inline]
+    fn at(&mut self, present: u32) -> (f64, f64) {
+        if let Some(of) = self.each.get(present as usize) {
+            return *of;
+        }
+        let n = f64::from(present);
+        let speed = self.service.speed(present + 1);
+        let elsewhere = self.others.most - n;
+        let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * self.others.queued);
+        let of = (births / speed, (n + 1.0) / speed);
+        self.each.push(of);
+        of
+    }
+}
+
 /// StateSums over the states, weighted.
 #[derive(Default)]
 struct StateSums {
@@ -117,20 +144,19 @@ struct StateSums {
 }
 
 impl StateSums {
-    fn of(service: &Service, servers: f64, rate: f64, states: u32, others: Others) -> StateSums {
+    fn of(states: &mut States, rate: f64, last: u32) -> StateSums {
         let mut sums = StateSums::default();
         let mut weight = 1.0;
-        for present in 0..=states {
+        let servers = states.servers;
+        for present in 0..=last {
             let n = f64::from(present);
-            let speed = service.speed(present + 1);
+            let (births, stretch) = states.at(present);
             sums.all += weight;
             sums.first += weight * n;
             sums.second += weight * n * n;
-            sums.stretch += weight * (n + 1.0) / speed;
+            sums.stretch += weight * stretch;
             sums.beside += weight * n.min(servers - 1.0);
-            let elsewhere = others.most - n;
-            let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * others.queued);
-            let grows = rate * births / speed;
+            let grows = rate * births;
             weight *= grows;
             // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
             if n > servers && grows < 0.9 && weight * (n + 1.0) * (n + 1.0) < NOTHING * sums.all {
