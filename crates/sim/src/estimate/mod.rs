@@ -31,6 +31,8 @@ mod own_limits;
 mod parallel;
 mod session;
 mod sites;
+#[cfg(test)]
+mod smooth;
 mod state;
 mod stripes;
 mod symmetry;
