@@ -53,7 +53,7 @@ pub(crate) fn met(
         let alone = service.speed((mean + 1.0 + 1e-6).min(1e9) as u32);
         return Met { stretch: (mean + 1.0) / alone, beside: mean.min(servers - 1.0) };
     }
-    let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as u32;
+    let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as usize;
     // Newton's method on the logarithm of the birth rate: the derivative of the mean is the variance. The mean grows
     // with the rate, so a value too low and one too high bracket it.
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -118,18 +118,19 @@ struct States<'a> {
 }
 
 impl States<'_> {
-    #[inline]
-    fn at(&mut self, present: u32) -> (f64, f64) {
-        if let Some(of) = self.each.get(present as usize) {
-            return *of;
-        }
-        let n = f64::from(present);
-        let speed = self.service.speed(present + 1);
-        let elsewhere = self.others.most - n;
-        let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * self.others.queued);
-        let of = (births / speed, (n + 1.0) / speed);
-        self.each.push(of);
-        of
+    /// Looks at some more of them, up to `last`.
+    #[inline(never)]
+    fn more(&mut self, last: usize) {
+        const SOME: usize = 64;
+        let (from, most, queued) = (self.each.len(), self.others.most, self.others.queued);
+        let to = (from + SOME).min(last + 1);
+        self.each.extend((from..to).map(|present| {
+            let n = present as f64;
+            let speed = self.service.speed(present as u32 + 1);
+            let elsewhere = most - n;
+            let births = elsewhere / ((1.0 + (elsewhere - 1.0).max(0.0) * queued) * speed);
+            (births, (n + 1.0) / speed)
+        }));
     }
 }
 
@@ -144,38 +145,38 @@ struct StateSums {
 }
 
 impl StateSums {
-    fn of(states: &mut States, rate: f64, last: u32) -> StateSums {
-        let mut sums = StateSums::default();
-        let mut weight = 1.0;
+    fn of(states: &mut States, rate: f64, last: usize) -> StateSums {
+        // Not fields of the sums, and nothing is called within, so that all of them stay in registers.
+        let [mut all, mut first, mut second, mut stretched, mut beside] = [0.0; 5];
+        let (mut weight, mut n, mut from) = (1.0, 0.0, 0);
         let servers = states.servers;
-        for present in 0..=last {
-            let n = f64::from(present);
-            let (births, stretch) = states.at(present);
-            sums.all += weight;
-            sums.first += weight * n;
-            sums.second += weight * n * n;
-            sums.stretch += weight * stretch;
-            sums.beside += weight * n.min(servers - 1.0);
-            let grows = rate * births;
-            weight *= grows;
-            // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
-            if n > servers && grows < 0.9 && weight * (n + 1.0) * (n + 1.0) < NOTHING * sums.all {
-                break;
+        'all: while from <= last {
+            if from == states.each.len() {
+                states.more(last);
             }
-            if weight > 1e100 {
-                sums.scale(1.0 / weight);
-                weight = 1.0;
+            for (births, stretch) in &states.each[from..] {
+                all += weight;
+                first += weight * n;
+                second += weight * n * n;
+                stretched += weight * stretch;
+                beside += weight * if n < servers - 1.0 { n } else { servers - 1.0 };
+                let grows = rate * births;
+                weight *= grows;
+                // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
+                let rest = weight * (n + 1.0) * (n + 1.0);
+                if rest < NOTHING * all && n > servers && grows < 0.9 {
+                    break 'all;
+                }
+                n += 1.0;
+                if weight > 1e100 {
+                    [all, first, second, stretched, beside] =
+                        [all, first, second, stretched, beside].map(|sum| sum / weight);
+                    weight = 1.0;
+                }
             }
+            from = states.each.len();
         }
-        sums
-    }
-
-    fn scale(&mut self, by: f64) {
-        for sum in
-            [&mut self.all, &mut self.first, &mut self.second, &mut self.stretch, &mut self.beside]
-        {
-            *sum *= by;
-        }
+        StateSums { all, first, second, stretch: stretched, beside }
     }
 
     fn mean(&self) -> f64 {
