@@ -53,14 +53,16 @@ pub(crate) fn met(
         let alone = service.speed((mean + 1.0 + 1e-6).min(1e9) as u32);
         return Met { stretch: (mean + 1.0) / alone, beside: mean.min(servers - 1.0) };
     }
-    let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as u32;
+    let states = most.min(STATES_A_SERVER * servers + STATES_MORE) as usize;
     // Newton's method on the logarithm of the birth rate: the derivative of the mean is the variance. The mean grows
     // with the rate, so a value too low and one too high bracket it.
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut rate: f64 = births.unwrap_or_else(|| (mean / most.max(1.0)).ln());
     let mut sums = StateSums::default();
+    let mut known =
+        States { service, servers, others: Others { most, ..others }, each: Vec::new() };
     for _ in 0..STEPS_MAX {
-        sums = StateSums::of(service, servers, rate.exp(), states, Others { most, ..others });
+        sums = StateSums::of(&mut known, rate.exp(), states);
         let off = mean - sums.mean();
         if off.abs() <= 1e-7 * (1.0 + mean) {
             break;
@@ -106,6 +108,32 @@ pub(crate) fn arrivals(service: &Service, servers: f64, load: f64) -> Met {
     Met { stretch: (first / all / load).max(1.0 / service.fastest()), beside: beside / all }
 }
 
+/// What the states of a process are like whatever the birth rate, as far as they were looked at: for each number present
+/// the births for a rate of 1 beside the speed, and the stretch of one more.
+struct States<'a> {
+    service: &'a Service,
+    servers: f64,
+    others: Others,
+    each: Vec<(f64, f64)>,
+}
+
+impl States<'_> {
+    /// Looks at some more of them, up to `last`.
+    #[inline(never)]
+    fn more(&mut self, last: usize) {
+        const SOME: usize = 64;
+        let (from, most, queued) = (self.each.len(), self.others.most, self.others.queued);
+        let to = (from + SOME).min(last + 1);
+        self.each.extend((from..to).map(|present| {
+            let n = present as f64;
+            let speed = self.service.speed(present as u32 + 1);
+            let elsewhere = most - n;
+            let births = elsewhere / ((1.0 + (elsewhere - 1.0).max(0.0) * queued) * speed);
+            (births, (n + 1.0) / speed)
+        }));
+    }
+}
+
 /// StateSums over the states, weighted.
 #[derive(Default)]
 struct StateSums {
@@ -117,39 +145,38 @@ struct StateSums {
 }
 
 impl StateSums {
-    fn of(service: &Service, servers: f64, rate: f64, states: u32, others: Others) -> StateSums {
-        let mut sums = StateSums::default();
-        let mut weight = 1.0;
-        for present in 0..=states {
-            let n = f64::from(present);
-            let speed = service.speed(present + 1);
-            sums.all += weight;
-            sums.first += weight * n;
-            sums.second += weight * n * n;
-            sums.stretch += weight * (n + 1.0) / speed;
-            sums.beside += weight * n.min(servers - 1.0);
-            let elsewhere = others.most - n;
-            let births = elsewhere / (1.0 + (elsewhere - 1.0).max(0.0) * others.queued);
-            let grows = rate * births / speed;
-            weight *= grows;
-            // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
-            if n > servers && grows < 0.9 && weight * (n + 1.0) * (n + 1.0) < NOTHING * sums.all {
-                break;
+    fn of(states: &mut States, rate: f64, last: usize) -> StateSums {
+        // Not fields of the sums, and nothing is called within, so that all of them stay in registers.
+        let [mut all, mut first, mut second, mut stretched, mut beside] = [0.0; 5];
+        let (mut weight, mut n, mut from) = (1.0, 0.0, 0);
+        let servers = states.servers;
+        'all: while from <= last {
+            if from == states.each.len() {
+                states.more(last);
             }
-            if weight > 1e100 {
-                sums.scale(1.0 / weight);
-                weight = 1.0;
+            for (births, stretch) in &states.each[from..] {
+                all += weight;
+                first += weight * n;
+                second += weight * n * n;
+                stretched += weight * stretch;
+                beside += weight * if n < servers - 1.0 { n } else { servers - 1.0 };
+                let grows = rate * births;
+                weight *= grows;
+                // Beyond the servers births only decrease and speed is constant, so the rest is a geometric tail.
+                let rest = weight * (n + 1.0) * (n + 1.0);
+                if rest < NOTHING * all && n > servers && grows < 0.9 {
+                    break 'all;
+                }
+                n += 1.0;
+                if weight > 1e100 {
+                    [all, first, second, stretched, beside] =
+                        [all, first, second, stretched, beside].map(|sum| sum / weight);
+                    weight = 1.0;
+                }
             }
+            from = states.each.len();
         }
-        sums
-    }
-
-    fn scale(&mut self, by: f64) {
-        for sum in
-            [&mut self.all, &mut self.first, &mut self.second, &mut self.stretch, &mut self.beside]
-        {
-            *sum *= by;
-        }
+        StateSums { all, first, second, stretch: stretched, beside }
     }
 
     fn mean(&self) -> f64 {

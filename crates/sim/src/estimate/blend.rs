@@ -7,7 +7,7 @@
 //! customers whose cycles are constant synchronize and stay so, others arrive at random (two moments, as in Whitt's
 //! Queueing Network Analyzer, 1983).
 
-use super::lumped::{ItemKind, Lumped, LumpedLoad, SiteKind};
+use super::lumped::{ItemKind, Lumped, LumpedItem, LumpedLoad, SiteKind};
 use super::state::{CopyEnd, SiteSums, SolverState};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const ROUNDED: f64 = 1e-9;
 const VARIABLE_CLOSED: f64 = 4.0;
 const VARIABLE_MOST: f64 = 1000.0;
 
-/// Waits for tokens so many times as long as all others are waits of their own.
+/// What a wait for tokens counts beside others.
 const ALONE: f64 = 1e-3;
 
 /// Interpolates between the two states; with the state, per spot, how variable what happens there is.
@@ -32,7 +32,7 @@ pub fn blend(
     let mut out = random.clone();
     for (number, load) in lumped.loads.iter().enumerate() {
         let of_load = if load.mix.rate.is_none() { &closed } else { &shares };
-        let share = share_of(load, number, steady, random, of_load);
+        let share = share_of(lumped, (load, &random.stays[number]), of_load);
         let stays = steady.stays[number].iter().zip(&random.stays[number]);
         for (stay, (low, high)) in out.stays[number].iter_mut().zip(stays) {
             *stay = (low + share * (high - low)).max(0.0);
@@ -45,30 +45,42 @@ pub fn blend(
     (out, shares)
 }
 
-/// One share for all of a load's items: the mean share of its waits, weighted by their length.
-fn share_of(
-    load: &LumpedLoad,
-    number: usize,
-    steady: &SolverState,
-    random: &SolverState,
-    shares: &[f64],
-) -> f64 {
-    // Waits for tokens are as variable as what is done with them, unless nothing but tokens makes wait.
-    let mut sums = [[0.0; 2]; 2];
-    for (at, item) in load.items.iter().enumerate() {
-        let apart = random.stays[number][at] - steady.stays[number][at];
-        let weight = item.visits * apart.abs();
+/// One share for all of a load's items: the mean share of what makes its I/Os wait.
+fn share_of(lumped: &Lumped, (load, random): (&LumpedLoad, &[f64]), shares: &[f64]) -> f64 {
+    let (mut waits, mut shared) = (0.0, 0.0);
+    for (item, stay) in load.items.iter().zip(random) {
+        let weight = item.visits * weight_of(lumped, load, item, *stay);
         let share = item.touches.iter().map(|touch| shares[touch.spot]).fold(0.0, f64::max);
-        let [waits, shared] = &mut sums[usize::from(matches!(item.kind, ItemKind::Tokens(_)))];
-        *waits += weight;
-        *shared += weight * share;
+        waits += weight;
+        shared += weight * share;
     }
-    let [stations, tokens] = sums;
-    let [waits, shared] = if stations[0] > ALONE * tokens[0] { stations } else { tokens };
     let share = if waits > 0.0 { shared / waits } else { 1.0 };
     // More variability than exponential costs a closed load less than an open one.
     let closed = load.mix.rate.is_none();
     if closed { share.min(1.0 + (share.min(VARIABLE_CLOSED) - 1.0).max(0.0) / 2.0) } else { share }
+}
+
+/// How much an item, where an I/O stays for so long with random times, counts in the share of its load.
+///
+/// It must not depend on where I/Os wait in the solution with constant times: of two full places in a row either may be the
+/// one, and a hop that becomes a little faster moves all of that wait to another. For closed loads it also does not grow
+/// with the wait beyond the time of a service: a wait there becomes shorter by more than a hop becomes faster, because the
+/// customers go elsewhere, and a share that grew by that would take back what is gained.
+fn weight_of(lumped: &Lumped, load: &LumpedLoad, item: &LumpedItem, stay: f64) -> f64 {
+    let wait = (stay - item.time).max(0.0);
+    let servers = match (item.kind, &lumped.spots[item.touches[0].spot].kind) {
+        // As variable as what is done with them, unless little else makes wait.
+        (ItemKind::Tokens(_), _) => return ALONE * wait,
+        // No queue: the same in both solutions.
+        (_, kind) if kind.is_company() => return 0.0,
+        (_, SiteKind::Queue(servers) | SiteKind::Sharing(servers)) => servers.max(1.0),
+        _ => 1.0,
+    };
+    let service = item.time / servers;
+    match load.mix.rate {
+        None if wait > 0.0 => wait * service / (wait + service),
+        _ => wait,
+    }
 }
 
 /// Sums over the visits to a spot, weighted by their rates.

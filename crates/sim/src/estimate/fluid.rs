@@ -10,12 +10,17 @@
 
 use super::in_use::InUse;
 use super::lumped::{ItemKind, Lumped, LumpedItem, SiteKind};
+use super::own_limits::OwnLimits;
 use super::state::{CopyEnd, SolverState};
+use std::collections::BTreeMap;
 
 /// Greatest number of prices that are set.
 pub const SET_MAX: usize = 400;
 /// Tolerance of the utilization of a full spot.
 const OFF: f64 = 2e-5;
+/// Tolerance when the price of a station is set, and of a pool, on which stations' prices depend.
+const OFF_STATION: f64 = OFF / 4.0;
+const OFF_POOL: f64 = OFF / 50.0;
 /// Iterations to set one price.
 const TRIES: usize = 60;
 /// A price that falls below this share of what it was is none.
@@ -36,6 +41,10 @@ pub struct FluidSolution {
     pub set: usize,
     /// Per spot in the background: the pools whose tokens bound the I/Os there.
     copies: Vec<Vec<usize>>,
+    /// Pools that one load alone meets: their prices follow from those of the others.
+    own: OwnLimits,
+    /// All other pools, each before those whose tokens are taken by I/Os that hold tokens of it.
+    pools: Vec<usize>,
     in_use: InUse,
 }
 
@@ -49,7 +58,10 @@ pub fn fluid(lumped: &Lumped, steady: &SolverState) -> FluidSolution {
 pub fn fluid_from(lumped: &Lumped, steady: &SolverState, prices: Vec<f64>) -> FluidSolution {
     let (copies, in_use) = (copies(lumped), InUse::new(lumped));
     let state = SolverState::alone(lumped, CopyEnd::Steady);
-    let mut fluid = FluidSolution { state, prices, set: 0, copies, in_use };
+    let own = OwnLimits::new(lumped);
+    let mut pools = pools(lumped);
+    pools.retain(|pool| !own.has(*pool));
+    let mut fluid = FluidSolution { state, prices, set: 0, copies, own, pools, in_use };
     for (load, stays) in lumped.loads.iter().zip(fluid.state.stays.iter_mut().zip(&steady.stays)) {
         for ((item, stay), known) in load.items.iter().zip(stays.0).zip(stays.1) {
             if item.kind == ItemKind::Service
@@ -65,6 +77,7 @@ pub fn fluid_from(lumped: &Lumped, steady: &SolverState, prices: Vec<f64>) -> Fl
         }
     }
     fluid.settle(lumped, (0..lumped.loads.len()).collect());
+    fluid.fill(lumped);
     while fluid.set < SET_MAX {
         let Some(spot) = fluid.worst() else { break };
         fluid.clear(lumped, spot);
@@ -100,9 +113,8 @@ impl FluidSolution {
         let first = all.len();
         for _ in 0..PASSES {
             for number in &changed {
-                let load = &lumped.loads[*number];
-                self.state.settle_load(*number, load, CopyEnd::Steady);
-                self.in_use.hold(*number, load, &self.state);
+                let (state, in_use) = (&mut self.state, &mut self.in_use);
+                self.own.settle(lumped, *number, state, in_use, &mut self.prices);
             }
             changed = self.wait(lumped, &changed);
             if changed.is_empty() {
@@ -121,7 +133,10 @@ impl FluidSolution {
     fn wait(&mut self, lumped: &Lumped, loads: &[usize]) -> Vec<usize> {
         let mut pools: Vec<usize> = Vec::new();
         for section in loads.iter().flat_map(|number| &lumped.loads[*number].sections) {
-            if self.prices[section.spot] > 0.0 && pools.last() != Some(&section.spot) {
+            if self.prices[section.spot] > 0.0
+                && !self.own.has(section.spot)
+                && pools.last() != Some(&section.spot)
+            {
                 pools.push(section.spot);
             }
         }
@@ -148,11 +163,7 @@ impl FluidSolution {
 
     /// The spot whose price is furthest off.
     fn worst(&self) -> Option<usize> {
-        let off = |spot: usize| {
-            let over = self.in_use.utilization[spot] - 1.0;
-            if self.prices[spot] > 0.0 { over.abs() } else { over }
-        };
-        let spots = (0..self.prices.len()).map(|spot| (off(spot), spot));
+        let spots = (0..self.prices.len()).map(|spot| (self.off(spot), spot));
         let worst = spots.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (worst.0 > OFF).then_some(worst.1)
     }
@@ -162,11 +173,42 @@ impl FluidSolution {
         self.update(lumped, spot);
         // A price in the background only delays I/Os that then wait for tokens.
         for pool in self.copies[spot].clone() {
-            if self.in_use.utilization[pool] > 1.0 + OFF || self.prices[pool] > 0.0 {
+            let priced = self.in_use.utilization[pool] > 1.0 + OFF || self.prices[pool] > 0.0;
+            if priced && !self.own.has(pool) {
                 self.clear(lumped, pool);
             }
         }
+        if !matches!(lumped.spots[spot].kind, SiteKind::Pool(_)) {
+            self.fill(lumped);
+        }
         self.in_use.utilization[spot] - 1.0
+    }
+
+    /// Sets the prices of all pools, given those of the stations. An outer pool comes first: where the tokens of an inner one
+    /// are short as well, the outer one's price does not depend on it, and its own follows from both numbers of tokens.
+    fn fill(&mut self, lumped: &Lumped) {
+        for _ in 0..PASSES {
+            let mut moved = false;
+            for at in 0..self.pools.len() {
+                let pool = self.pools[at];
+                if self.off(pool) > 4.0 * OFF_POOL {
+                    self.clear(lumped, pool);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+
+    /// By how much more or less of a spot is in use than there is, where its price is not right.
+    fn off(&self, spot: usize) -> f64 {
+        if self.own.has(spot) {
+            return 0.0;
+        }
+        let over = self.in_use.utilization[spot] - 1.0;
+        if self.prices[spot] > 0.0 { over.abs() } else { over }
     }
 
     /// Prices of a spot between which it is just full, each with by how much it then is over; `None` where it is right
@@ -219,8 +261,12 @@ impl FluidSolution {
         };
         // False position; an end that stays twice counts half (Illinois), so that the other end moves too.
         let mut side = 0;
+        let near = match lumped.spots[spot].kind {
+            SiteKind::Pool(_) => OFF_POOL,
+            _ => OFF_STATION,
+        };
         for _ in 0..TRIES {
-            if over_low.abs().min(over_high.abs()) < OFF / 4.0 {
+            if over_low.abs().min(over_high.abs()) < near {
                 // One end is right already.
                 let end = if over_low.abs() < over_high.abs() { low } else { high };
                 self.at(lumped, spot, end);
@@ -231,7 +277,7 @@ impl FluidSolution {
                 return;
             }
             let over = self.at(lumped, spot, price);
-            if over.abs() < OFF / 4.0 || (high - low) <= 1e-12 * high {
+            if over.abs() < near || (high - low) <= 1e-12 * high {
                 return;
             }
             if over > 0.0 {
@@ -249,6 +295,21 @@ impl FluidSolution {
             }
         }
     }
+}
+
+/// All pools, outer ones first.
+fn pools(lumped: &Lumped) -> Vec<usize> {
+    let mut depths: BTreeMap<usize, usize> = BTreeMap::new();
+    for item in lumped.loads.iter().flat_map(|load| &load.items) {
+        if let ItemKind::Tokens(_) = item.kind {
+            let depth = depths.entry(item.touches[0].spot).or_default();
+            *depth = item.within.len().max(*depth);
+        }
+    }
+    let mut pools: Vec<(usize, usize)> =
+        depths.into_iter().map(|(pool, depth)| (depth, pool)).collect();
+    pools.sort_unstable();
+    pools.into_iter().map(|(_, pool)| pool).collect()
 }
 
 /// Per spot, the pools that bound its background I/Os: those whose tokens an I/O waits for before it hands them to a
@@ -297,5 +358,93 @@ fn stay_of(lumped: &Lumped, item: &LumpedItem, prices: &[f64]) -> Option<f64> {
                 _ => None,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lumped;
+    use super::*;
+    use crate::Ps;
+    use crate::model::{Class, Hop, Law, Load, Network, Pool, Station};
+
+    /// A load behind two queue limits, one within the other, and with them a time of its own and processors that all share.
+    #[derive(Clone, Copy)]
+    struct Nested {
+        customers: u32,
+        outer: u32,
+        inner: u32,
+        own: f64,
+        shared: f64,
+    }
+
+    const SERVERS: f64 = 4.0;
+    const US: f64 = 1e-6;
+
+    /// I/Os a second with so much wait at the processors: a customer is held up by the tightest of its limits. Waiting for
+    /// tokens takes no one's place but that behind the limits before, so that it bounds nothing further.
+    fn rate(of: &Nested, wait: f64) -> f64 {
+        let held = of.own + of.shared + wait;
+        f64::from(of.customers.min(of.outer).min(of.inner)) / held
+    }
+
+    /// The rates at which the processors are just full, by bisection.
+    fn rates(loads: &[Nested]) -> Vec<f64> {
+        let used = |wait: f64| loads.iter().map(|of| rate(of, wait) * of.shared).sum::<f64>();
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..200 {
+            let middle = (low + high) / 2.0;
+            if used(middle) > SERVERS { low = middle } else { high = middle }
+        }
+        let wait = if used(0.0) > SERVERS { high } else { 0.0 };
+        loads.iter().map(|of| rate(of, wait)).collect()
+    }
+
+    #[track_caller]
+    fn check(loads: &[Nested]) {
+        let mut network = Network::new();
+        let cpu = network.station(Station::many(SERVERS as u32));
+        for of in loads {
+            let own = network.station(Station::Delay);
+            let [outer, inner] = [of.outer, of.inner].map(|tokens| network.pool(Pool { tokens }));
+            let time = |seconds: f64| Law::Constant(Ps::from_secs_f64(seconds));
+            let route = vec![
+                Hop::Take { pool: outer, tokens: 1 },
+                Hop::Take { pool: inner, tokens: 1 },
+                Hop::visit(cpu, time(of.shared)),
+                Hop::visit(own, time(of.own)),
+                Hop::Give { pool: inner, tokens: 1 },
+                Hop::Give { pool: outer, tokens: 1 },
+            ];
+            let class = Class::read(4096, route);
+            network.load(Load::closed(of.customers, Law::ZERO, class));
+        }
+        let lumped = lumped::lump(&network, 0.0);
+        let from = SolverState::alone(&lumped, CopyEnd::Random);
+        let found = fluid(&lumped, &from);
+        for (number, expected) in rates(loads).into_iter().enumerate() {
+            let found = found.state.rates[lumped.load_of[number]];
+            assert!((found / expected - 1.0).abs() < 1e-4, "{number}: {found}, not {expected}");
+        }
+        assert!(found.set <= 4, "{} prices in turn", found.set);
+    }
+
+    #[test]
+    fn limits_within_limits_before_full_processors_are_solved_as_by_bisection() {
+        let hosts = [1.0, 3.0, 7.0, 20.0].map(|part| Nested {
+            customers: 4000,
+            outer: 64,
+            inner: 30,
+            own: 400.0 * US * part,
+            shared: 10.0 * US * part.sqrt(),
+        });
+        check(&hosts);
+        // The outer limit is the tighter one of some; of others neither counts.
+        let [mut a, mut b, ..] = hosts;
+        (a.inner, b.customers) = (200, 12);
+        check(&[a, b, hosts[2], hosts[3]]);
+        // Nothing is full but the limits.
+        check(&hosts.map(|of| Nested { shared: 0.1 * US, ..of }));
+        check(&hosts[..1]);
     }
 }

@@ -111,6 +111,11 @@ impl InUse {
         }
     }
 
+    /// Per section of a load: mean seconds that its tokens are held.
+    pub fn holds(&self, number: usize) -> &[f64] {
+        &self.loads[number].holds
+    }
+
     /// Mean seconds that tokens of a pool are held, over all loads.
     pub fn held(&self, lumped: &Lumped, state: &SolverState, pool: usize) -> f64 {
         let (mut held, mut taken) = (0.0, 0.0);

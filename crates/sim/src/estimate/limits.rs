@@ -58,7 +58,8 @@ pub fn solve(lumped: &Lumped, from: Option<&SolverState>) -> Solved {
     loop {
         let network = lumped.overloaded(&held);
         let started = match lumped.loads.iter().any(|load| load.mix.rate.is_some()) {
-            true => fluid::fluid(&network, &first.state),
+            // Nearly the same network: what is held is carried as far as its I/Os outstanding go in both.
+            true => fluid::fluid_from(&network, &first.state, first.prices.clone()),
             // Without open loads it is the same network.
             false => first.clone(),
         };

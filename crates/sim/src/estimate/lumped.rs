@@ -1,6 +1,7 @@
 //! The network as the solvers see it: like loads merged into one, like stations, links and pools merged into one spot,
 //! and for each item that takes an I/O's time the spots where it does.
 
+use super::arms::{self, EqualArms};
 use super::gated::{Machines, machines};
 use super::mix::{self, LoadMix};
 use super::sites::Sites;
@@ -330,6 +331,8 @@ struct LumpedBuilder<'a> {
     flows: BTreeMap<(usize, Vec<(usize, usize)>), usize>,
     /// Pools that limit visits to idle disks, with these disks and their number.
     idle: BTreeMap<(usize, usize), u32>,
+    /// Per load: its branches whose arms are taken in turn.
+    arms: Vec<Vec<EqualArms>>,
     out: Lumped,
 }
 
@@ -348,7 +351,7 @@ impl<'a> LumpedBuilder<'a> {
         let out = Lumped { spot_of: vec![None; sites.count()], ..Lumped::default() };
         let kinds = kinds(network);
         let (spots, loads) = (BTreeMap::new(), BTreeMap::new());
-        let (flows, idle) = (BTreeMap::new(), BTreeMap::new());
+        let (flows, idle, arms) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         LumpedBuilder {
             network,
             sites,
@@ -361,6 +364,7 @@ impl<'a> LumpedBuilder<'a> {
             loads,
             flows,
             idle,
+            arms,
             out,
         }
     }
@@ -396,6 +400,7 @@ impl<'a> LumpedBuilder<'a> {
             locals: Vec::new(),
         };
         let mut locals = BTreeMap::new();
+        self.arms.push(Vec::new());
         let classes = self.network.loads()[number].classes.iter();
         for ((class, part), sizes) in classes.zip(&of.parts).zip(&of.sizes) {
             let first = built.items.len();
@@ -500,6 +505,7 @@ impl<'a> LumpedBuilder<'a> {
             group.iter().map(|range| starts[range.start]..starts[range.end]).collect()
         };
         class.together = walk.together.iter().map(ranges).collect();
+        self.note_arms(load.classes.len(), walk, &starts);
         let join = |join: &LegJoin| ItemJoin {
             items: starts[join.legs.start]..starts[join.legs.end],
             parts: f64::from(join.parts),
@@ -507,6 +513,15 @@ impl<'a> LumpedBuilder<'a> {
             largest: largest_of(join.parts),
         };
         class.joins = walk.joins.iter().map(join).collect();
+    }
+
+    /// Keeps the arms of a class, whose items begin at `starts` by leg.
+    fn note_arms(&mut self, class: usize, walk: &FlatRoute, starts: &[usize]) {
+        let Some(arms) = self.arms.last_mut() else { return };
+        for group in &walk.arms {
+            let ranges = group.iter().map(|range| starts[range.start]..starts[range.end]);
+            arms.push(EqualArms { class, arms: ranges.collect() });
+        }
     }
 
     /// The spot of a site, and its index among the load's `locals`.
@@ -609,8 +624,20 @@ impl<'a> LumpedBuilder<'a> {
         self.keep_busy();
         groups(&mut self.out);
         self.out.pairs = pair_counts(&self.out);
+        self.fold();
         self.out.crowd();
         self.out
+    }
+
+    /// Lets one of several arms stand for those that are like it.
+    fn fold(&mut self) {
+        for (number, branches) in self.arms.iter().enumerate() {
+            let items = arms::fold(&mut self.out.loads[number], branches);
+            for flow in self.out.flows.iter_mut().filter(|flow| flow.load == number) {
+                // The first of a flow's items is in the arm that is left.
+                flow.item = items[flow.item].unwrap_or(0);
+            }
+        }
     }
 }
 

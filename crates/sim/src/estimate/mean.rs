@@ -22,9 +22,19 @@ const STEPS: [f64; 3] = [0.5, 0.15, 0.04];
 /// Where the change is still this large when the steps become smaller, the iteration will not converge.
 const LOST: f64 = 0.02;
 /// Iterations that are tried with acceleration, their step, and their convergence.
-const ROUNDS_FAST: usize = 150;
+const ROUNDS_FAST: usize = 120;
+const ROUNDS_LAST: usize = ROUNDS_FAST - 1;
 const STEP_FAST: f64 = 0.5;
 const SETTLED_FAST: f64 = 5e-7;
+/// Where steps come first: how many at least, and the change at which acceleration takes over.
+const ROUNDS_FIRST: usize = 24;
+const NEAR_BY: f64 = 5e-3;
+/// Accelerated iterations after which it suffices that cycles have been steady for half as many, within this share.
+const ROUNDS_STEADY: usize = 20;
+const STEADY: f64 = 1e-3;
+/// Accelerated iterations after which so small a change suffices.
+const ROUNDS_ENOUGH: usize = 40;
+const ENOUGH: f64 = 3e-4;
 /// Where an iterate is so many times as far off as the one before, what was remembered is forgotten; and by what factor
 /// an accelerated time may differ from its last two values.
 const WORSE: f64 = 3.0;
@@ -45,17 +55,20 @@ const SLOTS_MOST: f64 = 512.0;
 
 /// The solution, if the iteration converges, and the iterations that it took. Where it does not, it begins again with
 /// smaller steps. Acceleration may find another of several solutions than steps do, as there may be where open loads are
-/// nearly more than is carried: networks with open loads are solved without it.
+/// nearly more than is carried: in networks with open loads steps choose the solution, and acceleration ends the search.
 pub fn mean(lumped: &Lumped, from: SolverState, fast: bool) -> (Option<SolverState>, usize) {
-    let mut rounds = 0;
-    if fast {
-        let (found, took) = accelerated(lumped, from.clone());
-        if found.is_some() {
-            return (found, took);
+    let (found, mut rounds, lost) = match fast {
+        true => {
+            let (found, took) = accelerated(lumped, from.clone());
+            (found, took, false)
         }
-        rounds = took;
+        false => approached(lumped, from.clone()),
+    };
+    if found.is_some() {
+        return (found, rounds);
     }
-    for step in STEPS {
+    // Bold steps that did not even come near are not tried again.
+    for step in STEPS.into_iter().skip(usize::from(lost)) {
         let (found, took) = iterate(lumped, from.clone(), step);
         rounds += took;
         if found.is_some() {
@@ -69,8 +82,38 @@ pub fn mean(lumped: &Lumped, from: SolverState, fast: bool) -> (Option<SolverSta
 fn accelerated(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize) {
     let mut state = from;
     state.settle(lumped, CopyEnd::Random);
+    accelerate(MeanSolver::new(lumped), state)
+}
+
+/// Iterates with bold steps until the solution is near, and with acceleration from there. The last says that it never came
+/// near.
+fn approached(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usize, bool) {
+    let mut state = from;
+    state.settle(lumped, CopyEnd::Random);
     let mut solver = MeanSolver::new(lumped);
+    let mut change = f64::INFINITY;
+    for round in 0..ROUNDS_BOLD {
+        if round.is_multiple_of(RENEWED) {
+            solver.renew(&state);
+        }
+        change = solver.round(&mut state);
+        solver.step(&mut state, STEPS[0]);
+        state.settle(lumped, CopyEnd::Random);
+        if change < SETTLED && round > 2 * RENEWED {
+            return (Some(state), round, false);
+        }
+        if change < NEAR_BY && round >= ROUNDS_FIRST {
+            let (found, took) = accelerate(solver, state);
+            return (found, round + took, false);
+        }
+    }
+    (None, ROUNDS_BOLD, change > LOST)
+}
+
+fn accelerate(mut solver: MeanSolver, mut state: SolverState) -> (Option<SolverState>, usize) {
+    let lumped = solver.lumped;
     let mut accelerator = Accelerator::default();
+    let mut steady = Steady::default();
     let mut before = f64::INFINITY;
     for round in 0..ROUNDS_FAST {
         let mut change = solver.round(&mut state);
@@ -84,6 +127,15 @@ fn accelerated(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usiz
         if change < SETTLED_FAST && round > 2 {
             return (Some(state), round);
         }
+        let enough = match round {
+            _ if steady.lasts(lumped, &state, round) => NEARLY,
+            0..ROUNDS_ENOUGH => 0.0,
+            ROUNDS_LAST => NEARLY,
+            _ => ENOUGH,
+        };
+        if change < enough {
+            return (Some(state), round);
+        }
         if change > WORSE * before {
             accelerator.forget();
         }
@@ -93,6 +145,28 @@ fn accelerated(lumped: &Lumped, from: SolverState) -> (Option<SolverState>, usiz
         state.settle(lumped, CopyEnd::Random);
     }
     (None, ROUNDS_FAST)
+}
+
+/// For how long the loads' cycles have not changed. Where many queue limits are nearly full it takes hundreds of iterations
+/// until it is known how many wait before each, and none of that matters to how many wait in all.
+#[derive(Default)]
+struct Steady {
+    cycles: Vec<f64>,
+    since: usize,
+}
+
+impl Steady {
+    /// Whether they have been steady for long.
+    fn lasts(&mut self, lumped: &Lumped, state: &SolverState, round: usize) -> bool {
+        let cycle =
+            |(number, load): (usize, &LumpedLoad)| state.cycle(number, load) + load.mix.think;
+        let now: Vec<f64> = lumped.loads.iter().enumerate().map(cycle).collect();
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= STEADY * b;
+        if self.cycles.is_empty() || !now.iter().zip(&self.cycles).all(near) {
+            (self.cycles, self.since) = (now, round);
+        }
+        round >= ROUNDS_STEADY && round - self.since >= ROUNDS_STEADY / 2
+    }
 }
 
 /// All unknowns in a row: times of items, and how far the rest of the network is like one queue, by spot.
@@ -603,7 +677,7 @@ fn company(count: f64, within: f64, rate: f64, most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fluid, lumped};
+    use super::super::{fluid, limits, lumped};
     use super::*;
     use scenario::{Source, Stage};
 
@@ -634,6 +708,54 @@ mod tests {
             }
         }
         (fast, slow)
+    }
+
+    /// Solves a large lab with an open load of this rate, or of twice as much, as [`mean`] does, and by steps alone; how many
+    /// iterations each way took.
+    fn compare_open((rate, twice): (&str, bool)) -> (usize, usize) {
+        let text = include_str!("../../benches/estimate.toml");
+        let text = text.replace("depth = 32", &format!("rate = \"{rate}\""));
+        let source = Source { name: rate.to_owned(), text, ..Source::default() };
+        let scenario = scenario::load(&source).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let topology = scenario.topology().unwrap_or_else(|wrong| panic!("{wrong}"));
+        let plant = crate::lab::compile(&scenario, &topology, &scenario.steps()[0]);
+        let mut network = lumped::lump(&plant.expect("a plant").network, 0.0);
+        if twice {
+            network = limits::more_load(&network);
+        }
+        let from = SolverState::alone(&network, CopyEnd::Random);
+        let first = fluid::fluid(&network, &from).state;
+        let carried = network.loads.iter().zip(&first.rates);
+        let held: Vec<bool> = carried.map(|(load, rate)| !load.is_free(*rate)).collect();
+        let network = network.overloaded(&held);
+        let from = fluid::fluid(&network, &first).state;
+        let (found, took) = mean(&network, from.clone(), false);
+        let mut plainly = 0;
+        let plain = STEPS.into_iter().find_map(|step| {
+            let (plain, took) = iterate(&network, from.clone(), step);
+            plainly += took;
+            plain
+        });
+        let (Some(found), Some(plain)) = (found, plain) else {
+            panic!("{rate}: no solution");
+        };
+        let mut worst = 0.0f64;
+        for (number, load) in network.loads.iter().enumerate() {
+            let [a, b] =
+                [&found, &plain].map(|state| [state.rates[number], state.cycle(number, load)]);
+            a.into_iter().zip(b).for_each(|(a, b)| worst = worst.max((a / b - 1.0).abs()));
+        }
+        // Steps may end before they have settled, too.
+        assert!(worst <= 2.0 * STEADY, "{rate}: {worst}, {took} and {plainly} iterations");
+        (took, plainly)
+    }
+
+    #[test]
+    fn open_loads_near_saturation_are_solved_in_a_third_of_the_steps() {
+        let took = [("17500 IOPS", false), ("60000 IOPS", false), ("17500 IOPS", true)];
+        let took = took.map(compare_open);
+        let (fast, slow) = took.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        assert!(3 * fast < slow && took[0].0 <= took[0].1, "{took:?}");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! successive phases, priorities) is listed in [`Estimate::left_out`] and needs the event engine.
 
 mod accelerate;
+mod arms;
 mod blend;
 mod bounds;
 mod experiment;
@@ -26,9 +27,12 @@ mod lumped;
 mod mean;
 mod mix;
 mod open;
+mod own_limits;
 mod parallel;
 mod session;
 mod sites;
+#[cfg(test)]
+mod smooth;
 mod state;
 mod stripes;
 mod symmetry;

@@ -6,7 +6,8 @@
 
 use super::mix::{LoadMix, SizeShare};
 use super::sites::{Site, Sites};
-use crate::model::{Demand, Hop, Law, Network, Policy, Station};
+use crate::model::{Demand, Hop, Law, Network, Policy, RaidVisit, Station};
+use std::collections::BTreeMap;
 
 /// Greatest number of rounds; if they do not suffice, nothing is merged.
 const ROUNDS_MAX: usize = 64;
@@ -24,6 +25,48 @@ pub struct Colouring {
 struct RouteTouch {
     site: Option<Site>,
     word: u64,
+    /// The arm that it is in: its number among the class's, which begin with the route as a whole.
+    arm: u32,
+}
+
+/// An arm of a branch that takes its arms in turn. Arms of one branch have no order: what distinguishes them is what is in
+/// them.
+struct RouteArm {
+    /// The arm that the branch is in.
+    within: u32,
+    /// The branch.
+    word: u64,
+}
+
+/// All that a class comes to, or a copy in the background.
+struct ClassTouches {
+    /// A hash of its constant properties.
+    word: u64,
+    /// The first arm is the route.
+    arms: Vec<RouteArm>,
+    touches: Vec<RouteTouch>,
+}
+
+/// Copies in the background, by their routes and the sizes of their I/Os. Many paths share the work behind an array's ports:
+/// a copy is coloured once, as if it were a site that those paths visit.
+#[derive(Default)]
+struct CopySites {
+    numbers: BTreeMap<(*const Hop, u64), Site>,
+    all: Vec<(Site, ClassTouches)>,
+}
+
+/// A route on the way to its touches.
+struct RouteReader<'a> {
+    network: &'a Network,
+    sites: &'a Sites,
+    /// Sizes of its I/Os, and a hash of them.
+    sizes: (&'a [SizeShare], u64),
+    copies: &'a mut CopySites,
+    arms: Vec<RouteArm>,
+    touches: Vec<RouteTouch>,
+    /// The arm that is read, and where in it.
+    arm: u32,
+    position: u64,
 }
 
 /// Hashes `b` into `a`, spreading every bit (the finalizer of SplitMix64).
@@ -36,39 +79,37 @@ fn mix(a: u64, b: u64) -> u64 {
 
 /// Computes the partition.
 pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
-    let mut touches: Vec<RouteTouch> = Vec::new();
-    // Per load its classes: a hash of their constant properties, and the end of their touches.
-    let mut classes: Vec<Vec<(u64, usize)>> = Vec::new();
-    for (load, of) in network.loads().iter().zip(mixes) {
-        let classes_of = load.classes.iter().zip(&of.parts).zip(&of.sizes);
-        let of_load = classes_of.map(|((class, part), sizes)| {
-            let mut position = 0;
-            let mut word = |site: Option<Site>, word| {
-                // Sites of one hop have one position: their order within it does not matter.
-                position += u64::from(site.is_none());
-                touches.push(RouteTouch { site, word: mix(word, position) });
-            };
-            route(network, (sites, sizes), &class.route, &mut word);
+    let mut copies = CopySites::default();
+    let loads = network.loads().iter().zip(mixes).map(|(load, of)| {
+        let classes = load.classes.iter().zip(&of.parts).zip(&of.sizes);
+        let classes = classes.map(|((class, part), sizes)| {
             let of = sizes.iter().flat_map(|size| {
                 [f64::from(size.bytes), f64::from(size.align), size.share].into_iter()
             });
             let of = of.chain([part.share, part.bytes, part.scv]);
             let word = of.fold(class.dir as u64, |word, figure| mix(word, figure.to_bits()));
-            (mix(word, u64::from(class.priority)), touches.len())
+            let word = mix(word, u64::from(class.priority));
+            let mut reader = RouteReader::new(network, sites, (sizes, word), &mut copies);
+            reader.route(&class.route);
+            ClassTouches { word, arms: reader.arms, touches: reader.touches }
         });
-        classes.push(of_load.collect());
-    }
-    let mut colours =
-        Colouring { loads: mixes.iter().map(of_source).collect(), sites: of_sites(network, sites) };
+        classes.collect()
+    });
+    let loads: Vec<Vec<ClassTouches>> = loads.collect();
+    let mut of_sites = of_sites(network, sites);
+    of_sites.resize(of_sites.len() + copies.all.len(), 25);
+    let mut colours = Colouring { loads: mixes.iter().map(of_source).collect(), sites: of_sites };
     let mut last = 0;
     for _ in 0..ROUNDS_MAX {
-        refine(&mut colours, &classes, &touches);
+        refine(&mut colours, &loads, &copies);
         let now = distinct(&colours.loads) + distinct(&colours.sites);
         if now == last {
+            colours.sites.truncate(sites.count());
             return colours;
         }
         last = now;
     }
+    colours.sites.truncate(sites.count());
     for (number, colour) in colours.loads.iter_mut().chain(&mut colours.sites).enumerate() {
         *colour = number as u64;
     }
@@ -83,31 +124,56 @@ fn distinct(colours: &[u64]) -> usize {
 }
 
 /// Updates each colour from its neighbours; sums, so that their order does not matter.
-fn refine(colours: &mut Colouring, classes: &[Vec<(u64, usize)>], touches: &[RouteTouch]) {
+fn refine(colours: &mut Colouring, loads: &[Vec<ClassTouches>], copies: &CopySites) {
     let mut sums = vec![0u64; colours.sites.len()];
-    let mut start = 0;
-    for (load, of_load) in colours.loads.iter_mut().zip(classes) {
+    let mut arms: Vec<u64> = Vec::new();
+    for (load, classes) in colours.loads.iter_mut().zip(loads) {
         let mut sum = 0u64;
-        for (word, end) in of_load {
-            let of_class = &touches[start..*end];
-            let around = of_class.iter().fold(0u64, |sum, touch| {
-                let site = touch.site.map_or(0, |site| colours.sites[site as usize]);
-                sum.wrapping_add(mix(site, touch.word))
-            });
-            let colour = mix(mix(*word, *load), around);
-            for touch in of_class {
-                if let Some(site) = touch.site {
-                    let sum = &mut sums[site as usize];
-                    *sum = sum.wrapping_add(mix(colour, touch.word));
-                }
-            }
+        for class in classes {
+            let colour = class.colour(*load, (&colours.sites, &mut sums), &mut arms);
             sum = sum.wrapping_add(mix(colour, 1));
-            start = *end;
         }
         *load = mix(*load, sum);
     }
+    for (site, copy) in &copies.all {
+        let own = colours.sites[*site as usize];
+        let colour = copy.colour(own, (&colours.sites, &mut sums), &mut arms);
+        let sum = &mut sums[*site as usize];
+        *sum = sum.wrapping_add(mix(colour, 1));
+    }
     for (site, sum) in colours.sites.iter_mut().zip(sums) {
         *site = mix(*site, sum);
+    }
+}
+
+impl ClassTouches {
+    /// Its colour, where its load has the colour `of`; added to the sum of each site that it comes to.
+    fn colour(&self, of: u64, (sites, sums): (&[u64], &mut [u64]), arms: &mut Vec<u64>) -> u64 {
+        // What is in each arm, inner ones before enclosing ones.
+        arms.clear();
+        arms.resize(self.arms.len(), 0);
+        for touch in &self.touches {
+            let site = touch.site.map_or(0, |site| sites[site as usize]);
+            let arm = &mut arms[touch.arm as usize];
+            *arm = arm.wrapping_add(mix(site, touch.word));
+        }
+        for (number, arm) in self.arms.iter().enumerate().skip(1).rev() {
+            let all = mix(arms[number], arm.word);
+            let outer = &mut arms[arm.within as usize];
+            *outer = outer.wrapping_add(all);
+        }
+        let colour = mix(mix(self.word, of), arms[0]);
+        arms[0] = colour;
+        for (number, arm) in self.arms.iter().enumerate().skip(1) {
+            arms[number] = mix(arms[number], arms[arm.within as usize]);
+        }
+        for touch in &self.touches {
+            if let Some(site) = touch.site {
+                let sum = &mut sums[site as usize];
+                *sum = sum.wrapping_add(mix(arms[touch.arm as usize], touch.word));
+            }
+        }
+        colour
     }
 }
 
@@ -147,95 +213,138 @@ fn of_sites(network: &Network, sites: &Sites) -> Vec<u64> {
     colours
 }
 
-/// All touches of a route, in order; each hop starts with one of no site.
-fn route(
-    network: &Network,
-    (sites, sizes): (&Sites, &[SizeShare]),
-    hops: &[Hop],
-    touch: &mut impl FnMut(Option<Site>, u64),
-) {
-    for hop in hops {
+impl<'a> RouteReader<'a> {
+    fn new(
+        network: &'a Network,
+        sites: &'a Sites,
+        sizes: (&'a [SizeShare], u64),
+        copies: &'a mut CopySites,
+    ) -> RouteReader<'a> {
+        let (arms, touches) = (vec![RouteArm { within: 0, word: 0 }], Vec::new());
+        RouteReader { network, sites, sizes, copies, arms, touches, arm: 0, position: 0 }
+    }
+
+    fn touch(&mut self, site: Option<Site>, word: u64) {
+        // Sites of one hop have one position: their order within it does not matter.
+        self.position += u64::from(site.is_none());
+        self.touches.push(RouteTouch { site, word: mix(word, self.position), arm: self.arm });
+    }
+
+    /// All touches of a route, in order; each hop starts with one of no site.
+    fn route(&mut self, hops: &[Hop]) {
+        hops.iter().for_each(|hop| self.hop(hop));
+    }
+
+    fn hop(&mut self, hop: &Hop) {
+        let sites = self.sites;
         match hop {
             Hop::Visit { station, demand } => {
-                touch(None, 10);
-                touch(Some(sites.station(*station)), of(demand));
-                if let Station::Gated(gate) = &network.stations()[station.0 as usize] {
-                    touch(Some(sites.station(gate.processors)), of(demand));
+                self.touch(None, 10);
+                self.touch(Some(sites.station(*station)), of(demand));
+                if let Station::Gated(gate) = &self.network.stations()[station.0 as usize] {
+                    self.touch(Some(sites.station(gate.processors)), of(demand));
                 }
             }
             Hop::Spread { first, count, demand } => {
-                touch(None, mix(11, u64::from(*count)));
+                self.touch(None, mix(11, u64::from(*count)));
                 let first = sites.station(*first);
-                (first..first + count).for_each(|site| touch(Some(site), of(demand)));
+                (first..first + count).for_each(|site| self.touch(Some(site), of(demand)));
             }
             Hop::Cross { station, links, scale, extra } => {
                 let word = mix(mix(12, scale.to_bits()), u64::from(*extra));
-                touch(None, word);
-                links.iter().for_each(|link| touch(Some(sites.link(*station, *link)), word));
-            }
-            Hop::Take { pool, tokens } => {
-                touch(None, 13);
-                touch(Some(sites.pool(*pool)), mix(13, u64::from(*tokens)));
-            }
-            Hop::Give { pool, tokens } => {
-                touch(None, 14);
-                touch(Some(sites.pool(*pool)), mix(14, u64::from(*tokens)));
-            }
-            Hop::Raid { visit } => {
-                let group = &visit.group;
-                let kind = (visit.access as u64) << 8 | (visit.choice as u64) << 4;
-                let word = mix(mix(21, kind | group.raid as u64), group.unit);
-                touch(None, mix(word, u64::from(group.width) << 32 | u64::from(group.disks)));
-                let (first, demand) = (sites.station(group.first), of(&visit.demand));
-                let averages = sites.stripes.averages(visit, sizes);
-                for (at, site) in (first..first + group.disks).enumerate() {
-                    let share = averages.shares.get(at).copied().unwrap_or_default();
-                    touch(Some(site), mix(demand, (share * 1e6).round() as u64));
+                self.touch(None, word);
+                for link in links {
+                    self.touch(Some(sites.link(*station, *link)), word);
                 }
             }
+            Hop::Take { pool, tokens } => {
+                self.touch(None, 13);
+                self.touch(Some(sites.pool(*pool)), mix(13, u64::from(*tokens)));
+            }
+            Hop::Give { pool, tokens } => {
+                self.touch(None, 14);
+                self.touch(Some(sites.pool(*pool)), mix(14, u64::from(*tokens)));
+            }
+            Hop::Raid { visit } => self.raid(visit),
             Hop::SkipHeld { pool, chances, hops } => {
                 let words = chances.iter().map(|chance| chance.to_bits());
-                touch(None, words.fold(mix(22, u64::from(*hops)), mix));
-                touch(Some(sites.pool(*pool)), 22);
+                self.touch(None, words.fold(mix(22, u64::from(*hops)), mix));
+                self.touch(Some(sites.pool(*pool)), 22);
             }
-            Hop::Skip { chance, hops } => touch(None, mix(chance.to_bits(), u64::from(*hops))),
+            Hop::Skip { chance, hops } => {
+                self.touch(None, mix(chance.to_bits(), u64::from(*hops)));
+            }
             Hop::Branch { selector, arms } => {
-                let policy = network.selectors()[selector.0 as usize].policy;
-                let shared = !matches!(policy, Policy::Fixed | Policy::ActivePassive);
-                copies(
-                    network,
-                    (sites, sizes),
-                    slices(arms),
-                    15 + (u64::from(shared) << 32),
-                    touch,
-                );
+                match self.network.selectors()[selector.0 as usize].policy {
+                    // The others are never taken while nothing fails.
+                    Policy::Fixed | Policy::ActivePassive => {
+                        self.nested(slices(arms).take(1), 15);
+                    }
+                    _ => self.arms(arms),
+                }
             }
-            Hop::Fork { route } => {
-                copies(network, (sites, sizes), std::iter::once(&**route), 16, touch);
-            }
-            Hop::Together { routes } => copies(network, (sites, sizes), slices(routes), 17, touch),
-            Hop::As { dir } => touch(None, 18 + *dir as u64),
+            Hop::Fork { route } => self.fork(route),
+            Hop::Together { routes } => self.nested(slices(routes), 17),
+            Hop::As { dir } => self.touch(None, 18 + *dir as u64),
         }
+    }
+
+    fn raid(&mut self, visit: &RaidVisit) {
+        let group = &visit.group;
+        let kind = (visit.access as u64) << 8 | (visit.choice as u64) << 4;
+        let word = mix(mix(21, kind | group.raid as u64), group.unit);
+        self.touch(None, mix(word, u64::from(group.width) << 32 | u64::from(group.disks)));
+        let (first, demand) = (self.sites.station(group.first), of(&visit.demand));
+        let averages = self.sites.stripes.averages(visit, self.sizes.0);
+        for (at, site) in (first..first + group.disks).enumerate() {
+            let share = averages.shares.get(at).copied().unwrap_or_default();
+            self.touch(Some(site), mix(demand, (share * 1e6).round() as u64));
+        }
+    }
+
+    /// The routes nested in a route, each with a start mark, and their end.
+    fn nested<'b>(&mut self, routes: impl Iterator<Item = &'b [Hop]>, word: u64) {
+        for copy in routes {
+            self.touch(None, word);
+            self.route(copy);
+        }
+        self.touch(None, mix(word, 20));
+    }
+
+    /// A copy in the background.
+    fn fork(&mut self, route: &[Hop]) {
+        let key = (route.as_ptr(), self.sizes.1);
+        let site = self.copies.numbers.get(&key).copied().unwrap_or_else(|| {
+            let site = (self.sites.count() + self.copies.numbers.len()) as Site;
+            self.copies.numbers.insert(key, site);
+            let mut reader =
+                RouteReader::new(self.network, self.sites, self.sizes, &mut *self.copies);
+            reader.route(route);
+            let RouteReader { arms, touches, .. } = reader;
+            self.copies.all.push((site, ClassTouches { word: self.sizes.1, arms, touches }));
+            site
+        });
+        self.touch(None, 16);
+        self.touch(Some(site), 16);
+    }
+
+    /// The arms of a branch that takes each as often.
+    fn arms(&mut self, arms: &[Vec<Hop>]) {
+        self.touch(None, mix(23, arms.len() as u64));
+        let (within, first) = (self.arm, self.position);
+        let mut longest = first;
+        for arm in arms {
+            self.arms.push(RouteArm { within, word: mix(24, first) });
+            (self.arm, self.position) = (self.arms.len() as u32 - 1, 0);
+            self.route(arm);
+            longest = longest.max(first + self.position);
+        }
+        (self.arm, self.position) = (within, longest);
     }
 }
 
 fn slices(routes: &[Vec<Hop>]) -> impl Iterator<Item = &[Hop]> {
     routes.iter().map(Vec::as_slice)
-}
-
-/// The routes nested in a route, each with a start mark, and their end.
-fn copies<'a>(
-    network: &Network,
-    known: (&Sites, &[SizeShare]),
-    routes: impl Iterator<Item = &'a [Hop]>,
-    word: u64,
-    touch: &mut impl FnMut(Option<Site>, u64),
-) {
-    for copy in routes {
-        touch(None, word);
-        route(network, known, copy, touch);
-    }
-    touch(None, mix(word, 20));
 }
 
 fn of(demand: &Demand) -> u64 {

@@ -3,7 +3,9 @@
 
 use super::mix::{ClassMix, SizeShare};
 use super::sites::{Site, Sites};
-use crate::model::{Demand, Hop, Network, Policy, PoolId, RaidVisit, Station, StripeChoice};
+use crate::model::{
+    Demand, Hop, Network, Policy, PoolId, RaidVisit, SelectorId, Station, StripeChoice,
+};
 use std::ops::Range;
 use workload::Dir;
 
@@ -62,6 +64,8 @@ pub struct FlatRoute {
     pub sections: Vec<RouteSection>,
     /// Parallel copies, inner groups before enclosing ones: ranges of legs.
     pub together: Vec<Vec<Range<usize>>>,
+    /// Arms that are taken as often as each other, by branch, inner ones before those that enclose them: ranges of legs.
+    pub arms: Vec<Vec<Range<usize>>>,
     /// Legs that stand for several disk I/Os at once.
     pub joins: Vec<LegJoin>,
     /// Pools whose held tokens decide what is skipped.
@@ -182,15 +186,7 @@ impl Walker<'_> {
             // A skip is handled by the route that it is on.
             Hop::Skip { .. } | Hop::SkipHeld { .. } => {}
             Hop::Raid { visit } => self.raid(at, visit),
-            Hop::Branch { selector, arms } => {
-                let policy = self.network.selectors()[selector.0 as usize].policy;
-                for (arm, share) in arms.iter().zip(shares(policy, arms.len())) {
-                    let mut inner = WalkState { chance: at.chance * share, ..at.clone() };
-                    if share > 0.0 {
-                        self.route(&mut inner, arm);
-                    }
-                }
-            }
+            Hop::Branch { selector, arms } => self.branch(at, *selector, arms),
             Hop::Fork { route } => {
                 // The tokens that the copy returns in all are handed over to it here. The I/O no longer counts the rest
                 // until the copy has ended.
@@ -211,6 +207,22 @@ impl Walker<'_> {
                 self.walk.together.push(ranges);
             }
             Hop::As { dir } => at.dir = *dir,
+        }
+    }
+
+    fn branch(&mut self, at: &WalkState, selector: SelectorId, arms: &[Vec<Hop>]) {
+        let policy = self.network.selectors()[selector.0 as usize].policy;
+        let mut ranges = Vec::new();
+        for (arm, share) in arms.iter().zip(shares(policy, arms.len())) {
+            let mut inner = WalkState { chance: at.chance * share, ..at.clone() };
+            let first = self.walk.legs.len();
+            if share > 0.0 {
+                self.route(&mut inner, arm);
+                ranges.push(first..self.walk.legs.len());
+            }
+        }
+        if ranges.len() > 1 {
+            self.walk.arms.push(ranges);
         }
     }
 

@@ -162,8 +162,10 @@ fn selectors(network: &Network) -> Result<(), NetworkError> {
 
 /// All branches of a selector must have the same number of arms.
 fn arms_agree(network: &Network) -> Result<(), NetworkError> {
-    let arms = arms_of(network);
-    for (selector, count) in route::branches(network) {
+    let branches = route::branches(network);
+    let mut arms = vec![0; network.selectors.len()];
+    branches.iter().for_each(|(selector, count)| arms[*selector as usize] = *count as u32);
+    for (selector, count) in branches {
         let of_last = arms[selector as usize] as usize;
         if count != of_last {
             let problem =
@@ -179,6 +181,9 @@ fn changes(network: &Network) -> Result<(), NetworkError> {
         let problem =
             format!("{} changes; at most {CHANGES_MAX} are simulated", network.changes.len());
         return Err(NetworkError::Whole(problem));
+    }
+    if network.changes.is_empty() {
+        return Ok(());
     }
     let arms = arms_of(network);
     for (number, (_, change)) in network.changes.iter().enumerate() {

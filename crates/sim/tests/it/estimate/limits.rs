@@ -199,3 +199,77 @@ fn odd_networks_have_an_answer() {
         assert_eq!(found.limits.len(), 3);
     }
 }
+
+/// A load over `paths` that it takes in turn, each with a queue limit, an adapter that `shared` paths have in common, and a
+/// port; with the first of them so much slower.
+fn over_paths((paths, shared): (usize, usize), source: fn(Class) -> Load, slower: f64) -> Plant {
+    let mut lab = Lab::default();
+    let adapters: Vec<StationId> = (0..paths / shared)
+        .map(|number| lab.station(&format!("hba{number}"), Station::SINGLE))
+        .collect();
+    let ports: Vec<StationId> =
+        (0..paths).map(|number| lab.station(&format!("port{number}"), Station::SINGLE)).collect();
+    let cpu = lab.station("cpu", Station::many(4));
+    for vm in 0..6 {
+        let selector = lab.network().selector(Selector::new(Policy::RoundRobin { ios: 1 }));
+        let limits: Vec<PoolId> = adapters
+            .iter()
+            .enumerate()
+            .map(|(at, _)| lab.pool(&format!("lun{vm}.{at}"), 8))
+            .collect();
+        // Each begins with another path.
+        let arms = (0..paths).map(|path| (path + vm) % paths).map(|path| {
+            let time = if path == 0 { 40.0 * (1.0 + slower) } else { 40.0 };
+            let time = Law::Exponential(sim::Ps((time * 1e6) as u64));
+            vec![
+                Hop::Take { pool: limits[path / shared], tokens: 1 },
+                Hop::visit(adapters[path / shared], constant(3)),
+                Hop::visit(ports[path], time),
+                Hop::Give { pool: limits[path / shared], tokens: 1 },
+            ]
+        });
+        let arms = arms.collect();
+        let route = vec![Hop::visit(cpu, constant(5)), Hop::Branch { selector, arms }];
+        lab.issuer(&format!("vm{vm}"), source(Class::read(4096, route)));
+    }
+    lab.plant
+}
+
+/// Paths that are taken in turn are alike whichever comes first, and are solved as one; the answer is that of paths of which
+/// one differs by nothing that matters.
+#[test]
+fn paths_in_turn_are_solved_as_one() {
+    let closed = |class| Load::closed(24, constant(20), class);
+    let open = |class| Load::open(exponential(50), 256, class);
+    for source in [closed as fn(Class) -> Load, open] {
+        for paths in [(4, 1), (8, 4)] {
+            let alike = estimate(&over_paths(paths, source, 0.0));
+            assert_eq!((alike.work.loads, alike.work.visits), (1, 4), "{:?}", alike.work);
+            let apart = estimate(&over_paths(paths, source, 1e-5));
+            assert_eq!(apart.work.visits, 1 + 3 * paths.0, "{:?}", apart.work);
+            let times = [&alike, &apart].map(|of| of.latency().unwrap_or_default());
+            assert!((alike.iops / apart.iops - 1.0).abs() < 2e-3, "{} {}", alike.iops, apart.iops);
+            assert!((times[0] / times[1] - 1.0).abs() < 2e-2, "{times:?}");
+        }
+    }
+}
+
+/// Customers who choose one of some like queues at random: a balanced network, whose throughput is known.
+#[test]
+fn paths_in_turn_share_the_load_as_in_a_balanced_network() {
+    for (customers, queues) in [(4, 4), (12, 4), (24, 8)] {
+        let mut lab = Lab::default();
+        let selector = lab.network().selector(Selector::new(Policy::RoundRobin { ios: 1 }));
+        let arms = (0..queues).map(|number| {
+            vec![Hop::visit(lab.station(&format!("q{number}"), Station::SINGLE), exponential(100))]
+        });
+        let arms = arms.collect();
+        let route = vec![Hop::Branch { selector, arms }];
+        lab.issuer("worker", Load::closed(customers, constant(0), Class::read(4096, route)));
+        let found = estimate(&lab.plant);
+        assert_eq!(found.work.visits, 1, "{:?}", found.work);
+        let (customers, queues) = (f64::from(customers), f64::from(queues));
+        let exact = customers / (customers + queues - 1.0) * queues / 100e-6;
+        assert!((found.iops / exact - 1.0).abs() < 0.03, "{} {exact}", found.iops);
+    }
+}
