@@ -35,7 +35,7 @@ pub use load::{EngineLoad, NetSources, NetSpec, ReceiverAddress, ReceiverSpec, T
 pub use meter::{LeftOpen, Spent, WorkerMeter};
 pub use own_stops::{OWN_STOP, OwnStop, OwnStops, stop_event};
 pub use peer::one_host;
-pub use pin::{Pinning, settle, unsettle};
+pub use pin::{Pinning, settle};
 pub use reports::Reports;
 pub use secret::RunSecret;
 pub use spec::{

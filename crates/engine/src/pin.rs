@@ -41,15 +41,6 @@ pub fn settle(place: Option<usize>) {
     }
 }
 
-/// Lets the calling thread run wherever the process may: a thread that a pinned worker starts begins on that one processor, and
-/// would share it with the worker.
-pub fn unsettle() {
-    // The first thread of a process is no worker.
-    if let Ok(all) = sched_getaffinity(Some(rustix::process::getpid())) {
-        let _ = sched_setaffinity(None, &all);
-    }
-}
-
 /// Whether the calling thread has real-time priority, so that others do not share its processor with it.
 pub(crate) fn has_priority() -> bool {
     std::fs::read_to_string("/proc/thread-self/stat").is_ok_and(|stat| priority_in(&stat))
@@ -73,22 +64,6 @@ mod tests {
         };
         assert!(priority_in(&stat(50)));
         assert!(!priority_in(&stat(0)) && !priority_in("") && !priority_in("7 (a) R 1"));
-    }
-
-    #[test]
-    fn a_thread_that_a_pinned_one_starts_can_be_let_go() {
-        let all = allowed();
-        let last = all.last().copied();
-        let seen = std::thread::spawn(move || {
-            settle(last);
-            let seen = std::thread::spawn(|| {
-                let pinned = allowed();
-                unsettle();
-                (pinned, allowed())
-            });
-            seen.join().expect("no panic")
-        });
-        assert_eq!(seen.join().expect("no panic"), (last.into_iter().collect(), all));
     }
 
     #[track_caller]

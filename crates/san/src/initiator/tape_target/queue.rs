@@ -120,8 +120,6 @@ impl Opener for TapeOpener {
 
 impl TapeThread {
     fn run(mut self) {
-        // It began on the worker's processor. Confined to it, all that it sends crosses to a target on another one.
-        engine::unsettle();
         while !self.ends.load(Ordering::Acquire) {
             if self.appends() {
                 self.append();
