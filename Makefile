@@ -96,7 +96,7 @@ lab5-network: ## Lab 5's network matrix over a veth pair, as root (MEASURE=3s pe
 	cargo build --release --locked --package wirespeed
 	@scripts/lab5-network
 
-lab: ## Emulated labs, as root: 75 planted bottlenecks, labs 1, 2 and 5 in small, 100 random kills; minutes
+lab: ## Emulated labs, as root: 60 planted bottlenecks, labs 1, 2 and 5 in small, 100 random kills; minutes
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	@scripts/lab
@@ -122,12 +122,12 @@ static: ## Build wirespeed as one stripped file without libraries, below 25 MB: 
 	@scripts/need $@
 	@scripts/static
 
-guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux, a host that fails
+guests: ## Virtual machines for minutes: a full port, PVSCSI against LSI, fifty killed runs, paths lost under Linux, a host that fails, bonds and VLANs of emulated labs
 	@scripts/need $@
 	cargo build --release --locked --package wirespeed
 	cargo test --locked --package wirespeed --test it -- --ignored --nocapture \
 		fifty_runs_that_are_killed lost_and_returns_ten_times both_ways_of_capture \
-		guests_of_a_host_that_fails reached_by_the_guests_kernel
+		guests_of_a_host_that_fails reached_by_the_guests_kernel emulated_labs_have_bonds_and_vlans
 	@scripts/guests
 
 backup: ## A backup predicted on an idle machine; a drive beside a disk; 200 kills each of a library under a copy and under filemarks (WIRESPEED_KILLS=200); Bacula (WIRESPEED_BACULA_MB=256)

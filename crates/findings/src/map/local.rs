@@ -88,6 +88,7 @@ fn join(builder: &mut MapBuilder, from: Option<u32>, to: Option<u32>) {
 /// Adds what a record counted: the issuers, the devices under targets, pairs of network loads, and every other hop.
 pub(super) fn record(
     builder: &mut MapBuilder,
+    scenario: Option<&Scenario>,
     sources: &[Source],
     facts: &[Fact],
     steps: &[StepFigures],
@@ -102,7 +103,7 @@ pub(super) fn record(
             builder.hop(group, Role::Guest, Some(device));
         }
     }
-    pairs(builder, steps);
+    pairs(builder, scenario, steps);
     let hops = || sources.iter().filter_map(|source| Some((source, source.hop()?)));
     hops().for_each(|(source, kind)| counted(builder, source, kind));
     // A disk that others count too is called as the lab calls it.
@@ -131,14 +132,27 @@ pub(super) fn host_of(group: &str) -> Option<&str> {
     (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then_some(host)
 }
 
+/// The host of an emulated lab that sends to a receiver where no VM does.
+fn sending_host<'s>(scenario: Option<&'s Scenario>, receiver: &str) -> Option<&'s str> {
+    let lab = &scenario?.lab;
+    let receiver = lab.receivers.iter().find(|known| known.name == receiver)?;
+    lab.emulated_receiver(receiver)?;
+    receiver.site.as_ref()?.from.as_deref()
+}
+
 /// The pairs of network loads: a machine, the way between, and the receiver.
-fn pairs(builder: &mut MapBuilder, steps: &[StepFigures]) {
+fn pairs(builder: &mut MapBuilder, scenario: Option<&Scenario>, steps: &[StepFigures]) {
     for pair in steps.iter().flat_map(|step| &step.network) {
         if builder.find(&pair.name).is_some() {
             continue;
         }
-        let (vm, far) = pair.name.rsplit_once('.').unwrap_or(("this machine", &pair.name));
-        let near = builder.device(vm, DeviceKind::Guest);
+        let (near, far) = match pair.name.rsplit_once('.') {
+            Some((vm, far)) => (builder.device(vm, DeviceKind::Guest), far),
+            None => match sending_host(scenario, &pair.name) {
+                Some(host) => (builder.device(host, DeviceKind::Host), pair.name.as_str()),
+                None => (builder.device("this machine", DeviceKind::Guest), pair.name.as_str()),
+            },
+        };
         let sender = builder.hop(&format!("{}/{SENDER}", pair.name), Role::Machine, Some(near));
         // The receiver may be called as the hop that leads to it: the way is no device's.
         let way = builder.hop(&pair.name, Role::Link, None);

@@ -178,7 +178,7 @@ pub fn lab_map(
         }
         local::lab(&mut builder, scenario);
     }
-    local::record(&mut builder, sources, facts, steps);
+    local::record(&mut builder, scenario, sources, facts, steps);
     let map = builder.finish();
     (map.hops.len() > 1).then_some(map)
 }

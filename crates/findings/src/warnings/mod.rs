@@ -3,6 +3,7 @@
 //! One warning a code, over all steps it concerns, so that a long run does not drown its reader.
 
 mod network;
+mod planned;
 
 use crate::cached;
 use crate::content::{self, Content};
@@ -25,6 +26,8 @@ pub const SHORT_OPS: u64 = 100;
 pub const STALLED_NS: u64 = 1_000_000_000;
 /// Share of the offered load below which an open loop was not carried.
 pub const CARRIED: f64 = 0.95;
+/// The code of an event that tells of a path that was lost.
+const LOST: &str = "path-lost";
 /// Steps that a warning names before it says how many more there are.
 const NAMED: usize = 3;
 
@@ -400,6 +403,15 @@ impl<'a> WarningList<'a> {
         };
         let mut grave: Vec<&Event> = events.iter().filter(reported).collect();
         grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
+        let (planned, grave) = grave
+            .into_iter()
+            .partition(|event| event.code == LOST && planned::brought(event, events));
+        self.told(grave, None);
+        self.told(planned, Some((Severity::Note, ", while a planned fault lasted")));
+    }
+
+    /// Events, one warning for each code; with another severity and more words, where these are given.
+    fn told(&mut self, grave: Vec<&Event>, otherwise: Option<(Severity, &str)>) {
         let mut codes: Vec<&str> = Vec::new();
         for event in &grave {
             if codes.contains(&event.code.as_str()) {
@@ -421,12 +433,12 @@ impl<'a> WarningList<'a> {
             };
             self.warnings.push(Warning {
                 code: event.code.clone(),
-                severity: if event.level == Level::Error {
-                    Severity::Error
-                } else {
-                    Severity::Warning
+                severity: match (otherwise, event.level) {
+                    (Some((severity, _)), _) => severity,
+                    (None, Level::Error) => Severity::Error,
+                    _ => Severity::Warning,
                 },
-                text: format!("{}{more}", event.text),
+                text: format!("{}{more}{}", event.text, otherwise.map_or("", |(_, words)| words)),
                 next: String::new(),
                 steps,
             });

@@ -52,7 +52,10 @@ impl Engine for LabChanges {
         _: &Stop,
     ) -> Result<Box<dyn Prepared>, EngineError> {
         let LabStep { changes } = step.lab.clone().unwrap_or_default();
-        let planned = changes.into_iter().map(|change| Ok((change.at, self.plan(change)?)));
+        let planned = changes.iter().map(|change| {
+            let comes = comes(&changes, change);
+            Ok((change.at, self.plan(change.clone(), comes)?))
+        });
         let changes = planned.collect::<Result<_, EngineError>>()?;
         let (fabric, whereabouts) = (Arc::clone(&self.fabric), self.whereabouts.clone());
         let site = Labs { fabric, down: Vec::new(), whereabouts, away: Vec::new() };
@@ -61,7 +64,8 @@ impl Engine for LabChanges {
 }
 
 impl LabChanges {
-    fn plan(&self, change: LabChange) -> Result<PlannedChange, EngineError> {
+    /// `comes` says whether a VM has moved to the part by then.
+    fn plan(&self, change: LabChange, comes: bool) -> Result<PlannedChange, EngineError> {
         let none = |what: &str| {
             let problem = format!("the emulated lab has no {what} at `{}`", change.part);
             EngineError::Unsupported(problem)
@@ -75,7 +79,7 @@ impl LabChanges {
         if change.event == LabEvent::Kill {
             let of = self.processes.iter().filter(|(host, _)| *host == change.part);
             let victims: Vec<u32> = of.map(|(_, process)| *process).collect();
-            let vms = !self.whereabouts.on(&change.part).is_empty() || !self.movers.is_empty();
+            let vms = comes || !self.whereabouts.on(&change.part).is_empty();
             if victims.is_empty() && !vms {
                 return Err(none("process"));
             }
@@ -94,6 +98,12 @@ impl LabChanges {
         }
         Ok(PlannedChange { change, orders, victims: Vec::new(), mover: None })
     }
+}
+
+/// Whether a VM has moved to the part of a change by then: a host may be killed that has processes, or that one has come to.
+fn comes(changes: &[LabChange], to: &LabChange) -> bool {
+    let moved = |of: &LabChange| matches!(&of.event, LabEvent::Move(host) if *host == to.part);
+    changes.iter().any(|of| moved(of) && of.at <= to.at)
 }
 
 /// What a change orders at one cable.
@@ -215,5 +225,25 @@ fn told(event: &LabEvent) -> (&'static str, String) {
         }
         LabEvent::Kill => ("incident-kill", "is killed: its processes are dead".to_owned()),
         LabEvent::Move(host) => ("incident-move", format!("moved to {host}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clock::Ns;
+
+    #[test]
+    fn a_host_without_processes_has_some_once_a_vm_has_come() {
+        let change = |seconds, part: &str, event| LabChange {
+            at: Ns::secs(seconds),
+            part: part.to_owned(),
+            event,
+        };
+        let kill = |seconds, host| change(seconds, host, LabEvent::Kill);
+        let all = [change(2, "vm", LabEvent::Move("b".to_owned()))];
+        assert!(comes(&all, &kill(3, "b")));
+        // Not before, and nowhere else.
+        assert!(!comes(&all, &kill(1, "b")) && !comes(&all, &kill(3, "c")));
     }
 }

@@ -7,6 +7,7 @@
 
 mod captures;
 mod disks;
+mod labs;
 mod lio;
 mod tapes;
 
