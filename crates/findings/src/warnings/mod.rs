@@ -26,8 +26,8 @@ pub const SHORT_OPS: u64 = 100;
 pub const STALLED_NS: u64 = 1_000_000_000;
 /// Share of the offered load below which an open loop was not carried.
 pub const CARRIED: f64 = 0.95;
-/// The code of an event that tells of a path that was lost.
-const LOST: &str = "path-lost";
+/// The codes of events that tell of a path that was lost, and of what was in flight on it.
+const LOST: [&str; 2] = ["path-lost", "path-stall"];
 /// Steps that a warning names before it says how many more there are.
 const NAMED: usize = 3;
 
@@ -403,9 +403,9 @@ impl<'a> WarningList<'a> {
         };
         let mut grave: Vec<&Event> = events.iter().filter(reported).collect();
         grave.sort_by(|a, b| b.level.cmp(&a.level).then(a.at.cmp(&b.at)));
-        let (planned, grave) = grave
-            .into_iter()
-            .partition(|event| event.code == LOST && planned::brought(event, events));
+        let (planned, grave) = grave.into_iter().partition(|event| {
+            LOST.contains(&event.code.as_str()) && planned::brought(event, events)
+        });
         self.told(grave, None);
         self.told(planned, Some((Severity::Note, ", while a planned fault lasted")));
     }
