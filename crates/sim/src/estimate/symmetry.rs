@@ -253,7 +253,7 @@ impl<'a> RouteReader<'a> {
             Hop::Cross { station, links, scale, extra } => {
                 let word = mix(mix(12, scale.to_bits()), u64::from(*extra));
                 self.touch(None, word);
-                for link in links {
+                for link in links.iter() {
                     self.touch(Some(sites.link(*station, *link)), word);
                 }
             }

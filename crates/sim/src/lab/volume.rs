@@ -27,6 +27,17 @@ const PS: f64 = 1e12;
 /// Greatest number of read-ahead pieces in flight per volume.
 const AHEAD_MAX: f64 = 4096.0;
 
+/// A volume that the cache of an array serves.
+#[derive(Clone, Debug)]
+pub struct CachedVolume<'a> {
+    /// Its name as `ARRAY/NAME`.
+    pub name: &'a str,
+    /// How it uses the cache.
+    pub mode: Option<CacheMode>,
+    /// The step's load on it.
+    pub usage: Usage,
+}
+
 /// A volume of a step, before it is built.
 #[derive(Clone, Copy, Debug)]
 pub struct VolumeSite<'a> {
@@ -46,8 +57,8 @@ pub struct VolumeSite<'a> {
     pub usage: &'a Usage,
     /// Its name as `ARRAY/NAME`.
     pub own: &'a str,
-    /// The load on all volumes that the array's cache serves, by name, and how each uses it.
-    pub cached: &'a [(&'a str, Option<CacheMode>, &'a Usage)],
+    /// All volumes that the array's cache serves, by name.
+    pub cached: &'a [CachedVolume<'a>],
     /// Its size in bytes.
     pub size: f64,
 }
@@ -137,7 +148,7 @@ impl VolumeSite<'_> {
                 map,
             };
         };
-        let touched: f64 = self.cached.iter().map(|(.., usage)| usage.touched as f64).sum();
+        let touched: f64 = self.cached.iter().map(|of| of.usage.touched as f64).sum();
         let fits = cache.size / touched.max(1.0);
         let given = self.volume.and_then(|volume| volume.hit_share);
         let given = given.map(|share| share.fraction().clamp(0.0, 1.0)).or(cache.hit_share);
@@ -193,9 +204,8 @@ impl VolumeSite<'_> {
 
     /// The share of the volume's random reads that a cache of `size` bytes answers.
     fn hit_share(&self, size: f64) -> f64 {
-        let sets: Vec<BlockSet> =
-            self.cached.iter().map(|(.., usage)| usage.blocks(false)).collect();
-        let own = self.cached.iter().position(|(name, ..)| *name == self.own);
+        let sets: Vec<BlockSet> = self.cached.iter().map(|of| of.usage.blocks(false)).collect();
+        let own = self.cached.binary_search_by(|of| of.name.cmp(self.own)).ok();
         own.map_or(0.0, |own| hits(&sets, own, size))
     }
 
@@ -203,11 +213,11 @@ impl VolumeSite<'_> {
     fn coalesced(&self, room: f64) -> Vec<f64> {
         let writes = |usage: &Usage| usage.writes.weight > 0.0;
         let backed = |mode: Option<CacheMode>| mode != Some(CacheMode::WriteThrough);
-        let all = self.cached.iter().filter(|(_, mode, usage)| backed(*mode) && writes(usage));
+        let all = self.cached.iter().filter(|of| backed(of.mode) && writes(&of.usage));
         let (mut sets, mut own) = (Vec::new(), None);
-        for (name, _, usage) in all {
-            own = own.or((*name == self.own).then_some(sets.len()));
-            sets.push(usage.blocks(true));
+        for of in all {
+            own = own.or((of.name == self.own).then_some(sets.len()));
+            sets.push(of.usage.blocks(true));
         }
         own.map_or(vec![0.0, 0.0], |own| coalesced(&sets, own, room))
     }
@@ -413,29 +423,24 @@ impl MediumWork {
     }
 
     fn new(
-        draft: &Draft,
+        draft: &mut Draft,
         shared: &ArrayStations,
         group: &RaidGroup,
         reads: &DiskWork,
         writes: &DiskWork,
         ahead: Option<f64>,
     ) -> MediumWork {
-        let read = |random_share| {
+        let mut read = |random_share| {
             let mut hops = on_disks(group, Dir::Read, &DiskWork { random_share, ..reads.clone() });
             hops.extend(shared.off_disks(draft, 1.0));
             hops
         };
+        let (random_read, stream_read) = (read(1.0), read(0.0));
         let (again, written) = transfers(group, writes);
         let mut write: Vec<Hop> = shared.onto_disks(draft, written).into_iter().collect();
         write.extend(shared.off_disks(draft, again));
         write.extend(on_disks(group, Dir::Write, writes));
-        MediumWork {
-            random_read: read(1.0),
-            stream_read: read(0.0),
-            write,
-            disks: group.disks,
-            ahead,
-        }
+        MediumWork { random_read, stream_read, write, disks: group.disks, ahead }
     }
 }
 
