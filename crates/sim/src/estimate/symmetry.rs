@@ -80,6 +80,8 @@ fn mix(a: u64, b: u64) -> u64 {
 /// Computes the partition.
 pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
     let mut copies = CopySites::default();
+    // Of the class before, which most are like.
+    let mut before = 0;
     let loads = network.loads().iter().zip(mixes).map(|(load, of)| {
         let classes = load.classes.iter().zip(&of.parts).zip(&of.sizes);
         let classes = classes.map(|((class, part), sizes)| {
@@ -90,7 +92,9 @@ pub fn alike(network: &Network, sites: &Sites, mixes: &[LoadMix]) -> Colouring {
             let word = of.fold(class.dir as u64, |word, figure| mix(word, figure.to_bits()));
             let word = mix(word, u64::from(class.priority));
             let mut reader = RouteReader::new(network, sites, (sizes, word), &mut copies);
+            reader.touches.reserve(before);
             reader.route(&class.route);
+            before = reader.touches.len();
             ClassTouches { word, arms: reader.arms, touches: reader.touches }
         });
         classes.collect()

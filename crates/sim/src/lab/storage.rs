@@ -5,7 +5,7 @@ use super::array::ArrayStations;
 use super::defaults;
 use super::draft::Draft;
 use super::usage::Usage;
-use super::volume::{BackendHops, CachedVolume, VolumeSite, medium};
+use super::volume::{BackendHops, CachedVolume, CachedVolumes, VolumeSite, medium};
 use crate::model::Hop;
 use scenario::topology::{HopId, HopKind, Route, Topology, Way};
 use scenario::{Array, CacheMode, DiskWorkload, Medium, Scenario, VmDisk, Volume};
@@ -28,7 +28,7 @@ pub struct Storage<'a> {
     /// The disks of each VM and host.
     disks: BTreeMap<&'a str, &'a [VmDisk]>,
     /// By array: the volumes that its cache serves, once the first of its volumes is built.
-    cached: BTreeMap<&'a str, Vec<CachedVolume<'a>>>,
+    cached: BTreeMap<&'a str, CachedVolumes<'a>>,
     shared: BTreeMap<&'a str, ArrayStations>,
     built: BTreeMap<&'a str, BackendHops>,
 }
@@ -154,8 +154,9 @@ impl<'a> Storage<'a> {
             let cached = self.cached(name);
             self.cached.insert(name, cached);
         }
-        let cached = self.cached.get(name).map_or(&[][..], Vec::as_slice);
-        let Some(shared) = self.shared.get(name) else { return false };
+        let (Some(shared), Some(cached)) = (self.shared.get(name), self.cached.get(name)) else {
+            return false;
+        };
         let is_store = |hop: &HopId| {
             matches!(self.topology.hop(*hop).kind, HopKind::Disks | HopKind::TapeDrive)
         };
@@ -180,14 +181,14 @@ impl<'a> Storage<'a> {
     }
 
     /// The volumes that an array's cache serves, with the step's load on each.
-    fn cached(&self, array: &str) -> Vec<CachedVolume<'a>> {
+    fn cached(&self, array: &str) -> CachedVolumes<'a> {
         let of_array = self.usage.iter().filter(|(name, _)| array_of(name) == array);
         let all = of_array.map(|(name, usage)| CachedVolume {
             name,
             mode: self.volume(name).and_then(|volume| volume.cache),
             usage: usage.clone(),
         });
-        all.filter(|of| of.mode != Some(CacheMode::None)).collect()
+        CachedVolumes::new(all.filter(|of| of.mode != Some(CacheMode::None)).collect())
     }
 
     /// The size of a volume; a default is recorded.

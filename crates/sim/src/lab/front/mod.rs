@@ -237,7 +237,7 @@ impl Front {
         draft: &mut Draft,
     ) -> PathArm {
         let burden = line.medium.burden(dir, sizes);
-        let (mut out, mut home) = (Vec::new(), Vec::new());
+        let (mut out, mut home) = (Vec::with_capacity(hops.len()), Vec::new());
         let (mut read, mut write, mut both) = (Vec::new(), Vec::new(), Vec::new());
         for (at, hop) in hops.iter().enumerate() {
             let stage = self.stage(*hop);
@@ -269,10 +269,11 @@ impl Front {
         }
         // Bytes are those of full frames at the widest MTU of the wires; this path may have smaller ones.
         let units = |bytes: f64| (bytes * line.scale).round() as u32;
-        let (along, against) = match dir {
-            Dir::Read => ([read, both].concat(), write),
-            _ => ([write, both].concat(), read),
+        let (mut along, against) = match dir {
+            Dir::Read => (read, write),
+            _ => (write, read),
         };
+        along.append(&mut both);
         let data = draft.cross(&along, line.scale, units(burden.along));
         let small = burden.against_per_byte * line.scale;
         let control = draft.cross(&against, small, units(burden.against));
